@@ -1,0 +1,83 @@
+// The table of everything that can go wrong: one row per stable code, with the faces it shows to a shell, to HTTP and to JSON-RPC.
+
+export interface ErrorFace {
+  /** Exit status of the `portolan` command. */
+  readonly exit: number;
+  /** Status when the error answers an HTTP request. */
+  readonly http: number;
+  /** Code when the error answers a JSON-RPC request. */
+  readonly jsonrpc: number;
+  /** What the reader can do about it, unless the place that throws knows better. */
+  readonly hint: string;
+}
+
+export type ErrorCode =
+  | "CONFIG_INVALID"
+  | "USAGE"
+  | "TARGET_INVALID"
+  | "INPUT_INVALID"
+  | "TOOL_NOT_FOUND"
+  | "NOT_SUPPORTED"
+  | "TOOL_FAILED"
+  | "RPC_ERROR"
+  | "OUTPUT_INVALID"
+  | "SERVER_START_FAILED"
+  | "SERVER_CRASHED"
+  | "SERVER_UNAVAILABLE"
+  | "CONNECTION_LOST"
+  | "CONNECTION_CLOSED"
+  | "SESSION_LOST"
+  | "HTTP_ERROR"
+  | "AUTH_REQUIRED"
+  | "RATE_LIMITED"
+  | "TIMEOUT"
+  | "CANCELLED"
+  | "BUSY"
+  | "MESSAGE_TOO_LARGE"
+  | "PROTOCOL_ERROR"
+  | "VERSION_UNSUPPORTED"
+  | "CAPABILITY_MISSING"
+  | "TOO_MANY_ROUNDS"
+  | "SCHEMA_UNSUPPORTED"
+  | "TOOL_DROPPED"
+  | "INTERNAL";
+
+const face = (exit: number, http: number, jsonrpc: number, hint: string): ErrorFace => ({
+  exit,
+  http,
+  jsonrpc,
+  hint,
+});
+
+/** Exit codes: 1 the tool itself said no, 2 wrong usage or input, 3 the server cannot be reached, 4 it broke the protocol, 5 sign-in, 124 time, 130 interrupted. */
+export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
+  CONFIG_INVALID: face(2, 400, -32602, "Correct the named setting."),
+  USAGE: face(2, 400, -32602, "Run the command with --help."),
+  TARGET_INVALID: face(2, 400, -32602, "A target is a URL or a quoted command."),
+  INPUT_INVALID: face(2, 400, -32602, "Correct the named fields; the tool's inputSchema says what it takes."),
+  TOOL_NOT_FOUND: face(2, 404, -32602, "List the server's tools to see their names."),
+  NOT_SUPPORTED: face(2, 404, -32601, "This server does not offer that feature."),
+  TOOL_FAILED: face(1, 200, -32603, "The tool ran and reported a failure; its own message says why."),
+  RPC_ERROR: face(1, 502, -32603, "The server refused the request; its message says why."),
+  OUTPUT_INVALID: face(4, 502, -32603, "The server broke its own outputSchema; report it to its author."),
+  SERVER_START_FAILED: face(3, 502, -32603, "Run the command by hand to see why it does not start."),
+  SERVER_CRASHED: face(3, 502, -32603, "The call may or may not have run; check before calling again."),
+  SERVER_UNAVAILABLE: face(3, 503, -32603, "The server failed repeatedly and is given a pause; try again later."),
+  CONNECTION_LOST: face(3, 502, -32603, "The call may or may not have run; check before calling again."),
+  CONNECTION_CLOSED: face(3, 503, -32603, "The connection was closed by this program; connect again."),
+  SESSION_LOST: face(3, 502, -32603, "The server forgot this session; connect again."),
+  HTTP_ERROR: face(3, 502, -32603, "Check the URL and the server's health."),
+  AUTH_REQUIRED: face(5, 401, -32603, "Give a valid credential, for example an Authorization header."),
+  RATE_LIMITED: face(3, 429, -32603, "Wait as long as the server asks, then try again."),
+  TIMEOUT: face(124, 504, -32603, "Raise the timeout if the server is known to be slow."),
+  CANCELLED: face(130, 499, -32603, "The caller cancelled the request."),
+  BUSY: face(3, 503, -32603, "The server does not keep up with what it is sent; send less at once."),
+  MESSAGE_TOO_LARGE: face(4, 502, -32603, "Ask for less, or raise maxMessageBytes."),
+  PROTOCOL_ERROR: face(4, 502, -32603, "The peer does not speak MCP here; check the URL or the command."),
+  VERSION_UNSUPPORTED: face(4, 502, -32022, "No protocol revision is common to both sides; update one of them."),
+  CAPABILITY_MISSING: face(4, 400, -32021, "Register a handler for what the server wants to ask."),
+  TOO_MANY_ROUNDS: face(4, 502, -32603, "The server keeps asking without finishing; report it to its author."),
+  SCHEMA_UNSUPPORTED: face(4, 502, -32603, "The server checks its input itself; the schema is kept as it is."),
+  TOOL_DROPPED: face(4, 502, -32603, "Report the malformed definition to the server's author."),
+  INTERNAL: face(70, 500, -32603, "This is a bug in portolan; please report it."),
+};

@@ -1,0 +1,5 @@
+// Public face of the errors room.
+
+export { ERROR_CODES, type ErrorCode, type ErrorFace } from "./codes.ts";
+export type { Diagnostic, Report } from "./diagnostic.ts";
+export { type ErrorPlace, isPortolanError, PortolanError, toPortolanError } from "./portolan-error.ts";

@@ -1,0 +1,79 @@
+// The one error class: a stable code, where it happened, what happened, what to do.
+
+import { ERROR_CODES, type ErrorCode } from "./codes.ts";
+
+export interface ErrorPlace {
+  /** The server's name: its alias, or the command or URL it was reached by. */
+  readonly server?: string | undefined;
+  readonly tool?: string | undefined;
+  /** What to do, when the place knows better than the table. */
+  readonly hint?: string | undefined;
+  /** The last lines that the server wrote to stderr. */
+  readonly stderr?: string | undefined;
+  /** Facts for programs: exit code, HTTP status, JSON-RPC error, fields. */
+  readonly data?: Readonly<Record<string, unknown>> | undefined;
+  readonly cause?: unknown;
+}
+
+const BRAND = Symbol.for("portolan.error");
+
+export class PortolanError extends Error {
+  override readonly name = "PortolanError";
+  readonly code: ErrorCode;
+  readonly server: string | undefined;
+  readonly tool: string | undefined;
+  readonly hint: string;
+  readonly stderr: string | undefined;
+  readonly data: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, place: ErrorPlace = {}) {
+    super(message, place.cause === undefined ? undefined : { cause: place.cause });
+    this.code = code;
+    this.server = place.server;
+    this.tool = place.tool;
+    this.hint = place.hint ?? ERROR_CODES[code].hint;
+    this.stderr = place.stderr;
+    this.data = place.data ?? {};
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  /** The envelope that `--json` prints and that programs may log. */
+  toJSON(): Record<string, unknown> {
+    return {
+      code: this.code,
+      message: this.message,
+      ...(this.server === undefined ? {} : { server: this.server }),
+      ...(this.tool === undefined ? {} : { tool: this.tool }),
+      hint: this.hint,
+      ...(Object.keys(this.data).length === 0 ? {} : { data: this.data }),
+      ...(this.stderr ? { stderr: this.stderr } : {}),
+    };
+  }
+
+  /** The same error with the place filled in where it was not known before. */
+  at(place: Pick<ErrorPlace, "server" | "tool">): PortolanError {
+    if ((this.server ?? place.server) === this.server && (this.tool ?? place.tool) === this.tool) return this;
+    const placed = new PortolanError(this.code, this.message, {
+      server: this.server ?? place.server,
+      tool: this.tool ?? place.tool,
+      hint: this.hint,
+      stderr: this.stderr,
+      data: this.data,
+      cause: this.cause,
+    });
+    if (this.stack !== undefined) placed.stack = this.stack;
+    return placed;
+  }
+}
+
+/** True for our errors, also those of another copy of this package. */
+export function isPortolanError(value: unknown): value is PortolanError {
+  return typeof value === "object" && value !== null && BRAND in value;
+}
+
+/** Anything thrown, as a PortolanError: ours stay as they are, others become INTERNAL with their cause. */
+export function toPortolanError(thrown: unknown, place: ErrorPlace = {}): PortolanError {
+  if (isPortolanError(thrown)) return thrown.at(place);
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new PortolanError("INTERNAL", message, { ...place, cause: thrown });
+}
