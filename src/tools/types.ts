@@ -71,12 +71,12 @@ export interface McpHttpConfig extends McpOptions {
 export type McpConfig = McpStdioConfig | McpHttpConfig;
 
 export interface RequestOptions {
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Fails when neither answer nor progress comes for this long. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Fails after this long, whatever progress is reported. */
-  maxTimeoutMs?: number;
-  onProgress?(progress: Progress): void;
+  maxTimeoutMs?: number | undefined;
+  onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /** A tool as agent frameworks want it. */
@@ -129,6 +129,8 @@ export interface McpConnection extends AsyncDisposable {
   readonly diagnostics: readonly Diagnostic[];
 
   listTools(options?: { prefix?: string; refresh?: boolean } & RequestOptions): Promise<Tool[]>;
+  /** The tools as the server defined them, unknown fields included. */
+  listToolDefinitions(options?: { refresh?: boolean } & RequestOptions): Promise<ToolDefinition[]>;
   /** Calls a tool by the server's own name for it and returns the whole result, also when it is an error result. */
   callTool(name: string, input?: JsonObject, options?: RequestOptions): Promise<ToolResult>;
 

@@ -1,0 +1,129 @@
+// `run.mjs client`: calls per second, latency and CPU per call of every client, measured in turns.
+
+import { listContestants, startHttpServer } from "./contestants.mjs";
+import { startContestant } from "./contestant-process.mjs";
+import { judgeGoals } from "./goals.mjs";
+import { printClientReport } from "./client-report.mjs";
+import { median, spread } from "./stats.mjs";
+
+const SETTINGS = {
+  full: { rounds: 7, durationMs: 240, warmUpMs: 500, inFlight: [1, 16, 64], payloads: ["small", "large"] },
+  quick: { rounds: 3, durationMs: 80, warmUpMs: 400, inFlight: [16], payloads: ["small"] },
+};
+
+const GROUPS = [
+  { id: "stdio", title: "stdio", transport: "stdio" },
+  { id: "http-json", title: "HTTP, JSON answers", transport: "http", answer: "json" },
+  { id: "http-sse", title: "HTTP, SSE answers", transport: "http", answer: "sse" },
+];
+
+export async function runClientBench(options) {
+  const settings = { ...SETTINGS[options.quick ? "quick" : "full"], ...definedOnly(options) };
+  const report = {
+    node: process.version,
+    settings,
+    groups: [],
+  };
+  for (const group of GROUPS.filter(({ transport }) => !options.only || options.only === transport)) {
+    report.groups.push(await runGroup(group, settings, options.client));
+  }
+  report.goals = judgeGoals(report.groups);
+  if (options.json) console.log(JSON.stringify(report, null, 2));
+  else printClientReport(report);
+}
+
+async function runGroup(group, settings, filter) {
+  const server = group.transport === "http" ? await startHttpServer() : undefined;
+  const contestants = listContestants({ ...group, httpPort: server?.port, filter });
+  const { running, absent } = await startAll(contestants, group);
+  const cells = settings.payloads.flatMap((payload) => settings.inFlight.map((inFlight) => ({ payload, inFlight })));
+  const samples = new Map(running.map(({ name }) => [name, cells.map(() => [])]));
+  const failed = new Set();
+
+  const attempt = async (contestant, act) => {
+    if (failed.has(contestant)) return;
+    try {
+      await act(contestant);
+    } catch (error) {
+      failed.add(contestant);
+      absent.push(error.message);
+    }
+  };
+
+  progress(`${group.title}: warming up`);
+  for (const payload of settings.payloads) {
+    for (const contestant of running) {
+      await attempt(contestant, ({ client }) =>
+        client.ask("measure", { payload, inFlight: 16, durationMs: settings.warmUpMs }),
+      );
+    }
+  }
+  for (let round = 0; round < settings.rounds; round++) {
+    progress(`${group.title}: round ${round + 1} of ${settings.rounds}`);
+    for (const [index, cell] of cells.entries()) {
+      for (const contestant of rotate(running, round)) {
+        await attempt(contestant, async ({ name, client }) => {
+          // The unmeasured start opens the connections that this many calls in flight need.
+          await client.ask("measure", { ...cell, durationMs: settings.durationMs / 8 });
+          samples.get(name)[index].push(await client.ask("measure", { ...cell, durationMs: settings.durationMs }));
+        });
+      }
+    }
+  }
+  progress("");
+  await Promise.all(running.map(({ client }) => client.close()));
+  server?.close();
+
+  const measured = running.filter((contestant) => !failed.has(contestant));
+  return { ...group, absent, cells: cells.map((cell, index) => summarizeCell(cell, index, measured, samples)) };
+}
+
+async function startAll(contestants, group) {
+  progress(`${group.title}: starting ${contestants.length} clients`);
+  const started = await Promise.allSettled(contestants.map((contestant) => startContestant(contestant)));
+  const running = [];
+  const absent = [];
+  for (const [index, { value, reason }] of started.entries()) {
+    if (value) running.push({ ...contestants[index], client: value });
+    else absent.push(reason.message);
+  }
+  return { running, absent };
+}
+
+/** Ratios are taken within a round, where both sides saw the same machine, and then the median of these. */
+function summarizeCell(cell, index, running, samples) {
+  const limit = samples.get(running.find(({ role }) => role === "limit").name)[index];
+  const rows = running.map(({ name, role }) => {
+    const own = samples.get(name)[index];
+    const medianOf = (key) => median(own.map((sample) => sample[key]));
+    const medianRatio = (key) => median(own.map((sample, round) => sample[key] / limit[round][key]));
+    return {
+      name,
+      role,
+      callsPerSecond: medianOf("callsPerSecond"),
+      ofLimit: medianRatio("callsPerSecond"),
+      p50Us: medianOf("p50Us"),
+      p99Us: medianOf("p99Us"),
+      cpuUsPerCall: medianOf("cpuUsPerCall"),
+      cpuOfLimit: medianRatio("cpuUsPerCall"),
+      rssMb: medianOf("rssMb"),
+      spread: spread(own.map((sample) => sample.callsPerSecond)),
+      samples: own,
+    };
+  });
+  return { ...cell, rows };
+}
+
+function rotate(list, by) {
+  const at = by % list.length;
+  return [...list.slice(at), ...list.slice(0, at)];
+}
+
+function definedOnly({ rounds, durationMs, inFlight, payloads }) {
+  const given = { rounds, durationMs, inFlight, payloads };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+function progress(text) {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+}

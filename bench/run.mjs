@@ -1,0 +1,59 @@
+// The benchmarks: `node bench/run.mjs client|leak|start [options]`. README.md says what they measure.
+
+import { parseArgs } from "node:util";
+
+const USAGE = `Usage: npm run bench -- client|leak|start [options]
+
+client   calls per second, latency and CPU per call, against the bare loop and the SDK clients
+  --quick              a first look: 32 bytes, 16 in flight, short rounds
+  --rounds N           rounds over all clients (7)
+  --duration MS        length of one measurement (240)
+  --in-flight 1,16,64  calls in flight
+  --payload small,large
+leak     what a client still holds after many calls
+  --calls N            calls per client (100000)
+start    what importing and one-shot use cost
+  --rounds N           fresh processes per row (15)
+
+For all:
+  --only stdio|http    one transport (client, leak)
+  --client TEXT        only clients whose name contains TEXT, beside the limit (client, leak)
+  --json               figures as JSON`;
+
+const BENCHMARKS = {
+  client: async (options) => (await import("./lib/client-bench.mjs")).runClientBench(options),
+  leak: async (options) => (await import("./lib/leak-bench.mjs")).runLeakBench(options),
+  start: async (options) => (await import("./lib/start-bench.mjs")).runStartBench(options),
+};
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: "boolean" },
+    json: { type: "boolean" },
+    only: { type: "string" },
+    client: { type: "string" },
+    rounds: { type: "string" },
+    duration: { type: "string" },
+    calls: { type: "string" },
+    "in-flight": { type: "string" },
+    payload: { type: "string" },
+    help: { type: "boolean" },
+  },
+});
+
+const benchmark = BENCHMARKS[positionals[0]];
+if (!benchmark || values.help) {
+  console.log(USAGE);
+  process.exitCode = values.help ? 0 : 2;
+} else {
+  const { rounds, duration, calls, "in-flight": inFlight, payload, ...rest } = values;
+  await benchmark({
+    ...rest,
+    rounds: rounds && Number(rounds),
+    durationMs: duration && Number(duration),
+    calls: calls && Number(calls),
+    inFlight: inFlight?.split(",").map(Number),
+    payloads: payload?.split(","),
+  });
+}

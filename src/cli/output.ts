@@ -1,0 +1,101 @@
+// What goes to stdout and what to stderr: results in one form on the one, everything else on the other.
+
+import { ERROR_CODES, PortolanError } from "../errors/index.ts";
+import { type Colors, createColors, wantsColor } from "./colors.ts";
+import type { CliIo } from "./io.ts";
+import type { RawOptions } from "./options.ts";
+import { plainText, toJsonText } from "./plain-text.ts";
+
+export interface Output {
+  /** "json" with --json or when stdout is not a terminal, else "text"; --text forces text. */
+  readonly form: "text" | "json";
+  readonly quiet: boolean;
+  /** Colours for stdout. */
+  readonly colors: Colors;
+  /** Colours for stderr. */
+  readonly noteColors: Colors;
+  /** Lines on stdout. The text must be plain already, apart from our own colours. */
+  print(text: string): void;
+  /** One JSON value on stdout. */
+  json(value: unknown): void;
+  /** A line on stderr, unless quiet. */
+  note(text: string): void;
+  /** The error's face on stderr: one line of JSON, or readable text. */
+  error(error: PortolanError, verbose?: boolean): void;
+  /** What a note must hide before it is written and show again after: a spinner. */
+  around(screen: Screen | undefined): void;
+}
+
+export interface Screen {
+  hide(): void;
+  show(): void;
+}
+
+export function createOutput(io: Pick<CliIo, "stdout" | "stderr" | "env">, raw: RawOptions): Output {
+  const form = raw.json === true || (io.stdout.isTTY !== true && raw.text !== true) ? "json" : "text";
+  const colors = createColors(wantsColor(io.stdout.isTTY === true, io.env, raw.color));
+  const noteColors = createColors(wantsColor(io.stderr.isTTY === true, io.env, raw.color));
+  const quiet = raw.quiet === true;
+  let screen: Screen | undefined;
+  const write = (stream: "stdout" | "stderr", text: string): void => {
+    screen?.hide();
+    io[stream].write(text.endsWith("\n") ? text : `${text}\n`);
+    screen?.show();
+  };
+  return {
+    form,
+    quiet,
+    colors,
+    noteColors,
+    print: (text) => {
+      if (text !== "") write("stdout", text);
+    },
+    json: (value) => write("stdout", stringify(value, 2)),
+    note: (text) => {
+      if (!quiet) write("stderr", text);
+    },
+    error: (error, verbose = false) => {
+      write("stderr", form === "json" ? stringify({ error }) : describeError(error, noteColors, verbose));
+    },
+    around: (next) => {
+      screen = next;
+    },
+  };
+}
+
+function stringify(value: unknown, indent?: number): string {
+  try {
+    return toJsonText(value, indent);
+  } catch (cause) {
+    throw new PortolanError("PROTOCOL_ERROR", "The answer is nested too deeply to be printed.", { cause });
+  }
+}
+
+/** An error for people: what happened, where, what the server said last, what to do. */
+export function describeError(error: PortolanError, colors: Colors, verbose = false): string {
+  const place = [error.server, error.tool].filter((part) => part !== undefined).map(plainText).join(" › ");
+  const lines = [`${colors.red("error")} ${plainText(error.message).replaceAll("\n", "\n      ")} ${colors.dim(`[${error.code}]`)}`];
+  if (place !== "") lines.push(colors.dim(`   at ${place}`));
+  if (error.stderr) lines.push(colors.dim("   the server's last words:"), ...lastLines(error.stderr).map((line) => `   ${colors.dim("│")} ${line}`));
+  if (error.hint !== "") lines.push(`${colors.cyan(" hint")} ${plainText(error.hint)}`);
+  if (verbose) lines.push(...causes(error).map((cause) => colors.dim(`cause ${plainText(cause)}`)));
+  return lines.join("\n");
+}
+
+export function exitCodeOf(error: PortolanError): number {
+  return ERROR_CODES[error.code]?.exit ?? 70;
+}
+
+function lastLines(text: string, count = 20): string[] {
+  return plainText(text).trimEnd().split("\n").slice(-count).map((line) => line.slice(0, 500));
+}
+
+function causes(error: Error): string[] {
+  const found: string[] = [];
+  let cause: unknown = error.cause;
+  while (cause !== undefined && found.length < 5) {
+    found.push(cause instanceof Error ? (cause.stack ?? cause.message) : String(cause));
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return found.length === 0 && error instanceof PortolanError && error.code === "INTERNAL" ? [error.stack ?? ""] : found;
+}

@@ -1,0 +1,48 @@
+// Text from strangers made safe to show: nothing in it can move a cursor, set a clipboard, hide or reorder what is read.
+
+/** Colour and cursor sequences carry no content, so they go without a trace; every other escape stays visible. */
+const CSI = /(?:\u001b\[|\u009b)[0-?]{0,64}[ -/]{0,8}[@-~]/g;
+const EMOJI_JOINER = /(?<=\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}\ufe0f]?)\u200d(?=\p{Extended_Pictographic})/gu;
+// eslint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
+const C1 = /[\u0080-\u009f]/g;
+
+/** Characters that show nothing or change the order of reading: zero-width, bidirectional controls, tags, smuggled selectors. */
+const HIDDEN_CLASS =
+  "\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb" +
+  "\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}";
+const HIDDEN = new RegExp(`[${HIDDEN_CLASS}]+|[\\ufe00-\\ufe0f]{2,}|\\p{Surrogate}+`, "gu");
+const ESCAPED_IN_JSON = new RegExp(`[\\u007f-\\u009f\\u2028\\u2029${HIDDEN_CLASS}]`, "gu");
+
+const REPLACEMENT = "\ufffd";
+
+/** The text without anything that a terminal would obey; newlines and tabs stay. What was removed leaves a visible mark. */
+export function plainText(text: string): string {
+  return text
+    .replace(CSI, "")
+    .replace(/\r\n|[\u2028\u2029]/g, "\n")
+    .replace(CONTROL, (character) => (character === "\u007f" ? "\u2421" : String.fromCharCode(0x2400 + character.charCodeAt(0))))
+    .replace(C1, REPLACEMENT)
+    .replace(EMOJI_JOINER, "")
+    .replace(HIDDEN, REPLACEMENT);
+}
+
+/** The text as one line of at most `max` characters. */
+export function plainLine(text: string, max = 200): string {
+  const line = plainText(text.slice(0, max * 8)).replace(/\s+/g, " ").trim();
+  const characters = Array.from(line);
+  return characters.length <= max ? line : `${characters.slice(0, Math.max(0, max - 1)).join("")}…`;
+}
+
+/** JSON that is safe to show: control and hidden characters are written as \u escapes. */
+export function toJsonText(value: unknown, indent?: number): string {
+  return (JSON.stringify(value, null, indent) ?? "null").replace(ESCAPED_IN_JSON, escapeUnits);
+}
+
+function escapeUnits(character: string): string {
+  let escaped = "";
+  for (let index = 0; index < character.length; index += 1) {
+    escaped += `\\u${character.charCodeAt(index).toString(16).padStart(4, "0")}`;
+  }
+  return escaped;
+}

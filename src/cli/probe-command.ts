@@ -1,0 +1,42 @@
+// Looks whether a command's first word can be started, before anything is.
+
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, extname, isAbsolute, join, resolve } from "node:path";
+import type { CommandState } from "./target.ts";
+
+export interface ProbeContext {
+  readonly cwd: string;
+  readonly path: string | undefined;
+  readonly windows: boolean;
+  /** Windows only: the endings that make a file a program. */
+  readonly pathExtensions?: string | undefined;
+}
+
+export function probeCommand(command: string, context: ProbeContext): CommandState {
+  const endings = context.windows && extname(command) === "" ? (context.pathExtensions ?? ".COM;.EXE;.BAT;.CMD").split(";") : [""];
+  const isPath = command.includes("/") || (context.windows && command.includes("\\")) || isAbsolute(command);
+  const folders = isPath ? [""] : (context.path ?? "/usr/local/bin:/usr/bin:/bin").split(delimiter);
+  let best: CommandState = "missing";
+  for (const folder of folders) {
+    for (const ending of endings) {
+      const state = probeFile(resolve(context.cwd, join(folder, command + ending)), context.windows);
+      if (state === "found") return state;
+      if (isPath && best === "missing") best = state;
+    }
+  }
+  if (best === "missing" && !isPath) {
+    const here = probeFile(resolve(context.cwd, command), context.windows);
+    if (here === "directory" || (here !== "missing" && extname(command) !== "")) return here === "found" ? "missing" : here;
+  }
+  return best;
+}
+
+function probeFile(path: string, windows: boolean): CommandState {
+  try {
+    if (statSync(path).isDirectory()) return "directory";
+    if (!windows) accessSync(path, constants.X_OK);
+    return "found";
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === "EACCES" ? "not-executable" : "missing";
+  }
+}

@@ -1,0 +1,148 @@
+// A tool as a TypeScript-like signature: short, safe to show, and the form that `portolan call` reads back.
+
+import { isObject, type JsonSchema, type ToolDefinition } from "../model/index.ts";
+import { branchesOf, enumOf, type Property, resolveSchema, shapeOf } from "./json-schema.ts";
+import { toJsonText } from "./plain-text.ts";
+
+export interface PrintOptions {
+  /** Show every parameter and types in full. */
+  readonly all?: boolean | undefined;
+}
+
+export interface PrintedSignature {
+  readonly signature: string;
+  /** Optional parameters that the signature leaves out. */
+  readonly hidden: readonly string[];
+}
+
+const MAX_OPTIONAL = 5;
+const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
+/** Names that need no quotes in a call; MCP itself recommends these characters for tools. */
+const TOOL_NAME = /^[A-Za-z_][A-Za-z0-9_./-]*$/;
+
+/** `function name(a: string, b?: integer): string`, with the optional parameters past the fifth left to `hidden`. */
+export function printSignature(tool: ToolDefinition, options: PrintOptions = {}): PrintedSignature {
+  const all = options.all === true;
+  const properties = [...shapeOf(tool.inputSchema, tool.inputSchema).properties.values()];
+  const optional = properties.filter((property) => !property.required);
+  const hidden = new Set(all ? [] : optional.slice(MAX_OPTIONAL));
+  const parameters = properties
+    .filter((property) => !hidden.has(property))
+    .map((property) => printProperty(property, new Printer(tool.inputSchema, all)));
+  const result = tool.outputSchema === undefined ? "string" : printType(tool.outputSchema, options);
+  return {
+    signature: `function ${quoteToolName(tool.name)}(${parameters.join(", ")}): ${result}`,
+    hidden: [...hidden].map((property) => property.name),
+  };
+}
+
+/** `tool(a: 1, b: "x")`: a call that parses back to the same name and arguments. */
+export function printCall(name: string, args: Readonly<Record<string, unknown>>): string {
+  const parts = Object.entries(args).map(([key, value]) => `${quoteKey(key)}: ${toJsonText(value)}`);
+  return `${quoteToolName(name)}(${parts.join(", ")})`;
+}
+
+/** A JSON Schema as type text. */
+export function printType(schema: JsonSchema, options: PrintOptions = {}): string {
+  return new Printer(schema, options.all === true).print(schema, 0);
+}
+
+export function quoteToolName(name: string): string {
+  return TOOL_NAME.test(name) && name !== "function" ? name : toJsonText(name);
+}
+
+export function quoteKey(name: string): string {
+  return IDENTIFIER.test(name) ? name : toJsonText(name);
+}
+
+function printProperty(property: Property, printer: Printer, depth = 0): string {
+  return `${quoteKey(property.name)}${property.required ? "" : "?"}: ${printer.print(property.schema, depth)}`;
+}
+
+/** Walks a schema with a budget, so that size and depth of a hostile one do not matter. */
+class Printer {
+  readonly #root: JsonSchema;
+  readonly #maxDepth: number;
+  readonly #maxLength: number;
+  readonly #maxEnum: number;
+  #budget: number;
+
+  constructor(root: JsonSchema, all: boolean) {
+    this.#root = root;
+    this.#maxDepth = all ? 8 : 3;
+    this.#maxLength = all ? 4_000 : 100;
+    this.#maxEnum = all ? 200 : 12;
+    this.#budget = all ? 2_000 : 200;
+  }
+
+  print(schema: unknown, depth: number): string {
+    this.#budget -= 1;
+    if (schema === true || this.#budget < 0 || depth > this.#maxDepth) return "unknown";
+    if (schema === false) return "never";
+    const resolved = resolveSchema(schema, this.#root);
+    if (resolved === undefined) return "unknown";
+    const text = this.#print(resolved, depth);
+    if (text.length <= this.#maxLength) return text;
+    return [resolved["type"]].flat().includes("array") ? "unknown[]" : text.startsWith("{") ? "object" : "unknown";
+  }
+
+  #print(schema: JsonSchema, depth: number): string {
+    const values = enumOf(schema);
+    if (values !== undefined) return this.#values(values);
+    const branches = branchesOf(schema);
+    if (branches !== undefined) return this.#union(branches, depth);
+    if (Array.isArray(schema["type"])) {
+      return this.#union(schema["type"].slice(0, 10).map((type: unknown) => ({ ...schema, type })), depth);
+    }
+    switch (schema["type"]) {
+      case "string":
+      case "number":
+      case "integer":
+      case "boolean":
+      case "null":
+        return schema["type"];
+      case "array":
+        return this.#array(schema, depth);
+      case "object":
+        return this.#object(schema, depth);
+      default:
+        return isObject(schema["properties"]) || Array.isArray(schema["allOf"]) ? this.#object(schema, depth) : "unknown";
+    }
+  }
+
+  #values(values: readonly unknown[]): string {
+    const shown = values.slice(0, this.#maxEnum).map((value) => (isObject(value) ? "object" : toJsonText(value)));
+    return (values.length > shown.length ? [...shown, "unknown"] : shown).join(" | ");
+  }
+
+  #union(branches: readonly unknown[], depth: number): string {
+    const parts = new Set<string>();
+    for (const branch of branches.slice(0, this.#maxEnum)) parts.add(this.print(branch, depth + 1));
+    if (branches.length > this.#maxEnum) parts.add("unknown");
+    return parts.has("unknown") && parts.size === 1 ? "unknown" : [...parts].join(" | ");
+  }
+
+  #array(schema: JsonSchema, depth: number): string {
+    const items = schema["items"];
+    if (items === undefined || Array.isArray(items)) return "unknown[]";
+    const item = this.print(items, depth + 1);
+    return isUnion(resolveSchema(items, this.#root)) ? `(${item})[]` : `${item}[]`;
+  }
+
+  #object(schema: JsonSchema, depth: number): string {
+    const { properties } = shapeOf(schema, this.#root);
+    if (properties.size === 0) {
+      const additional = schema["additionalProperties"];
+      return isObject(additional) ? `Record<string, ${this.print(additional, depth + 1)}>` : "object";
+    }
+    if (depth >= this.#maxDepth || properties.size > this.#maxEnum * 2) return "object";
+    const parts = [...properties.values()].map((property) => printProperty(property, this, depth + 1));
+    return `{ ${parts.join(", ")} }`;
+  }
+}
+
+function isUnion(schema: JsonSchema | undefined): boolean {
+  if (schema === undefined) return false;
+  const alternatives = enumOf(schema) ?? branchesOf(schema) ?? [schema["type"]].flat();
+  return alternatives.length > 1;
+}

@@ -1,0 +1,39 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { didYouMean, editDistance, suggest } from "./suggest.ts";
+
+const names = ["echo", "get_sum", "create_comment", "list-issues", "longRunning"];
+
+test.each([
+  ["ehco", ["echo"]],
+  ["getSum", ["get_sum"]],
+  ["create-comment", ["create_comment"]],
+  ["comment", ["create_comment"]],
+  ["listIssue", ["list-issues"]],
+  ["zzz", []],
+  ["", []],
+])("%s is near %j", (typed, expected) => {
+  expect(suggest(typed, names)).toEqual(expected);
+});
+
+test("reads as a question", () => {
+  expect(didYouMean("ehco", names)).toBe('Did you mean "echo"?');
+  expect(didYouMean("itm", ["item", "atm"])).toBe('Did you mean "atm" or "item"?');
+  expect(didYouMean("nothing", names)).toBeUndefined();
+});
+
+test("edit distance is symmetric and zero only for equal words", () => {
+  fc.assert(
+    fc.property(fc.string({ maxLength: 12 }), fc.string({ maxLength: 12 }), (a, b) => {
+      expect(editDistance(a, b)).toBe(editDistance(b, a));
+      expect(editDistance(a, b) === 0).toBe(a === b);
+    }),
+  );
+});
+
+test("stays fast for many long names", () => {
+  const many = Array.from({ length: 20_000 }, (_, index) => `${"tool".repeat(20)}${index}`);
+  const started = performance.now();
+  suggest("toool".repeat(15), many);
+  expect(performance.now() - started).toBeLessThan(2_000);
+});

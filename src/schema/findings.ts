@@ -1,0 +1,79 @@
+// From the engine's flat list of errors to the few that matter: leaves only, and of several alternatives the one that was meant.
+
+import type { OutputUnit } from "@cfworker/json-schema";
+
+/** One error that is not merely "something below is wrong", with the error that the engine gave just before it. */
+export interface Finding {
+  readonly keyword: string;
+  /** Pointers as the engine writes them: URI-encoded, beginning with "#". */
+  readonly instanceAt: string;
+  readonly keywordAt: string;
+  readonly text: string;
+  readonly before: OutputUnit | undefined;
+}
+
+/** More errors than anybody reads; what comes after them is not looked at. */
+const MOST_ERRORS = 300;
+
+const WRAPPERS = new Set(
+  "$ref $recursiveRef allOf anyOf if properties patternProperties additionalProperties unevaluatedProperties dependentSchemas prefixItems items additionalItems unevaluatedItems".split(
+    " ",
+  ),
+);
+
+export function findingsOf(errors: readonly OutputUnit[]): Finding[] {
+  const seen = errors.slice(0, MOST_ERRORS);
+  let findings: Finding[] = [];
+  for (const [index, error] of seen.entries()) {
+    const before = seen[index - 1];
+    // The engine gives a `false` schema the instance's location; the error before it knows where the schema stands.
+    const keywordAt = error.keyword === "false" ? (before?.keywordLocation ?? "#") : error.keywordLocation;
+    if (WRAPPERS.has(error.keyword) || (error.keyword === "oneOf" && countMatches(error) === 0)) continue;
+    if (error.keyword === "dependencies" && error.error.endsWith("dependant schema.")) continue;
+    findings.push({ keyword: error.keyword, instanceAt: error.instanceLocation, keywordAt, text: error.error, before });
+  }
+  for (const error of seen) {
+    if (error.keyword === "anyOf" || (error.keyword === "oneOf" && countMatches(error) === 0)) {
+      const below = new Set(findings.filter((finding) => isBelow(finding, error)));
+      const kept = likeliest([...below], error);
+      findings = findings.filter((finding) => !below.has(finding) || kept.has(finding));
+    } else if (error.keyword === "oneOf" || error.keyword === "propertyNames" || error.keyword === "contains") {
+      // These speak for themselves; what their subschemas say is about something else.
+      findings = findings.filter((finding) => !isBelow(finding, error));
+    }
+  }
+  return findings;
+}
+
+/**
+ * Of the alternatives of an `anyOf`, keeps what is wrong with the likeliest one: first those whose kind of value and whose
+ * telling field (a `const` or `enum` one step down) fit, then those whose kind fits, else only the kinds that were expected.
+ */
+function likeliest(below: readonly Finding[], union: OutputUnit): Set<Finding> {
+  const branches = new Map<string, Finding[]>();
+  for (const finding of below) {
+    const branch = finding.keywordAt.slice(union.keywordLocation.length + 1).split("/", 1)[0] ?? "";
+    branches.set(branch, [...(branches.get(branch) ?? []), finding]);
+  }
+  const here = union.instanceLocation;
+  const wrongKind = (finding: Finding): boolean => finding.keyword === "type" && finding.instanceAt === here;
+  const wrongField = (finding: Finding): boolean =>
+    (finding.keyword === "const" || finding.keyword === "enum") && !finding.instanceAt.slice(here.length + 1).includes("/");
+
+  const fitting = [...branches.values()].filter((branch) => !branch.some(wrongKind));
+  const meant = fitting.filter((branch) => !branch.some(wrongField)).sort((a, b) => a.length - b.length)[0];
+  if (meant !== undefined) return new Set(meant);
+  if (fitting.length > 0) return new Set(fitting.flat().filter(wrongField));
+  return new Set(below.filter(wrongKind));
+}
+
+function isBelow(finding: Finding, error: OutputUnit): boolean {
+  const { instanceLocation: here, keywordLocation } = error;
+  // A property name is judged at the location of its property.
+  const inside = finding.instanceAt === here || finding.instanceAt.startsWith(`${here}/`);
+  return inside && finding.keywordAt.startsWith(`${keywordLocation}/`);
+}
+
+function countMatches(error: OutputUnit): number {
+  return Number(/\((\d+) matches\)/.exec(error.error)?.[1] ?? 0);
+}

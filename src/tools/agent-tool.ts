@@ -1,0 +1,48 @@
+// An MCP tool as an agent tool: a legal name, a Zod view of its schema, and a function that returns text.
+
+import { PortolanError, type Report } from "../errors/index.ts";
+import type { JsonObject, ToolDefinition } from "../model/index.ts";
+import { toZodView } from "../schema/index.ts";
+import type { RequestOptions, Tool, ToolResult } from "./types.ts";
+
+export interface AgentToolOptions {
+  readonly name: string;
+  readonly definition: ToolDefinition;
+  readonly server: string;
+  readonly zod: typeof import("zod");
+  readonly report: Report;
+  readonly call: (name: string, input: JsonObject, options: RequestOptions) => Promise<ToolResult>;
+}
+
+export function toAgentTool({ name, definition, server, zod, report, call }: AgentToolOptions): Tool {
+  let schema: Tool["schema"] | undefined;
+  return {
+    name,
+    description: definition.description ?? "",
+    inputSchema: definition.inputSchema,
+    outputSchema: definition.outputSchema,
+    annotations: definition.annotations,
+    definition,
+    get schema() {
+      schema ??= toZodView(definition.inputSchema, zod, (reason) =>
+        report({
+          code: "SCHEMA_UNSUPPORTED",
+          severity: "warning",
+          server,
+          tool: definition.name,
+          message: `the Zod view of "${definition.name}" is looser than its inputSchema: ${reason}`,
+        }),
+      );
+      return schema;
+    },
+    async execute(input = {}, options = {}) {
+      const result = await call(definition.name, input, options);
+      if (result.isError !== true) return result.text;
+      throw new PortolanError("TOOL_FAILED", result.text || `${definition.name} reported an error without a message`, {
+        server,
+        tool: definition.name,
+        data: { result },
+      });
+    },
+  };
+}

@@ -1,0 +1,82 @@
+// One tool of a server with what is needed to call it safely: its schemas, ready to check input and output.
+
+import { PortolanError, type Report } from "../errors/index.ts";
+import type { CallToolResult, JsonObject, ToolDefinition } from "../model/index.ts";
+import { createValidator, type SchemaValidator } from "../schema/index.ts";
+
+export class CheckedTool {
+  readonly definition: ToolDefinition;
+  readonly #server: string;
+  readonly #report: Report;
+  #input: SchemaValidator | undefined;
+  #output: SchemaValidator | undefined;
+  #loading: Promise<void> | undefined;
+
+  constructor(definition: ToolDefinition, server: string, report: Report) {
+    this.definition = definition;
+    this.#server = server;
+    this.#report = report;
+  }
+
+  /** Resolves when both schemas can be checked; undefined when they already can. */
+  load(): Promise<void> | undefined {
+    if (this.#input !== undefined) return undefined;
+    this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  checkInput(input: JsonObject): void {
+    const outcome = this.#input?.check(input);
+    if (outcome === undefined || outcome.valid === true) return;
+    const { name } = this.definition;
+    if (outcome.valid === "unknown") return this.#unchecked("input", outcome.reason);
+    throw new PortolanError("INPUT_INVALID", `${name}: ${outcome.problems.map(describe).join("; ")}`, {
+      server: this.#server,
+      tool: name,
+      data: { problems: outcome.problems },
+    });
+  }
+
+  checkOutput(result: CallToolResult): void {
+    if (this.#output === undefined || result.isError === true) return;
+    // A result of an extension, such as a task, is not the output yet.
+    if (result.resultType !== undefined && result.resultType !== "complete") return;
+    const { name } = this.definition;
+    const place = { server: this.#server, tool: name };
+    if (result.structuredContent === undefined) {
+      throw new PortolanError("OUTPUT_INVALID", `${name} promises structured output but returned none`, { ...place, data: { result } });
+    }
+    const outcome = this.#output.check(result.structuredContent);
+    if (outcome.valid === true) return;
+    if (outcome.valid === "unknown") return this.#unchecked("output", outcome.reason);
+    const { problems } = outcome;
+    throw new PortolanError("OUTPUT_INVALID", `${name} broke its outputSchema: ${problems.map(describe).join("; ")}`, {
+      ...place,
+      data: { problems, result },
+    });
+  }
+
+  async #load(): Promise<void> {
+    const { inputSchema, outputSchema } = this.definition;
+    const [input, output] = await Promise.all([
+      createValidator(inputSchema),
+      outputSchema === undefined ? undefined : createValidator(outputSchema),
+    ]);
+    this.#output = output;
+    this.#input = input;
+  }
+
+  #unchecked(what: string, reason: string): void {
+    this.#report({
+      code: "SCHEMA_UNSUPPORTED",
+      severity: "warning",
+      server: this.#server,
+      tool: this.definition.name,
+      message: `the ${what} of "${this.definition.name}" is not checked here: ${reason}`,
+    });
+  }
+}
+
+function describe(problem: { path: string; message: string }): string {
+  return problem.path === "" ? problem.message : `${problem.path}: ${problem.message}`;
+}

@@ -1,0 +1,47 @@
+// `connectMcp()`: from what a program declares to a live connection.
+
+import type { Diagnostic } from "../errors/index.ts";
+import type { Implementation } from "../model/index.ts";
+import { createEraMemory, openUpstream } from "../upstream/index.ts";
+import { toServerDefinition } from "./config.ts";
+import { Connection } from "./connection.ts";
+import { toAsk, toCapabilities } from "./handlers.ts";
+import type { McpConfig, McpConnection } from "./types.ts";
+import { VERSION } from "./version.ts";
+
+const CLIENT_INFO: Implementation = { name: "portolan", version: VERSION };
+const MAX_DIAGNOSTICS = 200;
+
+/** Connects to one MCP server, whichever era it speaks. Throws a PortolanError that says why when it cannot. */
+export async function connectMcp(config: McpConfig): Promise<McpConnection> {
+  const definition = toServerDefinition(config);
+  const diagnostics: Diagnostic[] = [];
+  const seen = new Set<string>();
+  const report = (diagnostic: Diagnostic): void => {
+    // The same finding on every refresh of a list is one finding.
+    const key = `${diagnostic.code} ${diagnostic.tool ?? ""} ${diagnostic.message}`;
+    if (seen.has(key) || diagnostics.length >= MAX_DIAGNOSTICS) return;
+    seen.add(key);
+    diagnostics.push(diagnostic);
+    (config.onDiagnostic ?? warn)(diagnostic);
+  };
+  const handlers = config.handlers ?? {};
+  const upstream = await openUpstream({
+    definition,
+    caller: {
+      clientInfo: config.clientInfo ?? CLIENT_INFO,
+      capabilities: toCapabilities(handlers),
+      logLevel: config.logLevel,
+    },
+    ask: toAsk(handlers),
+    watch: config.watch ?? true,
+    report,
+    eras: createEraMemory(),
+    signal: config.signal,
+  });
+  return new Connection(upstream, { limits: definition.limits, retryHinted: config.retryHinted ?? false, diagnostics, report });
+}
+
+function warn({ code, server, message }: Diagnostic): void {
+  process.emitWarning(server === undefined ? message : `${server}: ${message}`, { type: "PortolanWarning", code });
+}

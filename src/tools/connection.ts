@@ -1,0 +1,230 @@
+// A connection to one server as a program uses it: tools, resources and prompts over an upstream.
+
+import { type Diagnostic, didYouMean, isPortolanError, PortolanError, type Report } from "../errors/index.ts";
+import {
+  type CallToolResult,
+  type CompleteResult,
+  type GetPromptResult,
+  isObject,
+  type JsonObject,
+  type Limits,
+  type LogLevel,
+  type PromptDefinition,
+  type ReadResourceResult,
+  type ResourceDefinition,
+  type ResourceTemplateDefinition,
+  type ToolDefinition,
+} from "../model/index.ts";
+import { type Call, listAll, type Upstream } from "../upstream/index.ts";
+import { toAgentTool } from "./agent-tool.ts";
+import { CheckedTool } from "./checked-tool.ts";
+import { ListCache, type LoadOptions } from "./list-cache.ts";
+import { exposedName } from "./names.ts";
+import { resultText } from "./result-text.ts";
+import type { ConnectionEvents, McpConnection, RequestOptions, ServerDescription, Tool, ToolResult } from "./types.ts";
+
+export interface ConnectionOptions {
+  readonly limits: Limits;
+  readonly retryHinted: boolean;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly report: Report;
+}
+
+export class Connection implements McpConnection {
+  readonly #upstream: Upstream;
+  readonly #options: ConnectionOptions;
+  readonly #tools: ListCache<Map<string, CheckedTool>>;
+  readonly #prompts: ListCache<PromptDefinition[]>;
+  readonly #resources: ListCache<ResourceDefinition[]>;
+  readonly #templates: ListCache<ResourceTemplateDefinition[]>;
+  /** Agent tools of one list, per prefix, so that asking again gives the same objects. */
+  #agentTools: { of: Map<string, CheckedTool>; byPrefix: Map<string, Tool[]> } | undefined;
+
+  constructor(upstream: Upstream, options: ConnectionOptions) {
+    this.#upstream = upstream;
+    this.#options = options;
+    this.#tools = new ListCache(async (load) => {
+      const { value, ttlMs } = await this.#list<ToolDefinition>("tools", "tools/list", "tools", load);
+      const index = new Map<string, CheckedTool>();
+      for (const tool of value) {
+        if (!index.has(tool.name)) index.set(tool.name, new CheckedTool(tool, upstream.name, options.report));
+      }
+      return { value: index, ttlMs };
+    });
+    this.#prompts = new ListCache((load) => this.#list("prompts", "prompts/list", "prompts", load));
+    this.#resources = new ListCache((load) => this.#list("resources", "resources/list", "resources", load));
+    this.#templates = new ListCache((load) => this.#list("resources", "resources/templates/list", "resourceTemplates", load));
+    upstream.on("toolsChanged", () => this.#tools.invalidate());
+    upstream.on("promptsChanged", () => this.#prompts.invalidate());
+    upstream.on("resourcesChanged", () => {
+      this.#resources.invalidate();
+      this.#templates.invalidate();
+    });
+  }
+
+  get server(): ServerDescription {
+    return { name: this.#upstream.name, ...this.#upstream.describe() };
+  }
+
+  get diagnostics(): readonly Diagnostic[] {
+    return this.#options.diagnostics;
+  }
+
+  async listTools({ prefix = "", ...options }: Parameters<McpConnection["listTools"]>[0] = {}): Promise<Tool[]> {
+    const [tools, zod] = await Promise.all([this.#tools.get(options), import("zod")]);
+    if (this.#agentTools?.of !== tools) this.#agentTools = { of: tools, byPrefix: new Map() };
+    const { byPrefix } = this.#agentTools;
+    let list = byPrefix.get(prefix);
+    if (list === undefined) byPrefix.set(prefix, (list = this.#toAgentTools(tools, prefix, zod)));
+    return [...list];
+  }
+
+  async listToolDefinitions(options: Parameters<McpConnection["listToolDefinitions"]>[0] = {}): Promise<ToolDefinition[]> {
+    return [...(await this.#tools.get(options)).values()].map((tool) => tool.definition);
+  }
+
+  async callTool(name: string, input: JsonObject = {}, options: RequestOptions = {}): Promise<ToolResult> {
+    const tool = this.#tools.fresh?.get(name) ?? (await this.#findTool(name, options));
+    const loading = tool?.load();
+    if (loading !== undefined) await loading;
+    tool?.checkInput(input);
+    const result = (await this.#upstream.request(this.#call("tools/call", { name, arguments: input }, options, this.#repeatable(tool))).catch(
+      (error: unknown) => {
+        throw isPortolanError(error) ? error.at({ tool: name }) : error;
+      },
+    )) as CallToolResult;
+    tool?.checkOutput(result);
+    // Beside the result, not in it: written out as JSON it is what the server sent.
+    return Object.defineProperty(result, "text", { get: () => resultText(result), enumerable: false }) as ToolResult;
+  }
+
+  listResources(options: Parameters<McpConnection["listResources"]>[0] = {}): Promise<ResourceDefinition[]> {
+    return this.#resources.get(options).then((list) => [...list]);
+  }
+
+  listResourceTemplates(options: Parameters<McpConnection["listResourceTemplates"]>[0] = {}): Promise<ResourceTemplateDefinition[]> {
+    return this.#templates.get(options).then((list) => [...list]);
+  }
+
+  async readResource(uri: string, options: RequestOptions = {}): Promise<ReadResourceResult> {
+    this.#need("resources");
+    return (await this.#upstream.request(this.#call("resources/read", { uri }, options))) as ReadResourceResult;
+  }
+
+  async subscribe(uri: string): Promise<() => Promise<void>> {
+    if (this.#upstream.describe().capabilities.resources?.subscribe !== true) throw this.#unsupported("resource subscriptions");
+    return this.#upstream.subscribe(uri);
+  }
+
+  listPrompts(options: Parameters<McpConnection["listPrompts"]>[0] = {}): Promise<PromptDefinition[]> {
+    return this.#prompts.get(options).then((list) => [...list]);
+  }
+
+  async getPrompt(name: string, args: Record<string, string> = {}, options: RequestOptions = {}): Promise<GetPromptResult> {
+    this.#need("prompts");
+    return (await this.#upstream.request(this.#call("prompts/get", { name, arguments: args }, options))) as GetPromptResult;
+  }
+
+  async complete(...[ref, argument, context, options = {}]: Parameters<McpConnection["complete"]>): Promise<CompleteResult["completion"]> {
+    this.#need("completions");
+    const params = {
+      ref: "prompt" in ref ? { type: "ref/prompt", name: ref.prompt } : { type: "ref/resource", uri: ref.resource },
+      argument,
+      ...(context === undefined ? {} : { context: { arguments: context } }),
+    };
+    const { completion } = (await this.#upstream.request(this.#call("completion/complete", params, options))) as CompleteResult;
+    return isObject(completion) && Array.isArray(completion.values) ? completion : { values: [] };
+  }
+
+  async ping(options: RequestOptions = {}): Promise<void> {
+    // The modern era has no ping; asking for the description is its sign of life.
+    const method = this.#upstream.describe().era === "modern" ? "server/discover" : "ping";
+    await this.#upstream.request(this.#call(method, {}, options));
+  }
+
+  setLogLevel(level: LogLevel): Promise<void> {
+    return this.#upstream.setLogLevel(level);
+  }
+
+  on<E extends keyof ConnectionEvents>(event: E, listener: (...args: ConnectionEvents[E]) => void): () => void {
+    return this.#upstream.on(event, listener as never);
+  }
+
+  close(): Promise<void> {
+    return this.#upstream.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** The tool's definition, asking the server for its list when it is not at hand or too old. */
+  async #findTool(name: string, options: RequestOptions): Promise<CheckedTool | undefined> {
+    const tools = await this.#tools.get({ signal: options.signal });
+    const found = tools.get(name) ?? (await this.#tools.get({ signal: options.signal, refresh: true })).get(name);
+    if (found !== undefined) return found;
+    throw new PortolanError("TOOL_NOT_FOUND", `${this.#upstream.name} has no tool "${name}"`, {
+      server: this.#upstream.name,
+      tool: name,
+      hint: didYouMean(name, tools.keys()),
+    });
+  }
+
+  #repeatable(tool: CheckedTool | undefined): boolean {
+    const hints = tool?.definition.annotations;
+    return this.#options.retryHinted && (hints?.readOnlyHint === true || hints?.idempotentHint === true);
+  }
+
+  #call(method: string, params: JsonObject, options: RequestOptions, repeatable = false): Call {
+    const { signal, timeoutMs, maxTimeoutMs, onProgress } = options;
+    return { method, params, signal, timeoutMs, maxTimeoutMs, onProgress, repeatable };
+  }
+
+  async #list<T>(
+    capability: "tools" | "prompts" | "resources",
+    method: string,
+    field: string,
+    load: LoadOptions,
+  ): Promise<{ value: T[]; ttlMs: number }> {
+    const { era, capabilities } = this.#upstream.describe();
+    if (capabilities[capability] === undefined) return { value: [], ttlMs: Infinity };
+    const { items, ttlMs } = await listAll(this.#upstream, field, this.#call(method, {}, load), {
+      maxPages: this.#options.limits.maxPages,
+      onLoop: (message) => this.#options.report({ code: "PROTOCOL_ERROR", severity: "warning", server: this.#upstream.name, message }),
+    });
+    // A legacy server announces changes; a modern one says how long its answer holds.
+    return { value: items.filter(isObject) as T[], ttlMs: ttlMs ?? (era === "legacy" ? Infinity : 0) };
+  }
+
+  #toAgentTools(tools: Map<string, CheckedTool>, prefix: string, zod: typeof import("zod")): Tool[] {
+    const taken = new Map<string, string>();
+    const list: Tool[] = [];
+    for (const { definition } of tools.values()) {
+      const name = exposedName(definition.name, prefix);
+      const other = taken.get(name);
+      if (other !== undefined) {
+        this.#options.report({
+          code: "TOOL_DROPPED",
+          severity: "error",
+          server: this.#upstream.name,
+          tool: definition.name,
+          message: `tool "${definition.name}" is left out: it would have the same name as "${other}"`,
+        });
+        continue;
+      }
+      taken.set(name, definition.name);
+      const { report } = this.#options;
+      const call = (tool: string, input: JsonObject, options: RequestOptions): Promise<ToolResult> => this.callTool(tool, input, options);
+      list.push(toAgentTool({ name, definition, server: this.#upstream.name, zod, report, call }));
+    }
+    return list;
+  }
+
+  #need(capability: "resources" | "prompts" | "completions"): void {
+    if (this.#upstream.describe().capabilities[capability] === undefined) throw this.#unsupported(capability);
+  }
+
+  #unsupported(what: string): PortolanError {
+    return new PortolanError("NOT_SUPPORTED", `${this.#upstream.name} does not offer ${what}`, { server: this.#upstream.name });
+  }
+}

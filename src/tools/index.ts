@@ -1,0 +1,19 @@
+// Public face of the tools room.
+
+export { connectMcp } from "./connect-mcp.ts";
+export { exposedName } from "./names.ts";
+export { blockText, resultText } from "./result-text.ts";
+export type {
+  ConnectionEvents,
+  McpConfig,
+  McpConnection,
+  McpHandlers,
+  McpHttpConfig,
+  McpOptions,
+  McpStdioConfig,
+  RequestOptions,
+  ServerDescription,
+  Tool,
+  ToolResult,
+} from "./types.ts";
+export { VERSION } from "./version.ts";

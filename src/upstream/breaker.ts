@@ -1,0 +1,46 @@
+// A circuit breaker: a server that keeps failing is left alone for a while, then tried with a single request.
+
+const FAILURES = 5;
+const WINDOW_MS = 30_000;
+const PAUSE_MS = 15_000;
+
+export class Breaker {
+  readonly #now: () => number;
+  #failures: number[] = [];
+  #openedAt: number | undefined;
+  #trying = false;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Whether a request may go out now. After the pause exactly one may, to see whether the server is back. */
+  allows(): boolean {
+    if (this.#openedAt === undefined) return true;
+    if (this.#trying || this.#now() - this.#openedAt < PAUSE_MS) return false;
+    this.#trying = true;
+    return true;
+  }
+
+  succeeded(): void {
+    this.#failures = [];
+    this.#openedAt = undefined;
+    this.#trying = false;
+  }
+
+  failed(): void {
+    const now = this.#now();
+    this.#failures = [...this.#failures.filter((at) => now - at < WINDOW_MS), now];
+    if (this.#trying || this.#failures.length >= FAILURES) this.#openedAt = now;
+    this.#trying = false;
+  }
+
+  /** The trial request ended without saying anything about the server. */
+  undecided(): void {
+    this.#trying = false;
+  }
+
+  get closed(): boolean {
+    return this.#openedAt === undefined && this.#failures.length === 0;
+  }
+}

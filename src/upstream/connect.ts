@@ -1,0 +1,72 @@
+// From a server definition to a negotiated session: the right wire, and the fallbacks between wires that the specification describes.
+
+import { isPortolanError, PortolanError } from "../errors/index.ts";
+import type { Endpoint, UrlEndpoint } from "../model/index.ts";
+import type { EraMemory } from "./era-memory.ts";
+import { DiedOnProbe } from "./negotiate.ts";
+import { Session, type SessionOptions } from "./session.ts";
+import type { Wire, WireOptions } from "./wire.ts";
+import type { MemoryServer } from "./wires/memory.ts";
+
+/** A server of another process or machine, or a part of this program. */
+export type Reach = Endpoint | { readonly transport: "memory"; readonly server: MemoryServer };
+
+/** Statuses by which a server that only has HTTP+SSE answers a POST. */
+const MAYBE_SSE = new Set([400, 404, 405]);
+
+export async function connect(reach: Reach, options: SessionOptions, eras: EraMemory): Promise<Session> {
+  const legacyBefore = options.knownLegacy || (reach.transport === "stdio" && (await eras.isLegacy(reach)));
+  const session = await connectOnce(reach, { ...options, knownLegacy: legacyBefore });
+  if (reach.transport === "stdio") {
+    const { era, info } = session.description;
+    void eras.remember(reach, { legacy: era === "legacy", serverVersion: info?.version ?? "" });
+  }
+  return session;
+}
+
+async function connectOnce(reach: Reach, options: SessionOptions): Promise<Session> {
+  const wireOptions: WireOptions = {
+    server: options.definition.name,
+    maxMessageBytes: options.definition.limits.maxMessageBytes,
+    maxQueuedBytes: options.definition.limits.maxQueuedBytes,
+    report: options.report,
+  };
+  try {
+    return await Session.open(await createWire(reach, wireOptions), options);
+  } catch (error) {
+    if (error instanceof DiedOnProbe) return Session.open(await createWire(reach, wireOptions), { ...options, knownLegacy: true });
+    if (reach.transport === "http" && options.definition.era !== "modern" && maybeSse(error)) {
+      return openSse(reach, options, wireOptions, error);
+    }
+    throw error;
+  }
+}
+
+function maybeSse(error: unknown): error is PortolanError {
+  return isPortolanError(error) && error.code === "HTTP_ERROR" && MAYBE_SSE.has(Number(error.data.status));
+}
+
+async function openSse(reach: UrlEndpoint, options: SessionOptions, wireOptions: WireOptions, first: PortolanError): Promise<Session> {
+  try {
+    return await Session.open(await createWire({ ...reach, transport: "sse" }, wireOptions), options);
+  } catch (second) {
+    // What the POST said is closer to the cause than that there is no event stream either.
+    if (!isPortolanError(second) || second.code === "HTTP_ERROR" || second.code === "PROTOCOL_ERROR") throw first;
+    throw second;
+  }
+}
+
+async function createWire(reach: Reach, options: WireOptions): Promise<Wire> {
+  switch (reach.transport) {
+    case "stdio":
+      return new (await import("./wires/stdio.ts")).StdioWire(reach, options);
+    case "http":
+      return new (await import("./wires/http.ts")).HttpWire(reach, options);
+    case "sse":
+      return new (await import("./wires/sse.ts")).SseWire(reach, options);
+    case "websocket":
+      return new (await import("./wires/websocket.ts")).WebSocketWire(reach, options);
+    case "memory":
+      return new (await import("./wires/memory.ts")).MemoryWire(reach.server);
+  }
+}

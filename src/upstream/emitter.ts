@@ -1,0 +1,31 @@
+// Typed events whose listeners cannot hurt each other or the sender.
+
+export class Emitter<Events extends { [E in keyof Events]: unknown[] }> {
+  readonly #listeners = new Map<keyof Events, Set<(args: unknown[]) => void>>();
+
+  on<E extends keyof Events>(event: E, listener: (...args: Events[E]) => void): () => void {
+    let listeners = this.#listeners.get(event);
+    if (listeners === undefined) this.#listeners.set(event, (listeners = new Set()));
+    // A wrapper of its own, so that the same function may be registered twice and removed once.
+    const own = (args: unknown[]): void => listener(...(args as Events[E]));
+    listeners.add(own);
+    return () => void listeners.delete(own);
+  }
+
+  emit<E extends keyof Events>(event: E, ...args: Events[E]): void {
+    for (const listener of this.#listeners.get(event) ?? []) {
+      try {
+        listener(args);
+      } catch (error) {
+        // Reported as uncaught, after the other listeners have had their turn.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
+  }
+
+  clear(): void {
+    this.#listeners.clear();
+  }
+}

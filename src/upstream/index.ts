@@ -1,0 +1,20 @@
+// Public face of the upstream room.
+
+export type { Reach } from "./connect.ts";
+export { Emitter } from "./emitter.ts";
+export { createEraMemory, type EraMemory } from "./era-memory.ts";
+export { listAll, type WholeList } from "./lists.ts";
+export type { RpcMessage } from "./rpc.ts";
+export type {
+  Ask,
+  Call,
+  Caller,
+  Description,
+  Question,
+  Upstream,
+  UpstreamEvents,
+  UpstreamState,
+  UpstreamStats,
+} from "./types.ts";
+export { openUpstream, type UpstreamOptions } from "./upstream.ts";
+export type { MemoryServer } from "./wires/memory.ts";

@@ -1,0 +1,263 @@
+// Requests in flight on one wire: ids, deadlines, progress, cancellation. Each settles exactly once.
+
+import { PortolanError } from "../errors/index.ts";
+import { isObject, type JsonObject, type Progress } from "../model/index.ts";
+import { RPC, type RequestId, type RpcErrorObject, type RpcMessage, type RpcNotification, type RpcRequest } from "./rpc.ts";
+import type { Ask } from "./types.ts";
+import type { Wire } from "./wire.ts";
+
+export interface PeerRequest {
+  readonly method: string;
+  /** Makes the params once the id is known: the progress token is the id. */
+  readonly params: (id: number) => JsonObject | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** 0 waits for ever. */
+  readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  readonly ask?: Ask | undefined;
+  /** Called with the id as soon as the request has one. */
+  readonly onSent?: ((id: number) => void) | undefined;
+}
+
+export interface PeerEvents {
+  notification(message: RpcNotification, origin: RequestId | undefined): void;
+  request(message: RpcRequest, origin: RequestId | undefined): void;
+  /** The server has let this many requests in a row run into their time limit. */
+  unresponsive(consecutive: number): void;
+  closed(error: PortolanError): void;
+}
+
+export interface Pending extends PeerRequest {
+  readonly id: number;
+  readonly resolve: (result: JsonObject) => void;
+  readonly reject: (error: PortolanError) => void;
+  readonly onAbort: (() => void) | undefined;
+  idleAt: number;
+  readonly endsAt: number;
+}
+
+export class Peer {
+  readonly wire: Wire;
+  readonly server: string;
+  readonly pending: Map<RequestId, Pending> = new Map();
+  lateAnswers = 0;
+  unknownAnswers = 0;
+  readonly #events: PeerEvents;
+  #nextId = 1;
+  #consecutiveTimeouts = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Infinity;
+  #dead: PortolanError | undefined;
+  /** Whether a cancelled request is also announced by notification, beside dropping its stream. */
+  announceCancel = true;
+
+  constructor(wire: Wire, server: string, events: PeerEvents) {
+    this.wire = wire;
+    this.server = server;
+    this.#events = events;
+  }
+
+  async open(signal: AbortSignal): Promise<void> {
+    await this.wire.open(
+      {
+        message: (message, origin) => this.#receive(message, origin),
+        failed: (id, error) => this.#fail(id, error),
+        closed: (error) => this.#close(error),
+      },
+      signal,
+    );
+  }
+
+  request(request: PeerRequest): Promise<JsonObject> {
+    return new Promise((resolve, reject) => {
+      if (this.#dead !== undefined) return reject(this.#dead);
+      const { signal } = request;
+      if (signal?.aborted) return reject(cancelled(this.server, request.method, signal));
+      const id = this.#nextId++;
+      const now = performance.now();
+      const onAbort = signal === undefined ? undefined : () => this.#giveUp(id, cancelled(this.server, request.method, signal));
+      const pending: Pending = {
+        ...request,
+        id,
+        resolve,
+        reject,
+        onAbort,
+        idleAt: request.timeoutMs === 0 ? Infinity : now + request.timeoutMs,
+        endsAt: request.maxTimeoutMs === 0 ? Infinity : now + request.maxTimeoutMs,
+      };
+      this.pending.set(id, pending);
+      if (onAbort !== undefined) signal?.addEventListener("abort", onAbort, { once: true });
+      this.#arm(Math.min(pending.idleAt, pending.endsAt));
+      request.onSent?.(id);
+      try {
+        const params = request.params(id);
+        this.wire.send(
+          params === undefined
+            ? { jsonrpc: "2.0", id, method: request.method }
+            : { jsonrpc: "2.0", id, method: request.method, params },
+          request.headers,
+        );
+      } catch (error) {
+        this.#take(id)?.reject(sendError(error, this.server, request.method));
+      }
+    });
+  }
+
+  notify(method: string, params?: JsonObject): void {
+    this.#sendQuietly(params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params });
+  }
+
+  respond(id: RequestId, outcome: { result: JsonObject } | { error: RpcErrorObject }): void {
+    this.#sendQuietly({ jsonrpc: "2.0", id, ...outcome });
+  }
+
+  /** A server may end a subscription stream by a cancellation instead of a result. */
+  endSubscription(id: RequestId): void {
+    if (this.pending.get(id)?.method === "subscriptions/listen") this.#take(id)?.resolve({});
+  }
+
+  async close(error: PortolanError): Promise<void> {
+    this.#die(error);
+    await this.wire.close();
+  }
+
+  #receive(message: RpcMessage, origin: RequestId | undefined): void {
+    if ("method" in message) {
+      if ("id" in message) this.#events.request(message, origin);
+      else if (message.method === "notifications/progress") this.#progress(message.params);
+      else this.#events.notification(message, origin);
+      return;
+    }
+    const pending = message.id === null ? undefined : this.#take(message.id);
+    if (pending === undefined) {
+      if (typeof message.id === "number" && message.id < this.#nextId) this.lateAnswers += 1;
+      else this.unknownAnswers += 1;
+      return;
+    }
+    this.#consecutiveTimeouts = 0;
+    if (message.error !== undefined) pending.reject(rpcError(this.server, pending.method, message.error));
+    else pending.resolve(message.result ?? {});
+  }
+
+  #progress(params: JsonObject | undefined): void {
+    const token = params?.progressToken;
+    const pending = typeof token === "number" ? this.pending.get(token) : undefined;
+    if (pending === undefined || params === undefined) return;
+    this.#consecutiveTimeouts = 0;
+    if (pending.timeoutMs !== 0) pending.idleAt = performance.now() + pending.timeoutMs;
+    if (pending.onProgress === undefined || typeof params.progress !== "number") return;
+    const { progressToken: _token, ...progress } = params;
+    try {
+      pending.onProgress(progress as unknown as Progress);
+    } catch {
+      // A broken listener must not break the call it listens to.
+    }
+  }
+
+  #fail(id: RequestId, error: PortolanError): void {
+    this.#take(id)?.reject(error);
+  }
+
+  /** Stops waiting for an answer and tells the server so. */
+  #giveUp(id: number, error: PortolanError): void {
+    const pending = this.#take(id);
+    if (pending === undefined) return;
+    // `initialize` must not be cancelled; the connection is given up instead.
+    if (this.announceCancel && pending.method !== "initialize") {
+      this.notify("notifications/cancelled", { requestId: id, reason: error.message });
+    }
+    this.wire.abandon(id);
+    pending.reject(error);
+  }
+
+  #take(id: RequestId): Pending | undefined {
+    const pending = this.pending.get(id);
+    if (pending === undefined) return undefined;
+    this.pending.delete(id);
+    if (pending.onAbort !== undefined) pending.signal?.removeEventListener("abort", pending.onAbort);
+    if (this.pending.size === 0) this.#timer?.unref();
+    return pending;
+  }
+
+  #close(error: PortolanError): void {
+    this.#die(error);
+    this.#events.closed(error);
+  }
+
+  #die(error: PortolanError): void {
+    this.#dead ??= error;
+    clearTimeout(this.#timer);
+    for (const id of [...this.pending.keys()]) this.#take(id)?.reject(error);
+  }
+
+  /** One timer for all requests, set to the earliest deadline known. */
+  #arm(at: number): void {
+    if (this.#timer !== undefined && at >= this.#timerAt) {
+      if (this.pending.size === 1) this.#timer.ref();
+      return;
+    }
+    if (at === Infinity) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = at;
+    // Timers hold 32-bit milliseconds; a longer wait is cut in pieces.
+    this.#timer = setTimeout(() => this.#sweep(), Math.min(Math.max(0, at - performance.now()), 2 ** 31 - 1));
+  }
+
+  #sweep(): void {
+    this.#timer = undefined;
+    this.#timerAt = Infinity;
+    const now = performance.now();
+    let next = Infinity;
+    for (const pending of [...this.pending.values()]) {
+      const at = Math.min(pending.idleAt, pending.endsAt);
+      if (at > now) next = Math.min(next, at);
+      else this.#expire(pending, pending.endsAt <= now);
+    }
+    if (this.pending.size > 0) this.#arm(next);
+  }
+
+  #expire(pending: Pending, hard: boolean): void {
+    const ms = hard ? pending.maxTimeoutMs : pending.timeoutMs;
+    const what = hard ? "took longer than the hard limit of" : "neither answered nor reported progress for";
+    this.#giveUp(
+      pending.id,
+      new PortolanError("TIMEOUT", `${this.server} ${what} ${ms} ms (${pending.method})`, {
+        server: this.server,
+        stderr: this.wire.stderrTail(),
+        data: { method: pending.method, timeoutMs: ms, hard },
+      }),
+    );
+    this.#consecutiveTimeouts += 1;
+    this.#events.unresponsive(this.#consecutiveTimeouts);
+  }
+
+  #sendQuietly(message: RpcMessage): void {
+    if (this.#dead !== undefined) return;
+    try {
+      this.wire.send(message);
+    } catch {
+      // Nobody waits for a notification; if the wire is broken its own report follows.
+    }
+  }
+}
+
+function cancelled(server: string, method: string, signal: AbortSignal): PortolanError {
+  return new PortolanError("CANCELLED", `${method} was cancelled`, { server, cause: signal.reason });
+}
+
+function sendError(error: unknown, server: string, method: string): PortolanError {
+  if (error instanceof PortolanError) return error;
+  return new PortolanError("INPUT_INVALID", `the params of ${method} cannot be written as JSON`, { server, cause: error });
+}
+
+export function rpcError(server: string, method: string, error: RpcErrorObject): PortolanError {
+  const code = isObject(error) && typeof error.code === "number" ? error.code : 0;
+  const message = typeof error.message === "string" ? error.message : "the server gave no message";
+  // -32021 is about what this caller declared, so it has a code of its own.
+  return new PortolanError(code === RPC.MISSING_CAPABILITY ? "CAPABILITY_MISSING" : "RPC_ERROR", message, {
+    server,
+    data: { method, rpcCode: code, ...(error.data === undefined ? {} : { rpcData: error.data }) },
+  });
+}

@@ -1,0 +1,62 @@
+// What a server asks in the middle of a call, in either era, and the words in which it is declined.
+
+import { PortolanError } from "../errors/index.ts";
+import { isObject, type JsonObject } from "../model/index.ts";
+import { RPC, type RpcErrorObject } from "./rpc.ts";
+import type { Ask } from "./types.ts";
+
+const ELICIT = "elicitation/create";
+const SAMPLE = "sampling/createMessage";
+const ROOTS = "roots/list";
+
+export type Answer = { result: JsonObject } | { error: RpcErrorObject };
+
+/** Answers a legacy server's request. `declined` is called when nobody could. */
+export async function answerRequest(
+  ask: Ask | undefined,
+  method: string,
+  params: JsonObject,
+  signal: AbortSignal,
+  declined: () => void,
+): Promise<Answer> {
+  if (method === "ping") return { result: {} };
+  if (method !== ELICIT && method !== SAMPLE && method !== ROOTS) {
+    return { error: { code: RPC.METHOD_NOT_FOUND, message: `This client does not know ${method}` } };
+  }
+  try {
+    const result = await ask?.({ method, params, signal });
+    if (result !== undefined) return { result };
+  } catch (error) {
+    if (method === ELICIT) return { result: { action: "cancel" } };
+    return { error: { code: RPC.INTERNAL, message: error instanceof Error ? error.message : String(error) } };
+  }
+  declined();
+  if (method === ELICIT) return { result: { action: "decline" } };
+  if (method === SAMPLE) return { error: { code: -1, message: "Sampling was declined: this client has no model to offer" } };
+  return { error: { code: RPC.METHOD_NOT_FOUND, message: "This client has no roots" } };
+}
+
+/** Answers everything in a modern server's `input_required` result, all at once. */
+export async function answerInputRequests(
+  ask: Ask | undefined,
+  inputRequests: unknown,
+  place: { server: string; signal: AbortSignal },
+  declined: () => void,
+): Promise<JsonObject> {
+  const entries = Object.entries(isObject(inputRequests) ? inputRequests : {});
+  const answers = await Promise.all(
+    entries.map(async ([key, request]) => {
+      const method = isObject(request) && typeof request.method === "string" ? request.method : "";
+      const params = isObject(request) && isObject(request.params) ? request.params : {};
+      const answer = await answerRequest(ask, method, params, place.signal, declined);
+      if ("result" in answer) return [key, answer.result] as const;
+      // This era has no way to say no to these; the call cannot go on.
+      if (method === ROOTS) return [key, { roots: [] }] as const;
+      throw new PortolanError("CAPABILITY_MISSING", `${place.server} needs ${method || "something unknown"}: ${answer.error.message}`, {
+        server: place.server,
+        data: { method },
+      });
+    }),
+  );
+  return Object.fromEntries(answers);
+}

@@ -1,0 +1,76 @@
+// JSON-RPC messages as they travel, and the protocol's constants.
+
+import { isObject, type JsonObject } from "../model/index.ts";
+
+export type RequestId = number | string;
+
+export interface RpcRequest {
+  jsonrpc: "2.0";
+  id: RequestId;
+  method: string;
+  params?: JsonObject;
+}
+
+export interface RpcNotification {
+  jsonrpc: "2.0";
+  method: string;
+  params?: JsonObject;
+}
+
+export interface RpcErrorObject {
+  code: number;
+  message: string;
+  data?: unknown;
+}
+
+export interface RpcResponse {
+  jsonrpc: "2.0";
+  id: RequestId | null;
+  result?: JsonObject;
+  error?: RpcErrorObject;
+}
+
+export type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
+
+export const MODERN_REVISION = "2026-07-28";
+export const LEGACY_REVISION = "2025-11-25";
+/** Newest first. */
+export const LEGACY_REVISIONS: readonly string[] = [
+  LEGACY_REVISION,
+  "2025-06-18",
+  "2025-03-26",
+  "2024-11-05",
+  "2024-10-07",
+];
+
+export const RPC = {
+  METHOD_NOT_FOUND: -32601,
+  INVALID_PARAMS: -32602,
+  INTERNAL: -32603,
+  HEADER_MISMATCH: -32020,
+  MISSING_CAPABILITY: -32021,
+  UNSUPPORTED_VERSION: -32022,
+} as const;
+
+export const META = {
+  PROTOCOL_VERSION: "io.modelcontextprotocol/protocolVersion",
+  CLIENT_INFO: "io.modelcontextprotocol/clientInfo",
+  CLIENT_CAPABILITIES: "io.modelcontextprotocol/clientCapabilities",
+  LOG_LEVEL: "io.modelcontextprotocol/logLevel",
+  SERVER_INFO: "io.modelcontextprotocol/serverInfo",
+  SUBSCRIPTION_ID: "io.modelcontextprotocol/subscriptionId",
+} as const;
+
+/** An error that only a modern server sends: proof of its era. */
+export function isModernErrorCode(code: unknown): boolean {
+  return (
+    code === RPC.HEADER_MISMATCH || code === RPC.MISSING_CAPABILITY || code === RPC.UNSUPPORTED_VERSION
+  );
+}
+
+/** Whether parsed JSON is shaped like a JSON-RPC message; anything else on the wire is noise. */
+export function isRpcMessage(value: unknown): value is RpcMessage {
+  if (!isObject(value)) return false;
+  if (typeof value.method === "string") return value.params === undefined || isObject(value.params);
+  return value.id !== undefined && (isObject(value.result) || isObject(value.error));
+}

@@ -1,0 +1,219 @@
+// One negotiated connection: requests in the words of its era, the server's questions answered, its notices passed on.
+
+import { isPortolanError, PortolanError, type Report } from "../errors/index.ts";
+import { isObject, type JsonObject, type LogLevel, type LogMessage, type ServerDefinition } from "../model/index.ts";
+import { envelope, negotiate } from "./negotiate.ts";
+import { headersForCall, type ParamHeader } from "./param-headers.ts";
+import { Peer } from "./peer.ts";
+import { answerInputRequests, answerRequest } from "./questions.ts";
+import { META, RPC, type RequestId, type RpcNotification, type RpcRequest } from "./rpc.ts";
+import { readToolPage } from "./tool-list.ts";
+import type { Ask, Call, Caller, Description, UpstreamEvents } from "./types.ts";
+import type { Wire } from "./wire.ts";
+
+type Notice = <E extends keyof UpstreamEvents>(event: E, ...args: UpstreamEvents[E]) => void;
+
+export interface SessionOptions {
+  readonly definition: ServerDefinition;
+  readonly caller: Caller;
+  /** Answers questions that belong to no call in flight. */
+  readonly ask: Ask | undefined;
+  readonly knownLegacy: boolean;
+  readonly signal: AbortSignal;
+  readonly report: Report;
+  readonly notice: Notice;
+  readonly unresponsive: (session: Session, consecutive: number) => void;
+  readonly closed: (session: Session, error: PortolanError) => void;
+  readonly onProbe: () => void;
+}
+
+/** Requests after which a modern server may ask for input. */
+const MAY_ASK = new Set(["tools/call", "prompts/get", "resources/read"]);
+
+export class Session {
+  description!: Description;
+  declined = 0;
+  /** Called when the server acknowledges a subscription stream. */
+  onAcknowledged: ((id: RequestId) => void) | undefined;
+  readonly peer: Peer;
+  readonly #options: SessionOptions;
+  readonly #questions = new Map<RequestId, AbortController>();
+  readonly #toolHeaders = new Map<string, readonly ParamHeader[]>();
+  #logLevel: LogLevel | undefined;
+
+  private constructor(wire: Wire, options: SessionOptions) {
+    this.#options = options;
+    this.#logLevel = options.caller.logLevel;
+    this.peer = new Peer(wire, options.definition.name, {
+      notification: (message) => this.#notified(message),
+      request: (message, origin) => void this.#asked(message, origin),
+      unresponsive: (consecutive) => options.unresponsive(this, consecutive),
+      closed: (error) => {
+        for (const question of this.#questions.values()) question.abort(error);
+        options.closed(this, error);
+      },
+    });
+  }
+
+  static async open(wire: Wire, options: SessionOptions): Promise<Session> {
+    const session = new Session(wire, options);
+    try {
+      await session.peer.open(options.signal);
+      session.description = await negotiate(session.peer, options);
+    } catch (error) {
+      const reason = isPortolanError(error) ? error : new PortolanError("CONNECTION_CLOSED", "negotiation failed", { cause: error });
+      await session.peer.close(reason);
+      throw error;
+    }
+    return session;
+  }
+
+  get modern(): boolean {
+    return this.description.era === "modern";
+  }
+
+  request(call: Call): Promise<JsonObject> {
+    if (call.method === "tools/list") return this.#listTools(call);
+    if (call.method === "tools/call" && this.modern && this.peer.wire.perRequestStreams) return this.#callWithHeaders(call);
+    if (this.modern && MAY_ASK.has(call.method)) return this.#withRounds(call);
+    return this.#send(call, call.params);
+  }
+
+  async setLogLevel(level: LogLevel): Promise<void> {
+    this.#logLevel = level;
+    if (!this.modern && this.description.capabilities.logging !== undefined) {
+      await this.#send({ method: "logging/setLevel" }, { level });
+    }
+  }
+
+  close(): Promise<void> {
+    const { name } = this.#options.definition;
+    return this.peer.close(new PortolanError("CONNECTION_CLOSED", `the connection to ${name} is closed`, { server: name }));
+  }
+
+  async #listTools(call: Call): Promise<JsonObject> {
+    const page = readToolPage(await this.#send(call, call.params), {
+      withHeaders: this.modern && this.peer.wire.perRequestStreams,
+      server: this.#options.definition.name,
+      report: this.#options.report,
+    });
+    for (const [tool, headers] of page.headers) this.#toolHeaders.set(tool, headers);
+    return page.result;
+  }
+
+  async #callWithHeaders(call: Call): Promise<JsonObject> {
+    try {
+      return await this.#withRounds(call, this.#headersFor(call));
+    } catch (error) {
+      if (!isPortolanError(error) || error.data.rpcCode !== RPC.HEADER_MISMATCH) throw error;
+      // The definition at hand is out of date, or was never fetched; the request was refused, not run.
+      await this.#refreshToolHeaders(call);
+      return await this.#withRounds(call, this.#headersFor(call));
+    }
+  }
+
+  #headersFor(call: Call): Record<string, string> | undefined {
+    const headers = this.#toolHeaders.get(String(call.params?.name));
+    return headers === undefined ? undefined : headersForCall(headers, call.params?.arguments);
+  }
+
+  async #refreshToolHeaders(call: Call): Promise<void> {
+    this.#toolHeaders.clear();
+    let cursor: unknown;
+    for (let page = 0; page < this.#options.definition.limits.maxPages; page += 1) {
+      const params = cursor === undefined ? {} : { cursor };
+      const result = await this.#listTools({ method: "tools/list", params, caller: call.caller, signal: call.signal });
+      if (result.nextCursor === undefined || result.nextCursor === cursor) return;
+      cursor = result.nextCursor;
+    }
+  }
+
+  /** A modern server asks by answering; the questions are put and the request repeated until it is done. */
+  async #withRounds(call: Call, headers?: Record<string, string>): Promise<JsonObject> {
+    const { name, limits } = this.#options.definition;
+    let params = call.params;
+    for (let round = 0; round <= limits.maxInputRounds; round += 1) {
+      const result = await this.#send(call, params, headers);
+      if (result.resultType !== "input_required" || call.passInputRequired === true) return result;
+      const signal = call.signal ?? new AbortController().signal;
+      const place = { server: name, signal };
+      const inputResponses = await answerInputRequests(call.ask ?? this.#options.ask, result.inputRequests, place, () => {
+        this.declined += 1;
+      });
+      // Nothing of an earlier round travels on: the state is the server's latest, or none.
+      const { inputResponses: _responses, requestState: _state, ...original } = call.params ?? {};
+      params = {
+        ...original,
+        ...(result.inputRequests === undefined ? {} : { inputResponses }),
+        ...(result.requestState === undefined ? {} : { requestState: result.requestState }),
+      };
+    }
+    throw new PortolanError("TOO_MANY_ROUNDS", `${name} still asks for input after ${limits.maxInputRounds} rounds`, { server: name });
+  }
+
+  #send(call: Call, params: JsonObject | undefined, headers?: Record<string, string>): Promise<JsonObject> {
+    const { limits } = this.#options.definition;
+    const caller = call.caller ?? this.#options.caller;
+    return this.peer.request({
+      method: call.method,
+      params: (id) => {
+        const meta = isObject(params?._meta) ? params._meta : undefined;
+        if (!this.modern) return { ...params, _meta: { ...meta, progressToken: id } };
+        const level = caller.logLevel ?? this.#logLevel;
+        const logged = level === caller.logLevel ? caller : { ...caller, logLevel: level };
+        return { ...params, _meta: { ...meta, progressToken: id, ...envelope(logged, this.description.revision) } };
+      },
+      headers,
+      signal: call.signal,
+      timeoutMs: call.timeoutMs ?? limits.requestTimeoutMs,
+      maxTimeoutMs: call.maxTimeoutMs ?? limits.maxRequestMs,
+      onProgress: call.onProgress,
+      ask: call.ask,
+    });
+  }
+
+  async #asked(message: RpcRequest, origin: RequestId | undefined): Promise<void> {
+    const controller = new AbortController();
+    this.#questions.set(message.id, controller);
+    const answer = await answerRequest(this.#askFor(origin), message.method, message.params ?? {}, controller.signal, () => {
+      this.declined += 1;
+    });
+    this.#questions.delete(message.id);
+    if (!controller.signal.aborted) this.peer.respond(message.id, answer);
+  }
+
+  /** Whose call caused the question: told by the stream, or by there being only one that it can be. */
+  #askFor(origin: RequestId | undefined): Ask | undefined {
+    if (origin !== undefined) return this.peer.pending.get(origin)?.ask ?? this.#options.ask;
+    const asks = new Set<Ask>();
+    for (const pending of this.peer.pending.values()) if (pending.ask !== undefined) asks.add(pending.ask);
+    if (asks.size === 0) return this.#options.ask;
+    return asks.size === 1 ? asks.values().next().value : undefined;
+  }
+
+  #notified({ method, params }: RpcNotification): void {
+    const { notice } = this.#options;
+    switch (method) {
+      case "notifications/tools/list_changed":
+        return notice("toolsChanged");
+      case "notifications/prompts/list_changed":
+        return notice("promptsChanged");
+      case "notifications/resources/list_changed":
+        return notice("resourcesChanged");
+      case "notifications/resources/updated":
+        return typeof params?.uri === "string" ? notice("resourceUpdated", params.uri) : undefined;
+      case "notifications/message":
+        return isObject(params) ? notice("log", params as LogMessage) : undefined;
+      case "notifications/cancelled": {
+        const id = params?.requestId as RequestId;
+        // Either our subscription stream is torn down, or a question of the server's is withdrawn.
+        this.peer.endSubscription(id);
+        return this.#questions.get(id)?.abort(params?.reason);
+      }
+      case "notifications/subscriptions/acknowledged": {
+        const meta = isObject(params?._meta) ? params._meta : {};
+        return this.onAcknowledged?.(meta[META.SUBSCRIPTION_ID] as RequestId);
+      }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+// The spine: what everything that answers MCP looks like to the rest of the program.
+
+import type {
+  Era,
+  Implementation,
+  JsonObject,
+  LogLevel,
+  LogMessage,
+  Progress,
+  ServerCapabilities,
+} from "../model/index.ts";
+import type { TransportName } from "./wire.ts";
+
+/** On whose behalf a request is made. It travels with the call; nothing of it is remembered on the connection. */
+export interface Caller {
+  readonly clientInfo: Implementation;
+  readonly capabilities: JsonObject;
+  readonly logLevel?: LogLevel | undefined;
+}
+
+/** Something a server wants to know in the middle of a call. */
+export interface Question {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly signal: AbortSignal;
+}
+
+/** Answers a question with the result that the server gets, or with undefined when nobody is there to answer it. */
+export type Ask = (question: Question) => Promise<JsonObject | undefined>;
+
+export interface Call {
+  readonly method: string;
+  readonly params?: JsonObject | undefined;
+  readonly caller?: Caller | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Fails when neither answer nor progress comes for this long; 0 waits for ever. */
+  readonly timeoutMs?: number | undefined;
+  readonly maxTimeoutMs?: number | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  readonly ask?: Ask | undefined;
+  /** The caller takes an `input_required` result as it is. */
+  readonly passInputRequired?: boolean | undefined;
+  /** Running it twice does no harm, so it may be sent again after a crash. */
+  readonly repeatable?: boolean | undefined;
+}
+
+export interface Description {
+  readonly info: Implementation | undefined;
+  readonly era: Era;
+  readonly revision: string;
+  readonly transport: TransportName;
+  readonly capabilities: ServerCapabilities;
+  readonly instructions: string | undefined;
+}
+
+export type UpstreamState = "ready" | "reconnecting" | "failed" | "closed";
+
+export interface UpstreamEvents {
+  toolsChanged: [];
+  promptsChanged: [];
+  resourcesChanged: [];
+  resourceUpdated: [uri: string];
+  log: [message: LogMessage];
+  stateChanged: [state: UpstreamState];
+}
+
+/** One live MCP server, however it is reached. */
+export interface Upstream extends AsyncDisposable {
+  readonly name: string;
+  describe(): Description;
+  /** Sends any request; the result is relayed JSON with unknown fields kept. */
+  request(call: Call): Promise<JsonObject>;
+  /** Hear `resourceUpdated` for a URI, across reconnections, until the returned function is called. */
+  subscribe(uri: string): Promise<() => Promise<void>>;
+  /** The most verbose log level wanted from this server. */
+  setLogLevel(level: LogLevel): Promise<void>;
+  on<E extends keyof UpstreamEvents>(event: E, listener: (...args: UpstreamEvents[E]) => void): () => void;
+  stats(): UpstreamStats;
+  close(): Promise<void>;
+}
+
+export interface UpstreamStats {
+  readonly inFlight: number;
+  /** Answers that came after their request was given up. */
+  readonly lateAnswers: number;
+  /** Answers to nothing that was asked. */
+  readonly unknownAnswers: number;
+  readonly noise: number;
+  /** Server questions that found nobody to answer. */
+  readonly declined: number;
+  readonly restarts: number;
+  readonly eraProbes: number;
+}

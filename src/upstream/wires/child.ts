@@ -1,0 +1,170 @@
+// A child process in its own process group: started without a shell, its stderr always drained, stopped whole.
+
+import type { ChildProcess } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import spawn from "cross-spawn";
+import { PortolanError } from "../../errors/index.ts";
+import type { StdioEndpoint } from "../../model/index.ts";
+
+/** Names that a program needs to run at all; everything else must be declared. */
+const INHERITED =
+  process.platform === "win32"
+    ? ["APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE"].concat([
+        "PROGRAMFILES",
+        "SYSTEMDRIVE",
+        "SYSTEMROOT",
+        "TEMP",
+        "TMP",
+        "USERNAME",
+        "USERPROFILE",
+      ])
+    : ["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER"];
+
+const STDERR_KEPT_BYTES = 64 * 1024;
+const STDERR_TAIL_LINES = 20;
+const STDIN_GRACE_MS = 2_000;
+const TERM_GRACE_MS = 2_000;
+const KILL_GRACE_MS = 800;
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** Groups that must not outlive this process, even when it leaves without closing them. */
+const liveGroups = new Set<ChildGroup>();
+let watchingExit = false;
+
+export class ChildGroup {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly exited: Promise<Exit>;
+  readonly #process: ChildProcess;
+  readonly #pid: number;
+  #stderr: Buffer[] = [];
+  #stderrBytes = 0;
+  #stopping: Promise<void> | undefined;
+
+  private constructor(child: ChildProcess, pid: number) {
+    this.#process = child;
+    this.#pid = pid;
+    // stdio is ["pipe", "pipe", "pipe"], so all three exist.
+    this.stdin = child.stdin as Writable;
+    this.stdout = child.stdout as Readable;
+    this.exited = new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
+    (child.stderr as Readable).on("data", (chunk: Buffer) => this.#keepStderr(chunk));
+    // A write to a child that has gone is reported by its exit, not by the pipe.
+    this.stdin.on("error", () => {});
+    liveGroups.add(this);
+    void this.exited.then(() => this.#killRest());
+  }
+
+  static start(endpoint: StdioEndpoint, server: string): Promise<ChildGroup> {
+    const env: Record<string, string> = {};
+    for (const name of INHERITED) {
+      const value = process.env[name];
+      if (value !== undefined) env[name] = value;
+    }
+    Object.assign(env, endpoint.env);
+    if (!watchingExit) {
+      watchingExit = true;
+      process.on("exit", () => {
+        for (const group of liveGroups) group.signal("SIGKILL");
+      });
+    }
+    return new Promise((resolve, reject) => {
+      const failed = (cause: Error & { code?: string }): void => reject(startError(endpoint, server, cause));
+      try {
+        const child = spawn(endpoint.command, [...(endpoint.args ?? [])], {
+          env,
+          cwd: endpoint.cwd,
+          stdio: ["pipe", "pipe", "pipe"],
+          shell: false,
+          windowsHide: true,
+          // Its own group, so that helpers which it starts can be stopped with it.
+          detached: process.platform !== "win32",
+        });
+        child.once("error", failed);
+        const pid = child.pid;
+        if (pid === undefined) return;
+        child.off("error", failed);
+        child.on("error", () => {});
+        resolve(new ChildGroup(child, pid));
+      } catch (cause) {
+        failed(cause as Error);
+      }
+    });
+  }
+
+  stderrTail(): string {
+    const text = Buffer.concat(this.#stderr).toString("utf8").trimEnd();
+    return text.split("\n").slice(-STDERR_TAIL_LINES).join("\n").slice(-4096);
+  }
+
+  /** Closes stdin, then asks, then forces; the whole group is gone in five seconds at most. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    try {
+      if (process.platform === "win32") this.#process.kill(signal);
+      else process.kill(-this.#pid, signal);
+    } catch {
+      // The group is already empty.
+    }
+  }
+
+  async #stop(): Promise<void> {
+    this.stdin.end();
+    if (await this.#endsWithin(STDIN_GRACE_MS)) return;
+    this.signal("SIGTERM");
+    if (await this.#endsWithin(TERM_GRACE_MS)) return;
+    this.signal("SIGKILL");
+    await this.#endsWithin(KILL_GRACE_MS);
+  }
+
+  async #endsWithin(ms: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), ms);
+    });
+    const ended = await Promise.race([this.exited.then(() => true as const), late]);
+    clearTimeout(timer);
+    return ended;
+  }
+
+  /** Helpers that the server left behind go with it. */
+  #killRest(): void {
+    this.signal("SIGKILL");
+    liveGroups.delete(this);
+    // A survivor outside the group may still hold the pipes; without this they would keep our process alive.
+    setTimeout(() => {
+      this.stdout.destroy();
+      this.#process.stderr?.destroy();
+      this.stdin.destroy();
+    }, 100).unref();
+  }
+
+  #keepStderr(chunk: Buffer): void {
+    this.#stderr.push(chunk);
+    this.#stderrBytes += chunk.length;
+    while (this.#stderrBytes > STDERR_KEPT_BYTES && this.#stderr.length > 1) {
+      this.#stderrBytes -= this.#stderr.shift()?.length ?? 0;
+    }
+  }
+}
+
+function startError(endpoint: StdioEndpoint, server: string, cause: Error & { code?: string }): PortolanError {
+  const missing = cause.code === "ENOENT";
+  const message = missing
+    ? `cannot start "${endpoint.command}": ${endpoint.cwd === undefined ? "no such program" : "no such program or folder"}`
+    : `cannot start "${endpoint.command}": ${cause.message}`;
+  return new PortolanError("SERVER_START_FAILED", message, {
+    server,
+    cause,
+    data: { command: endpoint.command, reason: cause.code ?? "unknown" },
+    hint: missing ? "Check the spelling, install the program, or give its full path." : undefined,
+  });
+}

@@ -1,0 +1,28 @@
+// What every HTTP request of one server shares: the connection pool and the headers that never change.
+
+import type { Agent } from "undici";
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** A pool of its own per server, so that closing one server closes its sockets and no others. */
+export async function createAgent(): Promise<Agent> {
+  // undici is a large module; only servers that are reached over HTTP pay for it.
+  const undici = await import("undici");
+  return new undici.Agent({ connect: { timeout: CONNECT_TIMEOUT_MS }, allowH2: false });
+}
+
+/** Headers of every request. Credentials in the URL become a header, so that they show up nowhere else. */
+export function baseHeaders(url: URL, declared: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  const headers: Record<string, string> = {
+    accept: "application/json, text/event-stream",
+    "content-type": "application/json",
+  };
+  if (url.username !== "") {
+    const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    headers.authorization = `Basic ${Buffer.from(pair).toString("base64")}`;
+    url.username = "";
+    url.password = "";
+  }
+  for (const [name, value] of Object.entries(declared ?? {})) headers[name.toLowerCase()] = value;
+  return headers;
+}

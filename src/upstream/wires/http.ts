@@ -1,0 +1,321 @@
+// The Streamable HTTP wire of both eras: one POST per message, answered by JSON or by an event stream of its own.
+
+import type { Agent } from "undici";
+import { PortolanError } from "../../errors/index.ts";
+import { type Era, isObject, type UrlEndpoint } from "../../model/index.ts";
+import { headerValue } from "../param-headers.ts";
+import { isRpcMessage, META, type RequestId, type RpcMessage } from "../rpc.ts";
+import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
+import { exchange, type HttpFailure } from "./http-exchange.ts";
+import { baseHeaders, createAgent } from "./http-agent.ts";
+import type { SseParser } from "./sse-parser.ts";
+
+const DEFAULT_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 30_000;
+const MAX_RATE_WAIT_MS = 60_000;
+const MAX_RATE_RETRIES = 2;
+const MAX_RESUMES = 10;
+
+/** One request on its way: what to stop when its answer is not wanted any more. */
+interface Flight {
+  abort(): void;
+}
+
+export class HttpWire implements Wire {
+  readonly transport = "http";
+  readonly perRequestStreams = true;
+  readonly counters: WireCounters = { noise: 0 };
+  readonly #url: URL;
+  readonly #headers: Record<string, string>;
+  readonly #options: WireOptions;
+  readonly #flights = new Map<RequestId, Flight>();
+  readonly #unanswered = new Set<Promise<void>>();
+  #agent: Agent | undefined;
+  #events: WireEvents | undefined;
+  #revision: string | undefined;
+  #era: Era | undefined;
+  #session: string | undefined;
+  #listening: Flight | undefined;
+  #closed = false;
+
+  constructor(endpoint: UrlEndpoint, options: WireOptions) {
+    this.#url = new URL(endpoint.url);
+    this.#headers = baseHeaders(this.#url, endpoint.headers);
+    this.#options = options;
+  }
+
+  async open(events: WireEvents): Promise<void> {
+    this.#agent = await createAgent();
+    this.#events = events;
+  }
+
+  send(message: RpcMessage, headers?: Readonly<Record<string, string>>): void {
+    if (this.#closed) throw new PortolanError("CONNECTION_CLOSED", "the connection is closed", { server: this.#options.server });
+    const body = JSON.stringify(message);
+    if ("method" in message && "id" in message) {
+      this.#request(message.id, body, { ...this.#headers, ...this.#protocolHeaders(message), ...headers }, 0);
+    } else {
+      this.#tell(body, { ...this.#headers, ...this.#protocolHeaders(message) });
+    }
+  }
+
+  /** Here each message has a connection of its own, and a request must not overtake `initialized`. */
+  async flushed(): Promise<void> {
+    await Promise.all(this.#unanswered);
+  }
+
+  abandon(id: RequestId): void {
+    this.#flights.get(id)?.abort();
+    this.#flights.delete(id);
+  }
+
+  negotiated(era: Era, revision: string): void {
+    this.#era = era;
+    this.#revision = revision;
+  }
+
+  listen(): void {
+    if (this.#era === "legacy" && this.#listening === undefined && !this.#closed) this.#openStandingStream(undefined, 0);
+  }
+
+  stderrTail(): undefined {
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    // The server may free the session now rather than when it expires; nobody waits long for its answer.
+    if (this.#session !== undefined) {
+      const ended = this.#plain("DELETE", undefined, { ...this.#headers, ...this.#legacyHeaders() });
+      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
+    }
+    this.#closed = true;
+    this.#listening?.abort();
+    for (const flight of this.#flights.values()) flight.abort();
+    this.#flights.clear();
+    await this.#agent?.destroy();
+  }
+
+  #request(id: RequestId, body: string, headers: Record<string, string>, attempt: number): void {
+    let stream: SseParser | undefined;
+    let answered = false;
+    const flight = this.#exchange("POST", body, headers, {
+      started: (received, parser) => {
+        stream = parser;
+        const session = received["mcp-session-id"];
+        if (typeof session === "string" && this.#revision === undefined) this.#session = session;
+      },
+      event: ({ data }) => {
+        answered = this.#deliver(parse(data), id) || answered;
+      },
+      json: (value) => {
+        this.#flights.delete(id);
+        if (!this.#deliverAll(value, id)) this.#fail(id, this.#noAnswer("the answer is not a JSON-RPC message"));
+      },
+      empty: () => this.#fail(id, this.#noAnswer("the request was accepted but not answered")),
+      ended: (cause) => {
+        if (answered) this.#flights.delete(id);
+        else if (stream?.lastEventId !== undefined && this.#era === "legacy") this.#resume(id, stream, 0);
+        else this.#fail(id, this.#streamEnded(cause));
+      },
+      failed: (failure) => this.#refused(id, body, headers, attempt, failure),
+    });
+    this.#flights.set(id, flight);
+  }
+
+  #refused(id: RequestId, body: string, headers: Record<string, string>, attempt: number, failure: HttpFailure): void {
+    // A JSON-RPC error for this very request is the server's answer, whatever the HTTP status.
+    if (isRpcMessage(failure.json) && "id" in failure.json && failure.json.id === id && failure.status !== 401) {
+      this.#flights.delete(id);
+      return this.#events?.message(failure.json, id);
+    }
+    const wait = failure.status === 429 ? retryAfterMs(failure.headers["retry-after"]) : undefined;
+    if (wait !== undefined && wait <= MAX_RATE_WAIT_MS && attempt < MAX_RATE_RETRIES) {
+      const timer = setTimeout(() => this.#request(id, body, headers, attempt + 1), wait);
+      this.#flights.set(id, { abort: () => clearTimeout(timer) });
+      return;
+    }
+    const sessionLost = headers["mcp-session-id"] !== undefined && (failure.status === 404 || failure.status === 400);
+    this.#fail(id, sessionLost ? this.#sessionLost(failure.error) : failure.neverSent ? neverRan(failure.error) : failure.error);
+  }
+
+  /** A legacy stream that ended early is continued where it stopped, when its events were numbered. */
+  #resume(id: RequestId, stream: SseParser, attempt: number): void {
+    if (attempt >= MAX_RESUMES) return this.#fail(id, this.#streamEnded(undefined));
+    const timer = setTimeout(() => {
+      let resumed: SseParser | undefined;
+      let answered = false;
+      const again = (): void => {
+        if (answered) this.#flights.delete(id);
+        else this.#resume(id, resumed?.lastEventId === undefined ? stream : resumed, attempt + 1);
+      };
+      const headers = { ...this.#headers, ...this.#legacyHeaders(), accept: "text/event-stream", "last-event-id": stream.lastEventId ?? "" };
+      const flight = this.#exchange("GET", undefined, headers, {
+        started: (_headers, parser) => {
+          resumed = parser;
+        },
+        event: ({ data }) => {
+          const message = parse(data);
+          this.#deliver(message, id);
+          if (isAnswerTo(message, id)) {
+            answered = true;
+            this.#flights.delete(id);
+            flight.abort();
+          }
+        },
+        ended: again,
+        json: again,
+        empty: again,
+        failed: (failure) => (failure.status === undefined ? again() : this.#fail(id, this.#streamEnded(failure.error))),
+      });
+      this.#flights.set(id, flight);
+    }, stream.retryMs ?? DEFAULT_RETRY_MS);
+    this.#flights.set(id, { abort: () => clearTimeout(timer) });
+  }
+
+  /** The legacy stream for what belongs to no request. A server need not have one. */
+  #openStandingStream(lastEventId: string | undefined, failures: number): void {
+    let parser: SseParser | undefined;
+    const again = (): void => {
+      if (this.#closed) return;
+      const next = parser === undefined ? failures + 1 : 0;
+      const delay = parser?.retryMs ?? Math.min(DEFAULT_RETRY_MS * 2 ** next, MAX_RETRY_MS);
+      const timer = setTimeout(() => this.#openStandingStream(parser?.lastEventId ?? lastEventId, next), delay).unref();
+      this.#listening = { abort: () => clearTimeout(timer) };
+    };
+    const headers = {
+      ...this.#headers,
+      ...this.#legacyHeaders(),
+      accept: "text/event-stream",
+      ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
+    };
+    this.#listening = this.#exchange("GET", undefined, headers, {
+      started: (_headers, stream) => {
+        parser = stream;
+      },
+      event: ({ data }) => this.#deliver(parse(data), undefined),
+      ended: again,
+      json: () => {},
+      empty: () => {},
+      failed: (failure) => {
+        if (failure.status === undefined || failure.status >= 500) again();
+      },
+    });
+  }
+
+  #tell(body: string, headers: Record<string, string>): void {
+    const told = this.#plain("POST", body, headers);
+    this.#unanswered.add(told);
+    void told.then(() => this.#unanswered.delete(told));
+  }
+
+  #plain(method: "POST" | "DELETE", body: string | undefined, headers: Record<string, string>): Promise<void> {
+    return new Promise((resolve) => {
+      const flight = this.#exchange(method, body, headers, {
+        // Some servers answer a notification with a stream that never ends.
+        started: (_headers, stream) => {
+          if (stream === undefined) return;
+          flight.abort();
+          resolve();
+        },
+        event: () => {},
+        json: () => resolve(),
+        empty: resolve,
+        ended: () => resolve(),
+        failed: () => resolve(),
+      });
+    });
+  }
+
+  #exchange(
+    method: "GET" | "POST" | "DELETE",
+    body: string | undefined,
+    headers: Record<string, string>,
+    events: Parameters<typeof exchange>[2],
+  ): Flight {
+    const { server, maxMessageBytes } = this.#options;
+    return exchange(this.#agent as Agent, { server, url: this.#url, method, headers, body, maxMessageBytes }, events);
+  }
+
+  #protocolHeaders(message: RpcMessage): Record<string, string> {
+    if (!("method" in message)) return this.#legacyHeaders();
+    const { params } = message;
+    const meta = isObject(params?._meta) ? params._meta : undefined;
+    const revision = meta?.[META.PROTOCOL_VERSION];
+    if (typeof revision !== "string") return this.#legacyHeaders();
+    const name = params?.name ?? params?.uri ?? params?.taskId;
+    return {
+      "mcp-protocol-version": revision,
+      "mcp-method": message.method,
+      ...(typeof name === "string" && NAMED.test(message.method) ? { "mcp-name": headerValue(name) } : {}),
+    };
+  }
+
+  #legacyHeaders(): Record<string, string> {
+    return {
+      ...(this.#session === undefined ? {} : { "mcp-session-id": this.#session }),
+      ...(this.#revision === undefined ? {} : { "mcp-protocol-version": this.#revision }),
+    };
+  }
+
+  #deliverAll(value: unknown, origin: RequestId): boolean {
+    if (!Array.isArray(value)) return this.#deliver(value, origin);
+    return value.map((item) => this.#deliver(item, origin)).some(Boolean);
+  }
+
+  /** True when the message answers the request on whose stream it came. */
+  #deliver(value: unknown, origin: RequestId | undefined): boolean {
+    if (!isRpcMessage(value)) {
+      this.counters.noise += 1;
+      return false;
+    }
+    this.#events?.message(value, origin);
+    return origin !== undefined && isAnswerTo(value, origin);
+  }
+
+  #fail(id: RequestId, error: PortolanError): void {
+    this.#flights.delete(id);
+    this.#events?.failed(id, error);
+  }
+
+  #noAnswer(what: string): PortolanError {
+    return new PortolanError("PROTOCOL_ERROR", `${this.#options.server}: ${what}`, { server: this.#options.server });
+  }
+
+  #streamEnded(cause: Error | undefined): PortolanError {
+    const { server } = this.#options;
+    return new PortolanError("CONNECTION_LOST", `${server}: the stream ended before the response`, { server, cause });
+  }
+
+  #sessionLost(cause: PortolanError): PortolanError {
+    const { server } = this.#options;
+    return new PortolanError("SESSION_LOST", `${server} does not know this session any more`, { server, cause, data: cause.data });
+  }
+}
+
+const NAMED = /^(?:tools\/call|prompts\/get|resources\/read|tasks\/.+)$/;
+
+function isAnswerTo(value: unknown, id: RequestId): boolean {
+  return isObject(value) && value.id === id && !("method" in value);
+}
+
+function neverRan(error: PortolanError): PortolanError {
+  return new PortolanError(error.code, error.message, { ...error, cause: error.cause, data: { ...error.data, neverRan: true } });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `Retry-After` in either of its forms. */
+export function retryAfterMs(value: string | string[] | undefined, now: number = Date.now()): number | undefined {
+  const text = Array.isArray(value) ? value[0] : value;
+  if (text === undefined) return undefined;
+  if (/^\d+$/.test(text)) return Number(text) * 1_000;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+}

@@ -1,0 +1,151 @@
+// The HTTP+SSE wire of 2024-11-05: one standing event stream back, one POST per message forth.
+
+import type { Agent } from "undici";
+import { PortolanError } from "../../errors/index.ts";
+import type { UrlEndpoint } from "../../model/index.ts";
+import { isRpcMessage, type RpcMessage } from "../rpc.ts";
+import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
+import { baseHeaders, createAgent } from "./http-agent.ts";
+import { exchange } from "./http-exchange.ts";
+
+export class SseWire implements Wire {
+  readonly transport = "sse";
+  readonly perRequestStreams = false;
+  readonly counters: WireCounters = { noise: 0 };
+  readonly #url: URL;
+  readonly #headers: Record<string, string>;
+  readonly #options: WireOptions;
+  #agent: Agent | undefined;
+  #events: WireEvents | undefined;
+  #stream: { abort(): void } | undefined;
+  #postUrl: URL | undefined;
+  readonly #unanswered = new Set<Promise<void>>();
+  #queuedBytes = 0;
+  #ended = false;
+
+  constructor(endpoint: UrlEndpoint, options: WireOptions) {
+    this.#url = new URL(endpoint.url);
+    this.#headers = baseHeaders(this.#url, endpoint.headers);
+    this.#options = options;
+  }
+
+  async open(events: WireEvents, signal: AbortSignal): Promise<void> {
+    const agent = await createAgent();
+    this.#agent = agent;
+    this.#events = events;
+    await new Promise<void>((resolve, reject) => {
+      const { server, maxMessageBytes } = this.#options;
+      const request = { server, url: this.#url, method: "GET" as const, headers: { ...this.#headers, accept: "text/event-stream" } };
+      const over = (error: PortolanError): void => {
+        reject(error);
+        this.#end(error);
+      };
+      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      this.#stream = exchange(agent, { ...request, maxMessageBytes }, {
+        event: ({ event, data }) => {
+          if (event !== "endpoint") return this.#receive(data);
+          const problem = this.#setPostUrl(data);
+          if (problem === undefined) resolve();
+          else over(problem);
+        },
+        json: () => over(this.#notSse()),
+        empty: () => over(this.#notSse()),
+        ended: (cause) => over(new PortolanError("CONNECTION_LOST", `${server}: the event stream ended`, { server, cause })),
+        failed: (failure) => over(failure.error),
+      });
+    });
+  }
+
+  send(message: RpcMessage): void {
+    const { server, maxMessageBytes, maxQueuedBytes } = this.#options;
+    if (this.#ended || this.#postUrl === undefined) {
+      throw new PortolanError("CONNECTION_LOST", `${server}: the event stream is gone`, { server });
+    }
+    const body = JSON.stringify(message);
+    if (this.#queuedBytes + body.length > maxQueuedBytes) {
+      throw new PortolanError("BUSY", `${server} does not take what it is sent`, { server });
+    }
+    this.#queuedBytes += body.length;
+    const id = "method" in message && "id" in message ? message.id : undefined;
+    const sent = new Promise<void>((resolve) => {
+      const done = (): void => {
+        this.#queuedBytes -= body.length;
+        resolve();
+      };
+      const request = { server, url: this.#postUrl as URL, method: "POST" as const, headers: this.#headers, body, maxMessageBytes };
+      exchange(this.#agent as Agent, request, {
+        event: ({ data }) => this.#receive(data),
+        json: (value) => {
+          done();
+          if (isRpcMessage(value)) this.#events?.message(value);
+        },
+        empty: done,
+        ended: done,
+        failed: (failure) => {
+          // "Accepted" is a plain word here; any body with a success status will do.
+          done();
+          const accepted = failure.status !== undefined && failure.status < 300 && failure.error.code === "PROTOCOL_ERROR";
+          if (!accepted && id !== undefined) this.#events?.failed(id, failure.error);
+        },
+      });
+    });
+    this.#unanswered.add(sent);
+    void sent.then(() => this.#unanswered.delete(sent));
+  }
+
+  async flushed(): Promise<void> {
+    await Promise.all(this.#unanswered);
+  }
+
+  abandon(): void {}
+  negotiated(_era: string, revision: string): void {
+    this.#headers["mcp-protocol-version"] = revision;
+  }
+  listen(): void {}
+
+  stderrTail(): undefined {
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#ended = true;
+    this.#stream?.abort();
+    await this.#agent?.destroy();
+  }
+
+  #setPostUrl(data: string): PortolanError | undefined {
+    const { server } = this.#options;
+    const url = URL.canParse(data, this.#url.href) ? new URL(data, this.#url.href) : undefined;
+    if (url?.origin === this.#url.origin) {
+      this.#postUrl = url;
+      return undefined;
+    }
+    // Credentials go to the endpoint, so a server may not send us elsewhere.
+    const where = url === undefined ? "an address that is none" : `another origin, ${url.origin}`;
+    return new PortolanError("PROTOCOL_ERROR", `${server} points its message endpoint at ${where}`, { server });
+  }
+
+  #receive(data: string): void {
+    let value: unknown;
+    try {
+      value = JSON.parse(data);
+    } catch {
+      // Counted below: undefined is no message.
+    }
+    if (isRpcMessage(value)) this.#events?.message(value);
+    else this.counters.noise += 1;
+  }
+
+  #end(error: PortolanError): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#stream?.abort();
+    void this.#agent?.destroy();
+    this.#events?.closed(error);
+  }
+
+  #notSse(): PortolanError {
+    const { server } = this.#options;
+    return new PortolanError("PROTOCOL_ERROR", `${server} did not answer with an event stream`, { server });
+  }
+}

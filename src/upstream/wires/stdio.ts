@@ -1,0 +1,149 @@
+// The stdio wire: one child process, one JSON-RPC message per line.
+
+import { PortolanError } from "../../errors/index.ts";
+import type { StdioEndpoint } from "../../model/index.ts";
+import type { RpcMessage } from "../rpc.ts";
+import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
+import { ChildGroup, type Exit } from "./child.ts";
+import { LineReader } from "./lines.ts";
+
+/** How long the exit status may lag behind the end of stdout, and the other way round. */
+const EXIT_LAG_MS = 50;
+
+export class StdioWire implements Wire {
+  readonly transport = "stdio";
+  readonly perRequestStreams = false;
+  readonly counters: WireCounters = { noise: 0 };
+  readonly #endpoint: StdioEndpoint;
+  readonly #options: WireOptions;
+  #child: ChildGroup | undefined;
+  #reader: LineReader | undefined;
+  #events: WireEvents | undefined;
+  #outbox: string[] = [];
+  #outboxChars = 0;
+  #ended = false;
+
+  constructor(endpoint: StdioEndpoint, options: WireOptions) {
+    this.#endpoint = endpoint;
+    this.#options = options;
+  }
+
+  async open(events: WireEvents): Promise<void> {
+    const child = await ChildGroup.start(this.#endpoint, this.#options.server);
+    this.#child = child;
+    this.#events = events;
+    const reader = new LineReader(this.#options.maxMessageBytes, {
+      message: (message) => events.message(message),
+      noise: (line) => this.#noise(line),
+      oversized: (id) => this.#oversized(id),
+    });
+    this.#reader = reader;
+    child.stdout.on("data", (chunk: Buffer) => reader.push(chunk));
+    const stdoutEnded = new Promise<void>((resolve) => child.stdout.once("close", resolve).once("end", resolve));
+    // Either sign of death is enough, but both together tell more, and answers may still be in the pipe.
+    void child.exited.then((exit) => soon(stdoutEnded).then(() => this.#died(exit)));
+    void stdoutEnded.then(() => soon(child.exited)).then((exit) => this.#died(exit));
+  }
+
+  send(message: RpcMessage): void {
+    const child = this.#child;
+    if (child === undefined || this.#ended) throw this.#gone(undefined);
+    const line = JSON.stringify(message);
+    // Characters stand for bytes here: the limit guards memory, and it need not be exact.
+    if (this.#outboxChars + child.stdin.writableLength + line.length > this.#options.maxQueuedBytes) {
+      throw new PortolanError("BUSY", `${this.#options.server} does not read what it is sent`, {
+        server: this.#options.server,
+        stderr: this.stderrTail(),
+      });
+    }
+    this.#outbox.push(line);
+    this.#outboxChars += line.length + 1;
+    // Everything sent in this turn of the event loop goes out in one write.
+    if (this.#outbox.length === 1) process.nextTick(() => this.#flush());
+  }
+
+  async flushed(): Promise<void> {}
+  abandon(): void {}
+  negotiated(): void {}
+  listen(): void {}
+
+  stderrTail(): string | undefined {
+    return this.#child?.stderrTail() || undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#flush();
+    this.#ended = true;
+    await this.#child?.stop();
+  }
+
+  #flush(): void {
+    if (this.#outbox.length === 0 || this.#child === undefined) return;
+    const text = `${this.#outbox.join("\n")}\n`;
+    this.#outbox = [];
+    this.#outboxChars = 0;
+    if (!this.#child.stdin.destroyed && !this.#child.stdin.writableEnded) this.#child.stdin.write(text);
+  }
+
+  #noise(line: string): void {
+    this.counters.noise += 1;
+    if (this.counters.noise > 1) return;
+    this.#options.report({
+      code: "PROTOCOL_ERROR",
+      severity: "warning",
+      server: this.#options.server,
+      message: `stdout carries text that is not MCP, ignored: ${JSON.stringify(line.slice(0, 120))}`,
+    });
+  }
+
+  #oversized(id: Parameters<WireEvents["failed"]>[0] | undefined): void {
+    const { server, maxMessageBytes } = this.#options;
+    const error = new PortolanError("MESSAGE_TOO_LARGE", `${server} sent a message above ${maxMessageBytes} bytes`, {
+      server,
+      data: { maxMessageBytes },
+    });
+    if (id !== undefined) this.#events?.failed(id, error);
+    else this.#end(error);
+  }
+
+  #died(exit: Exit | undefined): void {
+    this.#end(this.#gone(exit));
+  }
+
+  #end(error: PortolanError): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    void this.#child?.stop();
+    this.#events?.closed(error);
+  }
+
+  #gone(exit: Exit | undefined): PortolanError {
+    const server = this.#options.server;
+    const partial = this.#reader?.partial();
+    const how =
+      exit === undefined
+        ? "closed its output"
+        : exit.signal === null
+          ? `exited with code ${exit.code}`
+          : `was ended by ${exit.signal}`;
+    return new PortolanError("SERVER_CRASHED", `${server} ${how}`, {
+      server,
+      stderr: this.stderrTail(),
+      data: {
+        ...(exit === undefined ? {} : { exitCode: exit.code, signal: exit.signal }),
+        ...(partial ? { partialMessage: partial } : {}),
+      },
+    });
+  }
+}
+
+/** The value when it comes within the lag, else undefined. */
+function soon<T>(promise: Promise<T>): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(undefined), EXIT_LAG_MS);
+    void promise.then((value) => {
+      clearTimeout(timer);
+      resolve(value);
+    });
+  });
+}

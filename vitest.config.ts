@@ -1,0 +1,18 @@
+// Two projects: `unit` stands beside the sources, `journeys` goes through several rooms.
+
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    teardownTimeout: 10_000,
+    reporters: ["default", "./scripts/count-reporter.mjs"],
+    projects: [
+      { extends: true, test: { name: "unit", include: ["src/**/*.test.ts"] } },
+      { extends: true, test: { name: "journeys", include: ["test/**/*.test.ts"] } },
+    ],
+  },
+});
