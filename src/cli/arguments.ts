@@ -1,10 +1,10 @@
 // The arguments of a call from what stands on the command line: key=value words, a pasted call, or JSON.
 
+import { didYouMean } from "../errors/index.ts";
 import { isObject, type JsonObject, type JsonSchema } from "../model/index.ts";
 import { coerceItems, coerceText, describeTypes } from "./coerce.ts";
 import { getOwn, type ObjectShape, setOwn, shapeOf, typesOf } from "./json-schema.ts";
 import type { ParsedCall } from "./signature-parse.ts";
-import { didYouMean } from "./suggest.ts";
 
 /** One thing that is wrong with the arguments; `key` is the path as it was typed. */
 export interface Problem {

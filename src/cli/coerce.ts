@@ -1,8 +1,8 @@
 // One value typed at a shell, as the schema of its property wants it.
 
+import { didYouMean } from "../errors/index.ts";
 import type { JsonSchema } from "../model/index.ts";
 import { branchesOf, enumOf, resolveSchema, type SchemaType, typesOf } from "./json-schema.ts";
-import { didYouMean } from "./suggest.ts";
 
 export type Coerced = { readonly value: unknown; readonly problem?: undefined } | { readonly problem: string };
 

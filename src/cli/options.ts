@@ -1,9 +1,8 @@
 // The options that every command that talks to a server takes: their help, and their values checked all at once.
 
 import type { Command } from "commander";
-import { PortolanError } from "../errors/index.ts";
+import { didYouMean, PortolanError } from "../errors/index.ts";
 import type { EraPin, Limits } from "../model/index.ts";
-import { didYouMean } from "./suggest.ts";
 
 /** As commander hands them over: text and flags. */
 export interface RawOptions {

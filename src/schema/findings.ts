@@ -71,6 +71,7 @@ function isBelow(finding: Finding, error: OutputUnit): boolean {
   const { instanceLocation: here, keywordLocation } = error;
   // A property name is judged at the location of its property.
   const inside = finding.instanceAt === here || finding.instanceAt.startsWith(`${here}/`);
+  if (finding.keyword === "false" && finding.keywordAt === keywordLocation) return inside;
   return inside && finding.keywordAt.startsWith(`${keywordLocation}/`);
 }
 

@@ -3,7 +3,7 @@
 import type { OutputUnit } from "@cfworker/json-schema";
 import { isObject } from "../model/index.ts";
 import { type Finding, findingsOf } from "./findings.ts";
-import { pointerStep } from "./keywords.ts";
+import { child, pointer, schemaAt, steps } from "./locations.ts";
 import { alternatives, clip, describe, nearest, quote } from "./words.ts";
 
 export interface Problem {
@@ -23,6 +23,7 @@ export interface Judged {
 
 const MOST_PROBLEMS = 20;
 const LONGEST_PATH = 200;
+const TELLING = new Set(["type", "const", "enum", "format"]);
 const MISSING = /^Instance does not have required property "([\s\S]*)"\.$/;
 
 export function toProblems(errors: readonly OutputUnit[], judged: Judged): Problem[] {
@@ -44,6 +45,10 @@ export function toProblems(errors: readonly OutputUnit[], judged: Judged): Probl
     expected.set(key, wants);
     problems.set(key, { path: problem.path, message: `expected ${alternatives([...wants])}, got ${describe(value)}${problem.message}` });
   }
+  const [first] = errors;
+  if (problems.size === 0 && first !== undefined) {
+    problems.set("", { path: pointer(steps(first.instanceLocation)), message: clip(first.error) });
+  }
   return [...problems.values()].map(({ path, message }) => ({ path: clip(path, LONGEST_PATH), message }));
 }
 
@@ -56,9 +61,11 @@ export function formatProblem(problem: Problem): string {
 function toProblem(finding: Finding, at: readonly string[], value: unknown, judged: Judged): Problem & { wants?: string[] } {
   const path = pointer(at);
   const keywordAt = steps(finding.keywordAt);
-  const owner = schemaAt(keywordAt.slice(0, -1), judged);
+  const owner = schemaAt(keywordAt.slice(0, -1), judged.schema, judged.lookup);
   const limit = child(owner, finding.keyword);
   const size = typeof value === "string" ? "characters" : Array.isArray(value) ? "items" : "fields";
+  // A location that cannot be followed back leaves only the engine's own words.
+  if (limit === undefined && TELLING.has(finding.keyword)) return { path, message: clip(finding.text) };
   switch (finding.keyword) {
     case "type":
       return { path, message: "", wants: (Array.isArray(limit) ? limit : [limit]).map(String) };
@@ -120,35 +127,4 @@ function forbidden(finding: Finding, at: readonly string[], owner: unknown, judg
   const meant = nearest(name, absent);
   const hint = meant === undefined ? "" : ` (did you mean ${quote(meant)}?)`;
   return { path: pointer(parent), message: `unknown field ${quote(name)}${hint}` };
-}
-
-/** Follows the engine's keyword location, which passes through references. */
-function schemaAt(path: readonly string[], { schema, lookup }: Judged): unknown {
-  let node = schema;
-  for (const step of path) {
-    const target = child(node, "__absolute_ref__");
-    if (step === "$recursiveRef") node = schema;
-    else node = step === "$ref" && typeof target === "string" ? lookup[target] : child(node, step);
-  }
-  return node;
-}
-
-function steps(location: string): string[] {
-  return location.split("/").slice(1).map((step) => decode(step).replaceAll("~1", "/").replaceAll("~0", "~"));
-}
-
-function decode(step: string): string {
-  try {
-    return decodeURIComponent(step);
-  } catch {
-    return step;
-  }
-}
-
-function pointer(path: readonly string[]): string {
-  return path.map((step) => `/${pointerStep(step)}`).join("");
-}
-
-function child(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
 }

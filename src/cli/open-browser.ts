@@ -1,0 +1,27 @@
+// Opens a web page in the user's browser: an argument list, never a shell, and only http and https.
+
+import { spawn } from "node:child_process";
+
+/** False when the browser cannot be started; the caller then shows the address. */
+export async function openBrowser(url: string, platform: NodeJS.Platform = process.platform): Promise<boolean> {
+  const command = browserCommand(url, platform);
+  if (command === undefined) return false;
+  const [file, ...args] = command;
+  return new Promise((resolve) => {
+    const child = spawn(file, args, { stdio: "ignore", detached: true });
+    child.once("error", () => resolve(false));
+    child.once("spawn", () => {
+      child.unref();
+      resolve(true);
+    });
+  });
+}
+
+export function browserCommand(url: string, platform: NodeJS.Platform): [string, ...string[]] | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const { href, protocol } = new URL(url);
+  if (protocol !== "https:" && protocol !== "http:") return undefined;
+  if (platform === "darwin") return ["open", href];
+  if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler", href];
+  return ["xdg-open", href];
+}

@@ -1,0 +1,57 @@
+import { expect, it } from "vitest";
+import { ListCache } from "./list-cache.ts";
+
+function counting(ttlMs: number): { cache: ListCache<number>; loads: () => number } {
+  let loads = 0;
+  const cache = new ListCache(async () => {
+    loads += 1;
+    return { value: loads, ttlMs };
+  });
+  return { cache, loads: () => loads };
+}
+
+it("asks once while the answer is fresh, and once for all who wait", async () => {
+  const { cache, loads } = counting(Infinity);
+  expect(await Promise.all([cache.get({}), cache.get({}), cache.get({})])).toEqual([1, 1, 1]);
+  expect(await cache.get({})).toBe(1);
+  expect(loads()).toBe(1);
+});
+
+it("asks again when told to, when invalidated, and when nothing may be kept", async () => {
+  const { cache } = counting(Infinity);
+  await cache.get({});
+  expect(await cache.get({ refresh: true })).toBe(2);
+  cache.invalidate();
+  expect(cache.fresh).toBeUndefined();
+  expect(await cache.get({})).toBe(3);
+  const none = counting(0);
+  await none.cache.get({});
+  expect(await none.cache.get({})).toBe(2);
+});
+
+it("does not keep an answer that a change overtook", async () => {
+  let finish: (() => void) | undefined;
+  let loads = 0;
+  const cache = new ListCache(async () => {
+    loads += 1;
+    const value = loads;
+    if (value === 1) await new Promise<void>((resolve) => (finish = resolve));
+    return { value, ttlMs: Infinity };
+  });
+  const first = cache.get({});
+  cache.invalidate();
+  finish?.();
+  expect(await first).toBe(1);
+  expect(await cache.get({})).toBe(2);
+});
+
+it("does not keep a failure", async () => {
+  let fail = true;
+  const cache = new ListCache(async () => {
+    if (fail) throw new Error("no");
+    return { value: 1, ttlMs: Infinity };
+  });
+  await expect(cache.get({})).rejects.toThrow("no");
+  fail = false;
+  expect(await cache.get({})).toBe(1);
+});

@@ -1,0 +1,28 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { exposedName } from "./names.ts";
+
+describe("exposedName", () => {
+  it("keeps legal names as they are, with the prefix before them", () => {
+    expect(exposedName("read_file")).toBe("read_file");
+    expect(exposedName("read_file", "fs")).toBe("fs_read_file");
+  });
+
+  it("makes others legal by a hash, differently for every name", () => {
+    const names = ["a.b", "a/b", "a b", "ä", "x".repeat(65), "x".repeat(66), ""].map((name) => exposedName(name, "p"));
+    for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it("is legal, stable and collision-free for any pair of names", () => {
+    const anyName = fc.string({ unit: "binary", minLength: 1, maxLength: 100 });
+    fc.assert(
+      fc.property(anyName, anyName, fc.option(fc.string({ maxLength: 80 }), { nil: undefined }), (one, other, prefix) => {
+        const name = exposedName(one, prefix);
+        expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+        expect(exposedName(one, prefix)).toBe(name);
+        if (Buffer.from(one).toString() !== Buffer.from(other).toString()) expect(exposedName(other, prefix)).not.toBe(name);
+      }),
+    );
+  });
+});

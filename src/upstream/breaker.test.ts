@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import { Breaker } from "./breaker.ts";
+
+function setUp(): { breaker: Breaker; pass: (ms: number) => void } {
+  let now = 0;
+  return {
+    breaker: new Breaker(() => now),
+    pass: (ms) => {
+      now += ms;
+    },
+  };
+}
+
+it("opens after five failures in half a minute, and lets one request try after the pause", () => {
+  const { breaker, pass } = setUp();
+  for (let i = 0; i < 4; i += 1) breaker.failed();
+  expect(breaker.allows()).toBe(true);
+  breaker.failed();
+  expect(breaker.allows()).toBe(false);
+  pass(14_999);
+  expect(breaker.allows()).toBe(false);
+  pass(1);
+  expect(breaker.allows()).toBe(true);
+  expect(breaker.allows()).toBe(false);
+  breaker.failed();
+  expect(breaker.allows()).toBe(false);
+  pass(15_000);
+  expect(breaker.allows()).toBe(true);
+  breaker.succeeded();
+  expect(breaker.allows()).toBe(true);
+  expect(breaker.closed).toBe(true);
+});
+
+it("forgets failures that are long past", () => {
+  const { breaker, pass } = setUp();
+  for (let i = 0; i < 10; i += 1) {
+    breaker.failed();
+    pass(10_000);
+  }
+  expect(breaker.allows()).toBe(true);
+});
+
+it("lets the next request try when a trial said nothing", () => {
+  const { breaker, pass } = setUp();
+  for (let i = 0; i < 5; i += 1) breaker.failed();
+  pass(15_000);
+  expect(breaker.allows()).toBe(true);
+  breaker.undecided();
+  expect(breaker.allows()).toBe(true);
+});

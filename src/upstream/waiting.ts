@@ -1,0 +1,36 @@
+// Waits that have a limit and can be called off.
+
+import { PortolanError } from "../errors/index.ts";
+
+/** Resolves after the time, or at once when the signal says so. */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    if (signal?.aborted) done();
+    else signal?.addEventListener("abort", done, { once: true });
+  });
+}
+
+/** The promise's outcome, unless the time (0: none) or the signal ends the wait; the promise itself goes on. */
+export function within<T>(
+  promise: Promise<T>,
+  limit: { server: string; what: string; ms: number; signal: AbortSignal | undefined },
+): Promise<T> {
+  const { server, what, ms, signal } = limit;
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(new PortolanError("TIMEOUT", `${server}: ${what} took longer than ${ms} ms`, { server, data: { timeoutMs: ms } }));
+    const timer = ms === 0 ? undefined : setTimeout(late, ms);
+    const abort = (): void => reject(new PortolanError("CANCELLED", `${what} was cancelled`, { server, cause: signal?.reason }));
+    if (signal?.aborted) abort();
+    else signal?.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    });
+  });
+}
