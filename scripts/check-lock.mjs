@@ -14,23 +14,28 @@ function findProblems(manifest, packages) {
   const found = [];
 
   for (const field of ["name", "version"]) {
-    if (packages[""][field] !== manifest[field]) found.push(`${field} differs from package.json; run npm install`);
+    if (packages[""][field] !== manifest[field])
+      found.push(`${field} differs from package.json; run npm install`);
   }
   for (const field of ["dependencies", "devDependencies", "optionalDependencies"]) {
     const locked = packages[""][field] ?? {};
     const wanted = manifest[field] ?? {};
     for (const name of new Set([...Object.keys(locked), ...Object.keys(wanted)])) {
-      if (locked[name] !== wanted[name]) found.push(`${field}.${name} differs from package.json; run npm install`);
+      if (locked[name] !== wanted[name])
+        found.push(`${field}.${name} differs from package.json; run npm install`);
     }
   }
 
-  const names = new Set(paths.map((path) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length)));
+  const names = new Set(
+    paths.map((path) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length)),
+  );
   for (const path of paths) {
     if (path === "") continue;
     const entry = packages[path];
     // npm drops platform packages that were not published when the lock was made; npm ci then fails on those platforms.
     for (const name of Object.keys(entry.optionalDependencies ?? {})) {
-      if (!names.has(name)) found.push(`${path} needs ${name}, which is missing; choose a version that has all its platforms`);
+      if (!names.has(name))
+        found.push(`${path} needs ${name}, which is missing; choose a version that has all its platforms`);
     }
     if (entry.hasInstallScript) found.push(`${path}@${entry.version} runs an install script`);
     if (entry.resolved !== undefined) found.push(`${path} names where it came from (${entry.resolved})`);

@@ -19,7 +19,10 @@ try {
 }
 
 function run(tool, args) {
-  const { status } = spawnSync(process.execPath, [join(root, "node_modules", ...binOf(tool)), ...args], { cwd: root, stdio: "inherit" });
+  const { status } = spawnSync(process.execPath, [join(root, "node_modules", ...binOf(tool)), ...args], {
+    cwd: root,
+    stdio: "inherit",
+  });
   if (status !== 0) {
     console.error(`${tool} failed`);
     process.exitCode = 1;

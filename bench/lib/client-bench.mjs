@@ -7,7 +7,7 @@ import { printClientReport } from "./client-report.mjs";
 import { median, spread } from "./stats.mjs";
 
 const SETTINGS = {
-  full: { rounds: 7, durationMs: 240, warmUpMs: 500, inFlight: [1, 16, 64], payloads: ["small", "large"] },
+  full: { rounds: 7, durationMs: 220, warmUpMs: 500, inFlight: [1, 16, 64], payloads: ["small", "large"] },
   quick: { rounds: 3, durationMs: 80, warmUpMs: 400, inFlight: [16], payloads: ["small"] },
 };
 

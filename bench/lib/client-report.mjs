@@ -7,8 +7,9 @@ export function printClientReport({ node, settings, groups, goals }) {
   console.log(`Node ${node}, ${settings.rounds} rounds of ${settings.durationMs} ms, medians of rounds`);
   for (const group of groups) {
     for (const payload of settings.payloads) printTable(group, payload);
-    for (const reason of group.absent) console.log(`not measured: ${reason}`);
   }
+  const absent = new Set(groups.flatMap((group) => group.absent));
+  if (absent.size > 0) console.log(`\n${[...absent].map((reason) => `not measured: ${reason}`).join("\n")}`);
   if (goals.length > 0) printGoals(goals);
 }
 
@@ -33,12 +34,28 @@ function toCells(row) {
 }
 
 function printGoals(goals) {
-  console.log("\n## Goals (32 bytes, 16 in flight)");
-  let heading;
-  for (const { group, row, text, met } of goals) {
-    if (heading !== `${group}: ${row}`) console.log(`\n${(heading = `${group}: ${row}`)}`);
-    console.log(`  ${met ? "met   " : "MISSED"}  ${text}`);
-  }
+  const header = ["", "of limit's calls/s", "of best SDK's", "CPU µs/call", "of limit's CPU"];
+  const rows = goals.flatMap(({ group, goals, rows }) => [
+    [
+      group,
+      `>= ${formatPercent(goals.ofLimit)}`,
+      goals.ofRival ? `>= ${goals.ofRival.toFixed(1)}x` : "",
+      `<= ${goals.cpuUsPerCall} (limit ${goals.limitUs})`,
+      `<= ${goals.cpuOfLimit.toFixed(2)}x`,
+    ],
+    ...rows.map(({ name, ofLimit, ofRival, cpuUsPerCall, cpuOfLimit }) => [
+      `  ${name}`,
+      mark(ofLimit, formatPercent(ofLimit.value)),
+      ofRival ? mark(ofRival, `${ofRival.value.toFixed(1)}x`) : "",
+      formatNumber(cpuUsPerCall),
+      mark(cpuOfLimit, `${cpuOfLimit.value.toFixed(2)}x`),
+    ]),
+  ]);
+  console.log(`\n## Goals (32 bytes, 16 in flight) and what was reached\n\n${formatTable(header, rows)}`);
+}
+
+function mark({ met }, text) {
+  return met ? `${text} ok` : `${text} --`;
 }
 
 function formatBytes(bytes) {

@@ -5,43 +5,30 @@
 
 const GOALS = {
   stdio: { ofLimit: 0.75, cpu: { us: 16, limitUs: 11 } },
-  "http-json": { ofLimit: 0.7, ofRival: { least: 3, aim: 3.5 }, cpu: { us: 110, limitUs: 81 } },
-  "http-sse": { ofLimit: 0.7, ofRival: { least: 3 }, cpu: { us: 120, limitUs: 81 } },
+  "http-json": { ofLimit: 0.7, ofRival: 3.5, cpu: { us: 110, limitUs: 81 } },
+  "http-sse": { ofLimit: 0.7, ofRival: 3, cpu: { us: 120, limitUs: 81 } },
 };
 
-/** A list of `{ group, row, text, met }`, empty for what was not measured. */
+/** Per group that measured the cell in question: its goals, and our rows with what they reached. */
 export function judgeGoals(groups) {
   return groups.flatMap(({ id, title, cells }) => {
     const cell = cells.find(({ payload, inFlight }) => payload === "small" && inFlight === 16);
     const ours = cell?.rows.filter(({ role }) => role === "ours") ?? [];
-    return ours.flatMap((row) => judgeRow(row, cell.rows, GOALS[id]).map((verdict) => ({ group: title, row: row.name, ...verdict })));
+    if (ours.length === 0) return [];
+    const { ofLimit, ofRival, cpu } = GOALS[id];
+    const goals = { ofLimit, ofRival, cpuUsPerCall: cpu.us, limitUs: cpu.limitUs, cpuOfLimit: cpu.us / cpu.limitUs };
+    return [{ group: title, goals, rows: ours.map((row) => judgeRow(row, cell.rows, goals)) }];
   });
 }
 
-function judgeRow(row, rows, { ofLimit, ofRival, cpu }) {
-  const verdicts = [
-    { text: `${percent(row.ofLimit)} of the limit's calls/s, goal >= ${percent(ofLimit)}`, met: row.ofLimit >= ofLimit },
-  ];
-  const rivals = rows.filter(({ role }) => role === "rival");
-  if (ofRival && rivals.length > 0) {
-    const best = rivals.reduce((a, b) => (b.callsPerSecond > a.callsPerSecond ? b : a));
-    const times = row.callsPerSecond / best.callsPerSecond;
-    const aim = ofRival.aim ? ` (better: ${ofRival.aim}x)` : "";
-    verdicts.push({
-      text: `${times.toFixed(1)}x the calls/s of the best SDK client (${best.name}), goal >= ${ofRival.least}x${aim}`,
-      met: times >= ofRival.least,
-    });
-  }
-  const goalRatio = cpu.us / cpu.limitUs;
-  verdicts.push({
-    text:
-      `${row.cpuUsPerCall.toFixed(1)} µs CPU per call, ${row.cpuOfLimit.toFixed(2)}x the limit's, ` +
-      `goal <= ${cpu.us} µs where the limit costs ${cpu.limitUs} µs: <= ${goalRatio.toFixed(2)}x`,
-    met: row.cpuOfLimit <= goalRatio,
-  });
-  return verdicts;
-}
-
-function percent(share) {
-  return `${Math.round(share * 100)} %`;
+function judgeRow({ name, ofLimit, cpuUsPerCall, cpuOfLimit, callsPerSecond }, rows, goals) {
+  const rivals = rows.filter(({ role }) => role === "rival").map((rival) => rival.callsPerSecond);
+  const ofRival = goals.ofRival && rivals.length > 0 ? callsPerSecond / Math.max(...rivals) : undefined;
+  return {
+    name,
+    cpuUsPerCall,
+    ofLimit: { value: ofLimit, met: ofLimit >= goals.ofLimit },
+    ofRival: ofRival && { value: ofRival, met: ofRival >= goals.ofRival },
+    cpuOfLimit: { value: cpuOfLimit, met: cpuOfLimit <= goals.cpuOfLimit },
+  };
 }

@@ -15,14 +15,21 @@ export function installOnce(name, packages) {
   const wanted = JSON.stringify(packages);
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return modules;
 
-  console.log(`Installing ${Object.entries(packages).map((entry) => entry.join("@")).join(", ")} into .cache/${name} ...`);
+  console.log(
+    `Installing ${Object.entries(packages)
+      .map((entry) => entry.join("@"))
+      .join(", ")} into .cache/${name} ...`,
+  );
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   writeFileSync(
     join(folder, "package.json"),
     `${JSON.stringify({ name: `portolan-${name}`, private: true, dependencies: packages }, null, 2)}\n`,
   );
-  runNpm(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"], folder);
+  runNpm(
+    ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"],
+    folder,
+  );
   writeFileSync(stamp, wanted);
   return modules;
 }
@@ -36,7 +43,9 @@ export function runNpm(args, cwd = root) {
     : spawnSync("npm", args, { cwd, encoding: "utf8", shell: process.platform === "win32" });
   if (result.error) throw result.error;
   if (result.status !== 0) {
-    throw new Error(`npm ${args[0]} failed with exit code ${result.status}:\n${result.stdout}${result.stderr}`);
+    throw new Error(
+      `npm ${args[0]} failed with exit code ${result.status}:\n${result.stdout}${result.stderr}`,
+    );
   }
   return result.stdout;
 }

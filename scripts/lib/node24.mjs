@@ -13,7 +13,12 @@ export function findNode24() {
   const onWindows = process.platform === "win32";
   const family = process.platform === "darwin" && process.arch === "arm64" ? "node-bin" : "node";
   const name = `${family}-${onWindows ? "win" : process.platform}-${process.arch}`;
-  const executable = join(installOnce("node24", { [name]: VERSION }), name, "bin", onWindows ? "node.exe" : "node");
+  const executable = join(
+    installOnce("node24", { [name]: VERSION }),
+    name,
+    "bin",
+    onWindows ? "node.exe" : "node",
+  );
   chmodSync(executable, 0o755);
   return executable;
 }

@@ -13,7 +13,7 @@ export type PatternNode =
 /** U+00A0 is a space, U+2028 a space and a line end, U+00E9 neither: no plain class tells the others apart. */
 const SAMPLES = [...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)), "\u00a0", "\u2028", "\u00e9"];
 const TOKENS = {
-  atom: /\[\^?(?:[^\\\]]|\\.)*\]|\\[dDwWsStnrvf0]|\\x[0-7][0-9a-fA-F]|\\u00[0-7][0-9a-fA-F]|\\[^A-Za-z0-9]|[^\\^$.*+?()[\]{}|]|\./y,
+  atom: /\[\^?(?:[^\\\]]|\\.)*\]|\\[dDwWsStnrvf]|\\x[0-7][0-9a-fA-F]|\\u00[0-7][0-9a-fA-F]|\\[^A-Za-z0-9]|[^\\^$.*+?()[\]{}|]|\./y,
   assertion: /\^|\$|\\[bB]/y,
   group: /\((?:\?:|\?<[A-Za-z_]\w*>)?(?!\?)/y,
   repeat: /(?:([*+?])|\{(\d{1,4})(?:(,)(\d{0,4}))?\})\??/y,
@@ -66,6 +66,12 @@ export function parsePattern(source: string): PatternNode | undefined {
     return inner;
   };
 
+  try {
+    // The engine has the last word on what is a pattern at all.
+    void new RegExp(source);
+  } catch {
+    return undefined;
+  }
   const tree = parseChoice(0);
   return at === source.length ? tree : undefined;
 }

@@ -78,7 +78,7 @@ async function discover(peer: Peer, options: NegotiateOptions, retried = false):
   try {
     result = await peer.request({
       method: "server/discover",
-      params: () => ({ _meta: envelope(caller, MODERN_REVISION) }),
+      meta: envelope(caller, MODERN_REVISION),
       timeoutMs: definition.limits.startTimeoutMs,
       maxTimeoutMs: definition.limits.startTimeoutMs,
       signal,
@@ -130,11 +130,11 @@ async function initialize(peer: Peer, options: NegotiateOptions): Promise<Descri
   const { definition, caller, signal } = options;
   const result = await peer.request({
     method: "initialize",
-    params: () => ({
+    params: {
       protocolVersion: LEGACY_REVISION,
       capabilities: caller.capabilities,
       clientInfo: caller.clientInfo,
-    }),
+    },
     timeoutMs: definition.limits.startTimeoutMs,
     maxTimeoutMs: definition.limits.startTimeoutMs,
     signal,

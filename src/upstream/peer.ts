@@ -8,8 +8,11 @@ import type { Wire } from "./wire.ts";
 
 export interface PeerRequest {
   readonly method: string;
-  /** Makes the params once the id is known: the progress token is the id. */
-  readonly params: (id: number) => JsonObject | undefined;
+  readonly params?: JsonObject | undefined;
+  /** The `_meta` to send; undefined sends none. */
+  readonly meta?: JsonObject | undefined;
+  /** Whether to ask for progress; its token is the request's id. */
+  readonly withProgress?: boolean | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly signal?: AbortSignal | undefined;
   /** 0 waits for ever. */
@@ -29,8 +32,9 @@ export interface PeerEvents {
   closed(error: PortolanError): void;
 }
 
-export interface Pending extends PeerRequest {
+export interface Pending {
   readonly id: number;
+  readonly request: PeerRequest;
   readonly resolve: (result: JsonObject) => void;
   readonly reject: (error: PortolanError) => void;
   readonly onAbort: (() => void) | undefined;
@@ -73,32 +77,22 @@ export class Peer {
   request(request: PeerRequest): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
       if (this.#dead !== undefined) return reject(this.#dead);
-      const { signal } = request;
+      const { signal, timeoutMs, maxTimeoutMs } = request;
       if (signal?.aborted) return reject(cancelled(this.server, request.method, signal));
       const id = this.#nextId++;
       const now = performance.now();
-      const onAbort = signal === undefined ? undefined : () => this.#giveUp(id, cancelled(this.server, request.method, signal));
-      const pending: Pending = {
-        ...request,
-        id,
-        resolve,
-        reject,
-        onAbort,
-        idleAt: request.timeoutMs === 0 ? Infinity : now + request.timeoutMs,
-        endsAt: request.maxTimeoutMs === 0 ? Infinity : now + request.maxTimeoutMs,
-      };
-      this.pending.set(id, pending);
-      if (onAbort !== undefined) signal?.addEventListener("abort", onAbort, { once: true });
-      this.#arm(Math.min(pending.idleAt, pending.endsAt));
+      const idleAt = timeoutMs === 0 ? Infinity : now + timeoutMs;
+      const endsAt = maxTimeoutMs === 0 ? Infinity : now + maxTimeoutMs;
+      let onAbort: (() => void) | undefined;
+      if (signal !== undefined) {
+        onAbort = () => this.#giveUp(id, cancelled(this.server, request.method, signal));
+        signal.addEventListener("abort", onAbort, { once: true });
+      }
+      this.pending.set(id, { id, request, resolve, reject, onAbort, idleAt, endsAt });
+      this.#arm(Math.min(idleAt, endsAt));
       request.onSent?.(id);
       try {
-        const params = request.params(id);
-        this.wire.send(
-          params === undefined
-            ? { jsonrpc: "2.0", id, method: request.method }
-            : { jsonrpc: "2.0", id, method: request.method, params },
-          request.headers,
-        );
+        this.wire.send({ jsonrpc: "2.0", id, method: request.method, params: withMeta(request, id) }, request.headers);
       } catch (error) {
         this.#take(id)?.reject(sendError(error, this.server, request.method));
       }
@@ -115,7 +109,7 @@ export class Peer {
 
   /** A server may end a subscription stream by a cancellation instead of a result. */
   endSubscription(id: RequestId): void {
-    if (this.pending.get(id)?.method === "subscriptions/listen") this.#take(id)?.resolve({});
+    if (this.pending.get(id)?.request.method === "subscriptions/listen") this.#take(id)?.resolve({});
   }
 
   async close(error: PortolanError): Promise<void> {
@@ -137,7 +131,7 @@ export class Peer {
       return;
     }
     this.#consecutiveTimeouts = 0;
-    if (message.error !== undefined) pending.reject(rpcError(this.server, pending.method, message.error));
+    if (message.error !== undefined) pending.reject(rpcError(this.server, pending.request.method, message.error));
     else pending.resolve(message.result ?? {});
   }
 
@@ -146,11 +140,12 @@ export class Peer {
     const pending = typeof token === "number" ? this.pending.get(token) : undefined;
     if (pending === undefined || params === undefined) return;
     this.#consecutiveTimeouts = 0;
-    if (pending.timeoutMs !== 0) pending.idleAt = performance.now() + pending.timeoutMs;
-    if (pending.onProgress === undefined || typeof params.progress !== "number") return;
+    const { timeoutMs, onProgress } = pending.request;
+    if (timeoutMs !== 0) pending.idleAt = performance.now() + timeoutMs;
+    if (onProgress === undefined || typeof params.progress !== "number") return;
     const { progressToken: _token, ...progress } = params;
     try {
-      pending.onProgress(progress as unknown as Progress);
+      onProgress(progress as unknown as Progress);
     } catch {
       // A broken listener must not break the call it listens to.
     }
@@ -165,7 +160,7 @@ export class Peer {
     const pending = this.#take(id);
     if (pending === undefined) return;
     // `initialize` must not be cancelled; the connection is given up instead.
-    if (this.announceCancel && pending.method !== "initialize") {
+    if (this.announceCancel && pending.request.method !== "initialize") {
       this.notify("notifications/cancelled", { requestId: id, reason: error.message });
     }
     this.wire.abandon(id);
@@ -176,7 +171,7 @@ export class Peer {
     const pending = this.pending.get(id);
     if (pending === undefined) return undefined;
     this.pending.delete(id);
-    if (pending.onAbort !== undefined) pending.signal?.removeEventListener("abort", pending.onAbort);
+    if (pending.onAbort !== undefined) pending.request.signal?.removeEventListener("abort", pending.onAbort);
     if (this.pending.size === 0) this.#timer?.unref();
     return pending;
   }
@@ -219,14 +214,15 @@ export class Peer {
   }
 
   #expire(pending: Pending, hard: boolean): void {
-    const ms = hard ? pending.maxTimeoutMs : pending.timeoutMs;
+    const { method, timeoutMs, maxTimeoutMs } = pending.request;
+    const ms = hard ? maxTimeoutMs : timeoutMs;
     const what = hard ? "took longer than the hard limit of" : "neither answered nor reported progress for";
     this.#giveUp(
       pending.id,
-      new PortolanError("TIMEOUT", `${this.server} ${what} ${ms} ms (${pending.method})`, {
+      new PortolanError("TIMEOUT", `${this.server} ${what} ${ms} ms (${method})`, {
         server: this.server,
         stderr: this.wire.stderrTail(),
-        data: { method: pending.method, timeoutMs: ms, hard },
+        data: { method, timeoutMs: ms, hard },
       }),
     );
     this.#consecutiveTimeouts += 1;
@@ -241,6 +237,12 @@ export class Peer {
       // Nobody waits for a notification; if the wire is broken its own report follows.
     }
   }
+}
+
+/** The params as they are sent. This is on the path of every call, so nothing is copied that need not be. */
+function withMeta({ params, meta, withProgress }: PeerRequest, id: number): JsonObject {
+  if (withProgress !== true) return meta === undefined ? (params ?? {}) : { ...params, _meta: meta };
+  return { ...params, _meta: meta === undefined ? { progressToken: id } : { ...meta, progressToken: id } };
 }
 
 function cancelled(server: string, method: string, signal: AbortSignal): PortolanError {

@@ -40,6 +40,7 @@ export class Session {
   readonly #questions = new Map<RequestId, AbortController>();
   readonly #toolHeaders = new Map<string, readonly ParamHeader[]>();
   #logLevel: LogLevel | undefined;
+  #envelope: JsonObject | undefined;
 
   private constructor(wire: Wire, options: SessionOptions) {
     this.#options = options;
@@ -81,6 +82,7 @@ export class Session {
 
   async setLogLevel(level: LogLevel): Promise<void> {
     this.#logLevel = level;
+    this.#envelope = undefined;
     if (!this.modern && this.description.capabilities.logging !== undefined) {
       await this.#send({ method: "logging/setLevel" }, { level });
     }
@@ -153,16 +155,11 @@ export class Session {
 
   #send(call: Call, params: JsonObject | undefined, headers?: Record<string, string>): Promise<JsonObject> {
     const { limits } = this.#options.definition;
-    const caller = call.caller ?? this.#options.caller;
     return this.peer.request({
       method: call.method,
-      params: (id) => {
-        const meta = isObject(params?._meta) ? params._meta : undefined;
-        if (!this.modern) return { ...params, _meta: { ...meta, progressToken: id } };
-        const level = caller.logLevel ?? this.#logLevel;
-        const logged = level === caller.logLevel ? caller : { ...caller, logLevel: level };
-        return { ...params, _meta: { ...meta, progressToken: id, ...envelope(logged, this.description.revision) } };
-      },
+      params,
+      meta: this.#metaFor(call, params),
+      withProgress: true,
       headers,
       signal: call.signal,
       timeoutMs: call.timeoutMs ?? limits.requestTimeoutMs,
@@ -170,6 +167,21 @@ export class Session {
       onProgress: call.onProgress,
       ask: call.ask,
     });
+  }
+
+  #metaFor(call: Call, params: JsonObject | undefined): JsonObject | undefined {
+    const own = isObject(params?._meta) ? params._meta : undefined;
+    if (!this.modern) return own;
+    const caller = call.caller ?? this.#options.caller;
+    // Almost every call is made for the connection's own caller, whose envelope does not change.
+    const standing = caller === this.#options.caller && caller.logLevel === undefined;
+    const envelopeNow = standing ? this.#standingEnvelope() : envelope(caller, this.description.revision);
+    return own === undefined ? envelopeNow : { ...own, ...envelopeNow };
+  }
+
+  #standingEnvelope(): JsonObject {
+    this.#envelope ??= envelope({ ...this.#options.caller, logLevel: this.#logLevel }, this.description.revision);
+    return this.#envelope;
   }
 
   async #asked(message: RpcRequest, origin: RequestId | undefined): Promise<void> {
@@ -184,9 +196,9 @@ export class Session {
 
   /** Whose call caused the question: told by the stream, or by there being only one that it can be. */
   #askFor(origin: RequestId | undefined): Ask | undefined {
-    if (origin !== undefined) return this.peer.pending.get(origin)?.ask ?? this.#options.ask;
+    if (origin !== undefined) return this.peer.pending.get(origin)?.request.ask ?? this.#options.ask;
     const asks = new Set<Ask>();
-    for (const pending of this.peer.pending.values()) if (pending.ask !== undefined) asks.add(pending.ask);
+    for (const { request } of this.peer.pending.values()) if (request.ask !== undefined) asks.add(request.ask);
     if (asks.size === 0) return this.#options.ask;
     return asks.size === 1 ? asks.values().next().value : undefined;
   }

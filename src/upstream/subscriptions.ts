@@ -121,7 +121,8 @@ export class Subscriptions {
       session.peer
         .request({
           method: "subscriptions/listen",
-          params: () => ({ notifications: filter, _meta: envelope(this.#caller, session.description.revision) }),
+          params: { notifications: filter },
+          meta: envelope(this.#caller, session.description.revision),
           onSent: (id) => {
             streamId = id;
           },

@@ -125,7 +125,10 @@ async function callEveryListedTool() {
   await withConnection(async (connection) => {
     for (const tool of await connection.listTools()) {
       const names = Object.keys(tool.inputSchema.properties ?? {});
-      await connection.callTool(tool.definition.name, Object.fromEntries(names.map((name) => [name, "us-west1"])));
+      await connection.callTool(
+        tool.definition.name,
+        Object.fromEntries(names.map((name) => [name, "us-west1"])),
+      );
     }
   });
 }

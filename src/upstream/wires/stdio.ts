@@ -59,7 +59,7 @@ export class StdioWire implements Wire {
     this.#outbox.push(line);
     this.#outboxChars += line.length + 1;
     // Everything sent in this turn of the event loop goes out in one write.
-    if (this.#outbox.length === 1) process.nextTick(() => this.#flush());
+    if (this.#outbox.length === 1) process.nextTick(this.#flush);
   }
 
   async flushed(): Promise<void> {}
@@ -77,13 +77,13 @@ export class StdioWire implements Wire {
     await this.#child?.stop();
   }
 
-  #flush(): void {
+  readonly #flush = (): void => {
     if (this.#outbox.length === 0 || this.#child === undefined) return;
     const text = `${this.#outbox.join("\n")}\n`;
     this.#outbox = [];
     this.#outboxChars = 0;
     if (!this.#child.stdin.destroyed && !this.#child.stdin.writableEnded) this.#child.stdin.write(text);
-  }
+  };
 
   #noise(line: string): void {
     this.counters.noise += 1;

@@ -1,0 +1,18 @@
+// Public face of the schema room. Importing it loads no engine: they come when a validator or a view is first made.
+
+export {
+  boundSchema,
+  INSTANCE_LIMITS,
+  type InstanceBounds,
+  type InstanceSize,
+  measureInstance,
+  SCHEMA_LIMITS,
+  type SchemaBounds,
+  type SchemaFacts,
+} from "./bounds.ts";
+export { type Budgeted, withinBudget } from "./budget.ts";
+export { type Dialect, dialectOf } from "./dialect.ts";
+export { formatProblem, type Problem } from "./problems.ts";
+export { isSafePattern } from "./safe-pattern.ts";
+export { type CheckResult, createValidator, type SchemaValidator, type ValidatorOptions } from "./validator.ts";
+export { toZodView } from "./zod-view.ts";

@@ -1,0 +1,101 @@
+// Shows a tool's JSON Schema as a Zod object, for frameworks that want one: a view that rejects less than the schema, never more.
+
+import type { ZodType } from "zod";
+import type { Report } from "../errors/index.ts";
+import { isObject, type JsonObject } from "../model/index.ts";
+import { boundSchema } from "./bounds.ts";
+import { withinBudget } from "./budget.ts";
+import { refCost } from "./ref-cost.ts";
+import { clip } from "./words.ts";
+import { copyForZod, HINTS } from "./zod-copy.ts";
+
+type ZodModule = typeof import("zod");
+
+/** Zod takes some 40 microseconds for a subschema; what is larger than this gets no view. */
+const MOST_SUBSCHEMAS = 2000;
+const CONVERT_MS = 250;
+const MOST_REPORTS = 10;
+/** On the root they would make the view something other than an object, which frameworks ask for. */
+const NOT_ON_ROOT = ["allOf", "anyOf", "oneOf", "minProperties", "maxProperties", "propertyNames", "patternProperties"];
+
+/**
+ * Always gives a ZodObject that lets unknown fields through. What the view leaves out is reported and still checked by the full
+ * check; where nothing can be shown, the view is an object that takes anything.
+ */
+export function toZodView(schema: unknown, zod: ZodModule, report: Report): ZodType {
+  const warn = (message: string, path?: string): void => report({ code: "SCHEMA_UNSUPPORTED", severity: "warning", message, path });
+  const loose = (why: string): ZodType => {
+    warn(`No Zod view of the schema (any object is accepted): ${why}`);
+    return zod.looseObject({});
+  };
+  const bounds = boundSchema(schema);
+  if (!bounds.ok) return loose(bounds.reason);
+  const root = objectRoot(schema);
+  if (root === undefined) return loose("its root is not an object");
+  try {
+    // Within the budget also the copy, whose walk over references is the schema's to shape.
+    const view = withinBudget(CONVERT_MS, () => convert(root, zod, warn));
+    if (!view.ok) return loose(view.reason === "budget" ? `converting it took longer than ${CONVERT_MS} ms` : "it is too deep");
+    return view.value instanceof zod.ZodObject ? view.value : loose("it did not become an object");
+  } catch (error) {
+    return loose(clip(error instanceof Error ? error.message : String(error)));
+  }
+}
+
+function convert(root: JsonObject, zod: ZodModule, warn: (message: string, path?: string) => void): ZodType {
+  const cost = refCost(root, (ref) => resolveLocal(root, ref));
+  const withoutRefs = cost.unbounded || cost.size > MOST_SUBSCHEMAS;
+  if (withoutRefs && refCost(root, () => true).size > MOST_SUBSCHEMAS) throw new RangeError("it has too many parts");
+  let reports = 0;
+  const copy = copyForZod(root, {
+    withoutRefs,
+    leftOut: (path, why) => {
+      reports += 1;
+      if (reports <= MOST_REPORTS) warn(`Left out of the Zod view: ${why}`, clip(path, 200));
+    },
+  }) as JsonObject;
+  for (const keyword of NOT_ON_ROOT) {
+    if (copy[keyword] === undefined) continue;
+    delete copy[keyword];
+    warn("Left out of the Zod view: its root must be a plain object", `/${keyword}`);
+  }
+  // Zod looks for definitions under one name per dialect.
+  const defaultTarget = isObject(root["$defs"]) ? "draft-2020-12" : "draft-7";
+  return zod.fromJSONSchema(copy as Parameters<ZodModule["fromJSONSchema"]>[0], { defaultTarget, registry: registryFor(zod) });
+}
+
+/** Where the view's metadata goes: Zod's own registry, with our hints unpacked and without a foreign `id`, which must be unique there. */
+function registryFor(zod: ZodModule): ReturnType<ZodModule["registry"]> {
+  const registry = zod.registry<JsonObject>();
+  registry.add = (schema, ...given) => {
+    const { [HINTS]: hints, id: _, ...meta } = given[0] ?? {};
+    zod.globalRegistry.add(schema, { ...meta, ...(isObject(hints) ? hints : {}) });
+    return registry;
+  };
+  return registry as ReturnType<ZodModule["registry"]>;
+}
+
+/** The schema as one that speaks of objects, or undefined when it speaks of something else. A reference at the root is followed. */
+function objectRoot(schema: unknown): JsonObject | undefined {
+  if (schema === true) return { type: "object" };
+  let root = schema;
+  for (let hops = 0; isObject(root) && typeof root["$ref"] === "string"; hops += 1) {
+    const target = hops < 8 ? resolveLocal(schema, root["$ref"]) : undefined;
+    if (!isObject(target)) return undefined;
+    root = { ...(schema as JsonObject), $ref: undefined, ...target };
+  }
+  if (!isObject(root)) return undefined;
+  const { type } = root;
+  if (type !== undefined && type !== "object" && !(Array.isArray(type) && type.includes("object"))) return undefined;
+  return { ...root, type: "object" };
+}
+
+function resolveLocal(schema: unknown, ref: string): unknown {
+  if (ref === "#") return schema;
+  const [, keyword, name, ...more] = ref.split("/");
+  if (!isObject(schema) || more.length > 0 || name === undefined || (keyword !== "$defs" && keyword !== "definitions")) return undefined;
+  const definitions = schema[keyword];
+  const key = name.replaceAll("~1", "/").replaceAll("~0", "~");
+  return isObject(definitions) && Object.hasOwn(definitions, key) ? definitions[key] : undefined;
+}
+
