@@ -16,7 +16,7 @@ const MOST_SUBSCHEMAS = 2000;
 const CONVERT_MS = 250;
 const MOST_REPORTS = 10;
 /** On the root they would make the view something other than an object, which frameworks ask for. */
-const NOT_ON_ROOT = ["allOf", "anyOf", "oneOf", "minProperties", "maxProperties", "propertyNames", "patternProperties"];
+const NOT_ON_ROOT = ["allOf", "anyOf", "oneOf", "minProperties", "maxProperties", "propertyNames", "patternProperties", "default"];
 
 /**
  * Always gives a ZodObject that lets unknown fields through. What the view leaves out is reported and still checked by the full
@@ -33,31 +33,33 @@ export function toZodView(schema: unknown, zod: ZodModule, report: Report): ZodT
   const root = objectRoot(schema);
   if (root === undefined) return loose("its root is not an object");
   try {
+    const omissions: Omission[] = [];
     // Within the budget also the copy, whose walk over references is the schema's to shape.
-    const view = withinBudget(CONVERT_MS, () => convert(root, zod, warn));
+    const view = withinBudget(CONVERT_MS, () => convert(root, zod, omissions));
     if (!view.ok) return loose(view.reason === "budget" ? `converting it took longer than ${CONVERT_MS} ms` : "it is too deep");
-    return view.value instanceof zod.ZodObject ? view.value : loose("it did not become an object");
+    if (view.value === undefined) return loose(`it has more than ${MOST_SUBSCHEMAS} parts`);
+    if (!(view.value instanceof zod.ZodObject)) return loose("it did not become an object");
+    for (const { path, why } of omissions.slice(0, MOST_REPORTS)) warn(`Left out of the Zod view: ${why}`, clip(path, 200));
+    return view.value;
   } catch (error) {
     return loose(clip(error instanceof Error ? error.message : String(error)));
   }
 }
 
-function convert(root: JsonObject, zod: ZodModule, warn: (message: string, path?: string) => void): ZodType {
+interface Omission {
+  readonly path: string;
+  readonly why: string;
+}
+
+function convert(root: JsonObject, zod: ZodModule, omissions: Omission[]): ZodType | undefined {
   const cost = refCost(root, (ref) => resolveLocal(root, ref));
   const withoutRefs = cost.unbounded || cost.size > MOST_SUBSCHEMAS;
-  if (withoutRefs && refCost(root, () => true).size > MOST_SUBSCHEMAS) throw new RangeError("it has too many parts");
-  let reports = 0;
-  const copy = copyForZod(root, {
-    withoutRefs,
-    leftOut: (path, why) => {
-      reports += 1;
-      if (reports <= MOST_REPORTS) warn(`Left out of the Zod view: ${why}`, clip(path, 200));
-    },
-  }) as JsonObject;
+  if (withoutRefs && refCost(root, () => true).size > MOST_SUBSCHEMAS) return undefined;
+  const copy = copyForZod(root, { withoutRefs, leftOut: (path, why) => omissions.push({ path, why }) }) as JsonObject;
   for (const keyword of NOT_ON_ROOT) {
     if (copy[keyword] === undefined) continue;
     delete copy[keyword];
-    warn("Left out of the Zod view: its root must be a plain object", `/${keyword}`);
+    omissions.push({ path: `/${keyword}`, why: "the root of the view is a plain object" });
   }
   // Zod looks for definitions under one name per dialect.
   const defaultTarget = isObject(root["$defs"]) ? "draft-2020-12" : "draft-7";
@@ -82,7 +84,8 @@ function objectRoot(schema: unknown): JsonObject | undefined {
   for (let hops = 0; isObject(root) && typeof root["$ref"] === "string"; hops += 1) {
     const target = hops < 8 ? resolveLocal(schema, root["$ref"]) : undefined;
     if (!isObject(target)) return undefined;
-    root = { ...(schema as JsonObject), $ref: undefined, ...target };
+    const { $ref: _, ...rest } = schema as JsonObject;
+    root = { ...rest, ...target };
   }
   if (!isObject(root)) return undefined;
   const { type } = root;
