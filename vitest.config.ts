@@ -1,14 +1,15 @@
 // Two projects: `unit` stands beside the sources, `journeys` goes through several rooms.
 
-import { defineConfig } from "vitest/config";
+import { defineConfig, type ViteUserConfig } from "vitest/config";
 
-export default defineConfig({
+const config: ViteUserConfig = defineConfig({
   test: {
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     teardownTimeout: 10_000,
+    setupFiles: ["./test/setup.ts"],
     reporters: ["default", "./scripts/count-reporter.mjs"],
     projects: [
       { extends: true, test: { name: "unit", include: ["src/**/*.test.ts"] } },
@@ -16,3 +17,5 @@ export default defineConfig({
     ],
   },
 });
+
+export default config;

@@ -43,3 +43,4 @@ export {
   type Tool,
   type ToolResult,
 } from "./tools/index.ts";
+export type { UpstreamStats } from "./upstream/index.ts";

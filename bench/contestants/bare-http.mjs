@@ -10,7 +10,12 @@ export async function connect({ url, answer, era }) {
   let nextId = 1;
 
   const post = async (message) => {
-    const response = await request(url, { method: "POST", headers: HEADERS, body: JSON.stringify(message), dispatcher });
+    const response = await request(url, {
+      method: "POST",
+      headers: HEADERS,
+      body: JSON.stringify(message),
+      dispatcher,
+    });
     return response.body.text();
   };
   const ask = async (method, params) =>

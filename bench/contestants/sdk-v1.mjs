@@ -8,7 +8,11 @@ export async function connect({ transport, command, args, url }) {
   await client.listTools();
   return {
     async call(text, signal) {
-      const result = await client.callTool({ name: "echo", arguments: { text } }, undefined, signal && { signal });
+      const result = await client.callTool(
+        { name: "echo", arguments: { text } },
+        undefined,
+        signal && { signal },
+      );
       return result.content[0].text;
     },
     close: () => client.close(),
@@ -20,6 +24,7 @@ async function createTransport(transport, { command, args, url }) {
     const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
     return new StdioClientTransport({ command, args });
   }
-  const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
+  const { StreamableHTTPClientTransport } =
+    await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
   return new StreamableHTTPClientTransport(new URL(url));
 }

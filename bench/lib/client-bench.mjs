@@ -1,5 +1,6 @@
 // `run.mjs client`: calls per second, latency and CPU per call of every client, measured in turns.
 
+import { availableParallelism, loadavg } from "node:os";
 import { listContestants, startHttpServer } from "./contestants.mjs";
 import { startContestant } from "./contestant-process.mjs";
 import { judgeGoals } from "./goals.mjs";
@@ -7,8 +8,14 @@ import { printClientReport } from "./client-report.mjs";
 import { median, spread } from "./stats.mjs";
 
 const SETTINGS = {
-  full: { rounds: 7, durationMs: 220, warmUpMs: 500, inFlight: [1, 16, 64], payloads: ["small", "large"] },
-  quick: { rounds: 3, durationMs: 80, warmUpMs: 400, inFlight: [16], payloads: ["small"] },
+  full: {
+    rounds: 7,
+    durationMs: 220,
+    warmUpCpuMs: 1500,
+    inFlight: [1, 16, 64],
+    payloads: ["small", "large"],
+  },
+  quick: { rounds: 3, durationMs: 80, warmUpCpuMs: 1000, inFlight: [16], payloads: ["small"] },
 };
 
 const GROUPS = [
@@ -21,6 +28,8 @@ export async function runClientBench(options) {
   const settings = { ...SETTINGS[options.quick ? "quick" : "full"], ...definedOnly(options) };
   const report = {
     node: process.version,
+    cores: availableParallelism(),
+    loadBefore: loadavg()[0],
     settings,
     groups: [],
   };
@@ -36,7 +45,9 @@ async function runGroup(group, settings, filter) {
   const server = group.transport === "http" ? await startHttpServer() : undefined;
   const contestants = listContestants({ ...group, httpPort: server?.port, filter });
   const { running, absent } = await startAll(contestants, group);
-  const cells = settings.payloads.flatMap((payload) => settings.inFlight.map((inFlight) => ({ payload, inFlight })));
+  const cells = settings.payloads.flatMap((payload) =>
+    settings.inFlight.map((inFlight) => ({ payload, inFlight })),
+  );
   const samples = new Map(running.map(({ name }) => [name, cells.map(() => [])]));
   const failed = new Set();
 
@@ -51,12 +62,9 @@ async function runGroup(group, settings, filter) {
   };
 
   progress(`${group.title}: warming up`);
-  for (const payload of settings.payloads) {
-    for (const contestant of running) {
-      await attempt(contestant, ({ client }) =>
-        client.ask("measure", { payload, inFlight: 16, durationMs: settings.warmUpMs }),
-      );
-    }
+  for (let index = 0; index < running.length; index += 2) {
+    const warmUp = ({ client }) => client.ask("warmUp", { cpuMs: settings.warmUpCpuMs });
+    await Promise.all(running.slice(index, index + 2).map((contestant) => attempt(contestant, warmUp)));
   }
   for (let round = 0; round < settings.rounds; round++) {
     progress(`${group.title}: round ${round + 1} of ${settings.rounds}`);
@@ -65,7 +73,9 @@ async function runGroup(group, settings, filter) {
         await attempt(contestant, async ({ name, client }) => {
           // The unmeasured start opens the connections that this many calls in flight need.
           await client.ask("measure", { ...cell, durationMs: settings.durationMs / 8 });
-          samples.get(name)[index].push(await client.ask("measure", { ...cell, durationMs: settings.durationMs }));
+          samples
+            .get(name)
+            [index].push(await client.ask("measure", { ...cell, durationMs: settings.durationMs }));
         });
       }
     }
@@ -75,7 +85,11 @@ async function runGroup(group, settings, filter) {
   server?.close();
 
   const measured = running.filter((contestant) => !failed.has(contestant));
-  return { ...group, absent, cells: cells.map((cell, index) => summarizeCell(cell, index, measured, samples)) };
+  return {
+    ...group,
+    absent,
+    cells: cells.map((cell, index) => summarizeCell(cell, index, measured, samples)),
+  };
 }
 
 async function startAll(contestants, group) {

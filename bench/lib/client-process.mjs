@@ -1,6 +1,6 @@
 // The process that one contestant runs in: `node client-process.mjs '{"module", "target"}'`, asked over IPC.
 
-import { runWorkers, measure } from "./load.mjs";
+import { measure, runWorkers, warmUp } from "./load.mjs";
 import { takeSnapshot } from "./snapshot.mjs";
 
 const { module, target } = JSON.parse(process.argv[2]);
@@ -12,6 +12,7 @@ const actions = {
     const { connect } = await import(module);
     client = await connect(target);
   },
+  warmUp: (options) => warmUp(client.call, options),
   measure: (options) => measure(client.call, options),
   /** Calls that share one abort signal, as the calls of a long-running agent do. */
   run: (options) => runWorkers((text) => client.call(text, shared.signal), options),

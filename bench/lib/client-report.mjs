@@ -3,8 +3,15 @@ import { formatNumber, formatPercent, formatTable } from "./table.mjs";
 
 const HEADER = ["", "calls/s", "of limit", "p50 µs", "p99 µs", "CPU µs/call", "RSS MB", "spread"];
 
-export function printClientReport({ node, settings, groups, goals }) {
-  console.log(`Node ${node}, ${settings.rounds} rounds of ${settings.durationMs} ms, medians of rounds`);
+export function printClientReport({ node, cores, loadBefore, settings, groups, goals }) {
+  console.log(
+    `Node ${node}, ${cores} cores, ${settings.rounds} rounds of ${settings.durationMs} ms, medians of rounds`,
+  );
+  if (loadBefore > cores / 4) {
+    console.log(
+      `The machine was busy before (load average ${loadBefore.toFixed(1)}): trust CPU µs/call, not calls/s.`,
+    );
+  }
   for (const group of groups) {
     for (const payload of settings.payloads) printTable(group, payload);
   }

@@ -10,8 +10,12 @@ const ENTRY = fileURLToPath(new URL("client-process.mjs", import.meta.url));
 /** Starts the contestant's process and connects it. Rejects when it cannot connect. */
 export async function startContestant({ name, module, target }, execArgv = []) {
   // Printing a warning for every call would be charged to the client; `leak` counts them instead.
-  const child = fork(ENTRY, [JSON.stringify({ module, target })], { execArgv: ["--no-warnings", ...execArgv] });
-  const exited = once(child, "exit").then(([code, signal]) => ({ error: `its process ended (${signal ?? code})` }));
+  const child = fork(ENTRY, [JSON.stringify({ module, target })], {
+    execArgv: ["--no-warnings", ...execArgv],
+  });
+  const exited = once(child, "exit").then(([code, signal]) => ({
+    error: `its process ended (${signal ?? code})`,
+  }));
 
   const ask = async (action, options) => {
     const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);

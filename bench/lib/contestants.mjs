@@ -8,7 +8,14 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 const ROWS = [
   { name: "bare loop (the limit)", module: "bare-stdio", era: "legacy", role: "limit", only: "stdio" },
-  { name: "bare loop, batched writes", module: "bare-stdio", era: "legacy", role: "other", only: "stdio", batch: true },
+  {
+    name: "bare loop, batched writes",
+    module: "bare-stdio",
+    era: "legacy",
+    role: "other",
+    only: "stdio",
+    batch: true,
+  },
   { name: "bare undici (the limit)", module: "bare-http", era: "legacy", role: "limit", only: "http" },
   { name: "portolan callTool, legacy", module: "portolan-call-tool", era: "legacy", role: "ours" },
   { name: "portolan callTool, modern", module: "portolan-call-tool", era: "modern", role: "ours" },

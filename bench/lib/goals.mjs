@@ -16,7 +16,13 @@ export function judgeGoals(groups) {
     const ours = cell?.rows.filter(({ role }) => role === "ours") ?? [];
     if (ours.length === 0) return [];
     const { ofLimit, ofRival, cpu } = GOALS[id];
-    const goals = { ofLimit, ofRival, cpuUsPerCall: cpu.us, limitUs: cpu.limitUs, cpuOfLimit: cpu.us / cpu.limitUs };
+    const goals = {
+      ofLimit,
+      ofRival,
+      cpuUsPerCall: cpu.us,
+      limitUs: cpu.limitUs,
+      cpuOfLimit: cpu.us / cpu.limitUs,
+    };
     return [{ group: title, goals, rows: ours.map((row) => judgeRow(row, cell.rows, goals)) }];
   });
 }

@@ -26,7 +26,12 @@ export async function runLeakBench({ only, client = "portolan", calls = 100_000,
   const server = await startHttpServer();
   const results = [];
   for (const transport of ["stdio", "http"].filter((name) => !only || only === name)) {
-    for (const contestant of listContestants({ transport, answer: "json", httpPort: server.port, filter: client })) {
+    for (const contestant of listContestants({
+      transport,
+      answer: "json",
+      httpPort: server.port,
+      filter: client,
+    })) {
       results.push({ transport, name: contestant.name, ...(await watch(contestant, calls)) });
       if (!json) printResult(results.at(-1));
     }

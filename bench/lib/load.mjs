@@ -9,7 +9,12 @@ export async function measure(call, { payload, inFlight, durationMs }) {
   const latencies = [];
   const cpu = process.cpuUsage();
   const start = performance.now();
-  await runWorkers(call, { payload, inFlight, deadline: start + durationMs, onLatency: (ms) => latencies.push(ms) });
+  await runWorkers(call, {
+    payload,
+    inFlight,
+    deadline: start + durationMs,
+    onLatency: (ms) => latencies.push(ms),
+  });
   const elapsedMs = performance.now() - start;
   const { user, system } = process.cpuUsage(cpu);
 
@@ -25,8 +30,25 @@ export async function measure(call, { payload, inFlight, durationMs }) {
   };
 }
 
+/**
+ * Makes small calls until this process has spent the CPU time: about a second is what the just-in-time compiler needs,
+ * however long that takes on a busy machine.
+ */
+export async function warmUp(call, { cpuMs }) {
+  const before = process.cpuUsage();
+  const giveUp = performance.now() + cpuMs * 5;
+  for (let spentMs = 0; spentMs < cpuMs && performance.now() < giveUp;) {
+    await runWorkers(call, { payload: "small", inFlight: 16, deadline: performance.now() + 50 });
+    const { user, system } = process.cpuUsage(before);
+    spentMs = (user + system) / 1000;
+  }
+}
+
 /** Calls until the deadline passes or `calls` calls are made, whichever is given. */
-export async function runWorkers(call, { payload, inFlight, deadline = Infinity, calls = Infinity, onLatency }) {
+export async function runWorkers(
+  call,
+  { payload, inFlight, deadline = Infinity, calls = Infinity, onLatency },
+) {
   let left = calls;
   const work = async (text) => {
     let start = performance.now();

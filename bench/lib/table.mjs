@@ -3,7 +3,9 @@ export function formatTable(header, rows) {
   const cells = [header, ...rows.filter(Array.isArray)];
   const widths = header.map((_, column) => Math.max(...cells.map((row) => row[column].length)));
   const line = (row) =>
-    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join("  ");
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])))
+      .join("  ");
   return [line(header), ...rows.map((row) => (Array.isArray(row) ? line(row) : row))].join("\n");
 }
 

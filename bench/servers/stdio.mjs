@@ -10,7 +10,7 @@ const answer = createEcho(process.argv[2] ?? "legacy");
 let input = Buffer.allocUnsafe(1 << 20);
 let end = 0;
 
-for (let read; (read = readSync(0, input, end, input.length - end, null)) > 0; ) {
+for (let read; (read = readSync(0, input, end, input.length - end, null)) > 0;) {
   end += read;
   const filled = input.subarray(0, end);
   let from = 0;
@@ -26,5 +26,5 @@ for (let read; (read = readSync(0, input, end, input.length - end, null)) > 0; )
 }
 
 function write(bytes) {
-  for (let written = 0; written < bytes.length; ) written += writeSync(1, bytes, written);
+  for (let written = 0; written < bytes.length;) written += writeSync(1, bytes, written);
 }

@@ -21,7 +21,12 @@ const schema: JsonSchema = {
     any: {},
     "dotted.name": { type: "string" },
   },
-  $defs: { point: { type: "object", properties: { x: { type: "number" }, y: { type: "number" }, in: { $ref: "#/$defs/point" } } } },
+  $defs: {
+    point: {
+      type: "object",
+      properties: { x: { type: "number" }, y: { type: "number" }, in: { $ref: "#/$defs/point" } },
+    },
+  },
 };
 
 const files: Record<string, string> = { "a.txt": "five\n5", "b.json": '{"x": 1}' };
@@ -31,10 +36,17 @@ const readFile = async (path: string): Promise<string> => {
   return text;
 };
 
-async function parse(words: string[], given: JsonSchema = schema, base?: JsonObject): Promise<{ value: JsonObject; problems: string[] }> {
+async function parse(
+  words: string[],
+  given: JsonSchema = schema,
+  base?: JsonObject,
+): Promise<{ value: JsonObject; problems: string[] }> {
   const { pairs, problems } = await parsePairs(words, readFile);
   const result = toArguments(pairs, given, base);
-  return { value: result.value, problems: [...problems, ...result.problems].map((problem) => `${problem.key} ${problem.message}`) };
+  return {
+    value: result.value,
+    problems: [...problems, ...result.problems].map((problem) => `${problem.key} ${problem.message}`),
+  };
 }
 
 describe("values follow the schema", () => {
@@ -73,7 +85,10 @@ describe("values follow the schema", () => {
 
   test("pairs go over a base, parts included, and leave the base alone", async () => {
     const base = { name: "a", at: { x: 1, y: 1 } };
-    expect((await parse(["name=b", "at.x=2"], schema, base)).value).toEqual({ name: "b", at: { x: 2, y: 1 } });
+    expect((await parse(["name=b", "at.x=2"], schema, base)).value).toEqual({
+      name: "b",
+      at: { x: 2, y: 1 },
+    });
     expect(base).toEqual({ name: "a", at: { x: 1, y: 1 } });
   });
 });
@@ -108,17 +123,36 @@ describe("problems", () => {
   });
 
   test("all at once, with what is missing", async () => {
-    const strict: JsonSchema = { ...schema, required: ["name", "count", "ratio"], additionalProperties: false };
+    const strict: JsonSchema = {
+      ...schema,
+      required: ["name", "count", "ratio"],
+      additionalProperties: false,
+    };
     const { problems } = await parse(["count=x", "loud=maybe", "nope=1"], strict);
-    expect(problems.map((problem) => problem.split(" ")[0])).toEqual(["count", "loud", "nope", "name", "ratio"]);
+    expect(problems.map((problem) => problem.split(" ")[0])).toEqual([
+      "count",
+      "loud",
+      "nope",
+      "name",
+      "ratio",
+    ]);
     expect(problems).toContain("name is required (a string)");
   });
 
   test("a schema that says nothing, or says it is open, takes any name", async () => {
-    expect(await parse(["a=1", "b.c=x"], { type: "object" })).toEqual({ value: { a: 1, b: { c: "x" } }, problems: [] });
-    const open: JsonSchema = { type: "object", properties: { a: { type: "string" } }, additionalProperties: true };
+    expect(await parse(["a=1", "b.c=x"], { type: "object" })).toEqual({
+      value: { a: 1, b: { c: "x" } },
+      problems: [],
+    });
+    const open: JsonSchema = {
+      type: "object",
+      properties: { a: { type: "string" } },
+      additionalProperties: true,
+    };
     expect((await parse(["b=1"], open)).problems).toEqual([]);
-    expect((await parse(["b=1"], { type: "object", properties: {}, additionalProperties: false })).problems).toHaveLength(1);
+    expect(
+      (await parse(["b=1"], { type: "object", properties: {}, additionalProperties: false })).problems,
+    ).toHaveLength(1);
   });
 
   test("JSON arguments are checked by name only where the schema is closed", () => {
@@ -153,32 +187,46 @@ test("any JSON survives key:=json", async () => {
 });
 
 describe("hostile schemas", () => {
-  const wide: JsonSchema = { $defs: { a: { anyOf: Array.from({ length: 60 }, () => ({ $ref: "#/$defs/a" })), allOf: [{ $ref: "#/$defs/a" }] } }, $ref: "#/$defs/a" };
-  test.each([[wide], [{ $ref: "#" }], [{ properties: { a: { $ref: "#/properties/a" } } }], [{ properties: null, required: "x" }]])("%#", async (hostile) => {
+  const wide: JsonSchema = {
+    $defs: {
+      a: { anyOf: Array.from({ length: 60 }, () => ({ $ref: "#/$defs/a" })), allOf: [{ $ref: "#/$defs/a" }] },
+    },
+    $ref: "#/$defs/a",
+  };
+  test.each([
+    [wide],
+    [{ $ref: "#" }],
+    [{ properties: { a: { $ref: "#/properties/a" } } }],
+    [{ properties: null, required: "x" }],
+  ])("%#", async (hostile) => {
     const started = performance.now();
-    await parse(["a=1", "a.b.c=2"], hostile as JsonSchema);
+    await parse(["a=1", "a.b.c=2"], hostile);
     expect(performance.now() - started).toBeLessThan(300);
   });
 });
 
-describe("pasted calls", () => {
-  const run = (text: string, given: JsonSchema = schema): { value: JsonObject; problems: string[] } => {
-    const { value, problems } = callArguments(parseCall(text), given);
-    return { value, problems: problems.map((problem) => `${problem.key} ${problem.message}`.trim()) };
-  };
+const run = (text: string, given: JsonSchema = schema): { value: JsonObject; problems: string[] } => {
+  const { value, problems } = callArguments(parseCall(text), given);
+  return { value, problems: problems.map((problem) => `${problem.key} ${problem.message}`.trim()) };
+};
 
+describe("pasted calls", () => {
   test("positional values take the properties in order", () => {
     expect(run('t("a", 5, ratio: 2)')).toEqual({ value: { name: "a", count: 5, ratio: 2 }, problems: [] });
   });
 
   test("one object is the arguments, unless the first property is an object", () => {
     expect(run('t({ name: "a", count: 5 })').value).toEqual({ name: "a", count: 5 });
-    expect(run("t({ x: 1 })", { properties: { point: { type: "object" } } }).value).toEqual({ point: { x: 1 } });
+    expect(run("t({ x: 1 })", { properties: { point: { type: "object" } } }).value).toEqual({
+      point: { x: 1 },
+    });
   });
 
   test("problems", () => {
     expect(run('t("a", name: "b")').problems).toEqual(["name is given by position and by name"]);
     expect(run('t(nam: "b")').problems).toEqual(['nam is not known. Did you mean "name" or "dotted.name"?']);
-    expect(run("t(1, 2)", { properties: { a: {} } }).problems).toEqual(["#2 is one value too many; the tool takes 1"]);
+    expect(run("t(1, 2)", { properties: { a: {} } }).problems).toEqual([
+      "#2 is one value too many; the tool takes 1",
+    ]);
   });
 });

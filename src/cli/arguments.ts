@@ -1,7 +1,13 @@
 // The arguments of a call from what stands on the command line: key=value words, a pasted call, or JSON.
 
 import { didYouMean } from "../errors/index.ts";
-import { isObject, type JsonObject, type JsonSchema } from "../model/index.ts";
+import {
+  isObject,
+  type JsonObject,
+  type JsonSchema,
+  type PromptArgument,
+  type PromptDefinition,
+} from "../model/index.ts";
 import { coerceItems, coerceText, describeTypes } from "./coerce.ts";
 import { getOwn, type ObjectShape, setOwn, shapeOf, typesOf } from "./json-schema.ts";
 import type { ParsedCall } from "./signature-parse.ts";
@@ -49,7 +55,10 @@ export async function parsePairs(
         pairs.push({ key, text: await readFile(value.slice(1)), json });
       } catch (thrown) {
         const reason = thrown instanceof Error ? thrown.message : String(thrown);
-        problems.push({ key, message: `cannot read ${JSON.stringify(value.slice(1))} (${reason}); write ${key}=@${value} for a literal @` });
+        problems.push({
+          key,
+          message: `cannot read ${JSON.stringify(value.slice(1))} (${reason}); write ${key}=@${value} for a literal @`,
+        });
       }
     }
   }
@@ -57,7 +66,11 @@ export async function parsePairs(
 }
 
 /** Puts pairs over `base`, each value as the tool's schema wants it, and names everything that is wrong. */
-export function toArguments(pairs: readonly Pair[], schema: JsonSchema, base: JsonObject = {}): ArgumentsResult {
+export function toArguments(
+  pairs: readonly Pair[],
+  schema: JsonSchema,
+  base: JsonObject = {},
+): ArgumentsResult {
   const value: JsonObject = {};
   for (const [key, entry] of Object.entries(base)) setOwn(value, key, entry);
   const problems: Problem[] = [];
@@ -71,10 +84,14 @@ export function toArguments(pairs: readonly Pair[], schema: JsonSchema, base: Js
     }
     const coerced = coerceGroup(group, place.schema, schema);
     if (coerced.problem !== undefined) problems.push({ key, message: coerced.problem });
-    else if (groups.has(place.path[0] ?? "") && place.path.length > 1) problems.push({ key, message: "is part of a key that is also given whole" });
-    else if (!setAt(value, place.path, coerced.value)) problems.push({ key, message: "is part of a value that has no parts" });
+    else if (groups.has(place.path[0] ?? "") && place.path.length > 1)
+      problems.push({ key, message: "is part of a key that is also given whole" });
+    else if (!setAt(value, place.path, coerced.value))
+      problems.push({ key, message: "is part of a value that has no parts" });
   }
-  problems.push(...missing(value, schema, new Set(problems.map((problem) => problem.key.split(".")[0] ?? ""))));
+  problems.push(
+    ...missing(value, schema, new Set(problems.map((problem) => problem.key.split(".")[0] ?? ""))),
+  );
   return { value, problems };
 }
 
@@ -85,13 +102,23 @@ export function callArguments(call: ParsedCall, schema: JsonSchema): ArgumentsRe
   const problems: Problem[] = call.problems.map((message) => ({ key: "", message }));
   const value: JsonObject = {};
   const only = call.positional[0];
-  if (call.positional.length === 1 && Object.keys(call.named).length === 0 && isObject(only) && !takesObject(names[0]?.schema, schema)) {
+  if (
+    call.positional.length === 1 &&
+    Object.keys(call.named).length === 0 &&
+    isObject(only) &&
+    !takesObject(names[0]?.schema, schema)
+  ) {
     for (const [key, entry] of Object.entries(only)) setOwn(value, key, entry);
   } else {
     call.positional.forEach((entry, index) => {
       const name = names[index]?.name;
-      if (name === undefined) problems.push({ key: `#${index + 1}`, message: `is one value too many; the tool takes ${names.length}` });
-      else if (Object.hasOwn(call.named, name)) problems.push({ key: name, message: "is given by position and by name" });
+      if (name === undefined)
+        problems.push({
+          key: `#${index + 1}`,
+          message: `is one value too many; the tool takes ${names.length}`,
+        });
+      else if (Object.hasOwn(call.named, name))
+        problems.push({ key: name, message: "is given by position and by name" });
       else if (entry !== undefined) setOwn(value, name, entry);
     });
     for (const [key, entry] of Object.entries(call.named)) setOwn(value, key, entry);
@@ -113,6 +140,15 @@ export function checkNames(value: JsonObject, schema: JsonSchema): Problem[] {
   });
 }
 
+/** The arguments of a prompt that have a name; a server may send anything. */
+export function namedArguments(definition: PromptDefinition): PromptArgument[] {
+  const listed: unknown = definition.arguments;
+  if (!Array.isArray(listed)) return [];
+  return listed.filter(
+    (argument): argument is PromptArgument => isObject(argument) && typeof argument["name"] === "string",
+  );
+}
+
 function takesObject(schema: unknown, root: JsonSchema): boolean {
   return typesOf(schema, root)?.has("object") ?? schema !== undefined;
 }
@@ -130,7 +166,8 @@ function placeOf(key: string, root: JsonSchema): Place {
   let schema: unknown = root;
   for (const [index, part] of path.entries()) {
     const property = shape.properties.get(part);
-    const message = property === undefined ? unknownName(part, shape, path.slice(0, index).join(".")) : undefined;
+    const message =
+      property === undefined ? unknownName(part, shape, path.slice(0, index).join(".")) : undefined;
     if (message !== undefined) return { problem: message };
     schema = property?.schema ?? {};
     const types = typesOf(schema, root);
@@ -143,7 +180,8 @@ function placeOf(key: string, root: JsonSchema): Place {
 }
 
 function unknownName(name: string, shape: ObjectShape, within = ""): string | undefined {
-  if (shape.properties.has(name) || shape.open || (shape.properties.size === 0 && !shape.closed)) return undefined;
+  if (shape.properties.has(name) || shape.open || (shape.properties.size === 0 && !shape.closed))
+    return undefined;
   const known = [...shape.properties.keys()];
   if (known.length === 0) return "is not known; nothing is taken here";
   const near = didYouMean(name, known);
@@ -151,19 +189,34 @@ function unknownName(name: string, shape: ObjectShape, within = ""): string | un
   return `is not known${within === "" ? "" : ` in ${within}`}. ${near ?? `Known: ${list}.`}`;
 }
 
-function coerceGroup(group: readonly Pair[], schema: unknown, root: JsonSchema): { value: unknown; problem?: undefined } | { problem: string } {
+function coerceGroup(
+  group: readonly Pair[],
+  schema: unknown,
+  root: JsonSchema,
+): { value: unknown; problem?: undefined } | { problem: string } {
   const types = typesOf(schema, root);
   if (group.length > 1) {
     if (types !== undefined && !types.has("array")) return { problem: "is given more than once" };
-    if (group.every((pair) => !pair.json)) return coerceItems(group.map((pair) => pair.text), schema, root);
+    if (group.every((pair) => !pair.json))
+      return coerceItems(
+        group.map((pair) => pair.text),
+        schema,
+        root,
+      );
     const items = group.map((pair) => coerceOne(pair, {}, root));
     const problem = items.find((item) => item.problem !== undefined);
-    return problem?.problem === undefined ? { value: items.map((item) => ("value" in item ? item.value : undefined)) } : { problem: problem.problem };
+    return problem?.problem === undefined
+      ? { value: items.map((item) => ("value" in item ? item.value : undefined)) }
+      : { problem: problem.problem };
   }
   return coerceOne(group[0] as Pair, schema, root);
 }
 
-function coerceOne(pair: Pair, schema: unknown, root: JsonSchema): { value: unknown; problem?: undefined } | { problem: string } {
+function coerceOne(
+  pair: Pair,
+  schema: unknown,
+  root: JsonSchema,
+): { value: unknown; problem?: undefined } | { problem: string } {
   if (!pair.json) return coerceText(pair.text, schema, root);
   try {
     return { value: JSON.parse(pair.text) as unknown };
@@ -193,6 +246,11 @@ function setAt(target: JsonObject, path: readonly string[], value: unknown): boo
 
 function missing(value: JsonObject, schema: JsonSchema, wrong: ReadonlySet<string>): Problem[] {
   return [...shapeOf(schema, schema).properties.values()]
-    .filter((property) => property.required && !Object.hasOwn(value, property.name) && !wrong.has(property.name))
-    .map((property) => ({ key: property.name, message: `is required (${describeTypes(typesOf(property.schema, schema))})` }));
+    .filter(
+      (property) => property.required && !Object.hasOwn(value, property.name) && !wrong.has(property.name),
+    )
+    .map((property) => ({
+      key: property.name,
+      message: `is required (${describeTypes(typesOf(property.schema, schema))})`,
+    }));
 }

@@ -4,7 +4,9 @@ import { didYouMean } from "../errors/index.ts";
 import type { JsonSchema } from "../model/index.ts";
 import { branchesOf, enumOf, resolveSchema, type SchemaType, typesOf } from "./json-schema.ts";
 
-export type Coerced = { readonly value: unknown; readonly problem?: undefined } | { readonly problem: string };
+export type Coerced =
+  | { readonly value: unknown; readonly problem?: undefined }
+  | { readonly problem: string };
 
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
@@ -46,28 +48,47 @@ export function coerceItems(texts: readonly string[], schema: unknown, root: Jso
 export function describeTypes(types: ReadonlySet<SchemaType> | undefined): string {
   if (types === undefined) return "a value";
   const names: Record<SchemaType, string> = {
-    string: "a string", number: "a number", integer: "an integer", boolean: "true or false", null: "null", array: "an array", object: "an object",
+    string: "a string",
+    number: "a number",
+    integer: "an integer",
+    boolean: "true or false",
+    null: "null",
+    array: "an array",
+    object: "an object",
   };
   return [...types].map((type) => names[type]).join(" or ");
 }
 
-function coerceTo(type: Exclude<SchemaType, "string">, text: string, schema: JsonSchema, root: JsonSchema): Coerced {
+function coerceTo(
+  type: Exclude<SchemaType, "string">,
+  text: string,
+  schema: JsonSchema,
+  root: JsonSchema,
+): Coerced {
   switch (type) {
     case "null":
       return text === "null" ? { value: null } : { problem: "must be null" };
     case "boolean":
-      return text === "true" || text === "false" ? { value: text === "true" } : { problem: "must be true or false" };
+      return text === "true" || text === "false"
+        ? { value: text === "true" }
+        : { problem: "must be true or false" };
     case "number":
-      return DECIMAL.test(text) && Number.isFinite(Number(text)) ? { value: Number(text) } : { problem: "must be a number" };
+      return DECIMAL.test(text) && Number.isFinite(Number(text))
+        ? { value: Number(text) }
+        : { problem: "must be a number" };
     case "integer": {
       const value = Number(text);
       if (!DECIMAL.test(text) || !Number.isInteger(value)) return { problem: "must be an integer" };
-      return Number.isSafeInteger(value) ? { value } : { problem: "must be an integer below 2^53, which JSON can carry exactly" };
+      return Number.isSafeInteger(value)
+        ? { value }
+        : { problem: "must be an integer below 2^53, which JSON can carry exactly" };
     }
     case "array": {
       const parsed = parseJson(text);
       if (Array.isArray(parsed)) return { value: parsed };
-      const item = text.trimStart().startsWith("[") ? { problem: "is not a JSON array" } : coerceText(text, itemSchema(schema, root), root);
+      const item = text.trimStart().startsWith("[")
+        ? { problem: "is not a JSON array" }
+        : coerceText(text, itemSchema(schema, root), root);
       return item.problem === undefined ? { value: [item.value] } : item;
     }
     case "object": {

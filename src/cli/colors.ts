@@ -26,7 +26,11 @@ export function createColors(enabled: boolean): Colors {
 }
 
 /** Whether this stream gets colour: `--no-color` first, then FORCE_COLOR, NO_COLOR, and whether it is a terminal. */
-export function wantsColor(isTTY: boolean, env: Readonly<Record<string, string | undefined>>, flag = true): boolean {
+export function wantsColor(
+  isTTY: boolean,
+  env: Readonly<Record<string, string | undefined>>,
+  flag = true,
+): boolean {
   if (!flag) return false;
   const force = env["FORCE_COLOR"];
   if (force !== undefined) return force !== "0" && force !== "false";

@@ -16,10 +16,25 @@ export interface Choice {
 }
 
 export type Field =
-  | (FieldBase & { readonly kind: "text"; readonly initial: string; readonly check: (text: string) => string | undefined; readonly read: (text: string) => unknown })
+  | (FieldBase & {
+      readonly kind: "text";
+      readonly initial: string;
+      readonly check: (text: string) => string | undefined;
+      readonly read: (text: string) => unknown;
+    })
   | (FieldBase & { readonly kind: "boolean"; readonly initial: boolean | undefined })
-  | (FieldBase & { readonly kind: "choice"; readonly choices: readonly Choice[]; readonly initial: string | undefined })
-  | (FieldBase & { readonly kind: "choices"; readonly choices: readonly Choice[]; readonly initial: readonly string[]; readonly min: number; readonly max: number });
+  | (FieldBase & {
+      readonly kind: "choice";
+      readonly choices: readonly Choice[];
+      readonly initial: string | undefined;
+    })
+  | (FieldBase & {
+      readonly kind: "choices";
+      readonly choices: readonly Choice[];
+      readonly initial: readonly string[];
+      readonly min: number;
+      readonly max: number;
+    });
 
 const MAX_FIELDS = 100;
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
@@ -30,7 +45,9 @@ export function toFields(schema: JsonSchema | undefined): Field[] | undefined {
   const properties = isObject(schema?.["properties"]) ? Object.entries(schema["properties"]) : [];
   if (properties.length > MAX_FIELDS) return undefined;
   const required = new Set(Array.isArray(schema?.["required"]) ? schema["required"] : []);
-  return properties.map(([key, property]) => toField(key, isObject(property) ? property : {}, required.has(key)));
+  return properties.map(([key, property]) =>
+    toField(key, isObject(property) ? property : {}, required.has(key)),
+  );
 }
 
 function toField(key: string, schema: JsonObject, required: boolean): Field {
@@ -43,8 +60,17 @@ function toField(key: string, schema: JsonObject, required: boolean): Field {
   if (schema["type"] === "array" && isObject(schema["items"])) {
     const choices = choicesOf(schema["items"]);
     if (choices !== undefined) {
-      const initial = Array.isArray(schema["default"]) ? schema["default"].filter((value) => choices.some((choice) => choice.value === value)) : [];
-      return { ...base, kind: "choices", choices, initial: initial as string[], min: size(schema["minItems"]) ?? 0, max: size(schema["maxItems"]) ?? choices.length };
+      const initial = Array.isArray(schema["default"])
+        ? schema["default"].filter((value) => choices.some((choice) => choice.value === value))
+        : [];
+      return {
+        ...base,
+        kind: "choices",
+        choices,
+        initial: initial as string[],
+        min: size(schema["minItems"]) ?? 0,
+        max: size(schema["maxItems"]) ?? choices.length,
+      };
     }
   }
   const choices = choicesOf(schema);
@@ -52,13 +78,26 @@ function toField(key: string, schema: JsonObject, required: boolean): Field {
     const initial = choices.find((choice) => choice.value === schema["default"])?.value;
     return { ...base, kind: "choice", choices, initial };
   }
-  if (schema["type"] === "boolean") return { ...base, kind: "boolean", initial: typeof schema["default"] === "boolean" ? schema["default"] : undefined };
+  if (schema["type"] === "boolean")
+    return {
+      ...base,
+      kind: "boolean",
+      initial: typeof schema["default"] === "boolean" ? schema["default"] : undefined,
+    };
   return { ...base, kind: "text", ...textField(schema, required) };
 }
 
-function textField(schema: JsonObject, required: boolean): Pick<Field & { kind: "text" }, "initial" | "check" | "read"> {
+function textField(
+  schema: JsonObject,
+  required: boolean,
+): Pick<Field & { kind: "text" }, "initial" | "check" | "read"> {
   const fallback = schema["default"];
-  const initial = fallback === undefined || fallback === null ? "" : typeof fallback === "string" ? fallback : JSON.stringify(fallback);
+  const initial =
+    fallback === undefined || fallback === null
+      ? ""
+      : typeof fallback === "string"
+        ? fallback
+        : JSON.stringify(fallback);
   const isNumber = schema["type"] === "number" || schema["type"] === "integer";
   const isText = schema["type"] === "string" || schema["type"] === undefined;
   const checkGiven = isNumber ? checkNumber : isText ? checkText : checkJson;
@@ -66,7 +105,10 @@ function textField(schema: JsonObject, required: boolean): Pick<Field & { kind: 
     initial,
     check: (given) => {
       const empty = given.trim() === "";
-      if (empty) return required && !(isText && given === "" && size(schema["minLength"]) === 0) ? "An answer is needed." : undefined;
+      if (empty)
+        return required && !(isText && given === "" && size(schema["minLength"]) === 0)
+          ? "An answer is needed."
+          : undefined;
       return checkGiven(given, schema);
     },
     read: (given) => {
@@ -90,7 +132,9 @@ function checkText(given: string, schema: JsonObject): string | undefined {
     case "date":
       return isDate(given) ? undefined : "A date is written YYYY-MM-DD.";
     case "date-time":
-      return /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}/.test(given) && !Number.isNaN(Date.parse(given)) ? undefined : "A time is written YYYY-MM-DDTHH:MM:SSZ.";
+      return /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}/.test(given) && !Number.isNaN(Date.parse(given))
+        ? undefined
+        : "A time is written YYYY-MM-DDTHH:MM:SSZ.";
     default:
       return undefined;
   }
@@ -98,7 +142,8 @@ function checkText(given: string, schema: JsonObject): string | undefined {
 
 function checkNumber(given: string, schema: JsonObject): string | undefined {
   const value = Number(given);
-  if (!/^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i.test(given) || !Number.isFinite(value)) return "This is not a number.";
+  if (!/^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i.test(given) || !Number.isFinite(value))
+    return "This is not a number.";
   if (schema["type"] === "integer" && !Number.isInteger(value)) return "A whole number is needed.";
   const { minimum, maximum } = schema;
   if (typeof minimum === "number" && value < minimum) return `At least ${minimum}.`;
@@ -119,11 +164,17 @@ function checkJson(given: string): string | undefined {
 function choicesOf(schema: JsonObject): Choice[] | undefined {
   if (Array.isArray(schema["enum"])) {
     const names = Array.isArray(schema["enumNames"]) ? schema["enumNames"] : [];
-    return schema["enum"].flatMap((value, index) => (typeof value === "string" ? [toChoice(value, text(names[index]))] : []));
+    return schema["enum"].flatMap((value, index) =>
+      typeof value === "string" ? [toChoice(value, text(names[index]))] : [],
+    );
   }
   const union = schema["oneOf"] ?? schema["anyOf"];
   if (!Array.isArray(union) || union.length === 0) return undefined;
-  const choices = union.flatMap((entry) => (isObject(entry) && typeof entry["const"] === "string" ? [toChoice(entry["const"], text(entry["title"]))] : []));
+  const choices = union.flatMap((entry) =>
+    isObject(entry) && typeof entry["const"] === "string"
+      ? [toChoice(entry["const"], text(entry["title"]))]
+      : [],
+  );
   return choices.length === union.length ? choices : undefined;
 }
 

@@ -34,7 +34,12 @@ function harness(answers: (Answer | typeof OFFERED)[], terminal = true) {
     },
     multiselect: async (question) => {
       const wanted = next(question, question.initial);
-      return wanted && question.options.filter((option) => wanted.includes(option.label) || wanted.includes(option.value)).map((option) => option.value);
+      return (
+        wanted &&
+        question.options
+          .filter((option) => wanted.includes(option.label) || wanted.includes(option.value))
+          .map((option) => option.value)
+      );
     },
   };
   const elicit = createElicit({
@@ -44,11 +49,21 @@ function harness(answers: (Answer | typeof OFFERED)[], terminal = true) {
     openBrowser: async (url) => opened.push(url) > 0,
     withTerminal: (work) => work(),
   });
-  return { asked, said, notes, opened, run: (request: ElicitRequest): Promise<ElicitResult> => elicit(request, { signal: new AbortController().signal }) };
+  return {
+    asked,
+    said,
+    notes,
+    opened,
+    run: (request: ElicitRequest): Promise<ElicitResult> =>
+      elicit(request, { signal: new AbortController().signal }),
+  };
 }
 
 const OFFERED = Symbol("what is offered");
-const form = (properties: JsonSchema, required: string[] = []): ElicitRequest => ({ message: "Who?", requestedSchema: { type: "object", properties, required } });
+const form = (properties: JsonSchema, required: string[] = []): ElicitRequest => ({
+  message: "Who?",
+  requestedSchema: { type: "object", properties, required },
+});
 
 describe("forms", () => {
   const everything = form(
@@ -59,15 +74,47 @@ describe("forms", () => {
       loud: { type: "boolean", default: true },
       maybe: { type: "boolean" },
       size: { type: "string", enum: ["s", "m"], enumNames: ["Small", "Medium"], default: "m" },
-      color: { type: "string", oneOf: [{ const: "#f00", title: "Red" }, { const: "#0f0", title: "Green" }] },
-      tags: { type: "array", items: { type: "string", enum: ["a", "b", "c"] }, minItems: 1, maxItems: 2, default: ["b"] },
-      days: { type: "array", items: { anyOf: [{ const: "mo", title: "Monday" }, { const: "tu", title: "Tuesday" }] } },
+      color: {
+        type: "string",
+        oneOf: [
+          { const: "#f00", title: "Red" },
+          { const: "#0f0", title: "Green" },
+        ],
+      },
+      tags: {
+        type: "array",
+        items: { type: "string", enum: ["a", "b", "c"] },
+        minItems: 1,
+        maxItems: 2,
+        default: ["b"],
+      },
+      days: {
+        type: "array",
+        items: {
+          anyOf: [
+            { const: "mo", title: "Monday" },
+            { const: "tu", title: "Tuesday" },
+          ],
+        },
+      },
     },
     ["name", "color"],
   );
 
   test("every kind of property, defaults offered, empty optional ones left out", async () => {
-    const { run, said, asked } = harness(["Answer", "Ann", OFFERED, "", OFFERED, OFFERED, OFFERED, "Green", OFFERED, ["Tuesday"], "Send"]);
+    const { run, said, asked } = harness([
+      "Answer",
+      "Ann",
+      OFFERED,
+      "",
+      OFFERED,
+      OFFERED,
+      OFFERED,
+      "Green",
+      OFFERED,
+      ["Tuesday"],
+      "Send",
+    ]);
     expect(await run(everything)).toEqual({
       action: "accept",
       content: { name: "Ann", age: 30, loud: true, size: "m", color: "#0f0", tags: ["b"], days: ["tu"] },
@@ -78,14 +125,42 @@ describe("forms", () => {
   });
 
   test("answers are checked where they are typed", async () => {
-    const request = form({ n: { type: "integer", minimum: 1 }, m: { type: "string", format: "email" }, d: { type: "string", format: "date" }, u: { type: "string", format: "uri" } }, ["n"]);
-    const { run, notes } = harness(["Answer", "", "x", "1.5", "0", "7", "no", "a@b.c", "2024-02-30", "2024-02-29", "example.com", "https://example.com", "Send"]);
-    expect(await run(request)).toEqual({ action: "accept", content: { n: 7, m: "a@b.c", d: "2024-02-29", u: "https://example.com" } });
+    const request = form(
+      {
+        n: { type: "integer", minimum: 1 },
+        m: { type: "string", format: "email" },
+        d: { type: "string", format: "date" },
+        u: { type: "string", format: "uri" },
+      },
+      ["n"],
+    );
+    const { run, notes } = harness([
+      "Answer",
+      "",
+      "x",
+      "1.5",
+      "0",
+      "7",
+      "no",
+      "a@b.c",
+      "2024-02-30",
+      "2024-02-29",
+      "example.com",
+      "https://example.com",
+      "Send",
+    ]);
+    expect(await run(request)).toEqual({
+      action: "accept",
+      content: { n: 7, m: "a@b.c", d: "2024-02-29", u: "https://example.com" },
+    });
     expect(notes).toHaveLength(7);
   });
 
   test("the number of choices is kept to", async () => {
-    const request = form({ tags: { type: "array", items: { enum: ["a", "b", "c"] }, minItems: 2, maxItems: 2 } }, ["tags"]);
+    const request = form(
+      { tags: { type: "array", items: { enum: ["a", "b", "c"] }, minItems: 2, maxItems: 2 } },
+      ["tags"],
+    );
     const { run, asked } = harness(["Answer", ["a"], ["a", "c"]]);
     expect(await run(request)).toEqual({ action: "accept", content: { tags: ["a", "c"] } });
     expect(asked[2]).toBe("tags - choose 2");
@@ -93,7 +168,10 @@ describe("forms", () => {
 
   test("changing keeps what was typed", async () => {
     const { run } = harness(["Answer", "one", "two", "Change", OFFERED, "three", "Send"]);
-    expect(await run(form({ a: { type: "string" }, b: { type: "string" } }))).toEqual({ action: "accept", content: { a: "one", b: "three" } });
+    expect(await run(form({ a: { type: "string" }, b: { type: "string" } }))).toEqual({
+      action: "accept",
+      content: { a: "one", b: "three" },
+    });
   });
 
   test("declining at the start, declining at the end, turning away", async () => {
@@ -110,7 +188,10 @@ describe("forms", () => {
 
   test("what the server wrote is plain where it is shown, and whole where it is answered", async () => {
     const { run, said, asked } = harness(["Answer", "x\u202e"]);
-    const result = await run({ message: "hi\u001b[2J\u202e", requestedSchema: { properties: { ["__proto__"]: { type: "string", title: "a\nb\u001b]0;x\u0007" } } } });
+    const result = await run({
+      message: "hi\u001b[2J\u202e",
+      requestedSchema: { properties: { ["__proto__"]: { type: "string", title: "a\nb\u001b]0;x\u0007" } } },
+    });
     expect(said[0]).toBe("the server asks: hi\ufffd");
     expect(asked[1]).toBe("a b␛]0;x␇ (optional)");
     expect(JSON.stringify(result)).not.toContain("polluted");
@@ -119,14 +200,19 @@ describe("forms", () => {
   test("too many fields are declined, odd schemas are survived", async () => {
     const many = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`k${index}`, {}]));
     expect(await harness([]).run(form(many))).toEqual({ action: "decline" });
-    expect(toFields({ properties: { a: null, b: { enum: [1, 2] }, c: { type: "object", default: { x: 1 } } }, required: "x" } as never)).toHaveLength(3);
+    expect(
+      toFields({
+        properties: { a: null, b: { enum: [1, 2] }, c: { type: "object", default: { x: 1 } } },
+        required: "x",
+      }),
+    ).toHaveLength(3);
     expect(toFields(undefined)).toEqual([]);
   });
 });
 
-describe("pages", () => {
-  const page = (url: string): ElicitRequest => ({ message: "Sign in", mode: "url", url });
+const page = (url: string): ElicitRequest => ({ message: "Sign in", mode: "url", url });
 
+describe("pages", () => {
   test("opened only after a yes, with host and address shown", async () => {
     const { run, said, opened } = harness(["open"]);
     expect(await run(page("https://example.com/a?b=c"))).toEqual({ action: "accept" });
@@ -145,12 +231,15 @@ describe("pages", () => {
     expect(self.notes).toEqual(["Open this page: https://example.com/"]);
   });
 
-  test.each(["file:///etc/passwd", "javascript:alert(1)", "not a url", "x-evil://y"])("%s is never opened", async (url) => {
-    const { run, opened } = harness(["open"]);
-    expect(await run(page(url))).toEqual({ action: "decline" });
-    expect(opened).toEqual([]);
-    expect(browserCommand(url, "linux")).toBeUndefined();
-  });
+  test.each(["file:///etc/passwd", "javascript:alert(1)", "not a url", "x-evil://y"])(
+    "%s is never opened",
+    async (url) => {
+      const { run, opened } = harness(["open"]);
+      expect(await run(page(url))).toEqual({ action: "decline" });
+      expect(opened).toEqual([]);
+      expect(browserCommand(url, "linux")).toBeUndefined();
+    },
+  );
 
   test("look-alike hosts and plain http are shown as what they are", async () => {
     const { run, said } = harness(["decline"]);
@@ -160,7 +249,11 @@ describe("pages", () => {
   });
 
   test("the browser gets one argument, whatever the address holds", () => {
-    expect(browserCommand('https://x/"&calc.exe', "win32")).toEqual(["rundll32", "url.dll,FileProtocolHandler", "https://x/%22&calc.exe"]);
+    expect(browserCommand('https://x/"&calc.exe', "win32")).toEqual([
+      "rundll32",
+      "url.dll,FileProtocolHandler",
+      "https://x/%22&calc.exe",
+    ]);
     expect(browserCommand("https://x/$(id)", "linux")).toEqual(["xdg-open", "https://x/$(id)"]);
     expect(browserCommand("https://x", "darwin")).toEqual(["open", "https://x/"]);
   });

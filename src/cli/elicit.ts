@@ -8,8 +8,18 @@ import { plainLine, plainText } from "./plain-text.ts";
 /** The few ways to ask. Undefined always means that the person turned away. */
 export interface Prompter {
   say(message: string, title: string): void;
-  text(question: { message: string; initial: string; check: (text: string) => string | undefined; signal: AbortSignal }): Promise<string | undefined>;
-  select(question: { message: string; options: { value: string; label: string }[]; initial: string | undefined; signal: AbortSignal }): Promise<string | undefined>;
+  text(question: {
+    message: string;
+    initial: string;
+    check: (text: string) => string | undefined;
+    signal: AbortSignal;
+  }): Promise<string | undefined>;
+  select(question: {
+    message: string;
+    options: { value: string; label: string }[];
+    initial: string | undefined;
+    signal: AbortSignal;
+  }): Promise<string | undefined>;
   multiselect(question: {
     message: string;
     options: { value: string; label: string }[];
@@ -38,37 +48,68 @@ class TurnedAway extends Error {}
 export function createElicit(context: ElicitContext): Elicit {
   let last: Promise<unknown> = Promise.resolve();
   return (request, { signal }) => {
-    const answer = last.then(() => (signal.aborted ? { action: "cancel" as const } : context.withTerminal(() => elicit(request, signal, context))));
+    const answer = last.then(() =>
+      signal.aborted
+        ? { action: "cancel" as const }
+        : context.withTerminal(() => elicit(request, signal, context)),
+    );
     last = answer.catch(() => {});
     return answer;
   };
 }
 
-async function elicit(request: ElicitRequest, signal: AbortSignal, context: ElicitContext): Promise<ElicitResult> {
+async function elicit(
+  request: ElicitRequest,
+  signal: AbortSignal,
+  context: ElicitContext,
+): Promise<ElicitResult> {
   if (context.prompter === undefined) {
-    context.note(`${context.server} asked: ${plainLine(String(request.message), 300)}`);
-    context.note("It was declined, because nobody can be asked here. Run the command at a terminal, without --no-input, to answer.");
+    context.note(`${context.server} asked: ${plainLine(request.message, 300)}`);
+    context.note(
+      "It was declined, because nobody can be asked here. Run the command at a terminal, without --no-input, to answer.",
+    );
     return { action: "decline" };
   }
   const prompter = await context.prompter();
   try {
-    return request.mode === "url" ? await askForPage(request, signal, prompter, context) : await askForForm(request, signal, prompter, context);
+    return request.mode === "url"
+      ? await askForPage(request, signal, prompter, context)
+      : await askForForm(request, signal, prompter, context);
   } catch (thrown) {
     if (thrown instanceof TurnedAway) return { action: "cancel" };
     throw thrown;
   }
 }
 
-async function askForForm(request: ElicitRequest, signal: AbortSignal, prompter: Prompter, context: ElicitContext): Promise<ElicitResult> {
+async function askForForm(
+  request: ElicitRequest,
+  signal: AbortSignal,
+  prompter: Prompter,
+  context: ElicitContext,
+): Promise<ElicitResult> {
   const fields = toFields(request.requestedSchema);
   if (fields === undefined) {
     context.note(`${context.server} asked for more answers than a form should; it was declined.`);
     return { action: "decline" };
   }
-  prompter.say(plainText(String(request.message)), `${plainLine(context.server, 100)} asks`);
+  prompter.say(plainText(request.message), `${plainLine(context.server, 100)} asks`);
   const choose = (message: string, options: [string, string][]): Promise<string> =>
-    answered(prompter.select({ message, options: options.map(([value, label]) => ({ value, label })), initial: undefined, signal }));
-  if (fields.length > 0 && (await choose("Answer?", [["answer", "Answer"], ["decline", "Decline"]])) === "decline") return { action: "decline" };
+    answered(
+      prompter.select({
+        message,
+        options: options.map(([value, label]) => ({ value, label })),
+        initial: undefined,
+        signal,
+      }),
+    );
+  if (
+    fields.length > 0 &&
+    (await choose("Answer?", [
+      ["answer", "Answer"],
+      ["decline", "Decline"],
+    ])) === "decline"
+  )
+    return { action: "decline" };
   let previous: JsonObject = {};
   for (;;) {
     const content: JsonObject = {};
@@ -77,7 +118,17 @@ async function askForForm(request: ElicitRequest, signal: AbortSignal, prompter:
       if (value !== undefined) setOwn(content, field.key, value);
     }
     if (fields.length === 1) return { action: "accept", content };
-    const options: [string, string][] = fields.length === 0 ? [["send", "Accept"], ["decline", "Decline"]] : [["send", "Send"], ["change", "Change"], ["decline", "Decline"]];
+    const options: [string, string][] =
+      fields.length === 0
+        ? [
+            ["send", "Accept"],
+            ["decline", "Decline"],
+          ]
+        : [
+            ["send", "Send"],
+            ["change", "Change"],
+            ["decline", "Decline"],
+          ];
     const choice = await choose(fields.length === 0 ? "Accept?" : "Send these answers?", options);
     if (choice === "send") return { action: "accept", content };
     if (choice === "decline") return { action: "decline" };
@@ -85,22 +136,39 @@ async function askForForm(request: ElicitRequest, signal: AbortSignal, prompter:
   }
 }
 
-async function ask(field: Field, previous: unknown, prompter: Prompter, signal: AbortSignal): Promise<unknown> {
+async function ask(
+  field: Field,
+  previous: unknown,
+  prompter: Prompter,
+  signal: AbortSignal,
+): Promise<unknown> {
   const message = field.label;
   switch (field.kind) {
     case "text": {
-      const initial = previous === undefined ? field.initial : typeof previous === "string" ? previous : JSON.stringify(previous);
+      const initial =
+        previous === undefined
+          ? field.initial
+          : typeof previous === "string"
+            ? previous
+            : JSON.stringify(previous);
       return field.read(await answered(prompter.text({ message, initial, check: field.check, signal })));
     }
     case "boolean": {
-      const options = [{ value: "true", label: "Yes" }, { value: "false", label: "No" }, ...(field.required ? [] : [SKIP])];
-      const before = previous ?? field.initial;
+      const options = [
+        { value: "true", label: "Yes" },
+        { value: "false", label: "No" },
+        ...(field.required ? [] : [SKIP]),
+      ];
+      const before = typeof previous === "boolean" ? previous : field.initial;
       const initial = before === undefined ? (field.required ? "false" : SKIP.value) : String(before);
       const value = await answered(prompter.select({ message, options, initial, signal }));
       return value === SKIP.value ? undefined : value === "true";
     }
     case "choice": {
-      const options = [...field.choices.map((choice, index) => ({ value: String(index), label: choice.label })), ...(field.required ? [] : [SKIP])];
+      const options = [
+        ...field.choices.map((choice, index) => ({ value: String(index), label: choice.label })),
+        ...(field.required ? [] : [SKIP]),
+      ];
       const before = field.choices.findIndex((choice) => choice.value === (previous ?? field.initial));
       const initial = before >= 0 ? String(before) : field.required ? undefined : SKIP.value;
       const value = await answered(prompter.select({ message, options, initial, signal }));
@@ -111,13 +179,22 @@ async function ask(field: Field, previous: unknown, prompter: Prompter, signal: 
   }
 }
 
-async function askForSeveral(field: Field & { kind: "choices" }, previous: unknown, prompter: Prompter, signal: AbortSignal): Promise<string[] | undefined> {
+async function askForSeveral(
+  field: Field & { kind: "choices" },
+  previous: unknown,
+  prompter: Prompter,
+  signal: AbortSignal,
+): Promise<string[] | undefined> {
   const options = field.choices.map((choice, index) => ({ value: String(index), label: choice.label }));
   let chosen: readonly unknown[] = Array.isArray(previous) ? previous : field.initial;
   let message = field.label;
   for (;;) {
-    const initial = options.filter((_, index) => chosen.includes(field.choices[index]?.value)).map((option) => option.value);
-    const indexes = await answered(prompter.multiselect({ message, options, initial, required: field.required && field.min > 0, signal }));
+    const initial = options
+      .filter((_, index) => chosen.includes(field.choices[index]?.value))
+      .map((option) => option.value);
+    const indexes = await answered(
+      prompter.multiselect({ message, options, initial, required: field.required && field.min > 0, signal }),
+    );
     const values = indexes.flatMap((index) => field.choices[Number(index)]?.value ?? []);
     if (values.length === 0 && !field.required) return undefined;
     if (values.length >= field.min && values.length <= field.max) return values;
@@ -126,25 +203,40 @@ async function askForSeveral(field: Field & { kind: "choices" }, previous: unkno
   }
 }
 
-async function askForPage(request: ElicitRequest, signal: AbortSignal, prompter: Prompter, context: ElicitContext): Promise<ElicitResult> {
+async function askForPage(
+  request: ElicitRequest,
+  signal: AbortSignal,
+  prompter: Prompter,
+  context: ElicitContext,
+): Promise<ElicitResult> {
   const url = parsePage(request.url);
   if (url === undefined) {
-    context.note(`${context.server} asked to open something that is not a web page (${plainLine(String(request.url), 200)}); it was declined.`);
+    context.note(
+      `${context.server} asked to open something that is not a web page (${plainLine(request.url, 200)}); it was declined.`,
+    );
     return { action: "decline" };
   }
   const local = ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
   const warning = url.protocol === "http:" && !local ? "\nThe page is not encrypted (http)." : "";
-  prompter.say(`${plainText(String(request.message))}\n\nhost  ${url.host}\nURL   ${url.href}${warning}`, `${plainLine(context.server, 100)} asks you to open a web page`);
+  prompter.say(
+    `${plainText(request.message)}\n\nhost  ${url.host}\nURL   ${url.href}${warning}`,
+    `${plainLine(context.server, 100)} asks you to open a web page`,
+  );
   const choice = await answered(
     prompter.select({
       message: `Open ${url.host}?`,
-      options: [{ value: "decline", label: "No, decline" }, { value: "open", label: "Yes, open it in the browser" }, { value: "self", label: "Yes, I open it myself" }],
+      options: [
+        { value: "decline", label: "No, decline" },
+        { value: "open", label: "Yes, open it in the browser" },
+        { value: "self", label: "Yes, I open it myself" },
+      ],
       initial: "decline",
       signal,
     }),
   );
   if (choice === "decline") return { action: "decline" };
-  if (choice === "self" || !(await context.openBrowser(url.href))) context.note(`Open this page: ${url.href}`);
+  if (choice === "self" || !(await context.openBrowser(url.href)))
+    context.note(`Open this page: ${url.href}`);
   return { action: "accept" };
 }
 

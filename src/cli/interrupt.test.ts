@@ -29,7 +29,10 @@ test("the first signal aborts, the second exits", () => {
   interrupt.dispose();
 });
 
-test.each([["SIGTERM", 143], ["SIGHUP", 129]] as const)("%s ends with %i, at the latest after five seconds", (signal, code) => {
+test.each([
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+] as const)("%s ends with %i, at the latest after five seconds", (signal, code) => {
   const source = new Source();
   const interrupt = createInterrupt(source);
   source.emit(signal);

@@ -16,11 +16,18 @@ export interface Interrupt {
   dispose(): void;
 }
 
-const EXIT_CODES: Readonly<Partial<Record<NodeJS.Signals, number>>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+const EXIT_CODES: Readonly<Partial<Record<NodeJS.Signals, number>>> = {
+  SIGINT: 130,
+  SIGTERM: 143,
+  SIGHUP: 129,
+};
 /** How long closing may take after a signal. */
 const GRACE_MS = 5_000;
 
-export function createInterrupt(source: SignalSource, onFirst: (signal: NodeJS.Signals) => void = () => {}): Interrupt {
+export function createInterrupt(
+  source: SignalSource,
+  onFirst: (signal: NodeJS.Signals) => void = () => {},
+): Interrupt {
   const controller = new AbortController();
   let exitCode: number | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -34,7 +41,11 @@ export function createInterrupt(source: SignalSource, onFirst: (signal: NodeJS.S
       exitCode = code;
       timer = setTimeout(() => source.exit(code), GRACE_MS);
       onFirst(signal);
-      controller.abort(new PortolanError("CANCELLED", `Interrupted by ${signal}.`, { hint: "Nothing more is done; a call may have run already." }));
+      controller.abort(
+        new PortolanError("CANCELLED", `Interrupted by ${signal}.`, {
+          hint: "Nothing more is done; a call may have run already.",
+        }),
+      );
     };
     source.on(signal, listener);
     return { signal, listener };

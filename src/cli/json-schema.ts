@@ -4,7 +4,15 @@ import { isObject, type JsonObject, type JsonSchema } from "../model/index.ts";
 
 export type SchemaType = "string" | "number" | "integer" | "boolean" | "null" | "array" | "object";
 
-const TYPES: ReadonlySet<unknown> = new Set(["string", "number", "integer", "boolean", "null", "array", "object"]);
+const TYPES: ReadonlySet<unknown> = new Set([
+  "string",
+  "number",
+  "integer",
+  "boolean",
+  "null",
+  "array",
+  "object",
+]);
 const MAX_STEPS = 32;
 const MAX_DEPTH = 6;
 /** Parts of one schema that are looked at; nested unions and circles multiply, so depth alone is no limit. */
@@ -53,7 +61,12 @@ export function typesOf(schema: unknown, root: JsonSchema): ReadonlySet<SchemaTy
   return findTypes(schema, root, 0, { left: MAX_PARTS });
 }
 
-function findTypes(schema: unknown, root: JsonSchema, depth: number, budget: { left: number }): ReadonlySet<SchemaType> | undefined {
+function findTypes(
+  schema: unknown,
+  root: JsonSchema,
+  depth: number,
+  budget: { left: number },
+): ReadonlySet<SchemaType> | undefined {
   budget.left -= 1;
   const resolved = budget.left < 0 || depth > MAX_DEPTH ? undefined : resolveSchema(schema, root);
   if (resolved === undefined) return undefined;
@@ -131,12 +144,15 @@ export function shapeOf(schema: unknown, root: JsonSchema): ObjectShape {
     if (additional === false && certain) closed = true;
     if (additional === true || isObject(additional) || isObject(resolved["patternProperties"])) open = true;
     for (const branch of listOf(resolved["allOf"])) visit(branch, certain, depth + 1);
-    for (const keyword of ["anyOf", "oneOf"]) for (const branch of listOf(resolved[keyword])) visit(branch, false, depth + 1);
+    for (const keyword of ["anyOf", "oneOf"])
+      for (const branch of listOf(resolved[keyword])) visit(branch, false, depth + 1);
   };
   visit(schema, true, 0);
   const properties = new Map<string, Property>();
-  for (const [name, property] of schemas) properties.set(name, { name, schema: property, required: required.has(name) });
-  for (const name of required) if (!properties.has(name)) properties.set(name, { name, schema: {}, required: true });
+  for (const [name, property] of schemas)
+    properties.set(name, { name, schema: property, required: required.has(name) });
+  for (const name of required)
+    if (!properties.has(name)) properties.set(name, { name, schema: {}, required: true });
   return { properties, closed: closed && !open, open };
 }
 

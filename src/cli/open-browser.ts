@@ -3,7 +3,10 @@
 import { spawn } from "node:child_process";
 
 /** False when the browser cannot be started; the caller then shows the address. */
-export async function openBrowser(url: string, platform: NodeJS.Platform = process.platform): Promise<boolean> {
+export async function openBrowser(
+  url: string,
+  platform: NodeJS.Platform = process.platform,
+): Promise<boolean> {
   const command = browserCommand(url, platform);
   if (command === undefined) return false;
   const [file, ...args] = command;

@@ -3,15 +3,33 @@ import { isPortolanError } from "../errors/index.ts";
 import { parseServerOptions, parseTime } from "./options.ts";
 
 test.each<[string, number | undefined]>([
-  ["30", 30_000], ["1.5", 1_500], ["500ms", 500], ["2m", 120_000], ["1h", 3_600_000], ["0.2s", 200],
-  ["0", undefined], ["-1", undefined], ["abc", undefined], ["", undefined], ["9999h", undefined], ["1e3", undefined],
+  ["30", 30_000],
+  ["1.5", 1_500],
+  ["500ms", 500],
+  ["2m", 120_000],
+  ["1h", 3_600_000],
+  ["0.2s", 200],
+  ["0", undefined],
+  ["-1", undefined],
+  ["abc", undefined],
+  ["", undefined],
+  ["9999h", undefined],
+  ["1e3", undefined],
 ])("%s is %s ms", (text, expected) => {
   expect(parseTime(text)).toBe(expected);
 });
 
 test("reads headers, environment, limits", () => {
   const options = parseServerOptions(
-    { header: ["Authorization: Bearer a:b", "X-A:1"], env: ["A=b=c", "TOKEN"], timeout: "5", startTimeout: "100ms", maxTime: "1m", era: "modern", transport: "sse" },
+    {
+      header: ["Authorization: Bearer a:b", "X-A:1"],
+      env: ["A=b=c", "TOKEN"],
+      timeout: "5",
+      startTimeout: "100ms",
+      maxTime: "1m",
+      era: "modern",
+      transport: "sse",
+    },
     { TOKEN: "secret" },
   );
   expect(options.headers).toEqual({ Authorization: "Bearer a:b", "X-A": "1" });
@@ -22,7 +40,16 @@ test("reads headers, environment, limits", () => {
 
 test("names everything that is wrong at once", () => {
   try {
-    parseServerOptions({ header: ["nocolon", "Bad Name: x", "X: a\nb"], env: ["=x", "UNSET"], timeout: "soon", era: "modem", transport: "stdio" }, {});
+    parseServerOptions(
+      {
+        header: ["nocolon", "Bad Name: x", "X: a\nb"],
+        env: ["=x", "UNSET"],
+        timeout: "soon",
+        era: "modem",
+        transport: "stdio",
+      },
+      {},
+    );
     expect.unreachable();
   } catch (thrown) {
     if (!isPortolanError(thrown)) throw thrown;

@@ -40,11 +40,15 @@ const collect = (value: string, previous: string[] | undefined): string[] => [..
 
 export function addServerOptions(command: Command): Command {
   return addOutputOptions(command)
-    .option("--header <name: value>", "HTTP header to send (repeatable; URL targets)", collect)
-    .option("--env <name=value>", "environment variable for the server; NAME alone passes on your own (repeatable; commands)", collect)
+    .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
+    .option(
+      "--env <variable>",
+      "NAME=value for the server, or NAME to pass on your own (repeatable; commands)",
+      collect,
+    )
     .option("--cwd <dir>", "working directory of the server (commands)")
     .option("--root <dir>", "directory to offer the server as a root (repeatable)", collect)
-    .option("--transport <kind>", "http, sse or websocket (URL targets)")
+    .option("--transport <kind>", "http, sse or websocket (URLs)")
     .option("--era <era>", "protocol era: auto, legacy or modern")
     .option("--timeout <time>", "give up on a request that is silent for this long: 30, 500ms, 2m")
     .option("--start-timeout <time>", "give up when the server is not ready by then")
@@ -52,7 +56,7 @@ export function addServerOptions(command: Command): Command {
     .option("--no-input", "never ask anything; the server's questions are declined");
 }
 
-export function addOutputOptions(command: Command): Command {
+function addOutputOptions(command: Command): Command {
   return command
     .option("--json", "print JSON (the default when stdout is not a terminal)")
     .option("--text", "print text also when stdout is not a terminal")
@@ -67,16 +71,23 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h:
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Checks the options' values; throws one USAGE error that names everything that is wrong. */
-export function parseServerOptions(raw: RawOptions, ownEnv: Readonly<Record<string, string | undefined>>): ServerOptions {
+export function parseServerOptions(
+  raw: RawOptions,
+  ownEnv: Readonly<Record<string, string | undefined>>,
+): ServerOptions {
   const problems: string[] = [];
   const headers: Record<string, string> = {};
   for (const text of raw.header ?? []) {
     const colon = text.indexOf(":");
     const name = text.slice(0, Math.max(0, colon)).trim();
     const value = text.slice(colon + 1).trim();
-    if (colon < 1 || !HEADER_NAME.test(name)) problems.push(`--header must be "Name: value"${colon < 1 ? "" : `, and ${JSON.stringify(name)} is no header name`}`);
+    if (colon < 1 || !HEADER_NAME.test(name))
+      problems.push(
+        `--header must be "Name: value"${colon < 1 ? "" : `, and ${JSON.stringify(name)} is no header name`}`,
+      );
     // eslint-disable-next-line no-control-regex
-    else if (/[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/.test(value)) problems.push(`--header ${name}: its value holds a character that a header cannot carry`);
+    else if (/[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/.test(value))
+      problems.push(`--header ${name}: its value holds a character that a header cannot carry`);
     else headers[name] = value;
   }
   const env: Record<string, string> = {};
@@ -85,14 +96,20 @@ export function parseServerOptions(raw: RawOptions, ownEnv: Readonly<Record<stri
     const name = equals < 0 ? text : text.slice(0, equals);
     const value = equals < 0 ? ownEnv[name] : text.slice(equals + 1);
     if (name === "") problems.push("--env must be NAME=value or NAME");
-    else if (value === undefined) problems.push(`--env ${name}: this variable is not set here; write ${name}=value`);
+    else if (value === undefined)
+      problems.push(`--env ${name}: this variable is not set here; write ${name}=value`);
     else env[name] = value;
   }
   const limits: { -readonly [K in keyof Limits]?: number } = {};
-  const time = (flag: string, text: string | undefined, key: "requestTimeoutMs" | "startTimeoutMs" | "maxRequestMs"): void => {
+  const time = (
+    flag: string,
+    text: string | undefined,
+    key: "requestTimeoutMs" | "startTimeoutMs" | "maxRequestMs",
+  ): void => {
     if (text === undefined) return;
     const ms = parseTime(text);
-    if (ms === undefined) problems.push(`${flag} must be seconds or a time such as 500ms, 2m, 1h, got ${JSON.stringify(text)}`);
+    if (ms === undefined)
+      problems.push(`${flag} must be seconds or a time such as 500ms, 2m, 1h, got ${JSON.stringify(text)}`);
     else limits[key] = ms;
   };
   time("--timeout", raw.timeout, "requestTimeoutMs");
@@ -101,7 +118,17 @@ export function parseServerOptions(raw: RawOptions, ownEnv: Readonly<Record<stri
   const transport = oneOf("--transport", raw.transport, ["http", "sse", "websocket"] as const, problems);
   const era = oneOf("--era", raw.era, ["auto", "legacy", "modern"] as const, problems);
   if (problems.length > 0) throw new PortolanError("USAGE", problems.join("\n"), { data: { problems } });
-  return { headers, env, roots: raw.root ?? [], cwd: raw.cwd, transport, era, limits, verbose: raw.verbose === true, input: raw.input !== false };
+  return {
+    headers,
+    env,
+    roots: raw.root ?? [],
+    cwd: raw.cwd,
+    transport,
+    era,
+    limits,
+    verbose: raw.verbose === true,
+    input: raw.input !== false,
+  };
 }
 
 /** Milliseconds of `30`, `1.5s`, `500ms`, `2m`; undefined for anything else, and for no time at all. */
@@ -112,8 +139,15 @@ export function parseTime(text: string): number | undefined {
   return ms > 0 && ms <= MAX_TIMER_MS ? ms : undefined;
 }
 
-function oneOf<T extends string>(flag: string, value: string | undefined, allowed: readonly T[], problems: string[]): T | undefined {
+function oneOf<T extends string>(
+  flag: string,
+  value: string | undefined,
+  allowed: readonly T[],
+  problems: string[],
+): T | undefined {
   if (value === undefined || (allowed as readonly string[]).includes(value)) return value as T | undefined;
-  problems.push(`${flag} must be ${allowed.join(", ")}, got ${JSON.stringify(value)}. ${didYouMean(value, allowed) ?? ""}`.trim());
+  problems.push(
+    `${flag} must be ${allowed.join(", ")}, got ${JSON.stringify(value)}. ${didYouMean(value, allowed) ?? ""}`.trim(),
+  );
   return undefined;
 }

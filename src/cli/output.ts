@@ -1,5 +1,6 @@
 // What goes to stdout and what to stderr: results in one form on the one, everything else on the other.
 
+import { inspect } from "node:util";
 import { ERROR_CODES, PortolanError } from "../errors/index.ts";
 import { type Colors, createColors, wantsColor } from "./colors.ts";
 import type { CliIo } from "./io.ts";
@@ -22,13 +23,15 @@ export interface Output {
   note(text: string): void;
   /** The error's face on stderr: one line of JSON, or readable text. */
   error(error: PortolanError, verbose?: boolean): void;
-  /** What a note must hide before it is written and show again after: a spinner. */
+  /** What is on the screen meanwhile, a spinner: hidden around a note, stopped by a result. */
   around(screen: Screen | undefined): void;
 }
 
 export interface Screen {
   hide(): void;
   show(): void;
+  /** The result is there; nothing is waited for any more. */
+  stop(): void;
 }
 
 export function createOutput(io: Pick<CliIo, "stdout" | "stderr" | "env">, raw: RawOptions): Output {
@@ -37,9 +40,13 @@ export function createOutput(io: Pick<CliIo, "stdout" | "stderr" | "env">, raw: 
   const noteColors = createColors(wantsColor(io.stderr.isTTY === true, io.env, raw.color));
   const quiet = raw.quiet === true;
   let screen: Screen | undefined;
-  const write = (stream: "stdout" | "stderr", text: string): void => {
+  const writeResult = (text: string): void => {
+    screen?.stop();
+    io.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+  };
+  const writeNote = (text: string): void => {
     screen?.hide();
-    io[stream].write(text.endsWith("\n") ? text : `${text}\n`);
+    io.stderr.write(text.endsWith("\n") ? text : `${text}\n`);
     screen?.show();
   };
   return {
@@ -48,14 +55,14 @@ export function createOutput(io: Pick<CliIo, "stdout" | "stderr" | "env">, raw: 
     colors,
     noteColors,
     print: (text) => {
-      if (text !== "") write("stdout", text);
+      if (text !== "") writeResult(text);
     },
-    json: (value) => write("stdout", stringify(value, 2)),
+    json: (value) => writeResult(stringify(value, 2)),
     note: (text) => {
-      if (!quiet) write("stderr", text);
+      if (!quiet) writeNote(text);
     },
     error: (error, verbose = false) => {
-      write("stderr", form === "json" ? stringify({ error }) : describeError(error, noteColors, verbose));
+      writeNote(form === "json" ? stringify({ error }) : describeError(error, noteColors, verbose));
     },
     around: (next) => {
       screen = next;
@@ -73,10 +80,19 @@ function stringify(value: unknown, indent?: number): string {
 
 /** An error for people: what happened, where, what the server said last, what to do. */
 export function describeError(error: PortolanError, colors: Colors, verbose = false): string {
-  const place = [error.server, error.tool].filter((part) => part !== undefined).map(plainText).join(" › ");
-  const lines = [`${colors.red("error")} ${plainText(error.message).replaceAll("\n", "\n      ")} ${colors.dim(`[${error.code}]`)}`];
+  const place = [error.server, error.tool]
+    .filter((part) => part !== undefined)
+    .map(plainText)
+    .join(" › ");
+  const lines = [
+    `${colors.red("error")} ${plainText(error.message).replaceAll("\n", "\n      ")} ${colors.dim(`[${error.code}]`)}`,
+  ];
   if (place !== "") lines.push(colors.dim(`   at ${place}`));
-  if (error.stderr) lines.push(colors.dim("   the server's last words:"), ...lastLines(error.stderr).map((line) => `   ${colors.dim("│")} ${line}`));
+  if (error.stderr)
+    lines.push(
+      colors.dim("   the server's last words:"),
+      ...lastLines(error.stderr).map((line) => `   ${colors.dim("│")} ${line}`),
+    );
   if (error.hint !== "") lines.push(`${colors.cyan(" hint")} ${plainText(error.hint)}`);
   if (verbose) lines.push(...causes(error).map((cause) => colors.dim(`cause ${plainText(cause)}`)));
   return lines.join("\n");
@@ -87,15 +103,21 @@ export function exitCodeOf(error: PortolanError): number {
 }
 
 function lastLines(text: string, count = 20): string[] {
-  return plainText(text).trimEnd().split("\n").slice(-count).map((line) => line.slice(0, 500));
+  return plainText(text)
+    .trimEnd()
+    .split("\n")
+    .slice(-count)
+    .map((line) => line.slice(0, 500));
 }
 
 function causes(error: Error): string[] {
   const found: string[] = [];
   let cause: unknown = error.cause;
   while (cause !== undefined && found.length < 5) {
-    found.push(cause instanceof Error ? (cause.stack ?? cause.message) : String(cause));
+    found.push(cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause, { depth: 2 }));
     cause = cause instanceof Error ? cause.cause : undefined;
   }
-  return found.length === 0 && error instanceof PortolanError && error.code === "INTERNAL" ? [error.stack ?? ""] : found;
+  return found.length === 0 && error instanceof PortolanError && error.code === "INTERNAL"
+    ? [error.stack ?? ""]
+    : found;
 }

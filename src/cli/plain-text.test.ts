@@ -4,10 +4,32 @@ import { plainLine, plainText, toJsonText } from "./plain-text.ts";
 
 const code = (value: number): string => String.fromCodePoint(value);
 const hostile = fc.constantFrom(
-  "\u001b[31m", "\u001b[2J", "\u001b]52;c;aGk=\u0007", "\u001b]8;;http://x\u001b\\", "\u009b31m", "\u009d0;t\u009c", "\u001b", "\r", "\b",
-  "\u0000", "\u007f", "\u202e", "\u2066", "\u200b", "\u200d", "\ufeff", code(0xe0041), code(0xe0101), "\ufe00\ufe01", "\ud800", "[31m", "\u2028",
+  "\u001b[31m",
+  "\u001b[2J",
+  "\u001b]52;c;aGk=\u0007",
+  "\u001b]8;;http://x\u001b\\",
+  "\u009b31m",
+  "\u009d0;t\u009c",
+  "\u001b",
+  "\r",
+  "\b",
+  "\u0000",
+  "\u007f",
+  "\u202e",
+  "\u2066",
+  "\u200b",
+  "\u200d",
+  "\ufeff",
+  code(0xe0041),
+  code(0xe0101),
+  "\ufe00\ufe01",
+  "\ud800",
+  "[31m",
+  "\u2028",
 );
-const text = fc.array(fc.oneof(hostile, fc.string({ unit: "binary" }), fc.string())).map((parts) => parts.join(""));
+const text = fc
+  .array(fc.oneof(hostile, fc.string({ unit: "binary" }), fc.string()))
+  .map((parts) => parts.join(""));
 
 /** Said apart from the implementation on purpose: code points that must never reach a terminal. */
 function isForbidden(point: number): boolean {
@@ -17,7 +39,11 @@ function isForbidden(point: number): boolean {
     (point >= 0x202a && point <= 0x202e) ||
     (point >= 0x2066 && point <= 0x2069) ||
     (point >= 0x200b && point <= 0x200f) ||
-    point === 0x2060 || point === 0xfeff || point === 0x061c || point === 0x2028 || point === 0x2029 ||
+    point === 0x2060 ||
+    point === 0xfeff ||
+    point === 0x061c ||
+    point === 0x2028 ||
+    point === 0x2029 ||
     (point >= 0xe0000 && point <= 0xe01ef) ||
     (point >= 0xd800 && point <= 0xdfff)
   );
@@ -28,7 +54,9 @@ describe("plainText", () => {
     fc.assert(
       fc.property(text, (input) => {
         const output = plainText(input);
-        expect(Array.from(output).filter((character) => isForbidden(character.codePointAt(0) ?? 0))).toEqual([]);
+        expect(Array.from(output).filter((character) => isForbidden(character.codePointAt(0) ?? 0))).toEqual(
+          [],
+        );
         expect(plainText(output)).toBe(output);
       }),
       { numRuns: 2_000 },
@@ -36,10 +64,13 @@ describe("plainText", () => {
   });
 
   test("leaves ordinary text alone", () => {
-    fc.assert(fc.property(fc.string({ unit: "grapheme-ascii" }), (input) => {
-      expect(plainText(input)).toBe(input);
-    }));
-    for (const kept of ["Grüße, 世界\n\tтест", "مرحبا", "❤️ 👍🏽 🇨🇭", "a\tb\nc"]) expect(plainText(kept)).toBe(kept);
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme-ascii" }), (input) => {
+        expect(plainText(input)).toBe(input);
+      }),
+    );
+    for (const kept of ["Grüße, 世界\n\tтест", "مرحبا", "❤️ 👍🏽 🇨🇭", "a\tb\nc"])
+      expect(plainText(kept)).toBe(kept);
   });
 
   test("drops colours, shows other escapes, marks what was hidden", () => {
@@ -70,11 +101,13 @@ describe("plainLine", () => {
     expect(plainLine("a\n  b\tc")).toBe("a b c");
     expect(plainLine("abcdef", 4)).toBe("abc…");
     expect(plainLine("💥💥💥", 2)).toBe("💥…");
-    fc.assert(fc.property(text, fc.integer({ min: 1, max: 40 }), (input, max) => {
-      const line = plainLine(input, max);
-      expect(Array.from(line).length).toBeLessThanOrEqual(max);
-      expect(line).not.toMatch(/[\n\t]/);
-    }));
+    fc.assert(
+      fc.property(text, fc.integer({ min: 1, max: 40 }), (input, max) => {
+        const line = plainLine(input, max);
+        expect(Array.from(line).length).toBeLessThanOrEqual(max);
+        expect(line).not.toMatch(/[\n\t]/);
+      }),
+    );
   });
 });
 
@@ -84,7 +117,9 @@ describe("toJsonText", () => {
       fc.property(fc.dictionary(text, text), (value) => {
         const json = toJsonText(value, 2);
         expect(JSON.parse(json)).toEqual(value);
-        expect(Array.from(json).filter((character) => isForbidden(character.codePointAt(0) ?? 0))).toEqual([]);
+        expect(Array.from(json).filter((character) => isForbidden(character.codePointAt(0) ?? 0))).toEqual(
+          [],
+        );
       }),
       { numRuns: 500 },
     );

@@ -2,7 +2,8 @@
 
 /** Colour and cursor sequences carry no content, so they go without a trace; every other escape stays visible. */
 const CSI = /(?:\u001b\[|\u009b)[0-?]{0,64}[ -/]{0,8}[@-~]/g;
-const EMOJI_JOINER = /(?<=\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}\ufe0f]?)\u200d(?=\p{Extended_Pictographic})/gu;
+const EMOJI_JOINER =
+  /(?<=\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}\ufe0f]?)\u200d(?=\p{Extended_Pictographic})/gu;
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 const C1 = /[\u0080-\u009f]/g;
@@ -17,19 +18,23 @@ const ESCAPED_IN_JSON = new RegExp(`[\\u007f-\\u009f\\u2028\\u2029${HIDDEN_CLASS
 const REPLACEMENT = "\ufffd";
 
 /** The text without anything that a terminal would obey; newlines and tabs stay. What was removed leaves a visible mark. */
-export function plainText(text: string): string {
-  return text
+export function plainText(text: unknown): string {
+  return asString(text)
     .replace(CSI, "")
     .replace(/\r\n|[\u2028\u2029]/g, "\n")
-    .replace(CONTROL, (character) => (character === "\u007f" ? "\u2421" : String.fromCharCode(0x2400 + character.charCodeAt(0))))
+    .replace(CONTROL, (character) =>
+      character === "\u007f" ? "\u2421" : String.fromCharCode(0x2400 + character.charCodeAt(0)),
+    )
     .replace(C1, REPLACEMENT)
     .replace(EMOJI_JOINER, "")
     .replace(HIDDEN, REPLACEMENT);
 }
 
 /** The text as one line of at most `max` characters. */
-export function plainLine(text: string, max = 200): string {
-  const line = plainText(text.slice(0, max * 8)).replace(/\s+/g, " ").trim();
+export function plainLine(text: unknown, max = 200): string {
+  const line = plainText(asString(text).slice(0, max * 8))
+    .replace(/\s+/g, " ")
+    .trim();
   const characters = Array.from(line);
   return characters.length <= max ? line : `${characters.slice(0, Math.max(0, max - 1)).join("")}…`;
 }
@@ -37,6 +42,11 @@ export function plainLine(text: string, max = 200): string {
 /** JSON that is safe to show: control and hidden characters are written as \u escapes. */
 export function toJsonText(value: unknown, indent?: number): string {
   return (JSON.stringify(value, null, indent) ?? "null").replace(ESCAPED_IN_JSON, escapeUnits);
+}
+
+/** A server may send anything where a text belongs. */
+function asString(text: unknown): string {
+  return typeof text === "string" ? text : text === undefined ? "" : JSON.stringify(text);
 }
 
 function escapeUnits(character: string): string {

@@ -16,7 +16,8 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const probe = (command: string, path = folder): string => probeCommand(command, { cwd: folder, path, windows: false });
+const probe = (command: string, path = folder): string =>
+  probeCommand(command, { cwd: folder, path, windows: false });
 
 test("finds programs on PATH and by path", () => {
   expect(probe("tool")).toBe("found");

@@ -13,7 +13,10 @@ export interface ProbeContext {
 }
 
 export function probeCommand(command: string, context: ProbeContext): CommandState {
-  const endings = context.windows && extname(command) === "" ? (context.pathExtensions ?? ".COM;.EXE;.BAT;.CMD").split(";") : [""];
+  const endings =
+    context.windows && extname(command) === ""
+      ? (context.pathExtensions ?? ".COM;.EXE;.BAT;.CMD").split(";")
+      : [""];
   const isPath = command.includes("/") || (context.windows && command.includes("\\")) || isAbsolute(command);
   const folders = isPath ? [""] : (context.path ?? "/usr/local/bin:/usr/bin:/bin").split(delimiter);
   let best: CommandState = "missing";
@@ -26,7 +29,8 @@ export function probeCommand(command: string, context: ProbeContext): CommandSta
   }
   if (best === "missing" && !isPath) {
     const here = probeFile(resolve(context.cwd, command), context.windows);
-    if (here === "directory" || (here !== "missing" && extname(command) !== "")) return here === "found" ? "missing" : here;
+    if (here === "directory" || (here !== "missing" && extname(command) !== ""))
+      return here === "found" ? "missing" : here;
   }
   return best;
 }

@@ -43,8 +43,15 @@ test("text, media, links, embedded resources and what is not known yet", async (
 
 test("structured content is shown once", async () => {
   const structuredContent = { a: 1, b: [2] };
-  expect(await renderToolResult({ content: [{ type: "text", text: '{"b":[2],"a":1}' }], structuredContent }, context())).toBe('{"b":[2],"a":1}');
-  expect(await renderToolResult({ content: [{ type: "text", text: "done" }], structuredContent }, context())).toContain('"b": [');
+  expect(
+    await renderToolResult(
+      { content: [{ type: "text", text: '{"b":[2],"a":1}' }], structuredContent },
+      context(),
+    ),
+  ).toBe('{"b":[2],"a":1}');
+  expect(
+    await renderToolResult({ content: [{ type: "text", text: "done" }], structuredContent }, context()),
+  ).toContain('"b": [');
   expect(await renderToolResult({ structuredContent: 5 }, context())).toBe("5");
 });
 
@@ -63,6 +70,15 @@ test("a resource, and one saved as a file", async () => {
 });
 
 test("a prompt", async () => {
-  const rendered = await renderPrompt({ description: "greets", messages: [{ role: "user", content: { type: "text", text: "hi" } }, { role: "assistant", content: { type: "text", text: "yo" } }] }, context());
+  const rendered = await renderPrompt(
+    {
+      description: "greets",
+      messages: [
+        { role: "user", content: { type: "text", text: "hi" } },
+        { role: "assistant", content: { type: "text", text: "yo" } },
+      ],
+    },
+    context(),
+  );
   expect(rendered).toBe("greets\n\nuser\nhi\n\nassistant\nyo");
 });

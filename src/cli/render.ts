@@ -1,6 +1,13 @@
 // Results as text for people: text as it is, bytes as files, links as lines.
 
-import { isObject, type CallToolResult, type ContentBlock, type GetPromptResult, type ReadResourceResult, type ResourceContents } from "../model/index.ts";
+import {
+  isObject,
+  type CallToolResult,
+  type ContentBlock,
+  type GetPromptResult,
+  type ReadResourceResult,
+  type ResourceContents,
+} from "../model/index.ts";
 import type { Colors } from "./colors.ts";
 import { plainLine, plainText, toJsonText } from "./plain-text.ts";
 import type { Saver } from "./save-file.ts";
@@ -17,7 +24,10 @@ export async function renderToolResult(result: CallToolResult, context: RenderCo
   const blocks = Array.isArray(result.content) ? result.content : [];
   const parts: string[] = [];
   for (const block of blocks) parts.push(await renderBlock(block, context));
-  if (result.structuredContent !== undefined && !blocks.some((block) => saysTheSame(block, result.structuredContent))) {
+  if (
+    result.structuredContent !== undefined &&
+    !blocks.some((block) => saysTheSame(block, result.structuredContent))
+  ) {
     parts.push(toJsonText(result.structuredContent, 2));
   }
   return joinParts(parts) || context.colors.dim("(empty result)");
@@ -40,7 +50,7 @@ export async function renderPrompt(result: GetPromptResult, context: RenderConte
     const blocks = [message.content].flat();
     const rendered: string[] = [];
     for (const block of blocks) rendered.push(await renderBlock(block, context));
-    parts.push(`${context.colors.bold(plainLine(String(message.role)))}\n${rendered.join("\n")}`);
+    parts.push(`${context.colors.bold(plainLine(message.role))}\n${rendered.join("\n")}`);
   }
   return joinParts(parts, "\n\n") || context.colors.dim("(empty prompt)");
 }
@@ -53,7 +63,8 @@ async function renderBlock(block: ContentBlock, context: RenderContext): Promise
       break;
     case "image":
     case "audio":
-      if (typeof block["data"] === "string") return renderBytes(block["data"], textOf(block["mimeType"]), block.type, context);
+      if (typeof block["data"] === "string")
+        return renderBytes(block["data"], textOf(block["mimeType"]), block.type, context);
       break;
     case "resource_link":
       return renderLink(block, context.colors);
@@ -68,23 +79,40 @@ async function renderBlock(block: ContentBlock, context: RenderContext): Promise
 }
 
 async function renderContents(entry: ResourceContents, context: RenderContext): Promise<string> {
-  if (typeof entry.text === "string") return renderText(entry.text, entry.mimeType ?? "text/plain", "resource", context);
+  if (typeof entry.text === "string")
+    return renderText(entry.text, entry.mimeType ?? "text/plain", "resource", context);
   if (typeof entry.blob === "string") return renderBytes(entry.blob, entry.mimeType, "resource", context);
   return toJsonText(entry, 2);
 }
 
-async function renderText(text: string, mimeType: string, stem: string, context: RenderContext): Promise<string> {
+async function renderText(
+  text: string,
+  mimeType: string,
+  stem: string,
+  context: RenderContext,
+): Promise<string> {
   if (context.saveText !== true) return plainText(text);
   const bytes = Buffer.from(text, "utf8");
   return savedLine("text", mimeType, bytes.length, await context.save(bytes, mimeType, stem), context.colors);
 }
 
-async function renderBytes(base64: string, mimeType: string | undefined, stem: string, context: RenderContext): Promise<string> {
+async function renderBytes(
+  base64: string,
+  mimeType: string | undefined,
+  stem: string,
+  context: RenderContext,
+): Promise<string> {
   const bytes = Buffer.from(base64, "base64");
   return savedLine(stem, mimeType, bytes.length, await context.save(bytes, mimeType, stem), context.colors);
 }
 
-function savedLine(kind: string, mimeType: string | undefined, size: number, path: string, colors: Colors): string {
+function savedLine(
+  kind: string,
+  mimeType: string | undefined,
+  size: number,
+  path: string,
+  colors: Colors,
+): string {
   return `${colors.dim(`[${kind}${mimeType === undefined ? "" : ` ${plainLine(mimeType, 80)}`}, ${formatBytes(size)}]`)} ${path}`;
 }
 
@@ -95,7 +123,7 @@ function renderLink(block: ContentBlock, colors: Colors): string {
 }
 
 function resourceLine(entry: ResourceContents): string {
-  return `${plainLine(String(entry.uri), 2_000)}${typeof entry.mimeType === "string" ? ` (${plainLine(entry.mimeType, 80)})` : ""}`;
+  return `${plainLine(entry.uri, 2_000)}${typeof entry.mimeType === "string" ? ` (${plainLine(entry.mimeType, 80)})` : ""}`;
 }
 
 function saysTheSame(block: ContentBlock, structured: unknown): boolean {

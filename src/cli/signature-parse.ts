@@ -19,7 +19,16 @@ const IDENTIFIER = /[\p{L}_$][\p{L}\p{N}_$]*/uy;
 const TOOL_NAME = /[A-Za-z_][A-Za-z0-9_./-]*/y;
 const NUMBER = /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y;
 const SPACE = /(?:\s|\/\/[^\n]*|\/\*[^]*?\*\/)*/y;
-const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f", v: "\v", "0": "\0", "\n": "" };
+const ESCAPES: Readonly<Record<string, string>> = {
+  n: "\n",
+  t: "\t",
+  r: "\r",
+  b: "\b",
+  f: "\f",
+  v: "\v",
+  "0": "\0",
+  "\n": "",
+};
 
 /** True for text that is meant as a call, not as a plain tool name. */
 export function looksLikeCall(text: string): boolean {
@@ -51,7 +60,10 @@ class Reader {
       this.#space();
       this.#match(/function(?=[\s"'])/y);
       this.#space();
-      name = this.#peek() === '"' || this.#peek() === "'" ? this.#string() : (this.#match(TOOL_NAME) ?? this.#fail("a tool name"));
+      name =
+        this.#peek() === '"' || this.#peek() === "'"
+          ? this.#string()
+          : (this.#match(TOOL_NAME) ?? this.#fail("a tool name"));
       this.#space();
       this.#expect("(");
       this.#parameters(positional, named);
@@ -71,7 +83,8 @@ class Reader {
       const key = this.#key();
       if (key !== undefined && seen.has(key.name)) this.#problem(`${key.name} is given twice`);
       if (key !== undefined) seen.add(key.name);
-      else if (seen.size > 0) this.#problem(`a value without a name stands after a named one (at character ${this.#at + 1})`);
+      else if (seen.size > 0)
+        this.#problem(`a value without a name stands after a named one (at character ${this.#at + 1})`);
       const start = this.#at;
       try {
         const value = this.#value(0);
@@ -86,7 +99,9 @@ class Reader {
         if (!closed) this.#fail("a closing parenthesis");
         if (key?.optional !== true) {
           const what = key === undefined ? "" : `${key.name}: `;
-          this.#problem(isTypeText(left) ? `${what}put a value in place of the type ${left}` : `${what}${thrown.message}`);
+          this.#problem(
+            isTypeText(left) ? `${what}put a value in place of the type ${left}` : `${what}${thrown.message}`,
+          );
         }
       }
       this.#space();
@@ -165,7 +180,9 @@ class Reader {
       this.#space();
       if (this.#take("}")) return object;
       const quoted = this.#peek() === '"' || this.#peek() === "'";
-      const key = quoted ? this.#string() : (this.#match(IDENTIFIER) ?? this.#match(/\d+/y) ?? this.#fail("a key"));
+      const key = quoted
+        ? this.#string()
+        : (this.#match(IDENTIFIER) ?? this.#match(/\d+/y) ?? this.#fail("a key"));
       if (Object.hasOwn(object, key)) this.#fail(`${key} only once`);
       this.#space();
       this.#expect(":");
@@ -206,7 +223,7 @@ class Reader {
     const character = this.#text[this.#at];
     if (character === undefined) this.#fail("a closing quote");
     this.#at += 1;
-    return ESCAPES[character as string] ?? (character as string);
+    return ESCAPES[character] ?? character;
   }
 
   /** Moves to the comma or parenthesis that ends this parameter, over nested brackets and strings. */
@@ -270,7 +287,9 @@ class Reader {
 
   #fail(expected: string): never {
     const rest = this.#text.slice(this.#at, this.#at + 20);
-    throw new NotAValue(`expected ${expected} at character ${this.#at + 1}${rest === "" ? ", where the text ends" : `, found ${JSON.stringify(rest)}`}`);
+    throw new NotAValue(
+      `expected ${expected} at character ${this.#at + 1}${rest === "" ? ", where the text ends" : `, found ${JSON.stringify(rest)}`}`,
+    );
   }
 
   #problem(message: string): void {
@@ -279,5 +298,7 @@ class Reader {
 }
 
 function isTypeText(text: string): boolean {
-  return /^(?:\(|\{|")?\s*(?:string|number|integer|boolean|object|unknown|never|null|Record<)|\[\]$| \| /.test(text);
+  return /^(?:\(|\{|")?\s*(?:string|number|integer|boolean|object|unknown|never|null|Record<)|\[\]$| \| /.test(
+    text,
+  );
 }

@@ -83,7 +83,11 @@ class Printer {
     if (resolved === undefined) return "unknown";
     const text = this.#print(resolved, depth);
     if (text.length <= this.#maxLength) return text;
-    return [resolved["type"]].flat().includes("array") ? "unknown[]" : text.startsWith("{") ? "object" : "unknown";
+    return [resolved["type"]].flat().includes("array")
+      ? "unknown[]"
+      : text.startsWith("{")
+        ? "object"
+        : "unknown";
   }
 
   #print(schema: JsonSchema, depth: number): string {
@@ -92,7 +96,10 @@ class Printer {
     const branches = branchesOf(schema);
     if (branches !== undefined) return this.#union(branches, depth);
     if (Array.isArray(schema["type"])) {
-      return this.#union(schema["type"].slice(0, 10).map((type: unknown) => ({ ...schema, type })), depth);
+      return this.#union(
+        schema["type"].slice(0, 10).map((type: unknown) => ({ ...schema, type })),
+        depth,
+      );
     }
     switch (schema["type"]) {
       case "string":
@@ -106,12 +113,16 @@ class Printer {
       case "object":
         return this.#object(schema, depth);
       default:
-        return isObject(schema["properties"]) || Array.isArray(schema["allOf"]) ? this.#object(schema, depth) : "unknown";
+        return isObject(schema["properties"]) || Array.isArray(schema["allOf"])
+          ? this.#object(schema, depth)
+          : "unknown";
     }
   }
 
   #values(values: readonly unknown[]): string {
-    const shown = values.slice(0, this.#maxEnum).map((value) => (isObject(value) ? "object" : toJsonText(value)));
+    const shown = values
+      .slice(0, this.#maxEnum)
+      .map((value) => (isObject(value) ? "object" : toJsonText(value)));
     return (values.length > shown.length ? [...shown, "unknown"] : shown).join(" | ");
   }
 

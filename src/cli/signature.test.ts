@@ -6,7 +6,11 @@ import type { JsonSchema, ToolDefinition } from "../model/index.ts";
 import { looksLikeCall, parseCall } from "./signature-parse.ts";
 import { printCall, printSignature, printType } from "./signature-print.ts";
 
-const tool = (inputSchema: JsonSchema, rest: Partial<ToolDefinition> = {}): ToolDefinition => ({ name: "echo", inputSchema, ...rest });
+const tool = (inputSchema: JsonSchema, rest: Partial<ToolDefinition> = {}): ToolDefinition => ({
+  name: "echo",
+  inputSchema,
+  ...rest,
+});
 
 describe("printing", () => {
   test.each<[JsonSchema, string]>([
@@ -22,7 +26,10 @@ describe("printing", () => {
     [{ properties: { a: { type: "string" }, "b-c": {} }, required: ["a"] }, '{ a: string, "b-c"?: unknown }'],
     [{ anyOf: [{ type: "string" }, { type: "array", items: { type: "number" } }] }, "string | number[]"],
     [{ $ref: "#/$defs/x", $defs: { x: { type: "boolean" } } }, "boolean"],
-    [{ allOf: [{ properties: { a: { type: "string" } } }, { properties: { b: {} } }] }, "{ a?: string, b?: unknown }"],
+    [
+      { allOf: [{ properties: { a: { type: "string" } } }, { properties: { b: {} } }] },
+      "{ a?: string, b?: unknown }",
+    ],
     [{ type: 5 }, "unknown"],
     [{}, "unknown"],
   ])("%j is %s", (schema, expected) => {
@@ -30,12 +37,22 @@ describe("printing", () => {
   });
 
   test("a signature keeps the schema's order and marks what is optional", () => {
-    const printed = printSignature(tool({ properties: { message: { type: "string" }, times: { type: "integer" } }, required: ["message"] }));
-    expect(printed).toEqual({ signature: "function echo(message: string, times?: integer): string", hidden: [] });
+    const printed = printSignature(
+      tool({
+        properties: { message: { type: "string" }, times: { type: "integer" } },
+        required: ["message"],
+      }),
+    );
+    expect(printed).toEqual({
+      signature: "function echo(message: string, times?: integer): string",
+      hidden: [],
+    });
   });
 
   test("optional parameters past the fifth are left out, unless all are wanted", () => {
-    const properties = Object.fromEntries(["a", "b", "c", "d", "e", "f", "g", "h"].map((name) => [name, { type: "string" }]));
+    const properties = Object.fromEntries(
+      ["a", "b", "c", "d", "e", "f", "g", "h"].map((name) => [name, { type: "string" }]),
+    );
     const printed = printSignature(tool({ properties, required: ["h"] }));
     expect(printed.hidden).toEqual(["f", "g"]);
     expect(printed.signature).toContain("e?: string, h: string)");
@@ -43,27 +60,52 @@ describe("printing", () => {
   });
 
   test("the result type is the outputSchema", () => {
-    expect(printSignature(tool({}, { outputSchema: { properties: { n: { type: "number" } }, required: ["n"] } })).signature).toBe("function echo(): { n: number }");
+    expect(
+      printSignature(tool({}, { outputSchema: { properties: { n: { type: "number" } }, required: ["n"] } }))
+        .signature,
+    ).toBe("function echo(): { n: number }");
   });
 
   test("names that are no identifiers are quoted and hold nothing that a terminal obeys", () => {
-    const { signature } = printSignature(tool({ properties: { "a\u001b[31m": {}, "x: string) {": {} } }, { name: "evil\u202e()" }));
-    expect(signature).toBe('function "evil\\u202e()"("a\\u001b[31m"?: unknown, "x: string) {"?: unknown): string');
+    const { signature } = printSignature(
+      tool({ properties: { "a\u001b[31m": {}, "x: string) {": {} } }, { name: "evil\u202e()" }),
+    );
+    expect(signature).toBe(
+      'function "evil\\u202e()"("a\\u001b[31m"?: unknown, "x: string) {"?: unknown): string',
+    );
     expect(printSignature(tool({}, { name: "a/b.c-d" })).signature).toBe("function a/b.c-d(): string");
   });
 
   test("long types are shortened, and shown with all", () => {
-    const schema: JsonSchema = { properties: Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`property${index}`, { type: "string" }])) };
+    const schema: JsonSchema = {
+      properties: Object.fromEntries(
+        Array.from({ length: 12 }, (_, index) => [`property${index}`, { type: "string" }]),
+      ),
+    };
     expect(printType(schema)).toBe("object");
     expect(printType(schema, { all: true })).toContain("property11?: string");
   });
 
   test("hostile schemas end quickly", () => {
-    const circle: JsonSchema = { properties: { self: { $ref: "#" }, again: { type: "array", items: { $ref: "#" } } } };
-    const deep = Array.from({ length: 2_000 }).reduce<JsonSchema>((inner) => ({ type: "array", items: inner }), { type: "string" });
-    const wide: JsonSchema = { $defs: { a: { anyOf: Array.from({ length: 60 }, () => ({ $ref: "#/$defs/a" })) } }, $ref: "#/$defs/a" };
+    const circle: JsonSchema = {
+      properties: { self: { $ref: "#" }, again: { type: "array", items: { $ref: "#" } } },
+    };
+    const deep = Array.from({ length: 2_000 }).reduce<JsonSchema>(
+      (inner) => ({ type: "array", items: inner }),
+      { type: "string" },
+    );
+    const wide: JsonSchema = {
+      $defs: { a: { anyOf: Array.from({ length: 60 }, () => ({ $ref: "#/$defs/a" })) } },
+      $ref: "#/$defs/a",
+    };
     const started = performance.now();
-    for (const schema of [circle, deep, wide, { enum: Array.from({ length: 100_000 }, (_, index) => index) }, { $ref: "#" }]) {
+    for (const schema of [
+      circle,
+      deep,
+      wide,
+      { enum: Array.from({ length: 100_000 }, (_, index) => index) },
+      { $ref: "#" },
+    ]) {
       expect(printType(schema).length).toBeLessThanOrEqual(100);
       expect(printType(schema, { all: true }).length).toBeLessThanOrEqual(4_000);
     }
@@ -71,17 +113,20 @@ describe("printing", () => {
   });
 });
 
-describe("reading", () => {
-  const read = (text: string): unknown => {
-    const { name, positional, named, problems } = parseCall(text);
-    return problems.length > 0 ? problems : { name, positional, named };
-  };
-  const call = (named: object, positional: unknown[] = []): object => ({ name: "t", positional, named });
+const read = (text: string): unknown => {
+  const { name, positional, named, problems } = parseCall(text);
+  return problems.length > 0 ? problems : { name, positional, named };
+};
+const call = (named: object, positional: unknown[] = []): object => ({ name: "t", positional, named });
 
+describe("reading", () => {
   test.each<[string, object]>([
     ["t()", call({})],
     ["  function t ( ) : string", call({})],
-    ["t(a: 1, b: 'x', c: [1,2,], d: { e: true, 'f g': null, },)", call({ a: 1, b: "x", c: [1, 2], d: { e: true, "f g": null } })],
+    [
+      "t(a: 1, b: 'x', c: [1,2,], d: { e: true, 'f g': null, },)",
+      call({ a: 1, b: "x", c: [1, 2], d: { e: true, "f g": null } }),
+    ],
     ["t(a = 1)", call({ a: 1 })],
     ["t(a?: 1);", call({ a: 1 })],
     ["t(1, -2.5e1, .5, 'x', y: 2)", call({ y: 2 }, [1, -25, 0.5, "x"])],
@@ -89,7 +134,10 @@ describe("reading", () => {
     ["t(a: 'it\\'s', b: \"it's, ok)\")", call({ a: "it's", b: "it's, ok)" })],
     ["t(a: undefined, b: 1)", call({ b: 1 })],
     ["t(\n  a: 1, // one\n  /* two, */ b: 2\n)", call({ a: 1, b: 2 })],
-    ["function t(a: 1, b?: integer, c?: \"x\" | \"y\", d?: { e: string, f: (1 | 2)[] }): { n: number }", call({ a: 1 })],
+    [
+      'function t(a: 1, b?: integer, c?: "x" | "y", d?: { e: string, f: (1 | 2)[] }): { n: number }',
+      call({ a: 1 }),
+    ],
     ["t(größe: 1)", call({ größe: 1 })],
   ])("%s", (text, expected) => {
     expect(read(text)).toEqual(expected);
@@ -101,7 +149,10 @@ describe("reading", () => {
   });
 
   test.each<[string, RegExp[]]>([
-    ["t(a: string, b: integer)", [/^a: put a value in place of the type string$/, /^b: put a value in place of the type integer$/]],
+    [
+      "t(a: string, b: integer)",
+      [/^a: put a value in place of the type string$/, /^b: put a value in place of the type integer$/],
+    ],
     ["t(a: hello, b: 1)", [/^a: expected a value \(strings need quotes\) at character 6/]],
     ["t(a: `x`)", [/single or double quotes/]],
     ["t(a: 1", [/closing parenthesis/]],
@@ -133,9 +184,12 @@ describe("reading", () => {
 
   test("never throws", () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(..."t(),:={}[]'\"`\\?/*\n 1a-|<>;".split(""), "true", "string")), (parts) => {
-        expect(parseCall(parts.join(""))).toHaveProperty("problems");
-      }),
+      fc.property(
+        fc.array(fc.constantFrom(..."t(),:={}[]'\"`\\?/*\n 1a-|<>;".split(""), "true", "string")),
+        (parts) => {
+          expect(parseCall(parts.join(""))).toHaveProperty("problems");
+        },
+      ),
       { numRuns: 2_000 },
     );
   });
@@ -158,27 +212,40 @@ describe("printed and read back", () => {
     );
   });
 
-  const schema = fc.letrec((tie) => ({
+  const schema = fc.letrec<{ any: JsonSchema }>((tie) => ({
     any: fc.oneof(
       { depthSize: "small" },
-      fc.constantFrom<JsonSchema>({ type: "string" }, { type: "integer" }, { type: "array" }, {}, { type: "object" }),
+      fc.constantFrom<JsonSchema>(
+        { type: "string" },
+        { type: "integer" },
+        { type: "array" },
+        {},
+        { type: "object" },
+      ),
       fc.array(name, { minLength: 2, maxLength: 4 }).map((values): JsonSchema => ({ enum: values })),
-      tie("any").map((items) => ({ type: "array", items }) as JsonSchema),
-      fc.dictionary(key, tie("any"), { minKeys: 1, maxKeys: 3 }).map((properties) => ({ type: "object", properties }) as JsonSchema),
+      tie("any").map((items) => ({ type: "array", items })),
+      fc
+        .dictionary(key, tie("any"), { minKeys: 1, maxKeys: 3 })
+        .map((properties) => ({ type: "object", properties })),
     ),
-  })).any as fc.Arbitrary<JsonSchema>;
+  })).any;
 
   test("a pasted signature keeps its name, drops optional types, and asks for a value of every other", () => {
     fc.assert(
-      fc.property(name, fc.uniqueArray(key, { maxLength: 4 }), fc.array(fc.tuple(schema, fc.boolean()), { minLength: 4, maxLength: 4 }), (toolName, keys, parts) => {
-        const properties = Object.fromEntries(keys.map((entry, index) => [entry, parts[index]?.[0] ?? {}]));
-        const required = keys.filter((_, index) => parts[index]?.[1]);
-        const { signature } = printSignature(tool({ properties, required }, { name: toolName }));
-        const parsed = parseCall(signature);
-        expect(parsed.name).toBe(toolName);
-        expect(parsed.named).toEqual({});
-        expect(parsed.problems).toHaveLength(required.length);
-      }),
+      fc.property(
+        name,
+        fc.uniqueArray(key, { maxLength: 4 }),
+        fc.array(fc.tuple(schema, fc.boolean()), { minLength: 4, maxLength: 4 }),
+        (toolName, keys, parts) => {
+          const properties = Object.fromEntries(keys.map((entry, index) => [entry, parts[index]?.[0] ?? {}]));
+          const required = keys.filter((_, index) => parts[index]?.[1]);
+          const { signature } = printSignature(tool({ properties, required }, { name: toolName }));
+          const parsed = parseCall(signature);
+          expect(parsed.name).toBe(toolName);
+          expect(parsed.named).toEqual({});
+          expect(parsed.problems).toHaveLength(required.length);
+        },
+      ),
       { numRuns: 500 },
     );
   });

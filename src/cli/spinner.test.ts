@@ -11,7 +11,12 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 const create = (enabled = true): Spinner =>
-  createSpinner({ stream: { columns: 60, write: (text) => written.push(text) > 0 }, colors: createColors(false), enabled, now: () => Date.now() });
+  createSpinner({
+    stream: { columns: 60, write: (text) => written.push(text) > 0 },
+    colors: createColors(false),
+    enabled,
+    now: () => Date.now(),
+  });
 
 test("says nothing for quick things", () => {
   const spinner = create();

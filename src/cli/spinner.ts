@@ -10,7 +10,6 @@ export interface Spinner extends Screen {
   start(label: string): void;
   /** News about what is being waited for. */
   update(detail: string): void;
-  stop(): void;
   /** Nothing is drawn while `work` has the terminal. */
   pausedFor<T>(work: () => Promise<T>): Promise<T>;
 }

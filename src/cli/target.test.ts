@@ -9,7 +9,8 @@ function failure(run: () => unknown): { message: string; hint: string } {
   try {
     run();
   } catch (thrown) {
-    if (isPortolanError(thrown) && thrown.code === "TARGET_INVALID") return { message: thrown.message, hint: thrown.hint };
+    if (isPortolanError(thrown) && thrown.code === "TARGET_INVALID")
+      return { message: thrown.message, hint: thrown.hint };
     throw thrown;
   }
   throw new Error("did not fail");
@@ -33,14 +34,21 @@ describe("splitWords", () => {
   });
 
   test("backslashes are letters on Windows", () => {
-    expect(splitWords('C:\\bin\\node.exe "C:\\My Files\\a.js" \\"x', true)).toEqual(["C:\\bin\\node.exe", "C:\\My Files\\a.js", '"x']);
+    expect(splitWords('C:\\bin\\node.exe "C:\\My Files\\a.js" \\"x', true)).toEqual([
+      "C:\\bin\\node.exe",
+      "C:\\My Files\\a.js",
+      '"x',
+    ]);
   });
 
-  test.each(["a | b", "a && b", "a; b", "a > f", "a < f", "a $(b)", "a `b`", "a\nb"])("refuses %j, with a way out", (text) => {
-    const { message, hint } = failure(() => splitWords(text));
-    expect(message).toMatch(/shell/);
-    expect(hint).toMatch(/sh -c/);
-  });
+  test.each(["a | b", "a && b", "a; b", "a > f", "a < f", "a $(b)", "a `b`", "a\nb"])(
+    "refuses %j, with a way out",
+    (text) => {
+      const { message, hint } = failure(() => splitWords(text));
+      expect(message).toMatch(/shell/);
+      expect(hint).toMatch(/sh -c/);
+    },
+  );
 
   test.each(["a 'b", 'a "b', "a\\"])("refuses the unfinished %j", (text) => {
     failure(() => splitWords(text));
@@ -71,11 +79,19 @@ describe("parseTarget", () => {
   });
 
   test("a command is split, and checked", () => {
-    expect(parseTarget("npx -y 'a b'", context())).toEqual({ kind: "command", command: "npx", args: ["-y", "a b"], label: "npx -y a b" });
+    expect(parseTarget("npx -y 'a b'", context())).toEqual({
+      kind: "command",
+      command: "npx",
+      args: ["-y", "a b"],
+      label: "npx -y a b",
+    });
   });
 
   test("words after -- are taken as they are", () => {
-    expect(commandTarget(["node", "a b;", "|"], context())).toMatchObject({ command: "node", args: ["a b;", "|"] });
+    expect(commandTarget(["node", "a b;", "|"], context())).toMatchObject({
+      command: "node",
+      args: ["a b;", "|"],
+    });
     expect(failure(() => commandTarget([], context())).message).toMatch(/No command/);
   });
 

@@ -28,9 +28,18 @@ export interface TargetContext {
 }
 
 const SCHEME = /^([a-z][a-z0-9+.-]*):\/\//i;
-const HOST_AND_PORT = /^(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|[a-z0-9-]+(?:\.[a-z0-9-]+)+)(?::\d+)?(?:\/\S*)?$/i;
+const HOST_AND_PORT =
+  /^(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|[a-z0-9-]+(?:\.[a-z0-9-]+)+)(?::\d+)?(?:\/\S*)?$/i;
 const INTERPRETERS: Readonly<Record<string, string>> = {
-  js: "node", mjs: "node", cjs: "node", ts: "node", mts: "node", py: "python3", rb: "ruby", sh: "sh", jar: "java -jar",
+  js: "node",
+  mjs: "node",
+  cjs: "node",
+  ts: "node",
+  mts: "node",
+  py: "python3",
+  rb: "ruby",
+  sh: "sh",
+  jar: "java -jar",
 };
 
 /** The target that one word of the command line names. */
@@ -46,7 +55,9 @@ export function parseTarget(text: string, context: TargetContext): Target {
 export function commandTarget(words: readonly string[], context: TargetContext): CommandTarget {
   const [command, ...args] = words;
   if (command === undefined || command === "") {
-    throw new PortolanError("TARGET_INVALID", "No command stands after --.", { hint: "Write the server's command after it: portolan list -- node server.js" });
+    throw new PortolanError("TARGET_INVALID", "No command stands after --.", {
+      hint: "Write the server's command after it: portolan list -- node server.js",
+    });
   }
   const state = context.probe(command);
   if (state !== "found") throw notACommand(command, args, state);
@@ -54,9 +65,16 @@ export function commandTarget(words: readonly string[], context: TargetContext):
 }
 
 function parseUrl(text: string, scheme: string): UrlTarget {
-  const transport = scheme === "http" || scheme === "https" ? "http" : scheme === "ws" || scheme === "wss" ? "websocket" : undefined;
+  const transport =
+    scheme === "http" || scheme === "https"
+      ? "http"
+      : scheme === "ws" || scheme === "wss"
+        ? "websocket"
+        : undefined;
   if (transport === undefined) {
-    throw new PortolanError("TARGET_INVALID", `A server cannot be reached by ${scheme}://.`, { hint: "Use http://, https://, ws:// or wss://, or a quoted command." });
+    throw new PortolanError("TARGET_INVALID", `A server cannot be reached by ${scheme}://.`, {
+      hint: "Use http://, https://, ws:// or wss://, or a quoted command.",
+    });
   }
   let url: URL;
   try {
@@ -74,15 +92,23 @@ function parseUrl(text: string, scheme: string): UrlTarget {
 
 function notACommand(command: string, args: readonly string[], state: CommandState): PortolanError {
   const shown = JSON.stringify(command);
-  if (state === "directory") return new PortolanError("TARGET_INVALID", `${shown} is a directory.`, { hint: 'Name the program to start, for example "node ./server.js".' });
+  if (state === "directory")
+    return new PortolanError("TARGET_INVALID", `${shown} is a directory.`, {
+      hint: 'Name the program to start, for example "node ./server.js".',
+    });
   if (state === "not-executable") {
     const interpreter = INTERPRETERS[/\.([a-z]+)$/i.exec(command)?.[1]?.toLowerCase() ?? ""];
-    const hint = interpreter === undefined ? "Make the file executable, or name the program that runs it." : `Try "${[interpreter, command, ...args].join(" ")}".`;
+    const hint =
+      interpreter === undefined
+        ? "Make the file executable, or name the program that runs it."
+        : `Try "${[interpreter, command, ...args].join(" ")}".`;
     return new PortolanError("TARGET_INVALID", `${shown} is not executable.`, { hint });
   }
   if (args.length === 0 && HOST_AND_PORT.test(command)) {
     const local = /^(?:localhost|127\.)/i.test(command);
-    return new PortolanError("TARGET_INVALID", `${shown} is neither a URL nor a command.`, { hint: `A URL needs its scheme: ${local ? "http" : "https"}://${command}` });
+    return new PortolanError("TARGET_INVALID", `${shown} is neither a URL nor a command.`, {
+      hint: `A URL needs its scheme: ${local ? "http" : "https"}://${command}`,
+    });
   }
   const isPath = /[/\\]/.test(command);
   const message = isPath ? `There is no file ${shown}.` : `${shown} is neither a URL nor a command on PATH.`;
@@ -130,7 +156,12 @@ function readQuoted(text: string, start: number, windows: boolean): { text: stri
     const character = text[index] as string;
     if (character === quote) return { text: content, end: index };
     const next = text[index + 1];
-    if (character === "\\" && quote === '"' && next !== undefined && (windows ? next === '"' : '"\\$`\n'.includes(next))) {
+    if (
+      character === "\\" &&
+      quote === '"' &&
+      next !== undefined &&
+      (windows ? next === '"' : '"\\$`\n'.includes(next))
+    ) {
       if (next !== "\n") content += next;
       index += 1;
     } else content += character;
@@ -139,7 +170,11 @@ function readQuoted(text: string, start: number, windows: boolean): { text: stri
 }
 
 function unsplittable(text: string, reason: string): PortolanError {
-  return new PortolanError("TARGET_INVALID", `The command ${JSON.stringify(text.slice(0, 200))} cannot be split into words. ${reason}`, {
-    hint: "Put quotes around the part that is meant literally, or start a shell yourself: -- sh -c '…'",
-  });
+  return new PortolanError(
+    "TARGET_INVALID",
+    `The command ${JSON.stringify(text.slice(0, 200))} cannot be split into words. ${reason}`,
+    {
+      hint: "Put quotes around the part that is meant literally, or start a shell yourself: -- sh -c '…'",
+    },
+  );
 }

@@ -123,8 +123,9 @@ function forbidden(finding: Finding, at: readonly string[], owner: unknown, judg
   const name = at.at(-1) ?? "";
   const siblings = parent.reduce(child, judged.instance);
   const known = child(owner, "properties");
-  const absent = isObject(known) ? Object.keys(known).filter((key) => child(siblings, key) === undefined) : [];
-  const meant = nearest(name, absent);
+  const names = isObject(known) ? Object.keys(known) : [];
+  // A field that is not there yet is the likelier one.
+  const meant = nearest(name, names.filter((key) => child(siblings, key) === undefined)) ?? nearest(name, names);
   const hint = meant === undefined ? "" : ` (did you mean ${quote(meant)}?)`;
   return { path: pointer(parent), message: `unknown field ${quote(name)}${hint}` };
 }

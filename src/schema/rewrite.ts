@@ -54,6 +54,8 @@ export function rewriteSchema(schema: unknown, options: RewriteOptions): Rewritt
     const copy: JsonObject = Object.create(null) as JsonObject;
     for (const [written, child] of Object.entries(value)) {
       const keyword = written === "id" && options.dialect === "4" ? "$id" : written;
+      // Up to draft-07 a reference makes its siblings void; the engine forgets this one.
+      if (keyword === "$id" && value["$ref"] !== undefined && (options.dialect === "4" || options.dialect === "7")) continue;
       if (INVERTING.has(keyword)) inverting = true;
       copyKeyword(copy, keyword, child, `${path}/${pointerStep(written)}`);
     }

@@ -25,6 +25,10 @@ export class CheckedTool {
     return this.#loading;
   }
 
+  accepts(input: JsonObject): boolean {
+    return this.#input?.check(input).valid !== false;
+  }
+
   checkInput(input: JsonObject): void {
     const outcome = this.#input?.check(input);
     if (outcome === undefined || outcome.valid === true) return;

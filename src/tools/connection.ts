@@ -15,7 +15,7 @@ import {
   type ResourceTemplateDefinition,
   type ToolDefinition,
 } from "../model/index.ts";
-import { type Call, listAll, type Upstream } from "../upstream/index.ts";
+import { type Call, listAll, type Upstream, type UpstreamStats } from "../upstream/index.ts";
 import { toAgentTool } from "./agent-tool.ts";
 import { CheckedTool } from "./checked-tool.ts";
 import { ListCache, type LoadOptions } from "./list-cache.ts";
@@ -70,6 +70,10 @@ export class Connection implements McpConnection {
     return this.#options.diagnostics;
   }
 
+  stats(): UpstreamStats {
+    return this.#upstream.stats();
+  }
+
   async listTools({ prefix = "", ...options }: Parameters<McpConnection["listTools"]>[0] = {}): Promise<Tool[]> {
     const [tools, zod] = await Promise.all([this.#tools.get(options), import("zod")]);
     if (this.#agentTools?.of !== tools) this.#agentTools = { of: tools, byPrefix: new Map() };
@@ -84,16 +88,21 @@ export class Connection implements McpConnection {
   }
 
   async callTool(name: string, input: JsonObject = {}, options: RequestOptions = {}): Promise<ToolResult> {
-    const tool = this.#tools.fresh?.get(name) ?? (await this.#findTool(name, options));
-    const loading = tool?.load();
+    // A definition past its time is still good enough to call by; only when it would refuse the input is it fetched again.
+    let tool = this.#tools.last?.get(name) ?? (await this.#findTool(name, options));
+    const loading = tool.load();
     if (loading !== undefined) await loading;
-    tool?.checkInput(input);
+    if (this.#tools.fresh === undefined && !tool.accepts(input)) {
+      tool = await this.#findTool(name, options);
+      await tool.load();
+    }
+    tool.checkInput(input);
     const result = (await this.#upstream.request(this.#call("tools/call", { name, arguments: input }, options, this.#repeatable(tool))).catch(
       (error: unknown) => {
         throw isPortolanError(error) ? error.at({ tool: name }) : error;
       },
     )) as CallToolResult;
-    tool?.checkOutput(result);
+    tool.checkOutput(result);
     // Beside the result, not in it: written out as JSON it is what the server sent.
     return Object.defineProperty(result, "text", { get: () => resultText(result), enumerable: false }) as ToolResult;
   }
@@ -159,7 +168,7 @@ export class Connection implements McpConnection {
   }
 
   /** The tool's definition, asking the server for its list when it is not at hand or too old. */
-  async #findTool(name: string, options: RequestOptions): Promise<CheckedTool | undefined> {
+  async #findTool(name: string, options: RequestOptions): Promise<CheckedTool> {
     const tools = await this.#tools.get({ signal: options.signal });
     const found = tools.get(name) ?? (await this.#tools.get({ signal: options.signal, refresh: true })).get(name);
     if (found !== undefined) return found;
@@ -170,8 +179,8 @@ export class Connection implements McpConnection {
     });
   }
 
-  #repeatable(tool: CheckedTool | undefined): boolean {
-    const hints = tool?.definition.annotations;
+  #repeatable(tool: CheckedTool): boolean {
+    const hints = tool.definition.annotations;
     return this.#options.retryHinted && (hints?.readOnlyHint === true || hints?.idempotentHint === true);
   }
 

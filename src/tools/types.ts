@@ -26,6 +26,7 @@ import type {
   ToolAnnotations,
   ToolDefinition,
 } from "../model/index.ts";
+import type { UpstreamStats } from "../upstream/index.ts";
 
 /** What a server may ask of its caller. The same handlers answer in both protocol eras; what is absent is declined. */
 export interface McpHandlers {
@@ -127,6 +128,8 @@ export interface McpConnection extends AsyncDisposable {
   readonly server: ServerDescription;
   /** What was odd so far: dropped tools, schema fallbacks, noise on stdout. */
   readonly diagnostics: readonly Diagnostic[];
+  /** Counters of this connection: requests in flight, late answers, noise, restarts. */
+  stats(): UpstreamStats;
 
   listTools(options?: { prefix?: string; refresh?: boolean } & RequestOptions): Promise<Tool[]>;
   /** The tools as the server defined them, unknown fields included. */

@@ -19,7 +19,7 @@ export async function connect(reach: Reach, options: SessionOptions, eras: EraMe
   const session = await connectOnce(reach, { ...options, knownLegacy: legacyBefore });
   if (reach.transport === "stdio") {
     const { era, info } = session.description;
-    void eras.remember(reach, { legacy: era === "legacy", serverVersion: info?.version ?? "" });
+    session.afterwards = eras.remember(reach, { legacy: era === "legacy", serverVersion: info?.version ?? "" });
   }
   return session;
 }

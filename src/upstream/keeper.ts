@@ -79,7 +79,8 @@ export class Keeper {
     this.lastError = error;
     this.session = undefined;
     this.#options.lost(session);
-    void session.close();
+    if (error.code === "SESSION_LOST") session.retire();
+    else void session.close();
     if (this.state === "closed") return;
     this.#setState("reconnecting");
     this.#opening = this.#reopen(delay);

@@ -5,6 +5,7 @@ import { isObject, type Implementation, type JsonObject, type ServerDefinition }
 import type { Peer } from "./peer.ts";
 import { isModernErrorCode, LEGACY_REVISION, LEGACY_REVISIONS, META, MODERN_REVISION, RPC } from "./rpc.ts";
 import type { Caller, Description } from "./types.ts";
+import { pause } from "./waiting.ts";
 
 /** Thrown when the connection ended while the era probe was open: some legacy servers die of a request before `initialize`. */
 export class DiedOnProbe extends Error {
@@ -26,7 +27,23 @@ export interface NegotiateOptions {
 
 type ProbeVerdict = { era: "modern"; description: Description } | { era: "legacy" };
 
+/** How long an answer to the probe may lag behind the server's refusal of the legacy greeting. */
+const PROBE_LAG_MS = 100;
+
 export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<Description> {
+  const description = await findOut(peer, options);
+  const legacy = description.era === "legacy";
+  peer.wire.negotiated(description.era, description.revision);
+  // Over modern HTTP a dropped stream is the cancellation; elsewhere it must be said.
+  peer.announceCancel = legacy || !peer.wire.perRequestStreams;
+  if (legacy) {
+    peer.notify("notifications/initialized");
+    await peer.wire.flushed();
+  }
+  return description;
+}
+
+async function findOut(peer: Peer, options: NegotiateOptions): Promise<Description> {
   const { era, limits } = options.definition;
   if (era === "legacy" || peer.wire.transport === "sse" || (era === "auto" && options.knownLegacy)) {
     return initialize(peer, options);
@@ -40,17 +57,21 @@ export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<
     return verdict.era === "modern" ? verdict.description : initialize(peer, options);
   }
 
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), limits.probeTimeoutMs);
-  });
-  const verdict = await Promise.race([probe.catch(diedOnProbe), silence]);
-  clearTimeout(timer);
+  const verdict = await Promise.race([probe.catch(diedOnProbe), pause(limits.probeTimeoutMs, options.signal)]);
   if (verdict !== undefined) return verdict.era === "modern" ? verdict.description : initialize(peer, options);
 
   // A server that is only slow to start still answers the probe first; one that ignores it answers the greeting.
-  const late = probe.then((found) => (found.era === "modern" ? found.description : never()), never);
-  return Promise.race([late, initialize(peer, options)]).finally(() => verdictReached.abort());
+  const late = probe.then((found) => (found.era === "modern" ? found.description : undefined)).catch(() => undefined);
+  try {
+    const greeted = await Promise.race([initialize(peer, options), late.then((found) => found ?? never())]);
+    return (await Promise.race([late, new Promise<undefined>((resolve) => setImmediate(() => resolve(undefined)))])) ?? greeted;
+  } catch (error) {
+    const found = await Promise.race([late, pause(PROBE_LAG_MS, options.signal)]);
+    if (found !== undefined) return found;
+    throw error;
+  } finally {
+    verdictReached.abort();
+  }
 }
 
 function never(): Promise<never> {
@@ -103,9 +124,6 @@ async function discover(peer: Peer, options: NegotiateOptions, retried = false):
   const versions = strings(result.supportedVersions);
   if (versions.length === 0) return { era: "legacy" };
   if (!versions.includes(MODERN_REVISION)) return { era: "legacy", ...mutualLegacy(definition, versions) };
-  peer.wire.negotiated("modern", MODERN_REVISION);
-  // Over HTTP a dropped stream is the cancellation; elsewhere it must be said.
-  peer.announceCancel = !peer.wire.perRequestStreams;
   const meta = isObject(result._meta) ? result._meta : {};
   return {
     era: "modern",
@@ -141,10 +159,6 @@ async function initialize(peer: Peer, options: NegotiateOptions): Promise<Descri
   });
   const revision = typeof result.protocolVersion === "string" ? result.protocolVersion : "none";
   if (!LEGACY_REVISIONS.includes(revision)) throw unsupported(definition.name, [revision]);
-  peer.wire.negotiated("legacy", revision);
-  peer.announceCancel = true;
-  peer.notify("notifications/initialized");
-  await peer.wire.flushed();
   return {
     era: "legacy",
     revision,

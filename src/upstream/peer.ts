@@ -56,6 +56,8 @@ export class Peer {
   #dead: PortolanError | undefined;
   /** Whether a cancelled request is also announced by notification, beside dropping its stream. */
   announceCancel = true;
+  /** Called when the last request in flight has been settled. */
+  onIdle: (() => void) | undefined;
 
   constructor(wire: Wire, server: string, events: PeerEvents) {
     this.wire = wire;
@@ -172,7 +174,10 @@ export class Peer {
     if (pending === undefined) return undefined;
     this.pending.delete(id);
     if (pending.onAbort !== undefined) pending.request.signal?.removeEventListener("abort", pending.onAbort);
-    if (this.pending.size === 0) this.#timer?.unref();
+    if (this.pending.size === 0) {
+      this.#timer?.unref();
+      this.onIdle?.();
+    }
     return pending;
   }
 

@@ -35,6 +35,8 @@ export class Session {
   declined = 0;
   /** Called when the server acknowledges a subscription stream. */
   onAcknowledged: ((id: RequestId) => void) | undefined;
+  /** What must be finished before a close is. */
+  afterwards: Promise<void> | undefined;
   readonly peer: Peer;
   readonly #options: SessionOptions;
   readonly #questions = new Map<RequestId, AbortController>();
@@ -88,9 +90,16 @@ export class Session {
     }
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     const { name } = this.#options.definition;
-    return this.peer.close(new PortolanError("CONNECTION_CLOSED", `the connection to ${name} is closed`, { server: name }));
+    await this.peer.close(new PortolanError("CONNECTION_CLOSED", `the connection to ${name} is closed`, { server: name }));
+    await this.afterwards;
+  }
+
+  /** Closes when what is in flight has been answered: the server forgot the session, but each request is its own to lose. */
+  retire(): void {
+    this.peer.onIdle = () => void this.close();
+    if (this.peer.pending.size === 0) this.peer.onIdle();
   }
 
   async #listTools(call: Call): Promise<JsonObject> {
@@ -174,8 +183,7 @@ export class Session {
     if (!this.modern) return own;
     const caller = call.caller ?? this.#options.caller;
     // Almost every call is made for the connection's own caller, whose envelope does not change.
-    const standing = caller === this.#options.caller && caller.logLevel === undefined;
-    const envelopeNow = standing ? this.#standingEnvelope() : envelope(caller, this.description.revision);
+    const envelopeNow = caller === this.#options.caller ? this.#standingEnvelope() : envelope(caller, this.description.revision);
     return own === undefined ? envelopeNow : { ...own, ...envelopeNow };
   }
 

@@ -1,0 +1,179 @@
+// `portolan call`: one tool, with arguments in whatever way they are at hand.
+
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { type CallToolResult, isObject, type JsonObject, type ToolDefinition } from "../../model/index.ts";
+import { callArguments, checkNames, type Pair, parsePairs, type Problem, toArguments } from "../arguments.ts";
+import { type Cli, takeTarget, withServer, type Words } from "../connect.ts";
+import type { CliIo } from "../io.ts";
+import { plainText } from "../plain-text.ts";
+import { renderToolResult } from "../render.ts";
+import { createSaver, type Saver } from "../save-file.ts";
+import { looksLikeCall, type ParsedCall, parseCall } from "../signature-parse.ts";
+import { printSignature } from "../signature-print.ts";
+
+export interface CallOptions {
+  /** JSON, or `-` for JSON on stdin. */
+  args?: string;
+  out?: string;
+  force?: boolean;
+}
+
+/** The arguments as they were given, before the tool's schema is known. */
+interface Given {
+  readonly pairs: readonly Pair[];
+  readonly problems: readonly Problem[];
+  readonly json: JsonObject | undefined;
+}
+
+export async function call(cli: Cli, words: Words, options: CallOptions): Promise<number> {
+  const { target, rest } = takeTarget(words, cli);
+  const [wanted, ...assignments] = rest;
+  if (wanted === undefined) {
+    throw new PortolanError("USAGE", "No tool is given.", {
+      hint: "See what there is with portolan list, then: portolan call <target> <tool> key=value",
+    });
+  }
+  const saver = await createSaver({ out: options.out, force: options.force, cwd: cli.io.cwd });
+  const json =
+    options.args === undefined
+      ? undefined
+      : parseArgs(options.args === "-" ? await readAll(cli.io) : options.args);
+  const given: Given = {
+    json,
+    ...(await parsePairs(assignments, (path) => readFile(resolve(cli.io.cwd, path), "utf8"))),
+  };
+  return withServer(
+    cli,
+    target,
+    async ({ connection, label, request }) => {
+      const tools = await connection.listToolDefinitions(request("listing the tools"));
+      const { tool, parsed } = findTool(wanted, tools, label);
+      const input = toInput(tool, parsed, given, label);
+      const result = await connection.callTool(tool.name, input, request(`calling ${tool.name}`));
+      await show(result, tool, saver, cli, options);
+      return result.isError === true ? 1 : 0;
+    },
+    options.args === "-",
+  );
+}
+
+function findTool(
+  wanted: string,
+  tools: readonly ToolDefinition[],
+  server: string,
+): { tool: ToolDefinition; parsed: ParsedCall | undefined } {
+  const named = tools.find((tool) => tool.name === wanted);
+  if (named !== undefined) return { tool: named, parsed: undefined };
+  const parsed = looksLikeCall(wanted) ? parseCall(wanted) : undefined;
+  const name = parsed?.name ?? wanted;
+  const tool = tools.find((candidate) => candidate.name === name);
+  if (tool !== undefined) return { tool, parsed };
+  throw new PortolanError("TOOL_NOT_FOUND", `${server} has no tool ${JSON.stringify(name)}.`, {
+    server,
+    hint:
+      didYouMean(
+        name,
+        tools.map((candidate) => candidate.name),
+      ) ?? (tools.length === 0 ? "It has no tools at all." : undefined),
+  });
+}
+
+/** The tool's input from everything that was given; throws one INPUT_INVALID error that names all that is wrong. */
+function toInput(
+  tool: ToolDefinition,
+  parsed: ParsedCall | undefined,
+  given: Given,
+  server: string,
+): JsonObject {
+  if (parsed !== undefined && given.json !== undefined)
+    throw new PortolanError(
+      "USAGE",
+      "Arguments are given both in the call and with --args; use one of them.",
+    );
+  const fromCall = parsed === undefined ? undefined : callArguments(parsed, tool.inputSchema);
+  const base = fromCall?.value ?? given.json ?? {};
+  const merged = toArguments(given.pairs, tool.inputSchema, base);
+  const problems = [
+    ...given.problems,
+    ...(fromCall?.problems ?? []),
+    ...(given.json === undefined ? [] : checkNames(given.json, tool.inputSchema)),
+    ...merged.problems,
+  ];
+  if (problems.length === 0) return merged.value;
+  const lines = [...new Set(problems.map(({ key, message }) => `${key} ${message}`.trim()))];
+  throw new PortolanError(
+    "INPUT_INVALID",
+    lines.length === 1
+      ? (lines[0] as string)
+      : `${lines.length} things are wrong with the arguments:\n- ${lines.join("\n- ")}`,
+    {
+      server,
+      tool: tool.name,
+      hint: printSignature(tool).signature.slice(0, 1_000),
+      data: { problems },
+    },
+  );
+}
+
+async function show(
+  result: CallToolResult,
+  tool: ToolDefinition,
+  saver: Saver,
+  cli: Cli,
+  options: CallOptions,
+): Promise<void> {
+  const { output } = cli;
+  if (output.form === "json") output.json(result);
+  if (output.form === "text" || options.out !== undefined) {
+    const text = await renderToolResult(result, {
+      colors: output.colors,
+      save: saver.save,
+      saveText: options.out !== undefined && !hasBytes(result),
+    });
+    if (output.form === "text") output.print(text);
+    else for (const path of saver.saved) output.note(`saved ${path}`);
+  }
+  if (result.isError === true && output.form === "text")
+    output.note(`${output.noteColors.red("error")} ${plainText(tool.name)} reported a failure`);
+}
+
+function hasBytes(result: CallToolResult): boolean {
+  return (result.content ?? []).some(
+    (block) =>
+      typeof block["data"] === "string" ||
+      (isObject(block["resource"]) && typeof block["resource"]["blob"] === "string"),
+  );
+}
+
+function parseArgs(text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\ufeff/, ""));
+  } catch (cause) {
+    throw new PortolanError("USAGE", `--args is not JSON: ${(cause as Error).message}`, {
+      cause,
+      hint: `Quote it for your shell: --args '{"key": "value"}'`,
+    });
+  }
+  if (!isObject(value))
+    throw new PortolanError("USAGE", "--args must be a JSON object.", {
+      hint: `For example: --args '{"key": "value"}'`,
+    });
+  return value;
+}
+
+const MAX_STDIN_BYTES = 64 * 1024 * 1024;
+
+async function readAll(io: CliIo): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of io.stdin) {
+    const bytes = Buffer.from(chunk as Uint8Array);
+    size += bytes.length;
+    if (size > MAX_STDIN_BYTES) throw new PortolanError("USAGE", "stdin holds more than 64 MiB.");
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}

@@ -1,0 +1,52 @@
+// What --help says beyond the list of options.
+
+export const TARGETS = `
+Targets:
+  https://host/mcp            a URL: Streamable HTTP (with the fallback to SSE); ws:// and wss:// for WebSocket
+  "npx -y some-server"        a quoted command: split into words here, never run by a shell
+  -- node server.js --flag    everything after -- is the command, word by word; then no target stands before it`;
+
+export const EXIT_CODES = `
+Exit codes:
+  0 done   1 the tool reported an error   2 wrong usage or input   3 the server cannot be reached
+  4 it broke the protocol   5 sign-in needed   70 a bug here   124 out of time   130 interrupted   143 terminated`;
+
+const FORMS = `
+Output:
+  On a terminal: text. Otherwise, or with --json: JSON on stdout and nothing else there. An error goes to stderr in the same
+  form; as JSON it is one line, the last one: {"error": {"code", "message", "hint", ...}}`;
+
+const help = (examples: string): string => `${TARGETS}\n\nExamples:\n${examples}\n${FORMS}\n${EXIT_CODES}`;
+
+export const ROOT_HELP: string = `${TARGETS}
+${EXIT_CODES}
+
+Run portolan <command> --help for the options of a command.`;
+
+export const LIST_HELP: string =
+  help(`  portolan list https://mcp.example.com/mcp --header "Authorization: Bearer $TOKEN"
+  portolan list "npx -y @modelcontextprotocol/server-everything"
+  portolan list --all -- node server.js --port 0
+  portolan list "npx -y some-server" --json | jq '.tools[].name'`);
+
+export const CALL_HELP: string = `
+Arguments:
+  key=value       as the tool's schema wants it: text stays text for a string, 5 is a number for a number, true a boolean
+  key=a key=b     an array; or key='["a","b"]'
+  a.b=1           inside an object
+  key:=json       JSON, whatever the schema says
+  key=@file       the text of a file; key:=@file its JSON; key=@@x for a text that begins with @
+  'tool(a: 1, b: "x")'   a call as portolan list prints it, with values in place of the types
+  --args '{...}'  all arguments as JSON; --args - reads them from stdin. key=value goes over it
+${help(`  portolan call https://mcp.example.com/mcp create_issue title="A bug" labels=ui labels=urgent
+  portolan call "npx -y some-server" 'create_issue(title: "A bug", labels: ["ui"])'
+  portolan call create_issue title=@title.txt -- node server.js
+  echo '{"title": "A bug"}' | portolan call https://mcp.example.com/mcp create_issue --args -`)}`;
+
+export const READ_HELP: string = help(`  portolan read https://mcp.example.com/mcp file:///notes.md
+  portolan read "npx -y some-server" demo://image --out image.png
+  portolan read demo://text -- node server.js`);
+
+export const PROMPT_HELP: string =
+  help(`  portolan prompt https://mcp.example.com/mcp review language=python code=@main.py
+  portolan prompt greet name=Ann -- node server.js`);

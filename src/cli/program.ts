@@ -1,0 +1,176 @@
+// The command line as a whole: which commands there are, and how one is run. A command's own code is loaded when it runs.
+
+import { Command, CommanderError } from "commander";
+import { PortolanError } from "../errors/index.ts";
+import type { CommandWords } from "./commands/completion.ts";
+import type { Cli, Words } from "./connect.ts";
+import { CALL_HELP, LIST_HELP, PROMPT_HELP, READ_HELP, ROOT_HELP } from "./help.ts";
+import type { CliIo } from "./io.ts";
+import { addServerOptions, type RawOptions } from "./options.ts";
+import { createOutput, exitCodeOf } from "./output.ts";
+
+/** Runs one command line (without `node` and the script) and returns the exit code. Never throws. */
+export async function run(argv: readonly string[], io: CliIo): Promise<number> {
+  const cut = argv.indexOf("--");
+  const words = cut < 0 ? argv : argv.slice(0, cut);
+  const state: State = { io, server: cut < 0 ? undefined : argv.slice(cut + 1), code: 0 };
+  try {
+    await createProgram(state).parseAsync([...words], { from: "user" });
+    return state.code;
+  } catch (thrown) {
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
+    // Help was shown because no command was given.
+    if (thrown instanceof CommanderError && thrown.code === "commander.help") return 2;
+    const raw: RawOptions = {
+      json: words.includes("--json"),
+      text: words.includes("--text"),
+      color: !words.includes("--no-color"),
+    };
+    const error =
+      thrown instanceof CommanderError
+        ? toUsageError(thrown)
+        : thrown instanceof PortolanError
+          ? thrown
+          : new PortolanError("INTERNAL", String(thrown), { cause: thrown });
+    createOutput(io, raw).error(error);
+    return exitCodeOf(error);
+  }
+}
+
+interface State {
+  readonly io: CliIo;
+  /** The words after `--`. */
+  readonly server: readonly string[] | undefined;
+  code: number;
+}
+
+function createProgram(state: State): Command {
+  const { io } = state;
+  const program = new Command("portolan")
+    .description("Use any MCP server from the command line.")
+    .version(io.version, "-V, --version")
+    .usage("<command> [options]")
+    .addHelpText("after", ROOT_HELP)
+    .exitOverride()
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureOutput({
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void io.stderr.write(text),
+      outputError: () => {},
+      getOutHelpWidth: () => io.stdout.columns ?? 100,
+      getErrHelpWidth: () => io.stderr.columns ?? 100,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    });
+
+  serverCommand(
+    program,
+    state,
+    "list",
+    "show a server's tools, resources and prompts",
+    "[target]",
+    async (cli, words, options) => {
+      const { list } = await import("./commands/list.ts");
+      return list(cli, words, options);
+    },
+  )
+    .usage("<target> [options]\n       portolan list [options] -- <command> [args...]")
+    .option("--all", "every parameter and every line of text")
+    .option("--schema", "the tools' JSON Schemas in full")
+    .addHelpText("after", LIST_HELP);
+
+  withOut(
+    serverCommand(program, state, "call", "call a tool", "[words...]", async (cli, words, options) => {
+      const { call } = await import("./commands/call.ts");
+      return call(cli, words, options);
+    })
+      .usage(
+        "<target> <tool> [key=value...] [options]\n       portolan call <tool> [key=value...] [options] -- <command> [args...]",
+      )
+      .option("--args <json>", "all arguments as one JSON object; - reads it from stdin"),
+  ).addHelpText("after", CALL_HELP);
+
+  withOut(
+    serverCommand(program, state, "read", "read a resource", "[words...]", async (cli, words, options) => {
+      const { read } = await import("./commands/read.ts");
+      return read(cli, words, options);
+    }).usage("<target> <uri> [options]\n       portolan read <uri> [options] -- <command> [args...]"),
+  ).addHelpText("after", READ_HELP);
+
+  withOut(
+    serverCommand(
+      program,
+      state,
+      "prompt",
+      "get a prompt, filled in",
+      "[words...]",
+      async (cli, words, options) => {
+        const { prompt } = await import("./commands/prompt.ts");
+        return prompt(cli, words, options);
+      },
+    ).usage(
+      "<target> <name> [key=value...] [options]\n       portolan prompt <name> [key=value...] [options] -- <command> [args...]",
+    ),
+  ).addHelpText("after", PROMPT_HELP);
+
+  program
+    .command("completion")
+    .description("print a completion script for a shell: bash, zsh or fish")
+    .argument("[shell]")
+    .action(async (shell: string | undefined) => {
+      const { completion } = await import("./commands/completion.ts");
+      io.stdout.write(completion(shell, wordsOf(program)));
+    });
+  return program;
+}
+
+type Run = (cli: Cli, words: Words, options: Record<string, never>) => Promise<number>;
+
+function serverCommand(
+  program: Command,
+  state: State,
+  name: string,
+  description: string,
+  argument: string,
+  run: Run,
+): Command {
+  const command = program.command(name).description(description).argument(argument);
+  return addServerOptions(command).action(
+    async (given: string | string[] | undefined, options: RawOptions) => {
+      const words = given === undefined ? [] : [given].flat();
+      const { runCommand } = await import("./run-command.ts");
+      state.code = await runCommand(state.io, options, (cli) => {
+        if (state.server !== undefined && argument === "[target]" && words.length > 0) {
+          throw new PortolanError("USAGE", "A target is given both before and after --.", {
+            hint: "Leave out one of them.",
+          });
+        }
+        return run(cli, { words, server: state.server }, options as Record<string, never>);
+      });
+    },
+  );
+}
+
+function withOut(command: Command): Command {
+  return command
+    .option("--out <path>", "where images, sounds and other bytes are saved: a file, or a folder")
+    .option("--force", "let --out overwrite a file");
+}
+
+function wordsOf(program: Command): CommandWords[] {
+  return program.commands.map((command) => ({
+    name: command.name(),
+    description: command.description(),
+    options: command.options.map((option) => ({
+      flag: option.long ?? option.flags,
+      description: option.description,
+      takesValue: option.required,
+    })),
+  }));
+}
+
+/** Commander's message, with its "did you mean" as the hint. */
+function toUsageError(error: CommanderError): PortolanError {
+  const [message = "", suggestion] = error.message.replace(/^error: /, "").split("\n");
+  return new PortolanError("USAGE", message, { hint: suggestion?.replace(/^\(|\)$/g, "") });
+}

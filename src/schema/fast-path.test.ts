@@ -1,0 +1,103 @@
+// The fast path never says "valid" where the engine would not.
+
+import { Validator } from "@cfworker/json-schema";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { compileFastTest } from "./fast-path.ts";
+
+const primitive = fc.oneof(fc.constantFrom("", "a", "ab", "😀", "😀😀"), fc.integer({ min: -3, max: 9 }), fc.constantFrom(0.5, -0), fc.boolean(), fc.constant(null));
+const name = fc.constantFrom("a", "b", "c", "toString", "__proto__");
+const record = <T>(value: fc.Arbitrary<T>, maxKeys = 3): fc.Arbitrary<Record<string, T>> =>
+  fc.array(fc.tuple(name, value), { maxLength: maxKeys }).map((entries) => Object.fromEntries(entries));
+const type = fc.constantFrom("string", "number", "integer", "boolean", "null", "array", "object");
+const small = fc.integer({ min: 0, max: 3 });
+
+const { schema } = fc.letrec<{ schema: Record<string, unknown> }>((tie) => ({
+  schema: fc.record(
+    {
+      type: fc.oneof(type, fc.uniqueArray(type, { minLength: 1, maxLength: 3 })),
+      enum: fc.array(primitive, { minLength: 1, maxLength: 5 }),
+      const: primitive,
+      minimum: small,
+      maximum: small,
+      exclusiveMinimum: small,
+      exclusiveMaximum: fc.integer({ min: 2, max: 9 }),
+      minLength: small,
+      maxLength: small,
+      minItems: small,
+      maxItems: small,
+      items: tie("schema"),
+      anyOf: fc.array(tie("schema"), { minLength: 1, maxLength: 3 }),
+      properties: record(tie("schema")),
+      required: fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 2 }),
+      additionalProperties: fc.boolean(),
+      description: fc.constant("words"),
+      format: fc.constant("uuid"),
+    },
+    { requiredKeys: [] },
+  ),
+}));
+const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof({ maxDepth: 3 }, primitive, fc.array(tie("value"), { maxLength: 4 }), record(tie("value"))),
+}));
+
+test("agrees with the engine on random schemas and values", () => {
+  let answered = 0;
+  fc.assert(
+    fc.property(schema, value, (random, given) => {
+      const fast = compileFastTest(random);
+      if (fast?.(given) !== true) return;
+      answered += 1;
+      // The engine asserts formats; we do not.
+      const plain = JSON.parse(JSON.stringify(random), (key, inner: unknown) => (key === "format" && inner === "uuid" ? undefined : inner)) as object;
+      expect(new Validator(plain, "2020-12", false).validate(given).errors).toEqual([]);
+    }),
+    { numRuns: 5000 },
+  );
+  expect(answered).toBeGreaterThan(200);
+});
+
+const tool = {
+  $schema: "http://json-schema.org/draft-07/schema#",
+  type: "object",
+  properties: {
+    path: { type: "string", description: "Where" },
+    depth: { type: "integer", minimum: 1, maximum: 9, default: 1 },
+    tags: { type: "array", items: { type: "string" } },
+    sort: { enum: ["asc", "desc"] },
+    limit: { anyOf: [{ type: "integer" }, { type: "null" }] },
+  },
+  required: ["path"],
+  additionalProperties: false,
+};
+
+test("answers for a common tool", () => {
+  const fast = compileFastTest(tool);
+  expect(fast?.({ path: "a", depth: 3, tags: ["x"], sort: "asc", limit: null })).toBe(true);
+  expect(fast?.({ path: "a", depth: undefined })).toBe(true);
+  for (const bad of [{}, { path: 1 }, { path: "a", depth: 0 }, { path: "a", extra: 1 }, { path: "a", tags: [1] }, [], null, "a"]) {
+    expect(fast?.(bad)).toBe(false);
+  }
+});
+
+test("does not answer for what only looks like a field", () => {
+  class Inherits {
+    get path(): string {
+      return "a";
+    }
+  }
+  expect(compileFastTest(tool)?.(new Inherits())).toBe(false);
+  expect(compileFastTest({ properties: { constructor: {} }, required: ["constructor"] })).toBeUndefined();
+  expect(compileFastTest({ type: "object" })?.(new Date())).toBe(false);
+});
+
+test("leaves to the full check what it does not know", () => {
+  for (const odd of [{ pattern: "a" }, { $ref: "#" }, { type: "banana" }, { enum: [] }, { enum: [{}] }, { not: {} }, { properties: [] }, { items: [{}] }, true, null]) {
+    expect(compileFastTest(odd)).toBeUndefined();
+  }
+});
+
+test("gives up on a large value instead of taking long", () => {
+  const nested = { type: "array", items: { type: "array", items: { anyOf: Array.from({ length: 16 }, () => ({ type: "string" })) } } };
+  expect(compileFastTest(nested)?.(Array.from({ length: 1000 }, () => Array.from({ length: 1000 }, () => "x")))).toBe(false);
+});

@@ -1,0 +1,28 @@
+// The room's face, and that looking at it loads nothing heavy.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import * as room from "./index.ts";
+
+test("the public names", () => {
+  expect(Object.keys(room).sort()).toEqual([
+    "INSTANCE_LIMITS",
+    "SCHEMA_LIMITS",
+    "boundSchema",
+    "createValidator",
+    "dialectOf",
+    "formatProblem",
+    "isSafePattern",
+    "measureInstance",
+    "toZodView",
+    "withinBudget",
+  ]);
+});
+
+test("zod, cfworker, re2js and built-in modules are imported as types or when needed", () => {
+  const folder = new URL(".", import.meta.url);
+  for (const file of readdirSync(folder).filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))) {
+    const text = readFileSync(new URL(file, folder), "utf8");
+    for (const [line] of text.matchAll(/^(?:import|export)\b[^;]*?from "(?!\.)[^"]*"/gm)) expect(line, file).toMatch(/^import type /);
+  }
+});

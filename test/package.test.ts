@@ -1,0 +1,141 @@
+// What a user gets from the registry: the packed tarball, installed into an empty folder, run, imported and compiled against.
+
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import manifest from "../package.json" with { type: "json" };
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("..", import.meta.url));
+const shell = process.platform === "win32";
+
+interface Packed {
+  readonly filename: string;
+  readonly files: readonly { readonly path: string; readonly mode: number }[];
+}
+
+let folder: string;
+let packed: Packed;
+
+describe("the packed package", { timeout: 120_000 }, () => {
+  beforeAll(async () => {
+    if (!existsSync(join(root, "dist", "index.js")))
+      throw new Error("There is no dist/; run `npm run build` first.");
+    folder = await realpath(await mkdtemp(join(tmpdir(), "portolan-package-")));
+    const { stdout } = await run(
+      "npm",
+      ["pack", "--ignore-scripts", "--json", "--pack-destination", folder],
+      { cwd: root, shell },
+    );
+    const [found] = JSON.parse(stdout) as Packed[];
+    if (found === undefined) throw new Error("npm pack made nothing");
+    packed = found;
+    await writeFile(
+      join(folder, "package.json"),
+      JSON.stringify({ name: "user", private: true, type: "module" }),
+    );
+    const install = [
+      "install",
+      "--prefer-offline",
+      "--ignore-scripts",
+      "--no-audit",
+      "--no-fund",
+      `./${packed.filename}`,
+    ];
+    await run("npm", install, { cwd: folder, shell });
+  }, 180_000);
+
+  afterAll(async () => {
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test("holds the program, its sources and its papers, and nothing else", () => {
+    const paths = packed.files.map(({ path }) => path);
+    const needed = [
+      "LICENSE",
+      "README.md",
+      "package.json",
+      "dist/index.js",
+      "dist/index.d.ts",
+      manifest.bin.portolan,
+    ];
+    expect(needed.filter((path) => !paths.includes(path))).toEqual([]);
+    const papers = new Set(["LICENSE", "README.md", "CHANGELOG.md", "package.json"]);
+    expect(paths.filter((path) => !papers.has(path) && !/^(dist|src)\//.test(path))).toEqual([]);
+    expect(paths.filter((path) => path.includes(".test."))).toEqual([]);
+  });
+
+  test("runs as a command", async () => {
+    const { stdout } = await run(join(folder, "node_modules", ".bin", "portolan"), ["--help"], {
+      cwd: folder,
+      shell,
+    });
+    expect(stdout).toContain("portolan");
+    expect(packed.files.find(({ path }) => path === manifest.bin.portolan)?.mode).toBe(0o755);
+  });
+
+  test("is imported as a library", async () => {
+    const program =
+      'import * as portolan from "portolan"; console.log(typeof portolan.connectMcp, Object.keys(portolan).length);';
+    const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program], {
+      cwd: folder,
+    });
+    expect(stdout).toMatch(/^function \d+\n$/);
+  });
+
+  test("gives types that hold without skipLibCheck", async () => {
+    await mkdir(join(folder, "app"));
+    await writeFile(join(folder, "app", "main.ts"), CONSUMER);
+    await writeFile(join(folder, "app", "tsconfig.json"), JSON.stringify(CONSUMER_CONFIG));
+    const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+    // tsc writes its findings to stdout; a rejection alone would only say that it failed.
+    const findings = await run(process.execPath, [tsc, "-p", "app"], { cwd: folder }).then(
+      ({ stdout }) => stdout,
+      (error: { stdout: string }) => error.stdout,
+    );
+    expect(findings).toBe("");
+  });
+});
+
+const CONSUMER = `
+import { connectMcp, isPortolanError, type McpConfig, type McpConnection, type Tool } from "portolan";
+import type { ZodType } from "zod";
+
+const config: McpConfig = { transport: "stdio", command: "node", args: ["server.js"], limits: {} };
+const connection: McpConnection = await connectMcp(config);
+const tools: Tool[] = await connection.listTools({ prefix: "x" });
+const schemas: ZodType[] = tools.map((tool) => tool.schema);
+const text: string | undefined = await tools[0]?.execute({ a: schemas.length });
+try {
+  const { content, text: all } = await connection.callTool("echo", { text });
+  console.log(content, all);
+} catch (error) {
+  if (isPortolanError(error)) console.log(error.code);
+}
+// @ts-expect-error: there is no such transport
+const wrong: McpConfig = { transport: "pigeon", url: "coo" };
+await connection.close();
+console.log(wrong);
+`;
+
+// As strict as a project can be; Node's types are the only ones it brings along.
+const CONSUMER_CONFIG = {
+  compilerOptions: {
+    target: "es2022",
+    lib: ["es2022"],
+    module: "nodenext",
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    noEmit: true,
+    types: ["node"],
+    typeRoots: [join(root, "node_modules", "@types")],
+  },
+  include: ["*.ts"],
+};
