@@ -44,39 +44,24 @@ export async function runClientBench(options) {
 async function runGroup(group, settings, filter) {
   const server = group.transport === "http" ? await startHttpServer() : undefined;
   const contestants = listContestants({ ...group, httpPort: server?.port, filter });
-  const { running, absent } = await startAll(contestants, group);
   const cells = settings.payloads.flatMap((payload) =>
     settings.inFlight.map((inFlight) => ({ payload, inFlight })),
   );
-  const samples = new Map(running.map(({ name }) => [name, cells.map(() => [])]));
-  const failed = new Set();
-
-  const attempt = async (contestant, act) => {
-    if (failed.has(contestant)) return;
-    try {
-      await act(contestant);
-    } catch (error) {
-      failed.add(contestant);
-      absent.push(error.message);
-    }
-  };
+  const { running, absent } = await startAll(contestants, cells, group.title);
 
   progress(`${group.title}: warming up`);
   for (let index = 0; index < running.length; index += 2) {
-    const warmUp = ({ client }) => client.ask("warmUp", { cpuMs: settings.warmUpCpuMs });
-    await Promise.all(running.slice(index, index + 2).map((contestant) => attempt(contestant, warmUp)));
+    const pair = running.slice(index, index + 2);
+    await Promise.all(pair.map((contestant) => ask(contestant, "warmUp", { cpuMs: settings.warmUpCpuMs })));
   }
   for (let round = 0; round < settings.rounds; round++) {
     progress(`${group.title}: round ${round + 1} of ${settings.rounds}`);
     for (const [index, cell] of cells.entries()) {
       for (const contestant of rotate(running, round)) {
-        await attempt(contestant, async ({ name, client }) => {
-          // The unmeasured start opens the connections that this many calls in flight need.
-          await client.ask("measure", { ...cell, durationMs: settings.durationMs / 8 });
-          samples
-            .get(name)
-            [index].push(await client.ask("measure", { ...cell, durationMs: settings.durationMs }));
-        });
+        // The unmeasured start opens the connections that this many calls in flight need.
+        await ask(contestant, "measure", { ...cell, durationMs: settings.durationMs / 8 });
+        const sample = await ask(contestant, "measure", { ...cell, durationMs: settings.durationMs });
+        contestant.samples[index].push(sample);
       }
     }
   }
@@ -84,31 +69,38 @@ async function runGroup(group, settings, filter) {
   await Promise.all(running.map(({ client }) => client.close()));
   server?.close();
 
-  const measured = running.filter((contestant) => !failed.has(contestant));
-  return {
-    ...group,
-    absent,
-    cells: cells.map((cell, index) => summarizeCell(cell, index, measured, samples)),
-  };
+  const measured = running.filter(({ failure }) => !failure);
+  absent.push(...running.flatMap(({ failure }) => failure ?? []));
+  return { ...group, absent, cells: cells.map((cell, index) => summarizeCell(cell, index, measured)) };
 }
 
-async function startAll(contestants, group) {
-  progress(`${group.title}: starting ${contestants.length} clients`);
+/** After its first failure a contestant is left alone. */
+async function ask(contestant, action, options) {
+  if (contestant.failure) return undefined;
+  try {
+    return await contestant.client.ask(action, options);
+  } catch (error) {
+    contestant.failure = error.message;
+  }
+}
+
+async function startAll(contestants, cells, title) {
+  progress(`${title}: starting ${contestants.length} clients`);
   const started = await Promise.allSettled(contestants.map((contestant) => startContestant(contestant)));
   const running = [];
   const absent = [];
   for (const [index, { value, reason }] of started.entries()) {
-    if (value) running.push({ ...contestants[index], client: value });
+    if (value) running.push({ ...contestants[index], client: value, samples: cells.map(() => []) });
     else absent.push(reason.message);
   }
   return { running, absent };
 }
 
 /** Ratios are taken within a round, where both sides saw the same machine, and then the median of these. */
-function summarizeCell(cell, index, running, samples) {
-  const limit = samples.get(running.find(({ role }) => role === "limit").name)[index];
-  const rows = running.map(({ name, role }) => {
-    const own = samples.get(name)[index];
+function summarizeCell(cell, index, contestants) {
+  const limit = contestants.find(({ role }) => role === "limit").samples[index];
+  const rows = contestants.map(({ name, role, samples }) => {
+    const own = samples[index];
     const medianOf = (key) => median(own.map((sample) => sample[key]));
     const medianRatio = (key) => median(own.map((sample, round) => sample[key] / limit[round][key]));
     return {

@@ -1,11 +1,9 @@
 // From a target and options to a live connection, and back to nothing left running.
 
-import { statSync } from "node:fs";
-import { basename, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { resolve } from "node:path";
 import { type Diagnostic, PortolanError } from "../errors/index.ts";
-import type { LogMessage, Root } from "../model/index.ts";
-import type { McpConfig, McpConnection, McpOptions, RequestOptions } from "../tools/index.ts";
+import type { LogMessage } from "../model/index.ts";
+import type { McpConnection, McpOptions, RequestOptions } from "../tools/index.ts";
 import { createElicit } from "./elicit.ts";
 import type { Interrupt } from "./interrupt.ts";
 import type { CliIo } from "./io.ts";
@@ -13,6 +11,7 @@ import type { ServerOptions } from "./options.ts";
 import type { Output } from "./output.ts";
 import { plainLine, plainText, toJsonText } from "./plain-text.ts";
 import { probeCommand } from "./probe-command.ts";
+import { toConfig } from "./server-config.ts";
 import { createSpinner, type Spinner } from "./spinner.ts";
 import { commandTarget, parseTarget, type Target, type TargetContext } from "./target.ts";
 
@@ -31,6 +30,13 @@ export interface Session {
   readonly connectMs: number;
   /** Options for one request, which the spinner shows under this label from now on. */
   readonly request: (label: string) => RequestOptions & { signal: AbortSignal };
+}
+
+export interface SessionOptions {
+  /** stdin was read already, so that nobody can answer a question on it. */
+  readonly stdinTaken?: boolean;
+  /** The command shows the diagnostics itself. */
+  readonly showsDiagnostics?: boolean;
 }
 
 /** The words of a command line: those of the command itself, and those after `--`, which are a server's command. */
@@ -67,7 +73,7 @@ export async function withServer<T>(
   cli: Cli,
   target: Target,
   use: (session: Session) => Promise<T>,
-  stdinTaken = false,
+  { stdinTaken = false, showsDiagnostics = false }: SessionOptions = {},
 ): Promise<T> {
   const { io, output, interrupt } = cli;
   const spinner = createSpinner({
@@ -76,7 +82,13 @@ export async function withServer<T>(
     enabled: io.stderr.isTTY === true && !output.quiet && io.env["TERM"] !== "dumb",
     unicode: io.platform !== "win32" || io.env["WT_SESSION"] !== undefined,
   });
-  const config = toConfig(cli, target, createHandlers(cli, target, spinner, stdinTaken));
+  const config = toConfig(target, cli.options, io.cwd, {
+    handlers: createHandlers(cli, target, spinner, stdinTaken),
+    signal: interrupt.signal,
+    onDiagnostic: (diagnostic) => {
+      if (!showsDiagnostics) noteDiagnostic(diagnostic, cli);
+    },
+  });
   output.around(spinner);
   let connection: McpConnection | undefined;
   try {
@@ -106,54 +118,6 @@ export async function withServer<T>(
   }
 }
 
-/** The library's configuration; throws one USAGE error for all options that do not fit the target. */
-export function toConfig(
-  cli: Pick<Cli, "io" | "options" | "interrupt" | "output">,
-  target: Target,
-  handlers: McpOptions["handlers"],
-): McpConfig {
-  const { options, io } = cli;
-  const problems: string[] = [];
-  const common: McpOptions = {
-    name: plainLine(target.label, 120),
-    limits: options.limits,
-    watch: false,
-    signal: cli.interrupt.signal,
-    onDiagnostic: (diagnostic) => noteDiagnostic(diagnostic, cli),
-    ...(handlers === undefined ? {} : { handlers: { ...handlers, ...rootsOf(options, io, problems) } }),
-    ...(options.era === undefined ? {} : { era: options.era }),
-    ...(options.verbose ? { logLevel: "info" } : {}),
-  };
-  let config: McpConfig;
-  if (target.kind === "command") {
-    if (Object.keys(options.headers).length > 0) problems.push("--header is for URLs; a command takes --env");
-    if (options.transport !== undefined)
-      problems.push("--transport is for URLs; a command is spoken to by stdio");
-    const cwd = options.cwd === undefined ? undefined : resolve(io.cwd, options.cwd);
-    if (cwd !== undefined && !isDirectory(cwd)) problems.push(`--cwd ${options.cwd} is not a directory`);
-    config = {
-      ...common,
-      transport: "stdio",
-      command: target.command,
-      args: [...target.args],
-      env: { ...options.env },
-      ...(cwd === undefined ? {} : { cwd }),
-    };
-  } else {
-    if (Object.keys(options.env).length > 0) problems.push("--env is for commands; a URL takes --header");
-    if (options.cwd !== undefined) problems.push("--cwd is for commands");
-    const transport = options.transport ?? target.transport;
-    if ((transport === "websocket") !== (target.transport === "websocket")) {
-      problems.push(
-        `--transport ${transport} does not fit ${new URL(target.url).protocol}//${transport === "websocket" ? "; use ws:// or wss://" : ""}`,
-      );
-    }
-    config = { ...common, transport, url: target.url, headers: { ...options.headers } };
-  }
-  if (problems.length > 0) throw new PortolanError("USAGE", problems.join("\n"), { data: { problems } });
-  return config;
-}
-
 function createHandlers(
   cli: Cli,
   target: Target,
@@ -173,16 +137,6 @@ function createHandlers(
   };
 }
 
-function rootsOf(options: ServerOptions, io: CliIo, problems: string[]): { roots?: Root[] } {
-  if (options.roots.length === 0) return {};
-  const roots = options.roots.map((root) => {
-    const path = resolve(io.cwd, root);
-    if (!isDirectory(path)) problems.push(`--root ${root} is not a directory`);
-    return { uri: pathToFileURL(path).href, name: basename(path) };
-  });
-  return { roots };
-}
-
 function noteDiagnostic(diagnostic: Diagnostic, { output, options }: Pick<Cli, "output" | "options">): void {
   if (diagnostic.severity !== "error" && !options.verbose) return;
   output.note(describeDiagnostic(diagnostic, output.noteColors.yellow));
@@ -199,8 +153,4 @@ export function describeDiagnostic(
 function describeLog({ level, logger, data }: LogMessage, { output }: Cli): string {
   const text = typeof data === "string" ? plainText(data) : toJsonText(data);
   return `${output.noteColors.dim(`log ${plainLine(level, 20)}${logger === undefined ? "" : ` ${plainLine(logger, 60)}`}`)} ${text}`;
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -85,7 +85,6 @@ export function parseServerOptions(
       problems.push(
         `--header must be "Name: value"${colon < 1 ? "" : `, and ${JSON.stringify(name)} is no header name`}`,
       );
-    // eslint-disable-next-line no-control-regex
     else if (/[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/.test(value))
       problems.push(`--header ${name}: its value holds a character that a header cannot carry`);
     else headers[name] = value;

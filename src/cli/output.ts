@@ -57,25 +57,19 @@ export function createOutput(io: Pick<CliIo, "stdout" | "stderr" | "env">, raw: 
     print: (text) => {
       if (text !== "") writeResult(text);
     },
-    json: (value) => writeResult(stringify(value, 2)),
+    json: (value) => writeResult(toJsonText(value, 2)),
     note: (text) => {
       if (!quiet) writeNote(text);
     },
     error: (error, verbose = false) => {
-      writeNote(form === "json" ? stringify({ error }) : describeError(error, noteColors, verbose));
+      writeNote(
+        form === "json" ? toJsonText({ error: error.toJSON() }) : describeError(error, noteColors, verbose),
+      );
     },
     around: (next) => {
       screen = next;
     },
   };
-}
-
-function stringify(value: unknown, indent?: number): string {
-  try {
-    return toJsonText(value, indent);
-  } catch (cause) {
-    throw new PortolanError("PROTOCOL_ERROR", "The answer is nested too deeply to be printed.", { cause });
-  }
 }
 
 /** An error for people: what happened, where, what the server said last, what to do. */

@@ -4,7 +4,6 @@
 const CSI = /(?:\u001b\[|\u009b)[0-?]{0,64}[ -/]{0,8}[@-~]/g;
 const EMOJI_JOINER =
   /(?<=\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}\ufe0f]?)\u200d(?=\p{Extended_Pictographic})/gu;
-// eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 const C1 = /[\u0080-\u009f]/g;
 
@@ -41,7 +40,39 @@ export function plainLine(text: unknown, max = 200): string {
 
 /** JSON that is safe to show: control and hidden characters are written as \u escapes. */
 export function toJsonText(value: unknown, indent?: number): string {
-  return (JSON.stringify(value, null, indent) ?? "null").replace(ESCAPED_IN_JSON, escapeUnits);
+  return stringify(value, indent).replace(ESCAPED_IN_JSON, escapeUnits);
+}
+
+function stringify(value: unknown, indent?: number): string {
+  try {
+    return JSON.stringify(value, null, indent) ?? "null";
+  } catch (thrown) {
+    // What a server sent can be nested deeper than the stack of JSON.stringify reaches.
+    if (thrown instanceof RangeError) return stringifyDeep(value);
+    throw thrown;
+  }
+}
+
+/** JSON without recursion; indented it would grow with the square of the depth. */
+function stringifyDeep(root: unknown): string {
+  const parts: string[] = [];
+  const todo: ({ text: string } | { value: unknown })[] = [{ value: root }];
+  for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+    if ("text" in next) parts.push(next.text);
+    else if (typeof next.value !== "object" || next.value === null)
+      parts.push(JSON.stringify(next.value) ?? "null");
+    else {
+      const isArray = Array.isArray(next.value);
+      todo.push({ text: isArray ? "]" : "}" });
+      const entries = Object.entries(next.value);
+      for (let index = entries.length - 1; index >= 0; index -= 1) {
+        const [key, value] = entries[index] as [string, unknown];
+        todo.push({ value }, { text: `${index > 0 ? "," : ""}${isArray ? "" : `${JSON.stringify(key)}:`}` });
+      }
+      parts.push(isArray ? "[" : "{");
+    }
+  }
+  return parts.join("");
 }
 
 /** A server may send anything where a text belongs. */

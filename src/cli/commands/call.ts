@@ -55,7 +55,7 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
       await show(result, tool, saver, cli, options);
       return result.isError === true ? 1 : 0;
     },
-    options.args === "-",
+    { stdinTaken: options.args === "-" },
   );
 }
 

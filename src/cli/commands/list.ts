@@ -39,42 +39,47 @@ export async function list(cli: Cli, words: Words, options: ListOptions): Promis
       hint: "Put quotes around a command, or write it after --.",
     });
   }
-  return withServer(cli, target, async ({ connection, connectMs, request }) => {
-    const started = performance.now();
-    const failed: Diagnostic[] = [];
-    const wanted = request("listing");
-    // A server that fails in one of the lesser lists still has tools to show.
-    const lesser = async <T>(what: string, items: Promise<T[]>): Promise<T[]> =>
-      items.catch((thrown: unknown) => {
-        if (!isPortolanError(thrown) || wanted.signal.aborted) throw thrown;
-        failed.push({
-          code: thrown.code,
-          severity: "warning",
-          message: `the ${what} cannot be listed: ${thrown.message}`,
+  return withServer(
+    cli,
+    target,
+    async ({ connection, connectMs, request }) => {
+      const started = performance.now();
+      const failed: Diagnostic[] = [];
+      const wanted = request("listing");
+      // A server that fails in one of the lesser lists still has tools to show.
+      const lesser = async <T>(what: string, items: Promise<T[]>): Promise<T[]> =>
+        items.catch((thrown: unknown) => {
+          if (!isPortolanError(thrown) || wanted.signal.aborted) throw thrown;
+          failed.push({
+            code: thrown.code,
+            severity: "warning",
+            message: `the ${what} cannot be listed: ${thrown.message}`,
+          });
+          return [];
         });
-        return [];
-      });
-    const [tools, resources, resourceTemplates, prompts] = await Promise.all([
-      connection.listToolDefinitions(wanted),
-      lesser("resources", connection.listResources(wanted)),
-      lesser("resource templates", connection.listResourceTemplates(wanted)),
-      lesser("prompts", connection.listPrompts(wanted)),
-    ]);
-    const listMs = Math.round(performance.now() - started);
-    const { server } = connection;
-    const listing: Listing = {
-      server,
-      tools,
-      resources,
-      resourceTemplates,
-      prompts,
-      timing: { connectMs, listMs },
-      diagnostics: [...connection.diagnostics, ...failed],
-    };
-    if (cli.output.form === "json") cli.output.json(listing);
-    else cli.output.print(describeListing(listing, cli.output.colors, options));
-    return 0;
-  });
+      const [tools, resources, resourceTemplates, prompts] = await Promise.all([
+        connection.listToolDefinitions(wanted),
+        lesser("resources", connection.listResources(wanted)),
+        lesser("resource templates", connection.listResourceTemplates(wanted)),
+        lesser("prompts", connection.listPrompts(wanted)),
+      ]);
+      const listMs = Math.round(performance.now() - started);
+      const { server } = connection;
+      const listing: Listing = {
+        server,
+        tools,
+        resources,
+        resourceTemplates,
+        prompts,
+        timing: { connectMs, listMs },
+        diagnostics: [...connection.diagnostics, ...failed],
+      };
+      if (cli.output.form === "json") cli.output.json(listing);
+      else cli.output.print(describeListing(listing, cli.output.colors, options));
+      return 0;
+    },
+    { showsDiagnostics: true },
+  );
 }
 
 const MAX_SIGNATURE = 4_000;

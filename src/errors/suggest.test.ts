@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { didYouMean, suggest } from "../errors/index.ts";
+import { didYouMean, suggest } from "./suggest.ts";
 
 const names = ["echo", "get_sum", "create_comment", "list-issues", "longRunning"];
 
