@@ -4,14 +4,18 @@ import { createRequire } from "node:module";
 import { connectMcp } from "portolan";
 import { z } from "zod";
 
-const everything = createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/dist/index.js");
+const everything = createRequire(import.meta.url).resolve(
+  "@modelcontextprotocol/server-everything/dist/index.js",
+);
 
 const mcp = await connectMcp({ transport: "stdio", command: "node", args: [everything] });
 try {
   const tools = await mcp.listTools({ prefix: "demo" });
   const sum = tools.find((tool) => tool.name === "demo_get-sum");
 
-  console.log(`${mcp.server.info?.name} speaks ${mcp.server.revision} (${mcp.server.era}) and has ${tools.length} tools`);
+  console.log(
+    `${mcp.server.info?.name} speaks ${mcp.server.revision} (${mcp.server.era}) and has ${tools.length} tools`,
+  );
   console.log("what a model is shown:", JSON.stringify(z.toJSONSchema(sum.schema).properties));
   console.log("what a call returns:", await sum.execute({ a: 2, b: 40 }));
 

@@ -3,7 +3,9 @@
 import { createRequire } from "node:module";
 import { connectMcp } from "portolan";
 
-const everything = createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/dist/index.js");
+const everything = createRequire(import.meta.url).resolve(
+  "@modelcontextprotocol/server-everything/dist/index.js",
+);
 
 const mcp = await connectMcp({ transport: "stdio", command: "node", args: [everything] });
 try {
@@ -15,7 +17,9 @@ try {
   console.log(done.text);
 
   const signal = AbortSignal.timeout(300);
-  const error = await mcp.callTool("trigger-long-running-operation", { duration: 60, steps: 5 }, { signal }).catch((thrown) => thrown);
+  const error = await mcp
+    .callTool("trigger-long-running-operation", { duration: 60, steps: 5 }, { signal })
+    .catch((thrown) => thrown);
   console.log(`${error.code}: ${error.message}`);
 } finally {
   await mcp.close();

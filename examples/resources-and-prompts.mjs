@@ -3,7 +3,9 @@
 import { createRequire } from "node:module";
 import { connectMcp } from "portolan";
 
-const everything = createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/dist/index.js");
+const everything = createRequire(import.meta.url).resolve(
+  "@modelcontextprotocol/server-everything/dist/index.js",
+);
 
 const mcp = await connectMcp({ transport: "stdio", command: "node", args: [everything] });
 try {

@@ -1,6 +1,12 @@
 // The public library surface: what is named here is the API, and everything else is free to change.
 
-export { type Diagnostic, ERROR_CODES, type ErrorCode, isPortolanError, PortolanError } from "./errors/index.ts";
+export {
+  type Diagnostic,
+  ERROR_CODES,
+  type ErrorCode,
+  isPortolanError,
+  PortolanError,
+} from "./errors/index.ts";
 export type {
   CallToolResult,
   CompleteResult,

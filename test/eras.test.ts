@@ -12,15 +12,20 @@ beforeEach(() => {
 });
 
 describe("stdio", () => {
-  it.each(["method-not-found", "error32602", "silent"])("a legacy server that takes the probe as %s is asked in the one process", async (probe) => {
-    const mcp = await connectStdio(["--era=legacy", `--probe=${probe}`], { limits: { probeTimeoutMs: 200 } });
-    expect(mcp.server.era).toBe("legacy");
-    const { requests } = await serverStats(mcp);
-    expect(requests["server/discover"]).toBe(1);
-    expect(requests.initialize).toBe(1);
-    expect(mcp.stats()).toMatchObject({ eraProbes: 1, restarts: 0 });
-    expect(mcp.stats().inFlight).toBe(0);
-  });
+  it.each(["method-not-found", "error32602", "silent"])(
+    "a legacy server that takes the probe as %s is asked in the one process",
+    async (probe) => {
+      const mcp = await connectStdio(["--era=legacy", `--probe=${probe}`], {
+        limits: { probeTimeoutMs: 200 },
+      });
+      expect(mcp.server.era).toBe("legacy");
+      const { requests } = await serverStats(mcp);
+      expect(requests["server/discover"]).toBe(1);
+      expect(requests.initialize).toBe(1);
+      expect(mcp.stats()).toMatchObject({ eraProbes: 1, restarts: 0 });
+      expect(mcp.stats().inFlight).toBe(0);
+    },
+  );
 
   it("a server that dies of the probe is started again as legacy, and remembered with its version and a date", async () => {
     const flags = ["--era=legacy", "--probe=die", "--version=7.1"];
@@ -28,8 +33,13 @@ describe("stdio", () => {
     expect(first.stats().eraProbes).toBe(1);
     await first.close();
     const file = join(process.env.XDG_CACHE_HOME as string, "portolan", "eras.json");
-    const verdicts = Object.values(JSON.parse(readFileSync(file, "utf8")) as object) as { serverVersion: string; date: string }[];
-    expect(verdicts).toMatchObject([{ era: "legacy", serverVersion: "7.1", date: expect.stringMatching(/^\d{4}-/) as string }]);
+    const verdicts = Object.values(JSON.parse(readFileSync(file, "utf8")) as object) as {
+      serverVersion: string;
+      date: string;
+    }[];
+    expect(verdicts).toMatchObject([
+      { era: "legacy", serverVersion: "7.1", date: expect.stringMatching(/^\d{4}-/) as string },
+    ]);
     expect((await connectStdio(flags)).stats().eraProbes).toBe(0);
   });
 
@@ -40,15 +50,22 @@ describe("stdio", () => {
   });
 
   it("a pin that the server cannot meet is an error, not a fallback", async () => {
-    expect((await failure(connectStdio(["--era=legacy"], { era: "modern" }))).code).toBe("VERSION_UNSUPPORTED");
-    expect(["VERSION_UNSUPPORTED", "RPC_ERROR"]).toContain((await failure(connectStdio(["--era=modern"], { era: "legacy" }))).code);
+    expect((await failure(connectStdio(["--era=legacy"], { era: "modern" }))).code).toBe(
+      "VERSION_UNSUPPORTED",
+    );
+    expect(["VERSION_UNSUPPORTED", "RPC_ERROR"]).toContain(
+      (await failure(connectStdio(["--era=modern"], { era: "legacy" }))).code,
+    );
   });
 
-  it.each(["2025-06-18", "2025-03-26", "2024-11-05"])("speaks %s with a server that knows nothing newer", async (revision) => {
-    const mcp = await connectStdio(["--era=legacy", `--revision=${revision}`]);
-    expect(mcp.server.revision).toBe(revision);
-    expect((await mcp.callTool("echo", { text: "old" })).text).toBe("old");
-  });
+  it.each(["2025-06-18", "2025-03-26", "2024-11-05"])(
+    "speaks %s with a server that knows nothing newer",
+    async (revision) => {
+      const mcp = await connectStdio(["--era=legacy", `--revision=${revision}`]);
+      expect(mcp.server.revision).toBe(revision);
+      expect((await mcp.callTool("echo", { text: "old" })).text).toBe("old");
+    },
+  );
 
   it("F14: revisions without a common one are both named", async () => {
     const legacy = await failure(connectStdio(["--era=legacy", "--fault=bad-version"]));

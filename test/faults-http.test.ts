@@ -17,7 +17,8 @@ async function setUp(options: Options, limits = {}): Promise<{ server: HttpServe
   return { server, mcp };
 }
 
-const echo = (mcp: McpConnection, text = "x"): Promise<string> => mcp.callTool("echo", { text }).then((result) => result.text);
+const echo = (mcp: McpConnection, text = "x"): Promise<string> =>
+  mcp.callTool("echo", { text }).then((result) => result.text);
 
 describe.each(ERAS)("%s", (era) => {
   it("F21: a server that accepts and never answers runs into the call's time limit", async () => {
@@ -34,14 +35,17 @@ describe.each(ERAS)("%s", (era) => {
     expect((await failure(mcp.callTool("echo", { text: "x" }, { timeoutMs: 150 }))).code).toBe("TIMEOUT");
   });
 
-  it.each([500, 502, 503])("F22: HTTP %i is an error with status and a short body, and a call is not repeated", async (status) => {
-    const { server, mcp } = await setUp({ era });
-    server.setFault({ name: "status", arg: status, on: "tools/call" });
-    const error = await failure(echo(mcp));
-    expect(error).toMatchObject({ code: "HTTP_ERROR", tool: "echo", data: { status } });
-    expect(String(error.data.body).length).toBeLessThanOrEqual(512);
-    expect(server.requests.filter(({ body }) => body?.method === "tools/call")).toHaveLength(1);
-  });
+  it.each([500, 502, 503])(
+    "F22: HTTP %i is an error with status and a short body, and a call is not repeated",
+    async (status) => {
+      const { server, mcp } = await setUp({ era });
+      server.setFault({ name: "status", arg: status, on: "tools/call" });
+      const error = await failure(echo(mcp));
+      expect(error).toMatchObject({ code: "HTTP_ERROR", tool: "echo", data: { status } });
+      expect(String(error.data.body).length).toBeLessThanOrEqual(512);
+      expect(server.requests.filter(({ body }) => body?.method === "tools/call")).toHaveLength(1);
+    },
+  );
 
   it("F22: what only reads is repeated, twice at most", async () => {
     const { server, mcp } = await setUp({ era });
@@ -71,7 +75,10 @@ describe.each(ERAS)("%s", (era) => {
   it("F23: a wait that is too long is the caller's to decide", async () => {
     const { server, mcp } = await setUp({ era });
     server.setFault({ name: "rate-limit", arg: "99999", on: "tools/call" });
-    expect(await failure(echo(mcp))).toMatchObject({ code: "RATE_LIMITED", data: { status: 429, retryAfter: "99999" } });
+    expect(await failure(echo(mcp))).toMatchObject({
+      code: "RATE_LIMITED",
+      data: { status: 429, retryAfter: "99999" },
+    });
   });
 
   it("F24: redirects are followed within the origin and nowhere else", async () => {
@@ -91,14 +98,17 @@ describe.each(ERAS)("%s", (era) => {
     expect(trap.requests).toEqual([]);
   });
 
-  it.each(["sse-drop", "sse-early-end", "sse-half-event", "json-drop"])("F26: %s fails at once, and the call is not repeated", async (fault) => {
-    const { server, mcp } = await setUp({ era });
-    server.setFault({ name: fault, on: "tools/call" });
-    expect((await failure(echo(mcp))).code).toBe("CONNECTION_LOST");
-    expect(server.stats.calls.echo).toBe(1);
-    server.clearFaults();
-    expect(await echo(mcp, "fine")).toBe("fine");
-  });
+  it.each(["sse-drop", "sse-early-end", "sse-half-event", "json-drop"])(
+    "F26: %s fails at once, and the call is not repeated",
+    async (fault) => {
+      const { server, mcp } = await setUp({ era });
+      server.setFault({ name: fault, on: "tools/call" });
+      expect((await failure(echo(mcp))).code).toBe("CONNECTION_LOST");
+      expect(server.stats.calls.echo).toBe(1);
+      server.clearFaults();
+      expect(await echo(mcp, "fine")).toBe("fine");
+    },
+  );
 
   it.each(["html-200", "json-garbage-200"])("F27: %s is not taken for an answer", async (fault) => {
     const { server, mcp } = await setUp({ era });
@@ -106,15 +116,18 @@ describe.each(ERAS)("%s", (era) => {
     expect((await failure(echo(mcp))).code).toBe("PROTOCOL_ERROR");
   });
 
-  it.each([{ answer: "json" }, { answer: "sse" }] as const)("F28: a body above the limit is cut off ($answer)", async ({ answer }) => {
-    const { server, mcp } = await setUp({ era, answer }, { maxMessageBytes: 1_000_000 });
-    server.setFault({ name: "huge-body", arg: 200_000_000, on: "tools/call" });
-    const before = process.memoryUsage().rss;
-    expect((await failure(echo(mcp))).code).toBe("MESSAGE_TOO_LARGE");
-    expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
-    server.clearFaults();
-    expect(await echo(mcp)).toBe("x");
-  });
+  it.each([{ answer: "json" }, { answer: "sse" }] as const)(
+    "F28: a body above the limit is cut off ($answer)",
+    async ({ answer }) => {
+      const { server, mcp } = await setUp({ era, answer }, { maxMessageBytes: 1_000_000 });
+      server.setFault({ name: "huge-body", arg: 200_000_000, on: "tools/call" });
+      const before = process.memoryUsage().rss;
+      expect((await failure(echo(mcp))).code).toBe("MESSAGE_TOO_LARGE");
+      expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
+      server.clearFaults();
+      expect(await echo(mcp)).toBe("x");
+    },
+  );
 
   it("F29: a body that drips runs into the time limit", async () => {
     const { server, mcp } = await setUp({ era });
@@ -122,11 +135,14 @@ describe.each(ERAS)("%s", (era) => {
     expect((await failure(mcp.callTool("echo", { text: "x" }, { timeoutMs: 300 }))).code).toBe("TIMEOUT");
   });
 
-  it.each(["sse-crlf", "sse-cr", "sse-multiline", "sse-comments", "sse-bom"])("understands a legal but unusual stream: %s", async (fault) => {
-    const { server, mcp } = await setUp({ era, answer: "sse" });
-    server.setFault(fault);
-    expect(await echo(mcp, "Grüße")).toBe("Grüße");
-  });
+  it.each(["sse-crlf", "sse-cr", "sse-multiline", "sse-comments", "sse-bom"])(
+    "understands a legal but unusual stream: %s",
+    async (fault) => {
+      const { server, mcp } = await setUp({ era, answer: "sse" });
+      server.setFault(fault);
+      expect(await echo(mcp, "Grüße")).toBe("Grüße");
+    },
+  );
 
   it("sends declared headers, and the answer to a challenge is the caller's", async () => {
     const server = await started(startHttpServer({ era }));
@@ -140,20 +156,24 @@ describe.each(ERAS)("%s", (era) => {
 
   it("F37: many calls leave nothing in flight", async () => {
     const { mcp } = await setUp({ era });
-    for (let round = 0; round < 20; round += 1) await Promise.all(Array.from({ length: 50 }, () => echo(mcp)));
+    for (let round = 0; round < 20; round += 1)
+      await Promise.all(Array.from({ length: 50 }, () => echo(mcp)));
     expect(mcp.stats()).toMatchObject({ lateAnswers: 0, unknownAnswers: 0 });
     expect(mcp.stats().inFlight).toBeLessThanOrEqual(1);
   });
 });
 
 describe("legacy sessions", () => {
-  it.each([404, 400] as const)("F25: a session that the server forgot (HTTP %i) is opened again, once, and the call sent again", async (lostSession) => {
-    const { server, mcp } = await setUp({ era: "legacy", lostSession });
-    server.forgetSessions();
-    expect(await Promise.all([echo(mcp, "a"), echo(mcp, "b"), echo(mcp, "c")])).toEqual(["a", "b", "c"]);
-    expect(server.stats.requests.initialize).toBe(2);
-    expect(server.stats.calls.echo).toBe(3);
-  });
+  it.each([404, 400] as const)(
+    "F25: a session that the server forgot (HTTP %i) is opened again, once, and the call sent again",
+    async (lostSession) => {
+      const { server, mcp } = await setUp({ era: "legacy", lostSession });
+      server.forgetSessions();
+      expect(await Promise.all([echo(mcp, "a"), echo(mcp, "b"), echo(mcp, "c")])).toEqual(["a", "b", "c"]);
+      expect(server.stats.requests.initialize).toBe(2);
+      expect(server.stats.calls.echo).toBe(3);
+    },
+  );
 
   it("F25: a server that forgets every session is given up", async () => {
     const { server, mcp } = await setUp({ era: "legacy" });
@@ -174,7 +194,11 @@ describe("legacy sessions", () => {
     const { server, mcp } = await setUp({ era: "legacy", answer: "sse" });
     server.setFault({ name: "sse-resume", arg: 100, on: "tools/call" });
     expect(await echo(mcp, "resumed")).toBe("resumed");
-    expect(server.requests.some(({ method, headers }) => method === "GET" && headers["last-event-id"] !== undefined)).toBe(true);
+    expect(
+      server.requests.some(
+        ({ method, headers }) => method === "GET" && headers["last-event-id"] !== undefined,
+      ),
+    ).toBe(true);
     expect(server.stats.calls.echo).toBe(1);
   });
 
@@ -222,24 +246,29 @@ describe("modern HTTP", () => {
 
   it("drops tools whose header annotations are not legal, and only those", async () => {
     const { mcp } = await setUp({ era: "modern", faults: ["bad-header-tools"] });
-    const names = (await mcp.listTools()).map((tool) => tool.name).filter((name) => name.startsWith("header_"));
+    const names = (await mcp.listTools())
+      .map((tool) => tool.name)
+      .filter((name) => name.startsWith("header_"));
     expect(names.toSorted()).toEqual(["header_nested_ok", "header_ok"]);
     expect(mcp.diagnostics.filter((one) => one.code === "TOOL_DROPPED")).toHaveLength(14);
   });
 
-  it.each(["graceful", "cancelled", "drop"] as const)("listens again after its stream for news ended (%s)", async (how) => {
-    const { server, mcp } = await setUp({ era: "modern" });
-    await until(() => server.endSubscriptions(how) > 0);
-    let heard = 0;
-    mcp.on("toolsChanged", () => {
-      heard += 1;
-    });
-    await until(async () => {
-      server.emit("notifications/tools/list_changed");
-      await mcp.ping();
-      return heard > 0;
-    });
-  });
+  it.each(["graceful", "cancelled", "drop"] as const)(
+    "listens again after its stream for news ended (%s)",
+    async (how) => {
+      const { server, mcp } = await setUp({ era: "modern" });
+      await until(() => server.endSubscriptions(how) > 0);
+      let heard = 0;
+      mcp.on("toolsChanged", () => {
+        heard += 1;
+      });
+      await until(async () => {
+        server.emit("notifications/tools/list_changed");
+        await mcp.ping();
+        return heard > 0;
+      });
+    },
+  );
 
   it("keeps a list as long as the server says, and no longer", async () => {
     const server = await started(startHttpServer({ era: "modern", ttl: 0 }));

@@ -9,7 +9,8 @@ import { pidsWithEnv, stdioCommand } from "./fixtures/processes.mjs";
 import { connectStdio, failure, nextEvent, serverStats, until } from "./helpers.ts";
 
 /** A path that exists only after the first start of a server: later starts are healthy. */
-const firstStartOnly = (): string => `--once=${join(mkdtempSync(join(tmpdir(), "portolan-once-")), "claimed")}`;
+const firstStartOnly = (): string =>
+  `--once=${join(mkdtempSync(join(tmpdir(), "portolan-once-")), "claimed")}`;
 const ERAS = ["legacy", "modern"] as const;
 
 describe.each(ERAS)("%s", (era) => {
@@ -19,7 +20,12 @@ describe.each(ERAS)("%s", (era) => {
     const before = (await serverStats(mcp)).pid;
     const other = failure(mcp.callTool("hang"));
     const error = await failure(mcp.callTool("crash"));
-    expect(error).toMatchObject({ code: "SERVER_CRASHED", server: "fixture", tool: "crash", data: { exitCode: 3 } });
+    expect(error).toMatchObject({
+      code: "SERVER_CRASHED",
+      server: "fixture",
+      tool: "crash",
+      data: { exitCode: 3 },
+    });
     expect(error.stderr).toContain("the crash tool was called");
     expect((await other).code).toBe("SERVER_CRASHED");
     expect((await mcp.callTool("echo", { text: "back" })).text).toBe("back");
@@ -31,9 +37,13 @@ describe.each(ERAS)("%s", (era) => {
     const crash = [`--era=${era}`, "--fault=crash-on-call", firstStartOnly()];
     const mcp = await connectStdio(crash);
     expect((await failure(mcp.callTool("echo", { text: "x" }))).code).toBe("SERVER_CRASHED");
-    const retrying = await connectStdio([`--era=${era}`, "--fault=crash-on-call", firstStartOnly()], { retryHinted: true });
+    const retrying = await connectStdio([`--era=${era}`, "--fault=crash-on-call", firstStartOnly()], {
+      retryHinted: true,
+    });
     expect((await retrying.callTool("echo", { text: "again" })).text).toBe("again");
-    const careful = await connectStdio([`--era=${era}`, "--fault=crash-on-call", firstStartOnly()], { retryHinted: true });
+    const careful = await connectStdio([`--era=${era}`, "--fault=crash-on-call", firstStartOnly()], {
+      retryHinted: true,
+    });
     expect((await failure(careful.callTool("fail"))).code).toBe("SERVER_CRASHED");
     expect((await serverStats(careful)).calls.fail).toBeUndefined();
   });
@@ -60,12 +70,15 @@ describe.each(ERAS)("%s", (era) => {
   it("F3: three timeouts in a row end the process", async () => {
     const mcp = await connectStdio([`--era=${era}`], { watch: false });
     const before = (await serverStats(mcp)).pid;
-    for (let i = 0; i < 3; i += 1) expect((await failure(mcp.callTool("hang", {}, { timeoutMs: 50 }))).code).toBe("TIMEOUT");
+    for (let i = 0; i < 3; i += 1)
+      expect((await failure(mcp.callTool("hang", {}, { timeoutMs: 50 }))).code).toBe("TIMEOUT");
     expect((await serverStats(mcp)).pid).not.toBe(before);
   });
 
   it("F4: a slow start is waited for, longer than a call would be", async () => {
-    const mcp = await connectStdio([`--era=${era}`, "--fault=slow-start:1200"], { limits: { requestTimeoutMs: 500, probeTimeoutMs: 300 } });
+    const mcp = await connectStdio([`--era=${era}`, "--fault=slow-start:1200"], {
+      limits: { requestTimeoutMs: 500, probeTimeoutMs: 300 },
+    });
     expect(mcp.server.era).toBe(era);
   });
 
@@ -90,21 +103,29 @@ describe.each(ERAS)("%s", (era) => {
     expect(mcp.stats().noise).toBe(0);
   });
 
-  it.each(["invalid-json-line", "noise"])("F7, F8: %s is ignored, counted, and warned of once", async (fault) => {
-    const diagnostics: Diagnostic[] = [];
-    const mcp = await connectStdio([`--era=${era}`, `--fault=${fault}`], { onDiagnostic: (one) => diagnostics.push(one) });
-    for (const text of ["a", "b", "c"]) expect((await mcp.callTool("echo", { text })).text).toBe(text);
-    expect(mcp.stats().noise).toBeGreaterThan(1);
-    expect(diagnostics).toHaveLength(1);
-    expect(diagnostics[0]).toMatchObject({ severity: "warning", server: "fixture" });
-  });
+  it.each(["invalid-json-line", "noise"])(
+    "F7, F8: %s is ignored, counted, and warned of once",
+    async (fault) => {
+      const diagnostics: Diagnostic[] = [];
+      const mcp = await connectStdio([`--era=${era}`, `--fault=${fault}`], {
+        onDiagnostic: (one) => diagnostics.push(one),
+      });
+      for (const text of ["a", "b", "c"]) expect((await mcp.callTool("echo", { text })).text).toBe(text);
+      expect(mcp.stats().noise).toBeGreaterThan(1);
+      expect(diagnostics).toHaveLength(1);
+      expect(diagnostics[0]).toMatchObject({ severity: "warning", server: "fixture" });
+    },
+  );
 
   it("F10: a message above the limit fails its own call, and memory stays bounded", async () => {
     const mcp = await connectStdio([`--era=${era}`], { limits: { maxMessageBytes: 1_000_000 } });
     expect((await mcp.callTool("big", { bytes: 900_000 })).text).toHaveLength(900_000);
     const before = process.memoryUsage().rss;
     const neighbour = mcp.callTool("slow", { ms: 300 });
-    expect(await failure(mcp.callTool("big", { bytes: 50_000_000 }))).toMatchObject({ code: "MESSAGE_TOO_LARGE", tool: "big" });
+    expect(await failure(mcp.callTool("big", { bytes: 50_000_000 }))).toMatchObject({
+      code: "MESSAGE_TOO_LARGE",
+      tool: "big",
+    });
     expect(process.memoryUsage().rss - before).toBeLessThan(60_000_000);
     expect((await neighbour).text).toContain("done");
     expect((await mcp.callTool("echo", { text: "on" })).text).toBe("on");
@@ -116,13 +137,18 @@ describe.each(ERAS)("%s", (era) => {
     expect((await mcp.callTool("echo", { text: "again" })).text).toBe("again");
   });
 
-  it.each(["duplicate-answer", "unknown-id-answer", "string-id"])("F12: %s does not confuse calls", async (fault) => {
-    const mcp = await connectStdio([`--era=${era}`, `--fault=${fault}`]);
-    const texts = Array.from({ length: 20 }, (_, n) => `call ${n}`);
-    const answers = await Promise.all(texts.map(async (text) => (await mcp.callTool("echo", { text })).text));
-    expect(answers).toEqual(texts);
-    await until(() => mcp.stats().lateAnswers + mcp.stats().unknownAnswers >= 20);
-  });
+  it.each(["duplicate-answer", "unknown-id-answer", "string-id"])(
+    "F12: %s does not confuse calls",
+    async (fault) => {
+      const mcp = await connectStdio([`--era=${era}`, `--fault=${fault}`]);
+      const texts = Array.from({ length: 20 }, (_, n) => `call ${n}`);
+      const answers = await Promise.all(
+        texts.map(async (text) => (await mcp.callTool("echo", { text })).text),
+      );
+      expect(answers).toEqual(texts);
+      await until(() => mcp.stats().lateAnswers + mcp.stats().unknownAnswers >= 20);
+    },
+  );
 
   it("F12: an id of another type is not taken for ours", async () => {
     const mcp = await connectStdio([`--era=${era}`, "--fault=string-id:only"]);
@@ -151,14 +177,21 @@ describe.each(ERAS)("%s", (era) => {
   });
 
   it("F17: a server that does not read makes calls fail as busy, within bounded memory", async () => {
-    const mcp = await connectStdio([`--era=${era}`, "--fault=no-read"], { era, limits: { maxQueuedBytes: 4_000_000, requestTimeoutMs: 2_000 } });
+    const mcp = await connectStdio([`--era=${era}`, "--fault=no-read"], {
+      era,
+      limits: { maxQueuedBytes: 4_000_000, requestTimeoutMs: 2_000 },
+    });
     const warnings: Error[] = [];
     process.on("warning", (warning) => warnings.push(warning));
     const text = "x".repeat(1_000_000);
-    const calls = Array.from({ length: 20 }, () => failure(mcp.readResource(`test://${text}`, { timeoutMs: 500 })));
+    const calls = Array.from({ length: 20 }, () =>
+      failure(mcp.readResource(`test://${text}`, { timeoutMs: 500 })),
+    );
     const codes = (await Promise.all(calls)).map((error) => error.code);
     expect(codes.filter((code) => code === "BUSY").length).toBeGreaterThan(10);
-    expect(codes.every((code) => code === "BUSY" || code === "TIMEOUT" || code === "SERVER_CRASHED")).toBe(true);
+    expect(codes.every((code) => code === "BUSY" || code === "TIMEOUT" || code === "SERVER_CRASHED")).toBe(
+      true,
+    );
     expect(warnings).toEqual([]);
   });
 
@@ -197,7 +230,10 @@ describe.each(ERAS)("%s", (era) => {
 
   it("passes results of extensions untouched", async () => {
     const mcp = await connectStdio([`--era=${era}`, "--fault=extension-result"]);
-    expect(await mcp.callTool("echo", { text: "x" })).toMatchObject({ resultType: "task", status: "working" });
+    expect(await mcp.callTool("echo", { text: "x" })).toMatchObject({
+      resultType: "task",
+      status: "working",
+    });
   });
 
   it("survives bottomless JSON", async () => {
@@ -239,8 +275,16 @@ it("a server that exits at once gives its reason", async () => {
 
 it("a server gets a minimal environment and what is declared", async () => {
   process.env.PORTOLAN_TEST_SECRET = "do not pass";
-  const script = 'process.stdin.on("data",()=>{console.error(Object.keys(process.env).sort().join(","));process.exit(1)})';
-  const error = await failure(connectMcp({ transport: "stdio", command: process.execPath, args: ["-e", script], env: { DECLARED: "1" } }));
+  const script =
+    'process.stdin.on("data",()=>{console.error(Object.keys(process.env).sort().join(","));process.exit(1)})';
+  const error = await failure(
+    connectMcp({
+      transport: "stdio",
+      command: process.execPath,
+      args: ["-e", script],
+      env: { DECLARED: "1" },
+    }),
+  );
   expect(error.stderr).toContain("DECLARED");
   expect(error.stderr).toContain("PATH");
   expect(error.stderr).not.toContain("PORTOLAN_TEST_SECRET");
@@ -248,7 +292,11 @@ it("a server gets a minimal environment and what is declared", async () => {
 
 it("F38: connecting and closing again and again leaves nothing behind", async () => {
   const cycle = async (): Promise<void> => {
-    const mcp = await connectMcp({ transport: "stdio", ...stdioCommand("--era=legacy"), onDiagnostic: () => {} });
+    const mcp = await connectMcp({
+      transport: "stdio",
+      ...stdioCommand("--era=legacy"),
+      onDiagnostic: () => {},
+    });
     await mcp.callTool("echo", { text: "x" });
     await mcp.close();
   };

@@ -1,7 +1,13 @@
 // Connections to fixture servers for tests: made in one line, closed when the test ends.
 
 import { onTestFinished } from "vitest";
-import { connectMcp, isPortolanError, type McpConnection, type McpOptions, type PortolanError } from "../src/index.ts";
+import {
+  connectMcp,
+  isPortolanError,
+  type McpConnection,
+  type McpOptions,
+  type PortolanError,
+} from "../src/index.ts";
 import { startHttpServer } from "./fixtures/http-server.mjs";
 import { stdioCommand } from "./fixtures/processes.mjs";
 import { startSseServer } from "./fixtures/sse-server.mjs";
@@ -26,23 +32,45 @@ export const MATRIX: readonly (readonly [Way, FixtureEra])[] = [
 const quiet = (): void => {};
 
 /** A stdio fixture with these flags. */
-export function connectStdio(flags: string[], options: McpOptions & { env?: Record<string, string> } = {}): Promise<McpConnection> {
-  return kept(connectMcp({ transport: "stdio", ...stdioCommand(...flags), onDiagnostic: quiet, name: "fixture", ...options }));
+export function connectStdio(
+  flags: string[],
+  options: McpOptions & { env?: Record<string, string> } = {},
+): Promise<McpConnection> {
+  return kept(
+    connectMcp({
+      transport: "stdio",
+      ...stdioCommand(...flags),
+      onDiagnostic: quiet,
+      name: "fixture",
+      ...options,
+    }),
+  );
 }
 
-export function connectUrl(url: string, options: McpOptions & { headers?: Record<string, string> } = {}): Promise<McpConnection> {
+export function connectUrl(
+  url: string,
+  options: McpOptions & { headers?: Record<string, string> } = {},
+): Promise<McpConnection> {
   const transport = url.startsWith("ws") ? "websocket" : "http";
   return kept(connectMcp({ transport, url, onDiagnostic: quiet, name: "fixture", ...options }));
 }
 
 /** A healthy server of the era, reached this way. */
-export async function connectFixture(way: Way, era: FixtureEra, options: McpOptions = {}): Promise<McpConnection> {
+export async function connectFixture(
+  way: Way,
+  era: FixtureEra,
+  options: McpOptions = {},
+): Promise<McpConnection> {
   switch (way) {
     case "stdio":
       return connectStdio([`--era=${era}`, "--ttl=60000"], options);
     case "http (json)":
     case "http (sse)":
-      return connectUrl((await started(startHttpServer({ era, ttl: 60_000, answer: way === "http (json)" ? "json" : "sse" }))).url, options);
+      return connectUrl(
+        (await started(startHttpServer({ era, ttl: 60_000, answer: way === "http (json)" ? "json" : "sse" })))
+          .url,
+        options,
+      );
     case "sse":
       return connectUrl((await started(startSseServer({}))).url, options);
     case "websocket":

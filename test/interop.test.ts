@@ -30,7 +30,13 @@ async function connect(config: McpConfig): Promise<McpConnection> {
 }
 
 function stdio(name: string, args: string[] = [], env: Record<string, string> = {}): Promise<McpConnection> {
-  return connect({ transport: "stdio", command: process.execPath, args: [program(name) as string, ...args], env, name });
+  return connect({
+    transport: "stdio",
+    command: process.execPath,
+    args: [program(name) as string, ...args],
+    env,
+    name,
+  });
 }
 
 async function freePort(): Promise<number> {
@@ -42,7 +48,12 @@ async function freePort(): Promise<number> {
 }
 
 /** Starts a server program that listens on a port, and connects as soon as it does. */
-async function http(name: string, args: (port: number) => string[], path: string, env: (port: number) => Record<string, string> = () => ({})): Promise<McpConnection> {
+async function http(
+  name: string,
+  args: (port: number) => string[],
+  path: string,
+  env: (port: number) => Record<string, string> = () => ({}),
+): Promise<McpConnection> {
   const port = await freePort();
   const child: ChildProcess = spawn(process.execPath, [program(name) as string, ...args(port)], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env(port) },
@@ -67,14 +78,45 @@ const everythingScript = join(root, "node_modules", EVERYTHING, "dist/index.js")
 
 const everythingWays: [string, string, () => Promise<McpConnection>][] = [
   ["stdio", "stdio", () => stdio(EVERYTHING)],
-  ["Streamable HTTP", "http", () => http(EVERYTHING, () => ["streamableHttp"], "/mcp", (port) => ({ PORT: String(port) }))],
-  ["HTTP+SSE", "sse", () => http(EVERYTHING, () => ["sse"], "/sse", (port) => ({ PORT: String(port) }))],
+  [
+    "Streamable HTTP",
+    "http",
+    () =>
+      http(
+        EVERYTHING,
+        () => ["streamableHttp"],
+        "/mcp",
+        (port) => ({ PORT: String(port) }),
+      ),
+  ],
+  [
+    "HTTP+SSE",
+    "sse",
+    () =>
+      http(
+        EVERYTHING,
+        () => ["sse"],
+        "/sse",
+        (port) => ({ PORT: String(port) }),
+      ),
+  ],
 ];
 
 const supergateway = program("supergateway");
 if (supergateway !== undefined) {
   const gateway = (output: string, path: string) => () =>
-    http("supergateway", (port) => ["--stdio", `node "${everythingScript}"`, "--outputTransport", output, "--port", String(port)], path);
+    http(
+      "supergateway",
+      (port) => [
+        "--stdio",
+        `node "${everythingScript}"`,
+        "--outputTransport",
+        output,
+        "--port",
+        String(port),
+      ],
+      path,
+    );
   everythingWays.push(["HTTP+SSE through supergateway", "sse", gateway("sse", "/sse")]);
   everythingWays.push(["Streamable HTTP through supergateway", "http", gateway("streamableHttp", "/mcp")]);
 }
@@ -85,8 +127,12 @@ describe.each(everythingWays)("server-everything over %s", (_way, transport, ope
     expect(mcp.server).toMatchObject({ era: "legacy", transport });
     const tools = await mcp.listTools({ prefix: "every" });
     expect(tools.length).toBeGreaterThanOrEqual(13);
-    expect(await tools.find((tool) => tool.name === "every_echo")?.execute({ message: "hello" })).toBe("Echo: hello");
-    expect((await mcp.callTool("get-structured-content", { location: "New York" })).structuredContent).toBeDefined();
+    expect(await tools.find((tool) => tool.name === "every_echo")?.execute({ message: "hello" })).toBe(
+      "Echo: hello",
+    );
+    expect(
+      (await mcp.callTool("get-structured-content", { location: "New York" })).structuredContent,
+    ).toBeDefined();
     const image = await mcp.callTool("get-tiny-image");
     expect(image.content?.some((block) => block.type === "image")).toBe(true);
     const [resource] = await mcp.listResources();
@@ -94,7 +140,10 @@ describe.each(everythingWays)("server-everything over %s", (_way, transport, ope
     expect((await mcp.listResourceTemplates()).length).toBeGreaterThan(0);
     expect((await mcp.getPrompt("args-prompt", { city: "Lisbon" })).messages.length).toBeGreaterThan(0);
     const signal = AbortSignal.timeout(100);
-    expect((await failure(mcp.callTool("trigger-long-running-operation", { duration: 60, steps: 10 }, { signal }))).code).toBe("CANCELLED");
+    expect(
+      (await failure(mcp.callTool("trigger-long-running-operation", { duration: 60, steps: 10 }, { signal })))
+        .code,
+    ).toBe("CANCELLED");
     expect((await mcp.callTool("get-sum", { a: 1, b: 2 })).text).toContain("3");
   });
 });
@@ -116,7 +165,9 @@ it("server-everything announces a changed tool list, and asks what its caller ca
   });
   await nextEvent(mcp, "toolsChanged");
   const names = (await mcp.listToolDefinitions()).map((tool) => tool.name);
-  expect(names).toEqual(expect.arrayContaining(["trigger-elicitation-request", "trigger-sampling-request", "get-roots-list"]));
+  expect(names).toEqual(
+    expect.arrayContaining(["trigger-elicitation-request", "trigger-sampling-request", "get-roots-list"]),
+  );
   await mcp.callTool("trigger-elicitation-request");
   expect(asked).toHaveLength(1);
   expect((await mcp.callTool("trigger-sampling-request", { prompt: "p" })).text).toContain("sampled words");
@@ -129,14 +180,18 @@ it("server-filesystem: every result fits its outputSchema", async () => {
   const mcp = await stdio("@modelcontextprotocol/server-filesystem", [folder]);
   expect(await mcp.listTools()).toHaveLength(14);
   expect((await mcp.callTool("list_directory", { path: folder })).text).toContain("note.txt");
-  expect((await mcp.callTool("read_text_file", { path: join(folder, "note.txt") })).structuredContent).toEqual({ content: "seven seas" });
+  expect(
+    (await mcp.callTool("read_text_file", { path: join(folder, "note.txt") })).structuredContent,
+  ).toEqual({ content: "seven seas" });
   expect((await mcp.callTool("read_text_file", { path: "/etc/passwd" })).isError).toBe(true);
 });
 
 it("server-memory keeps what it is told", async () => {
   const file = join(mkdtempSync(join(tmpdir(), "portolan-memory-")), "memory.json");
   const mcp = await stdio("@modelcontextprotocol/server-memory", [], { MEMORY_FILE_PATH: file });
-  await mcp.callTool("create_entities", { entities: [{ name: "Ada", entityType: "person", observations: ["counts"] }] });
+  await mcp.callTool("create_entities", {
+    entities: [{ name: "Ada", entityType: "person", observations: ["counts"] }],
+  });
   expect((await mcp.callTool("search_nodes", { query: "Ada" })).text).toContain("counts");
 });
 
@@ -158,17 +213,27 @@ it("server-budget-allocator keeps what the Apps extension needs", async () => {
 
 describe.each([
   ["stdio", () => stdio("@upstash/context7-mcp")],
-  ["http", () => http("@upstash/context7-mcp", (port) => ["--transport", "http", "--port", String(port)], "/mcp")],
+  [
+    "http",
+    () => http("@upstash/context7-mcp", (port) => ["--transport", "http", "--port", String(port)], "/mcp"),
+  ],
 ] as const)("context7 over %s", (transport, open) => {
   it("is spoken to in the modern era", async () => {
     const mcp = await open();
     expect(mcp.server).toMatchObject({ era: "modern", revision: "2026-07-28", transport });
     const tools = await mcp.listTools();
     expect(tools).toHaveLength(2);
-    expect((await failure(mcp.callTool(tools[0]?.definition.name as string, { nonsense: 1 }))).code).toBe("INPUT_INVALID");
+    expect((await failure(mcp.callTool(tools[0]?.definition.name as string, { nonsense: 1 }))).code).toBe(
+      "INPUT_INVALID",
+    );
     await mcp.ping();
     const controller = new AbortController();
-    const call = failure(tools[0]?.execute({ query: "react", libraryName: "react" }, { signal: controller.signal }) as Promise<string>);
+    const call = failure(
+      tools[0]?.execute(
+        { query: "react", libraryName: "react" },
+        { signal: controller.signal },
+      ) as Promise<string>,
+    );
     controller.abort();
     expect((await call).code).toBe("CANCELLED");
   });

@@ -27,13 +27,22 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     expect(echo?.schema.safeParse({ text: 1 }).success).toBe(false);
     const sum = await mcp.callTool("add", { a: 2, b: 40 });
     expect(sum.structuredContent).toEqual({ sum: 42 });
-    expect(await Promise.all(Array.from({ length: 50 }, (_, n) => mcp.callTool("echo", { text: `call ${n}` })))).toHaveLength(50);
+    expect(
+      await Promise.all(Array.from({ length: 50 }, (_, n) => mcp.callTool("echo", { text: `call ${n}` }))),
+    ).toHaveLength(50);
   });
 
   it("keeps everything of a result, also what it does not know", async () => {
     const mcp = await connectFixture(way, era);
     const result = await mcp.callTool("rich");
-    expect(result.content?.map((block) => block.type)).toEqual(["text", "image", "audio", "resource_link", "resource", "future_thing"]);
+    expect(result.content?.map((block) => block.type)).toEqual([
+      "text",
+      "image",
+      "audio",
+      "resource_link",
+      "resource",
+      "future_thing",
+    ]);
     expect(result.content?.[5]).toEqual({ type: "future_thing", payload: { nested: [1, 2, 3] } });
     expect(result["x-vendor"]).toEqual({ kept: true });
     expect(result.text).toContain("[image: image/png");
@@ -43,26 +52,50 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
   it("reports what failed, and where", async () => {
     const mcp = await connectFixture(way, era);
     const tools = await mcp.listTools();
-    const failed = await failure(tools.find((tool) => tool.name === "fail")?.execute({ message: "no luck" }) as Promise<string>);
-    expect(failed).toMatchObject({ code: "TOOL_FAILED", message: "no luck", server: "fixture", tool: "fail" });
+    const failed = await failure(
+      tools.find((tool) => tool.name === "fail")?.execute({ message: "no luck" }) as Promise<string>,
+    );
+    expect(failed).toMatchObject({
+      code: "TOOL_FAILED",
+      message: "no luck",
+      server: "fixture",
+      tool: "fail",
+    });
     expect((await mcp.callTool("fail", { message: "no luck" })).isError).toBe(true);
     const wrong = await failure(mcp.callTool("add", { a: "two", c: 1 }));
     expect(wrong).toMatchObject({ code: "INPUT_INVALID", tool: "add" });
     expect(wrong.message).toMatch(/\/a.*number/);
     expect(wrong.message).toMatch(/b.*required/);
-    expect(await failure(mcp.callTool("ecko"))).toMatchObject({ code: "TOOL_NOT_FOUND", tool: "ecko", hint: 'Did you mean "echo"?' });
+    expect(await failure(mcp.callTool("ecko"))).toMatchObject({
+      code: "TOOL_NOT_FOUND",
+      tool: "ecko",
+      hint: 'Did you mean "echo"?',
+    });
   });
 
   it("reads resources and templates, gets and completes prompts", async () => {
     const mcp = await connectFixture(way, era);
     expect((await mcp.listResources()).map((resource) => resource.uri)).toContain("test://static-text");
-    expect((await mcp.listResourceTemplates()).map((template) => template.uriTemplate)).toContain("test://template/{id}/data");
+    expect((await mcp.listResourceTemplates()).map((template) => template.uriTemplate)).toContain(
+      "test://template/{id}/data",
+    );
     expect((await mcp.readResource("test://static-text")).contents[0]?.text).toEqual(expect.any(String));
-    expect((await mcp.readResource("test://template/7/data")).contents[0]?.uri).toBe("test://template/7/data");
-    expect(await failure(mcp.readResource("test://nothing"))).toMatchObject({ code: "RPC_ERROR", server: "fixture" });
-    expect((await mcp.listPrompts()).map((prompt) => prompt.name)).toEqual(expect.arrayContaining(["simple", "with_args"]));
-    expect(JSON.stringify((await mcp.getPrompt("with_args", { city: "Lisbon" })).messages)).toContain("Lisbon");
-    expect((await mcp.complete({ prompt: "with_args" }, { name: "city", value: "" })).values.length).toBeGreaterThan(0);
+    expect((await mcp.readResource("test://template/7/data")).contents[0]?.uri).toBe(
+      "test://template/7/data",
+    );
+    expect(await failure(mcp.readResource("test://nothing"))).toMatchObject({
+      code: "RPC_ERROR",
+      server: "fixture",
+    });
+    expect((await mcp.listPrompts()).map((prompt) => prompt.name)).toEqual(
+      expect.arrayContaining(["simple", "with_args"]),
+    );
+    expect(JSON.stringify((await mcp.getPrompt("with_args", { city: "Lisbon" })).messages)).toContain(
+      "Lisbon",
+    );
+    expect(
+      (await mcp.complete({ prompt: "with_args" }, { name: "city", value: "" })).values.length,
+    ).toBeGreaterThan(0);
   });
 
   it("passes progress on, and cancels at the server too", async () => {
@@ -73,15 +106,25 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     expect(seen).toEqual([...seen].sort((a, b) => a - b));
 
     const controller = new AbortController();
-    const call = failure(mcp.callTool("slow", { ms: 60_000, every: 10 }, { signal: controller.signal, onProgress: () => controller.abort("enough") }));
+    const call = failure(
+      mcp.callTool(
+        "slow",
+        { ms: 60_000, every: 10 },
+        { signal: controller.signal, onProgress: () => controller.abort("enough") },
+      ),
+    );
     expect(await call).toMatchObject({ code: "CANCELLED", tool: "slow" });
     await until(async () => (await serverStats(mcp)).cancelled.length > 0);
   });
 
   it("keeps a long call alive by progress, up to the hard limit", async () => {
     const mcp = await connectFixture(way, era);
-    expect((await mcp.callTool("slow", { ms: 600, every: 40 }, { timeoutMs: 300 })).text).toBe("done after 600 ms");
-    expect(await failure(mcp.callTool("slow", { ms: 60_000, every: 20 }, { timeoutMs: 300, maxTimeoutMs: 400 }))).toMatchObject({
+    expect((await mcp.callTool("slow", { ms: 600, every: 40 }, { timeoutMs: 300 })).text).toBe(
+      "done after 600 ms",
+    );
+    expect(
+      await failure(mcp.callTool("slow", { ms: 60_000, every: 20 }, { timeoutMs: 300, maxTimeoutMs: 400 })),
+    ).toMatchObject({
       code: "TIMEOUT",
       data: { hard: true },
     });
@@ -96,7 +139,10 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     await until(async () => {
       // Over HTTP the stream for news opens in its own time; a change before that is heard by nobody.
       await mcp.callTool("change_tools");
-      return Promise.race([changed.then(() => true), new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 200))]);
+      return Promise.race([
+        changed.then(() => true),
+        new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 200)),
+      ]);
     });
     expect((await mcp.listTools()).length).toBeGreaterThan(before.length);
   });
@@ -123,7 +169,9 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     const mcp = await connectFixture(way, era, { logLevel: "warning" });
     const messages: unknown[] = [];
     mcp.on("log", (message) => messages.push(message.data));
-    await until(async () => (await mcp.callTool("log", { level: "error", message: "bad" })).text === "emitted");
+    await until(
+      async () => (await mcp.callTool("log", { level: "error", message: "bad" })).text === "emitted",
+    );
     expect((await mcp.callTool("log", { level: "debug", message: "small" })).text).toBe("suppressed");
     await until(() => messages.length > 0);
     expect(JSON.stringify(messages)).toContain("bad");
@@ -139,17 +187,31 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
         elicit: (request) => {
           asked.push(request);
           const [field] = Object.keys((request.requestedSchema?.properties ?? {}) as object);
-          return { action: "accept", ...(field === undefined ? {} : { content: { [field]: `my ${field}` } }) };
+          return {
+            action: "accept",
+            ...(field === undefined ? {} : { content: { [field]: `my ${field}` } }),
+          };
         },
-        sample: (request) => ({ role: "assistant", model: "m", content: { type: "text", text: `max ${String(request.maxTokens)}` } }),
+        sample: (request) => ({
+          role: "assistant",
+          model: "m",
+          content: { type: "text", text: `max ${String(request.maxTokens)}` },
+        }),
         roots: () => [{ uri: "file:///w", name: "w" }],
       },
     });
-    expect(JSON.parse((await mcp.callTool("ask_form")).text)).toMatchObject({ action: "accept", content: { name: "my name" } });
+    expect(JSON.parse((await mcp.callTool("ask_form")).text)).toMatchObject({
+      action: "accept",
+      content: { name: "my name" },
+    });
     expect(JSON.parse((await mcp.callTool("ask_url")).text)).toMatchObject({ action: "accept" });
     expect(asked.map((request) => request.mode)).toEqual(["form", "url"]);
-    expect(JSON.parse((await mcp.callTool("ask_sample")).text)).toMatchObject({ content: { text: "max 100" } });
-    expect(JSON.parse((await mcp.callTool("ask_roots")).text)).toMatchObject({ roots: [{ uri: "file:///w" }] });
+    expect(JSON.parse((await mcp.callTool("ask_sample")).text)).toMatchObject({
+      content: { text: "max 100" },
+    });
+    expect(JSON.parse((await mcp.callTool("ask_roots")).text)).toMatchObject({
+      roots: [{ uri: "file:///w" }],
+    });
     expect(JSON.parse((await mcp.callTool("ask_twice")).text)).toMatchObject({
       first: { content: { first: "my first" } },
       left: { content: { left: "my left" } },
@@ -164,7 +226,10 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
       expect((await mcp.callTool("ask_sample")).isError).toBe(true);
       expect(mcp.stats().inFlight).toBe(0);
     } else {
-      expect(await failure(mcp.callTool("ask_form"))).toMatchObject({ code: "CAPABILITY_MISSING", tool: "ask_form" });
+      expect(await failure(mcp.callTool("ask_form"))).toMatchObject({
+        code: "CAPABILITY_MISSING",
+        tool: "ask_form",
+      });
     }
     expect((await mcp.callTool("echo", { text: "still there" })).text).toBe("still there");
   });

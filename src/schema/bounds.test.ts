@@ -15,7 +15,10 @@ const reasonOf = (schema: unknown): string => {
 };
 
 test("ordinary schemas pass, whatever their names", () => {
-  const schema = { type: "object", properties: { pattern: { type: "string" }, $ref: { type: "string" }, uniqueItems: {} } };
+  const schema = {
+    type: "object",
+    properties: { pattern: { type: "string" }, $ref: { type: "string" }, uniqueItems: {} },
+  };
   const bounds = boundSchema(schema);
   expect(bounds).toMatchObject({ ok: true, facts: { subschemas: 4, refs: false, tame: true, patterns: [] } });
 });
@@ -60,13 +63,27 @@ test.each([
   [{ const: { $ref: "#", uniqueItems: true, pattern: "(?=a)" } }, true],
   [{ properties: { $ref: { const: 1 } } }, true],
 ])("tame: %j is %s", (schema, tame) => {
-  expect(boundSchema(schema, (pattern) => !pattern.includes("(?="))).toMatchObject({ ok: true, facts: { tame } });
+  expect(boundSchema(schema, (pattern) => !pattern.includes("(?="))).toMatchObject({
+    ok: true,
+    facts: { tame },
+  });
 });
 
 test("an instance is measured", () => {
-  expect(measureInstance({ a: ["xyz", { b: null }], cdefg: 1 })).toMatchObject({ ok: true, nodes: 6, depth: 3, longest: 5, plain: true });
-  expect(measureInstance(nest(INSTANCE_LIMITS.depth, (inner) => [inner], 1))).toMatchObject({ ok: true, depth: 128 });
-  expect(measureInstance(nest(INSTANCE_LIMITS.depth + 1, (inner) => [inner], 1))).toMatchObject({ ok: false });
+  expect(measureInstance({ a: ["xyz", { b: null }], cdefg: 1 })).toMatchObject({
+    ok: true,
+    nodes: 6,
+    depth: 3,
+    longest: 5,
+    plain: true,
+  });
+  expect(measureInstance(nest(INSTANCE_LIMITS.depth, (inner) => [inner], 1))).toMatchObject({
+    ok: true,
+    depth: 128,
+  });
+  expect(measureInstance(nest(INSTANCE_LIMITS.depth + 1, (inner) => [inner], 1))).toMatchObject({
+    ok: false,
+  });
   for (const odd of [{ a: undefined }, [Number.NaN], new Date(0), new Map(), 1n, { toJSON: () => 1 }]) {
     expect(measureInstance(odd)).toMatchObject({ ok: true, plain: false });
   }

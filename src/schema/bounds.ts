@@ -23,8 +23,12 @@ export type SchemaBounds =
   | { readonly ok: false; readonly reason: string };
 
 /** `linear` says of a pattern whether it runs in linear time; without it every pattern is believed to. */
-export function boundSchema(schema: unknown, linear: (pattern: string) => boolean = () => true): SchemaBounds {
-  if (typeof schema !== "boolean" && !isObject(schema)) return refuse("it is not a JSON Schema (neither an object nor a boolean)");
+export function boundSchema(
+  schema: unknown,
+  linear: (pattern: string) => boolean = () => true,
+): SchemaBounds {
+  if (typeof schema !== "boolean" && !isObject(schema))
+    return refuse("it is not a JSON Schema (neither an object nor a boolean)");
   const todo: { value: unknown; kind: Kind; depth: number }[] = [{ value: schema, kind: "schema", depth: 0 }];
   const patterns = new Set<string>();
   let [bytes, subschemas, weight] = [0, 0, 0];
@@ -43,8 +47,10 @@ export function boundSchema(schema: unknown, linear: (pattern: string) => boolea
     const depth = next.depth + (kind === "schema" || kind === "data" ? 1 : 0);
     if (depth > SCHEMA_LIMITS.depth) return refuse(`it is nested more than ${SCHEMA_LIMITS.depth} deep`);
     if (Array.isArray(value)) {
-      if (value.length * 2 > SCHEMA_LIMITS.bytes) return refuse(`it is larger than ${SCHEMA_LIMITS.bytes / 1024} KiB`);
-      for (const item of value) todo.push({ value: item, kind: kind === "list" ? kindOfEntry(item) : "data", depth });
+      if (value.length * 2 > SCHEMA_LIMITS.bytes)
+        return refuse(`it is larger than ${SCHEMA_LIMITS.bytes / 1024} KiB`);
+      for (const item of value)
+        todo.push({ value: item, kind: kind === "list" ? kindOfEntry(item) : "data", depth });
       continue;
     }
     const keys = Object.keys(value);
@@ -55,7 +61,8 @@ export function boundSchema(schema: unknown, linear: (pattern: string) => boolea
       const child = (value as Record<string, unknown>)[key];
       bytes += key.length + 2;
       weight += key.length >> 5;
-      const childKind = kind === "schema" ? kindUnder(key, child) : kind === "map" ? kindOfEntry(child) : "data";
+      const childKind =
+        kind === "schema" ? kindUnder(key, child) : kind === "map" ? kindOfEntry(child) : "data";
       todo.push({ value: child, kind: childKind, depth });
       if (kind !== "schema") continue;
       if (key === "$ref" || key === "$dynamicRef" || key === "$recursiveRef") refs = true;
@@ -78,7 +85,9 @@ export interface InstanceSize {
   readonly plain: boolean;
 }
 
-export type InstanceBounds = ({ readonly ok: true } & InstanceSize) | { readonly ok: false; readonly reason: string };
+export type InstanceBounds =
+  | ({ readonly ok: true } & InstanceSize)
+  | { readonly ok: false; readonly reason: string };
 
 export function measureInstance(value: unknown): InstanceBounds {
   const values: unknown[] = [value];
@@ -93,15 +102,22 @@ export function measureInstance(value: unknown): InstanceBounds {
       continue;
     }
     if (typeof current !== "object" || current === null) {
-      if (typeof current === "number" ? !Number.isFinite(current) : current !== null && typeof current !== "boolean") plain = false;
+      if (
+        typeof current === "number"
+          ? !Number.isFinite(current)
+          : current !== null && typeof current !== "boolean"
+      )
+        plain = false;
       continue;
     }
-    if (depth > INSTANCE_LIMITS.depth) return refuse(`the value is nested more than ${INSTANCE_LIMITS.depth} deep`);
+    if (depth > INSTANCE_LIMITS.depth)
+      return refuse(`the value is nested more than ${INSTANCE_LIMITS.depth} deep`);
     if (depth > deepest) deepest = depth;
     if (!isPlain(current)) plain = false;
     const keys = Array.isArray(current) ? undefined : Object.keys(current);
     nodes += keys?.length ?? (current as unknown[]).length;
-    if (nodes > INSTANCE_LIMITS.nodes) return refuse(`the value has more than ${INSTANCE_LIMITS.nodes} parts`);
+    if (nodes > INSTANCE_LIMITS.nodes)
+      return refuse(`the value has more than ${INSTANCE_LIMITS.nodes} parts`);
     if (keys === undefined) {
       for (const item of current as unknown[]) {
         values.push(item);

@@ -5,7 +5,8 @@ import { withinBudget } from "./budget.ts";
 
 const bomb = (): boolean => /^(a+)+$/.test(`${"a".repeat(60)}!`);
 const overflow = (): number => overflow() + 1;
-const slots = (): symbol[] => Object.getOwnPropertySymbols(globalThis).filter((symbol) => String(symbol).includes("portolan"));
+const slots = (): symbol[] =>
+  Object.getOwnPropertySymbols(globalThis).filter((symbol) => String(symbol).includes("portolan"));
 
 afterEach(() => expect(slots()).toEqual([]));
 
@@ -34,7 +35,10 @@ test("a full stack is a reason, any other error is the caller's", () => {
 });
 
 test("works inside itself", () => {
-  expect(withinBudget(1000, () => [withinBudget(10, bomb), 1])).toEqual({ ok: true, value: [{ ok: false, reason: "budget" }, 1] });
+  expect(withinBudget(1000, () => [withinBudget(10, bomb), 1])).toEqual({
+    ok: true,
+    value: [{ ok: false, reason: "budget" }, 1],
+  });
   expect(withinBudget(20, () => withinBudget(10_000, bomb))).toEqual({ ok: false, reason: "budget" });
   expect(withinBudget(1000, () => "again")).toEqual({ ok: true, value: "again" });
 });

@@ -5,9 +5,13 @@ export type Dialect = "4" | "7" | "2019-09" | "2020-12";
 
 /** MCP says 2020-12 when a schema does not say; a dialect that we do not know is read the same way. */
 export function dialectOf(schema: unknown): Dialect {
-  const named = typeof schema === "object" && schema !== null ? (schema as { $schema?: unknown }).$schema : undefined;
+  const named =
+    typeof schema === "object" && schema !== null ? (schema as { $schema?: unknown }).$schema : undefined;
   if (typeof named !== "string") return "2020-12";
-  const id = /^https?:\/\/json-schema\.org\/(draft-0[467]|draft\/2019-09|draft\/2020-12)\/(?:hyper-)?schema#?$/.exec(named)?.[1];
+  const id =
+    /^https?:\/\/json-schema\.org\/(draft-0[467]|draft\/2019-09|draft\/2020-12)\/(?:hyper-)?schema#?$/.exec(
+      named,
+    )?.[1];
   if (id === "draft-04") return "4";
   if (id === "draft-06" || id === "draft-07") return "7";
   return id === "draft/2019-09" ? "2019-09" : "2020-12";

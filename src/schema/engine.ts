@@ -45,7 +45,11 @@ export function prepareEngine(
     if (matcher !== undefined) formats.set(source, `${PREFIX}${matchers.push(matcher) - 1}`);
   }
   registerFormats(cfworker.format, matchers.length);
-  const rewritten = rewriteSchema(schema, { dialect, refs: facts.refs, patternFormat: (source) => formats.get(source) });
+  const rewritten = rewriteSchema(schema, {
+    dialect,
+    refs: facts.refs,
+    patternFormat: (source) => formats.get(source),
+  });
   // Draft-04 was rewritten in draft-07's terms.
   const draft = dialect === "4" ? "7" : dialect;
   const lookup = cfworker.dereference(rewritten.schema);
@@ -54,7 +58,10 @@ export function prepareEngine(
     schema: rewritten.schema,
     lookup,
     wild: matchers.some((matcher) => matcher.wild),
-    unchecked: first === undefined ? undefined : `the schema has a part that cannot be checked: ${first.slice(0, 200) || "/"}`,
+    unchecked:
+      first === undefined
+        ? undefined
+        : `the schema has a part that cannot be checked: ${first.slice(0, 200) || "/"}`,
     sure: rewritten.sure,
     run(instance) {
       active = matchers;

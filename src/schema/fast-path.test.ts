@@ -5,7 +5,13 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compileFastTest } from "./fast-path.ts";
 
-const primitive = fc.oneof(fc.constantFrom("", "a", "ab", "😀", "😀😀"), fc.integer({ min: -3, max: 9 }), fc.constantFrom(0.5, -0), fc.boolean(), fc.constant(null));
+const primitive = fc.oneof(
+  fc.constantFrom("", "a", "ab", "😀", "😀😀"),
+  fc.integer({ min: -3, max: 9 }),
+  fc.constantFrom(0.5, -0),
+  fc.boolean(),
+  fc.constant(null),
+);
 const name = fc.constantFrom("a", "b", "c", "toString", "__proto__");
 const record = <T>(value: fc.Arbitrary<T>, maxKeys = 3): fc.Arbitrary<Record<string, T>> =>
   fc.array(fc.tuple(name, value), { maxLength: maxKeys }).map((entries) => Object.fromEntries(entries));
@@ -49,7 +55,9 @@ test("agrees with the engine on random schemas and values", () => {
       if (fast?.(given) !== true) return;
       answered += 1;
       // The engine asserts formats; we do not.
-      const plain = JSON.parse(JSON.stringify(random), (key, inner: unknown) => (key === "format" && inner === "uuid" ? undefined : inner)) as object;
+      const plain = JSON.parse(JSON.stringify(random), (key, inner: unknown) =>
+        key === "format" && inner === "uuid" ? undefined : inner,
+      ) as object;
       expect(new Validator(plain, "2020-12", false).validate(given).errors).toEqual([]);
     }),
     { numRuns: 5000 },
@@ -75,7 +83,16 @@ test("answers for a common tool", () => {
   const fast = compileFastTest(tool);
   expect(fast?.({ path: "a", depth: 3, tags: ["x"], sort: "asc", limit: null })).toBe(true);
   expect(fast?.({ path: "a", depth: undefined })).toBe(true);
-  for (const bad of [{}, { path: 1 }, { path: "a", depth: 0 }, { path: "a", extra: 1 }, { path: "a", tags: [1] }, [], null, "a"]) {
+  for (const bad of [
+    {},
+    { path: 1 },
+    { path: "a", depth: 0 },
+    { path: "a", extra: 1 },
+    { path: "a", tags: [1] },
+    [],
+    null,
+    "a",
+  ]) {
     expect(fast?.(bad)).toBe(false);
   }
 });
@@ -92,12 +109,28 @@ test("does not answer for what only looks like a field", () => {
 });
 
 test("leaves to the full check what it does not know", () => {
-  for (const odd of [{ pattern: "a" }, { $ref: "#" }, { type: "banana" }, { enum: [] }, { enum: [{}] }, { not: {} }, { properties: [] }, { items: [{}] }, true, null]) {
+  for (const odd of [
+    { pattern: "a" },
+    { $ref: "#" },
+    { type: "banana" },
+    { enum: [] },
+    { enum: [{}] },
+    { not: {} },
+    { properties: [] },
+    { items: [{}] },
+    true,
+    null,
+  ]) {
     expect(compileFastTest(odd)).toBeUndefined();
   }
 });
 
 test("gives up on a large value instead of taking long", () => {
-  const nested = { type: "array", items: { type: "array", items: { anyOf: Array.from({ length: 16 }, () => ({ type: "string" })) } } };
-  expect(compileFastTest(nested)?.(Array.from({ length: 1000 }, () => Array.from({ length: 1000 }, () => "x")))).toBe(false);
+  const nested = {
+    type: "array",
+    items: { type: "array", items: { anyOf: Array.from({ length: 16 }, () => ({ type: "string" })) } },
+  };
+  expect(
+    compileFastTest(nested)?.(Array.from({ length: 1000 }, () => Array.from({ length: 1000 }, () => "x"))),
+  ).toBe(false);
 });

@@ -12,7 +12,9 @@ let stepsLeft = 0;
 
 /** Says nothing about a value, whatever stands there. `format` is one of them: see the rewritten copy for why. */
 const ANNOTATIONS = new Set(
-  "$schema $id id $comment $defs definitions title description default example examples deprecated readOnly writeOnly format".split(" "),
+  "$schema $id id $comment $defs definitions title description default example examples deprecated readOnly writeOnly format".split(
+    " ",
+  ),
 );
 
 const TYPES: Readonly<Record<string, FastTest>> = {
@@ -41,7 +43,8 @@ function compile(schema: unknown, depth: number): FastTest | undefined {
   let hasObjectKeywords = false;
   for (const [keyword, value] of Object.entries(schema)) {
     if (ANNOTATIONS.has(keyword) || keyword.startsWith("x-")) continue;
-    if (keyword === "properties" || keyword === "required" || keyword === "additionalProperties") hasObjectKeywords = true;
+    if (keyword === "properties" || keyword === "required" || keyword === "additionalProperties")
+      hasObjectKeywords = true;
     else {
       const test = compileKeyword(keyword, value, depth);
       if (test === undefined) return undefined;
@@ -69,7 +72,9 @@ function compileKeyword(keyword: string, limit: unknown, depth: number): FastTes
   if (keyword === "const" && isPrimitive(limit)) return (value) => value === limit;
   if (keyword === "items") {
     const test = compile(limit, depth + 1);
-    return test && ((value) => !Array.isArray(value) || ((stepsLeft -= value.length) > 0 && value.every(test)));
+    return (
+      test && ((value) => !Array.isArray(value) || ((stepsLeft -= value.length) > 0 && value.every(test)))
+    );
   }
   if (keyword === "anyOf" && Array.isArray(limit) && limit.length > 0 && limit.length <= 16) {
     const tests = limit.map((option) => compile(option, depth + 1));
@@ -114,14 +119,19 @@ function compileLimit(keyword: string, limit: number): FastTest | undefined {
 
 function compileObject(schema: JsonObject, depth: number): FastTest | undefined {
   const { properties = {}, required = [], additionalProperties = true } = schema;
-  if (!isObject(properties) || !Array.isArray(required) || typeof additionalProperties !== "boolean") return undefined;
+  if (!isObject(properties) || !Array.isArray(required) || typeof additionalProperties !== "boolean")
+    return undefined;
   const needed = new Set<unknown>(required);
   const names = [...new Set([...Object.keys(properties), ...required])];
   // Every object seems to have these, so that asking for them tells nothing.
   if (names.some((name) => typeof name !== "string" || name in Object.prototype)) return undefined;
   const fields: { name: string; needed: boolean; test: FastTest }[] = [];
   for (const name of names as string[]) {
-    const test = Object.hasOwn(properties, name) ? compile(properties[name], depth + 1) : additionalProperties ? () => true : undefined;
+    const test = Object.hasOwn(properties, name)
+      ? compile(properties[name], depth + 1)
+      : additionalProperties
+        ? () => true
+        : undefined;
     if (test === undefined) return undefined;
     fields.push({ name, needed: needed.has(name), test });
   }

@@ -30,14 +30,24 @@ export function findingsOf(errors: readonly OutputUnit[]): Finding[] {
     const keywordAt = error.keyword === "false" ? (before?.keywordLocation ?? "#") : error.keywordLocation;
     if (WRAPPERS.has(error.keyword) || (error.keyword === "oneOf" && countMatches(error) === 0)) continue;
     if (error.keyword === "dependencies" && error.error.endsWith("dependant schema.")) continue;
-    findings.push({ keyword: error.keyword, instanceAt: error.instanceLocation, keywordAt, text: error.error, before });
+    findings.push({
+      keyword: error.keyword,
+      instanceAt: error.instanceLocation,
+      keywordAt,
+      text: error.error,
+      before,
+    });
   }
   for (const error of seen) {
     if (error.keyword === "anyOf" || (error.keyword === "oneOf" && countMatches(error) === 0)) {
       const below = new Set(findings.filter((finding) => isBelow(finding, error)));
       const kept = likeliest([...below], error);
       findings = findings.filter((finding) => !below.has(finding) || kept.has(finding));
-    } else if (error.keyword === "oneOf" || error.keyword === "propertyNames" || error.keyword === "contains") {
+    } else if (
+      error.keyword === "oneOf" ||
+      error.keyword === "propertyNames" ||
+      error.keyword === "contains"
+    ) {
       // These speak for themselves; what their subschemas say is about something else.
       findings = findings.filter((finding) => !isBelow(finding, error));
     }
@@ -58,7 +68,8 @@ function likeliest(below: readonly Finding[], union: OutputUnit): Set<Finding> {
   const here = union.instanceLocation;
   const wrongKind = (finding: Finding): boolean => finding.keyword === "type" && finding.instanceAt === here;
   const wrongField = (finding: Finding): boolean =>
-    (finding.keyword === "const" || finding.keyword === "enum") && !finding.instanceAt.slice(here.length + 1).includes("/");
+    (finding.keyword === "const" || finding.keyword === "enum") &&
+    !finding.instanceAt.slice(here.length + 1).includes("/");
 
   const fitting = [...branches.values()].filter((branch) => !branch.some(wrongKind));
   const meant = fitting.filter((branch) => !branch.some(wrongField)).sort((a, b) => a.length - b.length)[0];

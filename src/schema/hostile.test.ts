@@ -12,11 +12,17 @@ async function timed(schema: unknown, value: unknown): Promise<CheckResult["vali
   return valid;
 }
 
-const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index));
+const times = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
 const chain = (keyword: string, length: number): object => ({
   $ref: "#/$defs/d0",
   $defs: Object.fromEntries(
-    times(length, (index) => [`d${index}`, index === length - 1 ? { type: "string" } : { [keyword]: times(2, () => ({ $ref: `#/$defs/d${index + 1}` })) }]),
+    times(length, (index) => [
+      `d${index}`,
+      index === length - 1
+        ? { type: "string" }
+        : { [keyword]: times(2, () => ({ $ref: `#/$defs/d${index + 1}` })) },
+    ]),
   ),
 });
 const bombText = `${"a".repeat(40)}!`;
@@ -33,14 +39,49 @@ test.each<[string, unknown, unknown, CheckResult["valid"]]>([
   ["oneOf, doubled 30 times", chain("oneOf", 30), 5, "unknown"],
   ["itself", { $ref: "#" }, 5, "unknown"],
   ["itself twice", { anyOf: [{ $ref: "#" }, { $ref: "#" }] }, 5, "unknown"],
-  ["itself, doubled at every level of the value", { anyOf: times(2, () => ({ properties: { a: { $ref: "#" } }, required: ["z"] })) }, JSON.parse(`${'{"a":'.repeat(60)}1${"}".repeat(60)}`), "unknown"],
-  ["20 000 properties", { properties: Object.fromEntries(times(20_000, (index) => [`p${index}`, {}])) }, {}, "unknown"],
-  ["20 000 unknown fields", { additionalProperties: false }, Object.fromEntries(times(20_000, (index) => [`p${index}`, 1])), false],
-  ["3000-deep data", { $ref: "#/$defs/n", $defs: { n: { items: { $ref: "#/$defs/n" } } } }, JSON.parse("[".repeat(3000) + "]".repeat(3000)), "unknown"],
+  [
+    "itself, doubled at every level of the value",
+    { anyOf: times(2, () => ({ properties: { a: { $ref: "#" } }, required: ["z"] })) },
+    JSON.parse(`${'{"a":'.repeat(60)}1${"}".repeat(60)}`),
+    "unknown",
+  ],
+  [
+    "20 000 properties",
+    { properties: Object.fromEntries(times(20_000, (index) => [`p${index}`, {}])) },
+    {},
+    "unknown",
+  ],
+  [
+    "20 000 unknown fields",
+    { additionalProperties: false },
+    Object.fromEntries(times(20_000, (index) => [`p${index}`, 1])),
+    false,
+  ],
+  [
+    "3000-deep data",
+    { $ref: "#/$defs/n", $defs: { n: { items: { $ref: "#/$defs/n" } } } },
+    JSON.parse("[".repeat(3000) + "]".repeat(3000)),
+    "unknown",
+  ],
   ["200 000-deep data", { type: "object" }, JSON.parse("[".repeat(200_000) + "]".repeat(200_000)), "unknown"],
-  ["5000 subschemas times 10 000 items", { items: { allOf: times(4000, () => ({ type: "number" })) } }, times(10_000, () => 1), "unknown"],
-  ["a long enum and as many items", { items: { enum: times(20_000, (index) => `v${index}`) } }, times(20_000, () => "x"), "unknown"],
-  ["a long constant that is quoted at every item", { items: { const: "x".repeat(200_000) } }, times(20_000, () => 1), "unknown"],
+  [
+    "5000 subschemas times 10 000 items",
+    { items: { allOf: times(4000, () => ({ type: "number" })) } },
+    times(10_000, () => 1),
+    "unknown",
+  ],
+  [
+    "a long enum and as many items",
+    { items: { enum: times(20_000, (index) => `v${index}`) } },
+    times(20_000, () => "x"),
+    "unknown",
+  ],
+  [
+    "a long constant that is quoted at every item",
+    { items: { const: "x".repeat(200_000) } },
+    times(20_000, () => 1),
+    "unknown",
+  ],
 ])("%s", async (_, schema, value, expected) => {
   expect(await timed(schema, value)).toBe(expected);
 });
@@ -54,12 +95,21 @@ test("a pattern that takes too long to compile leaves the schema unchecked", asy
 
 test("after three overruns a schema is not tried again", async () => {
   const validator = await createValidator({ pattern: "^(?=a)(a+)+$" });
-  for (let run = 0; run < 3; run += 1) expect(validator.check(bombText)).toMatchObject({ valid: "unknown", reason: expect.stringContaining("longer than") });
-  expect(validator.check("a")).toMatchObject({ valid: "unknown", reason: expect.stringContaining("given up") });
+  for (let run = 0; run < 3; run += 1)
+    expect(validator.check(bombText)).toMatchObject({
+      valid: "unknown",
+      reason: expect.stringContaining("longer than"),
+    });
+  expect(validator.check("a")).toMatchObject({
+    valid: "unknown",
+    reason: expect.stringContaining("given up"),
+  });
 });
 
 test("an overrun does not spoil the next check", async () => {
-  const validator = await createValidator({ properties: { a: { pattern: "^(?=a)(a+)+$" }, b: { pattern: "^b+$" } } });
+  const validator = await createValidator({
+    properties: { a: { pattern: "^(?=a)(a+)+$" }, b: { pattern: "^b+$" } },
+  });
   expect(validator.check({ a: bombText, b: "bbb" }).valid).toBe("unknown");
   expect(validator.check({ a: "aa", b: "bbb" }).valid).toBe(true);
   expect(validator.check({ a: "aa", b: "abb" }).valid).toBe(false);
@@ -82,7 +132,11 @@ test.each<[string, unknown, CheckResult["valid"]]>([
   ["a property that is no schema", { properties: { a: "string" } }, "unknown"],
   ["a pattern that is none", { properties: { a: { pattern: "(" } } }, "unknown"],
   ["an id that is none", { $id: "http://[" }, true],
-  ["the same id twice", { $ref: "#/$defs/a", $defs: { a: { $id: "x", type: "object" }, b: { $id: "x" } } }, "unknown"],
+  [
+    "the same id twice",
+    { $ref: "#/$defs/a", $defs: { a: { $id: "x", type: "object" }, b: { $id: "x" } } },
+    "unknown",
+  ],
   ["a problem beside nonsense is a problem", { type: "string", required: true }, false],
   ["half a character as a name", { properties: { "\ud800": { type: "number" } } }, true],
   ["keywords from the prototype", JSON.parse('{"__proto__":{"type":"string"}}'), true],
@@ -91,11 +145,36 @@ test.each<[string, unknown, CheckResult["valid"]]>([
 });
 
 const keyword = fc.constantFrom(
-  ..."$ref $id $anchor $schema $recursiveRef $dynamicRef type enum const required properties patternProperties additionalProperties items prefixItems anyOf allOf oneOf not if then minimum exclusiveMinimum minLength pattern format uniqueItems contains maxContains dependencies dependentRequired propertyNames unevaluatedProperties $defs definitions default __proto__ constructor a".split(" "),
+  ..."$ref $id $anchor $schema $recursiveRef $dynamicRef type enum const required properties patternProperties additionalProperties items prefixItems anyOf allOf oneOf not if then minimum exclusiveMinimum minLength pattern format uniqueItems contains maxContains dependencies dependentRequired propertyNames unevaluatedProperties $defs definitions default __proto__ constructor a".split(
+    " ",
+  ),
 );
-const scrap = fc.constantFrom<unknown>("#", "#/$defs/a", "#/properties/a", "http://x", "string", "object", "a", "(", "^a", true, false, null, 0, 1, -1, "", "http://json-schema.org/draft-04/schema#");
+const scrap = fc.constantFrom<unknown>(
+  "#",
+  "#/$defs/a",
+  "#/properties/a",
+  "http://x",
+  "string",
+  "object",
+  "a",
+  "(",
+  "^a",
+  true,
+  false,
+  null,
+  0,
+  1,
+  -1,
+  "",
+  "http://json-schema.org/draft-04/schema#",
+);
 const { junk } = fc.letrec<{ junk: unknown }>((tie) => ({
-  junk: fc.oneof({ maxDepth: 4 }, scrap, fc.array(tie("junk"), { maxLength: 3 }), fc.array(fc.tuple(keyword, tie("junk")), { maxLength: 5 }).map((entries) => Object.fromEntries(entries))),
+  junk: fc.oneof(
+    { maxDepth: 4 },
+    scrap,
+    fc.array(tie("junk"), { maxLength: 3 }),
+    fc.array(fc.tuple(keyword, tie("junk")), { maxLength: 5 }).map((entries) => Object.fromEntries(entries)),
+  ),
 }));
 
 test("no schema and no value makes it throw", async () => {

@@ -21,8 +21,11 @@ test("the public names", () => {
 
 test("zod, cfworker, re2js and built-in modules are imported as types or when needed", () => {
   const folder = new URL(".", import.meta.url);
-  for (const file of readdirSync(folder).filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))) {
+  for (const file of readdirSync(folder).filter(
+    (name) => name.endsWith(".ts") && !name.endsWith(".test.ts"),
+  )) {
     const text = readFileSync(new URL(file, folder), "utf8");
-    for (const [line] of text.matchAll(/^(?:import|export)\b[^;]*?from "(?!\.)[^"]*"/gm)) expect(line, file).toMatch(/^import type /);
+    for (const [line] of text.matchAll(/^(?:import|export)\b[^;]*?from "(?!\.)[^"]*"/gm))
+      expect(line, file).toMatch(/^import type /);
   }
 });

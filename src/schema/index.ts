@@ -14,5 +14,10 @@ export { type Budgeted, withinBudget } from "./budget.ts";
 export { type Dialect, dialectOf } from "./dialect.ts";
 export { formatProblem, type Problem } from "./problems.ts";
 export { isSafePattern } from "./safe-pattern.ts";
-export { type CheckResult, createValidator, type SchemaValidator, type ValidatorOptions } from "./validator.ts";
+export {
+  type CheckResult,
+  createValidator,
+  type SchemaValidator,
+  type ValidatorOptions,
+} from "./validator.ts";
 export { toZodView } from "./zod-view.ts";

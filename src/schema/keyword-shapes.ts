@@ -3,21 +3,37 @@
 import { isObject } from "../model/index.ts";
 import { isSchema } from "./keywords.ts";
 
-export const TYPE_NAMES: ReadonlySet<string> = new Set(["array", "boolean", "integer", "null", "number", "object", "string"]);
+export const TYPE_NAMES: ReadonlySet<string> = new Set([
+  "array",
+  "boolean",
+  "integer",
+  "null",
+  "number",
+  "object",
+  "string",
+]);
 
 const isNumber = (value: unknown): boolean => typeof value === "number" && Number.isFinite(value);
 // Draft-04's boolean form is turned into the numeric one by the copy.
 const isBound = (value: unknown): boolean => isNumber(value) || typeof value === "boolean";
 const isCount = (value: unknown): boolean => isNumber(value) && (value as number) >= 0;
 const isList = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
-const isNames = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === "string");
-const isReference = (value: unknown): boolean => typeof value === "string" && URL.canParse(value, "https://schema.invalid/");
+const isNames = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");
+const isReference = (value: unknown): boolean =>
+  typeof value === "string" && URL.canParse(value, "https://schema.invalid/");
 const isText = (value: unknown): boolean => typeof value === "string";
 const isFlag = (value: unknown): boolean => typeof value === "boolean";
 const never = (): boolean => false;
 
 const SHAPES: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
-  ["type", (value: unknown) => (Array.isArray(value) && value.length > 0 ? value : [value]).every((name) => TYPE_NAMES.has(name as string))],
+  [
+    "type",
+    (value: unknown) =>
+      (Array.isArray(value) && value.length > 0 ? value : [value]).every((name) =>
+        TYPE_NAMES.has(name as string),
+      ),
+  ],
   // An empty enum would reject everything; nobody means that.
   ["enum", isList],
   ["const", () => true],
@@ -26,13 +42,19 @@ const SHAPES: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ...shapes(isNumber, "minimum maximum"),
   ...shapes(isBound, "exclusiveMinimum exclusiveMaximum"),
   ["multipleOf", (value: unknown) => isNumber(value) && (value as number) > 0],
-  ...shapes(isCount, "minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains"),
+  ...shapes(
+    isCount,
+    "minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains",
+  ),
   ...shapes(isFlag, "uniqueItems $recursiveAnchor"),
   ...shapes(isText, "pattern"),
   ...shapes(isList, "anyOf oneOf"),
   ...shapes(Array.isArray, "allOf prefixItems"),
   ["items", (value: unknown) => Array.isArray(value) || isSchema(value)],
-  ...shapes(isSchema, "not if then else contains propertyNames additionalItems unevaluatedItems additionalProperties unevaluatedProperties"),
+  ...shapes(
+    isSchema,
+    "not if then else contains propertyNames additionalItems unevaluatedItems additionalProperties unevaluatedProperties",
+  ),
   ...shapes(isObject, "properties patternProperties dependentSchemas dependencies $defs definitions"),
   ...shapes(isReference, "$ref $id"),
   ["$anchor", isText],
@@ -47,6 +69,9 @@ export function isWellFormed(keyword: string, value: unknown): boolean | "unknow
   return shape === undefined ? "unknown" : shape(value);
 }
 
-function shapes(shape: (value: unknown) => boolean, keywords: string): [string, (value: unknown) => boolean][] {
+function shapes(
+  shape: (value: unknown) => boolean,
+  keywords: string,
+): [string, (value: unknown) => boolean][] {
   return keywords.split(" ").map((keyword) => [keyword, shape]);
 }

@@ -8,7 +8,10 @@ export type Kind = "schema" | "map" | "list" | "data";
 type Position = Kind | "schema-or-list";
 
 const POSITIONS: ReadonlyMap<string, Position> = new Map<string, Position>([
-  ...names("schema", "additionalItems unevaluatedItems contains additionalProperties unevaluatedProperties propertyNames"),
+  ...names(
+    "schema",
+    "additionalItems unevaluatedItems contains additionalProperties unevaluatedProperties propertyNames",
+  ),
   ...names("schema", "not if then else contentSchema"),
   ...names("schema-or-list", "items"),
   ...names("list", "prefixItems allOf anyOf oneOf"),
@@ -24,7 +27,8 @@ export const IN_PLACE: readonly string[] = ["allOf", "anyOf", "oneOf"];
  * may point there (`#/components/schemas/...`).
  */
 export function kindUnder(keyword: string, value: unknown): Kind {
-  if (typeof value !== "object" || value === null) return typeof value === "boolean" ? booleanKind(keyword) : "data";
+  if (typeof value !== "object" || value === null)
+    return typeof value === "boolean" ? booleanKind(keyword) : "data";
   const position = POSITIONS.get(keyword) ?? "schema";
   if (Array.isArray(value)) return position === "list" || position === "schema-or-list" ? "list" : "data";
   if (position === "schema-or-list") return "schema";

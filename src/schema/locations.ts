@@ -3,7 +3,11 @@
 import { pointerStep } from "./keywords.ts";
 
 /** Follows the engine's keyword location, which passes through references. */
-export function schemaAt(path: readonly string[], schema: unknown, lookup: Readonly<Record<string, unknown>>): unknown {
+export function schemaAt(
+  path: readonly string[],
+  schema: unknown,
+  lookup: Readonly<Record<string, unknown>>,
+): unknown {
   let node = schema;
   for (const step of path) {
     const target = child(node, "__absolute_ref__");
@@ -14,7 +18,10 @@ export function schemaAt(path: readonly string[], schema: unknown, lookup: Reado
 }
 
 export function steps(location: string): string[] {
-  return location.split("/").slice(1).map((step) => decode(step).replaceAll("~1", "/").replaceAll("~0", "~"));
+  return location
+    .split("/")
+    .slice(1)
+    .map((step) => decode(step).replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
 function decode(step: string): string {
@@ -30,5 +37,7 @@ export function pointer(path: readonly string[]): string {
 }
 
 export function child(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
 }

@@ -11,7 +11,12 @@ export type PatternNode =
   | { readonly kind: "repeat"; readonly part: PatternNode; readonly min: number; readonly max: number };
 
 /** U+00A0 is a space, U+2028 a space and a line end, U+00E9 neither: no plain class tells the others apart. */
-const SAMPLES = [...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)), "\u00a0", "\u2028", "\u00e9"];
+const SAMPLES = [
+  ...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)),
+  "\u00a0",
+  "\u2028",
+  "\u00e9",
+];
 const TOKENS = {
   atom: /\[\^?(?:[^\\\]]|\\.)*\]|\\[dDwWsStnrvf]|\\x[0-7][0-9a-fA-F]|\\u00[0-7][0-9a-fA-F]|\\[^A-Za-z0-9]|[^\\^$.*+?()[\]{}|]|\./y,
   assertion: /\^|\$|\\[bB]/y,
@@ -77,7 +82,8 @@ export function parsePattern(source: string): PatternNode | undefined {
 }
 
 function range([, sign, least, comma, most]: RegExpExecArray): { min: number; max: number } {
-  if (sign !== undefined) return { min: sign === "+" ? 1 : 0, max: sign === "?" ? 1 : Number.POSITIVE_INFINITY };
+  if (sign !== undefined)
+    return { min: sign === "+" ? 1 : 0, max: sign === "?" ? 1 : Number.POSITIVE_INFINITY };
   const min = Number(least);
   if (comma === undefined) return { min, max: min };
   return { min, max: most === "" || most === undefined ? Number.POSITIVE_INFINITY : Number(most) };

@@ -12,12 +12,30 @@ function matcher(source: string): Matcher {
 }
 
 const atom = fc.constantFrom(
-  ..."a b 5 _ - \\s \\S \\d \\D \\w \\W . \\. \\/ \\x41 \\u0041 \\u{1F600} \\ud83d\\ude00 😀 \\0 \\cA \\v \\t \\p{L} \\P{Lu} é [^] []".split(" "),
-  ..."[\\s\\d] [^\\s] [\\S] [^\\S] [\\b] [[:alpha:] [a-z-] [\\-\\]] [^a\\]] [\\u{1F600}-\\u{1F64F}] [.$^*] (?<n>a) (?:a|b)".split(" "),
+  ..."a b 5 _ - \\s \\S \\d \\D \\w \\W . \\. \\/ \\x41 \\u0041 \\u{1F600} \\ud83d\\ude00 😀 \\0 \\cA \\v \\t \\p{L} \\P{Lu} é [^] []".split(
+    " ",
+  ),
+  ..."[\\s\\d] [^\\s] [\\S] [^\\S] [\\b] [[:alpha:] [a-z-] [\\-\\]] [^a\\]] [\\u{1F600}-\\u{1F64F}] [.$^*] (?<n>a) (?:a|b)".split(
+    " ",
+  ),
 );
-const piece = fc.tuple(atom, fc.constantFrom("", "", "*", "+?", "?", "{1,2}")).map(([text, times]) => text + times);
-const pattern = fc.tuple(fc.constantFrom("", "^"), fc.array(piece, { minLength: 1, maxLength: 4 }), fc.constantFrom("", "$", "\\b"));
-const letter = fc.constantFrom(..."ab5_-AZ.]/[:😀é \t\v\n\r\0", "\u00a0", "\u2028", "\ufeff", "\u180e", "\u0001", "\b");
+const piece = fc
+  .tuple(atom, fc.constantFrom("", "", "*", "+?", "?", "{1,2}"))
+  .map(([text, times]) => text + times);
+const pattern = fc.tuple(
+  fc.constantFrom("", "^"),
+  fc.array(piece, { minLength: 1, maxLength: 4 }),
+  fc.constantFrom("", "$", "\\b"),
+);
+const letter = fc.constantFrom(
+  ..."ab5_-AZ.]/[:😀é \t\v\n\r\0",
+  "\u00a0",
+  "\u2028",
+  "\ufeff",
+  "\u180e",
+  "\u0001",
+  "\b",
+);
 
 test("both engines agree on every pattern that both take", () => {
   fc.assert(

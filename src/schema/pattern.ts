@@ -62,6 +62,7 @@ function attempt<T>(compile: () => T): T | undefined {
 function isHeavy(source: string): boolean {
   if (source.length > MOST_CHARACTERS) return true;
   let copies = 1;
-  for (const [, least, most] of source.matchAll(/\{(\d+)(?:,(\d*))?\}/g)) copies *= Math.max(1, Number(most || least));
+  for (const [, least, most] of source.matchAll(/\{(\d+)(?:,(\d*))?\}/g))
+    copies *= Math.max(1, Number(most || least));
   return copies > MOST_COPIES;
 }

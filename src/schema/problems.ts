@@ -43,7 +43,10 @@ export function toProblems(errors: readonly OutputUnit[], judged: Judged): Probl
     const wants = expected.get(key) ?? new Set();
     for (const want of problem.wants) wants.add(want);
     expected.set(key, wants);
-    problems.set(key, { path: problem.path, message: `expected ${alternatives([...wants])}, got ${describe(value)}${problem.message}` });
+    problems.set(key, {
+      path: problem.path,
+      message: `expected ${alternatives([...wants])}, got ${describe(value)}${problem.message}`,
+    });
   }
   const [first] = errors;
   if (problems.size === 0 && first !== undefined) {
@@ -58,7 +61,12 @@ export function formatProblem(problem: Problem): string {
 }
 
 /** With `wants`, the message is what follows "expected ..., got ...". */
-function toProblem(finding: Finding, at: readonly string[], value: unknown, judged: Judged): Problem & { wants?: string[] } {
+function toProblem(
+  finding: Finding,
+  at: readonly string[],
+  value: unknown,
+  judged: Judged,
+): Problem & { wants?: string[] } {
   const path = pointer(at);
   const keywordAt = steps(finding.keywordAt);
   const owner = schemaAt(keywordAt.slice(0, -1), judged.schema, judged.lookup);
@@ -73,12 +81,24 @@ function toProblem(finding: Finding, at: readonly string[], value: unknown, judg
       return { path, message: "", wants: [quote(limit)] };
     case "enum": {
       const values: unknown[] = Array.isArray(limit) ? limit : [];
-      const meant = typeof value === "string" ? nearest(value, values.filter((item) => typeof item === "string")) : undefined;
-      return { path, message: meant === undefined ? "" : ` (did you mean ${quote(meant)}?)`, wants: values.map(quote) };
+      const meant =
+        typeof value === "string"
+          ? nearest(
+              value,
+              values.filter((item) => typeof item === "string"),
+            )
+          : undefined;
+      return {
+        path,
+        message: meant === undefined ? "" : ` (did you mean ${quote(meant)}?)`,
+        wants: values.map(quote),
+      };
     }
     case "required": {
       const name = MISSING.exec(finding.text)?.[1];
-      return name === undefined ? { path, message: clip(finding.text) } : { path: pointer([...at, name]), message: "is required" };
+      return name === undefined
+        ? { path, message: clip(finding.text) }
+        : { path: pointer([...at, name]), message: "is required" };
     }
     case "false":
       return forbidden(finding, at, owner, judged);
@@ -95,13 +115,19 @@ function toProblem(finding: Finding, at: readonly string[], value: unknown, judg
     case "minLength":
     case "minItems":
     case "minProperties":
-      return { path, message: `must have at least ${quote(limit)} ${size}${finding.keyword === "minLength" ? `, got ${quote(value)}` : ""}` };
+      return {
+        path,
+        message: `must have at least ${quote(limit)} ${size}${finding.keyword === "minLength" ? `, got ${quote(value)}` : ""}`,
+      };
     case "maxLength":
     case "maxItems":
     case "maxProperties":
       return { path, message: `must have at most ${quote(limit)} ${size}` };
     case "format":
-      return { path, message: `must match the pattern ${quote(judged.patternOf(limit) ?? "")}, got ${describe(value)}` };
+      return {
+        path,
+        message: `must match the pattern ${quote(judged.patternOf(limit) ?? "")}, got ${describe(value)}`,
+      };
     case "oneOf":
       return { path, message: "fits more than one of the alternatives, and must fit exactly one" };
     case "not":
@@ -118,14 +144,19 @@ function toProblem(finding: Finding, at: readonly string[], value: unknown, judg
 /** A `false` schema said no: under `additionalProperties` that is a field nobody knows, often a misspelt one. */
 function forbidden(finding: Finding, at: readonly string[], owner: unknown, judged: Judged): Problem {
   const by = finding.before?.keyword;
-  if (by !== "additionalProperties" && by !== "unevaluatedProperties") return { path: pointer(at), message: "is not allowed here" };
+  if (by !== "additionalProperties" && by !== "unevaluatedProperties")
+    return { path: pointer(at), message: "is not allowed here" };
   const parent = at.slice(0, -1);
   const name = at.at(-1) ?? "";
   const siblings = parent.reduce(child, judged.instance);
   const known = child(owner, "properties");
   const names = isObject(known) ? Object.keys(known) : [];
   // A field that is not there yet is the likelier one.
-  const meant = nearest(name, names.filter((key) => child(siblings, key) === undefined)) ?? nearest(name, names);
+  const meant =
+    nearest(
+      name,
+      names.filter((key) => child(siblings, key) === undefined),
+    ) ?? nearest(name, names);
   const hint = meant === undefined ? "" : ` (did you mean ${quote(meant)}?)`;
   return { path: pointer(parent), message: `unknown field ${quote(name)}${hint}` };
 }

@@ -66,7 +66,8 @@ function* childrenOf(node: JsonObject): Generator<{ value: unknown; place: Place
     const place: Place = IN_PLACE.includes(keyword) ? "here" : shared ? "again" : "below";
     if (kind === "schema" && isObject(value)) yield { value, place };
     if (kind === "list" && Array.isArray(value)) for (const entry of value) yield { value: entry, place };
-    if (kind === "map" && isObject(value)) for (const entry of Object.values(value)) if (isSchema(entry)) yield { value: entry, place };
+    if (kind === "map" && isObject(value))
+      for (const entry of Object.values(value)) if (isSchema(entry)) yield { value: entry, place };
   }
 }
 

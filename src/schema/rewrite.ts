@@ -26,7 +26,15 @@ export interface RewriteOptions {
 const INVERTING = new Set(["not", "oneOf", "if", "maxContains", "unevaluatedProperties", "unevaluatedItems"]);
 /** Without these, `additionalProperties` and its like reject more. */
 const SHAPING = new Set(["properties", "patternProperties", "items", "prefixItems"]);
-const FOR_REFS = new Set(["$ref", "$recursiveRef", "$recursiveAnchor", "$anchor", "$id", "$defs", "definitions"]);
+const FOR_REFS = new Set([
+  "$ref",
+  "$recursiveRef",
+  "$recursiveAnchor",
+  "$anchor",
+  "$id",
+  "$defs",
+  "definitions",
+]);
 /** `format` too: 2020-12 makes it an annotation, and rejecting good input is worse than passing bad input on to the server. */
 const ANNOTATIONS = new Set(
   "$schema id $comment $vocabulary $dynamicAnchor title description default example examples deprecated readOnly writeOnly format contentEncoding contentMediaType contentSchema".split(
@@ -55,7 +63,12 @@ export function rewriteSchema(schema: unknown, options: RewriteOptions): Rewritt
     for (const [written, child] of Object.entries(value)) {
       const keyword = written === "id" && options.dialect === "4" ? "$id" : written;
       // Up to draft-07 a reference makes its siblings void; the engine forgets this one.
-      if (keyword === "$id" && value["$ref"] !== undefined && (options.dialect === "4" || options.dialect === "7")) continue;
+      if (
+        keyword === "$id" &&
+        value["$ref"] !== undefined &&
+        (options.dialect === "4" || options.dialect === "7")
+      )
+        continue;
       if (INVERTING.has(keyword)) inverting = true;
       copyKeyword(copy, keyword, child, `${path}/${pointerStep(written)}`);
     }
@@ -84,13 +97,15 @@ export function rewriteSchema(schema: unknown, options: RewriteOptions): Rewritt
   const copyValue = (keyword: string, value: unknown, path: string): unknown => {
     const kind = kindUnder(keyword, value);
     if (kind === "schema") return copySchema(value, path);
-    if (kind === "list") return (value as unknown[]).map((item, index) => copySchema(item, `${path}/${index}`));
+    if (kind === "list")
+      return (value as unknown[]).map((item, index) => copySchema(item, `${path}/${index}`));
     if (kind !== "map") return value;
     const entries: [string, unknown][] = [];
     for (const [name, entry] of Object.entries(value as JsonObject)) {
       const at = `${path}/${pointerStep(name)}`;
       if (keyword === "patternProperties" && !isEcmaScript(name)) leaveOut(at, keyword);
-      else if (keyword === "dependencies" && isWellFormed("required", entry) === true) entries.push([name, entry]);
+      else if (keyword === "dependencies" && isWellFormed("required", entry) === true)
+        entries.push([name, entry]);
       else entries.push([name, copySchema(entry, at)]);
     }
     // fromEntries defines, where an assignment would call the setter of "__proto__".

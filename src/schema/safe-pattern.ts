@@ -29,7 +29,8 @@ function isAnchored(node: PatternNode): boolean {
 }
 
 function copies(node: PatternNode): number {
-  if (node.kind === "sequence" || node.kind === "choice") return node.parts.reduce((sum, part) => Math.max(sum, copies(part)), 1);
+  if (node.kind === "sequence" || node.kind === "choice")
+    return node.parts.reduce((sum, part) => Math.max(sum, copies(part)), 1);
   if (node.kind !== "repeat") return 1;
   return copies(node.part) * Math.max(1, Number.isFinite(node.max) ? node.max : node.min);
 }
@@ -69,7 +70,9 @@ function isDeterministic(root: PatternNode): boolean {
   };
   /** False when a step is possible for two reasons: `(a+)+` goes from a to a by both loops. */
   const join = (from: readonly number[], to: readonly number[]): boolean =>
-    from.every((position) => to.every((next) => !follows[position]?.has(next) && follows[position]?.add(next)));
+    from.every((position) =>
+      to.every((next) => !follows[position]?.has(next) && follows[position]?.add(next)),
+    );
 
   const visit = (node: PatternNode): Edges | undefined => {
     switch (node.kind) {
@@ -82,8 +85,13 @@ function isDeterministic(root: PatternNode): boolean {
       }
       case "choice": {
         const parts = node.parts.map(visit);
-        if (!parts.every((part) => part !== undefined) || parts.filter((part) => part.empty).length > 1) return undefined;
-        return { first: parts.flatMap((p) => p.first), last: parts.flatMap((p) => p.last), empty: parts.some((p) => p.empty) };
+        if (!parts.every((part) => part !== undefined) || parts.filter((part) => part.empty).length > 1)
+          return undefined;
+        return {
+          first: parts.flatMap((p) => p.first),
+          last: parts.flatMap((p) => p.last),
+          empty: parts.some((p) => p.empty),
+        };
       }
       case "sequence": {
         let [first, last, empty]: [readonly number[], readonly number[], boolean] = [[], [], true];

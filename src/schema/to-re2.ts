@@ -1,7 +1,8 @@
 // Writes an ECMAScript pattern (flag u) in RE2's syntax with the same meaning, where the two languages read the same text differently.
 
 /** What JavaScript's `\s` and `.` mean beyond ASCII; RE2's own `\s` and `.` are narrower and wider. */
-const SPACE = "\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}";
+const SPACE =
+  "\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}";
 const NOT_SPACE =
   "\\x{0}-\\x{8}\\x{e}-\\x{1f}!-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}" +
   "\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}";
@@ -15,7 +16,7 @@ const SURROGATE_PAIR = /^\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA
 export function toRe2(pattern: string): string | undefined {
   let out = "";
   let inClass = false;
-  for (let at = 0; at < pattern.length; ) {
+  for (let at = 0; at < pattern.length;) {
     const char = pattern[at] as string;
     if (char === "\\") {
       const escape = translateEscape(pattern.slice(at, at + 16), inClass);
@@ -29,7 +30,8 @@ export function toRe2(pattern: string): string | undefined {
       at += 1;
     } else if (char === "[") {
       const everything = /^\[\^?\]/.exec(pattern.slice(at, at + 3))?.[0];
-      if (everything !== undefined) out += everything === "[]" ? "[^\\x{0}-\\x{10ffff}]" : "[\\x{0}-\\x{10ffff}]";
+      if (everything !== undefined)
+        out += everything === "[]" ? "[^\\x{0}-\\x{10ffff}]" : "[\\x{0}-\\x{10ffff}]";
       else {
         inClass = true;
         out += pattern[at + 1] === "^" ? "[^" : "[";
@@ -63,7 +65,10 @@ function translateEscape(text: string, inClass: boolean): { text: string; length
 function translateUnicode(text: string): { text: string; length: number } | undefined {
   const pair = SURROGATE_PAIR.exec(text);
   if (pair !== null) {
-    const point = String.fromCharCode(Number.parseInt(pair[1] ?? "", 16), Number.parseInt(pair[2] ?? "", 16)).codePointAt(0) ?? 0;
+    const point =
+      String.fromCharCode(Number.parseInt(pair[1] ?? "", 16), Number.parseInt(pair[2] ?? "", 16)).codePointAt(
+        0,
+      ) ?? 0;
     return { text: `\\x{${point.toString(16)}}`, length: 12 };
   }
   const single = /^\\u(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]+)\})/.exec(text);

@@ -14,26 +14,75 @@ async function lines(schema: unknown, value: unknown): Promise<string[]> {
   return result.valid === false ? result.problems.map(formatProblem) : [String(result.valid)];
 }
 
-const draft = (id: string, schema: object): object => ({ $schema: `http://json-schema.org/${id}/schema#`, ...schema });
+const draft = (id: string, schema: object): object => ({
+  $schema: `http://json-schema.org/${id}/schema#`,
+  ...schema,
+});
 
 test.each([
-  ["2020-12 by default", { prefixItems: [{ type: "string" }], items: { type: "number" } }, ["a", 1], ["a", "b"]],
-  ["2020-12 by name", { $schema: "https://json-schema.org/draft/2020-12/schema", dependentRequired: { a: ["b"] } }, { a: 1, b: 1 }, { a: 1 }],
-  ["2019-09", { $schema: "https://json-schema.org/draft/2019-09/schema", $recursiveAnchor: true, properties: { next: { $recursiveRef: "#" }, n: { type: "number" } } }, { next: { n: 1 } }, { next: { n: "x" } }],
-  ["draft-07", draft("draft-07", { if: { required: ["a"] }, then: { required: ["b"] } }), { a: 1, b: 1 }, { a: 1 }],
-  ["draft-07 tuples", draft("draft-07", { items: [{ type: "string" }], additionalItems: false }), ["a"], ["a", 1]],
+  [
+    "2020-12 by default",
+    { prefixItems: [{ type: "string" }], items: { type: "number" } },
+    ["a", 1],
+    ["a", "b"],
+  ],
+  [
+    "2020-12 by name",
+    { $schema: "https://json-schema.org/draft/2020-12/schema", dependentRequired: { a: ["b"] } },
+    { a: 1, b: 1 },
+    { a: 1 },
+  ],
+  [
+    "2019-09",
+    {
+      $schema: "https://json-schema.org/draft/2019-09/schema",
+      $recursiveAnchor: true,
+      properties: { next: { $recursiveRef: "#" }, n: { type: "number" } },
+    },
+    { next: { n: 1 } },
+    { next: { n: "x" } },
+  ],
+  [
+    "draft-07",
+    draft("draft-07", { if: { required: ["a"] }, then: { required: ["b"] } }),
+    { a: 1, b: 1 },
+    { a: 1 },
+  ],
+  [
+    "draft-07 tuples",
+    draft("draft-07", { items: [{ type: "string" }], additionalItems: false }),
+    ["a"],
+    ["a", 1],
+  ],
   ["draft-06", draft("draft-06", { exclusiveMinimum: 3 }), 4, 3],
   ["draft-04", draft("draft-04", { minimum: 3, exclusiveMinimum: true }), 4, 3],
-  ["draft-04 ids", draft("draft-04", { id: "http://x.test/root", properties: { a: { $ref: "#/definitions/n" } }, definitions: { n: { type: "number" } } }), { a: 1 }, { a: "x" }],
+  [
+    "draft-04 ids",
+    draft("draft-04", {
+      id: "http://x.test/root",
+      properties: { a: { $ref: "#/definitions/n" } },
+      definitions: { n: { type: "number" } },
+    }),
+    { a: 1 },
+    { a: "x" },
+  ],
   ["draft-04 style without $schema", { minimum: 3, exclusiveMinimum: true }, 4, 3],
-  ["an unknown dialect", { $schema: "https://example.com/mine", dependentRequired: { a: ["b"] } }, { b: 1 }, { a: 1 }],
+  [
+    "an unknown dialect",
+    { $schema: "https://example.com/mine", dependentRequired: { a: ["b"] } },
+    { b: 1 },
+    { a: 1 },
+  ],
 ])("%s", async (_, schema, good, bad) => {
   expect(await check(schema, good)).toEqual({ valid: true });
   expect((await check(schema, bad)).valid).toBe(false);
 });
 
 test("in draft-07 a reference makes its siblings void, in 2020-12 it does not", async () => {
-  const schema = { properties: { a: { $ref: "#/definitions/any", type: "string" } }, definitions: { any: {} } };
+  const schema = {
+    properties: { a: { $ref: "#/definitions/any", type: "string" } },
+    definitions: { any: {} },
+  };
   expect((await check(draft("draft-07", schema), { a: 1 })).valid).toBe(true);
   expect((await check(schema, { a: 1 })).valid).toBe(false);
 });
@@ -47,19 +96,28 @@ test.each([
   ["#/$defs/a~1b%20c", { $defs: { "a/b c": { type: "number" } } }],
 ])("a local reference to %s is followed", async ($ref, definitions) => {
   expect(await check({ properties: { a: { $ref } }, ...definitions }, { a: 1 })).toEqual({ valid: true });
-  expect(await lines({ properties: { a: { $ref } }, ...definitions }, { a: "x" })).toEqual(['/a: expected number, got string "x"']);
+  expect(await lines({ properties: { a: { $ref } }, ...definitions }, { a: "x" })).toEqual([
+    '/a: expected number, got string "x"',
+  ]);
 });
 
 test("a reference that leads nowhere is never fetched, and matters only when it is needed", async () => {
   const schema = { properties: { a: { $ref: "http://127.0.0.1:9/x.json" }, b: { type: "string" } } };
-  expect(await check(schema, { a: 1 })).toEqual({ valid: "unknown", reason: expect.stringContaining('Unresolved $ref "http://127.0.0.1:9/x.json"') });
+  expect(await check(schema, { a: 1 })).toEqual({
+    valid: "unknown",
+    reason: expect.stringContaining('Unresolved $ref "http://127.0.0.1:9/x.json"'),
+  });
   expect(await check(schema, { b: "x" })).toEqual({ valid: true });
   expect((await check({ $dynamicRef: "#x" }, 1)).valid).toBe("unknown");
 });
 
 const tool = {
   type: "object",
-  properties: { path: { type: "string", minLength: 1 }, depth: { type: "integer", minimum: 1 }, sort: { enum: ["asc", "desc"] } },
+  properties: {
+    path: { type: "string", minLength: 1 },
+    depth: { type: "integer", minimum: 1 },
+    sort: { enum: ["asc", "desc"] },
+  },
   required: ["path"],
   additionalProperties: false,
 };
@@ -68,41 +126,112 @@ test.each<[string, unknown, unknown, string[]]>([
   ["missing", tool, {}, ["/path: is required"]],
   ["type", tool, { path: "a", depth: "x" }, ['/depth: expected integer, got string "x"']],
   ["unknown field", tool, { path: "a", dpth: 1 }, ['unknown field "dpth" (did you mean "depth"?)']],
-  ["unknown field, nested", { properties: { o: tool } }, { o: { path: "a", zzz: 1 } }, ['/o: unknown field "zzz"']],
-  ["enum", tool, { path: "a", sort: "acs" }, ['/sort: expected "asc" or "desc", got string "acs" (did you mean "asc"?)']],
-  ["all at once", tool, { depth: 0, sort: 1 }, ["/path: is required", "/depth: must be at least 1, got 0", '/sort: expected "asc" or "desc", got number 1']],
+  [
+    "unknown field, nested",
+    { properties: { o: tool } },
+    { o: { path: "a", zzz: 1 } },
+    ['/o: unknown field "zzz"'],
+  ],
+  [
+    "enum",
+    tool,
+    { path: "a", sort: "acs" },
+    ['/sort: expected "asc" or "desc", got string "acs" (did you mean "asc"?)'],
+  ],
+  [
+    "all at once",
+    tool,
+    { depth: 0, sort: 1 },
+    [
+      "/path: is required",
+      "/depth: must be at least 1, got 0",
+      '/sort: expected "asc" or "desc", got number 1',
+    ],
+  ],
   ["the whole value", tool, [], ["expected object, got array"]],
-  ["lengths", { maxItems: 1, items: { maxLength: 2 } }, ["abc", "a"], ["must have at most 1 items", "/0: must have at most 2 characters"]],
+  [
+    "lengths",
+    { maxItems: 1, items: { maxLength: 2 } },
+    ["abc", "a"],
+    ["must have at most 1 items", "/0: must have at most 2 characters"],
+  ],
   ["pattern", { pattern: "^a+$" }, "b", ['must match the pattern "^a+$", got string "b"']],
-  ["nullable", { properties: { a: { anyOf: [{ type: "string" }, { type: "null" }] } } }, { a: 5 }, ["/a: expected string or null, got number 5"]],
-  ["names to escape", { properties: { "a/b~c d": { type: "string" } } }, { "a/b~c d": 1 }, ["/a~1b~0c d: expected string, got number 1"]],
+  [
+    "nullable",
+    { properties: { a: { anyOf: [{ type: "string" }, { type: "null" }] } } },
+    { a: 5 },
+    ["/a: expected string or null, got number 5"],
+  ],
+  [
+    "names to escape",
+    { properties: { "a/b~c d": { type: "string" } } },
+    { "a/b~c d": 1 },
+    ["/a~1b~0c d: expected string, got number 1"],
+  ],
   ["not", { not: { type: "string" } }, "x", ["is of a kind that is not allowed here"]],
-  ["propertyNames", { propertyNames: { maxLength: 1 } }, { ab: 1 }, ['field name not allowed: Property name "ab" does not match schema.']],
-  ["oneOf, two fit", { oneOf: [{ type: "number" }, { minimum: 1 }, { type: "string" }] }, 5, ["fits more than one of the alternatives, and must fit exactly one"]],
+  [
+    "propertyNames",
+    { propertyNames: { maxLength: 1 } },
+    { ab: 1 },
+    ['field name not allowed: Property name "ab" does not match schema.'],
+  ],
+  [
+    "oneOf, two fit",
+    { oneOf: [{ type: "number" }, { minimum: 1 }, { type: "string" }] },
+    5,
+    ["fits more than one of the alternatives, and must fit exactly one"],
+  ],
   ["false", { properties: { a: false } }, { a: 1 }, ["/a: is not allowed here"]],
-  ["a field named __proto__", JSON.parse('{"properties":{"__proto__":{"type":"string"}}}'), JSON.parse('{"__proto__":1}'), ["/__proto__: expected string, got number 1"]],
-  ["__proto__ as a stranger", { additionalProperties: false }, JSON.parse('{"__proto__":1}'), ['unknown field "__proto__"']],
-  ["control characters", { enum: ["a"] }, "\u202e\u001b[31m", ['expected "a", got string "\\u202e\\u001b[31m"']],
+  [
+    "a field named __proto__",
+    JSON.parse('{"properties":{"__proto__":{"type":"string"}}}'),
+    JSON.parse('{"__proto__":1}'),
+    ["/__proto__: expected string, got number 1"],
+  ],
+  [
+    "__proto__ as a stranger",
+    { additionalProperties: false },
+    JSON.parse('{"__proto__":1}'),
+    ['unknown field "__proto__"'],
+  ],
+  [
+    "control characters",
+    { enum: ["a"] },
+    "\u202e\u001b[31m",
+    ['expected "a", got string "\\u202e\\u001b[31m"'],
+  ],
 ])("says what is wrong: %s", async (_, schema, value, expected) => {
   expect(await lines(schema, value)).toEqual(expected);
 });
 
 test("of several alternatives it speaks of the one that was meant", async () => {
-  const shape = (kind: string, field: string): object => ({ type: "object", properties: { kind: { const: kind }, [field]: { type: "number" } }, required: ["kind", field] });
+  const shape = (kind: string, field: string): object => ({
+    type: "object",
+    properties: { kind: { const: kind }, [field]: { type: "number" } },
+    required: ["kind", field],
+  });
   const schema = { anyOf: [shape("circle", "radius"), shape("square", "side"), { type: "null" }] };
   expect(await lines(schema, { kind: "square" })).toEqual(["/side: is required"]);
-  expect(await lines(schema, { kind: "blob", side: 1 })).toEqual(['/kind: expected "circle" or "square", got string "blob"']);
+  expect(await lines(schema, { kind: "blob", side: 1 })).toEqual([
+    '/kind: expected "circle" or "square", got string "blob"',
+  ]);
   expect(await lines(schema, 5)).toEqual(["expected object or null, got number 5"]);
 });
 
 test("problems are few, distinct and short", async () => {
-  const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`k${index}`, "v".repeat(10_000)]));
+  const many = Object.fromEntries(
+    Array.from({ length: 100 }, (_, index) => [`k${index}`, "v".repeat(10_000)]),
+  );
   const result = await check({ additionalProperties: { type: "number" } }, many);
   if (result.valid !== false) expect.fail("should be invalid");
   expect(result.problems).toHaveLength(20);
   for (const { message } of result.problems) expect(message.length).toBeLessThan(120);
-  expect(await lines({ allOf: [{ type: "string" }, { type: "string" }] }, 1)).toEqual(["expected string, got number 1"]);
-  expect((await lines({ const: "x".repeat(10_000) }, { ["k".repeat(10_000)]: 1 })).join().length).toBeLessThan(200);
+  expect(await lines({ allOf: [{ type: "string" }, { type: "string" }] }, 1)).toEqual([
+    "expected string, got number 1",
+  ]);
+  expect(
+    (await lines({ const: "x".repeat(10_000) }, { ["k".repeat(10_000)]: 1 })).join().length,
+  ).toBeLessThan(200);
 });
 
 test("format is an annotation", async () => {
@@ -121,12 +250,27 @@ test("keywords are rewritten, names and data are not", async () => {
 
 test("two schemas do not see each other's patterns", async () => {
   const [a, b] = [await createValidator({ pattern: "^a$" }), await createValidator({ pattern: "^b$" })];
-  expect([a.check("a").valid, b.check("a").valid, a.check("b").valid, b.check("b").valid]).toEqual([true, false, false, true]);
+  expect([a.check("a").valid, b.check("a").valid, a.check("b").valid, b.check("b").valid]).toEqual([
+    true,
+    false,
+    false,
+    true,
+  ]);
 });
 
 test("what JSON would not carry is judged as JSON would carry it", async () => {
-  expect(await check({ properties: { a: { type: "string" } }, additionalProperties: false }, { a: "x", b: undefined })).toEqual({ valid: true });
-  expect(await lines({ properties: { a: { type: "string" } }, required: ["a"] }, { a: undefined })).toEqual(["/a: is required"]);
-  expect(await check({ properties: { at: { type: "string" } } }, { at: new Date(0) })).toEqual({ valid: true });
-  for (const odd of [undefined, 1n, () => 1]) expect(await lines({ type: "object" }, odd)).toEqual(["is not a JSON value"]);
+  expect(
+    await check(
+      { properties: { a: { type: "string" } }, additionalProperties: false },
+      { a: "x", b: undefined },
+    ),
+  ).toEqual({ valid: true });
+  expect(await lines({ properties: { a: { type: "string" } }, required: ["a"] }, { a: undefined })).toEqual([
+    "/a: is required",
+  ]);
+  expect(await check({ properties: { at: { type: "string" } } }, { at: new Date(0) })).toEqual({
+    valid: true,
+  });
+  for (const odd of [undefined, 1n, () => 1])
+    expect(await lines({ type: "object" }, odd)).toEqual(["is not a JSON value"]);
 });

@@ -35,7 +35,10 @@ const DIRECT_LIMIT = 10_000;
  * Never rejects: a schema that cannot be used gives a validator that answers "unknown" with the reason.
  * Loads the engine on first use; `check` itself is synchronous.
  */
-export async function createValidator(schema: unknown, options: ValidatorOptions = {}): Promise<SchemaValidator> {
+export async function createValidator(
+  schema: unknown,
+  options: ValidatorOptions = {},
+): Promise<SchemaValidator> {
   const bounds = boundSchema(schema);
   if (!bounds.ok) return undecided(`the schema is not checked: ${bounds.reason}`);
   const [cfworker, re2] = await Promise.all([
@@ -44,7 +47,9 @@ export async function createValidator(schema: unknown, options: ValidatorOptions
     bounds.facts.patterns.length === 0 ? undefined : import("re2js"),
   ]);
   try {
-    const prepared = withinBudget(PREPARE_MS, () => prepareEngine(schema, bounds.facts, dialectOf(schema), cfworker, re2?.RE2JS));
+    const prepared = withinBudget(PREPARE_MS, () =>
+      prepareEngine(schema, bounds.facts, dialectOf(schema), cfworker, re2?.RE2JS),
+    );
     if (!prepared.ok) return undecided("the schema is not checked: it takes too long to prepare");
     return new Checker(prepared.value, bounds.facts, compileFastTest(schema), options.budgetMs ?? BUDGET_MS);
   } catch (error) {
@@ -70,15 +75,19 @@ class Checker implements SchemaValidator {
 
   check(value: unknown): CheckResult {
     if (this.#fast?.(value) === true) return VALID;
-    if (this.#overruns >= MOST_OVERRUNS) return unknown(`checking this schema was given up after ${MOST_OVERRUNS} overruns`);
+    if (this.#overruns >= MOST_OVERRUNS)
+      return unknown(`checking this schema was given up after ${MOST_OVERRUNS} overruns`);
     const size = measureInstance(value);
     if (!size.ok) return unknown(size.reason);
     try {
       const instance = size.plain ? value : asJson(value);
-      if (instance === undefined) return { valid: false, problems: [{ path: "", message: "is not a JSON value" }] };
+      if (instance === undefined)
+        return { valid: false, problems: [{ path: "", message: "is not a JSON value" }] };
       return this.#judge(instance, this.#tame && size.weight * this.#weight <= DIRECT_LIMIT);
     } catch (error) {
-      return unknown(isStackOverflow(error) ? "the value and the schema are too large together" : messageOf(error));
+      return unknown(
+        isStackOverflow(error) ? "the value and the schema are too large together" : messageOf(error),
+      );
     }
   }
 
@@ -90,7 +99,11 @@ class Checker implements SchemaValidator {
     if (!run.ok) {
       this.#overruns += 1;
       engine.reset();
-      return unknown(run.reason === "budget" ? `checking took longer than ${this.#budgetMs} ms` : "the schema refers to itself without end");
+      return unknown(
+        run.reason === "budget"
+          ? `checking took longer than ${this.#budgetMs} ms`
+          : "the schema refers to itself without end",
+      );
     }
     if (run.value.length === 0) return engine.unchecked === undefined ? VALID : unknown(engine.unchecked);
     if (!engine.sure) return unknown(engine.unchecked ?? "");

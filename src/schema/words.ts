@@ -28,7 +28,8 @@ export function quote(value: unknown): string {
 
 /** `"a", "b" or "c"`; a long list ends in how many more there are. */
 export function alternatives(items: readonly string[]): string {
-  if (items.length > LONGEST_LIST) return `${items.slice(0, LONGEST_LIST).join(", ")} or ${items.length - LONGEST_LIST} more`;
+  if (items.length > LONGEST_LIST)
+    return `${items.slice(0, LONGEST_LIST).join(", ")} or ${items.length - LONGEST_LIST} more`;
   return items.length < 2 ? (items[0] ?? "") : `${items.slice(0, -1).join(", ")} or ${items.at(-1) ?? ""}`;
 }
 

@@ -17,18 +17,28 @@ export interface ZodCopyOptions {
 
 /** Zod throws at these, or rejects more than JSON Schema does. The full check knows them all. */
 const NOT_IN_ZOD = new Set(
-  "not if then else dependentSchemas dependentRequired dependencies unevaluatedItems unevaluatedProperties $dynamicRef $recursiveRef".split(" "),
+  "not if then else dependentSchemas dependentRequired dependencies unevaluatedItems unevaluatedProperties $dynamicRef $recursiveRef".split(
+    " ",
+  ),
 );
-const NAMES = new Set("$schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment __proto__".split(" "));
+const NAMES = new Set(
+  "$schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment __proto__".split(" "),
+);
 /** `format`: Zod rejects good URIs and UUIDs. `readOnly`: it would freeze the caller's own object. `additionalProperties: false`: a view is never strict. */
 const HINT_ONLY = new Set(["format", "readOnly"]);
 
 /** Call only with a schema within bounds. `inUnion`: below alternatives, where a default of the wrong one must not slip in. */
-export function copyForZod(schema: unknown, options: ZodCopyOptions, path = "", inUnion = false): JsonObject | boolean {
+export function copyForZod(
+  schema: unknown,
+  options: ZodCopyOptions,
+  path = "",
+  inUnion = false,
+): JsonObject | boolean {
   if (typeof schema === "boolean") return schema;
   if (!isObject(schema)) return true;
   if (schema["$ref"] !== undefined) {
-    if (!options.withoutRefs && typeof schema["$ref"] === "string") return withDefinitions(schema, options, path);
+    if (!options.withoutRefs && typeof schema["$ref"] === "string")
+      return withDefinitions(schema, options, path);
     options.leftOut(`${path}/$ref`, "a reference is not followed");
     return typeof schema["description"] === "string" ? { description: schema["description"] } : {};
   }
@@ -49,7 +59,10 @@ export function copyForZod(schema: unknown, options: ZodCopyOptions, path = "", 
       if (schema["anyOf"] === undefined) copy["anyOf"] = anyOf;
       else copy["allOf"] = [...((copy["allOf"] as unknown[] | undefined) ?? []), { anyOf }];
     } else if (keyword === "allOf") {
-      copy["allOf"] = [...copyList(value as unknown[], options, at), ...((copy["allOf"] as unknown[] | undefined) ?? [])];
+      copy["allOf"] = [
+        ...copyList(value as unknown[], options, at),
+        ...((copy["allOf"] as unknown[] | undefined) ?? []),
+      ];
     } else if (keyword === "description" && typeof value !== "string") continue;
     else copy[keyword] = copyValue(keyword, value, options, at, inUnion || IN_PLACE.includes(keyword));
   }
@@ -62,18 +75,26 @@ function copyList(list: readonly unknown[], options: ZodCopyOptions, path: strin
   return list.map((entry, index) => copyForZod(entry, options, `${path}/${index}`, true));
 }
 
-function copyValue(keyword: string, value: unknown, options: ZodCopyOptions, path: string, inUnion: boolean): unknown {
+function copyValue(
+  keyword: string,
+  value: unknown,
+  options: ZodCopyOptions,
+  path: string,
+  inUnion: boolean,
+): unknown {
   // Under an unknown keyword stands metadata, whatever it looks like.
   const kind = isWellFormed(keyword, value) === "unknown" ? "data" : kindUnder(keyword, value);
   if (kind === "schema") return copyForZod(value, options, path, inUnion);
-  if (kind === "list") return (value as unknown[]).map((item, index) => copyForZod(item, options, `${path}/${index}`, inUnion));
+  if (kind === "list")
+    return (value as unknown[]).map((item, index) => copyForZod(item, options, `${path}/${index}`, inUnion));
   if (kind !== "map") return value;
   const entries: [string, unknown][] = [];
   for (const [name, entry] of Object.entries(value as JsonObject)) {
     const at = `${path}/${pointerStep(name)}`;
     // Zod drops this key from every object it parses.
     if (name === "__proto__") options.leftOut(at, "Zod does not carry a field of this name");
-    else if (keyword === "patternProperties" && !isSafePattern(name)) options.leftOut(at, "the pattern could take unbounded time");
+    else if (keyword === "patternProperties" && !isSafePattern(name))
+      options.leftOut(at, "the pattern could take unbounded time");
     else if (!isSchema(entry)) options.leftOut(at, "it makes no sense there");
     else entries.push([name, copyForZod(entry, options, at, inUnion)]);
   }

@@ -16,14 +16,24 @@ const MOST_SUBSCHEMAS = 2000;
 const CONVERT_MS = 250;
 const MOST_REPORTS = 10;
 /** On the root they would make the view something other than an object, which frameworks ask for. */
-const NOT_ON_ROOT = ["allOf", "anyOf", "oneOf", "minProperties", "maxProperties", "propertyNames", "patternProperties", "default"];
+const NOT_ON_ROOT = [
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "minProperties",
+  "maxProperties",
+  "propertyNames",
+  "patternProperties",
+  "default",
+];
 
 /**
  * Always gives a ZodObject that lets unknown fields through. What the view leaves out is reported and still checked by the full
  * check; where nothing can be shown, the view is an object that takes anything.
  */
 export function toZodView(schema: unknown, zod: ZodModule, report: Report): ZodType {
-  const warn = (message: string, path?: string): void => report({ code: "SCHEMA_UNSUPPORTED", severity: "warning", message, path });
+  const warn = (message: string, path?: string): void =>
+    report({ code: "SCHEMA_UNSUPPORTED", severity: "warning", message, path });
   const loose = (why: string): ZodType => {
     warn(`No Zod view of the schema (any object is accepted): ${why}`);
     return zod.looseObject({});
@@ -36,10 +46,14 @@ export function toZodView(schema: unknown, zod: ZodModule, report: Report): ZodT
     const omissions: Omission[] = [];
     // Within the budget also the copy, whose walk over references is the schema's to shape.
     const view = withinBudget(CONVERT_MS, () => convert(root, zod, omissions));
-    if (!view.ok) return loose(view.reason === "budget" ? `converting it took longer than ${CONVERT_MS} ms` : "it is too deep");
+    if (!view.ok)
+      return loose(
+        view.reason === "budget" ? `converting it took longer than ${CONVERT_MS} ms` : "it is too deep",
+      );
     if (view.value === undefined) return loose(`it has more than ${MOST_SUBSCHEMAS} parts`);
     if (!(view.value instanceof zod.ZodObject)) return loose("it did not become an object");
-    for (const { path, why } of omissions.slice(0, MOST_REPORTS)) warn(`Left out of the Zod view: ${why}`, clip(path, 200));
+    for (const { path, why } of omissions.slice(0, MOST_REPORTS))
+      warn(`Left out of the Zod view: ${why}`, clip(path, 200));
     return view.value;
   } catch (error) {
     return loose(clip(error instanceof Error ? error.message : String(error)));
@@ -55,7 +69,10 @@ function convert(root: JsonObject, zod: ZodModule, omissions: Omission[]): ZodTy
   const cost = refCost(root, (ref) => resolveLocal(root, ref));
   const withoutRefs = cost.unbounded || cost.size > MOST_SUBSCHEMAS;
   if (withoutRefs && refCost(root, () => true).size > MOST_SUBSCHEMAS) return undefined;
-  const copy = copyForZod(root, { withoutRefs, leftOut: (path, why) => omissions.push({ path, why }) }) as JsonObject;
+  const copy = copyForZod(root, {
+    withoutRefs,
+    leftOut: (path, why) => omissions.push({ path, why }),
+  }) as JsonObject;
   for (const keyword of NOT_ON_ROOT) {
     if (copy[keyword] === undefined) continue;
     delete copy[keyword];
@@ -63,7 +80,10 @@ function convert(root: JsonObject, zod: ZodModule, omissions: Omission[]): ZodTy
   }
   // Zod looks for definitions under one name per dialect.
   const defaultTarget = isObject(root["$defs"]) ? "draft-2020-12" : "draft-7";
-  return zod.fromJSONSchema(copy as Parameters<ZodModule["fromJSONSchema"]>[0], { defaultTarget, registry: registryFor(zod) });
+  return zod.fromJSONSchema(copy as Parameters<ZodModule["fromJSONSchema"]>[0], {
+    defaultTarget,
+    registry: registryFor(zod),
+  });
 }
 
 /** Where the view's metadata goes: Zod's own registry, with our hints unpacked and without a foreign `id`, which must be unique there. */
@@ -89,16 +109,22 @@ function objectRoot(schema: unknown): JsonObject | undefined {
   }
   if (!isObject(root)) return undefined;
   const { type } = root;
-  if (type !== undefined && type !== "object" && !(Array.isArray(type) && type.includes("object"))) return undefined;
+  if (type !== undefined && type !== "object" && !(Array.isArray(type) && type.includes("object")))
+    return undefined;
   return { ...root, type: "object" };
 }
 
 function resolveLocal(schema: unknown, ref: string): unknown {
   if (ref === "#") return schema;
   const [, keyword, name, ...more] = ref.split("/");
-  if (!isObject(schema) || more.length > 0 || name === undefined || (keyword !== "$defs" && keyword !== "definitions")) return undefined;
+  if (
+    !isObject(schema) ||
+    more.length > 0 ||
+    name === undefined ||
+    (keyword !== "$defs" && keyword !== "definitions")
+  )
+    return undefined;
   const definitions = schema[keyword];
   const key = name.replaceAll("~1", "/").replaceAll("~0", "~");
   return isObject(definitions) && Object.hasOwn(definitions, key) ? definitions[key] : undefined;
 }
-

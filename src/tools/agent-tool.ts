@@ -38,11 +38,15 @@ export function toAgentTool({ name, definition, server, zod, report, call }: Age
     async execute(input = {}, options = {}) {
       const result = await call(definition.name, input, options);
       if (result.isError !== true) return result.text;
-      throw new PortolanError("TOOL_FAILED", result.text || `${definition.name} reported an error without a message`, {
-        server,
-        tool: definition.name,
-        data: { result },
-      });
+      throw new PortolanError(
+        "TOOL_FAILED",
+        result.text || `${definition.name} reported an error without a message`,
+        {
+          server,
+          tool: definition.name,
+          data: { result },
+        },
+      );
     },
   };
 }

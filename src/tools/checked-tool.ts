@@ -48,16 +48,23 @@ export class CheckedTool {
     const { name } = this.definition;
     const place = { server: this.#server, tool: name };
     if (result.structuredContent === undefined) {
-      throw new PortolanError("OUTPUT_INVALID", `${name} promises structured output but returned none`, { ...place, data: { result } });
+      throw new PortolanError("OUTPUT_INVALID", `${name} promises structured output but returned none`, {
+        ...place,
+        data: { result },
+      });
     }
     const outcome = this.#output.check(result.structuredContent);
     if (outcome.valid === true) return;
     if (outcome.valid === "unknown") return this.#unchecked("output", outcome.reason);
     const { problems } = outcome;
-    throw new PortolanError("OUTPUT_INVALID", `${name} broke its outputSchema: ${problems.map(describe).join("; ")}`, {
-      ...place,
-      data: { problems, result },
-    });
+    throw new PortolanError(
+      "OUTPUT_INVALID",
+      `${name} broke its outputSchema: ${problems.map(describe).join("; ")}`,
+      {
+        ...place,
+        data: { problems, result },
+      },
+    );
   }
 
   async #load(): Promise<void> {

@@ -5,17 +5,31 @@ import type { McpConfig } from "./types.ts";
 
 describe("toServerDefinition", () => {
   it("names a server by its command, or by its URL without secrets", () => {
-    expect(toServerDefinition({ transport: "stdio", command: "npx", args: ["-y", "x"] }).name).toBe("npx -y x");
-    expect(toServerDefinition({ transport: "http", url: "https://u:pw@h.test/mcp?token=s" }).name).toBe("https://h.test/mcp");
+    expect(toServerDefinition({ transport: "stdio", command: "npx", args: ["-y", "x"] }).name).toBe(
+      "npx -y x",
+    );
+    expect(toServerDefinition({ transport: "http", url: "https://u:pw@h.test/mcp?token=s" }).name).toBe(
+      "https://h.test/mcp",
+    );
   });
 
   it("keeps the defaults of limits that are not given", () => {
-    const { limits } = toServerDefinition({ transport: "stdio", command: "x", limits: { requestTimeoutMs: 5 } });
+    const { limits } = toServerDefinition({
+      transport: "stdio",
+      command: "x",
+      limits: { requestTimeoutMs: 5 },
+    });
     expect(limits).toMatchObject({ requestTimeoutMs: 5, maxMessageBytes: 10 * 1024 * 1024 });
   });
 
   it("reports every problem at once", () => {
-    const config = { transport: "http", url: "ftp://x", headers: { "a b": "1" }, era: "old", limits: { foo: 1, maxPages: -1 } };
+    const config = {
+      transport: "http",
+      url: "ftp://x",
+      headers: { "a b": "1" },
+      era: "old",
+      limits: { foo: 1, maxPages: -1 },
+    };
     const thrown = catchError(() => toServerDefinition(config as unknown as McpConfig));
     expect(thrown.code).toBe("CONFIG_INVALID");
     expect(thrown.data.problems).toHaveLength(5);

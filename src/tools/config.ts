@@ -1,7 +1,13 @@
 // What the caller of `connectMcp` wrote, checked as a whole, as a server definition.
 
 import { PortolanError } from "../errors/index.ts";
-import { DEFAULT_LIMITS, type Endpoint, isObject, type Limits, type ServerDefinition } from "../model/index.ts";
+import {
+  DEFAULT_LIMITS,
+  type Endpoint,
+  isObject,
+  type Limits,
+  type ServerDefinition,
+} from "../model/index.ts";
 import type { McpConfig } from "./types.ts";
 
 const PROTOCOLS: Record<string, readonly string[]> = {
@@ -15,12 +21,17 @@ export function toServerDefinition(config: McpConfig): ServerDefinition {
   const endpoint = readEndpoint(config, problems);
   const limits = readLimits(config?.limits, problems);
   const era = config?.era ?? "auto";
-  if (era !== "auto" && era !== "legacy" && era !== "modern") problems.push('era must be "auto", "legacy" or "modern"');
+  if (era !== "auto" && era !== "legacy" && era !== "modern")
+    problems.push('era must be "auto", "legacy" or "modern"');
   if (endpoint === undefined || problems.length > 0) {
-    throw new PortolanError("CONFIG_INVALID", `the server's configuration is not valid: ${problems.join("; ")}`, {
-      server: config?.name,
-      data: { problems },
-    });
+    throw new PortolanError(
+      "CONFIG_INVALID",
+      `the server's configuration is not valid: ${problems.join("; ")}`,
+      {
+        server: config?.name,
+        data: { problems },
+      },
+    );
   }
   return { name: config.name ?? defaultName(endpoint), endpoint, era, limits };
 }
@@ -34,7 +45,10 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
     const { command, args, env, cwd } = config;
     if (typeof command !== "string" || command === "") problems.push("command must name a program");
     else if (command.includes("\0")) problems.push("command must not contain NUL");
-    if (args !== undefined && !(Array.isArray(args) && args.every((arg) => typeof arg === "string" && !arg.includes("\0")))) {
+    if (
+      args !== undefined &&
+      !(Array.isArray(args) && args.every((arg) => typeof arg === "string" && !arg.includes("\0")))
+    ) {
       problems.push("args must be a list of strings");
     }
     if (env !== undefined && !isStringMap(env)) problems.push("env must map names to strings");
@@ -48,12 +62,14 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
   }
   const { url, headers } = config;
   if (typeof url !== "string" || !URL.canParse(url)) problems.push("url must be a whole URL");
-  else if (!protocols.includes(new URL(url).protocol)) problems.push(`url must begin with ${protocols.join("// or ")}//`);
+  else if (!protocols.includes(new URL(url).protocol))
+    problems.push(`url must begin with ${protocols.join("// or ")}//`);
   if (headers !== undefined) {
     if (!isStringMap(headers)) problems.push("headers must map names to strings");
     for (const [name, value] of Object.entries(headers)) {
       // eslint-disable-next-line no-control-regex -- exactly the characters that a header must not carry
-      if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) || /[\0\r\n]/.test(String(value))) problems.push(`header "${name}" is not a legal header`);
+      if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) || /[\0\r\n]/.test(String(value)))
+        problems.push(`header "${name}" is not a legal header`);
     }
   }
   return { transport: config.transport, url, headers };
@@ -62,18 +78,23 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
 function readLimits(given: Partial<Limits> | undefined, problems: string[]): Limits {
   for (const [name, value] of Object.entries(given ?? {})) {
     if (!(name in DEFAULT_LIMITS)) problems.push(`there is no limit called ${name}`);
-    else if (typeof value !== "number" || !(value >= 0)) problems.push(`limits.${name} must be a number of at least 0`);
+    else if (typeof value !== "number" || !(value >= 0))
+      problems.push(`limits.${name} must be a number of at least 0`);
   }
   return { ...DEFAULT_LIMITS, ...given };
 }
 
 function isStringMap(value: unknown): boolean {
-  return isObject(value) && Object.values(value).every((entry) => typeof entry === "string" && !entry.includes("\0"));
+  return (
+    isObject(value) &&
+    Object.values(value).every((entry) => typeof entry === "string" && !entry.includes("\0"))
+  );
 }
 
 /** The command line's words, or the URL without what may be secret in it. */
 function defaultName(endpoint: Endpoint): string {
-  if (endpoint.transport === "stdio") return [endpoint.command, ...(endpoint.args ?? [])].join(" ").slice(0, 120);
+  if (endpoint.transport === "stdio")
+    return [endpoint.command, ...(endpoint.args ?? [])].join(" ").slice(0, 120);
   const { origin, pathname } = new URL(endpoint.url);
   return `${origin}${pathname}`;
 }

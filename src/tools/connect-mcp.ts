@@ -37,11 +37,20 @@ export async function connectMcp(config: McpConfig): Promise<McpConnection> {
     watch: config.watch ?? true,
     report,
     eras: createEraMemory(),
+    onStderr: config.transport === "stdio" ? config.onStderr : undefined,
     signal: config.signal,
   });
-  return new Connection(upstream, { limits: definition.limits, retryHinted: config.retryHinted ?? false, diagnostics, report });
+  return new Connection(upstream, {
+    limits: definition.limits,
+    retryHinted: config.retryHinted ?? false,
+    diagnostics,
+    report,
+  });
 }
 
 function warn({ code, server, message }: Diagnostic): void {
-  process.emitWarning(server === undefined ? message : `${server}: ${message}`, { type: "PortolanWarning", code });
+  process.emitWarning(server === undefined ? message : `${server}: ${message}`, {
+    type: "PortolanWarning",
+    code,
+  });
 }

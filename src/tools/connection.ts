@@ -21,7 +21,14 @@ import { CheckedTool } from "./checked-tool.ts";
 import { ListCache, type LoadOptions } from "./list-cache.ts";
 import { exposedName } from "./names.ts";
 import { resultText } from "./result-text.ts";
-import type { ConnectionEvents, McpConnection, RequestOptions, ServerDescription, Tool, ToolResult } from "./types.ts";
+import type {
+  ConnectionEvents,
+  McpConnection,
+  RequestOptions,
+  ServerDescription,
+  Tool,
+  ToolResult,
+} from "./types.ts";
 
 export interface ConnectionOptions {
   readonly limits: Limits;
@@ -53,7 +60,9 @@ export class Connection implements McpConnection {
     });
     this.#prompts = new ListCache((load) => this.#list("prompts", "prompts/list", "prompts", load));
     this.#resources = new ListCache((load) => this.#list("resources", "resources/list", "resources", load));
-    this.#templates = new ListCache((load) => this.#list("resources", "resources/templates/list", "resourceTemplates", load));
+    this.#templates = new ListCache((load) =>
+      this.#list("resources", "resources/templates/list", "resourceTemplates", load),
+    );
     upstream.on("toolsChanged", () => this.#tools.invalidate());
     upstream.on("promptsChanged", () => this.#prompts.invalidate());
     upstream.on("resourcesChanged", () => {
@@ -74,7 +83,9 @@ export class Connection implements McpConnection {
     return this.#upstream.stats();
   }
 
-  async listTools({ prefix = "", ...options }: Parameters<McpConnection["listTools"]>[0] = {}): Promise<Tool[]> {
+  async listTools({ prefix = "", ...options }: Parameters<McpConnection["listTools"]>[0] = {}): Promise<
+    Tool[]
+  > {
     const [tools, zod] = await Promise.all([this.#tools.get(options), import("zod")]);
     if (this.#agentTools?.of !== tools) this.#agentTools = { of: tools, byPrefix: new Map() };
     const { byPrefix } = this.#agentTools;
@@ -83,7 +94,9 @@ export class Connection implements McpConnection {
     return [...list];
   }
 
-  async listToolDefinitions(options: Parameters<McpConnection["listToolDefinitions"]>[0] = {}): Promise<ToolDefinition[]> {
+  async listToolDefinitions(
+    options: Parameters<McpConnection["listToolDefinitions"]>[0] = {},
+  ): Promise<ToolDefinition[]> {
     return [...(await this.#tools.get(options)).values()].map((tool) => tool.definition);
   }
 
@@ -97,31 +110,39 @@ export class Connection implements McpConnection {
       await tool.load();
     }
     tool.checkInput(input);
-    const result = (await this.#upstream.request(this.#call("tools/call", { name, arguments: input }, options, this.#repeatable(tool))).catch(
-      (error: unknown) => {
+    const result = (await this.#upstream
+      .request(this.#call("tools/call", { name, arguments: input }, options, this.#repeatable(tool)))
+      .catch((error: unknown) => {
         throw isPortolanError(error) ? error.at({ tool: name }) : error;
-      },
-    )) as CallToolResult;
+      })) as CallToolResult;
     tool.checkOutput(result);
     // Beside the result, not in it: written out as JSON it is what the server sent.
-    return Object.defineProperty(result, "text", { get: () => resultText(result), enumerable: false }) as ToolResult;
+    return Object.defineProperty(result, "text", {
+      get: () => resultText(result),
+      enumerable: false,
+    }) as ToolResult;
   }
 
   listResources(options: Parameters<McpConnection["listResources"]>[0] = {}): Promise<ResourceDefinition[]> {
     return this.#resources.get(options).then((list) => [...list]);
   }
 
-  listResourceTemplates(options: Parameters<McpConnection["listResourceTemplates"]>[0] = {}): Promise<ResourceTemplateDefinition[]> {
+  listResourceTemplates(
+    options: Parameters<McpConnection["listResourceTemplates"]>[0] = {},
+  ): Promise<ResourceTemplateDefinition[]> {
     return this.#templates.get(options).then((list) => [...list]);
   }
 
   async readResource(uri: string, options: RequestOptions = {}): Promise<ReadResourceResult> {
     this.#need("resources");
-    return (await this.#upstream.request(this.#call("resources/read", { uri }, options))) as ReadResourceResult;
+    return (await this.#upstream.request(
+      this.#call("resources/read", { uri }, options),
+    )) as ReadResourceResult;
   }
 
   async subscribe(uri: string): Promise<() => Promise<void>> {
-    if (this.#upstream.describe().capabilities.resources?.subscribe !== true) throw this.#unsupported("resource subscriptions");
+    if (this.#upstream.describe().capabilities.resources?.subscribe !== true)
+      throw this.#unsupported("resource subscriptions");
     return this.#upstream.subscribe(uri);
   }
 
@@ -129,19 +150,32 @@ export class Connection implements McpConnection {
     return this.#prompts.get(options).then((list) => [...list]);
   }
 
-  async getPrompt(name: string, args: Record<string, string> = {}, options: RequestOptions = {}): Promise<GetPromptResult> {
+  async getPrompt(
+    name: string,
+    args: Record<string, string> = {},
+    options: RequestOptions = {},
+  ): Promise<GetPromptResult> {
     this.#need("prompts");
-    return (await this.#upstream.request(this.#call("prompts/get", { name, arguments: args }, options))) as GetPromptResult;
+    return (await this.#upstream.request(
+      this.#call("prompts/get", { name, arguments: args }, options),
+    )) as GetPromptResult;
   }
 
-  async complete(...[ref, argument, context, options = {}]: Parameters<McpConnection["complete"]>): Promise<CompleteResult["completion"]> {
+  async complete(
+    ...[ref, argument, context, options = {}]: Parameters<McpConnection["complete"]>
+  ): Promise<CompleteResult["completion"]> {
     this.#need("completions");
     const params = {
-      ref: "prompt" in ref ? { type: "ref/prompt", name: ref.prompt } : { type: "ref/resource", uri: ref.resource },
+      ref:
+        "prompt" in ref
+          ? { type: "ref/prompt", name: ref.prompt }
+          : { type: "ref/resource", uri: ref.resource },
       argument,
       ...(context === undefined ? {} : { context: { arguments: context } }),
     };
-    const { completion } = (await this.#upstream.request(this.#call("completion/complete", params, options))) as CompleteResult;
+    const { completion } = (await this.#upstream.request(
+      this.#call("completion/complete", params, options),
+    )) as CompleteResult;
     return isObject(completion) && Array.isArray(completion.values) ? completion : { values: [] };
   }
 
@@ -155,7 +189,10 @@ export class Connection implements McpConnection {
     return this.#upstream.setLogLevel(level);
   }
 
-  on<E extends keyof ConnectionEvents>(event: E, listener: (...args: ConnectionEvents[E]) => void): () => void {
+  on<E extends keyof ConnectionEvents>(
+    event: E,
+    listener: (...args: ConnectionEvents[E]) => void,
+  ): () => void {
     return this.#upstream.on(event, listener as never);
   }
 
@@ -170,7 +207,8 @@ export class Connection implements McpConnection {
   /** The tool's definition, asking the server for its list when it is not at hand or too old. */
   async #findTool(name: string, options: RequestOptions): Promise<CheckedTool> {
     const tools = await this.#tools.get({ signal: options.signal });
-    const found = tools.get(name) ?? (await this.#tools.get({ signal: options.signal, refresh: true })).get(name);
+    const found =
+      tools.get(name) ?? (await this.#tools.get({ signal: options.signal, refresh: true })).get(name);
     if (found !== undefined) return found;
     throw new PortolanError("TOOL_NOT_FOUND", `${this.#upstream.name} has no tool "${name}"`, {
       server: this.#upstream.name,
@@ -199,7 +237,13 @@ export class Connection implements McpConnection {
     if (capabilities[capability] === undefined) return { value: [], ttlMs: Infinity };
     const { items, ttlMs } = await listAll(this.#upstream, field, this.#call(method, {}, load), {
       maxPages: this.#options.limits.maxPages,
-      onLoop: (message) => this.#options.report({ code: "PROTOCOL_ERROR", severity: "warning", server: this.#upstream.name, message }),
+      onLoop: (message) =>
+        this.#options.report({
+          code: "PROTOCOL_ERROR",
+          severity: "warning",
+          server: this.#upstream.name,
+          message,
+        }),
     });
     // A legacy server announces changes; a modern one says how long its answer holds.
     return { value: items.filter(isObject) as T[], ttlMs: ttlMs ?? (era === "legacy" ? Infinity : 0) };
@@ -223,7 +267,8 @@ export class Connection implements McpConnection {
       }
       taken.set(name, definition.name);
       const { report } = this.#options;
-      const call = (tool: string, input: JsonObject, options: RequestOptions): Promise<ToolResult> => this.callTool(tool, input, options);
+      const call = (tool: string, input: JsonObject, options: RequestOptions): Promise<ToolResult> =>
+        this.callTool(tool, input, options);
       list.push(toAgentTool({ name, definition, server: this.#upstream.name, zod, report, call }));
     }
     return list;
@@ -234,6 +279,8 @@ export class Connection implements McpConnection {
   }
 
   #unsupported(what: string): PortolanError {
-    return new PortolanError("NOT_SUPPORTED", `${this.#upstream.name} does not offer ${what}`, { server: this.#upstream.name });
+    return new PortolanError("NOT_SUPPORTED", `${this.#upstream.name} does not offer ${what}`, {
+      server: this.#upstream.name,
+    });
   }
 }

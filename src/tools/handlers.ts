@@ -17,9 +17,12 @@ export function toAsk(handlers: McpHandlers): Ask {
   return async ({ method, params, signal }) => {
     if (method === "elicitation/create" && handlers.elicit !== undefined) {
       const answer = await handlers.elicit(params as ElicitRequest, { signal });
-      return answer.action === "accept" && params.mode !== "url" ? { ...answer, content: withDefaults(params, answer.content) } : answer;
+      return answer.action === "accept" && params.mode !== "url"
+        ? { ...answer, content: withDefaults(params, answer.content) }
+        : answer;
     }
-    if (method === "sampling/createMessage" && handlers.sample !== undefined) return handlers.sample(params, { signal });
+    if (method === "sampling/createMessage" && handlers.sample !== undefined)
+      return handlers.sample(params, { signal });
     if (method === "roots/list" && handlers.roots !== undefined) {
       const roots = typeof handlers.roots === "function" ? await handlers.roots() : handlers.roots;
       return { roots: [...roots] };
@@ -33,7 +36,8 @@ function withDefaults(params: JsonObject, content: JsonObject | undefined): Json
   const filled: JsonObject = { ...content };
   const schema = isObject(params.requestedSchema) ? params.requestedSchema : {};
   for (const [name, property] of Object.entries(isObject(schema.properties) ? schema.properties : {})) {
-    if (filled[name] === undefined && isObject(property) && property.default !== undefined) filled[name] = property.default;
+    if (filled[name] === undefined && isObject(property) && property.default !== undefined)
+      filled[name] = property.default;
   }
   return filled;
 }

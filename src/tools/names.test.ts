@@ -9,7 +9,9 @@ describe("exposedName", () => {
   });
 
   it("makes others legal by a hash, differently for every name", () => {
-    const names = ["a.b", "a/b", "a b", "ä", "x".repeat(65), "x".repeat(66), ""].map((name) => exposedName(name, "p"));
+    const names = ["a.b", "a/b", "a b", "ä", "x".repeat(65), "x".repeat(66), ""].map((name) =>
+      exposedName(name, "p"),
+    );
     for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
     expect(new Set(names).size).toBe(names.length);
   });
@@ -17,12 +19,18 @@ describe("exposedName", () => {
   it("is legal, stable and collision-free for any pair of names", () => {
     const anyName = fc.string({ unit: "binary", minLength: 1, maxLength: 100 });
     fc.assert(
-      fc.property(anyName, anyName, fc.option(fc.string({ maxLength: 80 }), { nil: undefined }), (one, other, prefix) => {
-        const name = exposedName(one, prefix);
-        expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
-        expect(exposedName(one, prefix)).toBe(name);
-        if (Buffer.from(one).toString() !== Buffer.from(other).toString()) expect(exposedName(other, prefix)).not.toBe(name);
-      }),
+      fc.property(
+        anyName,
+        anyName,
+        fc.option(fc.string({ maxLength: 80 }), { nil: undefined }),
+        (one, other, prefix) => {
+          const name = exposedName(one, prefix);
+          expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+          expect(exposedName(one, prefix)).toBe(name);
+          if (Buffer.from(one).toString() !== Buffer.from(other).toString())
+            expect(exposedName(other, prefix)).not.toBe(name);
+        },
+      ),
     );
   });
 });

@@ -61,6 +61,8 @@ export interface McpStdioConfig extends McpOptions {
   args?: string[];
   env?: Record<string, string>;
   cwd?: string;
+  /** Hears what the server writes to stderr, as it comes. The last lines are in every error anyway. */
+  onStderr?: (text: string) => void;
 }
 
 export interface McpHttpConfig extends McpOptions {
@@ -138,7 +140,9 @@ export interface McpConnection extends AsyncDisposable {
   callTool(name: string, input?: JsonObject, options?: RequestOptions): Promise<ToolResult>;
 
   listResources(options?: { refresh?: boolean } & RequestOptions): Promise<ResourceDefinition[]>;
-  listResourceTemplates(options?: { refresh?: boolean } & RequestOptions): Promise<ResourceTemplateDefinition[]>;
+  listResourceTemplates(
+    options?: { refresh?: boolean } & RequestOptions,
+  ): Promise<ResourceTemplateDefinition[]>;
   readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult>;
   /** Hear `resourceUpdated` for this URI until the returned function is called. */
   subscribe(uri: string): Promise<() => Promise<void>>;
@@ -155,6 +159,9 @@ export interface McpConnection extends AsyncDisposable {
   /** Asks the server whether it is alive. */
   ping(options?: RequestOptions): Promise<void>;
   setLogLevel(level: LogLevel): Promise<void>;
-  on<E extends keyof ConnectionEvents>(event: E, listener: (...args: ConnectionEvents[E]) => void): () => void;
+  on<E extends keyof ConnectionEvents>(
+    event: E,
+    listener: (...args: ConnectionEvents[E]) => void,
+  ): () => void;
   close(): Promise<void>;
 }

@@ -19,7 +19,10 @@ export async function connect(reach: Reach, options: SessionOptions, eras: EraMe
   const session = await connectOnce(reach, { ...options, knownLegacy: legacyBefore });
   if (reach.transport === "stdio") {
     const { era, info } = session.description;
-    session.afterwards = eras.remember(reach, { legacy: era === "legacy", serverVersion: info?.version ?? "" });
+    session.afterwards = eras.remember(reach, {
+      legacy: era === "legacy",
+      serverVersion: info?.version ?? "",
+    });
   }
   return session;
 }
@@ -30,11 +33,13 @@ async function connectOnce(reach: Reach, options: SessionOptions): Promise<Sessi
     maxMessageBytes: options.definition.limits.maxMessageBytes,
     maxQueuedBytes: options.definition.limits.maxQueuedBytes,
     report: options.report,
+    onStderr: options.onStderr,
   };
   try {
     return await Session.open(await createWire(reach, wireOptions), options);
   } catch (error) {
-    if (error instanceof DiedOnProbe) return Session.open(await createWire(reach, wireOptions), { ...options, knownLegacy: true });
+    if (error instanceof DiedOnProbe)
+      return Session.open(await createWire(reach, wireOptions), { ...options, knownLegacy: true });
     if (reach.transport === "http" && options.definition.era !== "modern" && maybeSse(error)) {
       return openSse(reach, options, wireOptions, error);
     }
@@ -46,12 +51,18 @@ function maybeSse(error: unknown): error is PortolanError {
   return isPortolanError(error) && error.code === "HTTP_ERROR" && MAYBE_SSE.has(Number(error.data.status));
 }
 
-async function openSse(reach: UrlEndpoint, options: SessionOptions, wireOptions: WireOptions, first: PortolanError): Promise<Session> {
+async function openSse(
+  reach: UrlEndpoint,
+  options: SessionOptions,
+  wireOptions: WireOptions,
+  first: PortolanError,
+): Promise<Session> {
   try {
     return await Session.open(await createWire({ ...reach, transport: "sse" }, wireOptions), options);
   } catch (second) {
     // What the POST said is closer to the cause than that there is no event stream either.
-    if (!isPortolanError(second) || second.code === "HTTP_ERROR" || second.code === "PROTOCOL_ERROR") throw first;
+    if (!isPortolanError(second) || second.code === "HTTP_ERROR" || second.code === "PROTOCOL_ERROR")
+      throw first;
     throw second;
   }
 }

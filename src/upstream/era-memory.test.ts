@@ -18,7 +18,9 @@ it("remembers a legacy command, with its version and a date, for other processes
   await createEraMemory(file).remember(server, { legacy: true, serverVersion: "1.2" });
   expect(await createEraMemory(file).isLegacy(server)).toBe(true);
   expect(await createEraMemory(file).isLegacy({ ...server, args: ["b.js"] })).toBe(false);
-  const [verdict] = Object.values(JSON.parse(await readFile(file, "utf8")) as object) as [{ serverVersion: string; date: string }];
+  const [verdict] = Object.values(JSON.parse(await readFile(file, "utf8")) as object) as [
+    { serverVersion: string; date: string },
+  ];
   expect(verdict.serverVersion).toBe("1.2");
   expect(Date.now() - Date.parse(verdict.date)).toBeLessThan(60_000);
   expect(await readdir(join(folder, "deep"))).toEqual(["eras.json"]);
@@ -43,11 +45,14 @@ it("asks again after a week", async () => {
   expect(await memory.isLegacy(server)).toBe(false);
 });
 
-it.each(["", "not json", "[1,2]", '{"x":null}', '{"__proto__":{"era":"legacy"}}'])("takes a damaged file for an empty one: %j", async (text) => {
-  const file = join(folder, "eras.json");
-  await writeFile(file, text);
-  const memory = createEraMemory(file);
-  expect(await memory.isLegacy(server)).toBe(false);
-  await memory.remember(server, { legacy: true, serverVersion: "1" });
-  expect(await memory.isLegacy(server)).toBe(true);
-});
+it.each(["", "not json", "[1,2]", '{"x":null}', '{"__proto__":{"era":"legacy"}}'])(
+  "takes a damaged file for an empty one: %j",
+  async (text) => {
+    const file = join(folder, "eras.json");
+    await writeFile(file, text);
+    const memory = createEraMemory(file);
+    expect(await memory.isLegacy(server)).toBe(false);
+    await memory.remember(server, { legacy: true, serverVersion: "1" });
+    expect(await memory.isLegacy(server)).toBe(true);
+  },
+);

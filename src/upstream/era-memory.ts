@@ -75,14 +75,20 @@ async function load(file: string): Promise<Record<string, Verdict>> {
 }
 
 async function save(file: string, verdicts: Record<string, Verdict>): Promise<void> {
-  const [{ mkdir, rename, rm, writeFile }, { dirname }] = await Promise.all([import("node:fs/promises"), import("node:path")]);
+  const [{ mkdir, rename, rm, writeFile }, { dirname }] = await Promise.all([
+    import("node:fs/promises"),
+    import("node:path"),
+  ]);
   const newest = Object.entries(verdicts)
     .toSorted(([, a], [, b]) => b.date.localeCompare(a.date))
     .slice(0, MAX_ENTRIES);
   await mkdir(dirname(file), { recursive: true });
   const temporary = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}.tmp`;
   try {
-    await writeFile(temporary, `${JSON.stringify(Object.fromEntries(newest), null, 2)}\n`, { flag: "wx", mode: 0o600 });
+    await writeFile(temporary, `${JSON.stringify(Object.fromEntries(newest), null, 2)}\n`, {
+      flag: "wx",
+      mode: 0o600,
+    });
     await rename(temporary, file);
   } catch (error) {
     await rm(temporary, { force: true });

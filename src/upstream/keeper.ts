@@ -15,7 +15,10 @@ const MAX_CRASHES = 5;
 const TIMEOUTS_BEFORE_KILL = 3;
 const MAX_WAITING = 1_000;
 
-export interface KeeperOptions extends Pick<SessionOptions, "definition" | "caller" | "ask" | "report" | "notice"> {
+export interface KeeperOptions extends Pick<
+  SessionOptions,
+  "definition" | "caller" | "ask" | "report" | "notice" | "onStderr"
+> {
   readonly reach: Reach;
   readonly eras: EraMemory;
   /** A session is ready for use; the first one, or one that replaces a lost one. */
@@ -61,13 +64,20 @@ export class Keeper {
     if (this.state === "closed") throw this.closedError();
     if (this.state === "failed" && this.#crashedLately() >= MAX_CRASHES) throw this.unavailable();
     if (this.#waiting >= MAX_WAITING) {
-      throw new PortolanError("BUSY", `${MAX_WAITING} requests already wait for ${this.#name} to come back`, { server: this.#name });
+      throw new PortolanError("BUSY", `${MAX_WAITING} requests already wait for ${this.#name} to come back`, {
+        server: this.#name,
+      });
     }
     this.#opening ??= this.#reopen(0);
     this.#waiting += 1;
     try {
       const ms = call?.timeoutMs ?? this.#definition.limits.requestTimeoutMs;
-      return await within(this.#opening, { server: this.#name, what: "coming back", ms, signal: call?.signal });
+      return await within(this.#opening, {
+        server: this.#name,
+        what: "coming back",
+        ms,
+        signal: call?.signal,
+      });
     } finally {
       this.#waiting -= 1;
     }
@@ -100,16 +110,22 @@ export class Keeper {
   }
 
   closedError(): PortolanError {
-    return new PortolanError("CONNECTION_CLOSED", `the connection to ${this.#name} is closed`, { server: this.#name });
+    return new PortolanError("CONNECTION_CLOSED", `the connection to ${this.#name} is closed`, {
+      server: this.#name,
+    });
   }
 
   unavailable(): PortolanError {
     const last = this.lastError;
-    return new PortolanError("SERVER_UNAVAILABLE", `${this.#name} failed repeatedly${last === undefined ? "" : `, last: ${last.message}`}`, {
-      server: this.#name,
-      stderr: last?.stderr,
-      cause: last,
-    });
+    return new PortolanError(
+      "SERVER_UNAVAILABLE",
+      `${this.#name} failed repeatedly${last === undefined ? "" : `, last: ${last.message}`}`,
+      {
+        server: this.#name,
+        stderr: last?.stderr,
+        cause: last,
+      },
+    );
   }
 
   async #open(signal: AbortSignal | undefined): Promise<Session> {
@@ -119,14 +135,19 @@ export class Keeper {
       const message = `${this.#name} was not ready after ${startTimeoutMs} ms`;
       tooLate.abort(new PortolanError("TIMEOUT", message, { server: this.#name, data: { startTimeoutMs } }));
     }, startTimeoutMs);
-    const start = AbortSignal.any([tooLate.signal, this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
-    const { reach, eras, definition, caller, ask, report, notice } = this.#options;
+    const start = AbortSignal.any([
+      tooLate.signal,
+      this.#closing.signal,
+      ...(signal === undefined ? [] : [signal]),
+    ]);
+    const { reach, eras, definition, caller, ask, report, notice, onStderr } = this.#options;
     const options: SessionOptions = {
       definition,
       caller,
       ask,
       report,
       notice,
+      onStderr,
       knownLegacy: this.description?.era === "legacy",
       signal: start,
       unresponsive: (session, consecutive) => this.#unresponsive(session, consecutive),
@@ -139,7 +160,10 @@ export class Keeper {
       return await connect(reach, options, eras);
     } catch (thrown) {
       if (signal?.aborted) {
-        throw new PortolanError("CANCELLED", `connecting to ${this.#name} was cancelled`, { server: this.#name, cause: signal.reason });
+        throw new PortolanError("CANCELLED", `connecting to ${this.#name} was cancelled`, {
+          server: this.#name,
+          cause: signal.reason,
+        });
       }
       throw this.#startError(isPortolanError(start.reason) ? start.reason : thrown, thrown);
     } finally {
@@ -150,7 +174,8 @@ export class Keeper {
   /** Whatever kept the server from being ready is one thing to the caller: it did not start. */
   #startError(reason: unknown, thrown: unknown): PortolanError {
     const error = toPortolanError(reason, { server: this.#name });
-    if (error.code !== "SERVER_CRASHED" && error.code !== "CONNECTION_LOST" && error.code !== "TIMEOUT") return error;
+    if (error.code !== "SERVER_CRASHED" && error.code !== "CONNECTION_LOST" && error.code !== "TIMEOUT")
+      return error;
     return new PortolanError("SERVER_START_FAILED", error.message, {
       server: this.#name,
       stderr: error.stderr ?? (isPortolanError(thrown) ? thrown.stderr : undefined),
@@ -189,7 +214,10 @@ export class Keeper {
   #unresponsive(session: Session, consecutive: number): void {
     if (consecutive < TIMEOUTS_BEFORE_KILL || this.description?.transport !== "stdio") return;
     const message = `${this.#name} was stopped: ${consecutive} requests in a row ran into their time limit`;
-    const error = new PortolanError("SERVER_CRASHED", message, { server: this.#name, stderr: session.peer.wire.stderrTail() });
+    const error = new PortolanError("SERVER_CRASHED", message, {
+      server: this.#name,
+      stderr: session.peer.wire.stderrTail(),
+    });
     void session.peer.close(error);
     this.lose(session, error);
   }

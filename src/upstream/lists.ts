@@ -24,7 +24,11 @@ export async function listAll(
     const params: JsonObject = { ...call.params, ...(cursor === undefined ? {} : { cursor }) };
     const result = await upstream.request({ ...call, params });
     if (!Array.isArray(result[field])) {
-      throw new PortolanError("PROTOCOL_ERROR", `${upstream.name} answered ${call.method} without a list of ${field}`, { server: upstream.name });
+      throw new PortolanError(
+        "PROTOCOL_ERROR",
+        `${upstream.name} answered ${call.method} without a list of ${field}`,
+        { server: upstream.name },
+      );
     }
     for (const item of result[field] as unknown[]) items.push(item);
     if (typeof result.ttlMs === "number") ttlMs = Math.min(ttlMs ?? Infinity, Math.max(0, result.ttlMs));
@@ -36,6 +40,8 @@ export async function listAll(
     }
     seen.add(cursor);
   }
-  options.onLoop(`${call.method} has more than ${options.maxPages} pages; the list ends here with ${items.length} entries`);
+  options.onLoop(
+    `${call.method} has more than ${options.maxPages} pages; the list ends here with ${items.length} entries`,
+  );
   return { items, ttlMs };
 }

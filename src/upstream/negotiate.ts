@@ -50,21 +50,35 @@ async function findOut(peer: Peer, options: NegotiateOptions): Promise<Descripti
   }
   options.onProbe();
   const verdictReached = new AbortController();
-  const probe = discover(peer, { ...options, signal: AbortSignal.any([options.signal, verdictReached.signal]) });
+  const probe = discover(peer, {
+    ...options,
+    signal: AbortSignal.any([options.signal, verdictReached.signal]),
+  });
   if (era === "modern") return onlyModern(await probe, options);
   if (peer.wire.perRequestStreams) {
     const verdict = await probe;
     return verdict.era === "modern" ? verdict.description : initialize(peer, options);
   }
 
-  const verdict = await Promise.race([probe.catch(diedOnProbe), pause(limits.probeTimeoutMs, options.signal)]);
-  if (verdict !== undefined) return verdict.era === "modern" ? verdict.description : initialize(peer, options);
+  const verdict = await Promise.race([
+    probe.catch(diedOnProbe),
+    pause(limits.probeTimeoutMs, options.signal),
+  ]);
+  if (verdict !== undefined)
+    return verdict.era === "modern" ? verdict.description : initialize(peer, options);
 
   // A server that is only slow to start still answers the probe first; one that ignores it answers the greeting.
-  const late = probe.then((found) => (found.era === "modern" ? found.description : undefined)).catch(() => undefined);
+  const late = probe
+    .then((found) => (found.era === "modern" ? found.description : undefined))
+    .catch(() => undefined);
   try {
     const greeted = await Promise.race([initialize(peer, options), late.then((found) => found ?? never())]);
-    return (await Promise.race([late, new Promise<undefined>((resolve) => setImmediate(() => resolve(undefined)))])) ?? greeted;
+    return (
+      (await Promise.race([
+        late,
+        new Promise<undefined>((resolve) => setImmediate(() => resolve(undefined))),
+      ])) ?? greeted
+    );
   } catch (error) {
     const found = await Promise.race([late, pause(PROBE_LAG_MS, options.signal)]);
     if (found !== undefined) return found;
@@ -79,18 +93,23 @@ function never(): Promise<never> {
 }
 
 function diedOnProbe(error: unknown): never {
-  if (isPortolanError(error) && (error.code === "SERVER_CRASHED" || error.code === "CONNECTION_LOST")) throw new DiedOnProbe(error);
+  if (isPortolanError(error) && (error.code === "SERVER_CRASHED" || error.code === "CONNECTION_LOST"))
+    throw new DiedOnProbe(error);
   throw error;
 }
 
 function onlyModern(verdict: ProbeVerdict, options: NegotiateOptions): Description {
   if (verdict.era === "modern") return verdict.description;
   const { name } = options.definition;
-  throw new PortolanError("VERSION_UNSUPPORTED", `${name} does not speak ${MODERN_REVISION}, which its definition demands`, {
-    server: name,
-    data: { wanted: [MODERN_REVISION] },
-    hint: 'Let the era be "auto", or update the server.',
-  });
+  throw new PortolanError(
+    "VERSION_UNSUPPORTED",
+    `${name} does not speak ${MODERN_REVISION}, which its definition demands`,
+    {
+      server: name,
+      data: { wanted: [MODERN_REVISION] },
+      hint: 'Let the era be "auto", or update the server.',
+    },
+  );
 }
 
 async function discover(peer: Peer, options: NegotiateOptions, retried = false): Promise<ProbeVerdict> {
@@ -116,7 +135,8 @@ async function discover(peer: Peer, options: NegotiateOptions, retried = false):
       if (isModernErrorCode(rpcCode)) throw error;
       return { era: "legacy" };
     }
-    const refused = error.code === "HTTP_ERROR" && typeof status === "number" && status >= 400 && status < 500;
+    const refused =
+      error.code === "HTTP_ERROR" && typeof status === "number" && status >= 400 && status < 500;
     if (refused || error.code === "PROTOCOL_ERROR") return { era: "legacy" };
     throw error;
   }
@@ -181,10 +201,14 @@ export function envelope(caller: Caller, revision: string): JsonObject {
 
 function unsupported(server: string, theirs: string[]): PortolanError {
   const ours = [MODERN_REVISION, ...LEGACY_REVISIONS];
-  return new PortolanError("VERSION_UNSUPPORTED", `${server} speaks MCP ${theirs.join(", ") || "of an unnamed revision"}, this client ${ours.join(", ")}`, {
-    server,
-    data: { theirs, ours },
-  });
+  return new PortolanError(
+    "VERSION_UNSUPPORTED",
+    `${server} speaks MCP ${theirs.join(", ") || "of an unnamed revision"}, this client ${ours.join(", ")}`,
+    {
+      server,
+      data: { theirs, ours },
+    },
+  );
 }
 
 function implementation(value: unknown): Implementation | undefined {

@@ -2,7 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { headersForCall, headerValue, paramHeaders } from "./param-headers.ts";
 
-const schema = (properties: object, more: object = {}): Record<string, unknown> => ({ type: "object", properties, ...more });
+const schema = (properties: object, more: object = {}): Record<string, unknown> => ({
+  type: "object",
+  properties,
+  ...more,
+});
 
 describe("paramHeaders", () => {
   it("finds annotations at the root and in nested objects", () => {
@@ -22,7 +26,10 @@ describe("paramHeaders", () => {
   });
 
   it("takes a parameter that happens to be called x-mcp-header, and data that looks like one, for what they are", () => {
-    const properties = { "x-mcp-header": { type: "string" }, a: { type: "object", default: { "x-mcp-header": "No" } } };
+    const properties = {
+      "x-mcp-header": { type: "string" },
+      a: { type: "object", default: { "x-mcp-header": "No" } },
+    };
     expect(paramHeaders(schema(properties))).toEqual({ headers: [] });
   });
 
@@ -37,13 +44,18 @@ describe("paramHeaders", () => {
     ["a twin", { a: { type: "string", "x-mcp-header": "A" }, b: { type: "string", "x-mcp-header": "a" } }],
     ["an array item", { a: { type: "array", items: { type: "string", "x-mcp-header": "A" } } }],
     ["an alternative", { a: { anyOf: [{ type: "string", "x-mcp-header": "A" }] } }],
-    ["a property behind an alternative", { a: { oneOf: [{ type: "object", properties: { b: { type: "string", "x-mcp-header": "A" } } }] } }],
+    [
+      "a property behind an alternative",
+      { a: { oneOf: [{ type: "object", properties: { b: { type: "string", "x-mcp-header": "A" } } }] } },
+    ],
   ])("refuses %s", (_name, properties) => {
     expect(paramHeaders(schema(properties))).toHaveProperty("problem");
   });
 
   it("refuses annotations in definitions and at the root", () => {
-    expect(paramHeaders(schema({}, { $defs: { a: { type: "string", "x-mcp-header": "A" } } }))).toHaveProperty("problem");
+    expect(
+      paramHeaders(schema({}, { $defs: { a: { type: "string", "x-mcp-header": "A" } } })),
+    ).toHaveProperty("problem");
     expect(paramHeaders(schema({}, { "x-mcp-header": "A" }))).toHaveProperty("problem");
   });
 });
@@ -55,7 +67,10 @@ describe("headersForCall", () => {
   ];
 
   it("writes strings, integers and booleans, and leaves out null and absent values", () => {
-    expect(headersForCall(headers, { a: 42, o: { b: false } })).toEqual({ "Mcp-Param-A": "42", "Mcp-Param-B": "false" });
+    expect(headersForCall(headers, { a: 42, o: { b: false } })).toEqual({
+      "Mcp-Param-A": "42",
+      "Mcp-Param-B": "false",
+    });
     expect(headersForCall(headers, { a: null })).toEqual({});
     expect(headersForCall(headers, undefined)).toEqual({});
   });
@@ -82,7 +97,9 @@ describe("headerValue", () => {
         const encoded = headerValue(value);
         expect(encoded).toMatch(/^[\x20-\x7E\t]*$/);
         const base64 = /^=\?base64\?(.*)\?=$/s.exec(encoded);
-        expect(base64 === null ? encoded : Buffer.from(base64[1] as string, "base64").toString()).toBe(Buffer.from(value).toString());
+        expect(base64 === null ? encoded : Buffer.from(base64[1] as string, "base64").toString()).toBe(
+          Buffer.from(value).toString(),
+        );
       }),
     );
   });

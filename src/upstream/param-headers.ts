@@ -34,7 +34,12 @@ export function paramHeaders(schema: JsonSchema): { headers: ParamHeader[] } | {
     return undefined;
   };
 
-  const visit = (node: unknown, path: readonly string[], reachable: boolean, depth: number): string | undefined => {
+  const visit = (
+    node: unknown,
+    path: readonly string[],
+    reachable: boolean,
+    depth: number,
+  ): string | undefined => {
     if (depth > MAX_DEPTH || typeof node !== "object" || node === null) return undefined;
     if (Array.isArray(node)) return first(node, (item) => visit(item, path, false, depth + 1));
     const schemaNode = node as JsonObject;

@@ -2,7 +2,14 @@
 
 import { PortolanError } from "../errors/index.ts";
 import { isObject, type JsonObject, type Progress } from "../model/index.ts";
-import { RPC, type RequestId, type RpcErrorObject, type RpcMessage, type RpcNotification, type RpcRequest } from "./rpc.ts";
+import {
+  RPC,
+  type RequestId,
+  type RpcErrorObject,
+  type RpcMessage,
+  type RpcNotification,
+  type RpcRequest,
+} from "./rpc.ts";
 import type { Ask } from "./types.ts";
 import type { Wire } from "./wire.ts";
 
@@ -94,7 +101,10 @@ export class Peer {
       this.#arm(Math.min(idleAt, endsAt));
       request.onSent?.(id);
       try {
-        this.wire.send({ jsonrpc: "2.0", id, method: request.method, params: withMeta(request, id) }, request.headers);
+        this.wire.send(
+          { jsonrpc: "2.0", id, method: request.method, params: withMeta(request, id) },
+          request.headers,
+        );
       } catch (error) {
         this.#take(id)?.reject(sendError(error, this.server, request.method));
       }
@@ -133,7 +143,8 @@ export class Peer {
       return;
     }
     this.#consecutiveTimeouts = 0;
-    if (message.error !== undefined) pending.reject(rpcError(this.server, pending.request.method, message.error));
+    if (message.error !== undefined)
+      pending.reject(rpcError(this.server, pending.request.method, message.error));
     else pending.resolve(message.result ?? {});
   }
 
@@ -256,7 +267,10 @@ function cancelled(server: string, method: string, signal: AbortSignal): Portola
 
 function sendError(error: unknown, server: string, method: string): PortolanError {
   if (error instanceof PortolanError) return error;
-  return new PortolanError("INPUT_INVALID", `the params of ${method} cannot be written as JSON`, { server, cause: error });
+  return new PortolanError("INPUT_INVALID", `the params of ${method} cannot be written as JSON`, {
+    server,
+    cause: error,
+  });
 }
 
 export function rpcError(server: string, method: string, error: RpcErrorObject): PortolanError {

@@ -32,7 +32,8 @@ export async function answerRequest(
   }
   declined();
   if (method === ELICIT) return { result: { action: "decline" } };
-  if (method === SAMPLE) return { error: { code: -1, message: "Sampling was declined: this client has no model to offer" } };
+  if (method === SAMPLE)
+    return { error: { code: -1, message: "Sampling was declined: this client has no model to offer" } };
   return { error: { code: RPC.METHOD_NOT_FOUND, message: "This client has no roots" } };
 }
 
@@ -52,10 +53,14 @@ export async function answerInputRequests(
       if ("result" in answer) return [key, answer.result] as const;
       // This era has no way to say no to these; the call cannot go on.
       if (method === ROOTS) return [key, { roots: [] }] as const;
-      throw new PortolanError("CAPABILITY_MISSING", `${place.server} needs ${method || "something unknown"}: ${answer.error.message}`, {
-        server: place.server,
-        data: { method },
-      });
+      throw new PortolanError(
+        "CAPABILITY_MISSING",
+        `${place.server} needs ${method || "something unknown"}: ${answer.error.message}`,
+        {
+          server: place.server,
+          data: { method },
+        },
+      );
     }),
   );
   return Object.fromEntries(answers);

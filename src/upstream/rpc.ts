@@ -63,9 +63,7 @@ export const META = {
 
 /** An error that only a modern server sends: proof of its era. */
 export function isModernErrorCode(code: unknown): boolean {
-  return (
-    code === RPC.HEADER_MISMATCH || code === RPC.MISSING_CAPABILITY || code === RPC.UNSUPPORTED_VERSION
-  );
+  return code === RPC.HEADER_MISMATCH || code === RPC.MISSING_CAPABILITY || code === RPC.UNSUPPORTED_VERSION;
 }
 
 /** Whether parsed JSON is shaped like a JSON-RPC message; anything else on the wire is noise. */

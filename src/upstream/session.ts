@@ -1,7 +1,13 @@
 // One negotiated connection: requests in the words of its era, the server's questions answered, its notices passed on.
 
 import { isPortolanError, PortolanError, type Report } from "../errors/index.ts";
-import { isObject, type JsonObject, type LogLevel, type LogMessage, type ServerDefinition } from "../model/index.ts";
+import {
+  isObject,
+  type JsonObject,
+  type LogLevel,
+  type LogMessage,
+  type ServerDefinition,
+} from "../model/index.ts";
 import { envelope, negotiate } from "./negotiate.ts";
 import { headersForCall, type ParamHeader } from "./param-headers.ts";
 import { Peer } from "./peer.ts";
@@ -25,6 +31,7 @@ export interface SessionOptions {
   readonly unresponsive: (session: Session, consecutive: number) => void;
   readonly closed: (session: Session, error: PortolanError) => void;
   readonly onProbe: () => void;
+  readonly onStderr?: ((text: string) => void) | undefined;
 }
 
 /** Requests after which a modern server may ask for input. */
@@ -64,7 +71,9 @@ export class Session {
       await session.peer.open(options.signal);
       session.description = await negotiate(session.peer, options);
     } catch (error) {
-      const reason = isPortolanError(error) ? error : new PortolanError("CONNECTION_CLOSED", "negotiation failed", { cause: error });
+      const reason = isPortolanError(error)
+        ? error
+        : new PortolanError("CONNECTION_CLOSED", "negotiation failed", { cause: error });
       await session.peer.close(reason);
       throw error;
     }
@@ -77,7 +86,8 @@ export class Session {
 
   request(call: Call): Promise<JsonObject> {
     if (call.method === "tools/list") return this.#listTools(call);
-    if (call.method === "tools/call" && this.modern && this.peer.wire.perRequestStreams) return this.#callWithHeaders(call);
+    if (call.method === "tools/call" && this.modern && this.peer.wire.perRequestStreams)
+      return this.#callWithHeaders(call);
     if (this.modern && MAY_ASK.has(call.method)) return this.#withRounds(call);
     return this.#send(call, call.params);
   }
@@ -92,7 +102,9 @@ export class Session {
 
   async close(): Promise<void> {
     const { name } = this.#options.definition;
-    await this.peer.close(new PortolanError("CONNECTION_CLOSED", `the connection to ${name} is closed`, { server: name }));
+    await this.peer.close(
+      new PortolanError("CONNECTION_CLOSED", `the connection to ${name} is closed`, { server: name }),
+    );
     await this.afterwards;
   }
 
@@ -133,7 +145,12 @@ export class Session {
     let cursor: unknown;
     for (let page = 0; page < this.#options.definition.limits.maxPages; page += 1) {
       const params = cursor === undefined ? {} : { cursor };
-      const result = await this.#listTools({ method: "tools/list", params, caller: call.caller, signal: call.signal });
+      const result = await this.#listTools({
+        method: "tools/list",
+        params,
+        caller: call.caller,
+        signal: call.signal,
+      });
       if (result.nextCursor === undefined || result.nextCursor === cursor) return;
       cursor = result.nextCursor;
     }
@@ -148,9 +165,14 @@ export class Session {
       if (result.resultType !== "input_required" || call.passInputRequired === true) return result;
       const signal = call.signal ?? new AbortController().signal;
       const place = { server: name, signal };
-      const inputResponses = await answerInputRequests(call.ask ?? this.#options.ask, result.inputRequests, place, () => {
-        this.declined += 1;
-      });
+      const inputResponses = await answerInputRequests(
+        call.ask ?? this.#options.ask,
+        result.inputRequests,
+        place,
+        () => {
+          this.declined += 1;
+        },
+      );
       // Nothing of an earlier round travels on: the state is the server's latest, or none.
       const { inputResponses: _responses, requestState: _state, ...original } = call.params ?? {};
       params = {
@@ -159,7 +181,11 @@ export class Session {
         ...(result.requestState === undefined ? {} : { requestState: result.requestState }),
       };
     }
-    throw new PortolanError("TOO_MANY_ROUNDS", `${name} still asks for input after ${limits.maxInputRounds} rounds`, { server: name });
+    throw new PortolanError(
+      "TOO_MANY_ROUNDS",
+      `${name} still asks for input after ${limits.maxInputRounds} rounds`,
+      { server: name },
+    );
   }
 
   #send(call: Call, params: JsonObject | undefined, headers?: Record<string, string>): Promise<JsonObject> {
@@ -183,21 +209,33 @@ export class Session {
     if (!this.modern) return own;
     const caller = call.caller ?? this.#options.caller;
     // Almost every call is made for the connection's own caller, whose envelope does not change.
-    const envelopeNow = caller === this.#options.caller ? this.#standingEnvelope() : envelope(caller, this.description.revision);
+    const envelopeNow =
+      caller === this.#options.caller
+        ? this.#standingEnvelope()
+        : envelope(caller, this.description.revision);
     return own === undefined ? envelopeNow : { ...own, ...envelopeNow };
   }
 
   #standingEnvelope(): JsonObject {
-    this.#envelope ??= envelope({ ...this.#options.caller, logLevel: this.#logLevel }, this.description.revision);
+    this.#envelope ??= envelope(
+      { ...this.#options.caller, logLevel: this.#logLevel },
+      this.description.revision,
+    );
     return this.#envelope;
   }
 
   async #asked(message: RpcRequest, origin: RequestId | undefined): Promise<void> {
     const controller = new AbortController();
     this.#questions.set(message.id, controller);
-    const answer = await answerRequest(this.#askFor(origin), message.method, message.params ?? {}, controller.signal, () => {
-      this.declined += 1;
-    });
+    const answer = await answerRequest(
+      this.#askFor(origin),
+      message.method,
+      message.params ?? {},
+      controller.signal,
+      () => {
+        this.declined += 1;
+      },
+    );
     this.#questions.delete(message.id);
     if (!controller.signal.aborted) this.peer.respond(message.id, answer);
   }
@@ -206,7 +244,8 @@ export class Session {
   #askFor(origin: RequestId | undefined): Ask | undefined {
     if (origin !== undefined) return this.peer.pending.get(origin)?.request.ask ?? this.#options.ask;
     const asks = new Set<Ask>();
-    for (const { request } of this.peer.pending.values()) if (request.ask !== undefined) asks.add(request.ask);
+    for (const { request } of this.peer.pending.values())
+      if (request.ask !== undefined) asks.add(request.ask);
     if (asks.size === 0) return this.#options.ask;
     return asks.size === 1 ? asks.values().next().value : undefined;
   }

@@ -116,7 +116,8 @@ export class Subscriptions {
         session.onAcknowledged = before;
         if (error === undefined) resolve();
         else reject(error as Error);
-        if (this.#stream === stream && !stream.signal.aborted && !isFinal(error)) this.#again(acknowledged ? 0 : failures + 1);
+        if (this.#stream === stream && !stream.signal.aborted && !isFinal(error))
+          this.#again(acknowledged ? 0 : failures + 1);
       };
       session.peer
         .request({
@@ -143,5 +144,10 @@ export class Subscriptions {
 /** The server said no; asking again would not change that. */
 function isFinal(error: unknown): boolean {
   const code = (error as { code?: string } | undefined)?.code;
-  return code === "RPC_ERROR" || code === "CAPABILITY_MISSING" || code === "AUTH_REQUIRED" || code === "CONNECTION_CLOSED";
+  return (
+    code === "RPC_ERROR" ||
+    code === "CAPABILITY_MISSING" ||
+    code === "AUTH_REQUIRED" ||
+    code === "CONNECTION_CLOSED"
+  );
 }

@@ -10,11 +10,17 @@ export interface ToolPage {
   readonly headers: ReadonlyMap<string, readonly ParamHeader[]>;
 }
 
-export function readToolPage(result: JsonObject, options: { withHeaders: boolean; server: string; report: Report }): ToolPage {
+export function readToolPage(
+  result: JsonObject,
+  options: { withHeaders: boolean; server: string; report: Report },
+): ToolPage {
   const headers = new Map<string, readonly ParamHeader[]>();
   const seen = new Set<string>();
   const tools = (Array.isArray(result.tools) ? result.tools : []).filter((tool: unknown) => {
-    const problem = toolProblem(tool) ?? duplicate(tool as JsonObject, seen) ?? headerProblem(tool as JsonObject, options, headers);
+    const problem =
+      toolProblem(tool) ??
+      duplicate(tool as JsonObject, seen) ??
+      headerProblem(tool as JsonObject, options, headers);
     if (problem === undefined) return true;
     const name = isObject(tool) && typeof tool.name === "string" ? tool.name : undefined;
     options.report({
@@ -36,7 +42,8 @@ function toolProblem(tool: unknown): string | undefined {
   const type = tool.inputSchema.type;
   // Without a type at all the schema still describes objects well enough to be used.
   if (type !== undefined && type !== "object") return "its inputSchema does not describe an object";
-  if (tool.description !== undefined && typeof tool.description !== "string") return "its description is not text";
+  if (tool.description !== undefined && typeof tool.description !== "string")
+    return "its description is not text";
   return undefined;
 }
 
@@ -47,7 +54,11 @@ function duplicate(tool: JsonObject, seen: Set<string>): string | undefined {
   return undefined;
 }
 
-function headerProblem(tool: JsonObject, options: { withHeaders: boolean }, headers: Map<string, readonly ParamHeader[]>): string | undefined {
+function headerProblem(
+  tool: JsonObject,
+  options: { withHeaders: boolean },
+  headers: Map<string, readonly ParamHeader[]>,
+): string | undefined {
   if (!options.withHeaders) return undefined;
   const found = paramHeaders(tool.inputSchema as JsonObject);
   if ("problem" in found) return found.problem;

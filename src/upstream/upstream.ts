@@ -38,6 +38,7 @@ export interface UpstreamOptions {
   readonly watch: boolean;
   readonly report: Report;
   readonly eras: EraMemory;
+  readonly onStderr?: ((text: string) => void) | undefined;
   /** Gives up the first start. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -57,7 +58,7 @@ class ServerUpstream implements Upstream {
   readonly #past = { lateAnswers: 0, unknownAnswers: 0, noise: 0, declined: 0 };
   #logLevel: LogLevel | undefined;
 
-  constructor({ definition, reach, caller, ask, watch, report, eras }: UpstreamOptions) {
+  constructor({ definition, reach, caller, ask, watch, report, eras, onStderr }: UpstreamOptions) {
     this.name = definition.name;
     this.#logLevel = caller.logLevel;
     this.#subscriptions = new Subscriptions(caller, watch);
@@ -68,6 +69,7 @@ class ServerUpstream implements Upstream {
       ask,
       report,
       eras,
+      onStderr,
       notice: (event, ...args) => this.#emitter.emit(event, ...args),
       opened: (session, again) => this.#opened(session, again),
       lost: (session) => this.#lost(session),

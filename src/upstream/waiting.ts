@@ -23,9 +23,16 @@ export function within<T>(
 ): Promise<T> {
   const { server, what, ms, signal } = limit;
   return new Promise((resolve, reject) => {
-    const late = (): void => reject(new PortolanError("TIMEOUT", `${server}: ${what} took longer than ${ms} ms`, { server, data: { timeoutMs: ms } }));
+    const late = (): void =>
+      reject(
+        new PortolanError("TIMEOUT", `${server}: ${what} took longer than ${ms} ms`, {
+          server,
+          data: { timeoutMs: ms },
+        }),
+      );
     const timer = ms === 0 ? undefined : setTimeout(late, ms);
-    const abort = (): void => reject(new PortolanError("CANCELLED", `${what} was cancelled`, { server, cause: signal?.reason }));
+    const abort = (): void =>
+      reject(new PortolanError("CANCELLED", `${what} was cancelled`, { server, cause: signal?.reason }));
     if (signal?.aborted) abort();
     else signal?.addEventListener("abort", abort, { once: true });
     promise.then(resolve, reject).finally(() => {

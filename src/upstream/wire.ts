@@ -20,6 +20,8 @@ export interface WireOptions {
   readonly maxMessageBytes: number;
   readonly maxQueuedBytes: number;
   readonly report: Report;
+  /** Hears what the server writes to stderr, as it comes. */
+  readonly onStderr?: ((text: string) => void) | undefined;
 }
 
 export interface WireCounters {

@@ -9,15 +9,15 @@ import type { StdioEndpoint } from "../../model/index.ts";
 /** Names that a program needs to run at all; everything else must be declared. */
 const INHERITED =
   process.platform === "win32"
-    ? ["APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE"].concat([
-        "PROGRAMFILES",
-        "SYSTEMDRIVE",
-        "SYSTEMROOT",
-        "TEMP",
-        "TMP",
-        "USERNAME",
-        "USERPROFILE",
-      ])
+    ? [
+        "APPDATA",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "LOCALAPPDATA",
+        "PATH",
+        "PATHEXT",
+        "PROCESSOR_ARCHITECTURE",
+      ].concat(["PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE"])
     : ["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER"];
 
 const STDERR_KEPT_BYTES = 64 * 1024;
@@ -59,7 +59,11 @@ export class ChildGroup {
     void this.exited.then(() => this.#killRest());
   }
 
-  static start(endpoint: StdioEndpoint, server: string): Promise<ChildGroup> {
+  static start(
+    endpoint: StdioEndpoint,
+    server: string,
+    onStderr?: (text: string) => void,
+  ): Promise<ChildGroup> {
     const env: Record<string, string> = {};
     for (const name of INHERITED) {
       const value = process.env[name];
@@ -89,7 +93,9 @@ export class ChildGroup {
         if (pid === undefined) return;
         child.off("error", failed);
         child.on("error", () => {});
-        resolve(new ChildGroup(child, pid));
+        const group = new ChildGroup(child, pid);
+        if (onStderr !== undefined) child.stderr?.on("data", (chunk: Buffer) => onStderr(chunk.toString()));
+        resolve(group);
       } catch (cause) {
         failed(cause as Error);
       }
@@ -156,7 +162,11 @@ export class ChildGroup {
   }
 }
 
-function startError(endpoint: StdioEndpoint, server: string, cause: Error & { code?: string }): PortolanError {
+function startError(
+  endpoint: StdioEndpoint,
+  server: string,
+  cause: Error & { code?: string },
+): PortolanError {
   const missing = cause.code === "ENOENT";
   const message = missing
     ? `cannot start "${endpoint.command}": ${endpoint.cwd === undefined ? "no such program" : "no such program or folder"}`

@@ -12,7 +12,10 @@ export async function createAgent(): Promise<Agent> {
 }
 
 /** Headers of every request. Credentials in the URL become a header, so that they show up nowhere else. */
-export function baseHeaders(url: URL, declared: Readonly<Record<string, string>> | undefined): Record<string, string> {
+export function baseHeaders(
+  url: URL,
+  declared: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
   const headers: Record<string, string> = {
     accept: "application/json, text/event-stream",
     "content-type": "application/json",

@@ -65,8 +65,10 @@ export function exchange(agent: Agent, request: ExchangeRequest, events: Exchang
       redirected: (location) => {
         const next = URL.canParse(location, url.href) ? new URL(location, url.href) : undefined;
         const to = next === undefined ? location : next.origin;
-        if (next?.origin !== url.origin) fail(redirectError(request.server, `the server redirects to another origin, ${to}`));
-        else if (redirects >= MAX_REDIRECTS) fail(redirectError(request.server, "the server redirects in a loop"));
+        if (next?.origin !== url.origin)
+          fail(redirectError(request.server, `the server redirects to another origin, ${to}`));
+        else if (redirects >= MAX_REDIRECTS)
+          fail(redirectError(request.server, "the server redirects in a loop"));
         else dispatch(next, redirects + 1);
       },
     });
@@ -161,7 +163,9 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     if (this.#over || this.#events.aborted()) return;
     this.#over = true;
     if (this.#sse !== undefined) return this.#events.ended(cause);
-    this.#events.failed(this.#failure(connectionError(this.#request, cause), NEVER_SENT.has(cause.code ?? "")));
+    this.#events.failed(
+      this.#failure(connectionError(this.#request, cause), NEVER_SENT.has(cause.code ?? "")),
+    );
   }
 
   #succeeded(): void {
@@ -179,7 +183,12 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #refused(): void {
     const { text, json } = this.#body();
     const rpc = (json as { error?: RpcErrorObject } | undefined)?.error;
-    const code = this.#status === 401 || this.#status === 403 ? "AUTH_REQUIRED" : this.#status === 429 ? "RATE_LIMITED" : "HTTP_ERROR";
+    const code =
+      this.#status === 401 || this.#status === 403
+        ? "AUTH_REQUIRED"
+        : this.#status === 429
+          ? "RATE_LIMITED"
+          : "HTTP_ERROR";
     const said = typeof rpc?.message === "string" ? `: ${rpc.message.slice(0, SHOWN_BODY_CHARS)}` : "";
     const challenge = this.#headers["www-authenticate"];
     const retryAfter = this.#headers["retry-after"];
@@ -210,7 +219,9 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#over = true;
     const { server, maxMessageBytes } = this.#request;
     const message = `${server} sent a message above ${maxMessageBytes} bytes`;
-    this.#events.failed(this.#failure(new PortolanError("MESSAGE_TOO_LARGE", message, { server, data: { maxMessageBytes } })));
+    this.#events.failed(
+      this.#failure(new PortolanError("MESSAGE_TOO_LARGE", message, { server, data: { maxMessageBytes } })),
+    );
     controller.abort(new Error(message));
   }
 
@@ -229,13 +240,22 @@ const NEVER_SENT = new Set([
 ]);
 
 function connectionError(request: ExchangeRequest, cause: Error & { code?: string }): PortolanError {
-  const why = cause.code === undefined ? cause.message : `${cause.code}${cause.message.includes(cause.code) ? "" : `, ${cause.message}`}`;
-  return new PortolanError("CONNECTION_LOST", `the connection to ${request.server} failed (${why || "unknown reason"})`, {
-    server: request.server,
-    cause,
-    data: { reason: cause.code ?? "unknown" },
-    hint: NEVER_SENT.has(cause.code ?? "") ? "Check the URL, and that the server runs and can be reached from here." : undefined,
-  });
+  const why =
+    cause.code === undefined
+      ? cause.message
+      : `${cause.code}${cause.message.includes(cause.code) ? "" : `, ${cause.message}`}`;
+  return new PortolanError(
+    "CONNECTION_LOST",
+    `the connection to ${request.server} failed (${why || "unknown reason"})`,
+    {
+      server: request.server,
+      cause,
+      data: { reason: cause.code ?? "unknown" },
+      hint: NEVER_SENT.has(cause.code ?? "")
+        ? "Check the URL, and that the server runs and can be reached from here."
+        : undefined,
+    },
+  );
 }
 
 function redirectError(server: string, what: string): PortolanError {

@@ -50,7 +50,10 @@ export class HttpWire implements Wire {
   }
 
   send(message: RpcMessage, headers?: Readonly<Record<string, string>>): void {
-    if (this.#closed) throw new PortolanError("CONNECTION_CLOSED", "the connection is closed", { server: this.#options.server });
+    if (this.#closed)
+      throw new PortolanError("CONNECTION_CLOSED", "the connection is closed", {
+        server: this.#options.server,
+      });
     const body = JSON.stringify(message);
     if ("method" in message && "id" in message) {
       this.#request(message.id, body, { ...this.#headers, ...this.#protocolHeaders(message), ...headers }, 0);
@@ -75,7 +78,8 @@ export class HttpWire implements Wire {
   }
 
   listen(): void {
-    if (this.#era === "legacy" && this.#listening === undefined && !this.#closed) this.#openStandingStream(undefined, 0);
+    if (this.#era === "legacy" && this.#listening === undefined && !this.#closed)
+      this.#openStandingStream(undefined, 0);
   }
 
   stderrTail(): undefined {
@@ -110,7 +114,8 @@ export class HttpWire implements Wire {
       },
       json: (value) => {
         this.#flights.delete(id);
-        if (!this.#deliverAll(value, id)) this.#fail(id, this.#noAnswer("the answer is not a JSON-RPC message"));
+        if (!this.#deliverAll(value, id))
+          this.#fail(id, this.#noAnswer("the answer is not a JSON-RPC message"));
       },
       empty: () => this.#fail(id, this.#noAnswer("the request was accepted but not answered")),
       ended: (cause) => {
@@ -123,9 +128,20 @@ export class HttpWire implements Wire {
     this.#flights.set(id, flight);
   }
 
-  #refused(id: RequestId, body: string, headers: Record<string, string>, attempt: number, failure: HttpFailure): void {
+  #refused(
+    id: RequestId,
+    body: string,
+    headers: Record<string, string>,
+    attempt: number,
+    failure: HttpFailure,
+  ): void {
     // A JSON-RPC error for this very request is the server's answer, whatever the HTTP status.
-    if (isRpcMessage(failure.json) && "id" in failure.json && failure.json.id === id && failure.status !== 401) {
+    if (
+      isRpcMessage(failure.json) &&
+      "id" in failure.json &&
+      failure.json.id === id &&
+      failure.status !== 401
+    ) {
       this.#flights.delete(id);
       return this.#events?.message(failure.json, id);
     }
@@ -135,8 +151,16 @@ export class HttpWire implements Wire {
       this.#flights.set(id, { abort: () => clearTimeout(timer) });
       return;
     }
-    const sessionLost = headers["mcp-session-id"] !== undefined && (failure.status === 404 || failure.status === 400);
-    this.#fail(id, sessionLost ? this.#sessionLost(failure.error) : failure.neverSent ? neverRan(failure.error) : failure.error);
+    const sessionLost =
+      headers["mcp-session-id"] !== undefined && (failure.status === 404 || failure.status === 400);
+    this.#fail(
+      id,
+      sessionLost
+        ? this.#sessionLost(failure.error)
+        : failure.neverSent
+          ? neverRan(failure.error)
+          : failure.error,
+    );
   }
 
   /** A legacy stream that ended early is continued where it stopped, when its events were numbered. */
@@ -149,7 +173,12 @@ export class HttpWire implements Wire {
         if (answered) this.#flights.delete(id);
         else this.#resume(id, resumed?.lastEventId === undefined ? stream : resumed, attempt + 1);
       };
-      const headers = { ...this.#headers, ...this.#legacyHeaders(), accept: "text/event-stream", "last-event-id": stream.lastEventId ?? "" };
+      const headers = {
+        ...this.#headers,
+        ...this.#legacyHeaders(),
+        accept: "text/event-stream",
+        "last-event-id": stream.lastEventId ?? "",
+      };
       const flight = this.#exchange("GET", undefined, headers, {
         started: (_headers, parser) => {
           resumed = parser;
@@ -166,7 +195,8 @@ export class HttpWire implements Wire {
         ended: again,
         json: again,
         empty: again,
-        failed: (failure) => (failure.status === undefined ? again() : this.#fail(id, this.#streamEnded(failure.error))),
+        failed: (failure) =>
+          failure.status === undefined ? again() : this.#fail(id, this.#streamEnded(failure.error)),
       });
       this.#flights.set(id, flight);
     }, stream.retryMs ?? DEFAULT_RETRY_MS);
@@ -180,7 +210,10 @@ export class HttpWire implements Wire {
       if (this.#closed) return;
       const next = parser === undefined ? failures + 1 : 0;
       const delay = parser?.retryMs ?? Math.min(DEFAULT_RETRY_MS * 2 ** next, MAX_RETRY_MS);
-      const timer = setTimeout(() => this.#openStandingStream(parser?.lastEventId ?? lastEventId, next), delay).unref();
+      const timer = setTimeout(
+        () => this.#openStandingStream(parser?.lastEventId ?? lastEventId, next),
+        delay,
+      ).unref();
       this.#listening = { abort: () => clearTimeout(timer) };
     };
     const headers = {
@@ -209,7 +242,11 @@ export class HttpWire implements Wire {
     void told.then(() => this.#unanswered.delete(told));
   }
 
-  #plain(method: "POST" | "DELETE", body: string | undefined, headers: Record<string, string>): Promise<void> {
+  #plain(
+    method: "POST" | "DELETE",
+    body: string | undefined,
+    headers: Record<string, string>,
+  ): Promise<void> {
     return new Promise((resolve) => {
       const flight = this.#exchange(method, body, headers, {
         // Some servers answer a notification with a stream that never ends.
@@ -234,7 +271,11 @@ export class HttpWire implements Wire {
     events: Parameters<typeof exchange>[2],
   ): Flight {
     const { server, maxMessageBytes } = this.#options;
-    return exchange(this.#agent as Agent, { server, url: this.#url, method, headers, body, maxMessageBytes }, events);
+    return exchange(
+      this.#agent as Agent,
+      { server, url: this.#url, method, headers, body, maxMessageBytes },
+      events,
+    );
   }
 
   #protocolHeaders(message: RpcMessage): Record<string, string> {
@@ -279,17 +320,26 @@ export class HttpWire implements Wire {
   }
 
   #noAnswer(what: string): PortolanError {
-    return new PortolanError("PROTOCOL_ERROR", `${this.#options.server}: ${what}`, { server: this.#options.server });
+    return new PortolanError("PROTOCOL_ERROR", `${this.#options.server}: ${what}`, {
+      server: this.#options.server,
+    });
   }
 
   #streamEnded(cause: Error | undefined): PortolanError {
     const { server } = this.#options;
-    return new PortolanError("CONNECTION_LOST", `${server}: the stream ended before the response`, { server, cause });
+    return new PortolanError("CONNECTION_LOST", `${server}: the stream ended before the response`, {
+      server,
+      cause,
+    });
   }
 
   #sessionLost(cause: PortolanError): PortolanError {
     const { server } = this.#options;
-    return new PortolanError("SESSION_LOST", `${server} does not know this session any more`, { server, cause, data: cause.data });
+    return new PortolanError("SESSION_LOST", `${server} does not know this session any more`, {
+      server,
+      cause,
+      data: cause.data,
+    });
   }
 }
 
@@ -300,7 +350,11 @@ function isAnswerTo(value: unknown, id: RequestId): boolean {
 }
 
 function neverRan(error: PortolanError): PortolanError {
-  return new PortolanError(error.code, error.message, { ...error, cause: error.cause, data: { ...error.data, neverRan: true } });
+  return new PortolanError(error.code, error.message, {
+    ...error,
+    cause: error.cause,
+    data: { ...error.data, neverRan: true },
+  });
 }
 
 function parse(text: string): unknown {
@@ -312,7 +366,10 @@ function parse(text: string): unknown {
 }
 
 /** `Retry-After` in either of its forms. */
-export function retryAfterMs(value: string | string[] | undefined, now: number = Date.now()): number | undefined {
+export function retryAfterMs(
+  value: string | string[] | undefined,
+  now: number = Date.now(),
+): number | undefined {
   const text = Array.isArray(value) ? value[0] : value;
   if (text === undefined) return undefined;
   if (/^\d+$/.test(text)) return Number(text) * 1_000;

@@ -18,7 +18,13 @@ function reader(maxBytes = 1_000_000): {
     noise: (line) => noise.push(line),
     oversized: (id) => oversized.push(id),
   });
-  return { push: (bytes) => lines.push(Buffer.from(bytes)), messages, noise, oversized, partial: () => lines.partial() };
+  return {
+    push: (bytes) => lines.push(Buffer.from(bytes)),
+    messages,
+    noise,
+    oversized,
+    partial: () => lines.partial(),
+  };
 }
 
 const answer = (id: number, text: string): RpcMessage => ({ jsonrpc: "2.0", id, result: { text } });
@@ -27,19 +33,24 @@ describe("LineReader", () => {
   it("gives the same messages however the bytes are split", () => {
     const message = fc.record({ id: fc.nat(), text: fc.string({ unit: "binary" }) });
     fc.assert(
-      fc.property(fc.array(message, { maxLength: 8 }), fc.array(fc.nat({ max: 400 })), fc.constantFrom("\n", "\r\n"), (items, cuts, eol) => {
-        const sent = items.map(({ id, text }) => answer(id, text));
-        const bytes = Buffer.from(sent.map((one) => JSON.stringify(one) + eol).join(""));
-        const { push, messages, noise } = reader();
-        let at = 0;
-        for (const cut of cuts) {
-          push(bytes.subarray(at, at + cut));
-          at += cut;
-        }
-        push(bytes.subarray(at));
-        expect(messages).toEqual(JSON.parse(JSON.stringify(sent)));
-        expect(noise).toEqual([]);
-      }),
+      fc.property(
+        fc.array(message, { maxLength: 8 }),
+        fc.array(fc.nat({ max: 400 })),
+        fc.constantFrom("\n", "\r\n"),
+        (items, cuts, eol) => {
+          const sent = items.map(({ id, text }) => answer(id, text));
+          const bytes = Buffer.from(sent.map((one) => JSON.stringify(one) + eol).join(""));
+          const { push, messages, noise } = reader();
+          let at = 0;
+          for (const cut of cuts) {
+            push(bytes.subarray(at, at + cut));
+            at += cut;
+          }
+          push(bytes.subarray(at));
+          expect(messages).toEqual(JSON.parse(JSON.stringify(sent)));
+          expect(noise).toEqual([]);
+        },
+      ),
     );
   });
 

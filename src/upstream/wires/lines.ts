@@ -111,7 +111,9 @@ export class LineReader {
   #skipTo(bytes: Buffer, ended: boolean): void {
     const skipping = this.#skipping;
     if (skipping === undefined) return;
-    skipping.tail = Buffer.from(Buffer.concat([skipping.tail, bytes.subarray(-EDGE_BYTES)]).subarray(-EDGE_BYTES));
+    skipping.tail = Buffer.from(
+      Buffer.concat([skipping.tail, bytes.subarray(-EDGE_BYTES)]).subarray(-EDGE_BYTES),
+    );
     if (!ended) return;
     this.#skipping = undefined;
     if (!skipping.reported) this.#events.oversized(idAtEdges("", skipping.tail.toString("utf8")));

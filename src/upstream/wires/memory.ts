@@ -26,7 +26,8 @@ export class MemoryWire implements Wire {
   }
 
   send(message: RpcMessage): void {
-    if (this.#events === undefined) throw new PortolanError("CONNECTION_CLOSED", "the in-process server is closed");
+    if (this.#events === undefined)
+      throw new PortolanError("CONNECTION_CLOSED", "the in-process server is closed");
     // In a turn of its own, as on every other wire: a caller is never answered before its call has returned.
     queueMicrotask(() => this.#server.receive(message, (answer) => this.#events?.message(answer)));
   }

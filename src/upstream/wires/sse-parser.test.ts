@@ -16,21 +16,36 @@ function parser(maxBytes = 1_000_000): { sse: SseParser; events: SseEvent[]; ove
 
 describe("SseParser", () => {
   it("gives the same events however the bytes are split and lines end", () => {
-    const text = fc.string({ unit: "binary", minLength: 1 }).filter((value) => !/[\r\n]/.test(value) && value !== "");
+    const text = fc
+      .string({ unit: "binary", minLength: 1 })
+      .filter((value) => !/[\r\n]/.test(value) && value !== "");
     fc.assert(
-      fc.property(fc.array(fc.array(text, { minLength: 1, maxLength: 3 })), fc.constantFrom("\n", "\r\n", "\r"), fc.integer({ min: 1, max: 9 }), (items, eol, step) => {
-        const clean = (line: string): string => Buffer.from(line).toString();
-        const bytes = Buffer.from(items.map((lines) => lines.map((line) => `data: ${line}${eol}`).join("") + eol).join(""));
-        const { sse, events } = parser();
-        for (let at = 0; at < bytes.length; at += step) sse.push(bytes.subarray(at, at + step));
-        expect(events).toEqual(items.map((lines) => ({ event: "message", data: lines.map(clean).join("\n") })));
-      }),
+      fc.property(
+        fc.array(fc.array(text, { minLength: 1, maxLength: 3 })),
+        fc.constantFrom("\n", "\r\n", "\r"),
+        fc.integer({ min: 1, max: 9 }),
+        (items, eol, step) => {
+          const clean = (line: string): string => Buffer.from(line).toString();
+          const bytes = Buffer.from(
+            items.map((lines) => lines.map((line) => `data: ${line}${eol}`).join("") + eol).join(""),
+          );
+          const { sse, events } = parser();
+          for (let at = 0; at < bytes.length; at += step) sse.push(bytes.subarray(at, at + step));
+          expect(events).toEqual(
+            items.map((lines) => ({ event: "message", data: lines.map(clean).join("\n") })),
+          );
+        },
+      ),
     );
   });
 
   it("reads names, ids and the retry time, and ignores comments and unknown fields", () => {
     const { sse, events } = parser();
-    sse.push(Buffer.from("\uFEFF: hello\nevent: endpoint\nid: 7\nretry: 250\nfoo: bar\ndata:/messages\n\nid: a\0b\nretry: soon\ndata: x\n\n"));
+    sse.push(
+      Buffer.from(
+        "\uFEFF: hello\nevent: endpoint\nid: 7\nretry: 250\nfoo: bar\ndata:/messages\n\nid: a\0b\nretry: soon\ndata: x\n\n",
+      ),
+    );
     expect(events).toEqual([
       { event: "endpoint", data: "/messages" },
       { event: "message", data: "x" },

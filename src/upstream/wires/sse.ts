@@ -35,24 +35,36 @@ export class SseWire implements Wire {
     this.#events = events;
     await new Promise<void>((resolve, reject) => {
       const { server, maxMessageBytes } = this.#options;
-      const request = { server, url: this.#url, method: "GET" as const, headers: { ...this.#headers, accept: "text/event-stream" } };
+      const request = {
+        server,
+        url: this.#url,
+        method: "GET" as const,
+        headers: { ...this.#headers, accept: "text/event-stream" },
+      };
       const over = (error: PortolanError): void => {
         reject(error);
         this.#end(error);
       };
       signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-      this.#stream = exchange(agent, { ...request, maxMessageBytes }, {
-        event: ({ event, data }) => {
-          if (event !== "endpoint") return this.#receive(data);
-          const problem = this.#setPostUrl(data);
-          if (problem === undefined) resolve();
-          else over(problem);
+      this.#stream = exchange(
+        agent,
+        { ...request, maxMessageBytes },
+        {
+          event: ({ event, data }) => {
+            if (event !== "endpoint") return this.#receive(data);
+            const problem = this.#setPostUrl(data);
+            if (problem === undefined) resolve();
+            else over(problem);
+          },
+          json: () => over(this.#notSse()),
+          empty: () => over(this.#notSse()),
+          ended: (cause) =>
+            over(
+              new PortolanError("CONNECTION_LOST", `${server}: the event stream ended`, { server, cause }),
+            ),
+          failed: (failure) => over(failure.error),
         },
-        json: () => over(this.#notSse()),
-        empty: () => over(this.#notSse()),
-        ended: (cause) => over(new PortolanError("CONNECTION_LOST", `${server}: the event stream ended`, { server, cause })),
-        failed: (failure) => over(failure.error),
-      });
+      );
     });
   }
 
@@ -72,7 +84,14 @@ export class SseWire implements Wire {
         this.#queuedBytes -= body.length;
         resolve();
       };
-      const request = { server, url: this.#postUrl as URL, method: "POST" as const, headers: this.#headers, body, maxMessageBytes };
+      const request = {
+        server,
+        url: this.#postUrl as URL,
+        method: "POST" as const,
+        headers: this.#headers,
+        body,
+        maxMessageBytes,
+      };
       exchange(this.#agent as Agent, request, {
         event: ({ data }) => this.#receive(data),
         json: (value) => {
@@ -84,7 +103,8 @@ export class SseWire implements Wire {
         failed: (failure) => {
           // "Accepted" is a plain word here; any body with a success status will do.
           done();
-          const accepted = failure.status !== undefined && failure.status < 300 && failure.error.code === "PROTOCOL_ERROR";
+          const accepted =
+            failure.status !== undefined && failure.status < 300 && failure.error.code === "PROTOCOL_ERROR";
           if (!accepted && id !== undefined) this.#events?.failed(id, failure.error);
         },
       });
@@ -122,7 +142,9 @@ export class SseWire implements Wire {
     }
     // Credentials go to the endpoint, so a server may not send us elsewhere.
     const where = url === undefined ? "an address that is none" : `another origin, ${url.origin}`;
-    return new PortolanError("PROTOCOL_ERROR", `${server} points its message endpoint at ${where}`, { server });
+    return new PortolanError("PROTOCOL_ERROR", `${server} points its message endpoint at ${where}`, {
+      server,
+    });
   }
 
   #receive(data: string): void {

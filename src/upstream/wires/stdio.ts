@@ -29,7 +29,7 @@ export class StdioWire implements Wire {
   }
 
   async open(events: WireEvents): Promise<void> {
-    const child = await ChildGroup.start(this.#endpoint, this.#options.server);
+    const child = await ChildGroup.start(this.#endpoint, this.#options.server, this.#options.onStderr);
     this.#child = child;
     this.#events = events;
     const reader = new LineReader(this.#options.maxMessageBytes, {
@@ -39,7 +39,9 @@ export class StdioWire implements Wire {
     });
     this.#reader = reader;
     child.stdout.on("data", (chunk: Buffer) => reader.push(chunk));
-    const stdoutEnded = new Promise<void>((resolve) => child.stdout.once("close", resolve).once("end", resolve));
+    const stdoutEnded = new Promise<void>((resolve) =>
+      child.stdout.once("close", resolve).once("end", resolve),
+    );
     // Either sign of death is enough, but both together tell more, and answers may still be in the pipe.
     void child.exited.then((exit) => soon(stdoutEnded).then(() => this.#died(exit)));
     void stdoutEnded.then(() => soon(child.exited)).then((exit) => this.#died(exit));
@@ -98,10 +100,14 @@ export class StdioWire implements Wire {
 
   #oversized(id: Parameters<WireEvents["failed"]>[0] | undefined): void {
     const { server, maxMessageBytes } = this.#options;
-    const error = new PortolanError("MESSAGE_TOO_LARGE", `${server} sent a message above ${maxMessageBytes} bytes`, {
-      server,
-      data: { maxMessageBytes },
-    });
+    const error = new PortolanError(
+      "MESSAGE_TOO_LARGE",
+      `${server} sent a message above ${maxMessageBytes} bytes`,
+      {
+        server,
+        data: { maxMessageBytes },
+      },
+    );
     if (id !== undefined) this.#events?.failed(id, error);
     else this.#end(error);
   }

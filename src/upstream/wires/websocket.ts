@@ -43,10 +43,14 @@ export class WebSocketWire implements Wire {
       });
       socket.once("unexpected-response", (_request, response) => {
         const status = response.statusCode ?? 0;
-        failure = new PortolanError(status === 401 || status === 403 ? "AUTH_REQUIRED" : "HTTP_ERROR", `${server} answered HTTP ${status}`, {
-          server,
-          data: { status },
-        });
+        failure = new PortolanError(
+          status === 401 || status === 403 ? "AUTH_REQUIRED" : "HTTP_ERROR",
+          `${server} answered HTTP ${status}`,
+          {
+            server,
+            data: { status },
+          },
+        );
         socket.terminate();
       });
       socket.once("close", (code, reason) => {
@@ -62,7 +66,8 @@ export class WebSocketWire implements Wire {
   send(message: RpcMessage): void {
     const { server, maxQueuedBytes } = this.#options;
     const socket = this.#socket;
-    if (socket === undefined || this.#ended) throw new PortolanError("CONNECTION_LOST", `${server} is gone`, { server });
+    if (socket === undefined || this.#ended)
+      throw new PortolanError("CONNECTION_LOST", `${server} is gone`, { server });
     const text = JSON.stringify(message);
     if (socket.bufferedAmount + text.length > maxQueuedBytes) {
       throw new PortolanError("BUSY", `${server} does not read what it is sent`, { server });
@@ -108,12 +113,23 @@ export class WebSocketWire implements Wire {
     const { server, maxMessageBytes } = this.#options;
     if (cause instanceof PortolanError) return cause;
     if (cause?.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH") {
-      return new PortolanError("MESSAGE_TOO_LARGE", `${server} sent a message above ${maxMessageBytes} bytes`, {
-        server,
-        data: { maxMessageBytes },
-      });
+      return new PortolanError(
+        "MESSAGE_TOO_LARGE",
+        `${server} sent a message above ${maxMessageBytes} bytes`,
+        {
+          server,
+          data: { maxMessageBytes },
+        },
+      );
     }
-    const why = cause === undefined ? `code ${code}${reason === "" ? "" : `, ${reason.slice(0, 120)}`}` : cause.message || cause.code;
-    return new PortolanError("CONNECTION_LOST", `the WebSocket to ${server} closed (${why})`, { server, cause, data: { closeCode: code } });
+    const why =
+      cause === undefined
+        ? `code ${code}${reason === "" ? "" : `, ${reason.slice(0, 120)}`}`
+        : cause.message || cause.code;
+    return new PortolanError("CONNECTION_LOST", `the WebSocket to ${server} closed (${why})`, {
+      server,
+      cause,
+      data: { closeCode: code },
+    });
   }
 }
