@@ -290,19 +290,20 @@ it("a server gets a minimal environment and what is declared", async () => {
   expect(error.stderr).not.toContain("PORTOLAN_TEST_SECRET");
 });
 
+async function connectAndClose(): Promise<void> {
+  const mcp = await connectMcp({
+    transport: "stdio",
+    ...stdioCommand("--era=legacy"),
+    onDiagnostic: () => {},
+  });
+  await mcp.callTool("echo", { text: "x" });
+  await mcp.close();
+}
+
 it("F38: connecting and closing again and again leaves nothing behind", async () => {
-  const cycle = async (): Promise<void> => {
-    const mcp = await connectMcp({
-      transport: "stdio",
-      ...stdioCommand("--era=legacy"),
-      onDiagnostic: () => {},
-    });
-    await mcp.callTool("echo", { text: "x" });
-    await mcp.close();
-  };
-  await cycle();
+  await connectAndClose();
   const before = { exit: process.listenerCount("exit"), resources: process.getActiveResourcesInfo().length };
-  for (let i = 0; i < 10; i += 1) await cycle();
+  for (let i = 0; i < 10; i += 1) await connectAndClose();
   expect(process.listenerCount("exit")).toBe(before.exit);
   await until(() => process.getActiveResourcesInfo().length <= before.resources);
 });

@@ -204,7 +204,8 @@ it("server-github speaks the oldest revision", async () => {
 it("server-budget-allocator keeps what the Apps extension needs", async () => {
   const mcp = await stdio("@modelcontextprotocol/server-budget-allocator", ["--stdio"]);
   const [tool] = await mcp.listToolDefinitions();
-  const { resourceUri } = (tool?._meta as { ui: { resourceUri: string } }).ui;
+  const meta = tool?._meta as { ui: { resourceUri: string } } | undefined;
+  const resourceUri = meta?.ui.resourceUri as string;
   expect(resourceUri).toMatch(/^ui:/);
   const [page] = (await mcp.readResource(resourceUri)).contents;
   expect(page).toMatchObject({ uri: resourceUri, mimeType: "text/html;profile=mcp-app" });

@@ -186,7 +186,7 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
       handlers: {
         elicit: (request) => {
           asked.push(request);
-          const [field] = Object.keys((request.requestedSchema?.properties ?? {}) as object);
+          const [field] = Object.keys(request.requestedSchema?.properties ?? {});
           return {
             action: "accept",
             ...(field === undefined ? {} : { content: { [field]: `my ${field}` } }),

@@ -59,11 +59,10 @@ test.each([
   [{ uniqueItems: false }, true],
   [{ patternProperties: { a: {} } }, false],
   [{ pattern: "a" }, true],
-  [{ pattern: "(?=a)" }, false],
   [{ const: { $ref: "#", uniqueItems: true, pattern: "(?=a)" } }, true],
   [{ properties: { $ref: { const: 1 } } }, true],
 ])("tame: %j is %s", (schema, tame) => {
-  expect(boundSchema(schema, (pattern) => !pattern.includes("(?="))).toMatchObject({
+  expect(boundSchema(schema)).toMatchObject({
     ok: true,
     facts: { tame },
   });

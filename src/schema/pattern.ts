@@ -23,23 +23,22 @@ const MOST_CHARACTERS = 1000;
  * (`(?i)`, `\A`, `\-`); RE2 reads those as their authors meant them. Undefined: no engine takes it.
  */
 export function createMatcher(source: string, re2: typeof RE2JS): Matcher | undefined {
-  const compilers = isEcmaScript(source)
-    ? [() => linear(toRe2(source), re2), () => new RegExp(source, "u")]
-    : [() => linear(source, re2)];
-  for (const [index, compile] of compilers.entries()) {
-    let engine: Engine | undefined = attempt(compile);
-    if (engine === undefined) continue;
-    return {
-      source,
-      wild: index > 0 || isHeavy(source),
-      // A RegExp without the g flag keeps no state between tests.
-      test: (text) => (engine ??= compile() as Engine).test(text),
-      reset: () => {
-        engine = undefined;
-      },
-    };
-  }
-  return undefined;
+  const native = isEcmaScript(source);
+  const heavy = isHeavy(source);
+  const compile = (): Engine | undefined =>
+    attempt(() => linear(native ? toRe2(source) : source, re2)) ?? (native ? new RegExp(source, "u") : undefined);
+  // A heavy pattern may take long to compile as well: that, too, is left to the first test, which runs within a budget.
+  let engine = heavy ? undefined : compile();
+  if (engine === undefined && !(heavy && native)) return undefined;
+  return {
+    source,
+    wild: heavy || engine instanceof RegExp,
+    // A RegExp without the g flag keeps no state between tests.
+    test: (text) => (engine ??= compile())?.test(text) ?? true,
+    reset: () => {
+      engine = undefined;
+    },
+  };
 }
 
 /** True when JavaScript itself takes the pattern, as `patternProperties` needs. */

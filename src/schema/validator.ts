@@ -25,8 +25,9 @@ export interface ValidatorOptions {
 
 const VALID: CheckResult = Object.freeze({ valid: true });
 const BUDGET_MS = 40;
-/** Compiling happens once per schema and may warm up an engine. */
-const PREPARE_MS = 250;
+/** Once per schema, where preparing it is not plainly small. */
+const PREPARE_MS = 100;
+const PREPARE_DIRECT = 5000;
 const MOST_OVERRUNS = 3;
 /** Schema weight x value weight up to which a tame check needs no budget: a few milliseconds at the engine's slowest. */
 const DIRECT_LIMIT = 10_000;
@@ -47,9 +48,10 @@ export async function createValidator(
     bounds.facts.patterns.length === 0 ? undefined : import("re2js"),
   ]);
   try {
-    const prepared = withinBudget(PREPARE_MS, () =>
-      prepareEngine(schema, bounds.facts, dialectOf(schema), cfworker, re2?.RE2JS),
-    );
+    const prepare = (): Engine =>
+      prepareEngine(schema, bounds.facts, dialectOf(schema), cfworker, re2?.RE2JS);
+    const small = bounds.facts.weight <= PREPARE_DIRECT && bounds.facts.patterns.length === 0;
+    const prepared = small ? ({ ok: true, value: prepare() } as const) : withinBudget(PREPARE_MS, prepare);
     if (!prepared.ok) return undecided("the schema is not checked: it takes too long to prepare");
     return new Checker(prepared.value, bounds.facts, compileFastTest(schema), options.budgetMs ?? BUDGET_MS);
   } catch (error) {

@@ -1,5 +1,6 @@
 // An MCP tool as an agent tool: a legal name, a Zod view of its schema, and a function that returns text.
 
+import type * as Zod from "zod";
 import { PortolanError, type Report } from "../errors/index.ts";
 import type { JsonObject, ToolDefinition } from "../model/index.ts";
 import { toZodView } from "../schema/index.ts";
@@ -9,7 +10,7 @@ export interface AgentToolOptions {
   readonly name: string;
   readonly definition: ToolDefinition;
   readonly server: string;
-  readonly zod: typeof import("zod");
+  readonly zod: typeof Zod;
   readonly report: Report;
   readonly call: (name: string, input: JsonObject, options: RequestOptions) => Promise<ToolResult>;
 }
@@ -24,15 +25,10 @@ export function toAgentTool({ name, definition, server, zod, report, call }: Age
     annotations: definition.annotations,
     definition,
     get schema() {
-      schema ??= toZodView(definition.inputSchema, zod, (reason) =>
-        report({
-          code: "SCHEMA_UNSUPPORTED",
-          severity: "warning",
-          server,
-          tool: definition.name,
-          message: `the Zod view of "${definition.name}" is looser than its inputSchema: ${reason}`,
-        }),
-      );
+      schema ??= toZodView(definition.inputSchema, zod, (finding) => {
+        const message = `tool "${definition.name}": ${finding.message}`;
+        report({ ...finding, message, server, tool: definition.name });
+      });
       return schema;
     },
     async execute(input = {}, options = {}) {

@@ -68,7 +68,7 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
     if (!isStringMap(headers)) problems.push("headers must map names to strings");
     for (const [name, value] of Object.entries(headers)) {
       // eslint-disable-next-line no-control-regex -- exactly the characters that a header must not carry
-      if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) || /[\0\r\n]/.test(String(value)))
+      if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) || /[\0\r\n]/.test(value))
         problems.push(`header "${name}" is not a legal header`);
     }
   }

@@ -1,5 +1,6 @@
 // A connection to one server as a program uses it: tools, resources and prompts over an upstream.
 
+import type * as Zod from "zod";
 import { type Diagnostic, didYouMean, isPortolanError, PortolanError, type Report } from "../errors/index.ts";
 import {
   type CallToolResult,
@@ -37,6 +38,11 @@ export interface ConnectionOptions {
   readonly report: Report;
 }
 
+interface Listed<T> {
+  readonly value: T[];
+  readonly ttlMs: number;
+}
+
 export class Connection implements McpConnection {
   readonly #upstream: Upstream;
   readonly #options: ConnectionOptions;
@@ -51,17 +57,25 @@ export class Connection implements McpConnection {
     this.#upstream = upstream;
     this.#options = options;
     this.#tools = new ListCache(async (load) => {
-      const { value, ttlMs } = await this.#list<ToolDefinition>("tools", "tools/list", "tools", load);
+      const { value, ttlMs } = await this.#list("tools", "tools/list", "tools", load);
       const index = new Map<string, CheckedTool>();
-      for (const tool of value) {
+      for (const tool of value as ToolDefinition[]) {
         if (!index.has(tool.name)) index.set(tool.name, new CheckedTool(tool, upstream.name, options.report));
       }
       return { value: index, ttlMs };
     });
-    this.#prompts = new ListCache((load) => this.#list("prompts", "prompts/list", "prompts", load));
-    this.#resources = new ListCache((load) => this.#list("resources", "resources/list", "resources", load));
-    this.#templates = new ListCache((load) =>
-      this.#list("resources", "resources/templates/list", "resourceTemplates", load),
+    this.#prompts = new ListCache(
+      (load) => this.#list("prompts", "prompts/list", "prompts", load) as Promise<Listed<PromptDefinition>>,
+    );
+    this.#resources = new ListCache(
+      (load) =>
+        this.#list("resources", "resources/list", "resources", load) as Promise<Listed<ResourceDefinition>>,
+    );
+    this.#templates = new ListCache(
+      (load) =>
+        this.#list("resources", "resources/templates/list", "resourceTemplates", load) as Promise<
+          Listed<ResourceTemplateDefinition>
+        >,
     );
     upstream.on("toolsChanged", () => this.#tools.invalidate());
     upstream.on("promptsChanged", () => this.#prompts.invalidate());
@@ -193,7 +207,7 @@ export class Connection implements McpConnection {
     event: E,
     listener: (...args: ConnectionEvents[E]) => void,
   ): () => void {
-    return this.#upstream.on(event, listener as never);
+    return this.#upstream.on(event, listener);
   }
 
   close(): Promise<void> {
@@ -227,12 +241,13 @@ export class Connection implements McpConnection {
     return { method, params, signal, timeoutMs, maxTimeoutMs, onProgress, repeatable };
   }
 
-  async #list<T>(
+  /** A whole list. Its entries are what the server sent; their types say what they should be. */
+  async #list(
     capability: "tools" | "prompts" | "resources",
     method: string,
     field: string,
     load: LoadOptions,
-  ): Promise<{ value: T[]; ttlMs: number }> {
+  ): Promise<Listed<JsonObject>> {
     const { era, capabilities } = this.#upstream.describe();
     if (capabilities[capability] === undefined) return { value: [], ttlMs: Infinity };
     const { items, ttlMs } = await listAll(this.#upstream, field, this.#call(method, {}, load), {
@@ -246,10 +261,10 @@ export class Connection implements McpConnection {
         }),
     });
     // A legacy server announces changes; a modern one says how long its answer holds.
-    return { value: items.filter(isObject) as T[], ttlMs: ttlMs ?? (era === "legacy" ? Infinity : 0) };
+    return { value: items.filter(isObject), ttlMs: ttlMs ?? (era === "legacy" ? Infinity : 0) };
   }
 
-  #toAgentTools(tools: Map<string, CheckedTool>, prefix: string, zod: typeof import("zod")): Tool[] {
+  #toAgentTools(tools: Map<string, CheckedTool>, prefix: string, zod: typeof Zod): Tool[] {
     const taken = new Map<string, string>();
     const list: Tool[] = [];
     for (const { definition } of tools.values()) {

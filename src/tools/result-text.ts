@@ -21,7 +21,7 @@ export function blockText(block: ContentBlock): string {
     case "resource":
       return embeddedText(block.resource);
     default:
-      return `[${String(block.type)} content]`;
+      return `[${block.type} content]`;
   }
 }
 

@@ -1,6 +1,6 @@
 // From a server definition to a negotiated session: the right wire, and the fallbacks between wires that the specification describes.
 
-import { isPortolanError, PortolanError } from "../errors/index.ts";
+import { isPortolanError, type PortolanError } from "../errors/index.ts";
 import type { Endpoint, UrlEndpoint } from "../model/index.ts";
 import type { EraMemory } from "./era-memory.ts";
 import { DiedOnProbe } from "./negotiate.ts";

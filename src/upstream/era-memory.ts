@@ -47,8 +47,8 @@ export function createEraMemory(file?: string): EraMemory {
 }
 
 async function defaultFile(): Promise<string> {
-  const [{ default: envPaths }, { join }] = await Promise.all([import("env-paths"), import("node:path")]);
-  return join(envPaths("portolan", { suffix: "" }).cache, "eras.json");
+  const [{ default: envPaths }, path] = await Promise.all([import("env-paths"), import("node:path")]);
+  return path.join(envPaths("portolan", { suffix: "" }).cache, "eras.json");
 }
 
 async function key(endpoint: StdioEndpoint): Promise<string> {
@@ -75,14 +75,14 @@ async function load(file: string): Promise<Record<string, Verdict>> {
 }
 
 async function save(file: string, verdicts: Record<string, Verdict>): Promise<void> {
-  const [{ mkdir, rename, rm, writeFile }, { dirname }] = await Promise.all([
+  const [{ mkdir, rename, rm, writeFile }, path] = await Promise.all([
     import("node:fs/promises"),
     import("node:path"),
   ]);
   const newest = Object.entries(verdicts)
     .toSorted(([, a], [, b]) => b.date.localeCompare(a.date))
     .slice(0, MAX_ENTRIES);
-  await mkdir(dirname(file), { recursive: true });
+  await mkdir(path.dirname(file), { recursive: true });
   const temporary = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}.tmp`;
   try {
     await writeFile(temporary, `${JSON.stringify(Object.fromEntries(newest), null, 2)}\n`, {

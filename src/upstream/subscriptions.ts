@@ -1,5 +1,6 @@
 // What is wanted from a server beside answers: list changes and resource updates, asked for in the words of its era.
 
+import { toPortolanError } from "../errors/index.ts";
 import type { JsonObject } from "../model/index.ts";
 import { envelope } from "./negotiate.ts";
 import type { RequestId } from "./rpc.ts";
@@ -115,7 +116,7 @@ export class Subscriptions {
       const ended = (error?: unknown): void => {
         session.onAcknowledged = before;
         if (error === undefined) resolve();
-        else reject(error as Error);
+        else reject(toPortolanError(error));
         if (this.#stream === stream && !stream.signal.aborted && !isFinal(error))
           this.#again(acknowledged ? 0 : failures + 1);
       };

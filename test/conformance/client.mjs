@@ -21,6 +21,12 @@ const scenarios = {
   "json-schema-2020-12-preservation": echoSchema,
 };
 
+// The suite's own time limit ends only the shell around this program, and then waits for the program without end.
+setTimeout(() => {
+  console.error("The client did not finish in time.");
+  process.exit(1);
+}, 25_000).unref();
+
 // The runner looks for this line: a program that failed, hung or was killed does not print it.
 process.on("exit", (code) => {
   if (code === 0) console.log("client finished");

@@ -350,9 +350,11 @@ function isAnswerTo(value: unknown, id: RequestId): boolean {
 }
 
 function neverRan(error: PortolanError): PortolanError {
+  const { server, hint, cause } = error;
   return new PortolanError(error.code, error.message, {
-    ...error,
-    cause: error.cause,
+    server,
+    hint,
+    cause,
     data: { ...error.data, neverRan: true },
   });
 }

@@ -14,6 +14,8 @@ function parser(maxBytes = 1_000_000): { sse: SseParser; events: SseEvent[]; ove
   return { sse, events, overflows: () => overflows };
 }
 
+const clean = (line: string): string => Buffer.from(line).toString();
+
 describe("SseParser", () => {
   it("gives the same events however the bytes are split and lines end", () => {
     const text = fc
@@ -25,7 +27,6 @@ describe("SseParser", () => {
         fc.constantFrom("\n", "\r\n", "\r"),
         fc.integer({ min: 1, max: 9 }),
         (items, eol, step) => {
-          const clean = (line: string): string => Buffer.from(line).toString();
           const bytes = Buffer.from(
             items.map((lines) => lines.map((line) => `data: ${line}${eol}`).join("") + eol).join(""),
           );

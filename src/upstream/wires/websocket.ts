@@ -37,7 +37,9 @@ export class WebSocketWire implements Wire {
       let failure: Error | undefined;
       signal.addEventListener("abort", () => socket.terminate(), { once: true });
       socket.once("open", resolve);
-      socket.on("message", (data, isBinary) => this.#receive(events, isBinary ? undefined : String(data)));
+      socket.on("message", (data, isBinary) =>
+        this.#receive(events, isBinary ? undefined : (data as Buffer).toString()),
+      );
       socket.on("error", (cause: Error) => {
         failure = cause;
       });
