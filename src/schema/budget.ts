@@ -30,9 +30,7 @@ export function withinBudget<T>(ms: number, work: () => T): Budgeted<T> {
       "globalThis[Symbol.for('portolan.schema.budget')]()",
     );
     runner.runInThisContext({ timeout: Math.max(1, Math.ceil(ms)), displayErrors: false });
-    return done === undefined
-      ? { ok: false, reason: "budget" }
-      : { ok: true, value: (done as { value: T }).value };
+    return done === undefined ? { ok: false, reason: "budget" } : { ok: true, value: done.value };
   } catch (error) {
     if (codeOf(error) === "ERR_SCRIPT_EXECUTION_TIMEOUT") return { ok: false, reason: "budget" };
     if (isStackOverflow(error)) return { ok: false, reason: "stack" };

@@ -41,9 +41,13 @@ function schemaOf(levels: number): fc.Arbitrary<Record<string, unknown>> {
     format: fc.constant("uuid"),
   };
   // A few at a time, so that some value can satisfy them all.
-  return fc.subarray(Object.keys(keywords), { maxLength: 4 }).chain((names) =>
-    fc.record(Object.fromEntries(names.map((keyword) => [keyword, keywords[keyword] ?? fc.constant(null)]))),
-  );
+  return fc
+    .subarray(Object.keys(keywords), { maxLength: 4 })
+    .chain((names) =>
+      fc.record(
+        Object.fromEntries(names.map((keyword) => [keyword, keywords[keyword] ?? fc.constant(null)])),
+      ),
+    );
 }
 
 const { value } = fc.letrec<{ value: unknown }>((tie) => ({

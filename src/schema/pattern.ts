@@ -26,7 +26,8 @@ export function createMatcher(source: string, re2: typeof RE2JS): Matcher | unde
   const native = isEcmaScript(source);
   const heavy = isHeavy(source);
   const compile = (): Engine | undefined =>
-    attempt(() => linear(native ? toRe2(source) : source, re2)) ?? (native ? new RegExp(source, "u") : undefined);
+    attempt(() => linear(native ? toRe2(source) : source, re2)) ??
+    (native ? new RegExp(source, "u") : undefined);
   // A heavy pattern may take long to compile as well: that, too, is left to the first test, which runs within a budget.
   let engine = heavy ? undefined : compile();
   if (engine === undefined && !(heavy && native)) return undefined;

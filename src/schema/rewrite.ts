@@ -122,10 +122,11 @@ function useNumericBounds(copy: JsonObject, original: JsonObject): void {
     ["exclusiveMinimum", "minimum"],
     ["exclusiveMaximum", "maximum"],
   ] as const) {
-    if (typeof original[flag] !== "boolean") continue;
+    const exclusive = original[flag];
+    if (typeof exclusive !== "boolean") continue;
     const limit = copy[bound];
     delete copy[flag];
-    if (original[flag] === true && limit !== undefined) {
+    if (exclusive && limit !== undefined) {
       copy[flag] = limit;
       delete copy[bound];
     }

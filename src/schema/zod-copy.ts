@@ -9,8 +9,8 @@ import { isSafePattern } from "./safe-pattern.ts";
 export const HINTS = "portolan:hints";
 
 export interface ZodCopyOptions {
-  /** Leave out all references, when following them could take unbounded time. */
-  readonly withoutRefs: boolean;
+  /** Whether Zod can and may follow this reference. */
+  follows(ref: string): boolean;
   /** Told what was left out, and where. */
   leftOut(path: string, why: string): void;
 }
@@ -37,7 +37,7 @@ export function copyForZod(
   if (typeof schema === "boolean") return schema;
   if (!isObject(schema)) return true;
   if (schema["$ref"] !== undefined) {
-    if (!options.withoutRefs && typeof schema["$ref"] === "string")
+    if (typeof schema["$ref"] === "string" && options.follows(schema["$ref"]))
       return withDefinitions(schema, options, path);
     options.leftOut(`${path}/$ref`, "a reference is not followed");
     return typeof schema["description"] === "string" ? { description: schema["description"] } : {};
@@ -91,8 +91,8 @@ function copyValue(
   const entries: [string, unknown][] = [];
   for (const [name, entry] of Object.entries(value as JsonObject)) {
     const at = `${path}/${pointerStep(name)}`;
-    // Zod drops this key from every object it parses.
-    if (name === "__proto__") options.leftOut(at, "Zod does not carry a field of this name");
+    // Zod drops "__proto__" from every object it parses, and takes what every object inherits for a field.
+    if (keyword === "properties" && name in Object.prototype) options.leftOut(at, "Zod does not carry a field of this name");
     else if (keyword === "patternProperties" && !isSafePattern(name))
       options.leftOut(at, "the pattern could take unbounded time");
     else if (!isSchema(entry)) options.leftOut(at, "it makes no sense there");

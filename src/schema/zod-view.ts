@@ -5,6 +5,7 @@ import type { Report } from "../errors/index.ts";
 import { isObject, type JsonObject } from "../model/index.ts";
 import { boundSchema } from "./bounds.ts";
 import { withinBudget } from "./budget.ts";
+import { isSchema } from "./keywords.ts";
 import { refCost } from "./ref-cost.ts";
 import { clip } from "./words.ts";
 import { copyForZod, HINTS } from "./zod-copy.ts";
@@ -12,8 +13,10 @@ import { copyForZod, HINTS } from "./zod-copy.ts";
 type ZodModule = typeof import("zod");
 
 /** Zod takes some 40 microseconds for a subschema; what is larger than this gets no view. */
-const MOST_SUBSCHEMAS = 2000;
-const CONVERT_MS = 250;
+const MOST_PARTS = 1000;
+/** Up to here the time is known to be short, and a busy machine must not turn the view into an empty one. */
+const DIRECT_PARTS = 300;
+const CONVERT_MS = 100;
 const MOST_REPORTS = 10;
 /** On the root they would make the view something other than an object, which frameworks ask for. */
 const NOT_ON_ROOT = [
@@ -43,16 +46,15 @@ export function toZodView(schema: unknown, zod: ZodModule, report: Report): ZodT
   const root = objectRoot(schema);
   if (root === undefined) return loose("its root is not an object");
   try {
-    const omissions: Omission[] = [];
-    // Within the budget also the copy, whose walk over references is the schema's to shape.
-    const view = withinBudget(CONVERT_MS, () => convert(root, zod, omissions));
-    if (!view.ok)
-      return loose(
-        view.reason === "budget" ? `converting it took longer than ${CONVERT_MS} ms` : "it is too deep",
-      );
-    if (view.value === undefined) return loose(`it has more than ${MOST_SUBSCHEMAS} parts`);
+    const plan = planFor(root, schema);
+    if (plan === undefined) return loose(`it has more than ${MOST_PARTS} parts`);
+    const run = (): ZodType =>
+      zod.fromJSONSchema(plan.copy, { defaultTarget: plan.target, registry: registryFor(zod) });
+    const view =
+      plan.parts <= DIRECT_PARTS ? ({ ok: true, value: run() } as const) : withinBudget(CONVERT_MS, run);
+    if (!view.ok) return loose(`converting it took longer than ${CONVERT_MS} ms`);
     if (!(view.value instanceof zod.ZodObject)) return loose("it did not become an object");
-    for (const { path, why } of omissions.slice(0, MOST_REPORTS))
+    for (const { path, why } of plan.omissions.slice(0, MOST_REPORTS))
       warn(`Left out of the Zod view: ${why}`, clip(path, 200));
     return view.value;
   } catch (error) {
@@ -60,17 +62,30 @@ export function toZodView(schema: unknown, zod: ZodModule, report: Report): ZodT
   }
 }
 
-interface Omission {
-  readonly path: string;
-  readonly why: string;
+interface Plan {
+  readonly copy: Parameters<ZodModule["fromJSONSchema"]>[0];
+  readonly target: "draft-2020-12" | "draft-7";
+  /** Subschemas with all references written out. */
+  readonly parts: number;
+  readonly omissions: readonly { readonly path: string; readonly why: string }[];
 }
 
-function convert(root: JsonObject, zod: ZodModule, omissions: Omission[]): ZodType | undefined {
-  const cost = refCost(root, (ref) => resolveLocal(root, ref));
-  const withoutRefs = cost.unbounded || cost.size > MOST_SUBSCHEMAS;
-  if (withoutRefs && refCost(root, () => true).size > MOST_SUBSCHEMAS) return undefined;
+function planFor(root: JsonObject, schema: unknown): Plan | undefined {
+  // Zod looks for definitions under one name per dialect.
+  const target = isObject(root["$defs"]) ? "draft-2020-12" : "draft-7";
+  const prefix = target === "draft-7" ? "#/definitions/" : "#/$defs/";
+  // The root was made an object; where the schema does not say so itself, a reference to it means something wider.
+  const whole = isObject(schema) && schema["type"] === "object" && schema["$ref"] === undefined;
+  const resolve = (ref: string): unknown =>
+    (ref === "#" ? whole : ref.startsWith(prefix)) ? resolveLocal(root, ref) : undefined;
+  let { size: parts, unbounded } = refCost(root, resolve);
+  if (parts > MOST_PARTS) unbounded = true;
+  if (unbounded) parts = refCost(root, () => true).size;
+  if (parts > MOST_PARTS) return undefined;
+
+  const omissions: { path: string; why: string }[] = [];
   const copy = copyForZod(root, {
-    withoutRefs,
+    follows: (ref) => !unbounded && isSchema(resolve(ref)),
     leftOut: (path, why) => omissions.push({ path, why }),
   }) as JsonObject;
   for (const keyword of NOT_ON_ROOT) {
@@ -78,12 +93,7 @@ function convert(root: JsonObject, zod: ZodModule, omissions: Omission[]): ZodTy
     delete copy[keyword];
     omissions.push({ path: `/${keyword}`, why: "the root of the view is a plain object" });
   }
-  // Zod looks for definitions under one name per dialect.
-  const defaultTarget = isObject(root["$defs"]) ? "draft-2020-12" : "draft-7";
-  return zod.fromJSONSchema(copy as Parameters<ZodModule["fromJSONSchema"]>[0], {
-    defaultTarget,
-    registry: registryFor(zod),
-  });
+  return { copy: copy as Plan["copy"], target, parts, omissions };
 }
 
 /** Where the view's metadata goes: Zod's own registry, with our hints unpacked and without a foreign `id`, which must be unique there. */
@@ -94,7 +104,7 @@ function registryFor(zod: ZodModule): ReturnType<ZodModule["registry"]> {
     zod.globalRegistry.add(schema, { ...meta, ...(isObject(hints) ? hints : {}) });
     return registry;
   };
-  return registry as ReturnType<ZodModule["registry"]>;
+  return registry;
 }
 
 /** The schema as one that speaks of objects, or undefined when it speaks of something else. A reference at the root is followed. */
