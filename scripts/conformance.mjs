@@ -22,7 +22,11 @@ if (options.set !== undefined && !SETS.includes(options.set)) {
 }
 
 const node = findNode24();
-const suite = join(installOnce("conformance", SUITE), "@modelcontextprotocol", "conformance");
+const suite = join(
+  installOnce("conformance", SUITE, { anyNode: true }),
+  "@modelcontextprotocol",
+  "conformance",
+);
 const expected = readExpectedFailures();
 const broken = [];
 for (const set of options.set === undefined ? SETS : [options.set]) broken.push(...(await runSet(set)));

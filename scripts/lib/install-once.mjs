@@ -7,8 +7,11 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Installs `packages` (name to exact version) once and returns the node_modules folder that holds them. */
-export function installOnce(name, packages) {
+/**
+ * Installs `packages` (name to exact version) once and returns the node_modules folder that holds them.
+ * `anyNode`: they will run under another Node than this one, so what they demand of it is not checked.
+ */
+export function installOnce(name, packages, { anyNode = false } = {}) {
   const folder = join(root, ".cache", name);
   const modules = join(folder, "node_modules");
   const stamp = join(folder, "installed.json");
@@ -27,7 +30,15 @@ export function installOnce(name, packages) {
     `${JSON.stringify({ name: `portolan-${name}`, private: true, dependencies: packages }, null, 2)}\n`,
   );
   runNpm(
-    ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"],
+    [
+      "install",
+      "--ignore-scripts",
+      `--engine-strict=${!anyNode}`,
+      "--no-audit",
+      "--no-fund",
+      "--prefer-offline",
+      "--loglevel=error",
+    ],
     folder,
   );
   writeFileSync(stamp, wanted);

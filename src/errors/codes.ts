@@ -13,6 +13,12 @@ export interface ErrorFace {
 
 export type ErrorCode =
   | "CONFIG_INVALID"
+  | "DECLARATION_INVALID"
+  | "SECRET_MISSING"
+  | "SECRET_STORE_FAILED"
+  | "SERVER_UNKNOWN"
+  | "NAME_AMBIGUOUS"
+  | "FILE_FAILED"
   | "USAGE"
   | "TARGET_INVALID"
   | "INPUT_INVALID"
@@ -52,6 +58,12 @@ const face = (exit: number, http: number, jsonrpc: number, hint: string): ErrorF
 /** Exit codes: 1 the tool itself said no, 2 wrong usage or input, 3 the server cannot be reached, 4 it broke the protocol, 5 sign-in, 124 time, 130 interrupted. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
   CONFIG_INVALID: face(2, 400, -32602, "Correct the named setting."),
+  DECLARATION_INVALID: face(2, 400, -32602, "Correct the named lines of the file."),
+  SECRET_MISSING: face(2, 500, -32603, "Set the named secret: portolan secrets set NAME."),
+  SECRET_STORE_FAILED: face(2, 500, -32603, "Check the secret store: portolan secrets check."),
+  SERVER_UNKNOWN: face(2, 404, -32602, "Run portolan status to see the servers of this workspace."),
+  NAME_AMBIGUOUS: face(2, 409, -32602, "Give one of the servers another alias, or change the naming template."),
+  FILE_FAILED: face(2, 500, -32603, "Check that the file exists and may be read and written."),
   USAGE: face(2, 400, -32602, "Run the command with --help."),
   TARGET_INVALID: face(2, 400, -32602, "A target is a URL or a quoted command."),
   INPUT_INVALID: face(2, 400, -32602, "Correct the named fields; the tool's inputSchema says what it takes."),

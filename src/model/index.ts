@@ -27,10 +27,13 @@ export type {
   ToolDefinition,
 } from "./mcp.ts";
 export {
+  type ContextRule,
+  type DeclaredServer,
   DEFAULT_LIMITS,
   type Endpoint,
   type EraPin,
   type Limits,
+  type Origin,
   type ServerDefinition,
   type StdioEndpoint,
   type UrlEndpoint,

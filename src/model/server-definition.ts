@@ -58,3 +58,45 @@ export interface ServerDefinition {
   readonly era: EraPin;
   readonly limits: Limits;
 }
+
+/** Where a declaration says something. Lines and columns count from 1. */
+export interface Origin {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  /** The kind of declaration, such as "manifest" or "claude-code". */
+  readonly format: string;
+}
+
+/** Which resources of a server are read before a turn, and how much of them. */
+export interface ContextRule {
+  /** A resource URI, or a pattern with `*`. */
+  readonly uri: string;
+  readonly maxBytes: number;
+}
+
+/** A server as a declaration gives it. Strings of the endpoint may hold references such as `${NAME}`, which are resolved when it starts. */
+export interface DeclaredServer {
+  /** Unique in a workspace: the prefix of its tools, and its name in logs. */
+  readonly alias: string;
+  readonly origin: Origin;
+  readonly endpoint: Endpoint;
+  readonly enabled: boolean;
+  readonly era?: EraPin | undefined;
+  readonly limits?: Partial<Limits> | undefined;
+  /** Eager servers start with the workspace, lazy ones with the first call. */
+  readonly start?: "eager" | "lazy" | undefined;
+  /** A server that nobody used for this long is stopped. */
+  readonly idleStopMs?: number | undefined;
+  /** Tools to offer, by the server's own names; patterns with `*`. Blocked ones are left out even when allowed. */
+  readonly allowTools?: readonly string[] | undefined;
+  readonly blockTools?: readonly string[] | undefined;
+  /** Put `[MCP: alias]` (or this text) before descriptions. */
+  readonly descriptionPrefix?: boolean | string | undefined;
+  /** Offer the server's resources as tools. */
+  readonly resourceTools?: boolean | undefined;
+  /** Offer the server's prompts as tools. */
+  readonly promptTools?: boolean | undefined;
+  readonly context?: readonly ContextRule[] | undefined;
+  readonly tags?: readonly string[] | undefined;
+}

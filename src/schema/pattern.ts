@@ -59,7 +59,8 @@ function attempt<T>(compile: () => T): T | undefined {
   }
 }
 
-function isHeavy(source: string): boolean {
+/** True when it may take long even to compile. */
+export function isHeavy(source: string): boolean {
   if (source.length > MOST_CHARACTERS) return true;
   let copies = 1;
   for (const [, least, most] of source.matchAll(/\{(\d+)(?:,(\d*))?\}/g))

@@ -5,6 +5,7 @@ import { boundSchema, measureInstance, type SchemaFacts } from "./bounds.ts";
 import { isStackOverflow, withinBudget } from "./budget.ts";
 import { type Engine, prepareEngine } from "./engine.ts";
 import { compileFastTest, type FastTest } from "./fast-path.ts";
+import { isHeavy } from "./pattern.ts";
 import { type Problem, toProblems } from "./problems.ts";
 import { clip } from "./words.ts";
 
@@ -50,8 +51,7 @@ export async function createValidator(
   try {
     const prepare = (): Engine =>
       prepareEngine(schema, bounds.facts, dialectOf(schema), cfworker, re2?.RE2JS);
-    const small = bounds.facts.weight <= PREPARE_DIRECT && bounds.facts.patterns.length === 0;
-    const prepared = small ? ({ ok: true, value: prepare() } as const) : withinBudget(PREPARE_MS, prepare);
+    const prepared = isSmall(bounds.facts) ? ({ ok: true, value: prepare() } as const) : withinBudget(PREPARE_MS, prepare);
     if (!prepared.ok) return undecided("the schema is not checked: it takes too long to prepare");
     return new Checker(prepared.value, bounds.facts, compileFastTest(schema), options.budgetMs ?? BUDGET_MS);
   } catch (error) {
@@ -111,6 +111,12 @@ class Checker implements SchemaValidator {
     if (!engine.sure) return unknown(engine.unchecked ?? "");
     return { valid: false, problems: toProblems(run.value, { ...engine, instance }) };
   }
+}
+
+/** Prepared in a few milliseconds, so that a busy machine must not turn it into "too long". */
+function isSmall({ weight, patterns }: SchemaFacts): boolean {
+  const characters = patterns.reduce((sum, pattern) => sum + pattern.length, 0);
+  return weight <= PREPARE_DIRECT && characters <= 500 && !patterns.some(isHeavy);
 }
 
 function undecided(reason: string): SchemaValidator {
