@@ -92,11 +92,14 @@ function copyValue(
   for (const [name, entry] of Object.entries(value as JsonObject)) {
     const at = `${path}/${pointerStep(name)}`;
     // Zod drops "__proto__" from every object it parses, and takes what every object inherits for a field.
-    if (keyword === "properties" && name in Object.prototype) options.leftOut(at, "Zod does not carry a field of this name");
-    else if (keyword === "patternProperties" && !isSafePattern(name))
+    if (keyword === "properties" && name in Object.prototype) {
+      options.leftOut(at, "Zod does not carry a field of this name");
+    } else if (keyword === "patternProperties" && !isSafePattern(name)) {
       options.leftOut(at, "the pattern could take unbounded time");
-    else if (!isSchema(entry)) options.leftOut(at, "it makes no sense there");
-    else entries.push([name, copyForZod(entry, options, at, inUnion)]);
+    } else {
+      if (!isSchema(entry)) options.leftOut(at, "it makes no sense there");
+      entries.push([name, copyForZod(entry, options, at, inUnion)]);
+    }
   }
   return Object.fromEntries(entries);
 }
@@ -113,7 +116,11 @@ function withDefinitions(schema: JsonObject, options: ZodCopyOptions, path: stri
 }
 
 function isHintOnly(keyword: string, value: unknown, schema: JsonObject, inUnion: boolean): boolean {
-  if (keyword === "additionalProperties") return typeof value === "boolean";
+  // Where a field may be missing from the copy, the others' rule would catch it.
+  if (keyword === "additionalProperties") {
+    const names = isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [];
+    return typeof value === "boolean" || schema["patternProperties"] !== undefined || names.some((name) => name in Object.prototype);
+  }
   // Zod compares objects by identity, so that no parsed value would ever be equal.
   if (keyword === "const") return !isPrimitive(value);
   if (keyword === "enum") return Array.isArray(value) && value.length > 0 && !value.every(isPrimitive);
