@@ -7,7 +7,7 @@ const USAGE = `Usage: npm run bench -- client|leak|start [options]
 client   calls per second, latency and CPU per call, against the bare loop and the SDK clients
   --quick              a first look: 32 bytes, 16 in flight, short rounds
   --rounds N           rounds over all clients (7)
-  --duration MS        length of one measurement (220)
+  --duration MS        length of one measurement (200)
   --in-flight 1,16,64  calls in flight
   --payload small,large
 leak     what a client still holds after many calls

@@ -85,7 +85,7 @@ describe("layers", () => {
     const { overrides } = JSON.parse(readFileSync(join(root, ".oxlintrc.json"), "utf8")) as {
       overrides: LintOverride[];
     };
-    for (const room of rooms) {
+    for (const room of ORDER) {
       const found = overrides.find(
         ({ files: globs }) => globs.length === 1 && globs[0] === `src/${room}/**/*.ts`,
       );
@@ -162,13 +162,13 @@ interface LintOverride {
 
 function lintRule(room: string): unknown {
   const below = ORDER.slice(ORDER.indexOf(room) + 1);
-  const others = ORDER.filter((other) => other !== room);
+  const others = ORDER.filter((other) => other !== room).join(",");
   const order = {
     regex: `^(\\.\\./)+(${below.join("|")})(/|$)`,
     message: "Layer order: a room imports only from the rooms above it in ARCHITECTURE.md.",
   };
   const doors = {
-    group: others.flatMap((other) => [`../**/${other}/**`, `!../**/${other}/index.ts`]),
+    group: [`../**/{${others}}/**`, `!../**/{${others}}/index.ts`],
     message: "Another room is imported only through its index.ts.",
   };
   return ["error", { patterns: below.length > 0 ? [order, doors] : [doors] }];

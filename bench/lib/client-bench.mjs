@@ -10,8 +10,8 @@ import { median, spread } from "./stats.mjs";
 const SETTINGS = {
   full: {
     rounds: 7,
-    durationMs: 220,
-    warmUpCpuMs: 1500,
+    durationMs: 200,
+    warmUpCpuMs: 1200,
     inFlight: [1, 16, 64],
     payloads: ["small", "large"],
   },

@@ -27,7 +27,7 @@ const ROWS = [
 ];
 
 /** The contestants of one transport; `filter` keeps the limit and the names that contain it. */
-export function listContestants({ transport, answer, httpPort, filter = "" }) {
+export function listContestants({ transport, answer, httpPort, stdioServer = "own-session", filter = "" }) {
   const wanted = ({ name, role, only = transport }) =>
     only === transport && (role === "limit" || name.toLowerCase().includes(filter.toLowerCase()));
   return ROWS.filter(wanted).map(({ name, module, era, role, batch }) => ({
@@ -36,7 +36,13 @@ export function listContestants({ transport, answer, httpPort, filter = "" }) {
     module: `../contestants/${module}.mjs`,
     target:
       transport === "stdio"
-        ? { transport, era, batch, command: process.execPath, args: [here("../servers/stdio.mjs"), era] }
+        ? {
+            transport,
+            era,
+            batch,
+            command: process.execPath,
+            args: [here(`../servers/${stdioServer}.mjs`), era],
+          }
         : { transport, era, answer, url: `http://127.0.0.1:${httpPort}/${era}/${answer}` },
   }));
 }

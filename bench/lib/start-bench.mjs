@@ -47,7 +47,7 @@ function importing(...specifiers) {
 }
 
 function listOneShots() {
-  return listContestants({ transport: "stdio" })
+  return listContestants({ transport: "stdio", stdioServer: "stdio" })
     .filter(({ target }) => !target.batch)
     .map(({ name, module, target }) => ({
       name: name.replace("bare loop (the limit)", "raw script"),

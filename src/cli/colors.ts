@@ -3,6 +3,7 @@
 export type Paint = (text: string) => string;
 
 export interface Colors {
+  readonly enabled: boolean;
   readonly bold: Paint;
   readonly dim: Paint;
   readonly red: Paint;
@@ -16,6 +17,7 @@ const paint = (open: number, close: number, enabled: boolean): Paint =>
 
 export function createColors(enabled: boolean): Colors {
   return {
+    enabled,
     bold: paint(1, 22, enabled),
     dim: paint(2, 22, enabled),
     red: paint(31, 39, enabled),

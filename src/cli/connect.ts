@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { type Diagnostic, PortolanError } from "../errors/index.ts";
 import type { LogMessage } from "../model/index.ts";
 import type { McpConnection, McpOptions, RequestOptions } from "../tools/index.ts";
+import { describeDiagnostic } from "./diagnostic.ts";
 import { createElicit } from "./elicit.ts";
 import type { Interrupt } from "./interrupt.ts";
 import type { CliIo } from "./io.ts";
@@ -129,7 +130,7 @@ function createHandlers(
   return {
     elicit: createElicit({
       server: target.label,
-      prompter: interactive ? io.createPrompter : undefined,
+      prompter: interactive ? () => io.createPrompter(output.noteColors.enabled) : undefined,
       note: (text) => output.note(text),
       openBrowser: io.openBrowser,
       withTerminal: (work) => spinner.pausedFor(work),
@@ -140,14 +141,6 @@ function createHandlers(
 function noteDiagnostic(diagnostic: Diagnostic, { output, options }: Pick<Cli, "output" | "options">): void {
   if (diagnostic.severity !== "error" && !options.verbose) return;
   output.note(describeDiagnostic(diagnostic, output.noteColors.yellow));
-}
-
-export function describeDiagnostic(
-  { severity, message, tool, code }: Diagnostic,
-  paint: (text: string) => string,
-): string {
-  const place = tool === undefined ? "" : `${plainLine(tool, 80)}: `;
-  return `${paint(severity === "info" ? "note" : severity)} ${place}${plainLine(message, 500)} [${code}]`;
 }
 
 function describeLog({ level, logger, data }: LogMessage, { output }: Cli): string {

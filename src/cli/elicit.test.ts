@@ -119,7 +119,7 @@ describe("forms", () => {
       action: "accept",
       content: { name: "Ann", age: 30, loud: true, size: "m", color: "#0f0", tags: ["b"], days: ["tu"] },
     });
-    expect(said).toEqual(["the server asks: Who?"]);
+    expect(said).toEqual(["A question from the server: Who?"]);
     expect(asked[1]).toBe("Your name");
     expect(asked[2]).toBe("age (whole number, 0 to 150) (optional)");
   });
@@ -192,7 +192,7 @@ describe("forms", () => {
       message: "hi\u001b[2J\u202e",
       requestedSchema: { properties: { ["__proto__"]: { type: "string", title: "a\nb\u001b]0;x\u0007" } } },
     });
-    expect(said[0]).toBe("the server asks: hi\ufffd");
+    expect(said[0]).toBe("A question from the server: hi\ufffd");
     expect(asked[1]).toBe("a b␛]0;x␇ (optional)");
     expect(JSON.stringify(result)).not.toContain("polluted");
   });
@@ -264,6 +264,8 @@ test("without a terminal a question is declined, and said so", async () => {
   expect(await run(form({ a: { type: "string" } }))).toEqual({ action: "decline" });
   expect(notes[0]).toBe("the server asked: Who?");
   expect(notes[1]).toMatch(/terminal/);
+  await run({ message: "And now?" });
+  expect(notes.slice(2)).toEqual(["the server asked: And now?"]);
 });
 
 test("questions are asked one after the other", async () => {

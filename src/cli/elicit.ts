@@ -47,30 +47,39 @@ class TurnedAway extends Error {}
 /** Answers one question after the other, also when a server asks several at once. */
 export function createElicit(context: ElicitContext): Elicit {
   let last: Promise<unknown> = Promise.resolve();
+  const decline = createDecline(context);
   return (request, { signal }) => {
-    const answer = last.then(() =>
-      signal.aborted
-        ? { action: "cancel" as const }
-        : context.withTerminal(() => elicit(request, signal, context)),
-    );
+    const answer = last.then(() => {
+      if (signal.aborted) return { action: "cancel" as const };
+      const { prompter } = context;
+      if (prompter === undefined) return decline(request);
+      return context.withTerminal(async () => elicit(request, signal, await prompter(), context));
+    });
     last = answer.catch(() => {});
     return answer;
+  };
+}
+
+/** Without a terminal every question is shown and declined; why, is said once. */
+function createDecline({ server, note }: ElicitContext): (request: ElicitRequest) => ElicitResult {
+  let isExplained = false;
+  return (request) => {
+    note(`${plainLine(server, 100)} asked: ${plainLine(request.message, 300)}`);
+    if (!isExplained)
+      note(
+        "It was declined, because nobody can be asked here. Run the command at a terminal, without --no-input, to answer.",
+      );
+    isExplained = true;
+    return { action: "decline" };
   };
 }
 
 async function elicit(
   request: ElicitRequest,
   signal: AbortSignal,
+  prompter: Prompter,
   context: ElicitContext,
 ): Promise<ElicitResult> {
-  if (context.prompter === undefined) {
-    context.note(`${context.server} asked: ${plainLine(request.message, 300)}`);
-    context.note(
-      "It was declined, because nobody can be asked here. Run the command at a terminal, without --no-input, to answer.",
-    );
-    return { action: "decline" };
-  }
-  const prompter = await context.prompter();
   try {
     return request.mode === "url"
       ? await askForPage(request, signal, prompter, context)
@@ -92,7 +101,7 @@ async function askForForm(
     context.note(`${context.server} asked for more answers than a form should; it was declined.`);
     return { action: "decline" };
   }
-  prompter.say(plainText(request.message), `${plainLine(context.server, 100)} asks`);
+  prompter.say(plainText(request.message), `A question from ${plainLine(context.server, 100)}`);
   const choose = (message: string, options: [string, string][]): Promise<string> =>
     answered(
       prompter.select({
@@ -220,7 +229,7 @@ async function askForPage(
   const warning = url.protocol === "http:" && !local ? "\nThe page is not encrypted (http)." : "";
   prompter.say(
     `${plainText(request.message)}\n\nhost  ${url.host}\nURL   ${url.href}${warning}`,
-    `${plainLine(context.server, 100)} asks you to open a web page`,
+    `A web page to open, from ${plainLine(context.server, 100)}`,
   );
   const choice = await answered(
     prompter.select({

@@ -1,20 +1,44 @@
 // What --help says beyond the list of options.
 
-export const TARGETS = `
+import { wrap } from "./layout.ts";
+
+/** Breaks long lines, the second column of a table under itself; examples stay whole, to be copied. */
+export function fitHelp(text: string, width: number): string {
+  let isExample = false;
+  return text
+    .split("\n")
+    .map((line) => {
+      if (/^\S/.test(line)) isExample = line.startsWith("Examples");
+      if (isExample) return line;
+      const [term = ""] = /^ +(?:\S.*? {2,})?/.exec(line) ?? [];
+      const text = wrap(line.slice(term.length), width - term.length);
+      return term + text.replaceAll("\n", `\n${" ".repeat(term.length)}`);
+    })
+    .join("\n");
+}
+
+const TARGETS = `
 Targets:
   https://host/mcp            a URL: Streamable HTTP (with the fallback to SSE); ws:// and wss:// for WebSocket
   "npx -y some-server"        a quoted command: split into words here, never run by a shell
   -- node server.js --flag    everything after -- is the command, word by word; then no target stands before it`;
 
-export const EXIT_CODES = `
+const EXIT_CODES = `
 Exit codes:
-  0 done   1 the tool reported an error   2 wrong usage or input   3 the server cannot be reached
-  4 it broke the protocol   5 sign-in needed   70 a bug here   124 out of time   130 interrupted   143 terminated`;
+  0    done
+  1    the tool reported an error, or the server refused the request
+  2    wrong usage or input
+  3    the server cannot be reached
+  4    it broke the protocol
+  5    sign-in needed
+  70   a bug here
+  124  out of time
+  130  interrupted (Ctrl-C)
+  143  terminated`;
 
 const FORMS = `
 Output:
-  On a terminal: text. Otherwise, or with --json: JSON on stdout and nothing else there. An error goes to stderr in the same
-  form; as JSON it is one line, the last one: {"error": {"code", "message", "hint", ...}}`;
+  On a terminal: text. Otherwise, or with --json: JSON on stdout and nothing else there. An error goes to stderr in the same form; as JSON it is one line, the last one: {"error": {"code", "message", "hint", ...}}`;
 
 const help = (examples: string): string => `${TARGETS}\n\nExamples:\n${examples}\n${FORMS}\n${EXIT_CODES}`;
 
@@ -36,7 +60,7 @@ Arguments:
   a.b=1           inside an object
   key:=json       JSON, whatever the schema says
   key=@file       the text of a file; key:=@file its JSON; key=@@x for a text that begins with @
-  'tool(a: 1, b: "x")'   a call as portolan list prints it, with values in place of the types
+  'tool(a: 1)'    a call as portolan list prints it, with values in place of the types
   --args '{...}'  all arguments as JSON; --args - reads them from stdin. key=value goes over it
 ${help(`  portolan call https://mcp.example.com/mcp create_issue title="A bug" labels=ui labels=urgent
   portolan call "npx -y some-server" 'create_issue(title: "A bug", labels: ["ui"])'

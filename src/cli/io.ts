@@ -24,7 +24,7 @@ export interface CliIo {
   readonly version: string;
   readonly signals: SignalSource;
   readonly connect: (config: McpConfig) => Promise<McpConnection>;
-  readonly createPrompter: () => Promise<Prompter>;
+  readonly createPrompter: (color: boolean) => Promise<Prompter>;
   /** Starts the user's browser; false when there is none. */
   readonly openBrowser: (url: string) => Promise<boolean>;
 }

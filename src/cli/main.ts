@@ -3,8 +3,9 @@
 
 import { readFileSync } from "node:fs";
 import process from "node:process";
+import { PortolanError } from "../errors/index.ts";
 import type { CliIo } from "./io.ts";
-import { run } from "./program.ts";
+import { reportFailure, run } from "./program.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
   version: string;
@@ -26,23 +27,28 @@ const io: CliIo = {
     exit: (code) => process.exit(code),
   },
   connect: async (config) => (await import("../tools/index.ts")).connectMcp(config),
-  createPrompter: async () =>
-    (await import("./prompter.ts")).createClackPrompter(process.stdin, process.stderr),
+  createPrompter: async (color) =>
+    (await import("./prompter.ts")).createClackPrompter(process.stdin, process.stderr, color),
   openBrowser: async (url) => (await import("./open-browser.ts")).openBrowser(url),
 };
 
-// A reader that has seen enough (`| head`) is no error.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-  });
-}
-process.on("uncaughtException", (error) => {
-  process.stderr.write(`portolan: ${JSON.stringify(error.message)}\n`);
-  process.exit(70);
+const words = process.argv.slice(2);
+const fail = (thrown: unknown): void => process.exit(reportFailure(thrown, words, io));
+process.on("uncaughtException", fail);
+process.stdout.on("error", (cause: NodeJS.ErrnoException) => {
+  // A reader that has seen enough (`| head`) is no error.
+  if (cause.code === "EPIPE") return;
+  fail(
+    new PortolanError("INTERNAL", `The output cannot be written: ${cause.message}`, {
+      cause,
+      hint: "Check the place where stdout goes to.",
+    }),
+  );
 });
+// Nowhere is left to say it.
+process.stderr.on("error", () => {});
 
-const code = await run(process.argv.slice(2), io);
+const code = await run(words, io);
 await Promise.all(
   [process.stdout, process.stderr].map(
     (stream) => new Promise<void>((resolve) => void stream.write("", () => resolve())),

@@ -3,7 +3,8 @@
 import { inspect } from "node:util";
 import { ERROR_CODES, PortolanError } from "../errors/index.ts";
 import { type Colors, createColors, wantsColor } from "./colors.ts";
-import type { CliIo } from "./io.ts";
+import type { CliIo, OutputStream } from "./io.ts";
+import { wrap } from "./layout.ts";
 import type { RawOptions } from "./options.ts";
 import { plainText, toJsonText } from "./plain-text.ts";
 
@@ -11,6 +12,8 @@ export interface Output {
   /** "json" with --json or when stdout is not a terminal, else "text"; --text forces text. */
   readonly form: "text" | "json";
   readonly quiet: boolean;
+  /** Columns of the terminal that stdout is; undefined when it is none. */
+  readonly width: number | undefined;
   /** Colours for stdout. */
   readonly colors: Colors;
   /** Colours for stderr. */
@@ -38,6 +41,8 @@ export function createOutput(io: Pick<CliIo, "stdout" | "stderr" | "env">, raw: 
   const form = raw.json === true || (io.stdout.isTTY !== true && raw.text !== true) ? "json" : "text";
   const colors = createColors(wantsColor(io.stdout.isTTY === true, io.env, raw.color));
   const noteColors = createColors(wantsColor(io.stderr.isTTY === true, io.env, raw.color));
+  const width = widthOf(io.stdout);
+  const noteWidth = widthOf(io.stderr);
   const quiet = raw.quiet === true;
   let screen: Screen | undefined;
   const writeResult = (text: string): void => {
@@ -52,6 +57,7 @@ export function createOutput(io: Pick<CliIo, "stdout" | "stderr" | "env">, raw: 
   return {
     form,
     quiet,
+    width,
     colors,
     noteColors,
     print: (text) => {
@@ -59,11 +65,13 @@ export function createOutput(io: Pick<CliIo, "stdout" | "stderr" | "env">, raw: 
     },
     json: (value) => writeResult(toJsonText(value, 2)),
     note: (text) => {
-      if (!quiet) writeNote(text);
+      if (!quiet) writeNote(wrap(text, noteWidth));
     },
     error: (error, verbose = false) => {
       writeNote(
-        form === "json" ? toJsonText({ error: error.toJSON() }) : describeError(error, noteColors, verbose),
+        form === "json"
+          ? toJsonText({ error: error.toJSON() })
+          : describeError(error, noteColors, verbose, noteWidth),
       );
     },
     around: (next) => {
@@ -73,27 +81,31 @@ export function createOutput(io: Pick<CliIo, "stdout" | "stderr" | "env">, raw: 
 }
 
 /** An error for people: what happened, where, what the server said last, what to do. */
-export function describeError(error: PortolanError, colors: Colors, verbose = false): string {
-  const place = [error.server, error.tool]
-    .filter((part) => part !== undefined)
-    .map(plainText)
-    .join(" › ");
-  const lines = [
-    `${colors.red("error")} ${plainText(error.message).replaceAll("\n", "\n      ")} ${colors.dim(`[${error.code}]`)}`,
-  ];
-  if (place !== "") lines.push(colors.dim(`   at ${place}`));
+export function describeError(error: PortolanError, colors: Colors, verbose = false, width?: number): string {
+  const labelled = (label: string, text: string): string =>
+    `${label} ${wrap(text, width === undefined ? undefined : width - 6).replaceAll("\n", "\n      ")}`;
+  const message = plainText(error.message);
+  const lines = [labelled(colors.red("error"), `${message} ${colors.dim(`[${error.code}]`)}`)];
+  const place = [error.server, error.tool].filter((part) => part !== undefined).map(plainText);
+  const isTold = place.length === 1 && message.includes(place[0] ?? "");
+  if (place.length > 0 && !isTold) lines.push(colors.dim(labelled("   at", place.join(" › "))));
   if (error.stderr)
     lines.push(
       colors.dim("   the server's last words:"),
       ...lastLines(error.stderr).map((line) => `   ${colors.dim("│")} ${line}`),
     );
-  if (error.hint !== "") lines.push(`${colors.cyan(" hint")} ${plainText(error.hint)}`);
-  if (verbose) lines.push(...causes(error).map((cause) => colors.dim(`cause ${plainText(cause)}`)));
+  if (error.hint !== "") lines.push(labelled(colors.cyan(" hint"), plainText(error.hint)));
+  if (verbose) lines.push(...causes(error).map((cause) => colors.dim(labelled("cause", plainText(cause)))));
   return lines.join("\n");
 }
 
 export function exitCodeOf(error: PortolanError): number {
   return ERROR_CODES[error.code]?.exit ?? 70;
+}
+
+/** A terminal that does not tell its width, or a silly one, is written to as if it had none. */
+function widthOf({ isTTY, columns }: OutputStream): number | undefined {
+  return isTTY === true && columns !== undefined && columns >= 20 ? columns : undefined;
 }
 
 function lastLines(text: string, count = 20): string[] {

@@ -304,7 +304,7 @@ Tools (2)
   function "evil\\u001b[2J"("a\\u202e"?: unknown): string
 
 Resources (1)
-  demo://a  a · text/plain
+  demo://a  text/plain
 
 Resource templates (1)
   demo://{x}  x

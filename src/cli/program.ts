@@ -1,10 +1,10 @@
 // The command line as a whole: which commands there are, and how one is run. A command's own code is loaded when it runs.
 
 import { Command, CommanderError } from "commander";
-import { PortolanError } from "../errors/index.ts";
+import { PortolanError, toPortolanError } from "../errors/index.ts";
 import type { CommandWords } from "./commands/completion.ts";
 import type { Cli, Words } from "./connect.ts";
-import { CALL_HELP, LIST_HELP, PROMPT_HELP, READ_HELP, ROOT_HELP } from "./help.ts";
+import { CALL_HELP, fitHelp, LIST_HELP, PROMPT_HELP, READ_HELP, ROOT_HELP } from "./help.ts";
 import type { CliIo } from "./io.ts";
 import { addServerOptions, type RawOptions } from "./options.ts";
 import { createOutput, exitCodeOf } from "./output.ts";
@@ -21,20 +21,20 @@ export async function run(argv: readonly string[], io: CliIo): Promise<number> {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
     // Help was shown because no command was given.
     if (thrown instanceof CommanderError && thrown.code === "commander.help") return 2;
-    const raw: RawOptions = {
-      json: words.includes("--json"),
-      text: words.includes("--text"),
-      color: !words.includes("--no-color"),
-    };
-    const error =
-      thrown instanceof CommanderError
-        ? toUsageError(thrown)
-        : thrown instanceof PortolanError
-          ? thrown
-          : new PortolanError("INTERNAL", String(thrown), { cause: thrown });
-    createOutput(io, raw).error(error);
-    return exitCodeOf(error);
+    return reportFailure(thrown instanceof CommanderError ? toUsageError(thrown) : thrown, words, io);
   }
+}
+
+/** Shows what was thrown outside of a command, in the form that the command line asks for, and returns the exit code. */
+export function reportFailure(thrown: unknown, words: readonly string[], io: CliIo): number {
+  const raw: RawOptions = {
+    json: words.includes("--json"),
+    text: words.includes("--text"),
+    color: !words.includes("--no-color"),
+  };
+  const error = toPortolanError(thrown);
+  createOutput(io, raw).error(error);
+  return exitCodeOf(error);
 }
 
 interface State {
@@ -46,24 +46,28 @@ interface State {
 
 function createProgram(state: State): Command {
   const { io } = state;
+  const outWidth = io.stdout.columns || 100;
+  const errWidth = io.stderr.columns || 100;
+  const explain = (command: Command, text: string): Command =>
+    command.addHelpText("after", ({ error }) => fitHelp(text, error ? errWidth : outWidth));
   const program = new Command("portolan")
     .description("Use any MCP server from the command line.")
     .version(io.version, "-V, --version")
     .usage("<command> [options]")
-    .addHelpText("after", ROOT_HELP)
     .exitOverride()
-    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureHelp({ subcommandTerm: (command) => command.name(), minWidthToWrap: 20 })
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
       writeErr: (text) => void io.stderr.write(text),
       outputError: () => {},
-      getOutHelpWidth: () => io.stdout.columns ?? 100,
-      getErrHelpWidth: () => io.stderr.columns ?? 100,
+      getOutHelpWidth: () => outWidth,
+      getErrHelpWidth: () => errWidth,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     });
+  explain(program, ROOT_HELP);
 
-  serverCommand(
+  const list = serverCommand(
     program,
     state,
     "list",
@@ -76,10 +80,10 @@ function createProgram(state: State): Command {
   )
     .usage("<target> [options]\n       portolan list [options] -- <command> [args...]")
     .option("--all", "every parameter and every line of text")
-    .option("--schema", "the tools' JSON Schemas in full")
-    .addHelpText("after", LIST_HELP);
+    .option("--schema", "the tools' JSON Schemas in full");
+  explain(list, LIST_HELP);
 
-  withOut(
+  const call = withOut(
     serverCommand(program, state, "call", "call a tool", "[words...]", async (cli, words, options) => {
       const { call } = await import("./commands/call.ts");
       return call(cli, words, options);
@@ -88,16 +92,18 @@ function createProgram(state: State): Command {
         "<target> <tool> [key=value...] [options]\n       portolan call <tool> [key=value...] [options] -- <command> [args...]",
       )
       .option("--args <json>", "all arguments as one JSON object; - reads it from stdin"),
-  ).addHelpText("after", CALL_HELP);
+  );
+  explain(call, CALL_HELP);
 
-  withOut(
+  const read = withOut(
     serverCommand(program, state, "read", "read a resource", "[words...]", async (cli, words, options) => {
       const { read } = await import("./commands/read.ts");
       return read(cli, words, options);
     }).usage("<target> <uri> [options]\n       portolan read <uri> [options] -- <command> [args...]"),
-  ).addHelpText("after", READ_HELP);
+  );
+  explain(read, READ_HELP);
 
-  withOut(
+  const prompt = withOut(
     serverCommand(
       program,
       state,
@@ -111,7 +117,8 @@ function createProgram(state: State): Command {
     ).usage(
       "<target> <name> [key=value...] [options]\n       portolan prompt <name> [key=value...] [options] -- <command> [args...]",
     ),
-  ).addHelpText("after", PROMPT_HELP);
+  );
+  explain(prompt, PROMPT_HELP);
 
   program
     .command("completion")

@@ -3,14 +3,18 @@
 import type { Readable, Writable } from "node:stream";
 import { isCancel, multiselect, note, select, text } from "@clack/prompts";
 import type { Prompter } from "./elicit.ts";
+import { cut } from "./layout.ts";
 
 /** A prompt never takes its listener off again, so each gets a signal of its own. */
 const own = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal]);
 
-export function createClackPrompter(input: Readable, output: Writable): Prompter {
+export function createClackPrompter(input: Readable, terminal: Terminal, color: boolean): Prompter {
+  const output = color ? terminal : withoutColor(terminal);
   const streams = { input, output };
   return {
-    say: (message, title) => note(message, title, { output, format: (line) => line }),
+    say: (message, title) =>
+      // A title that is too long would break the box; 8 columns are its frame.
+      note(message, cut(title, (terminal.columns || 80) - 8), { output, format: (line) => line }),
     text: async ({ message, initial, check, signal }) =>
       chosen(
         await text({
@@ -45,6 +49,25 @@ export function createClackPrompter(input: Readable, output: Writable): Prompter
         }),
       ),
   };
+}
+
+type Terminal = Writable & { readonly columns?: number | undefined };
+
+/** The same stream, with all that is written to it in one colour. Not every Node minds NO_COLOR by itself. */
+function withoutColor(terminal: Terminal): Terminal {
+  const write = (text: unknown, ...rest: unknown[]): boolean =>
+    (terminal.write as (...args: unknown[]) => boolean).call(
+      terminal,
+      typeof text === "string" ? text.replace(/\u001b\[[\d;]*m/g, "") : text,
+      ...rest,
+    );
+  return new Proxy(terminal, {
+    get(target, name) {
+      if (name === "write") return write;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
 }
 
 function chosen<T>(value: T): Exclude<T, symbol> | undefined {

@@ -30,6 +30,8 @@ export async function renderToolResult(result: CallToolResult, context: RenderCo
   ) {
     parts.push(toJsonText(result.structuredContent, 2));
   }
+  // A result of another kind, such as a task, has no content; what it has instead is all there is to see.
+  if (parts.length === 0 && (result.resultType ?? "complete") !== "complete") return toJsonText(result, 2);
   return joinParts(parts) || context.colors.dim("(empty result)");
 }
 

@@ -2,6 +2,7 @@
 
 import { isPortolanError, PortolanError, toPortolanError } from "../errors/index.ts";
 import type { Cli } from "./connect.ts";
+import { withShellHint } from "./hints.ts";
 import { createInterrupt } from "./interrupt.ts";
 import type { CliIo } from "./io.ts";
 import { parseServerOptions, type RawOptions } from "./options.ts";
@@ -24,7 +25,7 @@ export async function runCommand(
     return interrupt.exitCode ?? code;
   } catch (thrown) {
     const { reason } = interrupt.signal as { reason: unknown };
-    const error = isPortolanError(reason) ? reason : toPortolanError(thrown);
+    const error = isPortolanError(reason) ? reason : withShellHint(toPortolanError(thrown));
     output.error(error, raw.verbose);
     return interrupt.exitCode ?? exitCodeOf(error);
   } finally {

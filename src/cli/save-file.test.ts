@@ -16,7 +16,7 @@ test("without --out: a private file with a random name in the temporary folder",
   const saver = await createSaver({ cwd, temporary: cwd });
   const first = await saver.save(bytes, "image/png", "image");
   const second = await saver.save(bytes, "image/png", "image");
-  expect(first).toMatch(/portolan-[0-9a-f]{24}\.png$/);
+  expect(first).toMatch(/portolan-[0-9a-f]{12}\.png$/);
   expect(second).not.toBe(first);
   expect(statSync(first).mode & 0o777).toBe(0o600);
   expect(readFileSync(first, "utf8")).toBe("data");

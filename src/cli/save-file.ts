@@ -62,7 +62,7 @@ export async function createSaver(options: SaverOptions): Promise<Saver> {
               () =>
                 join(
                   options.temporary ?? tmpdir(),
-                  `portolan-${randomBytes(12).toString("hex")}.${extension}`,
+                  `portolan-${randomBytes(6).toString("hex")}.${extension}`,
                 ),
               bytes,
               0o600,

@@ -10,7 +10,11 @@ export interface PrintOptions {
 }
 
 export interface PrintedSignature {
+  /** All of it in one line. */
   readonly signature: string;
+  readonly name: string;
+  readonly parameters: readonly string[];
+  readonly result: string;
   /** Optional parameters that the signature leaves out. */
   readonly hidden: readonly string[];
 }
@@ -30,8 +34,12 @@ export function printSignature(tool: ToolDefinition, options: PrintOptions = {})
     .filter((property) => !hidden.has(property))
     .map((property) => printProperty(property, new Printer(tool.inputSchema, all)));
   const result = tool.outputSchema === undefined ? "string" : printType(tool.outputSchema, options);
+  const name = quoteToolName(tool.name);
   return {
-    signature: `function ${quoteToolName(tool.name)}(${parameters.join(", ")}): ${result}`,
+    signature: `function ${name}(${parameters.join(", ")}): ${result}`,
+    name,
+    parameters,
+    result,
     hidden: [...hidden].map((property) => property.name),
   };
 }
@@ -83,6 +91,8 @@ class Printer {
     if (resolved === undefined) return "unknown";
     const text = this.#print(resolved, depth);
     if (text.length <= this.#maxLength) return text;
+    const values = enumOf(resolved);
+    if (values !== undefined) return this.#firstValues(values);
     return [resolved["type"]].flat().includes("array")
       ? "unknown[]"
       : text.startsWith("{")
@@ -120,17 +130,41 @@ class Printer {
   }
 
   #values(values: readonly unknown[]): string {
-    const shown = values
-      .slice(0, this.#maxEnum)
-      .map((value) => (isObject(value) ? "object" : toJsonText(value)));
-    return (values.length > shown.length ? [...shown, "unknown"] : shown).join(" | ");
+    const shown = new Set(values.slice(0, this.#maxEnum).map(printValue));
+    if (values.length > this.#maxEnum) shown.add("unknown");
+    return [...shown].join(" | ");
+  }
+
+  /** As many of the values as there is room for. */
+  #firstValues(values: readonly unknown[]): string {
+    const shown: string[] = [];
+    let left = this.#maxLength - "unknown".length;
+    for (const value of values) {
+      const text = printValue(value);
+      left -= text.length + " | ".length;
+      if (left < 0) break;
+      shown.push(text);
+    }
+    return [...new Set(shown), "unknown"].join(" | ");
   }
 
   #union(branches: readonly unknown[], depth: number): string {
     const parts = new Set<string>();
-    for (const branch of branches.slice(0, this.#maxEnum)) parts.add(this.print(branch, depth + 1));
+    this.#collect(branches, depth, parts);
+    return [...parts].join(" | ");
+  }
+
+  /** The alternatives of a union and of the unions in it, each once. */
+  #collect(branches: readonly unknown[], depth: number, parts: Set<string>): void {
+    for (const branch of branches.slice(0, this.#maxEnum)) {
+      this.#budget -= 1;
+      const resolved = resolveSchema(branch, this.#root);
+      const inner = resolved === undefined || enumOf(resolved) ? undefined : branchesOf(resolved);
+      if (inner === undefined || depth >= this.#maxDepth || this.#budget < 0)
+        parts.add(this.print(branch, depth + 1));
+      else this.#collect(inner, depth + 1, parts);
+    }
     if (branches.length > this.#maxEnum) parts.add("unknown");
-    return parts.has("unknown") && parts.size === 1 ? "unknown" : [...parts].join(" | ");
   }
 
   #array(schema: JsonSchema, depth: number): string {
@@ -150,6 +184,10 @@ class Printer {
     const parts = [...properties.values()].map((property) => printProperty(property, this, depth + 1));
     return `{ ${parts.join(", ")} }`;
   }
+}
+
+function printValue(value: unknown): string {
+  return isObject(value) ? "object" : toJsonText(value);
 }
 
 function isUnion(schema: JsonSchema | undefined): boolean {

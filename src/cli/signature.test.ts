@@ -32,6 +32,13 @@ describe("printing", () => {
     ],
     [{ type: 5 }, "unknown"],
     [{}, "unknown"],
+    [{ enum: [{ a: 1 }, { a: 2 }] }, "object"],
+    [{ oneOf: [{ const: { a: 1 } }, { const: { a: 2 } }, { type: "object" }] }, "object"],
+    [{ anyOf: [{ type: "object" }, { anyOf: [{ type: "null" }, { type: "object" }] }] }, "object | null"],
+    [
+      { enum: Array.from({ length: 12 }, (_, index) => `a value ${index}`) },
+      `${[0, 1, 2, 3, 4, 5].map((index) => `"a value ${index}"`).join(" | ")} | unknown`,
+    ],
   ])("%j is %s", (schema, expected) => {
     expect(printType(schema)).toBe(expected);
   });
@@ -45,6 +52,9 @@ describe("printing", () => {
     );
     expect(printed).toEqual({
       signature: "function echo(message: string, times?: integer): string",
+      name: "echo",
+      parameters: ["message: string", "times?: integer"],
+      result: "string",
       hidden: [],
     });
   });

@@ -2,6 +2,7 @@
 
 import type { Colors } from "./colors.ts";
 import type { OutputStream } from "./io.ts";
+import { cut } from "./layout.ts";
 import type { Screen } from "./output.ts";
 import { plainLine } from "./plain-text.ts";
 
@@ -45,8 +46,8 @@ export function createSpinner(options: SpinnerOptions): Spinner {
   const draw = (): void => {
     const elapsed = now() - since;
     if (paused > 0 || elapsed < DELAY_MS) return;
-    const width = Math.max(20, (stream.columns ?? 80) - 14);
-    const text = plainLine(detail === "" ? label : `${label}: ${detail}`, width);
+    const width = Math.max(20, (stream.columns || 80) - 14);
+    const text = cut(plainLine(detail === "" ? label : `${label}: ${detail}`, width), width);
     const mark = frames[frame % frames.length] ?? "";
     stream.write(`${CLEAR}${colors.cyan(mark)} ${text} ${colors.dim(formatSeconds(elapsed))}`);
     drawn = true;

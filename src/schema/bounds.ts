@@ -11,11 +11,15 @@ export interface SchemaFacts {
   /** How much one evaluation of the whole schema can cost: all its values, long text counted by length. */
   readonly weight: number;
   readonly subschemas: number;
-  /** Any kind of reference, so that ids, anchors and unknown keywords matter. */
-  readonly refs: boolean;
-  /** One check costs at most schema x instance: nothing recurs, compares all pairs or tries names. Patterns are judged by their matchers. */
-  readonly tame: boolean;
+  /** Any kind of reference, so that ids, anchors and unknown keywords matter; dynamic ones cannot be followed beforehand. */
+  readonly refs: "none" | "static" | "dynamic";
+  /** `uniqueItems`: all pairs of a value's parts may be compared. */
+  readonly pairs: boolean;
+  /** Values of `pattern`, and names in `patternProperties`. */
   readonly patterns: readonly string[];
+  readonly namePatterns: readonly string[];
+  /** One check costs at most schema x instance, patterns aside: nothing recurs, compares all pairs or tries names. */
+  readonly tame: boolean;
 }
 
 export type SchemaBounds =
@@ -27,8 +31,9 @@ export function boundSchema(schema: unknown): SchemaBounds {
     return refuse("it is not a JSON Schema (neither an object nor a boolean)");
   const todo: { value: unknown; kind: Kind; depth: number }[] = [{ value: schema, kind: "schema", depth: 0 }];
   const patterns = new Set<string>();
+  const namePatterns: string[] = [];
   let [bytes, subschemas, weight] = [0, 0, 0];
-  let [refs, tame] = [false, true];
+  let [refs, pairs]: [SchemaFacts["refs"], boolean] = ["none", false];
   for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
     const { value, kind } = next;
     weight += 1;
@@ -61,12 +66,18 @@ export function boundSchema(schema: unknown): SchemaBounds {
         kind === "schema" ? kindUnder(key, child) : kind === "map" ? kindOfEntry(child) : "data";
       todo.push({ value: child, kind: childKind, depth });
       if (kind !== "schema") continue;
-      if (key === "$ref" || key === "$dynamicRef" || key === "$recursiveRef") refs = true;
-      if ((key === "uniqueItems" && child !== false) || key === "patternProperties") tame = false;
+      if (key === "$dynamicRef" || key === "$recursiveRef") refs = "dynamic";
+      if (key === "$ref" && refs === "none") refs = "static";
+      if (key === "uniqueItems" && child !== false) pairs = true;
       if (key === "pattern" && typeof child === "string") patterns.add(child);
+      if (key === "patternProperties" && isObject(child)) namePatterns.push(...Object.keys(child));
     }
   }
-  return { ok: true, facts: { weight, subschemas, refs, tame: tame && !refs, patterns: [...patterns] } };
+  const tame = refs === "none" && !pairs && namePatterns.length === 0;
+  return {
+    ok: true,
+    facts: { weight, subschemas, refs, pairs, patterns: [...patterns], namePatterns, tame },
+  };
 }
 
 export interface InstanceSize {

@@ -2,18 +2,23 @@
 
 import type { OutputUnit } from "@cfworker/json-schema";
 import type { RE2JS } from "re2js";
-import type { SchemaFacts } from "./bounds.ts";
+import type { JsonObject } from "../model/index.ts";
+import { measureInstance, type SchemaFacts } from "./bounds.ts";
 import type { Dialect } from "./dialect.ts";
+import { kindUnder } from "./keywords.ts";
+import { child } from "./locations.ts";
 import { createMatcher, type Matcher } from "./pattern.ts";
+import { refCost } from "./ref-cost.ts";
 import { rewriteSchema } from "./rewrite.ts";
+import { isSafePattern } from "./safe-pattern.ts";
 
 type Cfworker = typeof import("@cfworker/json-schema");
 
 export interface Engine {
   readonly schema: unknown;
   readonly lookup: Readonly<Record<string, unknown>>;
-  /** Some pattern may take more than linear time. */
-  readonly wild: boolean;
+  /** What it costs at most to judge one part of a value; infinite when that cannot be said beforehand. */
+  readonly weight: number;
   /** Why nothing found does not mean valid. */
   readonly unchecked: string | undefined;
   /** Whether something found means invalid. */
@@ -47,7 +52,7 @@ export function prepareEngine(
   registerFormats(cfworker.format, matchers.length);
   const rewritten = rewriteSchema(schema, {
     dialect,
-    refs: facts.refs,
+    refs: facts.refs !== "none",
     patternFormat: (source) => formats.get(source),
   });
   // Draft-04 was rewritten in draft-07's terms.
@@ -57,7 +62,9 @@ export function prepareEngine(
   return {
     schema: rewritten.schema,
     lookup,
-    wild: matchers.some((matcher) => matcher.wild),
+    weight: matchers.some((matcher) => matcher.wild)
+      ? Number.POSITIVE_INFINITY
+      : weightOf(rewritten.schema, lookup, facts),
     unchecked:
       first === undefined
         ? undefined
@@ -72,6 +79,29 @@ export function prepareEngine(
       for (const matcher of matchers) matcher.reset();
     },
   };
+}
+
+function weightOf(schema: unknown, lookup: Readonly<Record<string, unknown>>, facts: SchemaFacts): number {
+  if (facts.tame) return facts.weight;
+  // The engine runs names through JavaScript's own regular expressions.
+  if (facts.refs === "dynamic" || !facts.namePatterns.every(isSafePattern)) return Number.POSITIVE_INFINITY;
+  if (facts.refs === "none") return facts.weight;
+  const follow = (node: JsonObject): { name: string; target: unknown } | undefined => {
+    const name = child(node, "__absolute_ref__");
+    return typeof name === "string" ? { name, target: lookup[name] } : undefined;
+  };
+  const cost = refCost(schema, { follow, weigh });
+  return cost.unbounded ? Number.POSITIVE_INFINITY : cost.weight;
+}
+
+/** Of a subschema's own keywords: long lists of values are compared one by one. */
+function weigh(node: JsonObject): number {
+  let weight = 1;
+  for (const [keyword, value] of Object.entries(node)) {
+    const size = kindUnder(keyword, value) === "data" ? measureInstance(value) : undefined;
+    weight += size?.ok === true ? size.weight : 1;
+  }
+  return weight;
 }
 
 function registerFormats(table: Record<string, (text: string) => boolean>, count: number): void {

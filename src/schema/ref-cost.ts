@@ -1,73 +1,90 @@
-// How costly a schema's references are when each is followed in full; Zod follows them without any limit.
+// How costly a schema is when each of its references is followed in full, as both engines do without any limit.
 
 import { isObject, type JsonObject } from "../model/index.ts";
-import { IN_PLACE, isSchema, kindUnder } from "./keywords.ts";
+import { isSchema, kindUnder } from "./keywords.ts";
 
 export interface RefCost {
-  /** Subschemas with every reference written out, as far as that ends. */
-  readonly size: number;
-  /** Some value could be judged more often than any fixed number of times, or for ever. */
+  /** The weight of all subschemas with every reference written out, as far as that ends. */
+  readonly weight: number;
+  /** Some part of a value could be judged more often than any fixed number of times, or for ever. */
   readonly unbounded: boolean;
 }
 
-/** `schema` must be within bounds. `resolve` gives the schema behind a local reference. */
-export function refCost(schema: unknown, resolve: (ref: string) => unknown): RefCost {
-  const sizes = new Map<string, number>();
+export interface RefReader {
+  /** What a schema's `$ref` leads to, and a name for it that is the same wherever it leads to the same. */
+  follow(node: JsonObject): { readonly name: string; readonly target: unknown } | undefined;
+  /** The weight of one subschema without those inside it. */
+  weigh(node: JsonObject): number;
+}
+
+/** The same value as the parent, a part of it, or a part that a sibling keyword judges too. */
+type Place = "here" | "below" | "again";
+
+const PLACES: ReadonlyMap<string, Place> = new Map([
+  ...words("allOf anyOf oneOf not if then else dependentSchemas dependencies").map(
+    (word) => [word, "here"] as const,
+  ),
+  ...words("patternProperties contains propertyNames unevaluatedProperties unevaluatedItems").map(
+    (word) => [word, "again"] as const,
+  ),
+]);
+
+/** `schema` must be within bounds. */
+export function refCost(schema: unknown, reader: RefReader): RefCost {
+  const weights = new Map<string, number>();
   /** References being followed, with how far down in the value each was met. */
   const open = new Map<string, number>();
   let [recursive, forked, endless, down] = [false, false, false, 0];
 
-  const sizeOf = (node: unknown): number => {
+  const weightOf = (node: unknown): number => {
     if (!isObject(node)) return 1;
-    const ref = node["$ref"];
-    let size = 1 + (typeof ref === "string" ? follow(ref) : 0);
-    const judging = { here: typeof ref === "string" ? 1 : 0, below: 0, again: 0 };
+    let weight = reader.weigh(node) + weightBehind(node);
+    const judging = { here: node["$ref"] === undefined ? 0 : 1, below: 0, again: 0 };
     for (const { value, place } of childrenOf(node)) {
       if (hasRef(value)) judging[place] = place === "below" ? 1 : judging[place] + 1;
       if (place !== "here") down += 1;
-      size += sizeOf(value);
+      weight += weightOf(value);
       if (place !== "here") down -= 1;
     }
     // Two ways from one place to references double the work with every level of the value; different fields are different places.
     if (judging.here + judging.below + judging.again > 1) forked = true;
+    // Zod writes a list of types out as that many schemas.
     const types = Array.isArray(node["type"]) ? node["type"].length : 1;
-    return Math.min(size * Math.max(1, types), Number.MAX_SAFE_INTEGER);
+    return Math.min(weight * Math.max(1, types), Number.MAX_SAFE_INTEGER);
   };
 
-  const follow = (ref: string): number => {
-    const known = sizes.get(ref);
+  const weightBehind = (node: JsonObject): number => {
+    const found = node["$ref"] === undefined ? undefined : reader.follow(node);
+    if (found === undefined) return 0;
+    const known = weights.get(found.name);
     if (known !== undefined) return known;
-    const entered = open.get(ref);
+    const entered = open.get(found.name);
     if (entered !== undefined) {
       recursive = true;
       if (entered === down) endless = true;
       return 1;
     }
-    open.set(ref, down);
-    const size = sizeOf(resolve(ref));
-    open.delete(ref);
-    sizes.set(ref, size);
-    return size;
+    open.set(found.name, down);
+    const weight = weightOf(found.target);
+    open.delete(found.name);
+    weights.set(found.name, weight);
+    return weight;
   };
 
-  const size = sizeOf(schema);
-  return { size, unbounded: endless || (recursive && forked) };
+  const weight = weightOf(schema);
+  return { weight, unbounded: endless || (recursive && forked) };
 }
-
-/** The same value as the parent, a part of it, or a part that a sibling keyword judges too. */
-type Place = "here" | "below" | "again";
 
 /** Definitions count only where they are referred to. */
 function* childrenOf(node: JsonObject): Generator<{ value: unknown; place: Place }> {
   for (const [keyword, value] of Object.entries(node)) {
     if (keyword === "$defs" || keyword === "definitions") continue;
     const kind = kindUnder(keyword, value);
-    const shared = keyword === "patternProperties" || keyword === "contains";
-    const place: Place = IN_PLACE.includes(keyword) ? "here" : shared ? "again" : "below";
+    const place = PLACES.get(keyword) ?? "below";
     if (kind === "schema" && isObject(value)) yield { value, place };
     if (kind === "list" && Array.isArray(value)) for (const entry of value) yield { value: entry, place };
-    if (kind === "map" && isObject(value))
-      for (const entry of Object.values(value)) if (isSchema(entry)) yield { value: entry, place };
+    if (kind !== "map" || !isObject(value)) continue;
+    for (const entry of Object.values(value)) if (isSchema(entry)) yield { value: entry, place };
   }
 }
 
@@ -76,4 +93,8 @@ function hasRef(node: unknown): boolean {
   if (node["$ref"] !== undefined) return true;
   for (const { value } of childrenOf(node)) if (hasRef(value)) return true;
   return false;
+}
+
+function words(list: string): string[] {
+  return list.split(" ");
 }

@@ -32,7 +32,7 @@ const PREPARE_DIRECT = 5000;
 const MOST_OVERRUNS = 3;
 /** How much of an overrun each check in time makes good. */
 const FORGIVEN = 0.01;
-/** Schema weight x value weight up to which a tame check needs no budget: a few milliseconds at the engine's slowest. */
+/** Schema weight x value weight up to which a check needs no budget: a few milliseconds at the engine's slowest. */
 const DIRECT_LIMIT = 10_000;
 
 /**
@@ -53,7 +53,9 @@ export async function createValidator(
   try {
     const prepare = (): Engine =>
       prepareEngine(schema, bounds.facts, dialectOf(schema), cfworker, re2?.RE2JS);
-    const prepared = isSmall(bounds.facts) ? ({ ok: true, value: prepare() } as const) : withinBudget(PREPARE_MS, prepare);
+    const prepared = isSmall(bounds.facts)
+      ? ({ ok: true, value: prepare() } as const)
+      : withinBudget(PREPARE_MS, prepare);
     if (!prepared.ok) return undecided("the schema is not checked: it takes too long to prepare");
     return new Checker(prepared.value, bounds.facts, compileFastTest(schema), options.budgetMs ?? BUDGET_MS);
   } catch (error) {
@@ -63,16 +65,14 @@ export async function createValidator(
 
 class Checker implements SchemaValidator {
   readonly #engine: Engine;
-  readonly #weight: number;
-  readonly #tame: boolean;
+  readonly #pairs: boolean;
   readonly #fast: FastTest | undefined;
   readonly #budgetMs: number;
   #overruns = 0;
 
   constructor(engine: Engine, facts: SchemaFacts, fast: FastTest | undefined, budgetMs: number) {
     this.#engine = engine;
-    this.#weight = facts.weight;
-    this.#tame = facts.tame && !engine.wild;
+    this.#pairs = facts.pairs;
     this.#fast = fast;
     this.#budgetMs = budgetMs;
   }
@@ -81,13 +81,17 @@ class Checker implements SchemaValidator {
     if (this.#fast?.(value) === true) return VALID;
     if (this.#overruns > MOST_OVERRUNS - 1)
       return unknown(`checking this schema was given up after ${MOST_OVERRUNS} overruns`);
-    const size = measureInstance(value);
-    if (!size.ok) return unknown(size.reason);
+    const given = measureInstance(value);
+    if (!given.ok) return unknown(given.reason);
     try {
-      const instance = size.plain ? value : asJson(value);
+      const instance = given.plain ? value : asJson(value);
       if (instance === undefined)
         return { valid: false, problems: [{ path: "", message: "is not a JSON value" }] };
-      return this.#judge(instance, this.#tame && size.weight * this.#weight <= DIRECT_LIMIT);
+      // What `toJSON` made of it may be larger than it looked.
+      const size = given.plain ? given : measureInstance(instance);
+      if (!size.ok) return unknown(size.reason);
+      const cost = this.#engine.weight * size.weight * (this.#pairs ? size.weight : 1);
+      return this.#judge(instance, cost <= DIRECT_LIMIT);
     } catch (error) {
       return unknown(
         isStackOverflow(error) ? "the value and the schema are too large together" : messageOf(error),

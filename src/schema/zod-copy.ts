@@ -119,7 +119,11 @@ function isHintOnly(keyword: string, value: unknown, schema: JsonObject, inUnion
   // Where a field may be missing from the copy, the others' rule would catch it.
   if (keyword === "additionalProperties") {
     const names = isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [];
-    return typeof value === "boolean" || schema["patternProperties"] !== undefined || names.some((name) => name in Object.prototype);
+    return (
+      typeof value === "boolean" ||
+      schema["patternProperties"] !== undefined ||
+      names.some((name) => name in Object.prototype)
+    );
   }
   // Zod compares objects by identity, so that no parsed value would ever be equal.
   if (keyword === "const") return !isPrimitive(value);

@@ -78,9 +78,14 @@ function planFor(root: JsonObject, schema: unknown): Plan | undefined {
   const whole = isObject(schema) && schema["type"] === "object" && schema["$ref"] === undefined;
   const resolve = (ref: string): unknown =>
     (ref === "#" ? whole : ref.startsWith(prefix)) ? resolveLocal(root, ref) : undefined;
-  let { size: parts, unbounded } = refCost(root, resolve);
+  const follow = (node: JsonObject): { name: string; target: unknown } => {
+    const name = String(node["$ref"]);
+    return { name, target: resolve(name) };
+  };
+  const weigh = (): number => 1;
+  let { weight: parts, unbounded } = refCost(root, { follow, weigh });
   if (parts > MOST_PARTS) unbounded = true;
-  if (unbounded) parts = refCost(root, () => true).size;
+  if (unbounded) parts = refCost(root, { follow: () => undefined, weigh }).weight;
   if (parts > MOST_PARTS) return undefined;
 
   const omissions: { path: string; why: string }[] = [];

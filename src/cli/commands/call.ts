@@ -39,7 +39,9 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
   const json =
     options.args === undefined
       ? undefined
-      : parseArgs(options.args === "-" ? await readAll(cli.io) : options.args);
+      : options.args === "-"
+        ? parseArgs(await readAll(cli.io), "stdin", "Pipe one JSON object into the command.")
+        : parseArgs(options.args, "--args", `Quote it for your shell: --args '{"key": "value"}'`);
   const given: Given = {
     json,
     ...(await parsePairs(assignments, (path) => readFile(resolve(cli.io.cwd, path), "utf8"))),
@@ -147,20 +149,15 @@ function hasBytes(result: CallToolResult): boolean {
   );
 }
 
-function parseArgs(text: string): JsonObject {
+function parseArgs(text: string, source: string, hint: string): JsonObject {
   let value: unknown;
   try {
     value = JSON.parse(text.replace(/^\ufeff/, ""));
   } catch (cause) {
-    throw new PortolanError("USAGE", `--args is not JSON: ${(cause as Error).message}`, {
-      cause,
-      hint: `Quote it for your shell: --args '{"key": "value"}'`,
-    });
+    const reason = text.trim() === "" ? "empty" : `not JSON: ${(cause as Error).message}`;
+    throw new PortolanError("USAGE", `${source} is ${reason}`, { cause, hint });
   }
-  if (!isObject(value))
-    throw new PortolanError("USAGE", "--args must be a JSON object.", {
-      hint: `For example: --args '{"key": "value"}'`,
-    });
+  if (!isObject(value)) throw new PortolanError("USAGE", `${source} must be a JSON object.`, { hint });
   return value;
 }
 

@@ -5,6 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import spawn from "cross-spawn";
 import { PortolanError } from "../../errors/index.ts";
 import type { StdioEndpoint } from "../../model/index.ts";
+import { OWNER_VARIABLE, ownerTag } from "./orphans.ts";
 
 /** Names that a program needs to run at all; everything else must be declared. */
 const INHERITED =
@@ -69,7 +70,7 @@ export class ChildGroup {
       const value = process.env[name];
       if (value !== undefined) env[name] = value;
     }
-    Object.assign(env, endpoint.env);
+    Object.assign(env, endpoint.env, { [OWNER_VARIABLE]: ownerTag() });
     if (!watchingExit) {
       watchingExit = true;
       process.on("exit", () => {

@@ -1,0 +1,64 @@
+// Text on a terminal: how wide it is on the screen, cut to one line, or broken between words.
+
+const STYLE = /\u001b\[\d+m/g;
+const ZERO = /^[\p{Mn}\p{Me}\u200b-\u200f]$/u;
+const DOUBLE =
+  /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$/u;
+const LIST_MARK = /^\s*(?:[-*•]\s+|\d{1,3}[.)]\s+)?/;
+
+/** How many columns a text takes, our own colours aside. Where terminals differ it is rather too much than too little. */
+export function displayWidth(text: string): number {
+  const shown = text.replace(STYLE, "");
+  if (/^[ -~]*$/.test(shown)) return shown.length;
+  let width = 0;
+  for (const character of shown) width += widthOf(character);
+  return width;
+}
+
+/** The text in at most `width` columns, with an ellipsis where it was cut. It must hold no colours. */
+export function cut(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  let kept = "";
+  let left = width - 1;
+  for (const character of text) {
+    left -= widthOf(character);
+    if (left < 0) break;
+    kept += character;
+  }
+  return `${kept.trimEnd()}…`;
+}
+
+/**
+ * Breaks lines between words, so that a terminal never breaks one inside. A word that is too long stays whole: it can still be copied.
+ * Later lines stand under the first, after a list mark, and `hang` columns further in. Without a width nothing changes.
+ */
+export function wrap(text: string, width: number | undefined, hang = 0): string {
+  if (width === undefined) return text;
+  return text
+    .split("\n")
+    .map((line) => (displayWidth(line) <= width ? line : wrapLine(line, width, hang)))
+    .join("\n");
+}
+
+function wrapLine(line: string, width: number, hang: number): string {
+  const lead = LIST_MARK.exec(line)?.[0] ?? "";
+  const indent = " ".repeat(Math.min(displayWidth(lead) + hang, Math.floor(width / 2)));
+  const lines: string[] = [];
+  let current = lead;
+  let empty = true;
+  for (const word of line.slice(lead.length).split(/\s+/)) {
+    if (!empty && displayWidth(current) + 1 + displayWidth(word) > width) {
+      lines.push(current);
+      current = indent;
+      empty = true;
+    }
+    current += empty ? word : ` ${word}`;
+    empty = false;
+  }
+  return [...lines, current].join("\n");
+}
+
+function widthOf(character: string): number {
+  if (character === "\t") return 8;
+  return ZERO.test(character) ? 0 : DOUBLE.test(character) ? 2 : 1;
+}

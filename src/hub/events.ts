@@ -1,0 +1,116 @@
+// What happens in a hub, on one typed bus: for listeners, as an async iterator, and as lines of JSON.
+
+import type { ErrorCode } from "../errors/index.ts";
+
+interface Common {
+  /** ISO time. */
+  readonly time: string;
+  readonly server: string;
+}
+
+export interface ServerEvent extends Common {
+  readonly type:
+    | "mcp.server_started"
+    | "mcp.server_ready"
+    | "mcp.server_failed"
+    | "mcp.server_stopped"
+    | "mcp.server_restarted";
+  readonly code?: ErrorCode;
+  readonly reason?: string;
+}
+
+export interface ToolsChangedEvent extends Common {
+  readonly type: "mcp.tools_changed";
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}
+
+export interface ToolEvent extends Common {
+  readonly type: "mcp.tool_called" | "mcp.tool_failed";
+  readonly tool: string;
+  readonly durationMs: number;
+  /** The names of the arguments; never their values. */
+  readonly argumentKeys: readonly string[];
+  readonly inputBytes: number;
+  readonly outputBytes?: number;
+  readonly code?: ErrorCode;
+  readonly reason?: string;
+}
+
+export type HubEvent = ServerEvent | ToolsChangedEvent | ToolEvent;
+type Unstamped<E> = E extends HubEvent ? Omit<E, "time"> : never;
+
+/** Events that an iterator has not taken yet; older ones are dropped beyond this. */
+const MAX_WAITING = 10_000;
+
+export class EventBus implements AsyncIterable<HubEvent> {
+  readonly #listeners = new Set<(event: HubEvent) => void>();
+  readonly #closers = new Set<() => void>();
+  #closed = false;
+
+  /** Whether anybody would notice an event; measuring what nobody sees is not worth it. */
+  get heard(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  emit(event: Unstamped<HubEvent>): void {
+    if (this.#listeners.size === 0) return;
+    const stamped = { time: new Date().toISOString(), ...event } as HubEvent;
+    for (const listener of this.#listeners) listener(stamped);
+  }
+
+  on(listener: (event: HubEvent) => void): () => void {
+    const own = (event: HubEvent): void => {
+      try {
+        listener(event);
+      } catch (error) {
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    };
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  /** Every event from now on, until the bus closes or the loop is left. */
+  [Symbol.asyncIterator](): AsyncIterator<HubEvent> {
+    const waiting: HubEvent[] = [];
+    let wake: (() => void) | undefined;
+    let done = this.#closed;
+    const off = this.on((event) => {
+      waiting.push(event);
+      if (waiting.length > MAX_WAITING) waiting.shift();
+      wake?.();
+    });
+    const end = (): void => {
+      done = true;
+      off();
+      this.#closers.delete(end);
+      wake?.();
+    };
+    this.#closers.add(end);
+    return {
+      async next() {
+        while (waiting.length === 0 && !done) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+        const value = waiting.shift();
+        return value === undefined ? { done: true, value: undefined } : { done: false, value };
+      },
+      async return() {
+        end();
+        return { done: true, value: undefined };
+      },
+    };
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const end of [...this.#closers]) end();
+    this.#listeners.clear();
+  }
+}

@@ -1,0 +1,71 @@
+// What one server has: its lists as last seen, and how two sights of them differ.
+
+import { isObject, type JsonObject, type PromptDefinition, type ResourceDefinition, type ResourceTemplateDefinition, type ServerCapabilities, type ToolDefinition } from "../model/index.ts";
+import { type Description, listAll, type Upstream } from "../upstream/index.ts";
+
+export interface Inventory {
+  readonly capabilities: ServerCapabilities;
+  readonly tools: readonly ToolDefinition[];
+  readonly prompts: readonly PromptDefinition[];
+  readonly resources: readonly ResourceDefinition[];
+  readonly templates: readonly ResourceTemplateDefinition[];
+}
+
+export type ListName = "tools" | "prompts" | "resources";
+
+export const EMPTY: Inventory = { capabilities: {}, tools: [], prompts: [], resources: [], templates: [] };
+
+/** Fetches these lists, leaving the others as they are. */
+export async function fetchInventory(
+  upstream: Upstream,
+  lists: ReadonlySet<ListName>,
+  before: Inventory,
+  options: { timeoutMs: number; maxPages: number; onLoop: (message: string) => void },
+): Promise<Inventory> {
+  const { capabilities } = upstream.describe();
+  const list = async (wanted: ListName, method: string, field: string, old: readonly JsonObject[]): Promise<readonly JsonObject[]> => {
+    if (capabilities[wanted] === undefined) return [];
+    if (!lists.has(wanted)) return old;
+    const { items } = await listAll(upstream, field, { method, timeoutMs: options.timeoutMs }, options);
+    return items.filter(isObject);
+  };
+  const [tools, prompts, resources, templates] = await Promise.all([
+    list("tools", "tools/list", "tools", before.tools),
+    list("prompts", "prompts/list", "prompts", before.prompts),
+    list("resources", "resources/list", "resources", before.resources),
+    list("resources", "resources/templates/list", "resourceTemplates", before.templates).catch(() => before.templates),
+  ]);
+  return {
+    capabilities,
+    tools: tools as readonly ToolDefinition[],
+    prompts: prompts as readonly PromptDefinition[],
+    resources: resources as readonly ResourceDefinition[],
+    templates: templates as readonly ResourceTemplateDefinition[],
+  };
+}
+
+export interface ToolChanges {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}
+
+export function diffTools(before: readonly ToolDefinition[], after: readonly ToolDefinition[]): ToolChanges {
+  const text = (tool: ToolDefinition): string => JSON.stringify(tool);
+  const old = new Map(before.map((tool) => [tool.name, text(tool)]));
+  const now = new Map(after.map((tool) => [tool.name, text(tool)]));
+  return {
+    added: [...now.keys()].filter((name) => !old.has(name)).toSorted(),
+    changed: [...now].filter(([name, value]) => old.has(name) && old.get(name) !== value).map(([name]) => name).toSorted(),
+    removed: [...old.keys()].filter((name) => !now.has(name)).toSorted(),
+  };
+}
+
+export function isNoChange({ added, changed, removed }: ToolChanges): boolean {
+  return added.length + changed.length + removed.length === 0;
+}
+
+/** Enough of a description to keep with the lists. */
+export function inventoryOf(description: Description): Inventory {
+  return { ...EMPTY, capabilities: description.capabilities };
+}

@@ -1,0 +1,345 @@
+// One server of a hub: started when it should be, tried again when it fails, stopped when nobody needs it; its last good lists stay.
+
+import { isPortolanError, PortolanError, type Report, toPortolanError } from "../errors/index.ts";
+import { type DeclaredServer, DEFAULT_LIMITS, type JsonObject, type Limits, type LogLevel, type ServerDefinition } from "../model/index.ts";
+import type { Redactor, SecretStore } from "../secrets/index.ts";
+import { type Ask, type Call, type Caller, type Description, type EraMemory, openUpstream, type Upstream, within } from "../upstream/index.ts";
+import type { EventBus } from "./events.ts";
+import { diffTools, EMPTY, fetchInventory, type Inventory, isNoChange, type ListName } from "./inventory.ts";
+import type { Lease, Pool } from "./pool.ts";
+import { Refresher } from "./refresher.ts";
+import type { Snapshots } from "./snapshots.ts";
+
+export type ServerState = "disabled" | "blocked" | "idle" | "starting" | "ready" | "reconnecting" | "failed" | "stopped";
+
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 30_000;
+const LIST_TIMEOUT_MS = 30_000;
+const STDERR_CHARS = 4_096;
+const ALL: ReadonlySet<ListName> = new Set(["tools", "prompts", "resources"]);
+
+export interface MemberOptions {
+  readonly declared: DeclaredServer;
+  readonly pool: Pool;
+  readonly snapshots: Snapshots;
+  readonly secrets: SecretStore;
+  readonly redactor: Redactor;
+  readonly events: EventBus;
+  readonly caller: Caller;
+  readonly ask: Ask | undefined;
+  readonly eras: EraMemory;
+  readonly report: Report;
+  /** The member's inventory, or whether it can be used, is not what it was. */
+  readonly changed: (lists: ReadonlySet<ListName>) => void;
+  readonly resourceUpdated: (uri: string) => void;
+  readonly log: (message: JsonObject) => void;
+}
+
+export class Member {
+  readonly alias: string;
+  readonly declared: DeclaredServer;
+  inventory: Inventory = EMPTY;
+  state: ServerState;
+  since: Date = new Date();
+  lastError: PortolanError | undefined;
+  latencyMs: number | undefined;
+  stderr = "";
+  description: Description | undefined;
+  readonly #options: MemberOptions;
+  readonly #limits: Limits;
+  readonly #refresher: Refresher<ListName>;
+  #lease: Lease | undefined;
+  #starting: Promise<Upstream> | undefined;
+  #listeners: (() => void)[] = [];
+  #failures = 0;
+  #retry: NodeJS.Timeout | undefined;
+  #retryAt = 0;
+  #idle: NodeJS.Timeout | undefined;
+  #busy = 0;
+  #pastRestarts = 0;
+  #logLevel: LogLevel | undefined;
+
+  constructor(options: MemberOptions) {
+    this.#options = options;
+    this.declared = options.declared;
+    this.alias = options.declared.alias;
+    this.state = options.declared.enabled ? "idle" : "disabled";
+    this.#limits = { ...DEFAULT_LIMITS, ...options.declared.limits };
+    this.#refresher = new Refresher((stale) => this.#refresh(stale));
+  }
+
+  get restarts(): number {
+    return this.#pastRestarts + (this.#lease?.upstream.stats().restarts ?? 0);
+  }
+
+  get stopped(): boolean {
+    return this.state === "stopped" || this.state === "disabled";
+  }
+
+  /** Loads what is known from before; an eager server also starts. Resolves when it is ready or has failed. */
+  async begin(): Promise<void> {
+    if (this.state === "disabled") return;
+    const known = await this.#options.snapshots.load(this.#snapshotKey());
+    if (known !== undefined && this.inventory === EMPTY) {
+      this.inventory = known;
+      this.#options.changed(ALL);
+    }
+    // A lazy server that was never seen must be looked at once, or nobody would ever learn what it has.
+    if (this.declared.start !== "lazy" || known === undefined) await this.start().catch(() => {});
+  }
+
+  /** The live server; starts it when it is not running. */
+  start(): Promise<Upstream> {
+    if (this.#lease !== undefined) return Promise.resolve(this.#lease.upstream);
+    if (this.stopped) return Promise.reject(this.#notRunning());
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  async request(call: Call): Promise<JsonObject> {
+    const upstream = this.#lease?.upstream ?? (await this.#startFor(call));
+    const started = performance.now();
+    this.#busy += 1;
+    clearTimeout(this.#idle);
+    try {
+      const result = await upstream.request(call);
+      const took = performance.now() - started;
+      this.latencyMs = this.latencyMs === undefined ? took : this.latencyMs * 0.8 + took * 0.2;
+      return this.#options.redactor.redactValue(result) as JsonObject;
+    } catch (thrown) {
+      throw this.#noted(thrown);
+    } finally {
+      this.#busy -= 1;
+      this.#armIdle();
+    }
+  }
+
+  async subscribe(uri: string): Promise<() => Promise<void>> {
+    return (await this.start()).subscribe(uri);
+  }
+
+  async setLogLevel(level: LogLevel): Promise<void> {
+    this.#logLevel = level;
+    await this.#lease?.upstream.setLogLevel(level);
+  }
+
+  async stop(state: "stopped" | "idle" = "stopped"): Promise<void> {
+    if (this.stopped) return;
+    clearTimeout(this.#retry);
+    clearTimeout(this.#idle);
+    if (state === "stopped") this.#refresher.stop();
+    this.#setState(state);
+    const lease = this.#letGo();
+    await this.#starting?.catch(() => {});
+    await (this.#letGo() ?? lease)?.release();
+    if (lease !== undefined) this.#options.events.emit({ type: "mcp.server_stopped", server: this.alias });
+  }
+
+  /** Starts for a call, unless the last attempt failed just now: then the call hears at once why. */
+  async #startFor(call: Call): Promise<Upstream> {
+    if (this.stopped) throw this.#notRunning();
+    if ((this.state === "failed" || this.state === "blocked") && performance.now() < this.#retryAt) throw this.#unavailable();
+    const ms = call.timeoutMs ?? this.#limits.requestTimeoutMs;
+    return within(this.start(), { server: this.alias, what: "starting", ms, signal: call.signal });
+  }
+
+  async #start(): Promise<Upstream> {
+    clearTimeout(this.#retry);
+    this.#setState("starting");
+    this.#options.events.emit({ type: "mcp.server_started", server: this.alias });
+    try {
+      const lease = await this.#open();
+      if (this.stopped) {
+        await lease.release();
+        throw this.#notRunning();
+      }
+      this.#lease = lease;
+      this.description = lease.upstream.describe();
+      this.#listen(lease.upstream);
+      await this.#refresh(ALL).catch((thrown: unknown) => this.#noted(thrown));
+      this.#failures = 0;
+      this.#setState("ready");
+      this.#options.events.emit({ type: "mcp.server_ready", server: this.alias });
+      this.#armIdle();
+      return lease.upstream;
+    } catch (thrown) {
+      const error = this.#noted(thrown);
+      if (!this.stopped) this.#failed(error);
+      throw error;
+    }
+  }
+
+  async #open(): Promise<Lease> {
+    const { secrets, redactor, pool, caller, ask, eras, report } = this.#options;
+    const { resolveEndpoint } = await import("../secrets/index.ts");
+    const resolved = await resolveEndpoint(this.declared.endpoint, secrets, { baseDir: dirOf(this.declared.origin.file) });
+    if (!resolved.ok) throw this.#unresolved(resolved);
+    for (const secret of resolved.secrets) redactor.add(secret);
+    const definition: ServerDefinition = {
+      name: this.alias,
+      endpoint: resolved.endpoint,
+      era: this.declared.era ?? "auto",
+      limits: this.#limits,
+    };
+    const key = JSON.stringify([definition.endpoint, definition.era, definition.limits]);
+    return pool.acquire(key, () =>
+      openUpstream({
+        definition,
+        caller,
+        ask,
+        watch: true,
+        report: (finding) => report({ ...finding, message: redactor.redactText(finding.message) }),
+        eras,
+        onStderr: (text) => {
+          this.stderr = (this.stderr + redactor.redactText(text)).slice(-STDERR_CHARS);
+        },
+      }),
+    );
+  }
+
+  #listen(upstream: Upstream): void {
+    this.#listeners = [
+      upstream.on("toolsChanged", () => this.#refresher.mark("tools")),
+      upstream.on("promptsChanged", () => this.#refresher.mark("prompts")),
+      upstream.on("resourcesChanged", () => this.#refresher.mark("resources")),
+      upstream.on("resourceUpdated", (uri) => this.#options.resourceUpdated(uri)),
+      upstream.on("log", (message) => this.#options.log(this.#options.redactor.redactValue({ ...message, logger: message.logger ?? this.alias }) as JsonObject)),
+      upstream.on("stateChanged", (state) => {
+        if (state === "reconnecting") this.#lost();
+        else if (state === "ready") this.#back(upstream);
+        else if (state === "failed") void this.#gaveUp();
+      }),
+    ];
+    if (this.#logLevel !== undefined) upstream.setLogLevel(this.#logLevel).catch(() => {});
+  }
+
+  #lost(): void {
+    this.#setState("reconnecting");
+    this.#options.events.emit({ type: "mcp.server_failed", server: this.alias, ...this.#reason(this.lastError) });
+  }
+
+  #back(upstream: Upstream): void {
+    this.description = upstream.describe();
+    this.#setState("ready");
+    this.#options.events.emit({ type: "mcp.server_restarted", server: this.alias });
+  }
+
+  /** The connection itself will not come back soon; from here on it is the hub that tries. */
+  async #gaveUp(): Promise<void> {
+    const lease = this.#letGo();
+    this.#failed(this.lastError ?? new PortolanError("SERVER_CRASHED", `${this.alias} keeps crashing`, { server: this.alias }));
+    await lease?.release();
+  }
+
+  #failed(error: PortolanError): void {
+    this.lastError = error;
+    this.#failures += 1;
+    const blocked = error.code === "SECRET_MISSING" || error.code === "SECRET_STORE_FAILED";
+    const backoff = blocked ? MAX_RETRY_MS : Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), MAX_RETRY_MS);
+    const delay = backoff * (0.8 + Math.random() * 0.4);
+    this.#retryAt = performance.now() + delay;
+    this.#setState(blocked ? "blocked" : "failed");
+    this.#options.events.emit({ type: "mcp.server_failed", server: this.alias, ...this.#reason(error) });
+    if (this.declared.start === "lazy") return;
+    this.#retry = setTimeout(() => void this.start().catch(() => {}), delay).unref();
+  }
+
+  #letGo(): Lease | undefined {
+    const lease = this.#lease;
+    this.#lease = undefined;
+    for (const off of this.#listeners.splice(0)) off();
+    if (lease !== undefined) this.#pastRestarts += lease.upstream.stats().restarts;
+    return lease;
+  }
+
+  async #refresh(lists: ReadonlySet<ListName>): Promise<void> {
+    const upstream = this.#lease?.upstream;
+    if (upstream === undefined) return;
+    const { report, events, snapshots, changed, redactor } = this.#options;
+    const before = this.inventory;
+    const fetched = await fetchInventory(upstream, lists, before, {
+      timeoutMs: Math.min(LIST_TIMEOUT_MS, this.#limits.requestTimeoutMs),
+      maxPages: this.#limits.maxPages,
+      onLoop: (message) => report({ code: "PROTOCOL_ERROR", severity: "warning", server: this.alias, message }),
+    });
+    this.inventory = redactor.redactValue(fetched) as Inventory;
+    const tools = diffTools(before.tools, this.inventory.tools);
+    if (JSON.stringify(before) === JSON.stringify(this.inventory)) return;
+    if (!isNoChange(tools)) events.emit({ type: "mcp.tools_changed", server: this.alias, ...tools });
+    changed(lists);
+    await snapshots.save(this.#snapshotKey(), this.inventory);
+  }
+
+  #armIdle(): void {
+    clearTimeout(this.#idle);
+    const { idleStopMs } = this.declared;
+    if (idleStopMs === undefined || idleStopMs <= 0 || this.#busy > 0 || this.#lease === undefined) return;
+    this.#idle = setTimeout(() => {
+      if (this.#busy === 0) void this.stop("idle");
+    }, idleStopMs).unref();
+  }
+
+  /** The error with its place and without secrets; remembered when it says something about the server. */
+  #noted(thrown: unknown): PortolanError {
+    const error = this.#options.redactor.redactError(toPortolanError(thrown, { server: this.alias }));
+    if (error.code !== "CANCELLED" && error.code !== "RPC_ERROR" && error.code !== "CONNECTION_CLOSED") this.lastError = error;
+    return error;
+  }
+
+  #unresolved(resolved: { missing: readonly { name: string; where: string }[]; problems: readonly { message: string }[] }): PortolanError {
+    const names = [...new Set(resolved.missing.map(({ name }) => name))];
+    if (names.length === 0) {
+      const message = `${this.alias}: ${resolved.problems.map((problem) => problem.message).join("; ")}`;
+      return new PortolanError("DECLARATION_INVALID", message, { server: this.alias });
+    }
+    const where = resolved.missing.map((one) => `${one.name} (${one.where})`).join(", ");
+    return new PortolanError("SECRET_MISSING", `${this.alias} needs ${names.length === 1 ? "a secret that is" : "secrets that are"} not set: ${where}`, {
+      server: this.alias,
+      data: { missing: names },
+      hint: `Set it: portolan secrets set ${names[0]}`,
+    });
+  }
+
+  #unavailable(): PortolanError {
+    const last = this.lastError;
+    if (last?.code === "SECRET_MISSING") return last;
+    return new PortolanError("SERVER_UNAVAILABLE", `${this.alias} is not running${last === undefined ? "" : `: ${last.message}`}`, {
+      server: this.alias,
+      stderr: last?.stderr,
+      hint: last?.hint,
+      cause: last,
+    });
+  }
+
+  #notRunning(): PortolanError {
+    const what = this.state === "disabled" ? "is disabled" : "was stopped";
+    return new PortolanError("CONNECTION_CLOSED", `${this.alias} ${what}`, { server: this.alias });
+  }
+
+  #reason(error: PortolanError | undefined): { code?: PortolanError["code"]; reason?: string } {
+    return error === undefined ? {} : { code: error.code, reason: error.message };
+  }
+
+  #snapshotKey(): string {
+    // The declaration as written: references, not values, so that no secret reaches the disk.
+    return JSON.stringify([this.alias, this.declared.endpoint, this.declared.era ?? "auto"]);
+  }
+
+  #setState(state: ServerState): void {
+    if (this.state === state || (this.stopped && state !== "stopped")) return;
+    this.state = state;
+    this.since = new Date();
+  }
+}
+
+function dirOf(file: string): string {
+  const cut = Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\"));
+  return cut <= 0 ? "." : file.slice(0, cut);
+}
+
+/** Whether an error means that the server, not the request, is at fault. */
+export function isServerFault(error: unknown): boolean {
+  return isPortolanError(error) && error.code.startsWith("SERVER_");
+}

@@ -1,0 +1,134 @@
+// Many inventories as one: renamed, filtered, sorted, with a table that says which server each name belongs to.
+
+import type { Diagnostic } from "../errors/index.ts";
+import type { JsonObject, PromptDefinition, ResourceDefinition, ResourceTemplateDefinition, ToolDefinition } from "../model/index.ts";
+import type { Member } from "./member.ts";
+import { hubName, matchesAny } from "./naming.ts";
+import { extraTools, type ToolAction } from "./extra-tools.ts";
+import { templateMatcher } from "./templates.ts";
+
+export interface ToolRoute {
+  readonly member: Member;
+  readonly action: ToolAction;
+}
+
+export interface PromptRoute {
+  readonly member: Member;
+  readonly name: string;
+}
+
+export interface Merged {
+  readonly tools: readonly ToolDefinition[];
+  readonly toolRoutes: ReadonlyMap<string, ToolRoute>;
+  readonly prompts: readonly PromptDefinition[];
+  readonly promptRoutes: ReadonlyMap<string, PromptRoute>;
+  readonly resources: readonly ResourceDefinition[];
+  readonly resourceRoutes: ReadonlyMap<string, Member>;
+  readonly templates: readonly ResourceTemplateDefinition[];
+  readonly templateRoutes: readonly { member: Member; template: string; matches: (uri: string) => boolean }[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface MergeSettings {
+  readonly naming: string;
+  readonly descriptionPrefix: boolean | string;
+}
+
+export function merge(members: Iterable<Member>, settings: MergeSettings): Merged {
+  const enabled = [...members].filter((member) => member.declared.enabled).toSorted((a, b) => compare(a.alias, b.alias));
+  const diagnostics: Diagnostic[] = [];
+  const tools = unambiguous("tool", enabled.flatMap((member) => toolsOf(member, settings)), diagnostics);
+  const prompts = unambiguous("prompt", enabled.flatMap((member) => promptsOf(member, settings)), diagnostics);
+  const resourceRoutes = new Map<string, Member>();
+  const resources: ResourceDefinition[] = [];
+  for (const member of enabled) {
+    for (const resource of member.inventory.resources) {
+      const other = resourceRoutes.get(resource.uri);
+      if (other === undefined) {
+        resourceRoutes.set(resource.uri, member);
+        resources.push(resource);
+      } else if (other !== member) {
+        const message = `resource ${resource.uri.slice(0, 200)} is offered by ${other.alias} and by ${member.alias}; it is read from ${other.alias}`;
+        diagnostics.push({ code: "NAME_AMBIGUOUS", severity: "warning", server: member.alias, message });
+      }
+    }
+  }
+  const templates = enabled.flatMap((member) => member.inventory.templates.map((template) => ({ member, template })));
+  return {
+    tools: tools.map(({ definition }) => definition),
+    toolRoutes: new Map(tools.map(({ definition, route }) => [definition.name, route])),
+    prompts: prompts.map(({ definition }) => definition),
+    promptRoutes: new Map(prompts.map(({ definition, route }) => [definition.name, route])),
+    resources: resources.toSorted((a, b) => compare(a.uri, b.uri)),
+    resourceRoutes,
+    templates: templates.map(({ template }) => template),
+    templateRoutes: templates.map(({ member, template: { uriTemplate } }) => ({
+      member,
+      template: uriTemplate,
+      matches: templateMatcher(uriTemplate),
+    })),
+    diagnostics,
+  };
+}
+
+interface Named<D, R> {
+  readonly definition: D;
+  readonly route: R;
+  readonly from: string;
+}
+
+function toolsOf(member: Member, settings: MergeSettings): Named<ToolDefinition, ToolRoute>[] {
+  const { alias, declared, inventory } = member;
+  const offered = inventory.tools.filter(
+    ({ name }) => matchesAny(declared.allowTools, name) !== false && matchesAny(declared.blockTools, name) !== true,
+  );
+  const own = offered.map((tool) => ({ tool, action: { kind: "call", name: tool.name } as const }));
+  const prefix = descriptionPrefix(declared.descriptionPrefix ?? settings.descriptionPrefix, alias);
+  return [...own, ...extraTools(member)].map(({ tool, action }) => ({
+    definition: {
+      ...tool,
+      name: hubName(settings.naming, alias, tool.name),
+      ...(prefix === "" ? {} : { description: `${prefix}${tool.description ?? ""}`.trimEnd() }),
+    },
+    route: { member, action },
+    from: `${alias}.${tool.name}`,
+  }));
+}
+
+function promptsOf(member: Member, { naming }: MergeSettings): Named<PromptDefinition, PromptRoute>[] {
+  return member.inventory.prompts.map((prompt) => ({
+    definition: { ...prompt, name: hubName(naming, member.alias, prompt.name) },
+    route: { member, name: prompt.name },
+    from: `${member.alias}.${prompt.name}`,
+  }));
+}
+
+function descriptionPrefix(wanted: boolean | string, alias: string): string {
+  if (wanted === false || wanted === "") return "";
+  return wanted === true ? `[MCP: ${alias}] ` : `${wanted.replaceAll("{alias}", alias)} `;
+}
+
+/** Sorted by name. A name that two things would share is nobody's: a caller must never reach the wrong server. */
+function unambiguous<D extends JsonObject & { name: string }, R>(kind: string, named: Named<D, R>[], diagnostics: Diagnostic[]): Named<D, R>[] {
+  const groups = new Map<string, Named<D, R>[]>();
+  for (const one of named) {
+    const group = groups.get(one.definition.name);
+    if (group === undefined) groups.set(one.definition.name, [one]);
+    else group.push(one);
+  }
+  const kept: Named<D, R>[] = [];
+  for (const [name, group] of groups) {
+    if (group.length === 1) {
+      kept.push(group[0] as Named<D, R>);
+      continue;
+    }
+    const message = `${kind} "${name}" is left out: ${group.map(({ from }) => from).join(" and ")} would both be called that`;
+    diagnostics.push({ code: "NAME_AMBIGUOUS", severity: "error", message });
+  }
+  return kept.toSorted((a, b) => compare(a.definition.name, b.definition.name));
+}
+
+/** By code units: the same everywhere, whatever the locale. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,29 @@
+// The names under which a hub offers what its servers have: a pure function of the template, the alias and the server's own name.
+
+import { exposedName } from "../tools/index.ts";
+
+export const DEFAULT_NAMING = "mcp_{alias}_{tool}";
+
+export function hubName(template: string, alias: string, name: string): string {
+  // One pass: a tool called "{alias}" is not expanded again.
+  return exposedName(template.replace(/\{(alias|tool)\}/g, (_whole, key: string) => (key === "alias" ? alias : name)));
+}
+
+/** Whether a list of patterns with `*` names this; an absent list says nothing. */
+export function matchesAny(patterns: readonly string[] | undefined, name: string): boolean | undefined {
+  return patterns?.some((pattern) => matches(pattern, name));
+}
+
+function matches(pattern: string, name: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  if (rest.length === 0) return pattern === name;
+  if (!name.startsWith(first)) return false;
+  const last = rest.pop() as string;
+  let at = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return name.length - last.length >= at && name.endsWith(last);
+}

@@ -1,0 +1,160 @@
+// A lock between processes: a file beside the thing that is locked, which names its owner. A dead owner's lock is taken over.
+
+import { constants, type Stats } from "node:fs";
+import { copyFile, link, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ErrorCode, PortolanError } from "../errors/index.ts";
+import { describeThisProcess, type ProcessIdentity, stateOf } from "./process-identity.ts";
+
+export interface LockOptions {
+  readonly waitMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly code?: ErrorCode | undefined;
+}
+
+interface Owner extends ProcessIdentity {
+  /** Different for every time a lock is taken. */
+  readonly token: string;
+}
+
+const WAIT_MS = 10_000;
+/** Locks are held for moments. An owner that cannot be looked at (another machine, another container) is given this long. */
+const UNKNOWN_OWNER_MS = 60_000;
+/** A crash while taking over a dead owner's lock leaves a claim, which is a lock of its own. */
+const MAX_CLAIMS = 3;
+
+/** Runs `work` while this process alone holds the lock of `file`. Not re-entrant. */
+export async function withFileLock<T>(
+  file: string,
+  work: () => Promise<T>,
+  options: LockOptions = {},
+): Promise<T> {
+  const path = `${file}.lock`;
+  const owner = await takeLock(path, performance.now() + (options.waitMs ?? WAIT_MS), options, 0);
+  try {
+    return await work();
+  } finally {
+    await releaseLock(path, owner);
+  }
+}
+
+async function takeLock(path: string, deadline: number, options: LockOptions, depth: number): Promise<Owner> {
+  const owner: Owner = { ...(await describeThisProcess()), token: globalThis.crypto.randomUUID() };
+  const temporary = `${path}.${owner.token}.tmp`;
+  await writeFile(temporary, JSON.stringify(owner), { flag: "wx", mode: 0o600 });
+  try {
+    for (let pause = 5; ; pause = Math.min(pause * 2, 100)) {
+      options.signal?.throwIfAborted();
+      if (await placeLock(temporary, path)) return owner;
+      const holder = await readOwner(path);
+      if (holder?.dead === true && depth < MAX_CLAIMS) {
+        const replace = (): Promise<void> => rename(temporary, path);
+        if (await takeOver(path, holder.token, replace, deadline, options, depth)) return owner;
+      }
+      if (performance.now() >= deadline) throw lockError(path, holder?.pid, options);
+      await sleep(pause * (0.5 + Math.random()), undefined, { signal: options.signal });
+    }
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+/**
+ * Replaces a dead owner's lock by ours. Two processes may see the same dead owner, and the slower one must not remove the faster one's
+ * fresh lock: so only who holds the claim named after the dead owner's token may replace it, and looks again once the claim is held.
+ */
+async function takeOver(
+  path: string,
+  token: string,
+  replace: () => Promise<void>,
+  deadline: number,
+  options: LockOptions,
+  depth: number,
+): Promise<boolean> {
+  const claim = `${path}.${token}.claim`;
+  const claimed = await takeLock(claim, deadline, options, depth + 1);
+  try {
+    if ((await readOwner(path))?.token !== token) return false;
+    await replace();
+    return true;
+  } finally {
+    await releaseLock(claim, claimed);
+  }
+}
+
+/** The lock appears with its content in one step, so that nobody reads half of it. */
+async function placeLock(temporary: string, path: string): Promise<boolean> {
+  try {
+    await link(temporary, path);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return false;
+    if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP" && code !== "ENOSYS") throw error;
+  }
+  // A file system without hard links.
+  try {
+    await copyFile(temporary, path, constants.COPYFILE_EXCL);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+interface Holder {
+  readonly token: string;
+  readonly pid: number | undefined;
+  readonly dead: boolean;
+}
+
+/** Nothing when the lock is gone. */
+async function readOwner(path: string): Promise<Holder | undefined> {
+  let text: string;
+  let found: Stats;
+  try {
+    [text, found] = await Promise.all([readFile(path, "utf8"), stat(path)]);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  const old = Date.now() - found.mtimeMs > UNKNOWN_OWNER_MS;
+  const owner = parseOwner(text);
+  if (owner === undefined) return { token: `unreadable-${found.ino}`, pid: undefined, dead: old };
+  const state = await stateOf(owner);
+  return { token: owner.token, pid: owner.pid, dead: state === "dead" || (state === "unknown" && old) };
+}
+
+function parseOwner(text: string): Owner | undefined {
+  try {
+    const owner = JSON.parse(text) as Partial<Owner> | null;
+    if (!Number.isInteger(owner?.pid) || (owner?.pid ?? 0) < 1 || !/^[\w-]{1,64}$/.test(owner?.token ?? "")) return undefined;
+    return {
+      pid: owner?.pid as number,
+      started: owner?.started ?? null,
+      host: owner?.host ?? "",
+      boot: owner?.boot ?? null,
+      namespace: owner?.namespace ?? null,
+      token: owner?.token as string,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Never fails: the work is done, and a lock that stays behind is seen to be ours until this process ends, and dead after that. */
+async function releaseLock(path: string, owner: Owner): Promise<void> {
+  try {
+    if ((await readOwner(path))?.token === owner.token) await rm(path, { force: true });
+  } catch {
+    // See above.
+  }
+}
+
+function lockError(path: string, pid: number | undefined, options: LockOptions): PortolanError {
+  const who = pid === undefined ? "something unknown" : `process ${pid}`;
+  return new PortolanError(options.code ?? "FILE_FAILED", `${who} holds the lock ${path}.`, {
+    hint: "Wait for it to finish, or remove the lock file if you know that it is left over.",
+    data: { lock: path, ...(pid === undefined ? {} : { pid }) },
+  });
+}

@@ -1,0 +1,132 @@
+// Takes known secrets out of texts and JSON, in the forms in which they leak: as they are, base64, percent-encoded, JSON-escaped.
+
+import { REDACTED, Secret } from "./secret.ts";
+import { createWordFinder, type WordFinder } from "./word-finder.ts";
+
+export interface Redactor {
+  /** From now on this value does not pass. Shorter than 4 characters is not registered: it would tear ordinary words apart. */
+  add(secret: Secret): void;
+  /** The same string when it holds no secret. */
+  redactText(text: string): string;
+  /** A copy with keys and strings redacted, or the same reference when there is nothing to redact. */
+  redactValue<T>(value: T): T;
+}
+
+const MIN_LENGTH = 4;
+/** A secret of several lines, such as a private key, is often printed line by line. */
+const MIN_LINE = 8;
+const MAX_DEPTH = 200;
+const MAX_NODES = 1_000_000;
+
+export function createRedactor(): Redactor {
+  const values = new Set<string>();
+  const forms = new Set<string>();
+  let finder: WordFinder | undefined;
+
+  const redactText = (text: string): string => {
+    if (forms.size === 0 || text.length < MIN_LENGTH) return text;
+    // One search for everything, so that a text without secrets costs little however many there are.
+    finder ??= createWordFinder([...forms]);
+    const first = finder.find(text, 0);
+    return first === -1 ? text : replaceAll(text, finder, first);
+  };
+
+  return {
+    add(secret) {
+      const value = secret.reveal();
+      if (values.has(value)) return;
+      values.add(value);
+      for (const form of formsOf(value)) {
+        // What is part of the marker itself says nothing, and redacting it would never come to an end.
+        if (form.length < MIN_LENGTH || REDACTED.includes(form) || forms.has(form)) continue;
+        forms.add(form);
+        finder = undefined;
+      }
+    },
+    redactText,
+    redactValue(value) {
+      if (forms.size === 0) return value;
+      return redactDeep(value, redactText, 0, { left: MAX_NODES }) as typeof value;
+    },
+  };
+}
+
+function formsOf(value: string): string[] {
+  const forms = [value, value.trim()];
+  if (/[\r\n]/.test(value.trim()))
+    forms.push(
+      ...value
+        .split(/[\r\n]+/)
+        .map((line) => line.trim())
+        .filter((line) => line.length >= MIN_LINE),
+    );
+  const bytes = Buffer.from(value, "utf8");
+  // Without padding: found with and without it.
+  forms.push(bytes.toString("base64").replace(/=+$/, ""), bytes.toString("base64url"));
+  forms.push(JSON.stringify(value).slice(1, -1));
+  for (const encoded of percentForms(value))
+    forms.push(
+      encoded,
+      encoded.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase()),
+    );
+  return forms;
+}
+
+function percentForms(value: string): string[] {
+  const form = new URLSearchParams([["", value]]).toString().slice(1);
+  try {
+    const component = encodeURIComponent(value);
+    const strict = component.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+    const whole = encodeURI(value);
+    return [component, strict, whole, whole.replaceAll("'", "%27"), form];
+  } catch {
+    // A lone surrogate has no percent-encoding of its own.
+    return [form];
+  }
+}
+
+/** Secrets may overlap; what any of them covers is taken out, not only what the first one does. */
+function replaceAll(text: string, finder: WordFinder, first: number): string {
+  let out = text.slice(0, first);
+  let end = finder.end();
+  for (let start = finder.find(text, first + 1); start !== -1; start = finder.find(text, start + 1)) {
+    if (start > end) out += REDACTED + text.slice(end, start);
+    end = Math.max(end, finder.end());
+  }
+  return out + REDACTED + text.slice(end);
+}
+
+/** Past a bound nothing is shown rather than something unchecked; the bounds also end a value that holds itself. */
+function redactDeep(
+  value: unknown,
+  redactText: (text: string) => string,
+  depth: number,
+  budget: { left: number },
+): unknown {
+  if (typeof value === "string") return redactText(value);
+  if (typeof value !== "object" || value === null || value instanceof Secret) return value;
+  if (depth > MAX_DEPTH || (budget.left -= 1) < 0) return REDACTED;
+  if (Array.isArray(value)) {
+    let copy: unknown[] | undefined;
+    for (let index = 0; index < value.length; index += 1) {
+      const next = redactDeep(value[index], redactText, depth + 1, budget);
+      if (next === value[index]) continue;
+      copy ??= value.slice();
+      copy[index] = next;
+    }
+    return copy ?? value;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return value;
+  const source = value as Readonly<Record<string, unknown>>;
+  const keys = Object.keys(source);
+  let entries: [string, unknown][] | undefined;
+  for (const [index, key] of keys.entries()) {
+    const cleanKey = redactText(key);
+    const clean = redactDeep(source[key], redactText, depth + 1, budget);
+    if (entries === undefined && (cleanKey !== key || clean !== source[key]))
+      entries = keys.slice(0, index).map((before) => [before, source[before]]);
+    entries?.push([cleanKey, clean]);
+  }
+  return entries === undefined ? value : Object.fromEntries(entries);
+}

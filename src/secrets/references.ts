@@ -1,0 +1,124 @@
+// References such as ${NAME} in a text: found in one pass, so that a value that looks like a reference stays what it is.
+
+/** Where a value is looked for: `any` asks the sources in order, `secret` does too and is never taken for plain text. */
+export type ReferenceKind = "any" | "env" | "file" | "secret";
+
+export interface TextPart {
+  readonly kind: "text";
+  /** With `$${` already turned into `${`. */
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Reference {
+  readonly kind: ReferenceKind;
+  /** The name, or the path of a `${file:path}`. */
+  readonly name: string;
+  /** What stands after `:-`: literal text, used when there is no value. */
+  readonly fallback?: string | undefined;
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface ReferenceProblem {
+  readonly message: string;
+  readonly offset: number;
+}
+
+export interface ParsedReferences {
+  /** Cover the whole text, in order and without gaps. A malformed reference is kept as text. */
+  readonly parts: readonly (TextPart | Reference)[];
+  readonly problems: readonly ReferenceProblem[];
+}
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
+const MAX_NAME = 256;
+
+export function isSecretName(name: string): boolean {
+  return name.length <= MAX_NAME && NAME.test(name);
+}
+
+/**
+ * Reads `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${secrets.NAME}` (both with an optional default) and `${file:path}`.
+ * `$${` stands for a literal `${`.
+ */
+export function parseReferences(text: string): ParsedReferences {
+  const parts: (TextPart | Reference)[] = [];
+  const problems: ReferenceProblem[] = [];
+  let literal = "";
+  let literalStart = 0;
+  let at = 0;
+  const endText = (end: number): void => {
+    if (end > literalStart) parts.push({ kind: "text", text: literal, start: literalStart, end });
+    literal = "";
+  };
+  while (at < text.length) {
+    const open = text.indexOf("${", at);
+    if (open === -1) {
+      literal += text.slice(at);
+      break;
+    }
+    if (open > at && text[open - 1] === "$") {
+      literal += `${text.slice(at, open - 1)}\${`;
+      at = open + 2;
+      continue;
+    }
+    literal += text.slice(at, open);
+    const close = text.indexOf("}", open + 2);
+    const end = close === -1 ? text.length : close + 1;
+    const found = close === -1 ? "A reference is not closed: } is missing." : readBody(text, open, end);
+    if (typeof found === "string") {
+      problems.push({ message: found, offset: open });
+      literal += text.slice(open, end);
+    } else {
+      endText(open);
+      parts.push(found);
+      literalStart = end;
+    }
+    at = end;
+  }
+  endText(text.length);
+  return { parts, problems };
+}
+
+/** The text with every reference replaced; values are put in as they are and never read again. */
+export function fillReferences(
+  parts: readonly (TextPart | Reference)[],
+  valueOf: (reference: Reference) => string,
+): string {
+  return parts.map((part) => (part.kind === "text" ? part.text : valueOf(part))).join("");
+}
+
+/** A text that parses to exactly `text`, whatever it holds. */
+export function escapeReferences(text: string): string {
+  return text.replaceAll("${", "$${");
+}
+
+/** A reference, or what is wrong with it. Names are not repeated in messages: a malformed one may be a value in the wrong place. */
+function readBody(text: string, start: number, end: number): Reference | string {
+  const body = text.slice(start + 2, end - 1);
+  if (body === "") return "A reference is empty: write ${NAME}.";
+  if (body.includes("${")) return "A reference holds another one: a default is literal text.";
+  if (body.startsWith("file:")) {
+    const name = body.slice("file:".length);
+    if (name === "" || name.includes("\0") || /[\r\n]/.test(name))
+      return "A file reference has no usable path: write ${file:path}.";
+    return { kind: "file", name, start, end };
+  }
+  const cut = body.indexOf(":-");
+  const head = cut === -1 ? body : body.slice(0, cut);
+  const fallback = cut === -1 ? {} : { fallback: body.slice(cut + 2) };
+  if (head.startsWith("env:")) return named("env", head.slice("env:".length));
+  if (head.startsWith("secrets.")) return named("secret", head.slice("secrets.".length));
+  const prefix = /^([A-Za-z]{1,20}):/.exec(head)?.[1];
+  if (prefix !== undefined)
+    return `A reference starts with "${prefix}:"; known are env: and file:, and :- before a default.`;
+  return named("any", head);
+
+  function named(kind: ReferenceKind, name: string): Reference | string {
+    if (!isSecretName(name))
+      return "A reference has no valid name: a letter or _, then letters, digits, _, . or -.";
+    return { kind, name, ...fallback, start, end };
+  }
+}

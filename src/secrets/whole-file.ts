@@ -1,0 +1,110 @@
+// Files that are written whole or not at all: temporary file, flush, checked size, rename, flushed folder.
+
+import { constants } from "node:fs";
+import { type FileHandle, open, readdir, realpath, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+const LEFTOVER_AGE_MS = 60_000;
+
+export interface WriteOptions {
+  readonly mode: number;
+  /** Stands in for the disk in tests of faults that a disk does not produce on command. */
+  readonly writeBytes?: ((file: FileHandle, bytes: Uint8Array) => Promise<void>) | undefined;
+  /** Called between the temporary file and the rename. */
+  readonly beforeRename?: (() => Promise<void>) | undefined;
+}
+
+/** Replaces the content of `path`. On any failure the old content is untouched and the temporary file is gone. */
+export async function writeWhole(path: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
+  // A link stays a link: what it points to is replaced.
+  const target = await realpath(path).catch(() => path);
+  const temporary = `${target}.${globalThis.crypto.randomUUID()}.tmp`;
+  try {
+    const file = await open(temporary, "wx", options.mode);
+    try {
+      await (options.writeBytes ?? writeAll)(file, bytes);
+      await file.sync();
+      const { size } = await file.stat();
+      // A full disk may shorten a write without an error.
+      if (size !== bytes.length) throw new Error(`${size} of ${bytes.length} bytes were written: is the disk full?`);
+    } finally {
+      await file.close();
+    }
+    await options.beforeRename?.();
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {});
+    throw error;
+  }
+  await syncFolder(dirname(target));
+}
+
+/** What killed writers left beside `path`. For who holds the lock of `path`: no other writer is at work. */
+export async function removeLeftovers(path: string): Promise<void> {
+  const target = await realpath(path).catch(() => path);
+  const folder = dirname(target);
+  const prefix = `${basename(target)}.`;
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!name.startsWith(prefix)) continue;
+    const rest = name.slice(prefix.length);
+    const ours = /^[0-9a-f-]{36}\.tmp$/.test(rest);
+    // Those of a lock may belong to someone who waits for it, but nobody waits for a minute.
+    const ofLock = /^lock\.[\w.-]+\.(tmp|claim)$/.test(rest);
+    if (ours || (ofLock && (await isOld(join(folder, name)))))
+      await rm(join(folder, name), { force: true }).catch(() => {});
+  }
+}
+
+/** At most `limit` bytes of a file, or an error that says why not. Only regular files, unless pipes are wanted too. */
+export async function readLimited(
+  path: string,
+  limit: number,
+  { pipes = false }: { pipes?: boolean } = {},
+): Promise<Buffer> {
+  // Opening a pipe that nobody writes to would wait for ever.
+  const file = await open(path, pipes ? constants.O_RDONLY : constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    if (!pipes && !(await file.stat()).isFile()) throw new Error("it is not a regular file");
+    const chunks: Buffer[] = [];
+    let total = 0;
+    for (;;) {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(Math.min(limit + 1, 65_536)));
+      if (bytesRead === 0) return Buffer.concat(chunks, total);
+      total += bytesRead;
+      if (total > limit) throw new Error(`it is larger than ${limit} bytes`);
+      chunks.push(buffer.subarray(0, bytesRead));
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** Whether others than the owner may read a file; systems without such bits answer no. */
+export async function isReadableByOthers(path: string): Promise<boolean> {
+  if (process.platform === "win32") return false;
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile() === true && (found.mode & 0o044) !== 0;
+}
+
+async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  await file.writeFile(bytes);
+}
+
+async function isOld(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found !== undefined && Date.now() - found.mtimeMs > LEFTOVER_AGE_MS;
+}
+
+/** Makes the rename itself last. Not every system can open a folder; there it does so by itself. */
+async function syncFolder(path: string): Promise<void> {
+  try {
+    const folder = await open(path, "r");
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+  } catch {
+    // See above.
+  }
+}

@@ -1,0 +1,64 @@
+// Servers that outlived their program: each child carries its owner's identity, so that a later program can tell and end them.
+
+import { readdirSync, readFileSync } from "node:fs";
+
+export const OWNER_VARIABLE = "PORTOLAN_OWNER";
+
+let tag: string | undefined;
+
+/** This process by number and start time; a number alone may be another process tomorrow. */
+export function ownerTag(): string {
+  tag ??= `${process.pid}.${startTime(process.pid) ?? "0"}`;
+  return tag;
+}
+
+/** Ends the children of programs that are gone. Where /proc tells nothing, nothing is done. Returns how many were ended. */
+export function reapOrphans(): number {
+  let ended = 0;
+  for (const pid of processes()) {
+    const owner = ownerOf(pid);
+    if (owner === undefined || owner === ownerTag() || isAlive(owner)) continue;
+    try {
+      process.kill(pid, "SIGKILL");
+      ended += 1;
+    } catch {
+      // It left in the meantime, or belongs to another user.
+    }
+  }
+  return ended;
+}
+
+function isAlive(owner: string): boolean {
+  const [pid, started] = owner.split(".");
+  return startTime(Number(pid)) === started;
+}
+
+/** In clock ticks since boot, as the kernel counts them. */
+function startTime(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The second field is the program's name, which may itself hold spaces and brackets.
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  } catch {
+    return undefined;
+  }
+}
+
+function ownerOf(pid: number): string | undefined {
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`, "latin1");
+    return new RegExp(`(?:^|\\0)${OWNER_VARIABLE}=(\\d+\\.\\d+)(?:\\0|$)`).exec(environment)?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+function processes(): number[] {
+  try {
+    return readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
