@@ -1,11 +1,11 @@
 // The built command as its users run it: a child process with pipes, or on a pseudo-terminal.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { expect, onTestFinished } from "vitest";
 import { stdioCommand } from "./fixtures/processes.mjs";
@@ -67,7 +67,9 @@ export function portolan(words: readonly string[], options: RunOptions = {}): Pr
 }
 
 /** The error that a run ended with: the last line of stderr, and nothing on stdout. */
-export function envelope(ran: Ran): Record<string, unknown> & { code: string; message: string; hint: string } {
+export function envelope(
+  ran: Ran,
+): Record<string, unknown> & { code: string; message: string; hint: string } {
   expect(ran.out).toBe("");
   expect(ran.err.endsWith("\n")).toBe(true);
   const parsed = JSON.parse(ran.err.trimEnd().split("\n").at(-1) ?? "") as { error: never };
@@ -83,7 +85,9 @@ export function resultText(ran: Ran): string {
 
 /** A command in one word, as a user quotes it for a shell. */
 export function quoted(words: readonly string[]): string {
-  return words.map((word) => (/^[\w./:=@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(" ");
+  return words
+    .map((word) => (/^[\w./:=@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
+    .join(" ");
 }
 
 /** The stdio fixture with these flags, as a target. */
@@ -107,6 +111,36 @@ export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "portolan-cli-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** Runs the command with a look inside: the modules that were resolved (unless not wanted), and the CPU time. */
+export async function spyOn(
+  words: readonly string[],
+  modules = true,
+): Promise<{ modules: string; cpuMs: number }> {
+  const folder = temporaryFolder();
+  const file = (name: string): string => join(folder, name);
+  writeFileSync(
+    file("hooks.mjs"),
+    `import { appendFileSync } from "node:fs";
+    export async function resolve(specifier, context, next) {
+      const found = await next(specifier, context);
+      appendFileSync(${JSON.stringify(file("modules"))}, found.url + "\\n");
+      return found;
+    }`,
+  );
+  writeFileSync(
+    file("spy.mjs"),
+    `import { writeFileSync } from "node:fs";
+    import { register } from "node:module";
+    if (${modules}) register("./hooks.mjs", import.meta.url);
+    process.on("exit", () => writeFileSync(${JSON.stringify(file("cpu"))}, JSON.stringify(process.cpuUsage())));`,
+  );
+  writeFileSync(file("modules"), "");
+  const ran = await portolan(words, { node: ["--import", pathToFileURL(file("spy.mjs")).href] });
+  expect(ran.code).toBe(0);
+  const { user, system } = JSON.parse(readFileSync(file("cpu"), "utf8")) as { user: number; system: number };
+  return { modules: readFileSync(file("modules"), "utf8"), cpuMs: (user + system) / 1_000 };
 }
 
 /** Why there is no pseudo-terminal for tests here; undefined when there is one. */
@@ -146,13 +180,14 @@ export function terminal(command: string, columns = 100, env: Record<string, str
     done,
     screen,
     async shows(text) {
-      for (;;) {
+      for (const since = Date.now(); ;) {
         const at = screen().indexOf(text, seen);
         if (at >= 0) {
           seen = at + text.length;
           return;
         }
-        if (child.exitCode !== null) throw new Error(`${text} was never shown:\n${screen()}`);
+        if (child.exitCode !== null || Date.now() - since > 20_000)
+          throw new Error(`${text} was never shown:\n${screen()}`);
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     },

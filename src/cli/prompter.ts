@@ -1,9 +1,9 @@
 // The prompter for a real terminal. Questions go to stderr, so that stdout stays for the result.
 
 import type { Readable, Writable } from "node:stream";
-import { isCancel, multiselect, note, select, text } from "@clack/prompts";
+import { isCancel, multiselect, note, S_BAR, select, text } from "@clack/prompts";
 import type { Prompter } from "./elicit.ts";
-import { cut } from "./layout.ts";
+import { cut, wrap } from "./layout.ts";
 
 /** A prompt never takes its listener off again, so each gets a signal of its own. */
 const own = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal]);
@@ -18,7 +18,8 @@ export function createClackPrompter(input: Readable, terminal: Terminal, color: 
     text: async ({ message, initial, check, signal }) =>
       chosen(
         await text({
-          message,
+          // The other prompts wrap a long question by themselves.
+          message: wrap(message, (terminal.columns || 80) - 4).replaceAll("\n", `\n${S_BAR}  `),
           initialValue: initial,
           validate: (value) => check(value ?? ""),
           signal: own(signal),

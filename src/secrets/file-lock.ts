@@ -128,7 +128,8 @@ async function readOwner(path: string): Promise<Holder | undefined> {
 function parseOwner(text: string): Owner | undefined {
   try {
     const owner = JSON.parse(text) as Partial<Owner> | null;
-    if (!Number.isInteger(owner?.pid) || (owner?.pid ?? 0) < 1 || !/^[\w-]{1,64}$/.test(owner?.token ?? "")) return undefined;
+    if (!Number.isInteger(owner?.pid) || (owner?.pid ?? 0) < 1 || !/^[\w-]{1,64}$/.test(owner?.token ?? ""))
+      return undefined;
     return {
       pid: owner?.pid as number,
       started: owner?.started ?? null,

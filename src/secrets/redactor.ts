@@ -76,7 +76,10 @@ function percentForms(value: string): string[] {
   const form = new URLSearchParams([["", value]]).toString().slice(1);
   try {
     const component = encodeURIComponent(value);
-    const strict = component.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+    const strict = component.replace(
+      /[!'()*]/g,
+      (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+    );
     const whole = encodeURI(value);
     return [component, strict, whole, whole.replaceAll("'", "%27"), form];
   } catch {

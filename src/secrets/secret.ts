@@ -22,7 +22,9 @@ export class Secret {
     return REDACTED;
   }
 
-  [Symbol.for("nodejs.util.inspect.custom")](): string {
-    return REDACTED;
+  static {
+    Object.defineProperty(this.prototype, Symbol.for("nodejs.util.inspect.custom"), {
+      value: () => REDACTED,
+    });
   }
 }

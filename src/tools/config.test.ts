@@ -5,9 +5,10 @@ import type { McpConfig } from "./types.ts";
 
 describe("toServerDefinition", () => {
   it("names a server by its command, or by its URL without secrets", () => {
-    expect(toServerDefinition({ transport: "stdio", command: "npx", args: ["-y", "x"] }).name).toBe(
-      "npx -y x",
-    );
+    const named = (...args: string[]): string =>
+      toServerDefinition({ transport: "stdio", command: "/usr/bin/npx", args }).name;
+    expect(named("-y", "@scope/server", "--api-key=s3cret")).toBe("npx @scope/server");
+    expect(named("--token", "https://user:pw@host/")).toBe("npx");
     expect(toServerDefinition({ transport: "http", url: "https://u:pw@h.test/mcp?token=s" }).name).toBe(
       "https://h.test/mcp",
     );
@@ -43,6 +44,9 @@ describe("toServerDefinition", () => {
     ["a shell line of the wrong type", { transport: "stdio", command: "a", args: "b c" }],
     ["a NUL", { transport: "stdio", command: "a", args: ["\0"] }],
     ["a header with a line break", { transport: "http", url: "http://x", headers: { a: "b\r\nc: d" } }],
+    ["headers that are none", { transport: "http", url: "http://x", headers: null }],
+    ["a header beyond Latin-1", { transport: "http", url: "http://x", headers: { a: "→" } }],
+    ["a WebSocket with a fragment", { transport: "websocket", url: "ws://x/#y" }],
     ["a WebSocket at an HTTP URL", { transport: "websocket", url: "http://x" }],
   ])("refuses %s", (_name, config) => {
     expect(catchError(() => toServerDefinition(config as unknown as McpConfig)).code).toBe("CONFIG_INVALID");

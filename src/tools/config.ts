@@ -64,11 +64,15 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
   if (typeof url !== "string" || !URL.canParse(url)) problems.push("url must be a whole URL");
   else if (!protocols.includes(new URL(url).protocol))
     problems.push(`url must begin with ${protocols.join("// or ")}//`);
-  if (headers !== undefined) {
-    if (!isStringMap(headers)) problems.push("headers must map names to strings");
+  if (typeof url === "string" && config.transport === "websocket" && url.includes("#")) {
+    problems.push("a WebSocket url must not have a fragment");
+  }
+  if (headers !== undefined && !isStringMap(headers)) {
+    problems.push("headers must map names to strings");
+  } else if (headers !== undefined) {
     for (const [name, value] of Object.entries(headers)) {
       // eslint-disable-next-line no-control-regex -- exactly the characters that a header must not carry
-      if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) || /[\0\r\n]/.test(value))
+      if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) || !/^[\t\x20-\x7E\x80-\xFF]*$/.test(value))
         problems.push(`header "${name}" is not a legal header`);
     }
   }
@@ -91,10 +95,13 @@ function isStringMap(value: unknown): boolean {
   );
 }
 
-/** The command line's words, or the URL without what may be secret in it. */
+/** The program and what it is to run, or the URL: without options, queries and anything else that may hold a secret. */
 function defaultName(endpoint: Endpoint): string {
-  if (endpoint.transport === "stdio")
-    return [endpoint.command, ...(endpoint.args ?? [])].join(" ").slice(0, 120);
+  if (endpoint.transport === "stdio") {
+    const program = endpoint.command.split(/[\\/]/).at(-1) ?? endpoint.command;
+    const subject = endpoint.args?.find((arg) => /^@?[A-Za-z0-9._/-]+$/.test(arg) && !arg.startsWith("-"));
+    return [program, subject?.split("/").slice(-2).join("/")].filter(Boolean).join(" ").slice(0, 80);
+  }
   const { origin, pathname } = new URL(endpoint.url);
   return `${origin}${pathname}`;
 }

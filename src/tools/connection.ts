@@ -130,11 +130,7 @@ export class Connection implements McpConnection {
         throw isPortolanError(error) ? error.at({ tool: name }) : error;
       })) as CallToolResult;
     tool.checkOutput(result);
-    // Beside the result, not in it: written out as JSON it is what the server sent.
-    return Object.defineProperty(result, "text", {
-      get: () => resultText(result),
-      enumerable: false,
-    }) as ToolResult;
+    return withText(result);
   }
 
   listResources(options: Parameters<McpConnection["listResources"]>[0] = {}): Promise<ResourceDefinition[]> {
@@ -220,9 +216,9 @@ export class Connection implements McpConnection {
 
   /** The tool's definition, asking the server for its list when it is not at hand or too old. */
   async #findTool(name: string, options: RequestOptions): Promise<CheckedTool> {
-    const tools = await this.#tools.get({ signal: options.signal });
-    const found =
-      tools.get(name) ?? (await this.#tools.get({ signal: options.signal, refresh: true })).get(name);
+    const { signal, timeoutMs } = options;
+    const tools = await this.#tools.get({ signal, timeoutMs });
+    const found = tools.get(name) ?? (await this.#tools.get({ signal, timeoutMs, refresh: true })).get(name);
     if (found !== undefined) return found;
     throw new PortolanError("TOOL_NOT_FOUND", `${this.#upstream.name} has no tool "${name}"`, {
       server: this.#upstream.name,
@@ -298,4 +294,15 @@ export class Connection implements McpConnection {
       server: this.#upstream.name,
     });
   }
+}
+
+/** The text stands beside the result, not in it: written out as JSON it is what the server sent. */
+function withText(result: CallToolResult): ToolResult {
+  const copy = { ...result };
+  // A server's own field of that name stays what it is.
+  if ("text" in copy) return copy as ToolResult;
+  return Object.defineProperty(copy, "text", {
+    get: () => resultText(result),
+    configurable: true,
+  }) as ToolResult;
 }

@@ -37,7 +37,8 @@ function media(mimeType: unknown): string {
 
 function base64Bytes(data: unknown): number {
   if (typeof data !== "string") return 0;
-  return Math.floor((data.replace(/=+$/, "").length * 3) / 4);
+  const padding = data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0;
+  return Math.floor(((data.length - padding) * 3) / 4);
 }
 
 function json(value: unknown): string {

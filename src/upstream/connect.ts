@@ -15,8 +15,15 @@ export type Reach = Endpoint | { readonly transport: "memory"; readonly server: 
 const MAYBE_SSE = new Set([400, 404, 405]);
 
 export async function connect(reach: Reach, options: SessionOptions, eras: EraMemory): Promise<Session> {
-  const legacyBefore = options.knownLegacy || (reach.transport === "stdio" && (await eras.isLegacy(reach)));
-  const session = await connectOnce(reach, { ...options, knownLegacy: legacyBefore });
+  const knownLegacy = options.knownLegacy || (reach.transport === "stdio" && (await eras.isLegacy(reach)));
+  let session: Session;
+  try {
+    session = await connectOnce(reach, { ...options, knownLegacy });
+  } catch (error) {
+    // The server answered, but not as it did when it was found to be legacy: ask it again.
+    if (!knownLegacy || options.definition.era !== "auto" || !isRefusal(error)) throw error;
+    session = await connectOnce(reach, { ...options, knownLegacy: false });
+  }
   if (reach.transport === "stdio") {
     const { era, info } = session.description;
     session.afterwards = eras.remember(reach, {
@@ -25,6 +32,11 @@ export async function connect(reach: Reach, options: SessionOptions, eras: EraMe
     });
   }
   return session;
+}
+
+function isRefusal(error: unknown): boolean {
+  const codes = ["RPC_ERROR", "VERSION_UNSUPPORTED", "HTTP_ERROR", "PROTOCOL_ERROR"];
+  return isPortolanError(error) && codes.includes(error.code);
 }
 
 async function connectOnce(reach: Reach, options: SessionOptions): Promise<Session> {

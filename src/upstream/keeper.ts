@@ -6,7 +6,7 @@ import { connect, type Reach } from "./connect.ts";
 import type { EraMemory } from "./era-memory.ts";
 import type { Session, SessionOptions } from "./session.ts";
 import type { Call, Description, UpstreamState } from "./types.ts";
-import { pause, within } from "./waiting.ts";
+import { pause, timerMs, within } from "./waiting.ts";
 
 const FIRST_RESTART_MS = 500;
 const MAX_RESTART_MS = 30_000;
@@ -41,6 +41,9 @@ export class Keeper {
   #opening: Promise<Session> | undefined;
   #crashes: number[] = [];
   #waiting = 0;
+  #closed: Promise<void> | undefined;
+  /** Sessions that the server forgot, whose last requests are still in flight. */
+  readonly #retired = new Set<Session>();
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -89,7 +92,7 @@ export class Keeper {
     this.lastError = error;
     this.session = undefined;
     this.#options.lost(session);
-    if (error.code === "SESSION_LOST") session.retire();
+    if (error.code === "SESSION_LOST") this.#retire(session);
     else void session.close();
     if (this.state === "closed") return;
     this.#setState("reconnecting");
@@ -98,15 +101,9 @@ export class Keeper {
     this.#opening.catch(() => {});
   }
 
-  async close(): Promise<void> {
-    if (this.state === "closed") return;
-    const { session } = this;
-    this.#setState("closed");
-    this.session = undefined;
-    this.#closing.abort(this.closedError());
-    if (session !== undefined) this.#options.lost(session);
-    await session?.close();
-    await this.#opening?.then((late) => late.close()).catch(() => {});
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
   }
 
   closedError(): PortolanError {
@@ -131,10 +128,11 @@ export class Keeper {
   async #open(signal: AbortSignal | undefined): Promise<Session> {
     const { startTimeoutMs } = this.#definition.limits;
     const tooLate = new AbortController();
-    const timer = setTimeout(() => {
+    const giveUp = (): void => {
       const message = `${this.#name} was not ready after ${startTimeoutMs} ms`;
       tooLate.abort(new PortolanError("TIMEOUT", message, { server: this.#name, data: { startTimeoutMs } }));
-    }, startTimeoutMs);
+    };
+    const timer = startTimeoutMs === 0 ? undefined : setTimeout(giveUp, timerMs(startTimeoutMs));
     const start = AbortSignal.any([
       tooLate.signal,
       this.#closing.signal,
@@ -157,6 +155,7 @@ export class Keeper {
       },
     };
     try {
+      start.throwIfAborted();
       return await connect(reach, options, eras);
     } catch (thrown) {
       if (signal?.aborted) {
@@ -204,11 +203,27 @@ export class Keeper {
   }
 
   #adopt(session: Session, again: boolean): void {
+    if (session.peer.dead !== undefined) throw session.peer.dead;
     this.#opening = undefined;
     this.session = session;
     this.description = session.description;
     this.#setState("ready");
     this.#options.opened(session, again);
+  }
+
+  async #close(): Promise<void> {
+    const { session } = this;
+    this.#setState("closed");
+    this.session = undefined;
+    this.#closing.abort(this.closedError());
+    if (session !== undefined) this.#options.lost(session);
+    await Promise.all([session, ...this.#retired].map((open) => open?.close()));
+    await this.#opening?.then((late) => late.close()).catch(() => {});
+  }
+
+  #retire(session: Session): void {
+    this.#retired.add(session);
+    session.retire(() => this.#retired.delete(session));
   }
 
   #unresponsive(session: Session, consecutive: number): void {

@@ -33,7 +33,7 @@ export async function listAll(
     for (const item of result[field] as unknown[]) items.push(item);
     if (typeof result.ttlMs === "number") ttlMs = Math.min(ttlMs ?? Infinity, Math.max(0, result.ttlMs));
     cursor = result.nextCursor;
-    if (cursor === undefined || cursor === null || cursor === "") return { items, ttlMs };
+    if (typeof cursor !== "string" || cursor === "") return { items, ttlMs };
     if (seen.has(cursor)) {
       options.onLoop(`${call.method} repeats its cursor; the list ends here with ${items.length} entries`);
       return { items, ttlMs };

@@ -60,10 +60,9 @@ async function findOut(peer: Peer, options: NegotiateOptions): Promise<Descripti
     return verdict.era === "modern" ? verdict.description : initialize(peer, options);
   }
 
-  const verdict = await Promise.race([
-    probe.catch(diedOnProbe),
-    pause(limits.probeTimeoutMs, options.signal),
-  ]);
+  const patience = new AbortController();
+  const silence = pause(limits.probeTimeoutMs, AbortSignal.any([options.signal, patience.signal]));
+  const verdict = await Promise.race([probe.catch(diedOnProbe), silence]).finally(() => patience.abort());
   if (verdict !== undefined)
     return verdict.era === "modern" ? verdict.description : initialize(peer, options);
 

@@ -3,6 +3,7 @@
 import { PortolanError } from "../errors/index.ts";
 import { isObject, type JsonObject, type Progress } from "../model/index.ts";
 import {
+  hasMethod,
   RPC,
   type RequestId,
   type RpcErrorObject,
@@ -10,7 +11,9 @@ import {
   type RpcNotification,
   type RpcRequest,
 } from "./rpc.ts";
+import { SignalWatch } from "./signal-watch.ts";
 import type { Ask } from "./types.ts";
+import { timerMs } from "./waiting.ts";
 import type { Wire } from "./wire.ts";
 
 export interface PeerRequest {
@@ -44,9 +47,13 @@ export interface Pending {
   readonly request: PeerRequest;
   readonly resolve: (result: JsonObject) => void;
   readonly reject: (error: PortolanError) => void;
-  readonly onAbort: (() => void) | undefined;
+  readonly sentAt: number;
   idleAt: number;
   readonly endsAt: number;
+  /** How many questions of the server's are open that this request may have caused. */
+  openQuestions: number;
+  /** The open question that only this request can have caused: it ends with the request. */
+  question: AbortController | undefined;
 }
 
 export class Peer {
@@ -61,6 +68,11 @@ export class Peer {
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
   #dead: PortolanError | undefined;
+  #lastTimeoutAt = -Infinity;
+  readonly #signals = new SignalWatch((id, signal) => {
+    const method = this.pending.get(id)?.request.method ?? "the request";
+    this.#giveUp(id, cancelled(this.server, method, signal));
+  });
   /** Whether a cancelled request is also announced by notification, beside dropping its stream. */
   announceCancel = true;
   /** Called when the last request in flight has been settled. */
@@ -70,6 +82,11 @@ export class Peer {
     this.wire = wire;
     this.server = server;
     this.#events = events;
+  }
+
+  /** Why nothing can be sent any more. */
+  get dead(): PortolanError | undefined {
+    return this.#dead;
   }
 
   async open(signal: AbortSignal): Promise<void> {
@@ -92,12 +109,18 @@ export class Peer {
       const now = performance.now();
       const idleAt = timeoutMs === 0 ? Infinity : now + timeoutMs;
       const endsAt = maxTimeoutMs === 0 ? Infinity : now + maxTimeoutMs;
-      let onAbort: (() => void) | undefined;
-      if (signal !== undefined) {
-        onAbort = () => this.#giveUp(id, cancelled(this.server, request.method, signal));
-        signal.addEventListener("abort", onAbort, { once: true });
-      }
-      this.pending.set(id, { id, request, resolve, reject, onAbort, idleAt, endsAt });
+      if (signal !== undefined) this.#signals.add(signal, id);
+      this.pending.set(id, {
+        id,
+        request,
+        resolve,
+        reject,
+        sentAt: now,
+        idleAt,
+        endsAt,
+        openQuestions: 0,
+        question: undefined,
+      });
       this.#arm(Math.min(idleAt, endsAt));
       request.onSent?.(id);
       try {
@@ -129,8 +152,27 @@ export class Peer {
     await this.wire.close();
   }
 
+  /** The user is being asked on behalf of these requests: until the returned function is called their clock stands still. */
+  openQuestion(requests: readonly Pending[], question: AbortController): () => void {
+    for (const pending of requests) {
+      pending.openQuestions += 1;
+      pending.idleAt = Infinity;
+      if (requests.length === 1) pending.question = question;
+    }
+    return () => {
+      for (const pending of requests) {
+        pending.openQuestions -= 1;
+        pending.question = undefined;
+        const { timeoutMs } = pending.request;
+        if (pending.openQuestions > 0 || timeoutMs === 0 || !this.pending.has(pending.id)) continue;
+        pending.idleAt = performance.now() + timeoutMs;
+        this.#arm(pending.idleAt);
+      }
+    };
+  }
+
   #receive(message: RpcMessage, origin: RequestId | undefined): void {
-    if ("method" in message) {
+    if (hasMethod(message)) {
       if ("id" in message) this.#events.request(message, origin);
       else if (message.method === "notifications/progress") this.#progress(message.params);
       else this.#events.notification(message, origin);
@@ -143,9 +185,14 @@ export class Peer {
       return;
     }
     this.#consecutiveTimeouts = 0;
-    if (message.error !== undefined)
-      pending.reject(rpcError(this.server, pending.request.method, message.error));
-    else pending.resolve(message.result ?? {});
+    if (message.error != null) pending.reject(rpcError(this.server, pending.request.method, message.error));
+    else if (isObject(message.result)) pending.resolve(message.result);
+    else pending.reject(this.#noResult(pending.request.method));
+  }
+
+  #noResult(method: string): PortolanError {
+    const message = `${this.server} answered ${method} with neither a result nor an error`;
+    return new PortolanError("PROTOCOL_ERROR", message, { server: this.server, data: { method } });
   }
 
   #progress(params: JsonObject | undefined): void {
@@ -154,7 +201,7 @@ export class Peer {
     if (pending === undefined || params === undefined) return;
     this.#consecutiveTimeouts = 0;
     const { timeoutMs, onProgress } = pending.request;
-    if (timeoutMs !== 0) pending.idleAt = performance.now() + timeoutMs;
+    if (timeoutMs !== 0 && pending.idleAt !== Infinity) pending.idleAt = performance.now() + timeoutMs;
     if (onProgress === undefined || typeof params.progress !== "number") return;
     const { progressToken: _token, ...progress } = params;
     try {
@@ -184,7 +231,8 @@ export class Peer {
     const pending = this.pending.get(id);
     if (pending === undefined) return undefined;
     this.pending.delete(id);
-    if (pending.onAbort !== undefined) pending.request.signal?.removeEventListener("abort", pending.onAbort);
+    if (pending.request.signal !== undefined) this.#signals.remove(pending.request.signal, pending.id);
+    pending.question?.abort();
     if (this.pending.size === 0) {
       this.#timer?.unref();
       this.onIdle?.();
@@ -212,8 +260,7 @@ export class Peer {
     if (at === Infinity) return;
     clearTimeout(this.#timer);
     this.#timerAt = at;
-    // Timers hold 32-bit milliseconds; a longer wait is cut in pieces.
-    this.#timer = setTimeout(() => this.#sweep(), Math.min(Math.max(0, at - performance.now()), 2 ** 31 - 1));
+    this.#timer = setTimeout(() => this.#sweep(), timerMs(at - performance.now()));
   }
 
   #sweep(): void {
@@ -241,6 +288,9 @@ export class Peer {
         data: { method, timeoutMs: ms, hard },
       }),
     );
+    // Requests that were already waiting when another ran out say nothing new about the server.
+    if (pending.sentAt < this.#lastTimeoutAt) return;
+    this.#lastTimeoutAt = performance.now();
     this.#consecutiveTimeouts += 1;
     this.#events.unresponsive(this.#consecutiveTimeouts);
   }
@@ -273,12 +323,19 @@ function sendError(error: unknown, server: string, method: string): PortolanErro
   });
 }
 
-export function rpcError(server: string, method: string, error: RpcErrorObject): PortolanError {
-  const code = isObject(error) && typeof error.code === "number" ? error.code : 0;
-  const message = typeof error.message === "string" ? error.message : "the server gave no message";
+export function rpcError(server: string, method: string, error: unknown): PortolanError {
+  const { code, message, data }: JsonObject = isObject(error) ? error : { message: error };
+  const text =
+    typeof message === "string" && message !== ""
+      ? message
+      : `${method} failed, and the server does not say why`;
   // -32021 is about what this caller declared, so it has a code of its own.
-  return new PortolanError(code === RPC.MISSING_CAPABILITY ? "CAPABILITY_MISSING" : "RPC_ERROR", message, {
+  return new PortolanError(code === RPC.MISSING_CAPABILITY ? "CAPABILITY_MISSING" : "RPC_ERROR", text, {
     server,
-    data: { method, rpcCode: code, ...(error.data === undefined ? {} : { rpcData: error.data }) },
+    data: {
+      method,
+      rpcCode: typeof code === "number" ? code : 0,
+      ...(data === undefined ? {} : { rpcData: data }),
+    },
   });
 }

@@ -69,6 +69,21 @@ export function isModernErrorCode(code: unknown): boolean {
 /** Whether parsed JSON is shaped like a JSON-RPC message; anything else on the wire is noise. */
 export function isRpcMessage(value: unknown): value is RpcMessage {
   if (!isObject(value)) return false;
-  if (typeof value.method === "string") return value.params === undefined || isObject(value.params);
-  return value.id !== undefined && (isObject(value.result) || isObject(value.error));
+  if (typeof value.method === "string") return value.params == null || isObject(value.params);
+  return value.id !== undefined && ("result" in value || "error" in value);
+}
+
+/** Whether it asks or tells something, as opposed to answering. Some libraries write a null `method` into answers. */
+export function hasMethod(message: RpcMessage): message is RpcRequest | RpcNotification {
+  return "method" in message && typeof message.method === "string";
+}
+
+/** The messages of a text: one, or a batch as 2025-03-26 allowed. What is not JSON gives one undefined. */
+export function parseMessages(text: string): unknown[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [value];
+  } catch {
+    return [undefined];
+  }
 }

@@ -10,11 +10,12 @@ import {
 } from "../model/index.ts";
 import { envelope, negotiate } from "./negotiate.ts";
 import { headersForCall, type ParamHeader } from "./param-headers.ts";
-import { Peer } from "./peer.ts";
+import { Peer, type Pending } from "./peer.ts";
 import { answerInputRequests, answerRequest } from "./questions.ts";
 import { META, RPC, type RequestId, type RpcNotification, type RpcRequest } from "./rpc.ts";
 import { readToolPage } from "./tool-list.ts";
 import type { Ask, Call, Caller, Description, UpstreamEvents } from "./types.ts";
+import { within } from "./waiting.ts";
 import type { Wire } from "./wire.ts";
 
 type Notice = <E extends keyof UpstreamEvents>(event: E, ...args: UpstreamEvents[E]) => void;
@@ -40,13 +41,14 @@ const MAY_ASK = new Set(["tools/call", "prompts/get", "resources/read"]);
 export class Session {
   description!: Description;
   declined = 0;
-  /** Called when the server acknowledges a subscription stream. */
-  onAcknowledged: ((id: RequestId) => void) | undefined;
+  /** Who waits for a subscription stream to be acknowledged. */
+  readonly acknowledged: Map<RequestId, () => void> = new Map();
   /** What must be finished before a close is. */
   afterwards: Promise<void> | undefined;
   readonly peer: Peer;
   readonly #options: SessionOptions;
   readonly #questions = new Map<RequestId, AbortController>();
+  readonly #ended = new AbortController();
   readonly #toolHeaders = new Map<string, readonly ParamHeader[]>();
   #logLevel: LogLevel | undefined;
   #envelope: JsonObject | undefined;
@@ -59,7 +61,7 @@ export class Session {
       request: (message, origin) => void this.#asked(message, origin),
       unresponsive: (consecutive) => options.unresponsive(this, consecutive),
       closed: (error) => {
-        for (const question of this.#questions.values()) question.abort(error);
+        this.#ended.abort(error);
         options.closed(this, error);
       },
     });
@@ -70,6 +72,8 @@ export class Session {
     try {
       await session.peer.open(options.signal);
       session.description = await negotiate(session.peer, options);
+      // The connection may have ended while the last words of the negotiation were on their way.
+      if (session.peer.dead !== undefined) throw session.peer.dead;
     } catch (error) {
       const reason = isPortolanError(error)
         ? error
@@ -92,25 +96,28 @@ export class Session {
     return this.#send(call, call.params);
   }
 
-  async setLogLevel(level: LogLevel): Promise<void> {
+  /** The level that later requests ask for. A legacy server must be told besides. */
+  setLogLevel(level: LogLevel): void {
     this.#logLevel = level;
     this.#envelope = undefined;
-    if (!this.modern && this.description.capabilities.logging !== undefined) {
-      await this.#send({ method: "logging/setLevel" }, { level });
-    }
   }
 
   async close(): Promise<void> {
     const { name } = this.#options.definition;
-    await this.peer.close(
-      new PortolanError("CONNECTION_CLOSED", `the connection to ${name} is closed`, { server: name }),
-    );
+    const error = new PortolanError("CONNECTION_CLOSED", `the connection to ${name} is closed`, {
+      server: name,
+    });
+    this.#ended.abort(error);
+    await this.peer.close(error);
     await this.afterwards;
   }
 
   /** Closes when what is in flight has been answered: the server forgot the session, but each request is its own to lose. */
-  retire(): void {
-    this.peer.onIdle = () => void this.close();
+  retire(retired: () => void): void {
+    this.peer.onIdle = () => {
+      this.peer.onIdle = undefined;
+      void this.close().then(retired);
+    };
     if (this.peer.pending.size === 0) this.peer.onIdle();
   }
 
@@ -151,7 +158,7 @@ export class Session {
         caller: call.caller,
         signal: call.signal,
       });
-      if (result.nextCursor === undefined || result.nextCursor === cursor) return;
+      if (typeof result.nextCursor !== "string" || result.nextCursor === cursor) return;
       cursor = result.nextCursor;
     }
   }
@@ -163,16 +170,12 @@ export class Session {
     for (let round = 0; round <= limits.maxInputRounds; round += 1) {
       const result = await this.#send(call, params, headers);
       if (result.resultType !== "input_required" || call.passInputRequired === true) return result;
-      const signal = call.signal ?? new AbortController().signal;
-      const place = { server: name, signal };
-      const inputResponses = await answerInputRequests(
-        call.ask ?? this.#options.ask,
-        result.inputRequests,
-        place,
-        () => {
-          this.declined += 1;
-        },
-      );
+      if (result.inputRequests === undefined && typeof result.requestState !== "string") {
+        throw new PortolanError("PROTOCOL_ERROR", `${name} asks for input without saying what`, {
+          server: name,
+        });
+      }
+      const inputResponses = await this.#putQuestions(call, result.inputRequests);
       // Nothing of an earlier round travels on: the state is the server's latest, or none.
       const { inputResponses: _responses, requestState: _state, ...original } = call.params ?? {};
       params = {
@@ -186,6 +189,26 @@ export class Session {
       `${name} still asks for input after ${limits.maxInputRounds} rounds`,
       { server: name },
     );
+  }
+
+  /** The questions end with the call: when its caller cancels, when the connection ends, when its hard limit is over. */
+  async #putQuestions(call: Call, inputRequests: unknown): Promise<JsonObject> {
+    const { name, limits } = this.#options.definition;
+    const ms = call.maxTimeoutMs ?? limits.maxRequestMs;
+    const end = new AbortController();
+    const others = call.signal === undefined ? [] : [call.signal];
+    const signal = AbortSignal.any([end.signal, this.#ended.signal, ...others]);
+    const ask = call.ask ?? this.#options.ask;
+    const answers = answerInputRequests(ask, inputRequests, { server: name, signal }, () => {
+      this.declined += 1;
+    });
+    try {
+      return await within(answers, { server: name, what: `${call.method} with its questions`, ms, signal });
+    } catch (error) {
+      throw this.peer.dead ?? error;
+    } finally {
+      end.abort();
+    }
   }
 
   #send(call: Call, params: JsonObject | undefined, headers?: Record<string, string>): Promise<JsonObject> {
@@ -225,27 +248,37 @@ export class Session {
   }
 
   async #asked(message: RpcRequest, origin: RequestId | undefined): Promise<void> {
+    // A modern server may not ask this way, and must not be answered.
+    if (this.modern) {
+      this.declined += 1;
+      return;
+    }
     const controller = new AbortController();
     this.#questions.set(message.id, controller);
-    const answer = await answerRequest(
-      this.#askFor(origin),
-      message.method,
-      message.params ?? {},
-      controller.signal,
-      () => {
-        this.declined += 1;
-      },
-    );
+    const causes = this.#causesOf(origin);
+    const closed = this.peer.openQuestion(causes, controller);
+    const signal = AbortSignal.any([controller.signal, this.#ended.signal]);
+    const ask = this.#askOf(causes);
+    const answer = await answerRequest(ask, message.method, message.params ?? {}, signal, () => {
+      this.declined += 1;
+    });
+    closed();
     this.#questions.delete(message.id);
-    if (!controller.signal.aborted) this.peer.respond(message.id, answer);
+    if (!signal.aborted) this.peer.respond(message.id, answer);
   }
 
-  /** Whose call caused the question: told by the stream, or by there being only one that it can be. */
-  #askFor(origin: RequestId | undefined): Ask | undefined {
-    if (origin !== undefined) return this.peer.pending.get(origin)?.request.ask ?? this.#options.ask;
+  /** The calls that may have caused a question: told by the stream, or all in flight. */
+  #causesOf(origin: RequestId | undefined): Pending[] {
+    if (origin === undefined)
+      return [...this.peer.pending.values()].filter(({ request }) => MAY_ASK.has(request.method));
+    const cause = this.peer.pending.get(origin);
+    return cause === undefined ? [] : [cause];
+  }
+
+  /** Who is to answer: the connection's own caller, or the one caller that it can be. Never a guess. */
+  #askOf(causes: readonly Pending[]): Ask | undefined {
     const asks = new Set<Ask>();
-    for (const { request } of this.peer.pending.values())
-      if (request.ask !== undefined) asks.add(request.ask);
+    for (const { request } of causes) if (request.ask !== undefined) asks.add(request.ask);
     if (asks.size === 0) return this.#options.ask;
     return asks.size === 1 ? asks.values().next().value : undefined;
   }
@@ -260,7 +293,9 @@ export class Session {
       case "notifications/resources/list_changed":
         return notice("resourcesChanged");
       case "notifications/resources/updated":
-        return typeof params?.uri === "string" ? notice("resourceUpdated", params.uri) : undefined;
+        return typeof params?.uri === "string" && this.#isWanted(params)
+          ? notice("resourceUpdated", params.uri)
+          : undefined;
       case "notifications/message":
         return isObject(params) ? notice("log", params as LogMessage) : undefined;
       case "notifications/cancelled": {
@@ -271,8 +306,14 @@ export class Session {
       }
       case "notifications/subscriptions/acknowledged": {
         const meta = isObject(params?._meta) ? params._meta : {};
-        return this.onAcknowledged?.(meta[META.SUBSCRIPTION_ID] as RequestId);
+        return this.acknowledged.get(meta[META.SUBSCRIPTION_ID] as RequestId)?.();
       }
     }
+  }
+
+  /** A modern notice names the stream that it belongs to; one of a stream that was given up is nobody's. */
+  #isWanted(params: JsonObject): boolean {
+    const id = isObject(params._meta) ? params._meta[META.SUBSCRIPTION_ID] : undefined;
+    return id === undefined || this.peer.pending.has(id as RequestId);
   }
 }

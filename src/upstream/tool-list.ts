@@ -15,8 +15,9 @@ export function readToolPage(
   options: { withHeaders: boolean; server: string; report: Report },
 ): ToolPage {
   const headers = new Map<string, readonly ParamHeader[]>();
+  if (!Array.isArray(result.tools)) return { result, headers };
   const seen = new Set<string>();
-  const tools = (Array.isArray(result.tools) ? result.tools : []).filter((tool: unknown) => {
+  const tools = result.tools.filter((tool: unknown) => {
     const problem =
       toolProblem(tool) ??
       duplicate(tool as JsonObject, seen) ??

@@ -17,12 +17,15 @@ const MAX_REPEATS = 2;
 /** Requests that change nothing, so that they may be sent again when it is not known whether they arrived. */
 const HARMLESS = new Set([
   "completion/complete",
+  "logging/setLevel",
   "ping",
   "prompts/get",
   "prompts/list",
   "resources/list",
   "resources/read",
+  "resources/subscribe",
   "resources/templates/list",
+  "resources/unsubscribe",
   "server/discover",
   "tools/list",
 ]);
@@ -61,7 +64,12 @@ class ServerUpstream implements Upstream {
   constructor({ definition, reach, caller, ask, watch, report, eras, onStderr }: UpstreamOptions) {
     this.name = definition.name;
     this.#logLevel = caller.logLevel;
-    this.#subscriptions = new Subscriptions(caller, watch);
+    this.#subscriptions = new Subscriptions({
+      caller,
+      watching: watch,
+      request: (call) => this.request(call),
+      missed: () => this.#announceAll(),
+    });
     this.#keeper = new Keeper({
       definition,
       reach: reach ?? definition.endpoint,
@@ -105,7 +113,11 @@ class ServerUpstream implements Upstream {
 
   async setLogLevel(level: LogLevel): Promise<void> {
     this.#logLevel = level;
-    await (await this.#keeper.ready(undefined)).setLogLevel(level);
+    const session = await this.#keeper.ready(undefined);
+    session.setLogLevel(level);
+    if (!session.modern && session.description.capabilities.logging !== undefined) {
+      await this.request({ method: "logging/setLevel", params: { level } });
+    }
   }
 
   on<E extends keyof UpstreamEvents>(event: E, listener: (...args: UpstreamEvents[E]) => void): () => void {
@@ -177,10 +189,13 @@ class ServerUpstream implements Upstream {
   }
 
   #opened(session: Session, again: boolean): void {
-    if (this.#logLevel !== undefined) session.setLogLevel(this.#logLevel).catch(() => {});
+    if (this.#logLevel !== undefined) this.setLogLevel(this.#logLevel).catch(() => {});
     this.#subscriptions.attach(session);
-    if (!again) return;
     // What was listed before may have changed with the new session.
+    if (again) this.#announceAll();
+  }
+
+  #announceAll(): void {
     this.#emitter.emit("toolsChanged");
     this.#emitter.emit("promptsChanged");
     this.#emitter.emit("resourcesChanged");

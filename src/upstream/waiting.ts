@@ -30,7 +30,7 @@ export function within<T>(
           data: { timeoutMs: ms },
         }),
       );
-    const timer = ms === 0 ? undefined : setTimeout(late, ms);
+    const timer = ms === 0 ? undefined : setTimeout(late, timerMs(ms));
     const abort = (): void =>
       reject(new PortolanError("CANCELLED", `${what} was cancelled`, { server, cause: signal?.reason }));
     if (signal?.aborted) abort();
@@ -40,4 +40,9 @@ export function within<T>(
       signal?.removeEventListener("abort", abort);
     });
   });
+}
+
+/** Timers hold 32-bit milliseconds; a longer wait is as good as none, and a month is as long as any. */
+export function timerMs(ms: number): number {
+  return Math.min(Math.max(0, ms), 2 ** 31 - 1);
 }

@@ -1,35 +1,41 @@
-// Names of servers as clients allow them, made legal for Portolan: letters, digits, _ and -.
+// Names of servers as clients allow them, made legal for Portolan.
 
 import { createHash } from "node:crypto";
+import { ALIAS_PATTERN, MAX_ALIAS } from "../text/alias.ts";
 
-const LEGAL = /^[A-Za-z0-9_-]+$/;
+const LEGAL = new RegExp(ALIAS_PATTERN);
+const HASH_LENGTH = 8;
 
 export function isLegalAlias(name: string): boolean {
   return LEGAL.test(name);
 }
 
-/** The name itself when it is legal, else its readable part; a name without any gets a hash. */
+/** The name itself when it is legal, else its readable part; one that is too long, or has no such part, gets a hash of the whole. */
 export function toAlias(name: string): string {
   if (isLegalAlias(name)) return name;
-  const readable = name.replace(/[^A-Za-z0-9_-]+/g, "_").replace(/^_+|_+$/g, "");
-  return readable === "" ? `server_${hash(name)}` : readable;
+  const readable = name
+    .normalize("NFKD")
+    .replace(/[^A-Za-z0-9_-]+/g, "_")
+    .replace(/^[-_]+|[-_]+$/g, "");
+  if (readable !== "" && readable.length <= MAX_ALIAS) return readable;
+  return withHash(readable === "" ? "server" : readable, name);
 }
 
 /**
  * One alias per name, all different: legal names keep theirs wherever they stand, a name whose alias is taken gets a hash of itself.
- * The answer does not depend on the order of the names that need no change.
+ * The same name twice gets the same alias twice.
  */
 export function assignAliases(names: readonly string[]): string[] {
-  const taken = new Set(names.filter(isLegalAlias));
+  const owners = new Map(names.filter(isLegalAlias).map((name) => [name, name]));
   return names.map((name) => {
-    if (isLegalAlias(name)) return name;
     const plain = toAlias(name);
-    const alias = taken.has(plain) ? `${plain}_${hash(name)}` : plain;
-    taken.add(alias);
+    const alias = (owners.get(plain) ?? name) === name ? plain : withHash(plain, name);
+    owners.set(alias, name);
     return alias;
   });
 }
 
-function hash(name: string): string {
-  return createHash("sha256").update(name).digest("hex").slice(0, 8);
+function withHash(readable: string, name: string): string {
+  const hash = createHash("sha256").update(name).digest("hex").slice(0, HASH_LENGTH);
+  return `${readable.slice(0, MAX_ALIAS - HASH_LENGTH - 1)}_${hash}`;
 }

@@ -45,7 +45,9 @@ function projectOf(file: string, path: PlatformPath, home: string): string | und
     const root = path.dirname(folder);
     return samePath(root, home, path) ? undefined : root;
   }
-  return ROOT_FILES.test(path.basename(file)) && !/[\\/]\.config[\\/]opencode$/.test(folder) ? folder : undefined;
+  return ROOT_FILES.test(path.basename(file)) && !/[\\/]\.config[\\/]opencode$/.test(folder)
+    ? folder
+    : undefined;
 }
 
 /** Windows does not mind upper and lower case, nor which way slashes lean. */

@@ -3,12 +3,18 @@
 import type { Agent } from "undici";
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** More requests than this at once wait for a free connection. */
+const MAX_CONNECTIONS = 256;
 
 /** A pool of its own per server, so that closing one server closes its sockets and no others. */
 export async function createAgent(): Promise<Agent> {
   // undici is a large module; only servers that are reached over HTTP pay for it.
   const undici = await import("undici");
-  return new undici.Agent({ connect: { timeout: CONNECT_TIMEOUT_MS }, allowH2: false });
+  return new undici.Agent({
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    connections: MAX_CONNECTIONS,
+    allowH2: false,
+  });
 }
 
 /** Headers of every request. Credentials in the URL become a header, so that they show up nowhere else. */
@@ -18,14 +24,24 @@ export function baseHeaders(
 ): Record<string, string> {
   const headers: Record<string, string> = {
     accept: "application/json, text/event-stream",
+    "accept-encoding": "identity",
     "content-type": "application/json",
   };
-  if (url.username !== "") {
-    const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  if (url.username !== "" || url.password !== "") {
+    const pair = `${decodePart(url.username)}:${decodePart(url.password)}`;
     headers.authorization = `Basic ${Buffer.from(pair).toString("base64")}`;
     url.username = "";
     url.password = "";
   }
   for (const [name, value] of Object.entries(declared ?? {})) headers[name.toLowerCase()] = value;
   return headers;
+}
+
+function decodePart(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // A bare "%" that somebody typed as it is.
+    return part;
+  }
 }

@@ -3,6 +3,7 @@
 import type { Agent, Dispatcher } from "undici";
 import { PortolanError } from "../../errors/index.ts";
 import type { RpcErrorObject } from "../rpc.ts";
+import { HeldBytes } from "./held-bytes.ts";
 import { SseParser, type SseEvent } from "./sse-parser.ts";
 
 type Controller = Parameters<NonNullable<Dispatcher.DispatchHandler["onRequestStart"]>>[0];
@@ -110,7 +111,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #status = 0;
   #headers: HeaderMap = {};
   #sse: SseParser | undefined;
-  #chunks: Buffer[] = [];
+  readonly #held = new HeldBytes();
   #bytes = 0;
   #over = false;
 
@@ -129,6 +130,8 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#status = status;
     this.#headers = headers;
     const ok = status < 300;
+    const encoding = String(headers["content-encoding"] ?? "identity");
+    if (encoding !== "identity" && encoding !== "") return this.#encoded(controller, encoding);
     if (ok && contentType(headers) === "text/event-stream") {
       this.#sse = new SseParser(this.#request.maxMessageBytes, {
         event: (event) => this.#events.aborted() || this.#events.event(event),
@@ -144,7 +147,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#bytes += chunk.length;
     const ok = this.#status < 300;
     if (ok && this.#bytes > this.#request.maxMessageBytes) return this.#tooLarge(controller);
-    if (ok || this.#bytes <= MAX_ERROR_BODY_BYTES) this.#chunks.push(chunk);
+    if (ok || this.#bytes <= MAX_ERROR_BODY_BYTES) this.#held.append(chunk);
   }
 
   onResponseEnd(): void {
@@ -205,14 +208,20 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   #body(): { text: string; json: unknown } {
-    const bytes = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
-    this.#chunks = [];
-    const text = bytes.toString("utf8");
+    const text = this.#held.take().toString("utf8");
     try {
       return { text, json: JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text) };
     } catch {
       return { text, json: undefined };
     }
+  }
+
+  #encoded(controller: Controller, encoding: string): void {
+    this.#over = true;
+    const { server } = this.#request;
+    const message = `${server} answers in the encoding ${encoding.slice(0, 40)}, although it was asked for none`;
+    this.#events.failed(this.#failure(new PortolanError("PROTOCOL_ERROR", message, { server })));
+    controller.abort(new Error(message));
   }
 
   #tooLarge(controller: Controller): void {

@@ -4,14 +4,26 @@ import type { Agent } from "undici";
 import { PortolanError } from "../../errors/index.ts";
 import { type Era, isObject, type UrlEndpoint } from "../../model/index.ts";
 import { headerValue } from "../param-headers.ts";
-import { isRpcMessage, META, type RequestId, type RpcMessage } from "../rpc.ts";
+import { hasMethod, isRpcMessage, META, type RequestId, type RpcMessage, type RpcRequest } from "../rpc.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
 import { exchange, type HttpFailure } from "./http-exchange.ts";
+import {
+  errorFor,
+  isAnswerTo,
+  isSessionLoss,
+  NAMED,
+  neverRan,
+  parseJson,
+  retryAfterMs,
+  retryDelay,
+} from "./http-rules.ts";
 import { baseHeaders, createAgent } from "./http-agent.ts";
 import type { SseParser } from "./sse-parser.ts";
 
-const DEFAULT_RETRY_MS = 1_000;
-const MAX_RETRY_MS = 30_000;
+/** A stream that the server leaves open after the answer is of no use to anybody. */
+const LINGER_MS = 1_000;
+/** Answers and notices on their way to the server; a server that asks faster than it listens is not answered. */
+const MAX_UNTAKEN = 200;
 const MAX_RATE_WAIT_MS = 60_000;
 const MAX_RATE_RETRIES = 2;
 const MAX_RESUMES = 10;
@@ -36,6 +48,7 @@ export class HttpWire implements Wire {
   #era: Era | undefined;
   #session: string | undefined;
   #listening: Flight | undefined;
+  #queuedBytes = 0;
   #closed = false;
 
   constructor(endpoint: UrlEndpoint, options: WireOptions) {
@@ -50,15 +63,19 @@ export class HttpWire implements Wire {
   }
 
   send(message: RpcMessage, headers?: Readonly<Record<string, string>>): void {
-    if (this.#closed)
-      throw new PortolanError("CONNECTION_CLOSED", "the connection is closed", {
-        server: this.#options.server,
-      });
+    const { server, maxQueuedBytes } = this.#options;
+    if (this.#closed) throw new PortolanError("CONNECTION_CLOSED", "the connection is closed", { server });
     const body = JSON.stringify(message);
-    if ("method" in message && "id" in message) {
-      this.#request(message.id, body, { ...this.#headers, ...this.#protocolHeaders(message), ...headers }, 0);
-    } else {
+    if (this.#queuedBytes + body.length > maxQueuedBytes) {
+      throw new PortolanError("BUSY", `${server} does not take what it is sent`, { server });
+    }
+    const isRequest = hasMethod(message) && "id" in message;
+    if (isRequest) {
+      this.#request(message, body, { ...this.#headers, ...this.#protocolHeaders(message), ...headers }, 0);
+    } else if (this.#unanswered.size < MAX_UNTAKEN) {
       this.#tell(body, { ...this.#headers, ...this.#protocolHeaders(message) });
+    } else {
+      this.counters.noise += 1;
     }
   }
 
@@ -100,17 +117,24 @@ export class HttpWire implements Wire {
     await this.#agent?.destroy();
   }
 
-  #request(id: RequestId, body: string, headers: Record<string, string>, attempt: number): void {
+  #request(request: RpcRequest, body: string, headers: Record<string, string>, attempt: number): void {
+    const { id } = request;
     let stream: SseParser | undefined;
     let answered = false;
+    let linger: NodeJS.Timeout | undefined;
+    const taken = this.#queue(body);
     const flight = this.#exchange("POST", body, headers, {
       started: (received, parser) => {
+        taken();
         stream = parser;
         const session = received["mcp-session-id"];
-        if (typeof session === "string" && this.#revision === undefined) this.#session = session;
+        if (typeof session === "string" && request.method === "initialize") this.#session = session;
       },
       event: ({ data }) => {
-        answered = this.#deliver(parse(data), id) || answered;
+        if (!this.#deliverAll(parseJson(data), id) || answered) return;
+        answered = true;
+        this.#flights.delete(id);
+        linger = setTimeout(() => flight.abort(), LINGER_MS).unref();
       },
       json: (value) => {
         this.#flights.delete(id);
@@ -119,87 +143,91 @@ export class HttpWire implements Wire {
       },
       empty: () => this.#fail(id, this.#noAnswer("the request was accepted but not answered")),
       ended: (cause) => {
-        if (answered) this.#flights.delete(id);
-        else if (stream?.lastEventId !== undefined && this.#era === "legacy") this.#resume(id, stream, 0);
+        clearTimeout(linger);
+        if (answered) return;
+        if (stream?.lastEventId !== undefined && this.#era !== "modern") this.#resume(id, stream, 0);
         else this.#fail(id, this.#streamEnded(cause));
       },
-      failed: (failure) => this.#refused(id, body, headers, attempt, failure),
+      failed: (failure) => {
+        taken();
+        this.#refused(request, body, headers, attempt, failure);
+      },
     });
-    this.#flights.set(id, flight);
+    this.#flights.set(id, {
+      abort: () => {
+        taken();
+        flight.abort();
+      },
+    });
   }
 
   #refused(
-    id: RequestId,
+    request: RpcRequest,
     body: string,
     headers: Record<string, string>,
     attempt: number,
     failure: HttpFailure,
   ): void {
-    // A JSON-RPC error for this very request is the server's answer, whatever the HTTP status.
-    if (
-      isRpcMessage(failure.json) &&
-      "id" in failure.json &&
-      failure.json.id === id &&
-      failure.status !== 401
-    ) {
-      this.#flights.delete(id);
-      return this.#events?.message(failure.json, id);
+    const { id } = request;
+    const { status, json } = failure;
+    if (headers["mcp-session-id"] !== undefined && isSessionLoss(failure)) {
+      return this.#fail(id, this.#sessionLost(failure.error));
     }
-    const wait = failure.status === 429 ? retryAfterMs(failure.headers["retry-after"]) : undefined;
+    const error = errorFor(json, id);
+    // A JSON-RPC error for this very request is the server's answer, whatever the HTTP status.
+    if (error !== undefined && status !== 401) {
+      this.#flights.delete(id);
+      return this.#events?.message({ jsonrpc: "2.0", id, error }, id);
+    }
+    const wait = status === 429 ? retryAfterMs(failure.headers["retry-after"]) : undefined;
     if (wait !== undefined && wait <= MAX_RATE_WAIT_MS && attempt < MAX_RATE_RETRIES) {
-      const timer = setTimeout(() => this.#request(id, body, headers, attempt + 1), wait);
+      const timer = setTimeout(() => this.#request(request, body, headers, attempt + 1), wait);
       this.#flights.set(id, { abort: () => clearTimeout(timer) });
       return;
     }
-    const sessionLost =
-      headers["mcp-session-id"] !== undefined && (failure.status === 404 || failure.status === 400);
-    this.#fail(
-      id,
-      sessionLost
-        ? this.#sessionLost(failure.error)
-        : failure.neverSent
-          ? neverRan(failure.error)
-          : failure.error,
-    );
+    this.#fail(id, failure.neverSent ? neverRan(failure.error) : failure.error);
   }
 
   /** A legacy stream that ended early is continued where it stopped, when its events were numbered. */
   #resume(id: RequestId, stream: SseParser, attempt: number): void {
     if (attempt >= MAX_RESUMES) return this.#fail(id, this.#streamEnded(undefined));
-    const timer = setTimeout(() => {
-      let resumed: SseParser | undefined;
-      let answered = false;
-      const again = (): void => {
-        if (answered) this.#flights.delete(id);
-        else this.#resume(id, resumed?.lastEventId === undefined ? stream : resumed, attempt + 1);
-      };
-      const headers = {
-        ...this.#headers,
-        ...this.#legacyHeaders(),
-        accept: "text/event-stream",
-        "last-event-id": stream.lastEventId ?? "",
-      };
-      const flight = this.#exchange("GET", undefined, headers, {
-        started: (_headers, parser) => {
-          resumed = parser;
-        },
-        event: ({ data }) => {
-          const message = parse(data);
-          this.#deliver(message, id);
-          if (isAnswerTo(message, id)) {
-            answered = true;
-            this.#flights.delete(id);
-            flight.abort();
-          }
-        },
-        ended: again,
-        json: again,
-        empty: again,
-        failed: (failure) =>
-          failure.status === undefined ? again() : this.#fail(id, this.#streamEnded(failure.error)),
-      });
-      this.#flights.set(id, flight);
-    }, stream.retryMs ?? DEFAULT_RETRY_MS);
+    const timer = setTimeout(
+      () => {
+        let resumed: SseParser | undefined;
+        let answered = false;
+        const again = (): void => {
+          if (answered) this.#flights.delete(id);
+          else this.#resume(id, resumed?.lastEventId === undefined ? stream : resumed, attempt + 1);
+        };
+        const headers = {
+          ...this.#headers,
+          ...this.#legacyHeaders(),
+          accept: "text/event-stream",
+          "last-event-id": stream.lastEventId ?? "",
+        };
+        const flight = this.#exchange("GET", undefined, headers, {
+          started: (_headers, parser) => {
+            resumed = parser;
+          },
+          event: ({ data }) => {
+            const message = parseJson(data);
+            this.#deliver(message, id);
+            if (isAnswerTo(message, id)) {
+              answered = true;
+              this.#flights.delete(id);
+              flight.abort();
+            }
+          },
+          ended: again,
+          json: again,
+          empty: again,
+          failed: (failure) =>
+            failure.status === undefined ? again() : this.#fail(id, this.#streamEnded(failure.error)),
+        });
+        this.#flights.set(id, flight);
+      },
+      retryDelay(stream.retryMs, 0),
+    );
     this.#flights.set(id, { abort: () => clearTimeout(timer) });
   }
 
@@ -208,8 +236,9 @@ export class HttpWire implements Wire {
     let parser: SseParser | undefined;
     const again = (): void => {
       if (this.#closed) return;
-      const next = parser === undefined ? failures + 1 : 0;
-      const delay = parser?.retryMs ?? Math.min(DEFAULT_RETRY_MS * 2 ** next, MAX_RETRY_MS);
+      // A stream that brought nothing is asked for less and less often.
+      const next = parser !== undefined && parser.delivered > 0 ? 0 : failures + 1;
+      const delay = retryDelay(parser?.retryMs, next);
       const timer = setTimeout(
         () => this.#openStandingStream(parser?.lastEventId ?? lastEventId, next),
         delay,
@@ -226,7 +255,7 @@ export class HttpWire implements Wire {
       started: (_headers, stream) => {
         parser = stream;
       },
-      event: ({ data }) => this.#deliver(parse(data), undefined),
+      event: ({ data }) => this.#deliverAll(parseJson(data), undefined),
       ended: again,
       json: () => {},
       empty: () => {},
@@ -237,9 +266,13 @@ export class HttpWire implements Wire {
   }
 
   #tell(body: string, headers: Record<string, string>): void {
+    const taken = this.#queue(body);
     const told = this.#plain("POST", body, headers);
     this.#unanswered.add(told);
-    void told.then(() => this.#unanswered.delete(told));
+    void told.then(() => {
+      taken();
+      this.#unanswered.delete(told);
+    });
   }
 
   #plain(
@@ -278,8 +311,18 @@ export class HttpWire implements Wire {
     );
   }
 
+  /** Counts bytes that the server has not taken yet, until the returned function is called. */
+  #queue(body: string): () => void {
+    this.#queuedBytes += body.length;
+    let counted = true;
+    return () => {
+      if (counted) this.#queuedBytes -= body.length;
+      counted = false;
+    };
+  }
+
   #protocolHeaders(message: RpcMessage): Record<string, string> {
-    if (!("method" in message)) return this.#legacyHeaders();
+    if (!hasMethod(message)) return this.#legacyHeaders();
     const { params } = message;
     const meta = isObject(params?._meta) ? params._meta : undefined;
     const revision = meta?.[META.PROTOCOL_VERSION];
@@ -299,7 +342,7 @@ export class HttpWire implements Wire {
     };
   }
 
-  #deliverAll(value: unknown, origin: RequestId): boolean {
+  #deliverAll(value: unknown, origin: RequestId | undefined): boolean {
     if (!Array.isArray(value)) return this.#deliver(value, origin);
     return value.map((item) => this.#deliver(item, origin)).some(Boolean);
   }
@@ -341,40 +384,4 @@ export class HttpWire implements Wire {
       data: cause.data,
     });
   }
-}
-
-const NAMED = /^(?:tools\/call|prompts\/get|resources\/read|tasks\/.+)$/;
-
-function isAnswerTo(value: unknown, id: RequestId): boolean {
-  return isObject(value) && value.id === id && !("method" in value);
-}
-
-function neverRan(error: PortolanError): PortolanError {
-  const { server, hint, cause } = error;
-  return new PortolanError(error.code, error.message, {
-    server,
-    hint,
-    cause,
-    data: { ...error.data, neverRan: true },
-  });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** `Retry-After` in either of its forms. */
-export function retryAfterMs(
-  value: string | string[] | undefined,
-  now: number = Date.now(),
-): number | undefined {
-  const text = Array.isArray(value) ? value[0] : value;
-  if (text === undefined) return undefined;
-  if (/^\d+$/.test(text)) return Number(text) * 1_000;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }

@@ -1,6 +1,7 @@
 // Newline-delimited JSON from a byte stream: tolerant of noise, BOM, CRLF and any split, with a limit on each message.
 
 import { isRpcMessage, type RequestId, type RpcMessage } from "../rpc.ts";
+import { HeldBytes } from "./held-bytes.ts";
 
 const NEWLINE = 10;
 const BOM = "\uFEFF";
@@ -17,8 +18,7 @@ export interface LineEvents {
 export class LineReader {
   readonly #events: LineEvents;
   readonly #maxBytes: number;
-  #held: Buffer[] = [];
-  #heldBytes = 0;
+  readonly #held = new HeldBytes();
   /** Set while the rest of an oversized line is thrown away. */
   #skipping: { reported: boolean; tail: Buffer } | undefined;
 
@@ -38,10 +38,9 @@ export class LineReader {
     const end = rest.lastIndexOf(NEWLINE);
     if (end === -1) return this.#hold(rest);
     let block = rest.subarray(0, end);
-    if (this.#heldBytes > 0) {
-      block = Buffer.concat([...this.#held, block]);
-      this.#held = [];
-      this.#heldBytes = 0;
+    if (this.#held.length > 0) {
+      this.#held.append(block);
+      block = this.#held.take();
     }
     this.#lines(block);
     if (end + 1 < rest.length) this.#hold(rest.subarray(end + 1));
@@ -49,19 +48,13 @@ export class LineReader {
 
   /** What was received of an unfinished line. */
   partial(): string {
-    return Buffer.concat(this.#held).toString("utf8", 0, 200);
+    return this.#held.peek().toString("utf8", 0, Math.min(200, this.#held.length));
   }
 
   #hold(bytes: Buffer): void {
     if (bytes.length === 0) return;
-    this.#held.push(bytes);
-    this.#heldBytes += bytes.length;
-    if (this.#heldBytes > this.#maxBytes) {
-      const line = Buffer.concat(this.#held);
-      this.#held = [];
-      this.#heldBytes = 0;
-      this.#startSkipping(line);
-    }
+    this.#held.append(bytes);
+    if (this.#held.length > this.#maxBytes) this.#startSkipping(this.#held.take());
   }
 
   #lines(block: Buffer): void {

@@ -1,6 +1,9 @@
 // Server-sent events from a byte stream, as the HTML standard describes them, with a limit on each event.
 
-import { StringDecoder } from "node:string_decoder";
+import { HeldBytes } from "./held-bytes.ts";
+
+const LF = 10;
+const CR = 13;
 
 export interface SseEvent {
   readonly event: string;
@@ -18,14 +21,15 @@ export class SseParser {
   lastEventId: string | undefined;
   /** The reconnection delay that the server asks for. */
   retryMs: number | undefined;
+  /** How many events were delivered. */
+  delivered = 0;
   readonly #sink: SseSink;
   readonly #maxBytes: number;
-  readonly #decoder = new StringDecoder("utf8");
-  #text = "";
+  readonly #held = new HeldBytes();
   #started = false;
-  #endedWithCr = false;
+  #afterCr = false;
   #event = "";
-  #data: string | undefined;
+  #data: string[] = [];
   #size = 0;
   #stopped = false;
 
@@ -35,65 +39,77 @@ export class SseParser {
   }
 
   push(chunk: Buffer): void {
-    if (this.#stopped) return;
-    let text = this.#decoder.write(chunk);
-    if (text === "") return;
-    if (!this.#started) {
-      this.#started = true;
-      if (text.startsWith("\uFEFF")) text = text.slice(1);
-    }
-    if (this.#endedWithCr && text.startsWith("\n")) text = text.slice(1);
-    this.#endedWithCr = text.endsWith("\r");
-    if (text.includes("\r")) text = text.replace(/\r\n?/g, "\n");
-    this.#text = this.#text === "" ? text : this.#text + text;
-    this.#lines();
-    if (!this.#stopped && this.#text.length + this.#size > this.#maxBytes) this.#overflow();
-  }
-
-  #lines(): void {
     let start = 0;
-    for (;;) {
-      const end = this.#text.indexOf("\n", start);
-      if (end === -1 || this.#stopped) break;
-      if (end === start) this.#dispatch();
-      else this.#line(this.#text.slice(start, end));
+    // Looked for once per chunk: almost no server ends its lines with it.
+    let cr = chunk.indexOf(CR);
+    while (!this.#stopped && start < chunk.length) {
+      if (this.#afterCr) {
+        this.#afterCr = false;
+        if (chunk[start] === LF) start += 1;
+        if (start === chunk.length) break;
+      }
+      const lf = chunk.indexOf(LF, start);
+      if (cr !== -1 && cr < start) cr = chunk.indexOf(CR, start);
+      const end = lf === -1 ? cr : cr === -1 ? lf : Math.min(lf, cr);
+      if (end === -1) {
+        this.#held.append(chunk.subarray(start));
+        break;
+      }
+      this.#line(this.#takeLine(chunk, start, end));
+      this.#afterCr = end === cr;
       start = end + 1;
     }
-    this.#text = this.#text.slice(start);
+    if (!this.#stopped && this.#held.length + this.#size > this.#maxBytes) this.#overflow();
+  }
+
+  #takeLine(chunk: Buffer, start: number, end: number): string {
+    let line: string;
+    if (this.#held.length === 0) {
+      line = chunk.toString("utf8", start, end);
+    } else {
+      this.#held.append(chunk.subarray(start, end));
+      line = this.#held.take().toString("utf8");
+    }
+    if (this.#started) return line;
+    this.#started = true;
+    return line.startsWith("\uFEFF") ? line.slice(1) : line;
   }
 
   #line(line: string): void {
+    if (line === "") return this.#dispatch();
     const colon = line.indexOf(":");
     if (colon === 0) return;
     const field = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
     if (field === "data") {
-      this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
-      this.#size += value.length;
+      this.#data.push(value);
+      this.#size += value.length + 1;
       if (this.#size > this.#maxBytes) this.#overflow();
     } else if (field === "event") {
       this.#event = value;
     } else if (field === "id") {
       if (!value.includes("\0")) this.lastEventId = value;
-    } else if (field === "retry" && /^\d+$/.test(value)) {
+    } else if (field === "retry" && /^\d{1,9}$/.test(value)) {
       this.retryMs = Number(value);
     }
   }
 
   #dispatch(): void {
-    const data = this.#data;
+    const data = this.#data.length === 1 ? (this.#data[0] as string) : this.#data.join("\n");
     const event = this.#event || "message";
-    this.#data = undefined;
+    this.#data = [];
     this.#event = "";
     this.#size = 0;
     // An event without data only primes the id and the retry time.
-    if (data !== undefined && data !== "") this.#sink.event({ event, data });
+    if (data === "") return;
+    this.delivered += 1;
+    this.#sink.event({ event, data });
   }
 
   #overflow(): void {
     this.#stopped = true;
-    this.#text = "";
-    this.#data = undefined;
+    this.#held.take();
+    this.#data = [];
     this.#sink.oversized();
   }
 }

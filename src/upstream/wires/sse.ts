@@ -3,7 +3,7 @@
 import type { Agent } from "undici";
 import { PortolanError } from "../../errors/index.ts";
 import type { UrlEndpoint } from "../../model/index.ts";
-import { isRpcMessage, type RpcMessage } from "../rpc.ts";
+import { hasMethod, isRpcMessage, parseMessages, type RpcMessage } from "../rpc.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
 import { baseHeaders, createAgent } from "./http-agent.ts";
 import { exchange } from "./http-exchange.ts";
@@ -33,6 +33,7 @@ export class SseWire implements Wire {
     const agent = await createAgent();
     this.#agent = agent;
     this.#events = events;
+    signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
       const { server, maxMessageBytes } = this.#options;
       const request = {
@@ -78,7 +79,7 @@ export class SseWire implements Wire {
       throw new PortolanError("BUSY", `${server} does not take what it is sent`, { server });
     }
     this.#queuedBytes += body.length;
-    const id = "method" in message && "id" in message ? message.id : undefined;
+    const id = hasMethod(message) && "id" in message ? message.id : undefined;
     const sent = new Promise<void>((resolve) => {
       const done = (): void => {
         this.#queuedBytes -= body.length;
@@ -148,14 +149,10 @@ export class SseWire implements Wire {
   }
 
   #receive(data: string): void {
-    let value: unknown;
-    try {
-      value = JSON.parse(data);
-    } catch {
-      // Counted below: undefined is no message.
+    for (const value of parseMessages(data)) {
+      if (isRpcMessage(value)) this.#events?.message(value);
+      else this.counters.noise += 1;
     }
-    if (isRpcMessage(value)) this.#events?.message(value);
-    else this.counters.noise += 1;
   }
 
   #end(error: PortolanError): void {

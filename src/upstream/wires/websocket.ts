@@ -3,7 +3,7 @@
 import type { WebSocket } from "ws";
 import { PortolanError } from "../../errors/index.ts";
 import type { UrlEndpoint } from "../../model/index.ts";
-import { isRpcMessage, type RpcMessage } from "../rpc.ts";
+import { isRpcMessage, parseMessages, type RpcMessage } from "../rpc.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
 
 const CLOSE_GRACE_MS = 1_000;
@@ -25,6 +25,7 @@ export class WebSocketWire implements Wire {
   async open(events: WireEvents, signal: AbortSignal): Promise<void> {
     const { WebSocket } = await import("ws");
     const { server, maxMessageBytes } = this.#options;
+    signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
       const socket = new WebSocket(this.#endpoint.url, ["mcp"], {
         headers: { ...this.#endpoint.headers },
@@ -35,8 +36,12 @@ export class WebSocketWire implements Wire {
       });
       this.#socket = socket;
       let failure: Error | undefined;
-      signal.addEventListener("abort", () => socket.terminate(), { once: true });
-      socket.once("open", resolve);
+      const giveUp = (): void => socket.terminate();
+      signal.addEventListener("abort", giveUp, { once: true });
+      socket.once("open", () => {
+        signal.removeEventListener("abort", giveUp);
+        resolve();
+      });
       socket.on("message", (data, isBinary) =>
         this.#receive(events, isBinary ? undefined : (data as Buffer).toString()),
       );
@@ -101,14 +106,10 @@ export class WebSocketWire implements Wire {
   }
 
   #receive(events: WireEvents, text: string | undefined): void {
-    let value: unknown;
-    try {
-      value = text === undefined ? undefined : JSON.parse(text);
-    } catch {
-      // Counted below: undefined is no message.
+    for (const value of text === undefined ? [undefined] : parseMessages(text)) {
+      if (isRpcMessage(value)) events.message(value);
+      else this.counters.noise += 1;
     }
-    if (isRpcMessage(value)) events.message(value);
-    else this.counters.noise += 1;
   }
 
   #lost(code: number, reason: string, cause: (Error & { code?: string }) | undefined): PortolanError {

@@ -1,0 +1,104 @@
+// JSON with comments and trailing commas, with positions.
+
+import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
+import type { SourceDocument, SourceRange } from "./document.ts";
+import type { Path } from "./types.ts";
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  InvalidSymbol: "a word stands where a value should: only true, false and null need no quotes",
+  InvalidNumberFormat: "a number is not written as JSON numbers are",
+  PropertyNameExpected: "a name in double quotes is missing",
+  ValueExpected: "a value is missing",
+  ColonExpected: "a colon is missing after a name",
+  CommaExpected: "a comma is missing",
+  CloseBraceExpected: "a closing } is missing",
+  CloseBracketExpected: "a closing ] is missing",
+  EndOfFileExpected: "there is text after the end",
+  UnexpectedEndOfComment: "a comment is not closed",
+  UnexpectedEndOfString: "a string is not closed",
+  UnexpectedEndOfNumber: "a number is not complete",
+  InvalidUnicode: "a \\u escape is not complete",
+  InvalidEscapeCharacter: "an escape is not valid: write \\\\ for a backslash",
+  InvalidCharacter: "a string holds a control character",
+};
+
+export function readJson(text: string): SourceDocument {
+  let tree: Node | undefined;
+  let built = false;
+  const errors: ParseError[] = [];
+  const build = (): Node | undefined => {
+    if (!built) {
+      built = true;
+      tree = parseJsonTree(text, errors);
+    }
+    return tree;
+  };
+  // Strict JSON is read without a tree: most files are, and Claude Code's can be many megabytes.
+  const value = parseStrict(text) ?? valueOf(build());
+  const problems = errors.map(({ error, offset }) => ({
+    offset,
+    message: MESSAGES[printParseErrorCode(error)] ?? "it is not well formed",
+  }));
+  if (value === undefined && problems.length === 0 && text.trim() !== "")
+    problems.push({ offset: 0, message: "it is nested too deeply to be read, or holds nothing" });
+  return {
+    value,
+    problems,
+    rangeOf: (path) => rangeOf(build(), path),
+    repeatedKeys(path) {
+      const seen = new Set<string>();
+      return members(nodeAt(build(), path)).flatMap(({ key, property }) => {
+        const repeated = seen.has(key);
+        seen.add(key);
+        return repeated ? [{ key, offset: property.offset }] : [];
+      });
+    },
+  };
+}
+
+/** Undefined for what is nested so deeply that the parser's own recursion ends. */
+export function parseJsonTree(text: string, errors: ParseError[] = []): Node | undefined {
+  try {
+    return parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
+  } catch (thrown) {
+    if (thrown instanceof RangeError) return undefined;
+    throw thrown;
+  }
+}
+
+function parseStrict(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function valueOf(tree: Node | undefined): unknown {
+  return tree === undefined ? undefined : (getNodeValue(tree) as unknown);
+}
+
+/** The node at a path; of members with the same name the last, which is the one that counts. */
+export function nodeAt(tree: Node | undefined, path: Path): Node | undefined {
+  let node = tree;
+  for (const step of path) {
+    if (node?.type === "array" && typeof step === "number") node = node.children?.[step];
+    else node = members(node).findLast(({ key }) => key === step)?.property.children?.[1];
+  }
+  return node;
+}
+
+function rangeOf(tree: Node | undefined, path: Path): SourceRange | undefined {
+  const node = nodeAt(tree, path);
+  if (node === undefined) return undefined;
+  const key = node.parent?.type === "property" ? node.parent.offset : node.offset;
+  return { key, start: node.offset, end: node.offset + node.length };
+}
+
+export function members(node: Node | undefined): { key: string; property: Node }[] {
+  if (node?.type !== "object") return [];
+  return (node.children ?? []).flatMap((property) => {
+    const key = property.children?.[0]?.value as unknown;
+    return typeof key === "string" ? [{ key, property }] : [];
+  });
+}

@@ -1,0 +1,20 @@
+// Public face of the bridge manifest.
+
+export { type ServerDefaults, toDeclaredServer, toDefaults, withDefaults } from "./declared-server.ts";
+export { checkNaming, NAMING } from "./naming.ts";
+export {
+  looksLikeManifest,
+  type ManifestResult,
+  type ManifestSettings,
+  parseManifest,
+  unknownAliasHint,
+  withServer,
+} from "./parse.ts";
+export {
+  type CheckedDefaults,
+  type CheckedServer,
+  DEFAULT_FIELDS,
+  DESCRIPTION_PREFIX,
+  SERVER_FIELDS,
+} from "./server-fields.ts";
+export { MANIFEST_SHAPE } from "./shape.ts";

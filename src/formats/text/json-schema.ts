@@ -1,0 +1,74 @@
+// The JSON Schema of a shape, for editors that complete and check declarations while they are written.
+
+import { DURATION_PATTERN } from "./duration.ts";
+import type { ObjectShape, Shape, StringShape } from "./shape.ts";
+
+export type SchemaObject = { [key: string]: unknown };
+
+export function toJsonSchema(shape: ObjectShape, title: string): SchemaObject {
+  return { $schema: "https://json-schema.org/draft/2020-12/schema", title, ...convert(shape) };
+}
+
+function convert(shape: Shape): SchemaObject {
+  const about: SchemaObject = {};
+  if (shape.description !== undefined) about.description = shape.description;
+  if (shape.default !== undefined) about.default = shape.default;
+  return { ...about, ...body(shape) };
+}
+
+function body(shape: Shape): SchemaObject {
+  switch (shape.type) {
+    case "string":
+      return stringBody(shape);
+    case "number":
+      return {
+        ...(shape.oneOf === undefined
+          ? { type: shape.integer === true ? "integer" : "number" }
+          : { enum: shape.oneOf }),
+        ...(shape.minimum === undefined ? {} : { minimum: shape.minimum }),
+      };
+    case "boolean":
+      return { type: "boolean" };
+    case "duration":
+      return { type: ["number", "string"], minimum: 0, pattern: DURATION_PATTERN };
+    case "list":
+      return { type: "array", items: convert(shape.items) };
+    case "map":
+      return {
+        type: "object",
+        ...(shape.keyPattern === undefined ? {} : { propertyNames: { pattern: shape.keyPattern } }),
+        additionalProperties: convert(shape.values),
+      };
+    case "object":
+      return objectBody(shape);
+    case "union":
+      return { anyOf: shape.options.map(convert) };
+  }
+}
+
+function stringBody(shape: StringShape): SchemaObject {
+  if (shape.enum !== undefined) return { enum: [...shape.enum, ...Object.keys(shape.synonyms ?? {})] };
+  return {
+    type: shape.scalars === true ? ["string", "number", "boolean"] : "string",
+    ...(shape.empty === true ? {} : { minLength: 1 }),
+    ...(shape.pattern === undefined ? {} : { pattern: shape.pattern }),
+  };
+}
+
+function objectBody(shape: ObjectShape): SchemaObject {
+  const properties: SchemaObject = {};
+  const required: string[] = [];
+  for (const [name, field] of Object.entries(shape.fields)) {
+    properties[name] = convert(field);
+    for (const other of field.aliases ?? [])
+      properties[other] = { ...convert(field), description: `The same as ${name}.` };
+    if (field.required === true && field.aliases === undefined) required.push(name);
+  }
+  return {
+    type: "object",
+    ...(required.length === 0 ? {} : { required }),
+    properties,
+    patternProperties: { "^x-": {} },
+    additionalProperties: false,
+  };
+}

@@ -1,0 +1,37 @@
+// Public face of the secrets room. Importing it loads no keyring and no cryptography; both come with the first secret that needs them.
+
+export type { Environment } from "./environment.ts";
+export { type LockOptions, withFileLock } from "./file-lock.ts";
+export type { PassphraseRequest, PromptPassphrase } from "./passphrase.ts";
+export { withRedactedError } from "./redact-error.ts";
+export { createRedactor, type Redactor } from "./redactor.ts";
+export {
+  escapeReferences,
+  fillReferences,
+  isSecretName,
+  type ParsedReferences,
+  parseReferences,
+  type Reference,
+  type ReferenceKind,
+  type ReferenceProblem,
+  type TextPart,
+} from "./references.ts";
+export {
+  type MissingSecret,
+  type ResolvedEndpoint,
+  resolveEndpoint,
+  type ResolveOptions,
+  type ResolveProblem,
+  toSecretError,
+  type UnresolvedEndpoint,
+} from "./resolve.ts";
+export { REDACTED, Secret } from "./secret.ts";
+export type { SecretSource, SourceName, SourceStatus } from "./source.ts";
+export {
+  createSecretStore,
+  type FoundSecret,
+  type SecretStore,
+  type SecretStoreOptions,
+  type WritableSource,
+} from "./store.ts";
+export { removeLeftovers, writeWhole, type WriteOptions } from "./whole-file.ts";

@@ -1,0 +1,53 @@
+// One reference looked up: in the store, in the environment alone, or in a file.
+
+import { resolve } from "node:path";
+import { type ErrorCode, isPortolanError } from "../errors/index.ts";
+import { isPlainVariable } from "./environment.ts";
+import { readLimited } from "./limited-read.ts";
+import type { Reference } from "./references.ts";
+import { Secret } from "./secret.ts";
+import type { SecretStore } from "./store.ts";
+
+export type Lookup =
+  | {
+      readonly kind: "found";
+      readonly secret: Secret;
+      /** No secret, such as a home folder. */ readonly plain: boolean;
+    }
+  | { readonly kind: "missing" }
+  | { readonly kind: "failed"; readonly code: ErrorCode; readonly message: string; readonly hint?: string };
+
+const MAX_FILE_BYTES = 1024 * 1024;
+
+export async function lookUp(reference: Reference, store: SecretStore, baseDir: string): Promise<Lookup> {
+  if (reference.kind === "file") return await readReferencedFile(reference.name, baseDir);
+  try {
+    const found = await store.get(reference.name, reference.kind === "env" ? { from: "environment" } : {});
+    if (found === undefined) return { kind: "missing" };
+    const plain =
+      reference.kind !== "secret" && found.source === "environment" && isPlainVariable(reference.name);
+    return { kind: "found", secret: found.secret, plain };
+  } catch (error) {
+    if (!isPortolanError(error)) throw error;
+    return { kind: "failed", code: error.code, message: error.message, hint: error.hint };
+  }
+}
+
+async function readReferencedFile(path: string, baseDir: string): Promise<Lookup> {
+  const failed = (why: string): Lookup => ({
+    kind: "failed",
+    code: "FILE_FAILED",
+    message: `The file ${path} of a reference cannot be used: ${why}.`,
+    hint: `It is looked for in ${baseDir}.`,
+  });
+  let text: string;
+  try {
+    const bytes = await readLimited(resolve(baseDir, path), MAX_FILE_BYTES);
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return failed("there is no such file");
+    return failed(code === "ERR_ENCODING_INVALID_ENCODED_DATA" ? "it is not text (UTF-8)" : message);
+  }
+  return text === "" ? failed("it is empty") : { kind: "found", secret: new Secret(text), plain: false };
+}

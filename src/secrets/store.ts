@@ -1,0 +1,172 @@
+// All sources of secrets as one: explicit environment, the system's keyring, the vault, the .env file that a workspace names.
+
+import { PortolanError, type Report } from "../errors/index.ts";
+import { createDotenvSource } from "./dotenv.ts";
+import { createEnvironmentSource, type Environment } from "./environment.ts";
+import { createKeyringSource } from "./keyring.ts";
+import { createKeyring } from "./keyring-access.ts";
+import type { PromptPassphrase } from "./passphrase.ts";
+import { isSecretName } from "./references.ts";
+import { Secret } from "./secret.ts";
+import type { SecretSource, SourceName, SourceStatus } from "./source.ts";
+import { createLazyVault } from "./vault-lazy.ts";
+
+export interface SecretStoreOptions {
+  readonly env: Environment;
+  /** A `.env` file, when the workspace names one. */
+  readonly envFile?: string | undefined;
+  /** Absent: in the user's data folder. */
+  readonly vaultFile?: string | undefined;
+  readonly keyring?: "auto" | "off" | undefined;
+  readonly promptPassphrase?: PromptPassphrase | undefined;
+  readonly report: Report;
+}
+
+export interface FoundSecret {
+  readonly secret: Secret;
+  readonly source: SourceName;
+}
+
+export type WritableSource = "keyring" | "vault";
+
+export interface SecretStore {
+  /** From the first source that has it, or only from one. Throws SECRET_STORE_FAILED when a vault is there but cannot be opened. */
+  get(name: string, options?: { readonly from?: SourceName }): Promise<FoundSecret | undefined>;
+  /** Into the keyring when it works, otherwise into the vault, unless one is named. Resolves to where it went. */
+  set(
+    name: string,
+    value: string | Secret,
+    options?: { readonly to?: WritableSource | undefined },
+  ): Promise<WritableSource>;
+  /** Names only, one entry per source that holds one; sorted by name, then in the order in which sources are asked. */
+  list(): Promise<{ readonly name: string; readonly source: SourceName }[]>;
+  /** From every source that can be written. Resolves to where it was. */
+  remove(name: string): Promise<WritableSource[]>;
+  /** One status per source in use, in the order in which they are asked. */
+  check(): Promise<(SourceStatus & { readonly source: SourceName })[]>;
+  /** Puts the vault's passphrase into the keyring. */
+  keepVaultPassphrase(): Promise<void>;
+}
+
+export function createSecretStore(options: SecretStoreOptions): SecretStore {
+  const { env, envFile, report } = options;
+  const access = options.keyring === "off" ? undefined : createKeyring({ report });
+  const keyring = access === undefined ? undefined : createKeyringSource(access);
+  const vault = createLazyVault(options.vaultFile, {
+    env,
+    keyring: access,
+    promptPassphrase: options.promptPassphrase,
+    report,
+  });
+  const sources: SecretSource[] = [
+    createEnvironmentSource(env),
+    ...(keyring === undefined ? [] : [keyring]),
+    vault,
+    ...(envFile === undefined ? [] : [createDotenvSource(envFile, report)]),
+  ];
+  return storeOf(sources, report, () => vault.keepPassphrase());
+}
+
+/** The same over any sources, in their order. */
+export function storeOf(
+  sources: readonly SecretSource[],
+  report: Report,
+  keepVaultPassphrase: () => Promise<void>,
+): SecretStore {
+  async function chooseTarget(
+    to: WritableSource | undefined,
+  ): Promise<SecretSource & { set: NonNullable<SecretSource["set"]> }> {
+    for (const source of sources) {
+      if (source.set === undefined || (to !== undefined && source.name !== to)) continue;
+      // Without a wish, a keyring that does not work is passed over; with one, its own error says why.
+      if (to === undefined && source.name === "keyring" && !(await source.check()).ok) continue;
+      return { ...source, set: source.set };
+    }
+    throw new PortolanError("SECRET_STORE_FAILED", `There is no ${to ?? "place"} to write secrets to.`);
+  }
+
+  const warn = (message: string, hint: string): void =>
+    report({ code: "SECRET_STORE_FAILED", severity: "warning", message, hint });
+
+  return {
+    keepVaultPassphrase,
+    async get(name, { from } = {}) {
+      for (const source of sources) {
+        if (from !== undefined && source.name !== from) continue;
+        const secret = await source.get(name);
+        if (secret !== undefined) return { secret, source: source.name };
+      }
+      return undefined;
+    },
+    async set(name, value, { to } = {}) {
+      const secret = checkSecret(name, value);
+      const target = await chooseTarget(to);
+      await target.set(name, secret);
+      for (const source of sources) {
+        if (source.name === target.name) break;
+        if ((await source.get(name)) === undefined) continue;
+        warn(
+          `${name} is now in the ${target.name}, but the ${source.name} has one too and is asked first.`,
+          `Remove ${name} from the ${source.name}.`,
+        );
+      }
+      return target.name as WritableSource;
+    },
+    async list() {
+      const found: { name: string; source: SourceName }[] = [];
+      for (const source of sources) {
+        try {
+          for (const name of (await source.list?.()) ?? []) found.push({ name, source: source.name });
+        } catch (error) {
+          warn(
+            `The names in the ${source.name} are not shown: ${error instanceof Error ? error.message : String(error)}`,
+            "Run portolan secrets check.",
+          );
+        }
+      }
+      // Sorting is stable, so the order of sources stays within a name.
+      return found.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+    },
+    async remove(name) {
+      const removed: WritableSource[] = [];
+      const failures: unknown[] = [];
+      for (const source of sources) {
+        try {
+          if (source.remove !== undefined) {
+            if (await source.remove(name)) removed.push(source.name as WritableSource);
+          } else if ((await source.get(name)) !== undefined) {
+            warn(
+              `${name} is also in the ${source.name}, which portolan does not change.`,
+              "Remove it there.",
+            );
+          }
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+      if (failures.length > 0) throw failures[0] as Error;
+      return removed;
+    },
+    async check() {
+      return await Promise.all(
+        sources.map(async (source) => ({ source: source.name, ...(await source.check()) })),
+      );
+    },
+  };
+}
+
+function checkSecret(name: string, value: string | Secret): Secret {
+  const wrong = (message: string, hint: string): PortolanError =>
+    new PortolanError("CONFIG_INVALID", message, { hint });
+  if (!isSecretName(name))
+    throw wrong(
+      "That is not a name for a secret.",
+      "A name is a letter or _, then letters, digits, _, . or -; at most 256 of them.",
+    );
+  const secret = typeof value === "string" ? new Secret(value) : value;
+  const text = secret.reveal();
+  if (text === "") throw wrong(`The value for ${name} is empty.`, "To take a secret away, remove it.");
+  if (text.includes("\0"))
+    throw wrong(`The value for ${name} holds a NUL character.`, "No header and no variable can carry it.");
+  return secret;
+}
