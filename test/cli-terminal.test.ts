@@ -64,6 +64,7 @@ describe.skipIf(NO_TERMINAL !== undefined)(
     it("a spinner on stderr, gone without a trace when the result is there", async () => {
       const folder = temporaryFolder();
       const out = join(folder, "out");
+      const quiet = terminal(`${call(fixture(), "slow", "ms=1500")} --quiet`);
       const shown = terminal(`${call(fixture(), "slow", "ms=1500", "every=100")} --text > ${out}`, 60);
       await shown.shows("calling slow: ");
       await shown.shows(" of 1500, working");
@@ -71,8 +72,7 @@ describe.skipIf(NO_TERMINAL !== undefined)(
       expect(code).toBe(0);
       expect(readFileSync(out, "utf8")).toBe("done after 1500 ms\n");
       expect(raw.endsWith(`\r${ESCAPE}[K`)).toBe(true);
-      const quick = await terminal(`${call(fixture(), "slow", "ms=1500")} --quiet`).done;
-      expect(quick.raw.trim()).toBe("done after 1500 ms");
+      expect((await quiet.done).raw.trim()).toBe("done after 1500 ms");
     });
 
     it("errors are readable, and wrapped between words", async () => {
@@ -97,8 +97,6 @@ describe.skipIf(NO_TERMINAL !== undefined)(
     describe("questions", () => {
       const answer = async (shown: Terminal, question: string, keys: string): Promise<void> => {
         await shown.shows(question);
-        // A prompt draws itself before it listens.
-        await pause(50);
         shown.press(keys);
       };
 

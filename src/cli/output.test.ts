@@ -52,6 +52,22 @@ describe("errors", () => {
     expect(describeError(error, createColors(false), true)).toContain("cause Error: why");
   });
 
+  test("for people at a terminal: wrapped between words, and no place that the message names already", () => {
+    const told = new PortolanError("HTTP_ERROR", "https://h/mcp answered HTTP 503 and nothing else", {
+      server: "https://h/mcp",
+      hint: "Check the URL and the server's health.",
+    });
+    expect(describeError(told, createColors(false), false, 32)).toBe(
+      [
+        "error https://h/mcp answered",
+        "      HTTP 503 and nothing else",
+        "      [HTTP_ERROR]",
+        " hint Check the URL and the",
+        "      server's health.",
+      ].join("\n"),
+    );
+  });
+
   test("exit codes come from the table", () => {
     expect(exitCodeOf(error)).toBe(3);
     expect(exitCodeOf(new PortolanError("TIMEOUT", ""))).toBe(124);

@@ -82,3 +82,9 @@ test("a prompt", async () => {
   );
   expect(rendered).toBe("greets\n\nuser\nhi\n\nassistant\nyo");
 });
+
+test("a result of another kind is shown as it is", async () => {
+  const result: CallToolResult = { resultType: "task", taskId: "t-1" };
+  expect(JSON.parse(await renderToolResult(result, context()))).toEqual(result);
+  expect(await renderToolResult({ resultType: "complete", content: [] }, context())).toBe("(empty result)");
+});

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createColors } from "./colors.ts";
+import { displayWidth } from "./layout.ts";
 import { createSpinner, type Spinner } from "./spinner.ts";
 
 let written: string[];
@@ -52,6 +53,27 @@ test("leaves the terminal alone while something else has it", async () => {
   vi.advanceTimersByTime(100);
   expect(written.at(-1)).toMatch(/calling/);
   spinner.stop();
+});
+
+test("fits the terminal, also with wide characters, and with one that does not tell its width", () => {
+  for (const columns of [30, 0]) {
+    const stream = { isTTY: true, columns, write: (text: string) => written.push(text) > 0 };
+    const spinner = createSpinner({
+      stream,
+      colors: createColors(false),
+      enabled: true,
+      now: () => Date.now(),
+    });
+    spinner.start("漢字".repeat(50));
+    vi.advanceTimersByTime(400);
+    spinner.stop();
+  }
+  const widths = written
+    .map((text) => displayWidth(text.replace("\r\u001b[K", "")))
+    .filter((width) => width > 0);
+  expect(widths.length).toBeGreaterThan(1);
+  expect(widths[0]).toBeLessThan(30);
+  expect(widths.at(-1)).toBeGreaterThan(60);
 });
 
 test("switched off, it writes nothing", () => {

@@ -1,7 +1,15 @@
 // Resources and prompts of a server offered as tools, for agents that only know tools.
 
 import { blockText } from "../tools/index.ts";
-import { isObject, type CallToolResult, type GetPromptResult, type JsonObject, type PromptDefinition, type ReadResourceResult, type ToolDefinition } from "../model/index.ts";
+import {
+  isObject,
+  type CallToolResult,
+  type GetPromptResult,
+  type JsonObject,
+  type PromptDefinition,
+  type ReadResourceResult,
+  type ToolDefinition,
+} from "../model/index.ts";
 import type { Call } from "../upstream/index.ts";
 import type { Member } from "./member.ts";
 
@@ -34,22 +42,35 @@ const READ_RESOURCE: { tool: ToolDefinition; action: ToolAction } = {
   tool: {
     name: "read_resource",
     description: "Reads one resource of this server by its URI.",
-    inputSchema: { type: "object", properties: { uri: { type: "string", description: "The resource's URI" } }, required: ["uri"] },
+    inputSchema: {
+      type: "object",
+      properties: { uri: { type: "string", description: "The resource's URI" } },
+      required: ["uri"],
+    },
     annotations: { readOnlyHint: true },
   },
   action: { kind: "read_resource" },
 };
 
 function promptTool(prompt: PromptDefinition): { tool: ToolDefinition; action: ToolAction } {
-  const args = (Array.isArray(prompt.arguments) ? prompt.arguments : []).filter((argument) => isObject(argument) && typeof argument.name === "string");
+  const args = (Array.isArray(prompt.arguments) ? prompt.arguments : []).filter(
+    (argument) => isObject(argument) && typeof argument.name === "string",
+  );
   const properties = Object.fromEntries(
-    args.map(({ name, description }) => [name, { type: "string", ...(typeof description === "string" ? { description } : {}) }]),
+    args.map(({ name, description }) => [
+      name,
+      { type: "string", ...(typeof description === "string" ? { description } : {}) },
+    ]),
   );
   return {
     tool: {
       name: `get_prompt_${prompt.name}`,
       description: prompt.description ?? `Gets the prompt ${prompt.name}.`,
-      inputSchema: { type: "object", properties, required: args.filter((argument) => argument.required === true).map(({ name }) => name) },
+      inputSchema: {
+        type: "object",
+        properties,
+        required: args.filter((argument) => argument.required === true).map(({ name }) => name),
+      },
       annotations: { readOnlyHint: true },
     },
     action: { kind: "get_prompt", name: prompt.name },
@@ -63,7 +84,11 @@ export async function perform(member: Member, action: ToolAction, call: Call): P
     case "call":
       return member.request({ ...call, params: { ...call.params, name: action.name } });
     case "read_resource": {
-      const { contents } = (await member.request({ ...call, method: "resources/read", params: { uri: args.uri } })) as ReadResourceResult;
+      const { contents } = (await member.request({
+        ...call,
+        method: "resources/read",
+        params: { uri: args.uri },
+      })) as ReadResourceResult;
       return result(contents.map((resource) => ({ type: "resource", resource })));
     }
     case "list_resources": {
@@ -73,7 +98,11 @@ export async function perform(member: Member, action: ToolAction, call: Call): P
     }
     case "get_prompt": {
       const params = { name: action.name, arguments: args };
-      const { messages } = (await member.request({ ...call, method: "prompts/get", params })) as GetPromptResult;
+      const { messages } = (await member.request({
+        ...call,
+        method: "prompts/get",
+        params,
+      })) as GetPromptResult;
       const text = messages.map(({ role, content }) => `${role}: ${blockText(content)}`).join("\n\n");
       return result([{ type: "text", text }]);
     }

@@ -2,7 +2,14 @@
 
 import { type Diagnostic, didYouMean, isPortolanError, PortolanError, type Report } from "../errors/index.ts";
 import type { JsonObject, LogLevel, LogMessage, ServerCapabilities } from "../model/index.ts";
-import { type Call, type Description, Emitter, type Upstream, type UpstreamEvents, type UpstreamStats } from "../upstream/index.ts";
+import {
+  type Call,
+  type Description,
+  Emitter,
+  type Upstream,
+  type UpstreamEvents,
+  type UpstreamStats,
+} from "../upstream/index.ts";
 import { VERSION } from "../tools/index.ts";
 import type { EventBus } from "./events.ts";
 import { perform } from "./extra-tools.ts";
@@ -53,7 +60,9 @@ export class Hub implements Upstream {
   member(alias: string): Member {
     const found = this.#members.get(alias);
     if (found !== undefined) return found;
-    throw new PortolanError("SERVER_UNKNOWN", `there is no server "${alias}" here`, { hint: didYouMean(alias, this.#members.keys()) });
+    throw new PortolanError("SERVER_UNKNOWN", `there is no server "${alias}" here`, {
+      hint: didYouMean(alias, this.#members.keys()),
+    });
   }
 
   add(member: Member): void {
@@ -107,7 +116,8 @@ export class Hub implements Upstream {
   }
 
   async request(call: Call): Promise<JsonObject> {
-    if (this.#closed) throw new PortolanError("CONNECTION_CLOSED", `${this.name} is closed`, { server: this.name });
+    if (this.#closed)
+      throw new PortolanError("CONNECTION_CLOSED", `${this.name} is closed`, { server: this.name });
     const params = call.params ?? {};
     const table = this.#table();
     switch (call.method) {
@@ -131,7 +141,9 @@ export class Hub implements Upstream {
       case "ping":
         return {};
       default:
-        throw new PortolanError("NOT_SUPPORTED", `${call.method} cannot be sent to many servers at once`, { server: this.name });
+        throw new PortolanError("NOT_SUPPORTED", `${call.method} cannot be sent to many servers at once`, {
+          server: this.name,
+        });
     }
   }
 
@@ -148,7 +160,15 @@ export class Hub implements Upstream {
   }
 
   stats(): UpstreamStats {
-    return { inFlight: 0, lateAnswers: 0, unknownAnswers: 0, noise: 0, declined: 0, restarts: 0, eraProbes: 0 };
+    return {
+      inFlight: 0,
+      lateAnswers: 0,
+      unknownAnswers: 0,
+      noise: 0,
+      declined: 0,
+      restarts: 0,
+      eraProbes: 0,
+    };
   }
 
   async close(): Promise<void> {
@@ -180,12 +200,18 @@ export class Hub implements Upstream {
     try {
       const result = await perform(member, action, call);
       const done = { ...seen, durationMs: performance.now() - started, outputBytes: size(result) };
-      if (result.isError === true) this.#events.emit({ type: "mcp.tool_failed", ...done, code: "TOOL_FAILED" });
+      if (result.isError === true)
+        this.#events.emit({ type: "mcp.tool_failed", ...done, code: "TOOL_FAILED" });
       else this.#events.emit({ type: "mcp.tool_called", ...done });
       return result;
     } catch (error) {
       const failed = isPortolanError(error) ? { code: error.code, reason: error.message } : {};
-      this.#events.emit({ type: "mcp.tool_failed", ...seen, durationMs: performance.now() - started, ...failed });
+      this.#events.emit({
+        type: "mcp.tool_failed",
+        ...seen,
+        durationMs: performance.now() - started,
+        ...failed,
+      });
       throw error;
     }
   }
@@ -206,17 +232,23 @@ export class Hub implements Upstream {
     const { promptRoutes } = this.#table();
     const route = promptRoutes.get(name);
     if (route !== undefined) return route;
-    throw new PortolanError("NOT_SUPPORTED", `no server here has a prompt "${name}"`, { hint: didYouMean(name, promptRoutes.keys()) });
+    throw new PortolanError("NOT_SUPPORTED", `no server here has a prompt "${name}"`, {
+      hint: didYouMean(name, promptRoutes.keys()),
+    });
   }
 
   /** Whose resource this is: by the lists, by the templates, or because only one server has resources at all. */
   #ownerOf(uri: string): Member {
     const { resourceRoutes, templateRoutes } = this.#table();
-    const found = resourceRoutes.get(uri) ?? templateRoutes.find(({ template, matches }) => template === uri || matches(uri))?.member;
+    const found =
+      resourceRoutes.get(uri) ??
+      templateRoutes.find(({ template, matches }) => template === uri || matches(uri))?.member;
     if (found !== undefined) return found;
     const having = this.members.filter(({ inventory }) => inventory.capabilities.resources !== undefined);
     if (having.length === 1) return having[0] as Member;
-    throw new PortolanError("NOT_SUPPORTED", `no server here is known to have ${uri.slice(0, 200)}`, { data: { uri } });
+    throw new PortolanError("NOT_SUPPORTED", `no server here is known to have ${uri.slice(0, 200)}`, {
+      data: { uri },
+    });
   }
 
   #table(): Merged {
@@ -232,8 +264,10 @@ export class Hub implements Upstream {
     this.#announcing = new Set();
     if (this.#closed) return;
     const { tools, prompts } = this.#table();
-    if (lists.has("tools") && this.#lastTools !== (this.#lastTools = JSON.stringify(tools))) this.#emitter.emit("toolsChanged");
-    if (lists.has("prompts") && this.#lastPrompts !== (this.#lastPrompts = JSON.stringify(prompts))) this.#emitter.emit("promptsChanged");
+    if (lists.has("tools") && this.#lastTools !== (this.#lastTools = JSON.stringify(tools)))
+      this.#emitter.emit("toolsChanged");
+    if (lists.has("prompts") && this.#lastPrompts !== (this.#lastPrompts = JSON.stringify(prompts)))
+      this.#emitter.emit("promptsChanged");
     if (lists.has("resources")) this.#emitter.emit("resourcesChanged");
   }
 }

@@ -1,6 +1,14 @@
 // What one server has: its lists as last seen, and how two sights of them differ.
 
-import { isObject, type JsonObject, type PromptDefinition, type ResourceDefinition, type ResourceTemplateDefinition, type ServerCapabilities, type ToolDefinition } from "../model/index.ts";
+import {
+  isObject,
+  type JsonObject,
+  type PromptDefinition,
+  type ResourceDefinition,
+  type ResourceTemplateDefinition,
+  type ServerCapabilities,
+  type ToolDefinition,
+} from "../model/index.ts";
 import { type Description, listAll, type Upstream } from "../upstream/index.ts";
 
 export interface Inventory {
@@ -23,7 +31,12 @@ export async function fetchInventory(
   options: { timeoutMs: number; maxPages: number; onLoop: (message: string) => void },
 ): Promise<Inventory> {
   const { capabilities } = upstream.describe();
-  const list = async (wanted: ListName, method: string, field: string, old: readonly JsonObject[]): Promise<readonly JsonObject[]> => {
+  const list = async (
+    wanted: ListName,
+    method: string,
+    field: string,
+    old: readonly JsonObject[],
+  ): Promise<readonly JsonObject[]> => {
     if (capabilities[wanted] === undefined) return [];
     if (!lists.has(wanted)) return old;
     const { items } = await listAll(upstream, field, { method, timeoutMs: options.timeoutMs }, options);
@@ -33,7 +46,9 @@ export async function fetchInventory(
     list("tools", "tools/list", "tools", before.tools),
     list("prompts", "prompts/list", "prompts", before.prompts),
     list("resources", "resources/list", "resources", before.resources),
-    list("resources", "resources/templates/list", "resourceTemplates", before.templates).catch(() => before.templates),
+    list("resources", "resources/templates/list", "resourceTemplates", before.templates).catch(
+      () => before.templates,
+    ),
   ]);
   return {
     capabilities,
@@ -56,7 +71,10 @@ export function diffTools(before: readonly ToolDefinition[], after: readonly Too
   const now = new Map(after.map((tool) => [tool.name, text(tool)]));
   return {
     added: [...now.keys()].filter((name) => !old.has(name)).toSorted(),
-    changed: [...now].filter(([name, value]) => old.has(name) && old.get(name) !== value).map(([name]) => name).toSorted(),
+    changed: [...now]
+      .filter(([name, value]) => old.has(name) && old.get(name) !== value)
+      .map(([name]) => name)
+      .toSorted(),
     removed: [...old.keys()].filter((name) => !now.has(name)).toSorted(),
   };
 }

@@ -1,16 +1,46 @@
 // One server of a hub: started when it should be, tried again when it fails, stopped when nobody needs it; its last good lists stay.
 
-import { isPortolanError, PortolanError, type Report, toPortolanError } from "../errors/index.ts";
-import { type DeclaredServer, DEFAULT_LIMITS, type JsonObject, type Limits, type LogLevel, type ServerDefinition } from "../model/index.ts";
-import type { Redactor, SecretStore } from "../secrets/index.ts";
-import { type Ask, type Call, type Caller, type Description, type EraMemory, openUpstream, type Upstream, within } from "../upstream/index.ts";
+import { PortolanError, type Report, toPortolanError } from "../errors/index.ts";
+import {
+  type DeclaredServer,
+  DEFAULT_LIMITS,
+  type JsonObject,
+  type Limits,
+  type LogLevel,
+  type ServerDefinition,
+} from "../model/index.ts";
+import {
+  type Redactor,
+  resolveEndpoint,
+  type SecretStore,
+  toSecretError,
+  withRedactedError,
+} from "../secrets/index.ts";
+import {
+  type Ask,
+  type Call,
+  type Caller,
+  type Description,
+  type EraMemory,
+  openUpstream,
+  type Upstream,
+  within,
+} from "../upstream/index.ts";
 import type { EventBus } from "./events.ts";
 import { diffTools, EMPTY, fetchInventory, type Inventory, isNoChange, type ListName } from "./inventory.ts";
 import type { Lease, Pool } from "./pool.ts";
 import { Refresher } from "./refresher.ts";
 import type { Snapshots } from "./snapshots.ts";
 
-export type ServerState = "disabled" | "blocked" | "idle" | "starting" | "ready" | "reconnecting" | "failed" | "stopped";
+export type ServerState =
+  | "disabled"
+  | "blocked"
+  | "idle"
+  | "starting"
+  | "ready"
+  | "reconnecting"
+  | "failed"
+  | "stopped";
 
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 30_000;
@@ -140,7 +170,8 @@ export class Member {
   /** Starts for a call, unless the last attempt failed just now: then the call hears at once why. */
   async #startFor(call: Call): Promise<Upstream> {
     if (this.stopped) throw this.#notRunning();
-    if ((this.state === "failed" || this.state === "blocked") && performance.now() < this.#retryAt) throw this.#unavailable();
+    if ((this.state === "failed" || this.state === "blocked") && performance.now() < this.#retryAt)
+      throw this.#unavailable();
     const ms = call.timeoutMs ?? this.#limits.requestTimeoutMs;
     return within(this.start(), { server: this.alias, what: "starting", ms, signal: call.signal });
   }
@@ -173,10 +204,12 @@ export class Member {
 
   async #open(): Promise<Lease> {
     const { secrets, redactor, pool, caller, ask, eras, report } = this.#options;
-    const { resolveEndpoint } = await import("../secrets/index.ts");
-    const resolved = await resolveEndpoint(this.declared.endpoint, secrets, { baseDir: dirOf(this.declared.origin.file) });
-    if (!resolved.ok) throw this.#unresolved(resolved);
+    const resolved = await resolveEndpoint(this.declared.endpoint, secrets, {
+      baseDir: dirOf(this.declared.origin.file),
+    });
+    if (!resolved.ok) throw toSecretError(resolved, this.alias);
     for (const secret of resolved.secrets) redactor.add(secret);
+    for (const warning of resolved.warnings) report({ ...warning, server: this.alias });
     const definition: ServerDefinition = {
       name: this.alias,
       endpoint: resolved.endpoint,
@@ -190,7 +223,8 @@ export class Member {
         caller,
         ask,
         watch: true,
-        report: (finding) => report({ ...finding, message: redactor.redactText(finding.message) }),
+        report,
+        redactor,
         eras,
         onStderr: (text) => {
           this.stderr = (this.stderr + redactor.redactText(text)).slice(-STDERR_CHARS);
@@ -205,7 +239,14 @@ export class Member {
       upstream.on("promptsChanged", () => this.#refresher.mark("prompts")),
       upstream.on("resourcesChanged", () => this.#refresher.mark("resources")),
       upstream.on("resourceUpdated", (uri) => this.#options.resourceUpdated(uri)),
-      upstream.on("log", (message) => this.#options.log(this.#options.redactor.redactValue({ ...message, logger: message.logger ?? this.alias }) as JsonObject)),
+      upstream.on("log", (message) =>
+        this.#options.log(
+          this.#options.redactor.redactValue({
+            ...message,
+            logger: message.logger ?? this.alias,
+          }) as JsonObject,
+        ),
+      ),
       upstream.on("stateChanged", (state) => {
         if (state === "reconnecting") this.#lost();
         else if (state === "ready") this.#back(upstream);
@@ -217,7 +258,11 @@ export class Member {
 
   #lost(): void {
     this.#setState("reconnecting");
-    this.#options.events.emit({ type: "mcp.server_failed", server: this.alias, ...this.#reason(this.lastError) });
+    this.#options.events.emit({
+      type: "mcp.server_failed",
+      server: this.alias,
+      ...this.#reason(this.lastError),
+    });
   }
 
   #back(upstream: Upstream): void {
@@ -229,7 +274,10 @@ export class Member {
   /** The connection itself will not come back soon; from here on it is the hub that tries. */
   async #gaveUp(): Promise<void> {
     const lease = this.#letGo();
-    this.#failed(this.lastError ?? new PortolanError("SERVER_CRASHED", `${this.alias} keeps crashing`, { server: this.alias }));
+    this.#failed(
+      this.lastError ??
+        new PortolanError("SERVER_CRASHED", `${this.alias} keeps crashing`, { server: this.alias }),
+    );
     await lease?.release();
   }
 
@@ -237,7 +285,9 @@ export class Member {
     this.lastError = error;
     this.#failures += 1;
     const blocked = error.code === "SECRET_MISSING" || error.code === "SECRET_STORE_FAILED";
-    const backoff = blocked ? MAX_RETRY_MS : Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), MAX_RETRY_MS);
+    const backoff = blocked
+      ? MAX_RETRY_MS
+      : Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), MAX_RETRY_MS);
     const delay = backoff * (0.8 + Math.random() * 0.4);
     this.#retryAt = performance.now() + delay;
     this.#setState(blocked ? "blocked" : "failed");
@@ -262,7 +312,8 @@ export class Member {
     const fetched = await fetchInventory(upstream, lists, before, {
       timeoutMs: Math.min(LIST_TIMEOUT_MS, this.#limits.requestTimeoutMs),
       maxPages: this.#limits.maxPages,
-      onLoop: (message) => report({ code: "PROTOCOL_ERROR", severity: "warning", server: this.alias, message }),
+      onLoop: (message) =>
+        report({ code: "PROTOCOL_ERROR", severity: "warning", server: this.alias, message }),
     });
     this.inventory = redactor.redactValue(fetched) as Inventory;
     const tools = diffTools(before.tools, this.inventory.tools);
@@ -283,34 +334,25 @@ export class Member {
 
   /** The error with its place and without secrets; remembered when it says something about the server. */
   #noted(thrown: unknown): PortolanError {
-    const error = this.#options.redactor.redactError(toPortolanError(thrown, { server: this.alias }));
-    if (error.code !== "CANCELLED" && error.code !== "RPC_ERROR" && error.code !== "CONNECTION_CLOSED") this.lastError = error;
+    const error = withRedactedError(toPortolanError(thrown, { server: this.alias }), this.#options.redactor);
+    if (error.code !== "CANCELLED" && error.code !== "RPC_ERROR" && error.code !== "CONNECTION_CLOSED")
+      this.lastError = error;
     return error;
-  }
-
-  #unresolved(resolved: { missing: readonly { name: string; where: string }[]; problems: readonly { message: string }[] }): PortolanError {
-    const names = [...new Set(resolved.missing.map(({ name }) => name))];
-    if (names.length === 0) {
-      const message = `${this.alias}: ${resolved.problems.map((problem) => problem.message).join("; ")}`;
-      return new PortolanError("DECLARATION_INVALID", message, { server: this.alias });
-    }
-    const where = resolved.missing.map((one) => `${one.name} (${one.where})`).join(", ");
-    return new PortolanError("SECRET_MISSING", `${this.alias} needs ${names.length === 1 ? "a secret that is" : "secrets that are"} not set: ${where}`, {
-      server: this.alias,
-      data: { missing: names },
-      hint: `Set it: portolan secrets set ${names[0]}`,
-    });
   }
 
   #unavailable(): PortolanError {
     const last = this.lastError;
     if (last?.code === "SECRET_MISSING") return last;
-    return new PortolanError("SERVER_UNAVAILABLE", `${this.alias} is not running${last === undefined ? "" : `: ${last.message}`}`, {
-      server: this.alias,
-      stderr: last?.stderr,
-      hint: last?.hint,
-      cause: last,
-    });
+    return new PortolanError(
+      "SERVER_UNAVAILABLE",
+      `${this.alias} is not running${last === undefined ? "" : `: ${last.message}`}`,
+      {
+        server: this.alias,
+        stderr: last?.stderr,
+        hint: last?.hint,
+        cause: last,
+      },
+    );
   }
 
   #notRunning(): PortolanError {
@@ -337,9 +379,4 @@ export class Member {
 function dirOf(file: string): string {
   const cut = Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\"));
   return cut <= 0 ? "." : file.slice(0, cut);
-}
-
-/** Whether an error means that the server, not the request, is at fault. */
-export function isServerFault(error: unknown): boolean {
-  return isPortolanError(error) && error.code.startsWith("SERVER_");
 }

@@ -1,7 +1,13 @@
 // Many inventories as one: renamed, filtered, sorted, with a table that says which server each name belongs to.
 
 import type { Diagnostic } from "../errors/index.ts";
-import type { JsonObject, PromptDefinition, ResourceDefinition, ResourceTemplateDefinition, ToolDefinition } from "../model/index.ts";
+import type {
+  JsonObject,
+  PromptDefinition,
+  ResourceDefinition,
+  ResourceTemplateDefinition,
+  ToolDefinition,
+} from "../model/index.ts";
 import type { Member } from "./member.ts";
 import { hubName, matchesAny } from "./naming.ts";
 import { extraTools, type ToolAction } from "./extra-tools.ts";
@@ -35,10 +41,20 @@ export interface MergeSettings {
 }
 
 export function merge(members: Iterable<Member>, settings: MergeSettings): Merged {
-  const enabled = [...members].filter((member) => member.declared.enabled).toSorted((a, b) => compare(a.alias, b.alias));
+  const enabled = [...members]
+    .filter((member) => member.declared.enabled)
+    .toSorted((a, b) => compare(a.alias, b.alias));
   const diagnostics: Diagnostic[] = [];
-  const tools = unambiguous("tool", enabled.flatMap((member) => toolsOf(member, settings)), diagnostics);
-  const prompts = unambiguous("prompt", enabled.flatMap((member) => promptsOf(member, settings)), diagnostics);
+  const tools = unambiguous(
+    "tool",
+    enabled.flatMap((member) => toolsOf(member, settings)),
+    diagnostics,
+  );
+  const prompts = unambiguous(
+    "prompt",
+    enabled.flatMap((member) => promptsOf(member, settings)),
+    diagnostics,
+  );
   const resourceRoutes = new Map<string, Member>();
   const resources: ResourceDefinition[] = [];
   for (const member of enabled) {
@@ -53,7 +69,9 @@ export function merge(members: Iterable<Member>, settings: MergeSettings): Merge
       }
     }
   }
-  const templates = enabled.flatMap((member) => member.inventory.templates.map((template) => ({ member, template })));
+  const templates = enabled.flatMap((member) =>
+    member.inventory.templates.map((template) => ({ member, template })),
+  );
   return {
     tools: tools.map(({ definition }) => definition),
     toolRoutes: new Map(tools.map(({ definition, route }) => [definition.name, route])),
@@ -80,7 +98,8 @@ interface Named<D, R> {
 function toolsOf(member: Member, settings: MergeSettings): Named<ToolDefinition, ToolRoute>[] {
   const { alias, declared, inventory } = member;
   const offered = inventory.tools.filter(
-    ({ name }) => matchesAny(declared.allowTools, name) !== false && matchesAny(declared.blockTools, name) !== true,
+    ({ name }) =>
+      matchesAny(declared.allowTools, name) !== false && matchesAny(declared.blockTools, name) !== true,
   );
   const own = offered.map((tool) => ({ tool, action: { kind: "call", name: tool.name } as const }));
   const prefix = descriptionPrefix(declared.descriptionPrefix ?? settings.descriptionPrefix, alias);
@@ -109,7 +128,11 @@ function descriptionPrefix(wanted: boolean | string, alias: string): string {
 }
 
 /** Sorted by name. A name that two things would share is nobody's: a caller must never reach the wrong server. */
-function unambiguous<D extends JsonObject & { name: string }, R>(kind: string, named: Named<D, R>[], diagnostics: Diagnostic[]): Named<D, R>[] {
+function unambiguous<D extends JsonObject & { name: string }, R>(
+  kind: string,
+  named: Named<D, R>[],
+  diagnostics: Diagnostic[],
+): Named<D, R>[] {
   const groups = new Map<string, Named<D, R>[]>();
   for (const one of named) {
     const group = groups.get(one.definition.name);

@@ -6,7 +6,9 @@ export const DEFAULT_NAMING = "mcp_{alias}_{tool}";
 
 export function hubName(template: string, alias: string, name: string): string {
   // One pass: a tool called "{alias}" is not expanded again.
-  return exposedName(template.replace(/\{(alias|tool)\}/g, (_whole, key: string) => (key === "alias" ? alias : name)));
+  return exposedName(
+    template.replace(/\{(alias|tool)\}/g, (_whole, key: string) => (key === "alias" ? alias : name)),
+  );
 }
 
 /** Whether a list of patterns with `*` names this; an absent list says nothing. */

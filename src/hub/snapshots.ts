@@ -15,7 +15,8 @@ export interface Snapshots {
 
 /** One file per definition. A damaged or unwritable file only means that nothing is known before the start. */
 export function createSnapshots(folder: string): Snapshots {
-  const fileOf = (key: string): string => join(folder, `${createHash("sha256").update(key).digest("hex").slice(0, 32)}.json`);
+  const fileOf = (key: string): string =>
+    join(folder, `${createHash("sha256").update(key).digest("hex").slice(0, 32)}.json`);
   const written = new Map<string, string>();
   return {
     async load(key) {
@@ -56,5 +57,10 @@ function isInventory(value: unknown): value is Inventory {
   if (!isObject(value) || !isObject(value.capabilities)) return false;
   const named = (list: unknown, key: string): boolean =>
     Array.isArray(list) && list.every((entry) => isObject(entry) && typeof entry[key] === "string");
-  return named(value.tools, "name") && named(value.prompts, "name") && named(value.resources, "uri") && named(value.templates, "uriTemplate");
+  return (
+    named(value.tools, "name") &&
+    named(value.prompts, "name") &&
+    named(value.resources, "uri") &&
+    named(value.templates, "uriTemplate")
+  );
 }

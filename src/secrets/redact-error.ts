@@ -44,18 +44,17 @@ function redactCause(cause: unknown, redactor: Redactor, depth: number): unknown
   const stack = redactor.redactText(cause.stack ?? "");
   const inner = redactCause(cause.cause, redactor, depth + 1);
   // Node's errors carry facts beside the message: `path`, `spawnargs`, `input` of a bad URL.
-  const facts = { ...cause };
-  const cleanFacts = redactor.redactValue(facts);
-  if (
+  const facts = Object.entries(cause).filter(([key]) => !["message", "stack", "name", "cause"].includes(key));
+  const cleanFacts = facts.map(([key, fact]) => [key, redactCause(fact, redactor, depth + 1)] as const);
+  const same =
     message === cause.message &&
     stack === (cause.stack ?? "") &&
     inner === cause.cause &&
-    cleanFacts === facts
-  )
-    return cause;
+    facts.every(([, fact], index) => fact === cleanFacts[index]?.[1]);
+  if (same) return cause;
   const clean = new Error(message, inner === undefined ? undefined : { cause: inner });
   Object.defineProperty(clean, "name", { value: cause.name, configurable: true, writable: true });
-  Object.assign(clean, cleanFacts);
+  Object.assign(clean, Object.fromEntries(cleanFacts));
   clean.stack = stack;
   return clean;
 }

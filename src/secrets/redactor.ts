@@ -1,6 +1,6 @@
 // Takes known secrets out of texts and JSON, in the forms in which they leak: as they are, base64, percent-encoded, JSON-escaped.
 
-import { REDACTED, Secret } from "./secret.ts";
+import { REDACTED, type Secret } from "./secret.ts";
 import { createWordFinder, type WordFinder } from "./word-finder.ts";
 
 export interface Redactor {
@@ -46,7 +46,7 @@ export function createRedactor(): Redactor {
     redactText,
     redactValue(value) {
       if (forms.size === 0) return value;
-      return redactDeep(value, redactText, 0, { left: MAX_NODES }) as typeof value;
+      return redactDeep(value, redactText, [], { left: MAX_NODES }) as typeof value;
     },
   };
 }
@@ -99,36 +99,51 @@ function replaceAll(text: string, finder: WordFinder, first: number): string {
   return out + REDACTED + text.slice(end);
 }
 
-/** Past a bound nothing is shown rather than something unchecked; the bounds also end a value that holds itself. */
+/** Past a bound nothing is shown rather than something unchecked. `above` holds what the value stands in. */
 function redactDeep(
   value: unknown,
   redactText: (text: string) => string,
-  depth: number,
+  above: object[],
   budget: { left: number },
 ): unknown {
   if (typeof value === "string") return redactText(value);
-  if (typeof value !== "object" || value === null || value instanceof Secret) return value;
-  if (depth > MAX_DEPTH || (budget.left -= 1) < 0) return REDACTED;
-  if (Array.isArray(value)) {
-    let copy: unknown[] | undefined;
-    for (let index = 0; index < value.length; index += 1) {
-      const next = redactDeep(value[index], redactText, depth + 1, budget);
-      if (next === value[index]) continue;
-      copy ??= value.slice();
-      copy[index] = next;
-    }
-    return copy ?? value;
-  }
+  if (typeof value !== "object" || value === null) return value;
+  budget.left -= 1;
+  if (budget.left < 0 || above.length > MAX_DEPTH || above.includes(value)) return REDACTED;
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return value;
-  const source = value as Readonly<Record<string, unknown>>;
-  const keys = Object.keys(source);
+  if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) return value;
+  above.push(value);
+  const inner = (part: unknown): unknown => redactDeep(part, redactText, above, budget);
+  const clean = Array.isArray(value)
+    ? redactArray(value, inner)
+    : redactObject(value as Readonly<Record<string, unknown>>, redactText, inner);
+  above.pop();
+  return clean;
+}
+
+function redactArray(value: readonly unknown[], inner: (part: unknown) => unknown): readonly unknown[] {
+  let copy: unknown[] | undefined;
+  for (let index = 0; index < value.length; index += 1) {
+    const clean = inner(value[index]);
+    if (Object.is(clean, value[index])) continue;
+    copy ??= value.slice();
+    copy[index] = clean;
+  }
+  return copy ?? value;
+}
+
+function redactObject(
+  value: Readonly<Record<string, unknown>>,
+  redactText: (text: string) => string,
+  inner: (part: unknown) => unknown,
+): object {
+  const keys = Object.keys(value);
   let entries: [string, unknown][] | undefined;
   for (const [index, key] of keys.entries()) {
     const cleanKey = redactText(key);
-    const clean = redactDeep(source[key], redactText, depth + 1, budget);
-    if (entries === undefined && (cleanKey !== key || clean !== source[key]))
-      entries = keys.slice(0, index).map((before) => [before, source[before]]);
+    const clean = inner(value[key]);
+    if (entries === undefined && (cleanKey !== key || !Object.is(clean, value[key])))
+      entries = keys.slice(0, index).map((before) => [before, value[before]]);
     entries?.push([cleanKey, clean]);
   }
   return entries === undefined ? value : Object.fromEntries(entries);

@@ -92,7 +92,8 @@ export function fillReferences(
 
 /** A text that parses to exactly `text`, whatever it holds. */
 export function escapeReferences(text: string): string {
-  return text.replaceAll("${", "$${");
+  // A function, because `$$` in a replacement text would mean one `$`.
+  return text.replaceAll("${", () => "$${");
 }
 
 /** A reference, or what is wrong with it. Names are not repeated in messages: a malformed one may be a value in the wrong place. */

@@ -60,8 +60,9 @@ export async function resolveEndpoint(
     for (const part of parts)
       if (part.kind !== "text" && !lookups.has(keyOf(part)))
         lookups.set(keyOf(part), lookUp(part, store, baseDir));
-  const found = new Map<string, Lookup>();
-  for (const [key, lookup] of lookups) found.set(key, await lookup);
+  const found = new Map(
+    await Promise.all([...lookups].map(async ([key, lookup]) => [key, await lookup] as const)),
+  );
 
   const outcome: Outcome = { missing: [], problems: [], warnings: [], secrets: new Map() };
   const texts = new Map<string, string>();

@@ -73,14 +73,12 @@ export function storeOf(
   report: Report,
   keepVaultPassphrase: () => Promise<void>,
 ): SecretStore {
-  async function chooseTarget(
-    to: WritableSource | undefined,
-  ): Promise<SecretSource & { set: NonNullable<SecretSource["set"]> }> {
+  async function chooseTarget(to: WritableSource | undefined): Promise<SecretSource> {
     for (const source of sources) {
       if (source.set === undefined || (to !== undefined && source.name !== to)) continue;
       // Without a wish, a keyring that does not work is passed over; with one, its own error says why.
       if (to === undefined && source.name === "keyring" && !(await source.check()).ok) continue;
-      return { ...source, set: source.set };
+      return source;
     }
     throw new PortolanError("SECRET_STORE_FAILED", `There is no ${to ?? "place"} to write secrets to.`);
   }
@@ -101,7 +99,7 @@ export function storeOf(
     async set(name, value, { to } = {}) {
       const secret = checkSecret(name, value);
       const target = await chooseTarget(to);
-      await target.set(name, secret);
+      await target.set?.(name, secret);
       for (const source of sources) {
         if (source.name === target.name) break;
         if ((await source.get(name)) === undefined) continue;

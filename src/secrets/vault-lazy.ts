@@ -25,6 +25,6 @@ export function createLazyVault(file: string | undefined, options: VaultReaderOp
 }
 
 async function defaultFile(): Promise<string> {
-  const [{ default: envPaths }, { join }] = await Promise.all([import("env-paths"), import("node:path")]);
-  return join(envPaths("portolan", { suffix: "" }).data, "secrets.vault");
+  const [{ default: envPaths }, path] = await Promise.all([import("env-paths"), import("node:path")]);
+  return path.join(envPaths("portolan", { suffix: "" }).data, "secrets.vault");
 }

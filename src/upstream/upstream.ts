@@ -2,11 +2,13 @@
 
 import { type PortolanError, type Report, toPortolanError } from "../errors/index.ts";
 import type { JsonObject, LogLevel, ServerDefinition } from "../model/index.ts";
+import { type Redactor, withRedactedError } from "../secrets/index.ts";
 import { Breaker } from "./breaker.ts";
 import type { Reach } from "./connect.ts";
 import { Emitter } from "./emitter.ts";
 import type { EraMemory } from "./era-memory.ts";
 import { Keeper } from "./keeper.ts";
+import { redactorFor } from "./sensitive.ts";
 import type { Session } from "./session.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import type { Ask, Call, Caller, Description, Upstream, UpstreamEvents, UpstreamStats } from "./types.ts";
@@ -42,13 +44,22 @@ export interface UpstreamOptions {
   readonly report: Report;
   readonly eras: EraMemory;
   readonly onStderr?: ((text: string) => void) | undefined;
+  /** Takes secrets out of errors; by default it knows the credentials of the definition. */
+  readonly redactor?: Redactor | undefined;
   /** Gives up the first start. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export async function openUpstream(options: UpstreamOptions): Promise<Upstream> {
-  const upstream = new ServerUpstream(options);
-  await upstream.start(options.signal);
+  const redactor = options.redactor ?? redactorFor(options.definition.endpoint);
+  const report: Report = (finding) =>
+    options.report({ ...finding, message: redactor.redactText(finding.message) });
+  const upstream = new ServerUpstream({ ...options, report, redactor });
+  try {
+    await upstream.start(options.signal);
+  } catch (error) {
+    throw withRedactedError(toPortolanError(error, { server: upstream.name }), redactor);
+  }
   return upstream;
 }
 
@@ -58,10 +69,13 @@ class ServerUpstream implements Upstream {
   readonly #emitter = new Emitter<UpstreamEvents>();
   readonly #subscriptions: Subscriptions;
   readonly #breaker = new Breaker();
+  readonly #redactor: Redactor;
   readonly #past = { lateAnswers: 0, unknownAnswers: 0, noise: 0, declined: 0 };
   #logLevel: LogLevel | undefined;
 
-  constructor({ definition, reach, caller, ask, watch, report, eras, onStderr }: UpstreamOptions) {
+  constructor(options: UpstreamOptions & { redactor: Redactor }) {
+    const { definition, reach, caller, ask, watch, report, eras, onStderr } = options;
+    this.#redactor = options.redactor;
     this.name = definition.name;
     this.#logLevel = caller.logLevel;
     this.#subscriptions = new Subscriptions({
@@ -166,7 +180,7 @@ class ServerUpstream implements Upstream {
 
   /** Sends a failed request again when it cannot have run, or when running it twice does no harm. */
   async #recover(thrown: unknown, call: Call, session: Session, attempt: number): Promise<JsonObject> {
-    const error = toPortolanError(thrown, { server: this.name });
+    const error = withRedactedError(toPortolanError(thrown, { server: this.name }), this.#redactor);
     const failing = isServerFailure(error);
     if (failing && session.peer.wire.perRequestStreams) {
       // Elsewhere a failure is the end of the connection, and the keeper counts those.

@@ -9,7 +9,7 @@ import { isReferenceName } from "./references.ts";
 import { CLIENT_TITLES } from "./titles.ts";
 import type { ClientId, Path } from "./types.ts";
 
-export type Finding = Pick<Diagnostic, "severity" | "message" | "hint">;
+export type Finding = Pick<Diagnostic, "severity" | "message" | "hint" | "server">;
 
 export type ReportAt = (path: Path, finding: Finding) => void;
 

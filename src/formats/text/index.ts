@@ -19,6 +19,7 @@ export {
   toPlain,
   toPointer,
 } from "./node.ts";
+export { createLocator } from "./locate.ts";
 export { Problems, ROOT } from "./problems.ts";
 export { readText } from "./read.ts";
 export { readJson } from "./read-json.ts";

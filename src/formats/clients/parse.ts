@@ -1,0 +1,126 @@
+// A client's file as servers, with everything that is odd about it.
+
+import type { Diagnostic } from "../../errors/index.ts";
+import { isObject } from "../../model/index.ts";
+import { type ReadContext, readContext } from "./context.ts";
+import { CLIENT_FORMATS, clientOfPlace, clientOfValue, formatOfPlace } from "./detect.ts";
+import {
+  createPositions,
+  nearestOffset,
+  readDocument,
+  type SourceDocument,
+  withoutMark,
+} from "./document.ts";
+import { kindOf, type ReportAt, toLabel } from "./entry-reader.ts";
+import { type Field, findFields } from "./fields.ts";
+import { checkInputs } from "./inputs.ts";
+import { findPlainSecrets } from "./plain-secrets.ts";
+import type { EntryServer } from "./read-entry.ts";
+import { type FoundEntry, readEntries } from "./read-servers.ts";
+import type { ClientContext, ClientFile, ClientId, ClientServer, Path } from "./types.ts";
+
+/**
+ * Reads one file. Undefined means that it is no client's file: neither its place nor what it holds says so.
+ * Never throws; what is wrong is a diagnostic with its line and column.
+ */
+export function parseClientFile(
+  text: string,
+  file: string,
+  client?: ClientId,
+  context: ClientContext = {},
+): ClientFile | undefined {
+  const source = withoutMark(text);
+  const known = client ?? clientOfPlace(file);
+  const format = known === undefined ? formatOfPlace(file) : CLIENT_FORMATS[known];
+  if (format === undefined) return undefined;
+  if (source.trim() === "")
+    return known === undefined ? undefined : { client: known, servers: [], diagnostics: [] };
+  const document = readDocument(format, source);
+  const id = known ?? (document.problems.length === 0 ? clientOfValue(format, document.value) : undefined);
+  return id === undefined ? undefined : read(source, document, id, file, context);
+}
+
+function read(
+  text: string,
+  document: SourceDocument,
+  client: ClientId,
+  file: string,
+  given: ClientContext,
+): ClientFile {
+  const position = createPositions(text);
+  const diagnostics: Diagnostic[] = [];
+  const reportOffset = (offset: number, finding: Omit<Diagnostic, "code">): void => {
+    diagnostics.push({ code: "DECLARATION_INVALID", ...finding, file, ...position(offset) });
+  };
+  const report: ReportAt = (path, finding) => {
+    reportOffset(nearestOffset(document, path), { ...finding, path: toPointer(path) });
+  };
+  for (const { offset, message } of document.problems)
+    reportOffset(offset, { severity: "error", message, hint: "Servers after this place are not read." });
+  const { value } = document;
+  if (value !== undefined && value !== null && !isObject(value))
+    report([], { severity: "error", message: `the file is ${kindOf(value)}`, hint: "Make it an object." });
+  const context = readContext(file, given);
+  const entries = chooseEntries(readEntries(document, client, context, report), context, report);
+  if (client === "vscode") checkInputs(value, entries, report);
+  const servers = entries.map(({ alias, name, path, container: { project }, server }): ClientServer => ({
+    alias,
+    name,
+    ...(project === undefined ? {} : { project }),
+    origin: { file, ...position(nearestOffset(document, path)), format: client },
+    ...server,
+  }));
+  for (const entry of entries) reportSecrets(entry, report);
+  return { client, servers, diagnostics };
+}
+
+type WholeEntry = FoundEntry & { readonly server: EntryServer };
+
+/** One entry per alias. A project's own beats the user's, as it does in Claude Code; the client's own place beats any other. */
+function chooseEntries(entries: readonly FoundEntry[], context: ReadContext, report: ReportAt): WholeEntry[] {
+  const best = new Map<string, WholeEntry>();
+  const whole = entries.filter((entry): entry is WholeEntry => entry.server !== undefined);
+  for (const entry of [...whole].sort((a, b) => rank(a) - rank(b))) {
+    const key =
+      context.projects === "all" ? JSON.stringify([entry.container.project, entry.alias]) : entry.alias;
+    const winner = best.get(key);
+    if (winner === undefined) best.set(key, entry);
+    else if (winner.container !== entry.container)
+      report(entry.path, {
+        severity: "info",
+        server: entry.alias,
+        message: `${JSON.stringify(entry.name)} also stands under ${toLabel(winner.container.path)}, which counts`,
+      });
+  }
+  const chosen = new Set(best.values());
+  return whole.filter((entry) => chosen.has(entry));
+}
+
+function rank({ container: { project, own } }: FoundEntry): number {
+  return project === undefined ? (own ? 1 : 2) : 0;
+}
+
+function reportSecrets({ alias, path, raw, server }: WholeEntry, report: ReportAt): void {
+  const { keys } = findFields(raw);
+  const command = raw[keys.get("command") ?? ""];
+  const inCommand = Array.isArray(command) ? command.length - 1 : 0;
+  for (const { name, at } of findPlainSecrets(server)) {
+    const [field, step] = at;
+    const place: Path =
+      field === "args" && typeof step === "number"
+        ? step < inCommand
+          ? [keys.get("command") ?? "command", step + 1]
+          : [keys.get("args") ?? "args", step - inCommand]
+        : [keys.get(field as Field) ?? field ?? "", ...at.slice(1)];
+    report([...path, ...place], {
+      severity: "info",
+      server: alias,
+      message: `${name} looks like a secret that is written out in the file`,
+      hint: "Keep it elsewhere and refer to it as ${NAME}: portolan secrets set NAME.",
+    });
+  }
+}
+
+function toPointer(path: Path): string {
+  return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}

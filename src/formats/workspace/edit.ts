@@ -1,0 +1,152 @@
+// Adds and removes servers in the text of portolan.yaml; everything else in it stays as it was written.
+
+import { isDeepStrictEqual } from "node:util";
+import { type Document, parseDocument } from "yaml";
+import { type Diagnostic, PortolanError } from "../../errors/index.ts";
+import { isObject } from "../../model/index.ts";
+import { aliasProblem, entryOf, nodeAt, readYaml, type TextNode, toPlain } from "../text/index.ts";
+import { cutServer, insertServer } from "./edit-lines.ts";
+import { parseWorkspace } from "./parse.ts";
+import { renderServer } from "./render.ts";
+
+/** The fields of a server as portolan.yaml writes them, durations as words or seconds. */
+export interface ServerFields {
+  readonly transport?: "stdio" | "sse" | "streamable-http" | "websocket";
+  readonly command?: string;
+  readonly args?: readonly string[];
+  readonly url?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly enabled?: boolean;
+  readonly era?: "auto" | "legacy" | "modern";
+  readonly start?: "eager" | "lazy";
+  readonly idle_stop?: string | number;
+  readonly timeouts?: Readonly<Partial<Record<"start" | "request" | "max", string | number>>>;
+  readonly tool_allowlist?: readonly string[];
+  readonly tool_blocklist?: readonly string[];
+  readonly description_prefix?: boolean | string;
+  readonly resources_as_tools?: boolean;
+  readonly prompts_as_tools?: boolean;
+  readonly context?: readonly { readonly uri: string; readonly max_bytes?: number }[];
+  readonly tags?: readonly string[];
+  readonly max_message_bytes?: number;
+}
+
+/** The text with one more server. Without a text, that of a new file. */
+export function addServer(text: string | undefined, alias: string, fields: ServerFields): string {
+  const bad = aliasProblem(alias);
+  if (bad !== undefined) throw new PortolanError("CONFIG_INVALID", bad.message, { hint: bad.hint });
+  const before = text ?? "";
+  const root = readForEdit(before);
+  const there = entryOf(nodeAt(root, "servers"), alias);
+  if (there !== undefined) {
+    throw new PortolanError("CONFIG_INVALID", `there is already a server ${alias}, at line ${there.line}`, {
+      hint: `Choose another alias, or remove it first: portolan remove ${alias}.`,
+    });
+  }
+  const given = definedOnly(fields);
+  const wanted = withServers(root, (servers) => ({ ...servers, [alias]: given }));
+  const after = settle(
+    () => insertServer(before, root, alias, renderServer(given)),
+    before,
+    (document) => document.setIn(["servers", alias], document.createNode(given)),
+    wanted,
+  );
+  const problems = parseWorkspace(after, "portolan.yaml").diagnostics.filter(
+    ({ server, severity }) => server === alias && severity === "error",
+  );
+  if (problems.length > 0) throw toError(`the server ${alias} would not be valid`, problems);
+  return after;
+}
+
+/** The text without that server. */
+export function removeServer(text: string, alias: string): string {
+  const root = readForEdit(text);
+  if (entryOf(nodeAt(root, "servers"), alias) === undefined)
+    throw new PortolanError("SERVER_UNKNOWN", `portolan.yaml declares no server ${alias}`);
+  const wanted = withServers(root, (servers) =>
+    Object.fromEntries(Object.entries(servers).filter(([key]) => key !== alias)),
+  );
+  return settle(
+    () => cutServer(text, alias),
+    text,
+    (document) => document.deleteIn(["servers", alias]),
+    wanted,
+  );
+}
+
+/** By lines when that gives the wanted value, so that not a byte changes elsewhere; else through YAML's own document. */
+function settle(
+  byLines: () => string | undefined,
+  text: string,
+  edit: (document: Document) => void,
+  wanted: unknown,
+): string {
+  const spliced = byLines();
+  if (spliced !== undefined && reads(spliced, wanted)) return spliced;
+  const document = parseDocument(text, { schema: "core", merge: false });
+  edit(document);
+  let written: string | undefined;
+  try {
+    written = document.toString({ lineWidth: 0 });
+  } catch {
+    // An alias whose anchor is gone cannot be written; told below.
+  }
+  if (written !== undefined && reads(written, wanted)) return written;
+  throw new PortolanError(
+    "DECLARATION_INVALID",
+    "portolan.yaml cannot be changed without changing more of it",
+    {
+      hint: "Edit the file by hand; perhaps another part of it uses an anchor of this server.",
+    },
+  );
+}
+
+function reads(text: string, wanted: unknown): boolean {
+  const { root, diagnostics } = readYaml(text, "portolan.yaml");
+  if (root === undefined || diagnostics.length > 0) return false;
+  return isDeepStrictEqual(normal(toPlain(root)), normal(wanted));
+}
+
+/** No servers and no version are the same as an empty list of servers and version 1. */
+function normal(value: unknown): unknown {
+  const file = isObject(value) ? value : {};
+  return { version: 1, ...file, servers: file.servers ?? {} };
+}
+
+function withServers(
+  root: TextNode | undefined,
+  change: (servers: Record<string, unknown>) => Record<string, unknown>,
+): unknown {
+  const file = root === undefined ? {} : toPlain(root);
+  const servers = isObject(file) && isObject(file.servers) ? file.servers : {};
+  return { ...(isObject(file) ? file : {}), servers: change(servers) };
+}
+
+function readForEdit(text: string): TextNode | undefined {
+  const { root, diagnostics } = readYaml(text, "portolan.yaml");
+  if (diagnostics.length > 0) throw toError("portolan.yaml is not valid", diagnostics);
+  const servers = nodeAt(root, "servers");
+  const usable = (node: TextNode | undefined): boolean =>
+    node === undefined || node.kind === "null" || node.kind === "object";
+  if (!usable(root) || !usable(servers))
+    throw new PortolanError(
+      "DECLARATION_INVALID",
+      "portolan.yaml is not valid: servers must be an object with keys",
+    );
+  return root;
+}
+
+function toError(what: string, diagnostics: readonly Diagnostic[]): PortolanError {
+  const [first] = diagnostics;
+  const where = first?.line === undefined ? "" : ` (line ${first.line})`;
+  return new PortolanError("DECLARATION_INVALID", `${what}: ${first?.message ?? ""}${where}`, {
+    hint: first?.hint,
+    data: { diagnostics },
+  });
+}
+
+function definedOnly(fields: ServerFields): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
