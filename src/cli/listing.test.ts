@@ -57,7 +57,7 @@ Tools (1)
   ): string
 
 Resources (2)
-  demo://short         text/plain · 漢字 漢字 漢字…
+  demo://short         text/plain · 漢字 漢字 漢…
   demo://a/longer/one  Title
 
 Resource templates (1)

@@ -143,7 +143,8 @@ function describeTool(tool: ToolDefinition, view: View): string {
   const lines: string[] = [];
   const comment = (text: string): void => {
     const wrapped = wrap(text, room === undefined ? undefined : room - 3);
-    lines.push(paintLines(wrapped.replace(/^/gm, "// "), colors.dim));
+    const marked = wrapped.split("\n").map((line) => colors.dim(`// ${line}`.trimEnd()));
+    lines.push(...marked);
   };
   const description = describe(tool.description ?? tool.title, view);
   if (description !== "") comment(description);

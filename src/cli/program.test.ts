@@ -235,6 +235,9 @@ describe("targets and options", () => {
     [["list"], "USAGE", /No target/],
     [["list", "no-such-program-anywhere"], "TARGET_INVALID", /neither/],
     [["list", URL_TARGET, "--", "node"], "USAGE", /both/],
+    [["list", "node", "server.js"], "TARGET_INVALID", /alone/],
+    [["list", URL_TARGET, "server.js"], "USAGE", /too much/],
+    [["list", "npx", "-y", "server"], "USAGE", /unknown option '-y'/],
     [["list", "--"], "TARGET_INVALID", /No command/],
     [["list", "node x | y"], "TARGET_INVALID", /shell/],
     [["list", URL_TARGET, "--env", "A=1", "--cwd", "."], "USAGE", /--env[^]*--cwd/],
@@ -370,7 +373,7 @@ describe("call", () => {
       URL_TARGET,
       "function echo(message: string, times?: integer): string",
     ]);
-    expect(error(unfilled)["message"]).toContain("put a value in place of the type string");
+    expect(error(unfilled)["message"]).toBe("message: put a value in place of the type string");
     expect(fake.calls).toEqual([]);
     expect(fake.closed).toBe(3);
   });

@@ -72,7 +72,7 @@ function createProgram(state: State): Command {
     state,
     "list",
     "show a server's tools, resources and prompts",
-    "[target]",
+    "[target...]",
     async (cli, words, options) => {
       const { list } = await import("./commands/list.ts");
       return list(cli, words, options);
@@ -147,7 +147,7 @@ function serverCommand(
       const words = given === undefined ? [] : [given].flat();
       const { runCommand } = await import("./run-command.ts");
       state.code = await runCommand(state.io, options, (cli) => {
-        if (state.server !== undefined && argument === "[target]" && words.length > 0) {
+        if (state.server !== undefined && argument === "[target...]" && words.length > 0) {
           throw new PortolanError("USAGE", "A target is given both before and after --.", {
             hint: "Leave out one of them.",
           });
@@ -179,5 +179,9 @@ function wordsOf(program: Command): CommandWords[] {
 /** Commander's message, with its "did you mean" as the hint. */
 function toUsageError(error: CommanderError): PortolanError {
   const [message = "", suggestion] = error.message.replace(/^error: /, "").split("\n");
-  return new PortolanError("USAGE", message, { hint: suggestion?.replace(/^\(|\)$/g, "") });
+  const forServer =
+    error.code === "commander.unknownOption"
+      ? "Run the command with --help. Options of a server's own command stand inside its quotes, or after --."
+      : undefined;
+  return new PortolanError("USAGE", message, { hint: suggestion?.replace(/^\(|\)$/g, "") ?? forServer });
 }

@@ -42,12 +42,22 @@ const INTERPRETERS: Readonly<Record<string, string>> = {
   jar: "java -jar",
 };
 
+/** Programs that run others: alone they are no server, but the first word of a command that lost its quotes. */
+const RUNNERS: ReadonlySet<string> = new Set(
+  "node npx bun bunx deno python python3 uv uvx pipx ruby java docker podman sh bash".split(" "),
+);
+
 /** The target that one word of the command line names. */
 export function parseTarget(text: string, context: TargetContext): Target {
   const scheme = SCHEME.exec(text.trim())?.[1]?.toLowerCase();
   if (scheme !== undefined) return parseUrl(text.trim(), scheme);
   const words = splitWords(text, context.windows);
   if (words.length === 0) throw new PortolanError("TARGET_INVALID", "The target is empty.");
+  if (words.length === 1 && RUNNERS.has(words[0] as string)) {
+    throw new PortolanError("TARGET_INVALID", `"${words[0]}" alone is no server.`, {
+      hint: `Put quotes around the whole command, such as "${words[0]} some-server", or write it after --.`,
+    });
+  }
   return commandTarget(words, context);
 }
 

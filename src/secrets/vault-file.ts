@@ -55,17 +55,18 @@ export function sealVault(
 /** What a key has to be made from. Needs no key: a damaged file is told from a wrong passphrase before one is asked for. */
 export function readHeader(bytes: Buffer): Header {
   const end = bytes.subarray(0, MAX_HEADER).indexOf(0x0a);
-  const parsed = end === -1 ? undefined : parseJson(bytes.subarray(0, end).toString("utf8"));
-  const version = isObject(parsed) ? parsed["portolanVault"] : undefined;
-  if (typeof version === "number" && version > VERSION && Number.isInteger(version))
-    return { ok: false, reason: "newer", detail: `its version is ${version}, known is ${VERSION}` };
   const length = end + 1;
-  if (bytes.length < length + NONCE + TAG + CHECKSUM || end === -1)
+  if (end === -1 || bytes.length < length + NONCE + TAG + CHECKSUM)
     return { ok: false, reason: "damaged", detail: `${bytes.length} bytes are no vault` };
   const body = bytes.subarray(0, bytes.length - CHECKSUM);
   if (!checksum(body).equals(bytes.subarray(bytes.length - CHECKSUM)))
     return { ok: false, reason: "damaged", detail: "its checksum does not match" };
-  const key = version === VERSION && isObject(parsed) ? toParameters(parsed) : undefined;
+  const header = parseJson(bytes.subarray(0, end).toString("utf8"));
+  const version = isObject(header) ? header["portolanVault"] : undefined;
+  // Versions to come keep the header line and the checksum.
+  if (isCount(version) && version > VERSION)
+    return { ok: false, reason: "newer", detail: `its version is ${version}, known is ${VERSION}` };
+  const key = version === VERSION && isObject(header) ? toParameters(header) : undefined;
   if (key === undefined) return { ok: false, reason: "damaged", detail: "its header is not a vault's" };
   return { ok: true, key, length };
 }

@@ -1,6 +1,8 @@
 // Public face of the tools room.
 
 export { connectMcp } from "./connect-mcp.ts";
+export { Connection } from "./connection.ts";
+export { toAsk, toCapabilities } from "./handlers.ts";
 export { exposedName } from "./names.ts";
 export { blockText, resultText } from "./result-text.ts";
 export type {

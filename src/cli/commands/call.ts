@@ -101,7 +101,8 @@ function toInput(
     ...given.problems,
     ...(fromCall?.problems ?? []),
     ...(given.json === undefined ? [] : checkNames(given.json, tool.inputSchema)),
-    ...merged.problems,
+    // A parameter that still holds its type is told as that, not as missing too.
+    ...merged.problems.filter(({ key }) => !parsed?.problems.some((told) => told.startsWith(`${key}: `))),
   ];
   if (problems.length === 0) return merged.value;
   const lines = [...new Set(problems.map(({ key, message }) => `${key} ${message}`.trim()))];

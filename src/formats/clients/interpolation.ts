@@ -108,9 +108,7 @@ export function soleVariable(text: string, before = ""): Reference | undefined {
   const last = pieces.at(-1);
   if (typeof last !== "object" || last.kind === "file" || last.fallback !== undefined) return undefined;
   const rest = pieces.slice(0, -1);
-  return rest.every((piece) => typeof piece === "string") && rest.join("").toLowerCase() === before
-    ? last
-    : undefined;
+  return rest.every((piece) => typeof piece === "string") && rest.join("") === before ? last : undefined;
 }
 
 function isReadBack(text: string, written: string, client: ClientId): boolean {

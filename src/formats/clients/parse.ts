@@ -71,6 +71,7 @@ function read(
     ...server,
   }));
   for (const entry of entries) reportSecrets(entry, report);
+  diagnostics.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   return { client, servers, diagnostics };
 }
 

@@ -22,17 +22,17 @@ export interface EntryPlace {
   readonly report: ReportAt;
 }
 
-const TRANSPORTS: Readonly<Record<string, Endpoint["transport"]>> = {
-  stdio: "stdio",
-  local: "stdio",
-  http: "http",
-  https: "http",
-  streamablehttp: "http",
-  remote: "http",
-  sse: "sse",
-  ws: "websocket",
-  websocket: "websocket",
-};
+const TRANSPORTS: ReadonlyMap<string, Endpoint["transport"]> = new Map([
+  ["stdio", "stdio"],
+  ["local", "stdio"],
+  ["http", "http"],
+  ["https", "http"],
+  ["streamablehttp", "http"],
+  ["remote", "http"],
+  ["sse", "sse"],
+  ["ws", "websocket"],
+  ["websocket", "websocket"],
+]);
 
 /** Undefined when the entry has a fault (which was reported) or declares no server of its own. */
 export function readEntry(
@@ -91,7 +91,7 @@ function readTransport(reader: EntryReader, client: ClientId): Endpoint["transpo
         `${key} is ${kindOf(given)}`,
         'Write type, url and the rest side by side, for example "type": "http".',
       );
-    const transport = TRANSPORTS[given.toLowerCase().replace(/[-_\s]/g, "")];
+    const transport = TRANSPORTS.get(given.toLowerCase().replace(/[-_\s]/g, ""));
     if (transport === undefined)
       return reader.refuse(
         [key],

@@ -1,6 +1,6 @@
 // Edits of portolan.yaml line by line: which lines belong to a server, where a new one goes.
 
-import { isCollection, isMap, isNode, isPair, isScalar, parseDocument, type YAMLMap } from "yaml";
+import { isCollection, isMap, isNode, isPair, isScalar, parseDocument } from "yaml";
 import { createLocator } from "../text/index.ts";
 import type { TextNode } from "../text/index.ts";
 
@@ -75,16 +75,13 @@ interface Servers {
 }
 
 function readServers(text: string): Servers | undefined {
-  const document = parseDocument(text, { schema: "core", merge: false });
+  const { contents } = parseDocument(text, { schema: "core", merge: false, uniqueKeys: false });
   const locate = createLocator(text);
   const lines = splitLines(text);
-  const pair = isMap(document.contents)
-    ? document.contents.items.find(({ key }) => isScalar(key) && key.value === "servers")
-    : undefined;
-  if (pair === undefined || !isScalar(pair.key) || (document.contents as YAMLMap).flow === true)
-    return isMap(document.contents) && (document.contents as YAMLMap).flow === true
-      ? { keyLine: 0, blocks: undefined }
-      : undefined;
+  if (!isMap(contents)) return undefined;
+  if (contents.flow === true) return { keyLine: 0, blocks: undefined };
+  const pair = contents.items.find(({ key }) => isScalar(key) && key.value === "servers");
+  if (pair === undefined || !isScalar(pair.key)) return undefined;
   const keyLine = locate(pair.key.range?.[0] ?? 0).line - 1;
   if (!isMap(pair.value)) return { keyLine, blocks: [] };
   if (pair.value.flow === true) return { keyLine, blocks: pair.value.items.length === 0 ? [] : undefined };

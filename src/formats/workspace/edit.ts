@@ -85,7 +85,7 @@ function settle(
 ): string {
   const spliced = byLines();
   if (spliced !== undefined && reads(spliced, wanted)) return spliced;
-  const document = parseDocument(text, { schema: "core", merge: false });
+  const document = parseDocument(text, { schema: "core", merge: false, uniqueKeys: false });
   edit(document);
   let written: string | undefined;
   try {

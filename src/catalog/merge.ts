@@ -1,0 +1,49 @@
+// Servers of several files as one list: the first to use an alias has it, and whoever loses it is told.
+
+import { isDeepStrictEqual } from "node:util";
+import type { Diagnostic } from "../errors/index.ts";
+import type { DeclaredServer } from "../model/index.ts";
+
+/** Sorted by alias, each alias once. `groups` are in order of precedence. */
+export function mergeServers(groups: readonly (readonly DeclaredServer[])[]): {
+  readonly servers: DeclaredServer[];
+  readonly diagnostics: Diagnostic[];
+} {
+  const merged = new Map<string, DeclaredServer>();
+  const diagnostics: Diagnostic[] = [];
+  for (const server of groups.flat()) {
+    const first = merged.get(server.alias);
+    if (first === undefined) merged.set(server.alias, server);
+    else if (!sameDefinition(first, server)) diagnostics.push(twice(first, server));
+  }
+  const servers = [...merged.values()].sort((a, b) => (a.alias < b.alias ? -1 : 1));
+  return { servers, diagnostics };
+}
+
+/** True when both say the same, wherever they say it. */
+export function sameDefinition(a: DeclaredServer, b: DeclaredServer): boolean {
+  return isDeepStrictEqual(withoutOrigin(a), withoutOrigin(b));
+}
+
+/** Through JSON, so that a field that is undefined equals one that is not there. */
+function withoutOrigin(server: DeclaredServer): unknown {
+  return JSON.parse(JSON.stringify({ ...server, origin: undefined }));
+}
+
+function twice(first: DeclaredServer, second: DeclaredServer): Diagnostic {
+  const { file, line, column } = second.origin;
+  return {
+    code: "NAME_AMBIGUOUS",
+    severity: "warning",
+    server: second.alias,
+    message: `server ${second.alias} is declared twice: ${where(first)} is used, ${where(second)} is not`,
+    file,
+    line,
+    column,
+    hint: "Give one of the two another alias, or remove one.",
+  };
+}
+
+function where({ origin }: DeclaredServer): string {
+  return `${origin.file}:${origin.line}:${origin.column}`;
+}

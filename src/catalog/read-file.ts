@@ -1,0 +1,47 @@
+// Reads one declaration from disk, and nothing else: regular files of a sane size, without waiting for anybody.
+
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+
+const MAX_BYTES = 1024 * 1024;
+
+export type FileText =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "missing" }
+  | { readonly kind: "problem"; readonly message: string };
+
+export async function readDeclarationFile(file: string): Promise<FileText> {
+  let handle: FileHandle | undefined;
+  try {
+    // Without O_NONBLOCK, opening a named pipe would wait for a writer.
+    handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const stats = await handle.stat();
+    if (!stats.isFile()) return problem(stats.isDirectory() ? "it is a folder" : "it is not a regular file");
+    if (stats.size > MAX_BYTES)
+      return problem(`it has ${stats.size} bytes; a declaration has at most ${MAX_BYTES}`);
+    const bytes = Buffer.alloc(MAX_BYTES + 1);
+    let length = 0;
+    for (;;) {
+      const { bytesRead } = await handle.read(bytes, length, bytes.length - length, length);
+      length += bytesRead;
+      if (bytesRead === 0 || length === bytes.length) break;
+    }
+    if (length > MAX_BYTES) return problem(`it has more than ${MAX_BYTES} bytes`);
+    return {
+      kind: "text",
+      text: new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length)),
+    };
+  } catch (thrown) {
+    const code = (thrown as NodeJS.ErrnoException).code;
+    if (code === "ENOENT" || code === "ENOTDIR") return { kind: "missing" };
+    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return problem("it is not UTF-8 text");
+    if (code === "EACCES" || code === "EPERM") return problem("reading it is not permitted");
+    return problem(thrown instanceof Error ? thrown.message : String(thrown));
+  } finally {
+    await handle?.close();
+  }
+}
+
+function problem(message: string): FileText {
+  return { kind: "problem", message };
+}

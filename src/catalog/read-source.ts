@@ -1,0 +1,102 @@
+// One file of a workspace: read, told apart, parsed; a bad state of it never replaces a good one.
+
+import type { Diagnostic } from "../errors/index.ts";
+import { KNOWN_FORMATS, type ParsedFile, parseDeclaration, UNKNOWN } from "./formats.ts";
+import { readDeclarationFile } from "./read-file.ts";
+import type { SourceFile } from "./sources.ts";
+import type { CatalogOptions } from "./types.ts";
+
+/** The last good state of each file, by absolute path. */
+export type Memory = Map<string, ParsedFile>;
+
+export interface ReadSource {
+  readonly file: string;
+  /** What it declares, or declared when it was last good; nothing for a file that is not there or no declaration. */
+  readonly parsed: ParsedFile | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly valid: boolean;
+}
+
+/** `own` is the file that lists the source, where a missing one is reported. */
+export async function readSource(
+  source: SourceFile,
+  own: string | undefined,
+  options: CatalogOptions,
+  memory: Memory,
+): Promise<ReadSource> {
+  const { file, named } = source;
+  const read = await readDeclarationFile(file);
+  if (read.kind === "missing") {
+    memory.delete(file);
+    if (named === undefined) return { file, parsed: undefined, diagnostics: [], valid: true };
+    const { line, column } = named;
+    const message = `the source ${named.text} is not there`;
+    const hint = "Correct the path, or remove it from sources.";
+    const missing: Diagnostic = {
+      code: "FILE_FAILED",
+      severity: "error",
+      message,
+      file: own,
+      line,
+      column,
+      hint,
+    };
+    return { file, parsed: undefined, diagnostics: [missing], valid: false };
+  }
+  if (read.kind === "problem")
+    return keepOld(file, memory, undefined, [
+      { code: "FILE_FAILED", severity: "error", message: `${file} cannot be read: ${read.message}`, file },
+    ]);
+  const parsed = await parseDeclaration(read.text, file, options.parseClientFile);
+  // A file that nobody named, that has a name of many uses and never was a declaration, may be something else.
+  const expected = named !== undefined || memory.has(file) || file.endsWith("mcp.json");
+  if (!expected && (parsed === undefined || parsed.format === UNKNOWN)) {
+    const told = source.matched === true && parsed !== undefined;
+    return {
+      file,
+      parsed: undefined,
+      diagnostics: told ? [skipped(file, parsed.diagnostics)] : [],
+      valid: true,
+    };
+  }
+  if (parsed === undefined) return keepOld(file, memory, undefined, [unknownFormat(file)]);
+  if (parsed.diagnostics.some(({ severity }) => severity === "error"))
+    return keepOld(file, memory, parsed, parsed.diagnostics);
+  memory.set(file, parsed);
+  return { file, parsed, diagnostics: parsed.diagnostics, valid: true };
+}
+
+function unknownFormat(file: string): Diagnostic {
+  return {
+    code: "DECLARATION_INVALID",
+    severity: "error",
+    message: `${file} is not a declaration that portolan knows`,
+    file,
+    hint: `Known are ${KNOWN_FORMATS}.`,
+  };
+}
+
+function skipped(file: string, [first]: readonly Diagnostic[]): Diagnostic {
+  const { line, column } = first ?? {};
+  const message = `${file} is left out: ${first?.message ?? "it cannot be read"}`;
+  return { code: "DECLARATION_INVALID", severity: "warning", message, file, line, column };
+}
+
+/** The file's last good state if it had one, else what is right in it now. */
+function keepOld(
+  file: string,
+  memory: Memory,
+  parsed: ParsedFile | undefined,
+  diagnostics: readonly Diagnostic[],
+): ReadSource {
+  const old = memory.get(file);
+  if (old === undefined) return { file, parsed, diagnostics, valid: false };
+  const kept: Diagnostic = {
+    code: "DECLARATION_INVALID",
+    severity: "warning",
+    message: `${file} is not valid now; what it declared before stays in use`,
+    file,
+    hint: "Correct the file; it is read again when it changes.",
+  };
+  return { file, parsed: old, diagnostics: [...diagnostics, kept], valid: false };
+}

@@ -1,0 +1,54 @@
+// What a catalog is: the servers of a workspace, merged, with where each came from.
+
+import type { Diagnostic } from "../errors/index.ts";
+import type { DeclaredServer } from "../model/index.ts";
+import type { ParseClientFile, ServerDefaults } from "./formats.ts";
+
+export interface Catalog {
+  /** Absolute. */
+  readonly folder: string;
+  /** Sorted by alias, each alias once, the workspace's defaults filled in. */
+  readonly servers: readonly DeclaredServer[];
+  readonly settings: CatalogSettings;
+  readonly files: readonly CatalogFile[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface CatalogSettings {
+  /** Such as `mcp_{alias}_{tool}`. */
+  readonly naming?: string | undefined;
+  readonly descriptionPrefix?: boolean | string | undefined;
+  /** Absolute. */
+  readonly envFile?: string | undefined;
+  /** Already filled into the servers. */
+  readonly defaults: ServerDefaults;
+}
+
+/** One declaration that was read. */
+export interface CatalogFile {
+  /** Absolute. */
+  readonly file: string;
+  /** `workspace`, `manifest`, or the client's name. */
+  readonly format: string;
+  readonly aliases: readonly string[];
+  /** False when it has errors. While watching, what it declared before then stays in use. */
+  readonly valid: boolean;
+}
+
+export interface CatalogOptions {
+  /** What `~/` stands for in `sources`; the user's home folder unless told. */
+  readonly home?: string | undefined;
+  /** Reads the files of other MCP clients; our own reader unless told. */
+  readonly parseClientFile?: ParseClientFile | undefined;
+}
+
+/** The names under which declarations are found without being listed, in order of precedence. */
+export const OWN_NAMES: readonly string[] = ["portolan.yaml", "portolan.yml"];
+export const USUAL_NAMES: readonly string[] = [
+  "manifest.yaml",
+  "manifest.yml",
+  ".mcp.json",
+  "mcp.json",
+  ".cursor/mcp.json",
+  ".vscode/mcp.json",
+];

@@ -1,0 +1,123 @@
+// Keeps a catalog true while its files change: a good change is applied, a bad one is reported and the old state stays.
+
+import type { Diagnostic } from "../errors/index.ts";
+import { type CatalogChange, compareCatalogs } from "./changes.ts";
+import { load, type Loaded } from "./load.ts";
+import type { Memory } from "./read-source.ts";
+import type { Catalog, CatalogOptions } from "./types.ts";
+import { type FileWatch, watchPlan } from "./watch-files.ts";
+
+export interface WatchOptions extends CatalogOptions {
+  /** Quiet time after the last change before files are read again. */
+  readonly debounceMs?: number | undefined;
+}
+
+export interface CatalogWatch extends AsyncDisposable {
+  /** The state now. */
+  readonly catalog: Catalog;
+  /** Reads everything again without waiting for a change. */
+  reload(): Promise<Catalog>;
+  close(): Promise<void>;
+}
+
+const DEBOUNCE_MS = 100;
+/** Changes that never pause are still read this often. */
+const MAX_WAIT_MS = 1_000;
+
+/** Resolves when every file is watched. `onChange` is called once per change, never after `close()`, and must not throw. */
+export async function watchCatalog(
+  folder: string,
+  onChange: (change: CatalogChange) => void,
+  signal?: AbortSignal,
+  options: WatchOptions = {},
+): Promise<CatalogWatch> {
+  const memory: Memory = new Map();
+  const debounceMs = options.debounceMs ?? DEBOUNCE_MS;
+  let { catalog, plan } = await load(folder, options, memory);
+  let watch: FileWatch | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let firstChange: number | undefined;
+  let running: Promise<void> = Promise.resolve();
+  let watchProblem: Diagnostic | undefined;
+  let closed = false;
+
+  const schedule = (): void => {
+    if (closed) return;
+    firstChange ??= performance.now();
+    const waited = performance.now() - firstChange;
+    clearTimeout(timer);
+    timer = setTimeout(
+      () => {
+        firstChange = undefined;
+        void reload();
+      },
+      Math.max(0, Math.min(debounceMs, MAX_WAIT_MS - waited)),
+    );
+  };
+
+  /** A lost watch is no reason to stop: the next change that is seen brings everything up to date. */
+  const onError = (error: unknown): void => {
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `changes of files may be missed: ${reason}`;
+    watchProblem = { code: "FILE_FAILED", severity: "warning", message, file: catalog.folder };
+    schedule();
+  };
+
+  const watchAgain = async (): Promise<void> => {
+    const old = watch;
+    watch = undefined;
+    await old?.close();
+    const fresh = watchPlan(catalog.folder, plan, schedule, onError);
+    watch = fresh;
+    await fresh.ready;
+  };
+
+  const readAgain = async (): Promise<void> => {
+    if (closed) return;
+    const loaded = await load(folder, options, memory);
+    if (closed) return;
+    const next = watchProblem === undefined ? loaded : withDiagnostic(loaded, watchProblem);
+    const moved = JSON.stringify(next.plan) !== JSON.stringify(plan);
+    const change = compareCatalogs(catalog, next.catalog);
+    ({ catalog, plan } = next);
+    if (change !== undefined) onChange(change);
+    if (!moved || closed) return;
+    await watchAgain();
+    // What changed while nobody watched is found by looking once more.
+    schedule();
+  };
+
+  const reload = (): Promise<void> => {
+    running = running.then(readAgain, readAgain);
+    return running;
+  };
+
+  const close = async (): Promise<void> => {
+    closed = true;
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+    await running.catch(() => undefined);
+    await watch?.close();
+  };
+  const onAbort = (): void => void close();
+
+  signal?.addEventListener("abort", onAbort, { once: true });
+  await watchAgain();
+  if (signal?.aborted === true) await close();
+  await reload();
+  return {
+    get catalog() {
+      return catalog;
+    },
+    reload: async () => {
+      await reload();
+      return catalog;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function withDiagnostic({ catalog, plan }: Loaded, diagnostic: Diagnostic): Loaded {
+  return { catalog: { ...catalog, diagnostics: [...catalog.diagnostics, diagnostic] }, plan };
+}

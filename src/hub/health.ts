@@ -1,0 +1,50 @@
+// How each server of a hub is doing, in plain data.
+
+import type { ErrorCode } from "../errors/index.ts";
+import type { Era, Origin } from "../model/index.ts";
+import type { Member, ServerState } from "./member.ts";
+
+export interface ServerHealth {
+  readonly alias: string;
+  readonly state: ServerState;
+  /** ISO time of the last change of state. */
+  readonly since: string;
+  readonly origin: Origin;
+  readonly transport: string;
+  readonly era?: Era | undefined;
+  readonly revision?: string | undefined;
+  readonly tools: number;
+  readonly latencyMs?: number | undefined;
+  readonly restarts: number;
+  readonly error?: { readonly code: ErrorCode; readonly message: string; readonly hint: string } | undefined;
+  /** The last lines of stderr. */
+  readonly stderr?: string | undefined;
+}
+
+export function healthOf(member: Member): ServerHealth {
+  const { alias, state, since, declared, description, inventory, latencyMs, restarts, lastError, stderr } =
+    member;
+  const failing = state !== "ready" && state !== "idle";
+  return {
+    alias,
+    state,
+    since: since.toISOString(),
+    origin: declared.origin,
+    transport: description?.transport ?? declared.endpoint.transport,
+    era: description?.era,
+    revision: description?.revision,
+    tools: inventory.tools.length,
+    latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs * 10) / 10,
+    restarts,
+    error:
+      lastError === undefined || !failing
+        ? undefined
+        : { code: lastError.code, message: lastError.message, hint: lastError.hint },
+    stderr: (stderr || lastError?.stderr) ?? undefined,
+  };
+}
+
+/** Whether the server does what it is there for: runs, or waits to be needed. */
+export function isUp({ state }: Member): boolean {
+  return state === "ready" || state === "idle" || state === "disabled";
+}

@@ -1,0 +1,77 @@
+// A hub over declared servers: everything that its members share, in one place.
+
+import { randomUUID } from "node:crypto";
+import type { Diagnostic } from "../errors/index.ts";
+import type { DeclaredServer, Implementation } from "../model/index.ts";
+import { createRedactor, createSecretStore, type Redactor, type SecretStore } from "../secrets/index.ts";
+import { type McpHandlers, toAsk, toCapabilities, VERSION } from "../tools/index.ts";
+import { createEraMemory } from "../upstream/index.ts";
+import { EventBus } from "./events.ts";
+import { Hub } from "./hub.ts";
+import { Member } from "./member.ts";
+import { DEFAULT_NAMING } from "./naming.ts";
+import { Pool } from "./pool.ts";
+import { createSnapshots, defaultSnapshotFolder, type Snapshots } from "./snapshots.ts";
+
+export interface HubOptions {
+  readonly name?: string | undefined;
+  /** How tools are called: a text with `{alias}` and `{tool}`. */
+  readonly naming?: string | undefined;
+  readonly descriptionPrefix?: boolean | string | undefined;
+  readonly handlers?: McpHandlers | undefined;
+  readonly clientInfo?: Implementation | undefined;
+  readonly secrets?: SecretStore | undefined;
+  /** Where tool lists are kept between runs; `false` keeps none. */
+  readonly snapshots?: string | false | undefined;
+  readonly onDiagnostic?: ((diagnostic: Diagnostic) => void) | undefined;
+}
+
+export interface OpenedHub {
+  readonly hub: Hub;
+  readonly events: EventBus;
+  readonly redactor: Redactor;
+  /** Makes a member of a declaration; it is not started yet. */
+  member(declared: DeclaredServer): Member;
+}
+
+export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
+  const events = new EventBus();
+  const redactor = createRedactor();
+  const report = (diagnostic: Diagnostic): void =>
+    options.onDiagnostic?.({ ...diagnostic, message: redactor.redactText(diagnostic.message) });
+  const secrets = options.secrets ?? createSecretStore({ env: process.env, report });
+  const snapshots: Snapshots =
+    options.snapshots === false
+      ? NO_SNAPSHOTS
+      : createSnapshots(options.snapshots ?? (await defaultSnapshotFolder()));
+  const handlers = options.handlers ?? {};
+  const hub = new Hub({
+    name: options.name ?? `portolan-${randomUUID().slice(0, 8)}`,
+    settings: {
+      naming: options.naming ?? DEFAULT_NAMING,
+      descriptionPrefix: options.descriptionPrefix ?? false,
+    },
+    events,
+    report,
+  });
+  const shared = {
+    pool: new Pool(),
+    snapshots,
+    secrets,
+    redactor,
+    events,
+    report,
+    eras: createEraMemory(),
+    ask: toAsk(handlers),
+    caller: {
+      clientInfo: options.clientInfo ?? { name: "portolan", version: VERSION },
+      capabilities: toCapabilities(handlers),
+    },
+    changed: (lists: Parameters<Hub["changed"]>[0]) => hub.changed(lists),
+    resourceUpdated: (uri: string) => hub.resourceUpdated(uri),
+    log: (message: Parameters<Hub["logged"]>[0]) => hub.logged(message),
+  };
+  return { hub, events, redactor, member: (declared) => new Member({ ...shared, declared }) };
+}
+
+const NO_SNAPSHOTS: Snapshots = { load: async () => undefined, save: async () => {} };
