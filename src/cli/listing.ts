@@ -192,7 +192,7 @@ function resourceRow(
   const head = plainLine(address, 1_000);
   const name = plainLine(item.title ?? item.name, 100);
   const notes = [
-    head.endsWith(`/${name}`) ? "" : name,
+    name === head || head.endsWith(`/${name}`) ? "" : name,
     typeof item.mimeType === "string" ? plainLine(item.mimeType, 80) : "",
     describe(item.description, view),
   ];

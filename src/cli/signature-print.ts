@@ -20,6 +20,7 @@ export interface PrintedSignature {
 }
 
 const MAX_OPTIONAL = 5;
+const KINDS: ReadonlySet<string> = new Set(["string", "number", "integer", "boolean", "null", "object"]);
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
 /** Names that need no quotes in a call; MCP itself recommends these characters for tools. */
 const TOOL_NAME = /^[A-Za-z_][A-Za-z0-9_./-]*$/;
@@ -85,10 +86,11 @@ class Printer {
 
   print(schema: unknown, depth: number): string {
     this.#budget -= 1;
-    if (schema === true || this.#budget < 0 || depth > this.#maxDepth) return "unknown";
+    if (schema === true || this.#budget < 0) return "unknown";
     if (schema === false) return "never";
     const resolved = resolveSchema(schema, this.#root);
     if (resolved === undefined) return "unknown";
+    if (depth > this.#maxDepth) return printKind(resolved);
     const text = this.#print(resolved, depth);
     if (text.length <= this.#maxLength) return text;
     const values = enumOf(resolved);
@@ -184,6 +186,12 @@ class Printer {
     const parts = [...properties.values()].map((property) => printProperty(property, this, depth + 1));
     return `{ ${parts.join(", ")} }`;
   }
+}
+
+/** A type without what is inside it. */
+function printKind({ type }: JsonSchema): string {
+  if (type === "array") return "unknown[]";
+  return typeof type === "string" && KINDS.has(type) ? type : "unknown";
 }
 
 function printValue(value: unknown): string {

@@ -33,6 +33,14 @@ describe("printing", () => {
     [{ type: 5 }, "unknown"],
     [{}, "unknown"],
     [{ enum: [{ a: 1 }, { a: 2 }] }, "object"],
+    [
+      {
+        properties: {
+          a: { items: { properties: { b: { items: { type: "string" }, type: "array" } } }, type: "array" },
+        },
+      },
+      "{ a?: { b?: string[] }[] }",
+    ],
     [{ oneOf: [{ const: { a: 1 } }, { const: { a: 2 } }, { type: "object" }] }, "object"],
     [{ anyOf: [{ type: "object" }, { anyOf: [{ type: "null" }, { type: "object" }] }] }, "object | null"],
     [

@@ -16,7 +16,7 @@ function redactorOf(...values: string[]): Redactor {
 test("a Secret prints as [redacted] and reveals its value on request", () => {
   const secret = new Secret("hunter2-canary");
   const printed = [
-    `${secret}`,
+    ["<", secret, ">"].join(""),
     String(secret),
     JSON.stringify({ secret }),
     inspect({ deep: [secret] }, { depth: 9, showHidden: true }),

@@ -95,8 +95,6 @@ describe("what is put in", () => {
 
   test("goes to where a link points", async () => {
     await mkdir(join(folder, "private"));
-    await writeFile(join(folder, "elsewhere"), "");
-    await rm(join(folder, "elsewhere"));
     await vaultWith("p", { file: join(folder, "elsewhere") }).set("A", new Secret("value"));
     await symlink(join(folder, "elsewhere"), file);
     await vaultWith("p").set("B", new Secret("other"));

@@ -31,18 +31,12 @@ export function toAgentTool({ name, definition, server, zod, report, call }: Age
       });
       return schema;
     },
-    async execute(input = {}, options = {}) {
-      const result = await call(definition.name, input, options);
-      if (result.isError !== true) return result.text;
-      throw new PortolanError(
-        "TOOL_FAILED",
-        result.text || `${definition.name} reported an error without a message`,
-        {
-          server,
-          tool: definition.name,
-          data: { result },
-        },
-      );
+    execute(input = {}, options = {}) {
+      return call(definition.name, input, options).then((result) => {
+        if (result.isError !== true) return result.text;
+        const message = result.text || `${definition.name} reported an error without a message`;
+        throw new PortolanError("TOOL_FAILED", message, { server, tool: definition.name, data: { result } });
+      });
     },
   };
 }

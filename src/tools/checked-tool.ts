@@ -18,15 +18,20 @@ export class CheckedTool {
     this.#report = report;
   }
 
-  /** Resolves when both schemas can be checked; undefined when they already can. */
-  load(): Promise<void> | undefined {
-    if (this.#input !== undefined) return undefined;
-    this.#loading ??= this.#load();
-    return this.#loading;
+  get loaded(): boolean {
+    return this.#input !== undefined;
   }
 
+  /** Makes both schemas ready to be checked. */
+  async load(): Promise<void> {
+    if (this.loaded) return;
+    this.#loading ??= this.#load();
+    await this.#loading;
+  }
+
+  /** Whether the input is known to be valid; what cannot be judged is not. */
   accepts(input: JsonObject): boolean {
-    return this.#input?.check(input).valid !== false;
+    return this.#input?.check(input).valid === true;
   }
 
   checkInput(input: JsonObject): void {

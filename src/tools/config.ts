@@ -10,11 +10,11 @@ import {
 } from "../model/index.ts";
 import type { McpConfig } from "./types.ts";
 
-const PROTOCOLS: Record<string, readonly string[]> = {
-  http: ["http:", "https:"],
-  sse: ["http:", "https:"],
-  websocket: ["ws:", "wss:"],
-};
+const PROTOCOLS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["http", ["http:", "https:"]],
+  ["sse", ["http:", "https:"]],
+  ["websocket", ["ws:", "wss:"]],
+]);
 
 export function toServerDefinition(config: McpConfig): ServerDefinition {
   const problems: string[] = [];
@@ -23,6 +23,9 @@ export function toServerDefinition(config: McpConfig): ServerDefinition {
   const era = config?.era ?? "auto";
   if (era !== "auto" && era !== "legacy" && era !== "modern")
     problems.push('era must be "auto", "legacy" or "modern"');
+  if (config?.name !== undefined && typeof config.name !== "string") problems.push("name must be a string");
+  if (config?.signal !== undefined && !(config.signal instanceof AbortSignal))
+    problems.push("signal must be an AbortSignal");
   if (endpoint === undefined || problems.length > 0) {
     throw new PortolanError(
       "CONFIG_INVALID",
@@ -55,7 +58,7 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
     if (cwd !== undefined && typeof cwd !== "string") problems.push("cwd must be a folder");
     return { transport: "stdio", command, args, env, cwd };
   }
-  const protocols = PROTOCOLS[config.transport];
+  const protocols = PROTOCOLS.get(config.transport);
   if (protocols === undefined) {
     problems.push('transport must be "stdio", "http", "sse" or "websocket"');
     return undefined;
@@ -81,7 +84,7 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
 
 function readLimits(given: Partial<Limits> | undefined, problems: string[]): Limits {
   for (const [name, value] of Object.entries(given ?? {})) {
-    if (!(name in DEFAULT_LIMITS)) problems.push(`there is no limit called ${name}`);
+    if (!Object.hasOwn(DEFAULT_LIMITS, name)) problems.push(`there is no limit called ${name}`);
     else if (typeof value !== "number" || !(value >= 0))
       problems.push(`limits.${name} must be a number of at least 0`);
   }

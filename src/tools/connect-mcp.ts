@@ -23,7 +23,14 @@ export async function connectMcp(config: McpConfig): Promise<McpConnection> {
     if (seen.has(key) || diagnostics.length >= MAX_DIAGNOSTICS) return;
     seen.add(key);
     diagnostics.push(diagnostic);
-    (config.onDiagnostic ?? warn)(diagnostic);
+    try {
+      (config.onDiagnostic ?? warn)(diagnostic);
+    } catch (error) {
+      // Reported as uncaught; whoever found something goes on undisturbed.
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
   };
   const handlers = config.handlers ?? {};
   const upstream = await openUpstream({

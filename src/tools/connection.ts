@@ -114,23 +114,12 @@ export class Connection implements McpConnection {
     return [...(await this.#tools.get(options)).values()].map((tool) => tool.definition);
   }
 
-  async callTool(name: string, input: JsonObject = {}, options: RequestOptions = {}): Promise<ToolResult> {
-    // A definition past its time is still good enough to call by; only when it would refuse the input is it fetched again.
-    let tool = this.#tools.last?.get(name) ?? (await this.#findTool(name, options));
-    const loading = tool.load();
-    if (loading !== undefined) await loading;
-    if (this.#tools.fresh === undefined && !tool.accepts(input)) {
-      tool = await this.#findTool(name, options);
-      await tool.load();
-    }
-    tool.checkInput(input);
-    const result = (await this.#upstream
-      .request(this.#call("tools/call", { name, arguments: input }, options, this.#repeatable(tool)))
-      .catch((error: unknown) => {
-        throw isPortolanError(error) ? error.at({ tool: name }) : error;
-      })) as CallToolResult;
-    tool.checkOutput(result);
-    return withText(result);
+  callTool(name: string, input: JsonObject = {}, options: RequestOptions = {}): Promise<ToolResult> {
+    // A definition past its time is still good enough to call by, as long as it takes the input.
+    const tool = this.#tools.last?.get(name);
+    return tool?.loaded === true && tool.accepts(input)
+      ? this.#callChecked(tool, input, options)
+      : this.#checkAndCall(name, input, options);
   }
 
   listResources(options: Parameters<McpConnection["listResources"]>[0] = {}): Promise<ResourceDefinition[]> {
@@ -212,6 +201,32 @@ export class Connection implements McpConnection {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  async #checkAndCall(name: string, input: JsonObject, options: RequestOptions): Promise<ToolResult> {
+    let tool = this.#tools.last?.get(name) ?? (await this.#findTool(name, options));
+    await tool.load();
+    if (this.#tools.fresh === undefined && !tool.accepts(input)) {
+      // The definition that refuses it may be out of date.
+      tool = await this.#findTool(name, options);
+      await tool.load();
+    }
+    tool.checkInput(input);
+    return this.#callChecked(tool, input, options);
+  }
+
+  #callChecked(tool: CheckedTool, input: JsonObject, options: RequestOptions): Promise<ToolResult> {
+    const { name } = tool.definition;
+    const call = this.#call("tools/call", { name, arguments: input }, options, this.#repeatable(tool));
+    return this.#upstream.request(call).then(
+      (result) => {
+        tool.checkOutput(result);
+        return withText(result);
+      },
+      (error: unknown) => {
+        throw isPortolanError(error) ? error.at({ tool: name }) : error;
+      },
+    );
   }
 
   /** The tool's definition, asking the server for its list when it is not at hand or too old. */
@@ -297,12 +312,12 @@ export class Connection implements McpConnection {
 }
 
 /** The text stands beside the result, not in it: written out as JSON it is what the server sent. */
+const WITH_TEXT = {
+  get text(): string {
+    return resultText(this as CallToolResult);
+  },
+};
+
 function withText(result: CallToolResult): ToolResult {
-  const copy = { ...result };
-  // A server's own field of that name stays what it is.
-  if ("text" in copy) return copy as ToolResult;
-  return Object.defineProperty(copy, "text", {
-    get: () => resultText(result),
-    configurable: true,
-  }) as ToolResult;
+  return { __proto__: WITH_TEXT, ...result } as unknown as ToolResult;
 }

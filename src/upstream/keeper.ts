@@ -1,6 +1,6 @@
 // Keeps one session open: starts it, starts it again after a loss with growing pauses, and gives up on a crash loop.
 
-import { isPortolanError, PortolanError, toPortolanError } from "../errors/index.ts";
+import { ERROR_CODES, isPortolanError, PortolanError, toPortolanError } from "../errors/index.ts";
 import type { ServerDefinition } from "../model/index.ts";
 import { connect, type Reach } from "./connect.ts";
 import type { EraMemory } from "./era-memory.ts";
@@ -180,7 +180,7 @@ export class Keeper {
       stderr: error.stderr ?? (isPortolanError(thrown) ? thrown.stderr : undefined),
       data: error.data,
       cause: error,
-      hint: error.code === "SERVER_CRASHED" ? undefined : error.hint,
+      hint: startHint(error),
     });
   }
 
@@ -255,4 +255,11 @@ export class Keeper {
     this.state = state;
     this.#options.stateChanged(state);
   }
+}
+
+/** What to do when a start failed. No call was made yet, so the words about calls that may have run do not fit. */
+function startHint({ code, hint }: PortolanError): string | undefined {
+  if (code === "SERVER_CRASHED") return undefined;
+  if (hint !== ERROR_CODES.CONNECTION_LOST.hint) return hint;
+  return "Check the URL, and that the server runs and can be reached from here.";
 }

@@ -5,7 +5,7 @@ import { isObject, type Implementation, type JsonObject, type ServerDefinition }
 import type { Peer } from "./peer.ts";
 import { isModernErrorCode, LEGACY_REVISION, LEGACY_REVISIONS, META, MODERN_REVISION, RPC } from "./rpc.ts";
 import type { Caller, Description } from "./types.ts";
-import { pause } from "./waiting.ts";
+import { unlessLate } from "./waiting.ts";
 
 /** Thrown when the connection ended while the era probe was open: some legacy servers die of a request before `initialize`. */
 export class DiedOnProbe extends Error {
@@ -29,6 +29,8 @@ type ProbeVerdict = { era: "modern"; description: Description } | { era: "legacy
 
 /** How long an answer to the probe may lag behind the server's refusal of the legacy greeting. */
 const PROBE_LAG_MS = 100;
+/** How long a server is waited for that does not say whether it took `initialized`. */
+const INITIALIZED_MS = 5_000;
 
 export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<Description> {
   const description = await findOut(peer, options);
@@ -38,7 +40,8 @@ export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<
   peer.announceCancel = legacy || !peer.wire.perRequestStreams;
   if (legacy) {
     peer.notify("notifications/initialized");
-    await peer.wire.flushed();
+    await unlessLate(peer.wire.flushed(), INITIALIZED_MS, options.signal);
+    options.signal.throwIfAborted();
   }
   return description;
 }
@@ -60,9 +63,7 @@ async function findOut(peer: Peer, options: NegotiateOptions): Promise<Descripti
     return verdict.era === "modern" ? verdict.description : initialize(peer, options);
   }
 
-  const patience = new AbortController();
-  const silence = pause(limits.probeTimeoutMs, AbortSignal.any([options.signal, patience.signal]));
-  const verdict = await Promise.race([probe.catch(diedOnProbe), silence]).finally(() => patience.abort());
+  const verdict = await unlessLate(probe.catch(diedOnProbe), limits.probeTimeoutMs, options.signal);
   if (verdict !== undefined)
     return verdict.era === "modern" ? verdict.description : initialize(peer, options);
 
@@ -79,7 +80,7 @@ async function findOut(peer: Peer, options: NegotiateOptions): Promise<Descripti
       ])) ?? greeted
     );
   } catch (error) {
-    const found = await Promise.race([late, pause(PROBE_LAG_MS, options.signal)]);
+    const found = await unlessLate(late, PROBE_LAG_MS, options.signal);
     if (found !== undefined) return found;
     throw error;
   } finally {

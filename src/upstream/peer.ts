@@ -11,6 +11,7 @@ import {
   type RpcNotification,
   type RpcRequest,
 } from "./rpc.ts";
+import { type Outgoing, writeAnswer, writeNotification, writeRequest } from "./outgoing.ts";
 import { SignalWatch } from "./signal-watch.ts";
 import type { Ask } from "./types.ts";
 import { timerMs } from "./waiting.ts";
@@ -28,6 +29,8 @@ export interface PeerRequest {
   /** 0 waits for ever. */
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
+  /** When the hard limit is over, where it began before this request. */
+  readonly endsAt?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly ask?: Ask | undefined;
   /** Called with the id as soon as the request has one. */
@@ -50,10 +53,14 @@ export interface Pending {
   readonly sentAt: number;
   idleAt: number;
   readonly endsAt: number;
-  /** How many questions of the server's are open that this request may have caused. */
-  openQuestions: number;
-  /** The open question that only this request can have caused: it ends with the request. */
-  question: AbortController | undefined;
+  /** Open questions of the server's that this request may have caused. */
+  questions: Set<OpenQuestion> | undefined;
+}
+
+/** A question of the server's that is being put to somebody: it ends with the last request that may have caused it. */
+interface OpenQuestion {
+  readonly end: AbortController;
+  causes: number;
 }
 
 export class Peer {
@@ -108,7 +115,7 @@ export class Peer {
       const id = this.#nextId++;
       const now = performance.now();
       const idleAt = timeoutMs === 0 ? Infinity : now + timeoutMs;
-      const endsAt = maxTimeoutMs === 0 ? Infinity : now + maxTimeoutMs;
+      const endsAt = request.endsAt ?? (maxTimeoutMs === 0 ? Infinity : now + maxTimeoutMs);
       if (signal !== undefined) this.#signals.add(signal, id);
       this.pending.set(id, {
         id,
@@ -118,16 +125,12 @@ export class Peer {
         sentAt: now,
         idleAt,
         endsAt,
-        openQuestions: 0,
-        question: undefined,
+        questions: undefined,
       });
       this.#arm(Math.min(idleAt, endsAt));
       request.onSent?.(id);
       try {
-        this.wire.send(
-          { jsonrpc: "2.0", id, method: request.method, params: withMeta(request, id) },
-          request.headers,
-        );
+        this.wire.send(writeRequest(id, request), request.headers);
       } catch (error) {
         this.#take(id)?.reject(sendError(error, this.server, request.method));
       }
@@ -135,11 +138,11 @@ export class Peer {
   }
 
   notify(method: string, params?: JsonObject): void {
-    this.#sendQuietly(params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params });
+    this.#sendQuietly(writeNotification(method, params));
   }
 
   respond(id: RequestId, outcome: { result: JsonObject } | { error: RpcErrorObject }): void {
-    this.#sendQuietly({ jsonrpc: "2.0", id, ...outcome });
+    this.#sendQuietly(writeAnswer(id, outcome));
   }
 
   /** A server may end a subscription stream by a cancellation instead of a result. */
@@ -153,18 +156,18 @@ export class Peer {
   }
 
   /** The user is being asked on behalf of these requests: until the returned function is called their clock stands still. */
-  openQuestion(requests: readonly Pending[], question: AbortController): () => void {
+  openQuestion(requests: readonly Pending[], end: AbortController): () => void {
+    const question = { end, causes: requests.length };
     for (const pending of requests) {
-      pending.openQuestions += 1;
+      pending.questions ??= new Set();
+      pending.questions.add(question);
       pending.idleAt = Infinity;
-      if (requests.length === 1) pending.question = question;
     }
     return () => {
       for (const pending of requests) {
-        pending.openQuestions -= 1;
-        pending.question = undefined;
+        pending.questions?.delete(question);
         const { timeoutMs } = pending.request;
-        if (pending.openQuestions > 0 || timeoutMs === 0 || !this.pending.has(pending.id)) continue;
+        if (pending.questions?.size !== 0 || timeoutMs === 0 || !this.pending.has(pending.id)) continue;
         pending.idleAt = performance.now() + timeoutMs;
         this.#arm(pending.idleAt);
       }
@@ -173,7 +176,8 @@ export class Peer {
 
   #receive(message: RpcMessage, origin: RequestId | undefined): void {
     if (hasMethod(message)) {
-      if ("id" in message) this.#events.request(message, origin);
+      // Some libraries write a null id into notifications.
+      if ("id" in message && message.id != null) this.#events.request(message, origin);
       else if (message.method === "notifications/progress") this.#progress(message.params);
       else this.#events.notification(message, origin);
       return;
@@ -232,7 +236,10 @@ export class Peer {
     if (pending === undefined) return undefined;
     this.pending.delete(id);
     if (pending.request.signal !== undefined) this.#signals.remove(pending.request.signal, pending.id);
-    pending.question?.abort();
+    for (const question of pending.questions ?? []) {
+      question.causes -= 1;
+      if (question.causes === 0) question.end.abort();
+    }
     if (this.pending.size === 0) {
       this.#timer?.unref();
       this.onIdle?.();
@@ -295,7 +302,7 @@ export class Peer {
     this.#events.unresponsive(this.#consecutiveTimeouts);
   }
 
-  #sendQuietly(message: RpcMessage): void {
+  #sendQuietly(message: Outgoing): void {
     if (this.#dead !== undefined) return;
     try {
       this.wire.send(message);
@@ -303,12 +310,6 @@ export class Peer {
       // Nobody waits for a notification; if the wire is broken its own report follows.
     }
   }
-}
-
-/** The params as they are sent. This is on the path of every call, so nothing is copied that need not be. */
-function withMeta({ params, meta, withProgress }: PeerRequest, id: number): JsonObject {
-  if (withProgress !== true) return meta === undefined ? (params ?? {}) : { ...params, _meta: meta };
-  return { ...params, _meta: meta === undefined ? { progressToken: id } : { ...meta, progressToken: id } };
 }
 
 function cancelled(server: string, method: string, signal: AbortSignal): PortolanError {

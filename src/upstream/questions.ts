@@ -11,6 +11,11 @@ const ROOTS = "roots/list";
 
 export type Answer = { result: JsonObject } | { error: RpcErrorObject };
 
+/** Whether somebody has to be asked, as opposed to what the client answers by itself. */
+export function isQuestion(method: string): boolean {
+  return method === ELICIT || method === SAMPLE || method === ROOTS;
+}
+
 /** Answers a legacy server's request. `declined` is called when nobody could. */
 export async function answerRequest(
   ask: Ask | undefined,
@@ -20,7 +25,7 @@ export async function answerRequest(
   declined: () => void,
 ): Promise<Answer> {
   if (method === "ping") return { result: {} };
-  if (method !== ELICIT && method !== SAMPLE && method !== ROOTS) {
+  if (!isQuestion(method)) {
     return { error: { code: RPC.METHOD_NOT_FOUND, message: `This client does not know ${method}` } };
   }
   try {

@@ -11,7 +11,7 @@ import {
 import { envelope, negotiate } from "./negotiate.ts";
 import { headersForCall, type ParamHeader } from "./param-headers.ts";
 import { Peer, type Pending } from "./peer.ts";
-import { answerInputRequests, answerRequest } from "./questions.ts";
+import { answerInputRequests, answerRequest, isQuestion } from "./questions.ts";
 import { META, RPC, type RequestId, type RpcNotification, type RpcRequest } from "./rpc.ts";
 import { readToolPage } from "./tool-list.ts";
 import type { Ask, Call, Caller, Description, UpstreamEvents } from "./types.ts";
@@ -163,26 +163,44 @@ export class Session {
     }
   }
 
+  #withRounds(call: Call, headers?: Record<string, string>): Promise<JsonObject> {
+    const startedAt = performance.now();
+    return this.#send(call, call.params, headers).then((result) =>
+      result.resultType === "input_required" && call.passInputRequired !== true
+        ? this.#answerAndRepeat(call, headers, result, startedAt)
+        : result,
+    );
+  }
+
   /** A modern server asks by answering; the questions are put and the request repeated until it is done. */
-  async #withRounds(call: Call, headers?: Record<string, string>): Promise<JsonObject> {
+  async #answerAndRepeat(
+    call: Call,
+    headers: Record<string, string> | undefined,
+    first: JsonObject,
+    startedAt: number,
+  ): Promise<JsonObject> {
     const { name, limits } = this.#options.definition;
-    let params = call.params;
-    for (let round = 0; round <= limits.maxInputRounds; round += 1) {
-      const result = await this.#send(call, params, headers);
-      if (result.resultType !== "input_required" || call.passInputRequired === true) return result;
-      if (result.inputRequests === undefined && typeof result.requestState !== "string") {
+    // The hard limit is one for all rounds.
+    const maxMs = call.maxTimeoutMs ?? limits.maxRequestMs;
+    const endsAt = maxMs === 0 ? Infinity : startedAt + maxMs;
+    let asked = first;
+    for (let round = 0; round < limits.maxInputRounds; round += 1) {
+      if (asked.inputRequests == null && typeof asked.requestState !== "string") {
         throw new PortolanError("PROTOCOL_ERROR", `${name} asks for input without saying what`, {
           server: name,
         });
       }
-      const inputResponses = await this.#putQuestions(call, result.inputRequests);
+      const inputResponses = await this.#putQuestions(call, asked.inputRequests, endsAt);
       // Nothing of an earlier round travels on: the state is the server's latest, or none.
       const { inputResponses: _responses, requestState: _state, ...original } = call.params ?? {};
-      params = {
+      const params = {
         ...original,
-        ...(result.inputRequests === undefined ? {} : { inputResponses }),
-        ...(result.requestState === undefined ? {} : { requestState: result.requestState }),
+        ...(asked.inputRequests == null ? {} : { inputResponses }),
+        ...(asked.requestState == null ? {} : { requestState: asked.requestState }),
       };
+      const result = await this.#send(call, params, headers, endsAt);
+      if (result.resultType !== "input_required") return result;
+      asked = result;
     }
     throw new PortolanError(
       "TOO_MANY_ROUNDS",
@@ -192,7 +210,7 @@ export class Session {
   }
 
   /** The questions end with the call: when its caller cancels, when the connection ends, when its hard limit is over. */
-  async #putQuestions(call: Call, inputRequests: unknown): Promise<JsonObject> {
+  async #putQuestions(call: Call, inputRequests: unknown, endsAt: number): Promise<JsonObject> {
     const { name, limits } = this.#options.definition;
     const ms = call.maxTimeoutMs ?? limits.maxRequestMs;
     const end = new AbortController();
@@ -203,7 +221,8 @@ export class Session {
       this.declined += 1;
     });
     try {
-      return await within(answers, { server: name, what: `${call.method} with its questions`, ms, signal });
+      const what = `${call.method} with its questions`;
+      return await within(answers, { server: name, what, ms, endsAt, signal });
     } catch (error) {
       throw this.peer.dead ?? error;
     } finally {
@@ -211,7 +230,12 @@ export class Session {
     }
   }
 
-  #send(call: Call, params: JsonObject | undefined, headers?: Record<string, string>): Promise<JsonObject> {
+  #send(
+    call: Call,
+    params: JsonObject | undefined,
+    headers?: Record<string, string>,
+    endsAt?: number,
+  ): Promise<JsonObject> {
     const { limits } = this.#options.definition;
     return this.peer.request({
       method: call.method,
@@ -222,6 +246,7 @@ export class Session {
       signal: call.signal,
       timeoutMs: call.timeoutMs ?? limits.requestTimeoutMs,
       maxTimeoutMs: call.maxTimeoutMs ?? limits.maxRequestMs,
+      endsAt,
       onProgress: call.onProgress,
       ask: call.ask,
     });
@@ -255,7 +280,8 @@ export class Session {
     }
     const controller = new AbortController();
     this.#questions.set(message.id, controller);
-    const causes = this.#causesOf(origin);
+    // A ping is no sign of life of any call.
+    const causes = isQuestion(message.method) ? this.#causesOf(origin) : [];
     const closed = this.peer.openQuestion(causes, controller);
     const signal = AbortSignal.any([controller.signal, this.#ended.signal]);
     const ask = this.#askOf(causes);

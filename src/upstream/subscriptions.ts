@@ -60,6 +60,8 @@ export class Subscriptions {
       else if (users === 0) await this.#options.request({ method: "resources/subscribe", params: { uri } });
     } catch (error) {
       this.#release(uri);
+      // The stream that was open is gone with the refusal; what else is wanted is asked for again.
+      if (this.#session?.modern) this.#replaceStream().then(this.#options.missed, () => {});
       throw error;
     }
   }

@@ -10,35 +10,58 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
       signal?.removeEventListener("abort", done);
       resolve();
     };
-    const timer = setTimeout(done, ms);
+    const timer = setTimeout(done, timerMs(ms));
     if (signal?.aborted) done();
     else signal?.addEventListener("abort", done, { once: true });
   });
 }
 
+/** The promise's outcome, or undefined when the time or the signal comes first; the promise itself goes on. */
+export async function unlessLate<T>(
+  promise: Promise<T>,
+  ms: number,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  const settled = new AbortController();
+  const late = pause(ms, AbortSignal.any([signal, settled.signal])).then(() => undefined);
+  return Promise.race([promise, late]).finally(() => settled.abort());
+}
+
 /** The promise's outcome, unless the time (0: none) or the signal ends the wait; the promise itself goes on. */
 export function within<T>(
   promise: Promise<T>,
-  limit: { server: string; what: string; ms: number; signal: AbortSignal | undefined },
+  limit: {
+    server: string;
+    what: string;
+    ms: number;
+    /** When the time is over, where it began before this wait. */
+    endsAt?: number;
+    signal: AbortSignal | undefined;
+  },
 ): Promise<T> {
-  const { server, what, ms, signal } = limit;
+  const { server, what, ms, endsAt = performance.now() + ms, signal } = limit;
   return new Promise((resolve, reject) => {
-    const late = (): void =>
+    const over = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    };
+    const late = (): void => {
+      over();
       reject(
         new PortolanError("TIMEOUT", `${server}: ${what} took longer than ${ms} ms`, {
           server,
           data: { timeoutMs: ms },
         }),
       );
-    const timer = ms === 0 ? undefined : setTimeout(late, timerMs(ms));
-    const abort = (): void =>
+    };
+    const abort = (): void => {
+      over();
       reject(new PortolanError("CANCELLED", `${what} was cancelled`, { server, cause: signal?.reason }));
+    };
+    const timer = ms === 0 ? undefined : setTimeout(late, timerMs(endsAt - performance.now()));
     if (signal?.aborted) abort();
     else signal?.addEventListener("abort", abort, { once: true });
-    promise.then(resolve, reject).finally(() => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
-    });
+    promise.then(resolve, reject).finally(over);
   });
 }
 

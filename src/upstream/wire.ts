@@ -2,6 +2,7 @@
 
 import type { PortolanError, Report } from "../errors/index.ts";
 import type { Era } from "../model/index.ts";
+import type { Outgoing } from "./outgoing.ts";
 import type { RequestId, RpcMessage } from "./rpc.ts";
 
 export type TransportName = "stdio" | "http" | "sse" | "websocket" | "memory";
@@ -37,7 +38,7 @@ export interface Wire {
   /** Opens the connection; messages may be sent when it resolves. */
   open(events: WireEvents, signal: AbortSignal): Promise<void>;
   /** Hands over one message. Throws BUSY when the server does not keep up. */
-  send(message: RpcMessage, headers?: Readonly<Record<string, string>>): void;
+  send(message: Outgoing, headers?: Readonly<Record<string, string>>): void;
   /** Resolves when the server has taken what was sent; on a stream that keeps its order it does so at once. */
   flushed(): Promise<void>;
   /** The answer to this request is not wanted any more. */

@@ -10,8 +10,8 @@ export function toAxleEntry(
   if (endpoint.transport === "stdio")
     return compact({
       transport: "stdio",
-      command: writer.value(endpoint.command),
-      args: writer.values(endpoint.args),
+      command: writer.argument(endpoint.command),
+      args: writer.arguments(endpoint.args),
       env: writer.map(endpoint.env),
     });
   if (endpoint.transport === "http")

@@ -36,8 +36,8 @@ function toCommand(
   const rest = Object.entries(env).filter(([name]) => !passed.some((variable) => variable.name === name));
   const cwd = writer.take("cwd");
   return {
-    command: writer.value(command),
-    args: writer.values(args),
+    command: writer.argument(command),
+    args: writer.arguments(args),
     env: writer.map(Object.fromEntries(rest)),
     env_vars: passed.length === 0 ? undefined : passed.map((variable) => nameOf(writer, variable)),
     cwd: cwd === undefined ? undefined : writer.value(cwd),

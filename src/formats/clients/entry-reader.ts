@@ -115,11 +115,11 @@ export class EntryReader {
     for (const [name, item] of Object.entries(value)) {
       // null takes a variable away in VS Code; a server starts with few anyway.
       if (item === null) continue;
-      const problem = isSimple(item)
-        ? check(name, String(item))
-        : `${name} is ${kindOf(item)}, which should be a text`;
-      if (problem !== undefined) this.refuse([key, name], `${key}: ${problem}`);
-      else found.push([name, this.#translate(String(item), [key, name], "value")]);
+      const text = isSimple(item) ? String(item) : undefined;
+      const problem =
+        text === undefined ? `${name} is ${kindOf(item)}, which should be a text` : check(name, text);
+      if (text === undefined || problem !== undefined) this.refuse([key, name], `${key}: ${problem}`);
+      else found.push([name, this.#translate(text, [key, name], "value")]);
     }
     return Object.fromEntries(found);
   }

@@ -1,7 +1,7 @@
 // What a writer of entries works with: the client's way with values, the server's settings, and notes about what finds no place.
 
 import type { Limits } from "../../model/index.ts";
-import { writeValue } from "./interpolation.ts";
+import { type ValuePlace, writeValue } from "./interpolation.ts";
 import { CLIENT_TITLES } from "./titles.ts";
 import type { ClientId, ExportNote, WritableServer } from "./types.ts";
 
@@ -82,14 +82,18 @@ export class EntryWriter {
       this.note(`does not know ${[...own, ...limits].join(", ")}: left out`);
   }
 
-  value(text: string): string {
-    const { text: written, losses } = writeValue(text, this.client);
+  value(text: string, place: ValuePlace = "value"): string {
+    const { text: written, losses } = writeValue(text, place, this.client);
     for (const loss of losses) this.note(loss);
     return written;
   }
 
-  values(texts: readonly string[] | undefined): string[] | undefined {
-    return texts === undefined || texts.length === 0 ? undefined : texts.map((text) => this.value(text));
+  argument(text: string): string {
+    return this.value(text, "argument");
+  }
+
+  arguments(texts: readonly string[] | undefined): string[] | undefined {
+    return texts === undefined || texts.length === 0 ? undefined : texts.map((text) => this.argument(text));
   }
 
   map(values: Readonly<Record<string, string>> | undefined): Record<string, string> | undefined {

@@ -80,7 +80,7 @@ export interface WrittenValue {
   readonly losses: readonly string[];
 }
 
-export function writeValue(text: string, client: ClientId): WrittenValue {
+export function writeValue(text: string, place: ValuePlace, client: ClientId): WrittenValue {
   const { write, writeText = (literal: string) => literal, defaults, secrets } = SYNTAXES[client];
   const losses: string[] = [];
   const written = parsePieces(text).map((piece) => {
@@ -97,7 +97,7 @@ export function writeValue(text: string, client: ClientId): WrittenValue {
     return found;
   });
   const result = written.join("");
-  if (losses.length === 0 && !isReadBack(text, result, client))
+  if (losses.length === 0 && !isReadBack(text, result, place, client))
     losses.push("would expand a part of it that is meant literally");
   return { text: result, losses };
 }
@@ -111,12 +111,13 @@ export function soleVariable(text: string, before = ""): Reference | undefined {
   return rest.every((piece) => typeof piece === "string") && rest.join("") === before ? last : undefined;
 }
 
-function isReadBack(text: string, written: string, client: ClientId): boolean {
-  const shape = (pieces: readonly Piece[]): string =>
+/** Which of the sources a name is looked for in does not count: clients have one. */
+function isReadBack(text: string, written: string, place: ValuePlace, client: ClientId): boolean {
+  const shape = (value: string): string =>
     JSON.stringify(
-      pieces.map((piece) =>
+      parsePieces(value).map((piece) =>
         typeof piece === "string" ? piece : piece.kind === "file" ? ["file"] : [piece.name, piece.fallback],
       ),
     );
-  return shape(SYNTAXES[client].read(written, ANYWHERE)) === shape(parsePieces(text));
+  return shape(readValue(written, place, client, ANYWHERE).text) === shape(text);
 }

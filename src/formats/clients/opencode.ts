@@ -28,7 +28,7 @@ function toTarget(writer: EntryWriter, endpoint: Endpoint): Readonly<Record<stri
   const cwd = writer.take("cwd");
   return {
     type: "local",
-    command: [endpoint.command, ...(endpoint.args ?? [])].map((word) => writer.value(word)),
+    command: [endpoint.command, ...(endpoint.args ?? [])].map((word) => writer.argument(word)),
     environment: writer.map(endpoint.env),
     cwd: cwd === undefined ? undefined : writer.value(cwd),
   };

@@ -92,8 +92,8 @@ function toTarget(
   const cwd = can.cwd === undefined ? undefined : writer.take("cwd");
   const envFile = can.envFile === undefined ? undefined : writer.take("envFile");
   return {
-    command: writer.value(endpoint.command),
-    args: writer.values(endpoint.args),
+    command: writer.argument(endpoint.command),
+    args: writer.arguments(endpoint.args),
     env: writer.map(endpoint.env),
     envFile: envFile === undefined ? undefined : writer.value(envFile),
     cwd: cwd === undefined ? undefined : writer.value(cwd),

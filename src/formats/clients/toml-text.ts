@@ -35,7 +35,7 @@ export function toTomlTable(
   return [[`[${toTomlPath(path)}]`, ...lines].map((line) => line + eol).join(""), ...tables].join(eol);
 }
 
-/** JSON's escapes are TOML's, but for the one character that JSON lets through. Lone surrogates are in neither. */
+/** JSON's escapes are TOML's, but for one control character and for halves of characters, which TOML has no way to say. */
 function toTomlString(text: string): string {
-  return JSON.stringify(text.toWellFormed()).replaceAll("\\u007f", "\\\\u007F");
+  return JSON.stringify(text.replace(/[\uD800-\uDFFF]/gu, "\uFFFD")).replaceAll("\u007f", "\\u007F");
 }

@@ -17,7 +17,7 @@ import type { Path } from "./types.ts";
 export type YamlTree = Document.Parsed;
 
 export function parseYamlTree(text: string): YamlTree {
-  return parseDocument(text, { prettyErrors: false, logLevel: "silent" }) as YamlTree;
+  return parseDocument(text, { prettyErrors: false, logLevel: "silent" });
 }
 
 export function readYaml(text: string): SourceDocument {

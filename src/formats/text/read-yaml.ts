@@ -7,7 +7,7 @@ import type { ReadResult } from "./node.ts";
 import { Problems, ROOT } from "./problems.ts";
 import { createYamlConverter } from "./yaml-nodes.ts";
 
-const MAX_LEXEMES = 100_000;
+const MAX_LEXEMES = 200_000;
 const MAX_SYNTAX_ERRORS = 10;
 
 export function readYaml(text: string, file: string): ReadResult {

@@ -147,6 +147,7 @@ function toError(what: string, diagnostics: readonly Diagnostic[]): PortolanErro
   });
 }
 
+/** Through JSON, which leaves out what is undefined. */
 function definedOnly(fields: ServerFields): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  return JSON.parse(JSON.stringify(fields)) as Record<string, unknown>;
 }

@@ -38,7 +38,7 @@ export function retryDelay(wanted: number | undefined, failures: number): number
 }
 
 export function isAnswerTo(value: unknown, id: RequestId): boolean {
-  return isObject(value) && value.id === id && !("method" in value);
+  return isObject(value) && value.id === id && typeof value.method !== "string";
 }
 
 export function neverRan(error: PortolanError): PortolanError {

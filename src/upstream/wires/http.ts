@@ -2,9 +2,10 @@
 
 import type { Agent } from "undici";
 import { PortolanError } from "../../errors/index.ts";
-import { type Era, isObject, type UrlEndpoint } from "../../model/index.ts";
+import type { Era, UrlEndpoint } from "../../model/index.ts";
 import { headerValue } from "../param-headers.ts";
-import { hasMethod, isRpcMessage, META, type RequestId, type RpcMessage, type RpcRequest } from "../rpc.ts";
+import type { Outgoing } from "../outgoing.ts";
+import { isRpcMessage, type RequestId } from "../rpc.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
 import { exchange, type HttpFailure } from "./http-exchange.ts";
 import {
@@ -27,6 +28,12 @@ const MAX_UNTAKEN = 200;
 const MAX_RATE_WAIT_MS = 60_000;
 const MAX_RATE_RETRIES = 2;
 const MAX_RESUMES = 10;
+
+/** What is known of a request that was sent. */
+interface Sent {
+  readonly id: RequestId;
+  readonly isInitialize: boolean;
+}
 
 /** One request on its way: what to stop when its answer is not wanted any more. */
 interface Flight {
@@ -62,16 +69,20 @@ export class HttpWire implements Wire {
     this.#events = events;
   }
 
-  send(message: RpcMessage, headers?: Readonly<Record<string, string>>): void {
+  send(message: Outgoing, headers?: Readonly<Record<string, string>>): void {
     const { server, maxQueuedBytes } = this.#options;
     if (this.#closed) throw new PortolanError("CONNECTION_CLOSED", "the connection is closed", { server });
-    const body = JSON.stringify(message);
+    const { text: body } = message;
     if (this.#queuedBytes + body.length > maxQueuedBytes) {
       throw new PortolanError("BUSY", `${server} does not take what it is sent`, { server });
     }
-    const isRequest = hasMethod(message) && "id" in message;
-    if (isRequest) {
-      this.#request(message, body, { ...this.#headers, ...this.#protocolHeaders(message), ...headers }, 0);
+    if (message.id !== undefined && message.method !== undefined) {
+      this.#request(
+        { id: message.id, isInitialize: message.method === "initialize" },
+        body,
+        { ...this.#headers, ...this.#protocolHeaders(message), ...headers },
+        0,
+      );
     } else if (this.#unanswered.size < MAX_UNTAKEN) {
       this.#tell(body, { ...this.#headers, ...this.#protocolHeaders(message) });
     } else {
@@ -117,7 +128,7 @@ export class HttpWire implements Wire {
     await this.#agent?.destroy();
   }
 
-  #request(request: RpcRequest, body: string, headers: Record<string, string>, attempt: number): void {
+  #request(request: Sent, body: string, headers: Record<string, string>, attempt: number): void {
     const { id } = request;
     let stream: SseParser | undefined;
     let answered = false;
@@ -128,7 +139,7 @@ export class HttpWire implements Wire {
         taken();
         stream = parser;
         const session = received["mcp-session-id"];
-        if (typeof session === "string" && request.method === "initialize") this.#session = session;
+        if (typeof session === "string" && request.isInitialize) this.#session = session;
       },
       event: ({ data }) => {
         if (!this.#deliverAll(parseJson(data), id) || answered) return;
@@ -162,7 +173,7 @@ export class HttpWire implements Wire {
   }
 
   #refused(
-    request: RpcRequest,
+    request: Sent,
     body: string,
     headers: Record<string, string>,
     attempt: number,
@@ -321,18 +332,12 @@ export class HttpWire implements Wire {
     };
   }
 
-  #protocolHeaders(message: RpcMessage): Record<string, string> {
-    if (!hasMethod(message)) return this.#legacyHeaders();
-    const { params } = message;
-    const meta = isObject(params?._meta) ? params._meta : undefined;
-    const revision = meta?.[META.PROTOCOL_VERSION];
-    if (typeof revision !== "string") return this.#legacyHeaders();
-    const name = params?.name ?? params?.uri ?? params?.taskId;
-    return {
-      "mcp-protocol-version": revision,
-      "mcp-method": message.method,
-      ...(typeof name === "string" && NAMED.test(message.method) ? { "mcp-name": headerValue(name) } : {}),
-    };
+  #protocolHeaders({ method, params, revision }: Outgoing): Record<string, string> {
+    if (revision === undefined || method === undefined) return this.#legacyHeaders();
+    const headers: Record<string, string> = { "mcp-protocol-version": revision, "mcp-method": method };
+    const name = NAMED.test(method) ? (params?.name ?? params?.uri ?? params?.taskId) : undefined;
+    if (typeof name === "string") headers["mcp-name"] = headerValue(name);
+    return headers;
   }
 
   #legacyHeaders(): Record<string, string> {

@@ -1,6 +1,7 @@
 // The in-process wire: a server that is a function of this program, without bytes in between.
 
 import { PortolanError } from "../../errors/index.ts";
+import type { Outgoing } from "../outgoing.ts";
 import type { RpcMessage } from "../rpc.ts";
 import type { Wire, WireCounters, WireEvents } from "../wire.ts";
 
@@ -25,11 +26,14 @@ export class MemoryWire implements Wire {
     this.#events = events;
   }
 
-  send(message: RpcMessage): void {
+  send({ text }: Outgoing): void {
     if (this.#events === undefined)
       throw new PortolanError("CONNECTION_CLOSED", "the in-process server is closed");
     // In a turn of its own, as on every other wire: a caller is never answered before its call has returned.
-    queueMicrotask(() => this.#server.receive(message, (answer) => this.#events?.message(answer)));
+    // What the server gets is a copy: neither side can change what the other holds.
+    queueMicrotask(() =>
+      this.#server.receive(JSON.parse(text) as RpcMessage, (answer) => this.#events?.message(answer)),
+    );
   }
 
   abandon(): void {}

@@ -3,7 +3,8 @@
 import type { Agent } from "undici";
 import { PortolanError } from "../../errors/index.ts";
 import type { UrlEndpoint } from "../../model/index.ts";
-import { hasMethod, isRpcMessage, parseMessages, type RpcMessage } from "../rpc.ts";
+import { isRequest, type Outgoing } from "../outgoing.ts";
+import { isRpcMessage, parseMessages } from "../rpc.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
 import { baseHeaders, createAgent } from "./http-agent.ts";
 import { exchange } from "./http-exchange.ts";
@@ -69,17 +70,17 @@ export class SseWire implements Wire {
     });
   }
 
-  send(message: RpcMessage): void {
+  send(message: Outgoing): void {
     const { server, maxMessageBytes, maxQueuedBytes } = this.#options;
     if (this.#ended || this.#postUrl === undefined) {
       throw new PortolanError("CONNECTION_LOST", `${server}: the event stream is gone`, { server });
     }
-    const body = JSON.stringify(message);
+    const { text: body } = message;
     if (this.#queuedBytes + body.length > maxQueuedBytes) {
       throw new PortolanError("BUSY", `${server} does not take what it is sent`, { server });
     }
     this.#queuedBytes += body.length;
-    const id = hasMethod(message) && "id" in message ? message.id : undefined;
+    const id = isRequest(message) ? message.id : undefined;
     const sent = new Promise<void>((resolve) => {
       const done = (): void => {
         this.#queuedBytes -= body.length;

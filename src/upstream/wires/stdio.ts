@@ -2,7 +2,7 @@
 
 import { PortolanError } from "../../errors/index.ts";
 import type { StdioEndpoint } from "../../model/index.ts";
-import type { RpcMessage } from "../rpc.ts";
+import type { Outgoing } from "../outgoing.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
 import { ChildGroup, type Exit } from "./child.ts";
 import { LineReader } from "./lines.ts";
@@ -47,19 +47,18 @@ export class StdioWire implements Wire {
     void stdoutEnded.then(() => soon(child.exited)).then((exit) => this.#died(exit));
   }
 
-  send(message: RpcMessage): void {
+  send({ text }: Outgoing): void {
     const child = this.#child;
     if (child === undefined || this.#ended) throw this.#gone(undefined);
-    const line = JSON.stringify(message);
     // Characters stand for bytes here: the limit guards memory, and it need not be exact.
-    if (this.#outboxChars + child.stdin.writableLength + line.length > this.#options.maxQueuedBytes) {
+    if (this.#outboxChars + child.stdin.writableLength + text.length > this.#options.maxQueuedBytes) {
       throw new PortolanError("BUSY", `${this.#options.server} does not read what it is sent`, {
         server: this.#options.server,
         stderr: this.stderrTail(),
       });
     }
-    this.#outbox.push(line);
-    this.#outboxChars += line.length + 1;
+    this.#outbox.push(text);
+    this.#outboxChars += text.length + 1;
     // Everything sent in this turn of the event loop goes out in one write.
     if (this.#outbox.length === 1) process.nextTick(this.#flush);
   }
@@ -81,10 +80,10 @@ export class StdioWire implements Wire {
 
   readonly #flush = (): void => {
     if (this.#outbox.length === 0 || this.#child === undefined) return;
-    const text = `${this.#outbox.join("\n")}\n`;
+    const lines = `${this.#outbox.join("\n")}\n`;
     this.#outbox = [];
     this.#outboxChars = 0;
-    if (!this.#child.stdin.destroyed && !this.#child.stdin.writableEnded) this.#child.stdin.write(text);
+    if (!this.#child.stdin.destroyed && !this.#child.stdin.writableEnded) this.#child.stdin.write(lines);
   };
 
   #noise(line: string): void {

@@ -3,7 +3,8 @@
 import type { WebSocket } from "ws";
 import { PortolanError } from "../../errors/index.ts";
 import type { UrlEndpoint } from "../../model/index.ts";
-import { isRpcMessage, parseMessages, type RpcMessage } from "../rpc.ts";
+import type { Outgoing } from "../outgoing.ts";
+import { isRpcMessage, parseMessages } from "../rpc.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
 
 const CLOSE_GRACE_MS = 1_000;
@@ -70,12 +71,11 @@ export class WebSocketWire implements Wire {
     });
   }
 
-  send(message: RpcMessage): void {
+  send({ text }: Outgoing): void {
     const { server, maxQueuedBytes } = this.#options;
     const socket = this.#socket;
     if (socket === undefined || this.#ended)
       throw new PortolanError("CONNECTION_LOST", `${server} is gone`, { server });
-    const text = JSON.stringify(message);
     if (socket.bufferedAmount + text.length > maxQueuedBytes) {
       throw new PortolanError("BUSY", `${server} does not read what it is sent`, { server });
     }

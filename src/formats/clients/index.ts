@@ -1,0 +1,19 @@
+// Public face of the clients' files: reading, finding, writing them.
+
+export { CLIENTS, type ClientInfo, type Computer, type UsualPlace } from "./clients.ts";
+export { type FoundClientFile, findClientFiles } from "./find.ts";
+export { type ImportedFile, importClients, type ImportOptions } from "./import.ts";
+export { parseClientFile } from "./parse.ts";
+export { type WriteOptions, writeClientFile, type WrittenFile } from "./save.ts";
+export type {
+  ClientContext,
+  ClientFile,
+  ClientFormat,
+  ClientId,
+  ClientServer,
+  ExportNote,
+  Scope,
+  WritableServer,
+  WrittenConfig,
+} from "./types.ts";
+export { mergeInto, renderFor } from "./write.ts";

@@ -1,0 +1,163 @@
+// A client's file on disk: written whole or not at all, with a copy of what was there before.
+
+import { randomBytes } from "node:crypto";
+import type { Stats } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { PortolanError } from "../../errors/index.ts";
+import { CLIENT_FORMATS, clientOfPlace, formatOfPlace } from "./detect.ts";
+import { readDocument, withoutMark } from "./document.ts";
+
+export interface WriteOptions {
+  /** The text that the new one was made from: when the file has another by now, nothing is written. */
+  readonly basis?: string | undefined;
+  readonly now?: (() => Date) | undefined;
+}
+
+export interface WrittenFile {
+  /** The file itself, with links followed. */
+  readonly file: string;
+  readonly changed: boolean;
+  /** The copy of what was there before. */
+  readonly backup?: string | undefined;
+}
+
+interface Before {
+  readonly bytes: Buffer;
+  readonly text: string;
+  readonly stats: Stats;
+}
+
+/**
+ * Writes a client's file: to a temporary file beside it, flushed, checked, renamed over it, with the same mode. What was there stays as
+ * `<file>.portolan-<time>.bak`. Throws when the existing file or the new text does not parse, or the file changed since `basis` was read.
+ */
+export async function writeClientFile(
+  file: string,
+  text: string,
+  options: WriteOptions = {},
+): Promise<WrittenFile> {
+  const target = await findTarget(file);
+  const before = await readBefore(target);
+  checkParses(target, text, "the new text");
+  if (before !== undefined) checkParses(target, before.text, "the existing file");
+  if (options.basis !== undefined && (before?.text ?? "") !== options.basis)
+    throw failed(target, "was changed by another program meanwhile", "Run the command again.");
+  if (before?.text === text) return { file: target, changed: false };
+  await mkdir(dirname(target), { recursive: true }).catch(
+    rethrow(target, "has no folder and none can be made"),
+  );
+  const backup =
+    before === undefined ? undefined : await saveBackup(target, before, options.now?.() ?? new Date());
+  await replace(target, Buffer.from(text), before?.stats);
+  return { file: target, changed: true, ...(backup === undefined ? {} : { backup }) };
+}
+
+/** The file that links lead to. A link to nothing is refused: whatever it was meant for, this program should not decide it. */
+async function findTarget(file: string): Promise<string> {
+  const link = await lstat(file).catch(() => undefined);
+  if (link !== undefined)
+    return realpath(file).catch(
+      rethrow(file, "is a link that leads nowhere", "Remove the link, or create what it leads to."),
+    );
+  const folder = await realpath(dirname(file)).catch(() => dirname(file));
+  return join(folder, basename(file));
+}
+
+async function readBefore(file: string): Promise<Before | undefined> {
+  const stats = await stat(file).catch(() => undefined);
+  if (stats === undefined) return undefined;
+  if (!stats.isFile()) throw failed(file, "is no regular file", "Check what stands at this place.");
+  const bytes = await readFile(file).catch(rethrow(file, "cannot be read"));
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return { bytes, text, stats };
+  } catch (cause) {
+    throw failed(file, "is not UTF-8 text", "Save it as UTF-8 first.", cause);
+  }
+}
+
+function checkParses(file: string, text: string, what: string): void {
+  const client = clientOfPlace(file);
+  const format = formatOfPlace(file) ?? (client === undefined ? "json" : CLIENT_FORMATS[client]);
+  const source = withoutMark(text);
+  const [problem] = source.trim() === "" ? [] : readDocument(format, source).problems;
+  if (problem !== undefined)
+    throw new PortolanError(
+      "DECLARATION_INVALID",
+      `${what} of ${file} is not well formed: ${problem.message}`,
+      {
+        hint: "Correct it by hand first; nothing was written.",
+        data: { file, offset: problem.offset },
+      },
+    );
+}
+
+async function saveBackup(file: string, { bytes, stats }: Before, now: Date): Promise<string> {
+  const time = now.toISOString().replace(/[-:.]/g, "");
+  for (let attempt = 0; ; attempt += 1) {
+    const backup = `${file}.portolan-${time}${attempt === 0 ? "" : `-${attempt}`}.bak`;
+    const handle = await open(backup, "wx", 0o600).catch((thrown: NodeJS.ErrnoException) => {
+      if (thrown.code === "EEXIST" && attempt < 1_000) return undefined;
+      throw failed(backup, "cannot be written", "Check the folder of the file.", thrown);
+    });
+    if (handle === undefined) continue;
+    await fill(backup, handle, bytes, stats);
+    return backup;
+  }
+}
+
+async function replace(file: string, bytes: Buffer, like: Stats | undefined): Promise<void> {
+  const temporary = join(dirname(file), `.${basename(file)}.portolan-${randomBytes(6).toString("hex")}.tmp`);
+  const handle = await open(temporary, "wx", 0o600).catch(rethrow(file, "cannot be written"));
+  await fill(temporary, handle, bytes, like);
+  try {
+    await rename(temporary, file);
+  } catch (cause) {
+    await rm(temporary, { force: true });
+    throw failed(file, "cannot be replaced", "Check the folder of the file.", cause);
+  }
+  await flushFolder(dirname(file));
+}
+
+/** Bytes, mode and owner of a file that was just made; the file goes when that fails. */
+async function fill(file: string, handle: FileHandle, bytes: Buffer, like: Stats | undefined): Promise<void> {
+  try {
+    await handle.writeFile(bytes);
+    if (like !== undefined) {
+      // Only an administrator may give a file away; for others it is theirs already, or stays theirs.
+      if (process.getuid?.() === 0) await handle.chown(like.uid, like.gid);
+      await handle.chmod(like.mode & 0o7777);
+    }
+    await handle.sync();
+    const { size } = await handle.stat();
+    if (size !== bytes.length) throw new Error(`${size} of ${bytes.length} bytes were written`);
+    await handle.close();
+  } catch (cause) {
+    await handle.close().catch(() => undefined);
+    await rm(file, { force: true });
+    throw failed(file, "cannot be written whole", "Check the space on the disk.", cause);
+  }
+}
+
+/** So that the new name outlives a power cut. Not every system can do it. */
+async function flushFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r").catch(() => undefined);
+  await handle?.sync().catch(() => undefined);
+  await handle?.close().catch(() => undefined);
+}
+
+function rethrow(file: string, message: string, hint?: string): (cause: unknown) => never {
+  return (cause) => {
+    throw failed(file, message, hint, cause);
+  };
+}
+
+function failed(file: string, message: string, hint?: string, cause?: unknown): PortolanError {
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
+  return new PortolanError("FILE_FAILED", `${file} ${message}${code === undefined ? "" : ` (${code})`}`, {
+    cause,
+    data: { file },
+    ...(hint === undefined ? {} : { hint }),
+  });
+}

@@ -1,0 +1,146 @@
+// Servers into a client's file: a new one, or an existing one in which nothing else changes.
+
+import { PortolanError } from "../../errors/index.ts";
+import { isObject } from "../../model/index.ts";
+import { isLegalAlias } from "./alias.ts";
+import { ownPath } from "./containers.ts";
+import { type ReadContext, readContext } from "./context.ts";
+import { CLIENT_FORMATS } from "./detect.ts";
+import { BYTE_ORDER_MARK, createPositions, readDocument, withoutMark } from "./document.ts";
+import { editText } from "./edit.ts";
+import { declaredInputs, secretsIn, toInput } from "./inputs.ts";
+import { PLAIN_STYLE, toJsonText } from "./json-text.ts";
+import { changesOf } from "./merge-entry.ts";
+import { type FoundEntry, readEntries } from "./read-servers.ts";
+import { CLIENT_TITLES } from "./titles.ts";
+import { toTomlTable } from "./toml-text.ts";
+import type { ClientContext, ClientId, ExportNote, Path, WritableServer, WrittenConfig } from "./types.ts";
+import { applyChange, type Change, valueAt } from "./values.ts";
+import { writeEntry } from "./write-entry.ts";
+import { toYamlText } from "./yaml-edit.ts";
+
+/** A complete file for the client with these servers and nothing else. */
+export function renderFor(client: ClientId, servers: readonly WritableServer[]): WrittenConfig {
+  const empty = applyChange({}, { path: ownPath(client, {}), value: client === "axle" ? [] : {} });
+  const { changes, notes } = plan(client, empty, servers, [], readContext("file", {}));
+  const value = changes.reduce(applyChange, empty) as Readonly<Record<string, unknown>>;
+  return { text: toText(client, value), notes };
+}
+
+function toText(client: ClientId, value: Readonly<Record<string, unknown>>): string {
+  switch (CLIENT_FORMATS[client]) {
+    case "json":
+      return `${toJsonText(value, PLAIN_STYLE)}\n`;
+    case "yaml":
+      return toYamlText(value);
+    case "toml":
+      return Object.entries(isObject(value["mcp_servers"]) ? value["mcp_servers"] : {})
+        .map(([name, entry]) =>
+          toTomlTable(["mcp_servers", name], entry as Readonly<Record<string, unknown>>, "\n"),
+        )
+        .join("\n");
+  }
+}
+
+/**
+ * The existing text with these servers in it: those it has under the same name are brought up to date member by member, new ones are added,
+ * and everything else (comments, order, unknown keys, other servers) stays byte for byte. `file` tells what `${workspaceFolder}` stands for.
+ * Throws DECLARATION_INVALID when the text does not parse, NOT_SUPPORTED when it cannot be changed in place.
+ */
+export function mergeInto(
+  client: ClientId,
+  existingText: string,
+  servers: readonly WritableServer[],
+  context: ClientContext & { readonly file?: string | undefined } = {},
+): WrittenConfig {
+  const text = withoutMark(existingText);
+  if (text.trim() === "") return renderFor(client, servers);
+  const format = CLIENT_FORMATS[client];
+  const document = readDocument(format, text);
+  const [problem] = document.problems;
+  if (problem !== undefined || !isObject(document.value)) {
+    const { line, column } = createPositions(text)(problem?.offset ?? 0);
+    throw new PortolanError(
+      "DECLARATION_INVALID",
+      `the file of ${CLIENT_TITLES[client]} cannot be read: ${problem?.message ?? "it is no object"} (line ${line}, column ${column})`,
+      { data: { line, column, ...(context.file === undefined ? {} : { file: context.file }) } },
+    );
+  }
+  const reading = readContext(context.file ?? "file", { ...context, projects: "all" });
+  const entries = readEntries(document, client, reading, () => undefined);
+  const { changes, notes } = plan(client, document.value, servers, entries, reading);
+  const mark = existingText.length === text.length ? "" : BYTE_ORDER_MARK;
+  return { text: mark + editText(format, text, changes), notes };
+}
+
+interface Plan {
+  readonly changes: readonly Change[];
+  readonly notes: readonly ExportNote[];
+}
+
+function plan(
+  client: ClientId,
+  value: unknown,
+  servers: readonly WritableServer[],
+  entries: readonly FoundEntry[],
+  context: ReadContext,
+): Plan {
+  const changes: Change[] = [];
+  const notes: ExportNote[] = [];
+  const written: WritableServer[] = [];
+  const names = new Map<string, Path>();
+  let length = lengthOf(valueAt(value, ownPath(client, value)));
+  for (const server of servers) {
+    const second = ownPath(client, value).length === 2;
+    const { entry, notes: found } = writeEntry(client, server, second);
+    notes.push(...found);
+    if (entry === undefined) continue;
+    written.push(server);
+    const existing = findEntry(entries, server);
+    if (existing !== undefined) {
+      changes.push(...changesOf(existing, { entry, enabled: server.enabled, client, context, second }));
+      continue;
+    }
+    const container = containerOf(client, value, server);
+    const name = nameFor(client, server);
+    const key = JSON.stringify([container, name]);
+    const path = names.get(key) ?? [...container, client === "axle" ? length : name];
+    if (client === "axle" && !names.has(key)) length += 1;
+    names.set(key, path);
+    changes.push({ path, value: client === "axle" ? { name, ...entry } : entry });
+  }
+  if (client === "vscode") changes.push(...inputChanges(value, written));
+  return { changes, notes };
+}
+
+function lengthOf(value: unknown): number {
+  return Array.isArray(value) ? value.length : 0;
+}
+
+/** By the name in the file, else by the alias that it stands for; servers of one project only among those of that project. */
+function findEntry(entries: readonly FoundEntry[], server: WritableServer): FoundEntry | undefined {
+  const here = entries.filter(({ container }) => container.project === server.project);
+  return here.find(({ name }) => name === server.name) ?? here.find(({ alias }) => alias === server.alias);
+}
+
+function containerOf(client: ClientId, value: unknown, { project }: WritableServer): Path {
+  return client === "claude-code" && project !== undefined
+    ? ["projects", project, "mcpServers"]
+    : ownPath(client, value);
+}
+
+/** Codex and Claude Code want plain names. */
+function nameFor(client: ClientId, { name, alias }: WritableServer): string {
+  if (name === undefined) return alias;
+  return (client === "codex" || client === "claude-code") && !isLegalAlias(name) ? alias : name;
+}
+
+/** VS Code asks only for inputs that the file declares. */
+function inputChanges(value: unknown, servers: readonly WritableServer[]): Change[] {
+  const declared = declaredInputs(value);
+  const missing = secretsIn(servers.map(({ endpoint }) => endpoint)).filter((id) => !declared.includes(id));
+  const inputs = valueAt(value, ["inputs"]);
+  if (missing.length === 0) return [];
+  if (!Array.isArray(inputs)) return [{ path: ["inputs"], value: missing.map(toInput) }];
+  return missing.map((id, index) => ({ path: ["inputs", inputs.length + index], value: toInput(id) }));
+}

@@ -1,0 +1,51 @@
+// The JSON Schemas that editors use are those of the shapes. To write them anew:
+// PORTOLAN_WRITE_SCHEMAS=1 npx vitest run src/formats/workspace/schemas.test.ts && npx oxfmt schemas
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { createValidator } from "../../schema/index.ts";
+import { MANIFEST_SHAPE } from "../manifest/index.ts";
+import { type ObjectShape, readYaml, toJsonSchema, toPlain } from "../text/index.ts";
+import { WORKSPACE_SHAPE } from "./shape.ts";
+
+const WRITE = process.env.PORTOLAN_WRITE_SCHEMAS === "1";
+const SCHEMAS: readonly [string, ObjectShape, string][] = [
+  ["portolan.schema.json", WORKSPACE_SHAPE, "portolan.yaml"],
+  ["manifest.schema.json", MANIFEST_SHAPE, "MCP bridge manifest"],
+];
+
+describe.each(SCHEMAS)("schemas/%s", (name, shape, title) => {
+  const url = new URL(`../../../schemas/${name}`, import.meta.url);
+
+  test("is what the shape says", () => {
+    const schema = toJsonSchema(shape, title);
+    if (WRITE) writeFileSync(url, `${JSON.stringify(schema, null, 2)}\n`);
+    expect(JSON.parse(readFileSync(url, "utf8"))).toEqual(schema);
+  });
+});
+
+test.each<[string, string, boolean]>([
+  ["portolan.schema.json", "version: 1\nservers: {a: {command: x, args: [1, b]}}", true],
+  [
+    "portolan.schema.json",
+    "naming: 'mcp_{alias}_{tool}'\ndefaults: {idle_stop: 5m, timeouts: {start: 30}}",
+    true,
+  ],
+  ["portolan.schema.json", "x-own: {a: 1}\nsources: a.json", true],
+  ["portolan.schema.json", "naming: '{alias}'", false],
+  ["portolan.schema.json", "servers: {a b: {command: x}}", false],
+  ["portolan.schema.json", "servers: {a: {comand: x}}", false],
+  ["portolan.schema.json", "version: 2", false],
+  ["portolan.schema.json", "defaults: {idle_stop: soon}", false],
+  ["manifest.schema.json", "id: a\nconfig: {servers: [{alias: a, transport: http, url: b}]}", true],
+  ["manifest.schema.json", "config: {servers: [{alias: a, transport: stido}]}", false],
+  ["manifest.schema.json", "config: {servers: [{transport: stdio}]}", false],
+  ["manifest.schema.json", "id: a", false],
+])("%s on %j: %s", async (name, text, valid) => {
+  const schema: unknown = JSON.parse(
+    readFileSync(new URL(`../../../schemas/${name}`, import.meta.url), "utf8"),
+  );
+  const { root } = readYaml(text, "f.yaml");
+  const validator = await createValidator(schema);
+  expect(validator.check(root && toPlain(root)).valid).toBe(valid);
+});

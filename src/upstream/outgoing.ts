@@ -1,0 +1,80 @@
+// Messages on their way out: written as JSON once, with beside it what a transport must know of them.
+
+import type { JsonObject } from "../model/index.ts";
+import { META, type RequestId, type RpcErrorObject } from "./rpc.ts";
+
+export interface Outgoing {
+  readonly text: string;
+  /** Absent in notifications. */
+  readonly id: RequestId | undefined;
+  /** Absent in answers. */
+  readonly method: string | undefined;
+  readonly params: JsonObject | undefined;
+  /** The revision that the message itself declares; only modern ones do. */
+  readonly revision: string | undefined;
+}
+
+export function isRequest(message: Outgoing): boolean {
+  return message.id !== undefined && message.method !== undefined;
+}
+
+/** The insides of a `_meta` as JSON. Almost every request has the same one, so it is written once. */
+const metaTexts = new WeakMap<JsonObject, string>();
+
+function metaText(meta: JsonObject): string {
+  let text = metaTexts.get(meta);
+  if (text === undefined) metaTexts.set(meta, (text = JSON.stringify(meta).slice(1, -1)));
+  return text;
+}
+
+/** A request. `meta` takes the place of the `_meta` in the params; the progress token is the id. */
+export function writeRequest(
+  id: number,
+  request: {
+    method: string;
+    params?: JsonObject | undefined;
+    meta?: JsonObject | undefined;
+    withProgress?: boolean | undefined;
+  },
+): Outgoing {
+  const { method, meta } = request;
+  let { params } = request;
+  if (params?._meta !== undefined) {
+    const { _meta, ...others } = params;
+    params = others;
+  }
+  const inside = params === undefined ? "" : JSON.stringify(params).slice(1, -1);
+  const token = request.withProgress === true ? `"progressToken":${id}` : "";
+  const envelope = meta === undefined ? token : token === "" ? metaText(meta) : `${metaText(meta)},${token}`;
+  const tail = envelope === "" ? "" : `${inside === "" ? "" : ","}"_meta":{${envelope}}`;
+  return {
+    text: `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":{${inside}${tail}}}`,
+    id,
+    method,
+    params,
+    revision: meta?.[META.PROTOCOL_VERSION] as string | undefined,
+  };
+}
+
+export function writeNotification(method: string, params: JsonObject | undefined): Outgoing {
+  return {
+    text: JSON.stringify({ jsonrpc: "2.0", method, params }),
+    id: undefined,
+    method,
+    params,
+    revision: undefined,
+  };
+}
+
+export function writeAnswer(
+  id: RequestId,
+  outcome: { result: JsonObject } | { error: RpcErrorObject },
+): Outgoing {
+  return {
+    text: JSON.stringify({ jsonrpc: "2.0", id, ...outcome }),
+    id,
+    method: undefined,
+    params: undefined,
+    revision: undefined,
+  };
+}
