@@ -28,6 +28,8 @@ export interface ParsedFile {
 export type ParseClientFile = (
   text: string,
   file: string,
+  client?: undefined,
+  context?: { readonly cwd?: string | undefined; readonly home?: string | undefined },
 ) =>
   | {
       readonly servers: readonly DeclaredServer[];
@@ -35,6 +37,14 @@ export type ParseClientFile = (
       readonly client: string;
     }
   | undefined;
+
+/** What a declaration is read for; clients' files mean different things in different folders. */
+export interface FormatContext {
+  /** The workspace's folder. */
+  readonly folder?: string | undefined;
+  readonly home?: string | undefined;
+  readonly parseClientFile?: ParseClientFile | undefined;
+}
 
 /** The format of a file whose syntax is broken. */
 export const UNKNOWN = "unknown";
@@ -46,34 +56,38 @@ export const KNOWN_FORMATS =
 export async function parseDeclaration(
   text: string,
   file: string,
-  parseClientFile?: ParseClientFile,
+  context: FormatContext = {},
 ): Promise<ParsedFile | undefined> {
   if (/^portolan\.ya?ml$/i.test(basename(file))) return asWorkspace(text, file);
-  const parseClient = parseClientFile ?? (await formats.clients()).parseClientFile;
-  const asClient = (): ParsedFile | undefined => {
-    const parsed = parseClient(text, file);
-    if (parsed === undefined) return undefined;
-    return { format: parsed.client, servers: parsed.servers, diagnostics: parsed.diagnostics };
+  const parseClient = async (): Promise<ParsedFile | undefined> => {
+    const { folder: cwd, home } = context;
+    const parse = context.parseClientFile ?? (await formats.clients()).parseClientFile;
+    const parsed = parse(text, file, undefined, { cwd, home });
+    return parsed && { format: parsed.client, servers: parsed.servers, diagnostics: parsed.diagnostics };
   };
-  if (/\.ya?ml$/i.test(file))
-    return (await byContent(text, file)) ?? asClient() ?? (await broken(text, file));
-  return asClient() ?? (await byContent(text, file)) ?? (await broken(text, file));
+  // YAML goes through our own bounds first: there are texts that end the process inside of the YAML library.
+  if (/\.ya?ml$/i.test(file)) return parseByContent(text, file, parseClient);
+  const client = await parseClient();
+  return client ?? (/\.jsonc?$/i.test(file) ? parseByContent(text, file) : undefined);
 }
 
-/** Our own formats, told by what the file says. */
-async function byContent(text: string, file: string): Promise<ParsedFile | undefined> {
-  const readable = /\.(ya?ml|jsonc?)$/i.test(file);
-  // Most other files are told apart without a parser: both formats have this word in them.
-  if (!readable || !/\b(servers|enabled_servers|sources|naming|defaults|env_file)\b/.test(text))
-    return undefined;
+async function parseByContent(
+  text: string,
+  file: string,
+  otherwise?: () => Promise<ParsedFile | undefined>,
+): Promise<ParsedFile | undefined> {
   const { readText, toPlain } = await formats.text();
-  const { looksLikeManifest } = await formats.manifest();
-  const { root } = readText(text, file);
-  if (root === undefined) return looksLikeManifestText(text) ? asManifest(text, file) : undefined;
+  const { root, diagnostics } = readText(text, file);
+  if (root === undefined)
+    return looksLikeManifestText(text)
+      ? asManifest(text, file)
+      : { format: UNKNOWN, servers: [], diagnostics };
   const value = toPlain(root);
+  const { looksLikeManifest } = await formats.manifest();
   if (looksLikeManifest(value)) return asManifest(text, file);
   const { looksLikeWorkspace } = await formats.workspace();
-  return /\.ya?ml$/i.test(file) && looksLikeWorkspace(value) ? asWorkspace(text, file) : undefined;
+  if (looksLikeWorkspace(value)) return asWorkspace(text, file);
+  return otherwise?.();
 }
 
 /** For texts whose syntax is broken: a manifest that was edited a moment ago, most likely. */
@@ -91,12 +105,4 @@ async function asManifest(text: string, file: string): Promise<ParsedFile> {
   const { parseManifest } = await formats.manifest();
   const { settings, servers, diagnostics } = parseManifest(text, file);
   return { format: "manifest", servers, diagnostics, manifest: settings };
-}
-
-/** A file that cannot be told apart because its syntax is broken: that is what its writer has to know. */
-async function broken(text: string, file: string): Promise<ParsedFile | undefined> {
-  if (!/\.(ya?ml|jsonc?)$/i.test(file)) return undefined;
-  const { readText } = await formats.text();
-  const { root, diagnostics } = readText(text, file);
-  return root === undefined ? { format: UNKNOWN, servers: [], diagnostics } : undefined;
 }

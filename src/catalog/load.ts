@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer } from "../model/index.ts";
 import { finishServers } from "./finish.ts";
-import type { WorkspaceSettings } from "./formats.ts";
+import type { FormatContext, WorkspaceSettings } from "./formats.ts";
 import { mergeServers } from "./merge.ts";
 import { type Memory, readSource, type ReadSource } from "./read-source.ts";
 import { listedSources, type SourceFile, usualSources } from "./sources.ts";
@@ -36,6 +36,7 @@ export async function loadCatalog(folder: string, options: CatalogOptions = {}):
 /** `memory` holds the last good state of each file, used in place of a bad one, and is brought up to date. */
 export async function load(folder: string, options: CatalogOptions, memory: Memory): Promise<Loaded> {
   const top = resolve(folder);
+  const context = { ...options, folder: top };
   const diagnostics: Diagnostic[] = [];
   if (!(await isFolder(top)))
     diagnostics.push({
@@ -45,7 +46,7 @@ export async function load(folder: string, options: CatalogOptions, memory: Memo
       file: top,
       hint: "A workspace is a folder with declarations in it.",
     });
-  const own = await readOwn(top, options, memory, diagnostics);
+  const own = await readOwn(top, context, memory, diagnostics);
   const settings: WorkspaceSettings = own?.parsed?.workspace ?? { defaults: {} };
   const listed = settings.sources;
   const sources =
@@ -54,7 +55,7 @@ export async function load(folder: string, options: CatalogOptions, memory: Memo
       : await listedSources(top, own.file, listed, options.home);
   diagnostics.push(...sources.diagnostics);
   const read = await Promise.all(
-    sources.files.map((source) => readSource(source, own?.file, options, memory)),
+    sources.files.map((source) => readSource(source, own?.file, context, memory)),
   );
   const all = own === undefined ? read : [own, ...read];
   diagnostics.push(...all.flatMap((source) => source.diagnostics));
@@ -78,14 +79,14 @@ export async function load(folder: string, options: CatalogOptions, memory: Memo
 
 async function readOwn(
   folder: string,
-  options: CatalogOptions,
+  context: FormatContext,
   memory: Memory,
   diagnostics: Diagnostic[],
 ): Promise<ReadSource | undefined> {
   const found: ReadSource[] = [];
   for (const name of OWN_NAMES) {
     const source: SourceFile = { file: join(folder, name) };
-    const read = await readSource(source, undefined, options, memory);
+    const read = await readSource(source, undefined, context, memory);
     if (read.parsed !== undefined || read.diagnostics.length > 0) found.push(read);
   }
   const [first, second] = found;

@@ -25,9 +25,13 @@ export function sameDefinition(a: DeclaredServer, b: DeclaredServer): boolean {
   return isDeepStrictEqual(withoutOrigin(a), withoutOrigin(b));
 }
 
+/** Fields that say where a server is written and how it is called there, not what it is. */
+const ABOUT_THE_FILE: ReadonlySet<string> = new Set(["origin", "name", "project"]);
+
 /** Through JSON, so that a field that is undefined equals one that is not there. */
 function withoutOrigin(server: DeclaredServer): unknown {
-  return JSON.parse(JSON.stringify({ ...server, origin: undefined }));
+  const fields = Object.entries(server).filter(([name]) => !ABOUT_THE_FILE.has(name));
+  return JSON.parse(JSON.stringify(Object.fromEntries(fields)));
 }
 
 function twice(first: DeclaredServer, second: DeclaredServer): Diagnostic {

@@ -4,6 +4,8 @@ import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
 const MAX_BYTES = 1024 * 1024;
+/** Claude Code keeps its servers in a file with much else in it. */
+const MAX_JSON_BYTES = 16 * MAX_BYTES;
 
 export type FileText =
   | { readonly kind: "text"; readonly text: string }
@@ -17,16 +19,17 @@ export async function readDeclarationFile(file: string): Promise<FileText> {
     handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const stats = await handle.stat();
     if (!stats.isFile()) return problem(stats.isDirectory() ? "it is a folder" : "it is not a regular file");
-    if (stats.size > MAX_BYTES)
-      return problem(`it has ${stats.size} bytes; a declaration has at most ${MAX_BYTES}`);
-    const bytes = Buffer.alloc(MAX_BYTES + 1);
+    const most = file.toLowerCase().endsWith(".json") ? MAX_JSON_BYTES : MAX_BYTES;
+    if (stats.size > most) return problem(`it has ${stats.size} bytes; a declaration has at most ${most}`);
+    // One more than it has, to see that it does not grow while it is read.
+    const bytes = Buffer.alloc(stats.size + 1);
     let length = 0;
     for (;;) {
       const { bytesRead } = await handle.read(bytes, length, bytes.length - length, length);
       length += bytesRead;
       if (bytesRead === 0 || length === bytes.length) break;
     }
-    if (length > MAX_BYTES) return problem(`it has more than ${MAX_BYTES} bytes`);
+    if (length > stats.size) return problem("it changes while it is read");
     return {
       kind: "text",
       text: new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length)),

@@ -1,10 +1,9 @@
 // One file of a workspace: read, told apart, parsed; a bad state of it never replaces a good one.
 
 import type { Diagnostic } from "../errors/index.ts";
-import { KNOWN_FORMATS, type ParsedFile, parseDeclaration, UNKNOWN } from "./formats.ts";
+import { type FormatContext, KNOWN_FORMATS, type ParsedFile, parseDeclaration, UNKNOWN } from "./formats.ts";
 import { readDeclarationFile } from "./read-file.ts";
 import type { SourceFile } from "./sources.ts";
-import type { CatalogOptions } from "./types.ts";
 
 /** The last good state of each file, by absolute path. */
 export type Memory = Map<string, ParsedFile>;
@@ -21,7 +20,7 @@ export interface ReadSource {
 export async function readSource(
   source: SourceFile,
   own: string | undefined,
-  options: CatalogOptions,
+  options: FormatContext,
   memory: Memory,
 ): Promise<ReadSource> {
   const { file, named } = source;
@@ -47,7 +46,7 @@ export async function readSource(
     return keepOld(file, memory, undefined, [
       { code: "FILE_FAILED", severity: "error", message: `${file} cannot be read: ${read.message}`, file },
     ]);
-  const parsed = await parseDeclaration(read.text, file, options.parseClientFile);
+  const parsed = await parseDeclaration(read.text, file, options);
   // A file that nobody named, that has a name of many uses and never was a declaration, may be something else.
   const expected = named !== undefined || memory.has(file) || file.endsWith("mcp.json");
   if (!expected && (parsed === undefined || parsed.format === UNKNOWN)) {

@@ -1,7 +1,13 @@
 // Public face of the hub room.
 
 export type { ContextItem } from "./context.ts";
-export { EventBus, type HubEvent, type ServerEvent, type ToolEvent, type ToolsChangedEvent } from "./events.ts";
+export {
+  EventBus,
+  type HubEvent,
+  type ServerEvent,
+  type ToolEvent,
+  type ToolsChangedEvent,
+} from "./events.ts";
 export type { ServerHealth } from "./health.ts";
 export type { ServerState } from "./member.ts";
 export { type HubOptions, openHub } from "./open-hub.ts";

@@ -88,6 +88,7 @@ export class Member {
   #busy = 0;
   #pastRestarts = 0;
   #logLevel: LogLevel | undefined;
+  #leaving = new AbortController();
 
   constructor(options: MemberOptions) {
     this.#options = options;
@@ -161,6 +162,8 @@ export class Member {
     clearTimeout(this.#idle);
     if (state === "stopped") this.#refresher.stop();
     this.#setState(state);
+    this.#leaving.abort();
+    this.#leaving = new AbortController();
     const lease = this.#letGo();
     await this.#starting?.catch(() => {});
     await (this.#letGo() ?? lease)?.release();
@@ -217,19 +220,24 @@ export class Member {
       limits: this.#limits,
     };
     const key = JSON.stringify([definition.endpoint, definition.era, definition.limits]);
-    return pool.acquire(key, () =>
-      openUpstream({
-        definition,
-        caller,
-        ask,
-        watch: true,
-        report,
-        redactor,
-        eras,
-        onStderr: (text) => {
-          this.stderr = (this.stderr + redactor.redactText(text)).slice(-STDERR_CHARS);
-        },
-      }),
+    return pool.acquire(
+      key,
+      (signal) =>
+        openUpstream({
+          signal,
+          definition,
+          caller,
+          ask,
+          watch: true,
+          report,
+          redactor,
+          eras,
+          onStderr: (text) => {
+            // Redacted after joining: a secret may come in two pieces.
+            this.stderr = redactor.redactText(this.stderr + text).slice(-STDERR_CHARS);
+          },
+        }),
+      this.#leaving.signal,
     );
   }
 

@@ -4,6 +4,7 @@ import type { Upstream } from "../upstream/index.ts";
 
 interface Shared {
   readonly opening: Promise<Upstream>;
+  readonly nobodyWaits: AbortController;
   users: number;
 }
 
@@ -15,11 +16,19 @@ export interface Lease {
 export class Pool {
   readonly #shared = new Map<string, Shared>();
 
-  /** The key says everything that makes two servers the same; `open` is only called for the first user. */
-  async acquire(key: string, open: () => Promise<Upstream>): Promise<Lease> {
+  /**
+   * The key says everything that makes two servers the same; `open` is only called for the first user, and given up when
+   * the last one has left.
+   */
+  async acquire(
+    key: string,
+    open: (signal: AbortSignal) => Promise<Upstream>,
+    leave: AbortSignal,
+  ): Promise<Lease> {
     let shared = this.#shared.get(key);
     if (shared === undefined) {
-      shared = { opening: open(), users: 0 };
+      const nobodyWaits = new AbortController();
+      shared = { opening: open(nobodyWaits.signal), nobodyWaits, users: 0 };
       this.#shared.set(key, shared);
     }
     const own = shared;
@@ -31,13 +40,18 @@ export class Pool {
       own.users -= 1;
       if (own.users > 0) return;
       if (this.#shared.get(key) === own) this.#shared.delete(key);
+      own.nobodyWaits.abort();
       await own.opening.then((upstream) => upstream.close()).catch(() => {});
     };
+    const left = (): void => void release();
+    leave.addEventListener("abort", left, { once: true });
     try {
       return { upstream: await own.opening, release };
     } catch (error) {
       await release();
       throw error;
+    } finally {
+      leave.removeEventListener("abort", left);
     }
   }
 }

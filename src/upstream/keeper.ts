@@ -14,6 +14,7 @@ const CRASH_WINDOW_MS = 60_000;
 const MAX_CRASHES = 5;
 const TIMEOUTS_BEFORE_KILL = 3;
 const MAX_WAITING = 1_000;
+const CHECK_ADDRESS = "Check the URL, and that the server runs and can be reached from here.";
 
 export interface KeeperOptions extends Pick<
   SessionOptions,
@@ -217,7 +218,8 @@ export class Keeper {
     this.session = undefined;
     this.#closing.abort(this.closedError());
     if (session !== undefined) this.#options.lost(session);
-    await Promise.all([session, ...this.#retired].map((open) => open?.close()));
+    const open = session === undefined ? [...this.#retired] : [session, ...this.#retired];
+    await Promise.all(open.map((each) => each.close()));
     await this.#opening?.then((late) => late.close()).catch(() => {});
   }
 

@@ -3,7 +3,7 @@
 import { didYouMean } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 import type { ReportAt } from "./entry-reader.ts";
-import { isReferenceName, parsePieces } from "./references.ts";
+import { isReferenceName } from "./references.ts";
 import type { FoundEntry } from "./read-servers.ts";
 import type { Path } from "./types.ts";
 import { valueAt } from "./values.ts";
@@ -29,13 +29,11 @@ export function declaredInputs(value: unknown): string[] {
   );
 }
 
-/** Names of secrets in any texts of a value that is in Portolan's syntax. */
-export function secretsIn(value: unknown): string[] {
-  const found = textsIn(value, []).flatMap(({ text }) =>
-    parsePieces(text).flatMap((piece) =>
-      typeof piece === "object" && piece.kind === "secret" ? [piece.name] : [],
-    ),
-  );
+const INPUT = /\$\{input:([^{}]+)\}/g;
+
+/** The identifiers that any texts of a value refer to. */
+export function inputsIn(value: unknown): string[] {
+  const found = textsIn(value, []).flatMap(({ text }) => [...text.matchAll(INPUT)].map(([, id = ""]) => id));
   return [...new Set(found)];
 }
 
@@ -43,7 +41,7 @@ export function checkInputs(value: unknown, entries: readonly FoundEntry[], repo
   const declared = declaredInputs(value);
   for (const { raw, path, alias } of entries) {
     for (const { text, at } of textsIn(raw, path)) {
-      for (const [, id = ""] of text.matchAll(/\$\{input:([^{}]+)\}/g)) {
+      for (const [, id = ""] of text.matchAll(INPUT)) {
         if (!isReferenceName(id))
           report(at, {
             severity: "error",

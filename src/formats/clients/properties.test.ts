@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { CLIENTS } from "./clients.ts";
 import { parseClientFile } from "./parse.ts";
-import { parsePieces } from "./references.ts";
+import { formatPieces, parsePieces } from "./references.ts";
 import type { ClientId, ClientServer, WritableServer } from "./types.ts";
 import { mergeInto, renderFor } from "./write.ts";
 
@@ -119,10 +119,10 @@ function plain(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_, item: unknown) =>
       typeof item === "string"
-        ? parsePieces(item).map((piece) =>
-            typeof piece === "string" || piece.kind === "file"
-              ? piece
-              : [piece.kind === "secret", piece.name, piece.fallback],
+        ? formatPieces(
+            parsePieces(item).map((piece) =>
+              typeof piece === "object" && piece.kind === "any" ? { ...piece, kind: "env" } : piece,
+            ),
           )
         : item,
     ),

@@ -110,7 +110,7 @@ export const SYNTAXES: Readonly<Record<ClientId, Syntax>> = {
   axle: {
     read: (text) => parsePieces(text),
     write: formatReference,
-    writeText: (text) => text.replaceAll("${", "$${"),
+    writeText: (text) => text.replaceAll("${", () => "$${"),
     defaults: true,
     secrets: true,
   },

@@ -8,7 +8,7 @@ import { type ReadContext, readContext } from "./context.ts";
 import { CLIENT_FORMATS } from "./detect.ts";
 import { BYTE_ORDER_MARK, createPositions, readDocument, withoutMark } from "./document.ts";
 import { editText } from "./edit.ts";
-import { declaredInputs, secretsIn, toInput } from "./inputs.ts";
+import { declaredInputs, inputsIn, toInput } from "./inputs.ts";
 import { PLAIN_STYLE, toJsonText } from "./json-text.ts";
 import { changesOf } from "./merge-entry.ts";
 import { type FoundEntry, readEntries } from "./read-servers.ts";
@@ -87,7 +87,6 @@ function plan(
 ): Plan {
   const changes: Change[] = [];
   const notes: ExportNote[] = [];
-  const written: WritableServer[] = [];
   const names = new Map<string, Path>();
   let length = lengthOf(valueAt(value, ownPath(client, value)));
   for (const server of servers) {
@@ -95,7 +94,6 @@ function plan(
     const { entry, notes: found } = writeEntry(client, server, second);
     notes.push(...found);
     if (entry === undefined) continue;
-    written.push(server);
     const existing = findEntry(entries, server);
     if (existing !== undefined) {
       changes.push(...changesOf(existing, { entry, enabled: server.enabled, client, context, second }));
@@ -109,7 +107,7 @@ function plan(
     names.set(key, path);
     changes.push({ path, value: client === "axle" ? { name, ...entry } : entry });
   }
-  if (client === "vscode") changes.push(...inputChanges(value, written));
+  if (client === "vscode") changes.push(...inputChanges(value, changes));
   return { changes, notes };
 }
 
@@ -135,10 +133,10 @@ function nameFor(client: ClientId, { name, alias }: WritableServer): string {
   return (client === "codex" || client === "claude-code") && !isLegalAlias(name) ? alias : name;
 }
 
-/** VS Code asks only for inputs that the file declares. */
-function inputChanges(value: unknown, servers: readonly WritableServer[]): Change[] {
-  const declared = declaredInputs(value);
-  const missing = secretsIn(servers.map(({ endpoint }) => endpoint)).filter((id) => !declared.includes(id));
+/** VS Code asks only for inputs that the file declares, so those that the changes bring in are declared with them. */
+function inputChanges(value: unknown, changes: readonly Change[]): Change[] {
+  const known = new Set([...declaredInputs(value), ...inputsIn(value)]);
+  const missing = inputsIn(changes.reduce<unknown>(applyChange, value)).filter((id) => !known.has(id));
   const inputs = valueAt(value, ["inputs"]);
   if (missing.length === 0) return [];
   if (!Array.isArray(inputs)) return [{ path: ["inputs"], value: missing.map(toInput) }];

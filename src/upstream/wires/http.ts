@@ -26,6 +26,7 @@ const LINGER_MS = 1_000;
 /** Answers and notices on their way to the server; a server that asks faster than it listens is not answered. */
 const MAX_UNTAKEN = 200;
 const MAX_RATE_WAIT_MS = 60_000;
+const MAX_START_WAIT_MS = 5_000;
 const MAX_RATE_RETRIES = 2;
 const MAX_RESUMES = 10;
 
@@ -191,7 +192,9 @@ export class HttpWire implements Wire {
       return this.#events?.message({ jsonrpc: "2.0", id, error }, id);
     }
     const wait = status === 429 ? retryAfterMs(failure.headers["retry-after"]) : undefined;
-    if (wait !== undefined && wait <= MAX_RATE_WAIT_MS && attempt < MAX_RATE_RETRIES) {
+    // Whoever is still connecting is told rather than kept waiting.
+    const patience = this.#revision === undefined ? MAX_START_WAIT_MS : MAX_RATE_WAIT_MS;
+    if (wait !== undefined && wait <= patience && attempt < MAX_RATE_RETRIES) {
       const timer = setTimeout(() => this.#request(request, body, headers, attempt + 1), wait);
       this.#flights.set(id, { abort: () => clearTimeout(timer) });
       return;

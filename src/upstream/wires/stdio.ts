@@ -9,6 +9,7 @@ import { LineReader } from "./lines.ts";
 
 /** How long the exit status may lag behind the end of stdout, and the other way round. */
 const EXIT_LAG_MS = 50;
+const FLUSH_AT = 8;
 
 export class StdioWire implements Wire {
   readonly transport = "stdio";
@@ -61,6 +62,8 @@ export class StdioWire implements Wire {
     this.#outboxChars += text.length + 1;
     // Everything sent in this turn of the event loop goes out in one write.
     if (this.#outbox.length === 1) process.nextTick(this.#flush);
+    // A long queue leaves in parts, so that the server has work while the rest is written.
+    else if (this.#outbox.length >= FLUSH_AT) this.#flush();
   }
 
   async flushed(): Promise<void> {}

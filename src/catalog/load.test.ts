@@ -1,0 +1,332 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Diagnostic } from "../errors/index.ts";
+import { loadCatalog } from "./load.ts";
+import type { Catalog } from "./types.ts";
+
+const json = JSON.stringify;
+
+function workspace(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), "portolan-catalog-"));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
+
+function manifest(...aliases: string[]): string {
+  const servers = aliases.map(
+    (alias) => `    - {alias: ${alias}, transport: stdio, command: from-manifest}\n`,
+  );
+  return `config:\n  servers:\n${servers.join("")}`;
+}
+
+const client = (alias: string, command = "from-client"): string =>
+  json({ mcpServers: { [alias]: { command } } });
+
+/** `alias command` of each server. */
+function commands({ servers }: Catalog): string[] {
+  return servers.map(
+    ({ alias, endpoint }) => `${alias} ${"command" in endpoint ? endpoint.command : endpoint.url}`,
+  );
+}
+
+function told({ folder, diagnostics }: Catalog): string[] {
+  return diagnostics.map(
+    ({ severity, file, line, column, message }: Diagnostic) =>
+      `${severity} ${file?.slice(folder.length + 1)}:${line}:${column} ${message.replaceAll(`${folder}/`, "")}`,
+  );
+}
+
+describe("found by their usual names", () => {
+  test("nothing", async () => {
+    const folder = workspace({ "readme.md": "x" });
+    expect(await loadCatalog(folder)).toEqual({
+      folder,
+      servers: [],
+      settings: { defaults: {} },
+      files: [],
+      diagnostics: [],
+    });
+  });
+
+  test("every usual name, sorted by alias", async () => {
+    const folder = workspace({
+      "manifest.yaml": manifest("zeta", "beta"),
+      ".mcp.json": client("claude"),
+      "mcp.json": client("plain"),
+      ".cursor/mcp.json": client("cursor"),
+      ".vscode/mcp.json":
+        '{\n  // editors allow comments\n  "servers": {"code": {"command": "from-client"}},\n}',
+      "portolan.yaml": "servers: {own: {command: from-own}}",
+    });
+    const catalog = await loadCatalog(folder);
+    expect(commands(catalog)).toEqual([
+      "beta from-manifest",
+      "claude from-client",
+      "code from-client",
+      "cursor from-client",
+      "own from-own",
+      "plain from-client",
+      "zeta from-manifest",
+    ]);
+    expect(
+      catalog.files.map(({ file, format, aliases, valid }) => [
+        file.slice(folder.length + 1),
+        format,
+        aliases,
+        valid,
+      ]),
+    ).toEqual([
+      ["portolan.yaml", "workspace", ["own"], true],
+      ["manifest.yaml", "manifest", ["zeta", "beta"], true],
+      [".mcp.json", "claude-code", ["claude"], true],
+      ["mcp.json", "claude-code", ["plain"], true],
+      [".cursor/mcp.json", "cursor", ["cursor"], true],
+      [".vscode/mcp.json", "vscode", ["code"], true],
+    ]);
+    expect(catalog.diagnostics.filter(({ severity }) => severity !== "info")).toEqual([]);
+  });
+
+  test("a manifest of something else is left alone, a broken bridge manifest is not", async () => {
+    const other = workspace({ "manifest.yaml": "apiVersion: v1\nkind: Pod\n" });
+    expect(told(await loadCatalog(other))).toEqual([]);
+    const template = workspace({ "manifest.yaml": "{{ .Values.x }}\n  a: b: c\n" });
+    expect(told(await loadCatalog(template))).toEqual([]);
+    const broken = workspace({ "manifest.yml": "config:\n  servers: [\n" });
+    expect(told(await loadCatalog(broken))[0]).toContain("error manifest.yml:3:1 not valid YAML");
+  });
+
+  test("broken and unknown mcp.json are told", async () => {
+    const broken = await loadCatalog(workspace({ "mcp.json": "{", ".cursor/mcp.json": "{" }));
+    expect(broken.files.length + broken.diagnostics.length).toBeGreaterThan(2);
+    expect(told(broken).filter((line) => line.startsWith("error mcp.json:"))).not.toEqual([]);
+    expect(told(broken).filter((line) => line.startsWith("error .cursor/mcp.json:"))).not.toEqual([]);
+    expect(told(await loadCatalog(workspace({ "mcp.json": '{"x": 1}' })))).toEqual([
+      "error mcp.json:undefined:undefined mcp.json is not a declaration that portolan knows",
+    ]);
+  });
+
+  test("the reader of clients' files can be given", async () => {
+    const folder = workspace({ ".mcp.json": "anything" });
+    const origin = { file: join(folder, ".mcp.json"), line: 1, column: 1, format: "stub" };
+    const seen: unknown[] = [];
+    const catalog = await loadCatalog(folder, {
+      home: "/nowhere",
+      parseClientFile: (text, file, _, context) => {
+        seen.push([text, file, context]);
+        const endpoint = { transport: "stdio", command: text } as const;
+        return {
+          client: "stub",
+          servers: [{ alias: "x", origin, endpoint, enabled: true }],
+          diagnostics: [],
+        };
+      },
+    });
+    expect(commands(catalog)).toEqual(["x anything"]);
+    expect(seen).toEqual([["anything", join(folder, ".mcp.json"), { cwd: folder, home: "/nowhere" }]]);
+  });
+});
+
+describe("the same alias twice", () => {
+  test("portolan.yaml wins, then the order of the sources; both places are named", async () => {
+    const folder = workspace({
+      "portolan.yaml": "sources: [b.yaml, a.yaml]\nservers:\n  one: {command: from-own}\n",
+      "a.yaml": manifest("one", "two").replaceAll("from-manifest", "from-a"),
+      "b.yaml": manifest("two").replaceAll("from-manifest", "from-b"),
+    });
+    const catalog = await loadCatalog(folder);
+    expect(commands(catalog)).toEqual(["one from-own", "two from-b"]);
+    expect(told(catalog)).toEqual([
+      "warning a.yaml:3:7 server one is declared twice: portolan.yaml:3:3 is used, a.yaml:3:7 is not",
+      "warning a.yaml:4:7 server two is declared twice: b.yaml:3:7 is used, a.yaml:4:7 is not",
+    ]);
+    expect(catalog.diagnostics[0]).toMatchObject({ code: "NAME_AMBIGUOUS", server: "one" });
+  });
+
+  test("saying the same twice is no problem", async () => {
+    const folder = workspace({
+      "manifest.yaml": manifest("a").replace("from-manifest", "same"),
+      ".mcp.json": client("a", "same"),
+      ".cursor/mcp.json": client("a", "same"),
+    });
+    const catalog = await loadCatalog(folder);
+    expect(commands(catalog)).toEqual(["a same"]);
+    expect(told(catalog)).toEqual([]);
+  });
+});
+
+describe("settings", () => {
+  test("defaults are filled in, 0 stops a default, enabled_servers holds for all files", async () => {
+    const folder = workspace({
+      "portolan.yaml": `naming: "{alias}_{tool}"
+description_prefix: true
+env_file: conf/.env
+defaults: {start: lazy, idle_stop: 10m, timeouts: {start: 5, request: 6}}
+servers:
+  own: {command: x, idle_stop: 0, timeouts: {request: 1}}
+enabled_servers: [own, a, bb]
+`,
+      "manifest.yaml": `config: {description_prefix: "[m]", servers: [{alias: a, transport: stdio, command: x}, {alias: b, transport: stdio, command: x}]}`,
+    });
+    const catalog = await loadCatalog(folder);
+    expect(catalog.settings).toEqual({
+      naming: "{alias}_{tool}",
+      descriptionPrefix: true,
+      envFile: join(folder, "conf/.env"),
+      defaults: {
+        start: "lazy",
+        idleStopMs: 600_000,
+        limits: { startTimeoutMs: 5_000, requestTimeoutMs: 6_000 },
+      },
+    });
+    const both = { start: "lazy", endpoint: { transport: "stdio", command: "x" } };
+    const limits = { startTimeoutMs: 5_000, requestTimeoutMs: 6_000 };
+    expect(catalog.servers.map(({ origin: _, ...server }) => server)).toEqual([
+      { ...both, alias: "a", enabled: true, idleStopMs: 600_000, descriptionPrefix: "[m]", limits },
+      { ...both, alias: "b", enabled: false, idleStopMs: 600_000, descriptionPrefix: "[m]", limits },
+      {
+        ...both,
+        alias: "own",
+        enabled: true,
+        descriptionPrefix: true,
+        limits: { ...limits, requestTimeoutMs: 1_000 },
+      },
+    ]);
+    expect(told(catalog)).toEqual(['error portolan.yaml:7:27 there is no server "bb"']);
+    expect(catalog.diagnostics[0]?.hint).toBe('Did you mean "b"?');
+  });
+
+  test("naming of a manifest counts when the workspace says none; two different ones are told", async () => {
+    const text = (naming: string, alias: string): string =>
+      `config: {naming: "${naming}", servers: [{alias: ${alias}, transport: stdio, command: x}]}`;
+    const folder = workspace({ "manifest.yaml": text("{tool}", "a"), "manifest.yml": text("x_{tool}", "b") });
+    const catalog = await loadCatalog(folder);
+    expect(catalog.settings.naming).toBe("{tool}");
+    expect(told(catalog)).toEqual([
+      "warning manifest.yml:undefined:undefined naming is {tool} in manifest.yaml, and x_{tool} in manifest.yml; the first is used",
+    ]);
+  });
+
+  test("a relative cwd starts at its file", async () => {
+    const folder = workspace({
+      "portolan.yaml":
+        "sources: [sub/m.yaml, .cursor/mcp.json]\nservers: {own: {command: x, cwd: .}, away: {command: x, cwd: ~/x}}",
+      "sub/m.yaml": "config: {servers: [{alias: m, transport: stdio, command: x, cwd: deep}]}",
+      ".cursor/mcp.json": json({ mcpServers: { c: { command: "x", cwd: "here" } } }),
+    });
+    const { servers } = await loadCatalog(folder);
+    expect(servers.map(({ alias, endpoint }) => [alias, "cwd" in endpoint && endpoint.cwd])).toEqual([
+      ["away", "~/x"],
+      ["c", join(folder, "here")],
+      ["m", join(folder, "sub/deep")],
+      ["own", folder],
+    ]);
+  });
+
+  test("two own files: the first is used", async () => {
+    const folder = workspace({
+      "portolan.yaml": "servers: {a: {command: x}}",
+      "portolan.yml": "servers: {b: {command: x}}",
+    });
+    const catalog = await loadCatalog(folder);
+    expect(commands(catalog)).toEqual(["a x"]);
+    expect(told(catalog)).toEqual([
+      "warning portolan.yml:undefined:undefined portolan.yaml is used, portolan.yml is not",
+    ]);
+  });
+});
+
+describe("sources", () => {
+  test("patterns, home and files elsewhere", async () => {
+    const home = workspace({ "mine.json": client("home") });
+    const elsewhere = workspace({ "m.yaml": manifest("far") });
+    const folder = workspace({
+      "portolan.yaml": `sources: ["ext/*/manifest.yaml", "deep/**/m?.yaml", ~/mine.json, ${elsewhere}/m.yaml]`,
+      "ext/b/manifest.yaml": manifest("b"),
+      "ext/a/manifest.yaml": manifest("a"),
+      "ext/c/other.yaml": manifest("no"),
+      "ext/d/manifest.yaml": "kind: Pod",
+      "ext/node_modules/manifest.yaml": manifest("no"),
+      "ext/.hidden/manifest.yaml": manifest("no"),
+      "deep/m1.yaml": manifest("m1"),
+      "deep/x/y/m2.yaml": manifest("m2"),
+      "deep/x/y/m33.yaml": manifest("no"),
+      ".mcp.json": client("no"),
+    });
+    const catalog = await loadCatalog(folder, { home });
+    expect(told(catalog)).toEqual([]);
+    expect(catalog.servers.map(({ alias }) => alias)).toEqual(["a", "b", "far", "home", "m1", "m2"]);
+  });
+
+  test("what is listed must be a readable declaration", async () => {
+    const folder = workspace({
+      "portolan.yaml":
+        "sources:\n  - missing.yaml\n  - folder\n  - pipe\n  - notes.txt\n  - large.yaml\n  - bytes.yaml\n  - none/*.yaml\n",
+      "folder/x": "",
+      "notes.txt": "hello",
+      "large.yaml": `# ${"x".repeat(1024 * 1024)}`,
+      "bytes.yaml": "",
+    });
+    writeFileSync(join(folder, "bytes.yaml"), Buffer.from([0xff, 0xfe, 0x00]));
+    if (process.platform !== "win32") execFileSync("mkfifo", [join(folder, "pipe")]);
+    const catalog = await loadCatalog(folder);
+    expect(told(catalog)).toEqual([
+      "warning portolan.yaml:8:5 no file matches none/*.yaml",
+      "error portolan.yaml:2:5 the source missing.yaml is not there",
+      "error folder:undefined:undefined folder cannot be read: it is a folder",
+      "error pipe:undefined:undefined pipe cannot be read: it is not a regular file",
+      "error notes.txt:undefined:undefined notes.txt is not a declaration that portolan knows",
+      "error large.yaml:undefined:undefined large.yaml cannot be read: it has 1048578 bytes; a declaration has at most 1048576",
+      "error bytes.yaml:undefined:undefined bytes.yaml cannot be read: it is not UTF-8 text",
+    ]);
+  });
+
+  test("a pattern tells of files that cannot be read, and does not follow linked folders", async () => {
+    const folder = workspace({
+      "portolan.yaml": 'sources: "s/**/*.yaml"',
+      "s/a.yaml": "a: b: c",
+      "s/b.yaml": manifest("b"),
+    });
+    symlinkSync(folder, join(folder, "s/loop"));
+    const catalog = await loadCatalog(folder);
+    expect(told(catalog)[0]).toContain("warning s/a.yaml:1:4 s/a.yaml is left out: not valid YAML");
+    expect(commands(catalog)).toEqual(["b from-manifest"]);
+  });
+
+  test("a hostile file is told and the others are used", async () => {
+    const folder = workspace({
+      "portolan.yaml": "sources: [bomb.yaml, good.yaml]",
+      "bomb.yaml": "{".repeat(1024 * 1024),
+      "good.yaml": manifest("good"),
+    });
+    const catalog = await loadCatalog(folder);
+    expect(commands(catalog)).toEqual(["good from-manifest"]);
+    expect(told(catalog)).toEqual(["error bomb.yaml:1:1 values are nested more than 64 deep"]);
+  });
+});
+
+test("a folder that is not there is told", async () => {
+  const catalog = await loadCatalog("/nowhere/at/all");
+  expect(catalog.diagnostics).toMatchObject([
+    { code: "FILE_FAILED", message: "/nowhere/at/all is not a folder" },
+  ]);
+});
+
+test("a broken own file: what is right in it is used, everything wrong is told", async () => {
+  const folder = workspace({
+    "portolan.yaml": "servers:\n  good: {command: x}\n  bad: {comand: x}\nnaming: '{tool}'\n",
+  });
+  const catalog = await loadCatalog(folder);
+  expect(commands(catalog)).toEqual(["good x"]);
+  expect(catalog.settings.naming).toBe("{tool}");
+  expect(told(catalog)).toEqual([
+    "error portolan.yaml:3:3 servers.bad says neither command nor url",
+    'error portolan.yaml:3:9 unknown key "comand" in servers.bad',
+  ]);
+  expect(catalog.files).toMatchObject([{ valid: false }]);
+});

@@ -1,0 +1,67 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { validateFiles } from "./validate.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "portolan-validate-"));
+const write = (name: string, text: string): string => {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+};
+
+test.each([
+  [
+    "a bridge manifest",
+    "bridge.yaml",
+    "config: {servers: [{alias: a, transport: stdio, command: x}]}",
+    "manifest",
+  ],
+  ["a manifest in JSON", "bridge.json", '{"config": {"servers": []}}', "manifest"],
+  ["a workspace", "portolan.yaml", "version: 1", "workspace"],
+  ["a workspace by another name", "work.yaml", "servers: {a: {command: x}}", "workspace"],
+  ["a client's file", "any.json", '{"mcpServers": {"a": {"command": "x"}}}', "claude-code"],
+  ["a client's file in TOML", "config.toml", '[mcp_servers.a]\ncommand = "x"\n', "codex"],
+])("%s is known by what it says", async (_, name, text, format) => {
+  const file = write(name, text);
+  const result = await validateFiles([file]);
+  expect(result).toMatchObject({ valid: true, files: [{ file, format, valid: true }] });
+});
+
+test("every problem of every file", async () => {
+  const result = await validateFiles([
+    write("bad.yaml", "config:\n  servers:\n    - alias: a\n      transport: stido\n"),
+    write("odd.yaml", "hello: world"),
+    write("broken.json", "{"),
+    write("text.txt", "servers"),
+    join(folder, "missing.yaml"),
+  ]);
+  expect(result.valid).toBe(false);
+  const told = result.diagnostics.map(
+    ({ file, line, column, message }) =>
+      `${file?.slice(folder.length + 1)}:${line}:${column} ${message.replaceAll(`${folder}/`, "")}`,
+  );
+  expect(told).toEqual([
+    'bad.yaml:4:18 config.servers[0].transport cannot be "stido"',
+    "odd.yaml:undefined:undefined odd.yaml is not a declaration that portolan knows",
+    "broken.json:1:2 not valid JSON: a closing } is expected here",
+    "text.txt:undefined:undefined text.txt is not a declaration that portolan knows",
+    "missing.yaml:undefined:undefined missing.yaml is not there",
+  ]);
+  expect(result.diagnostics[1]?.hint).toContain("portolan.yaml");
+});
+
+test("a folder is checked as a workspace", async () => {
+  const empty = join(folder, "empty");
+  mkdirSync(empty);
+  expect((await validateFiles([empty])).diagnostics).toMatchObject([
+    { severity: "error", message: `${empty} holds no declaration` },
+  ]);
+  const full = join(folder, "full");
+  mkdirSync(full);
+  writeFileSync(join(full, "portolan.yaml"), "sources: [none.json]");
+  expect((await validateFiles([full])).diagnostics).toMatchObject([
+    { file: join(full, "portolan.yaml"), line: 1, column: 11 },
+  ]);
+});

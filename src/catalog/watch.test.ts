@@ -1,0 +1,181 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import type { CatalogChange } from "./changes.ts";
+import { type CatalogWatch, watchCatalog } from "./watch.ts";
+
+const open: AbortController[] = [];
+afterEach(() => {
+  for (const controller of open.splice(0)) controller.abort();
+});
+
+function manifest(command: string, ...aliases: string[]): string {
+  const servers = aliases.map((alias) => `    - {alias: ${alias}, transport: stdio, command: ${command}}\n`);
+  return `config:\n  servers:\n${servers.join("")}`;
+}
+
+/** A watched folder, its changes one after another. */
+async function watched(files: Readonly<Record<string, string>>): Promise<{
+  readonly watch: CatalogWatch;
+  readonly changes: CatalogChange[];
+  next(): Promise<CatalogChange>;
+  write(name: string, text: string): void;
+  path(name: string): string;
+  stop(): void;
+}> {
+  const folder = mkdtempSync(join(tmpdir(), "portolan-watch-"));
+  const path = (name: string): string => join(folder, name);
+  const write = (name: string, text: string): void => {
+    mkdirSync(dirname(path(name)), { recursive: true });
+    writeFileSync(path(name), text);
+  };
+  for (const [name, text] of Object.entries(files)) write(name, text);
+  const changes: CatalogChange[] = [];
+  const waiting: ((change: CatalogChange) => void)[] = [];
+  const controller = new AbortController();
+  open.push(controller);
+  const onChange = (change: CatalogChange): void => {
+    const waiter = waiting.shift();
+    if (waiter === undefined) changes.push(change);
+    else waiter(change);
+  };
+  const watch = await watchCatalog(folder, onChange, controller.signal, { debounceMs: 30 });
+  return {
+    watch,
+    changes,
+    next: async () => changes.shift() ?? new Promise((done) => waiting.push(done)),
+    write,
+    path,
+    stop: () => controller.abort(),
+  };
+}
+
+test("servers are added, changed and removed", async () => {
+  const { watch, next, write, path } = await watched({ "manifest.yaml": manifest("x", "a", "b") });
+  expect(watch.catalog.servers.map(({ alias }) => alias)).toEqual(["a", "b"]);
+
+  write("manifest.yaml", manifest("x", "b", "c"));
+  expect(await next()).toMatchObject({ added: ["c"], removed: ["a"], changed: [], settingsChanged: false });
+
+  write("manifest.yaml", `# a comment\n${manifest("y", "b", "c")}`);
+  expect(await next()).toMatchObject({ added: [], removed: [], changed: ["b", "c"] });
+  expect(watch.catalog.servers[0]?.origin.line).toBe(4);
+
+  rmSync(path("manifest.yaml"));
+  expect(await next()).toMatchObject({ added: [], removed: ["b", "c"], changed: [] });
+  expect(watch.catalog.servers).toEqual([]);
+});
+
+test("a file that becomes invalid keeps what it declared and is told (F45)", async () => {
+  const { watch, next, write } = await watched({
+    "manifest.yaml": manifest("x", "a", "b"),
+    ".mcp.json": "{}",
+  });
+
+  write("manifest.yaml", `${manifest("y", "a")}    - alias: b\n      transport: stido\n`);
+  const bad = await next();
+  expect(bad).toMatchObject({ added: [], removed: [], changed: [] });
+  expect(bad.catalog.servers.map(({ alias, endpoint }) => [alias, endpoint])).toEqual([
+    ["a", { transport: "stdio", command: "x" }],
+    ["b", { transport: "stdio", command: "x" }],
+  ]);
+  expect(bad.catalog.diagnostics).toMatchObject([
+    { severity: "error", line: 5, column: 18 },
+    {
+      severity: "warning",
+      message: expect.stringContaining("what it declared before stays in use") as string,
+    },
+  ]);
+
+  // Another file still brings its changes.
+  write(".mcp.json", '{"mcpServers": {"c": {"command": "x"}}}');
+  expect(await next()).toMatchObject({ added: ["c"], removed: [], changed: [] });
+
+  write("manifest.yaml", "config: [");
+  const broken = await next();
+  expect(broken).toMatchObject({ added: [], removed: [], changed: [] });
+  expect(broken.catalog.servers).toHaveLength(3);
+
+  write("manifest.yaml", "hello: world");
+  const other = await next();
+  expect(other.catalog.servers).toHaveLength(3);
+  expect(other.catalog.diagnostics[0]?.message).toContain("is not a declaration that portolan knows");
+
+  write("manifest.yaml", manifest("y", "a"));
+  const good = await next();
+  expect(good).toMatchObject({ added: [], removed: ["b"], changed: ["a"] });
+  expect(good.catalog.diagnostics).toEqual([]);
+  expect(watch.catalog).toBe(good.catalog);
+});
+
+test("a broken portolan.yaml keeps its settings, sources and servers", async () => {
+  const { next, write } = await watched({
+    "portolan.yaml": "naming: '{tool}'\nsources: [m.yaml]\nservers: {own: {command: x}}\n",
+    "m.yaml": manifest("x", "a"),
+  });
+  write("portolan.yaml", "naming: '{tol}'\nservers: {}\n");
+  const bad = await next();
+  expect(bad).toMatchObject({ added: [], removed: [], changed: [], settingsChanged: false });
+  expect(bad.catalog.settings.naming).toBe("{tool}");
+  write("portolan.yaml", "naming: 'x_{tool}'\nsources: [m.yaml]\n");
+  expect(await next()).toMatchObject({ added: [], removed: ["own"], changed: [], settingsChanged: true });
+});
+
+test("files and folders that were not there before are seen, and new sources are watched", async () => {
+  const { next, write } = await watched({});
+  write(".cursor/mcp.json", '{"mcpServers": {"cursor": {"command": "x"}}}');
+  expect(await next()).toMatchObject({ added: ["cursor"] });
+
+  write("deep/er/one.yaml", manifest("x", "one"));
+  write("portolan.yaml", "sources: ['deep/**/*.yaml', .cursor/mcp.json]\n");
+  expect(await next()).toMatchObject({ added: ["one"], removed: [] });
+
+  write("deep/other/two.yaml", manifest("x", "two"));
+  expect(await next()).toMatchObject({ added: ["two"] });
+
+  write("deep/er/one.yaml", manifest("y", "one"));
+  expect(await next()).toMatchObject({ changed: ["one"] });
+});
+
+test("a file outside of the folder is watched too", async () => {
+  const elsewhere = mkdtempSync(join(tmpdir(), "portolan-watch-far-"));
+  const far = join(elsewhere, "m.yaml");
+  const { next } = await watched({ "portolan.yaml": `sources: ["${far}"]` });
+  writeFileSync(far, manifest("x", "far"));
+  expect(await next()).toMatchObject({ added: ["far"] });
+});
+
+test("editors that write beside and rename give one change", async () => {
+  const { changes, next, write, path } = await watched({ "manifest.yaml": manifest("x", "a") });
+  for (const command of ["one", "two", "three"]) {
+    write("manifest.yaml.tmp", manifest(command, "a"));
+    renameSync(path("manifest.yaml.tmp"), path("manifest.yaml"));
+  }
+  const change = await next();
+  expect(change).toMatchObject({ added: [], removed: [], changed: ["a"] });
+  expect(change.catalog.servers[0]?.endpoint).toMatchObject({ command: "three" });
+  expect(changes).toEqual([]);
+});
+
+test("nothing is told after the end, and reload works without a change", async () => {
+  const first = await watched({ "manifest.yaml": manifest("x", "a") });
+  expect(await first.watch.reload()).toBe(first.watch.catalog);
+  expect(first.changes).toEqual([]);
+  first.write("manifest.yaml", manifest("y", "a"));
+  await first.watch.close();
+  expect(await first.watch.reload()).toBe(first.watch.catalog);
+  expect(first.changes).toEqual([]);
+
+  const ended = new AbortController();
+  ended.abort();
+  const watch = await watchCatalog(dirname(first.path("x")), () => expect.unreachable(), ended.signal);
+  expect(watch.catalog.servers).toHaveLength(1);
+});
+
+test("a folder that is not there can be watched", async () => {
+  const folder = join(mkdtempSync(join(tmpdir(), "portolan-watch-none-")), "later");
+  const changes: CatalogChange[] = [];
+  await using watch = await watchCatalog(folder, (change) => changes.push(change));
+  expect(watch.catalog.diagnostics).toMatchObject([{ code: "FILE_FAILED" }]);
+});
