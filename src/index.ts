@@ -7,10 +7,23 @@ export {
   isPortolanError,
   PortolanError,
 } from "./errors/index.ts";
+export {
+  type ContextItem,
+  type EventBus,
+  type HubEvent,
+  openWorkspace,
+  type ServerHealth,
+  type ServerState,
+  type Workspace,
+  type WorkspaceConfig,
+  type WorkspaceOptions,
+} from "./hub/index.ts";
 export type {
   CallToolResult,
   CompleteResult,
   ContentBlock,
+  ContextRule,
+  DeclaredServer,
   ElicitRequest,
   ElicitResult,
   Era,

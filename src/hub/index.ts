@@ -11,3 +11,4 @@ export {
 export type { ServerHealth } from "./health.ts";
 export type { ServerState } from "./member.ts";
 export { type HubOptions, openHub } from "./open-hub.ts";
+export { openWorkspace, type Workspace, type WorkspaceConfig, type WorkspaceOptions } from "./workspace.ts";

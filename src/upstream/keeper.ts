@@ -14,7 +14,6 @@ const CRASH_WINDOW_MS = 60_000;
 const MAX_CRASHES = 5;
 const TIMEOUTS_BEFORE_KILL = 3;
 const MAX_WAITING = 1_000;
-const CHECK_ADDRESS = "Check the URL, and that the server runs and can be reached from here.";
 
 export interface KeeperOptions extends Pick<
   SessionOptions,

@@ -1,0 +1,206 @@
+// `openWorkspace()`: the servers that a folder, a file or a program declares, as one set of tools that keeps itself alive.
+
+import { type CatalogChange, type Catalog, loadCatalog, watchCatalog } from "../catalog/index.ts";
+import { type Diagnostic, PortolanError } from "../errors/index.ts";
+import {
+  type CompleteResult,
+  type DeclaredServer,
+  DEFAULT_LIMITS,
+  type GetPromptResult,
+  type JsonObject,
+  type PromptDefinition,
+  type ReadResourceResult,
+  type ResourceDefinition,
+} from "../model/index.ts";
+import { createSecretStore, type PromptPassphrase } from "../secrets/index.ts";
+import {
+  Connection,
+  type McpConnection,
+  type RequestOptions,
+  type Tool,
+  type ToolResult,
+} from "../tools/index.ts";
+import { reapOrphans } from "../upstream/index.ts";
+import { type ContextItem, gatherContext } from "./context.ts";
+import type { EventBus } from "./events.ts";
+import { healthOf, isUp, type ServerHealth } from "./health.ts";
+import { type HubOptions, openHub } from "./open-hub.ts";
+
+export interface WorkspaceOptions extends Omit<
+  HubOptions,
+  "secrets" | "naming" | "descriptionPrefix" | "name"
+> {
+  /** Only these servers. */
+  readonly only?: readonly string[] | undefined;
+  /** Apply changes of the declarations as they are saved. Default: true. */
+  readonly watchFiles?: boolean | undefined;
+  /** How long opening waits for servers that are not known from before. The others, and those that take longer, arrive with an event. */
+  readonly waitMs?: number | undefined;
+  /** Asks for the passphrase of the secrets file. */
+  readonly promptPassphrase?: PromptPassphrase | undefined;
+}
+
+/** What a program may give instead of a folder. */
+export interface WorkspaceConfig {
+  readonly servers: readonly DeclaredServer[];
+  readonly naming?: string | undefined;
+  readonly descriptionPrefix?: boolean | string | undefined;
+  readonly envFile?: string | undefined;
+}
+
+export interface Workspace extends AsyncDisposable {
+  /** Everything that happens: listen with `on`, or loop over it with `for await`. */
+  readonly events: EventBus;
+  /** What was odd so far, in the declarations and at run time. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** All tools of all servers, by names that never collide, sorted. */
+  tools(): Promise<Tool[]>;
+  /** By full name, or as `alias.tool`. */
+  callTool(name: string, input?: JsonObject, options?: RequestOptions): Promise<ToolResult>;
+  resources(): Promise<ResourceDefinition[]>;
+  readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult>;
+  subscribe(uri: string): Promise<() => Promise<void>>;
+  prompts(): Promise<PromptDefinition[]>;
+  getPrompt(name: string, args?: Record<string, string>, options?: RequestOptions): Promise<GetPromptResult>;
+  complete(...args: Parameters<McpConnection["complete"]>): Promise<CompleteResult["completion"]>;
+  /** The resources that the declarations want read before a turn. */
+  context(): Promise<ContextItem[]>;
+  on: McpConnection["on"];
+  health(): ServerHealth[];
+  /** Asks every running server for a sign of life; false when any enabled one is down. */
+  healthCheck(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+const DEFAULT_WAIT_MS = 10_000;
+const PING_MS = 5_000;
+
+export async function openWorkspace(
+  source: string | WorkspaceConfig = ".",
+  options: WorkspaceOptions = {},
+): Promise<Workspace> {
+  const diagnostics: Diagnostic[] = [];
+  const report = (diagnostic: Diagnostic): void => {
+    diagnostics.push(diagnostic);
+    options.onDiagnostic?.(diagnostic);
+  };
+  reapOrphans();
+  const changes = new ChangeQueue();
+  const stopWatching = new AbortController();
+  const config =
+    typeof source === "string"
+      ? await fromFolder(source, options, changes, stopWatching.signal, report)
+      : source;
+  const secrets = createSecretStore({
+    env: process.env,
+    envFile: config.envFile,
+    promptPassphrase: options.promptPassphrase,
+    report,
+  });
+  const { naming, descriptionPrefix } = config;
+  const opened = await openHub({ ...options, secrets, naming, descriptionPrefix, onDiagnostic: report });
+  const { hub } = opened;
+  const wanted = (server: DeclaredServer): boolean => options.only?.includes(server.alias) !== false;
+  const add = (server: DeclaredServer): Promise<void> => {
+    const member = opened.member(server);
+    hub.add(member);
+    return member.begin();
+  };
+  const begun = config.servers.filter(wanted).map(add);
+  changes.apply(async ({ catalog, added, removed, changed }) => {
+    await Promise.all([...removed, ...changed].map((alias) => hub.remove(alias)));
+    const fresh = new Set([...added, ...changed]);
+    for (const server of catalog.servers) if (fresh.has(server.alias) && wanted(server)) void add(server);
+  });
+  await Promise.race([
+    Promise.all(begun),
+    new Promise((resolve) => setTimeout(resolve, options.waitMs ?? DEFAULT_WAIT_MS).unref()),
+  ]);
+
+  const connection = new Connection(hub, { limits: DEFAULT_LIMITS, retryHinted: false, diagnostics, report });
+  const close = async (): Promise<void> => {
+    stopWatching.abort();
+    await connection.close();
+    opened.events.close();
+  };
+  return {
+    events: opened.events,
+    diagnostics,
+    tools: () => connection.listTools(),
+    callTool: (name, input, request) => connection.callTool(hub.toolName(name), input, request),
+    resources: () => connection.listResources(),
+    readResource: (uri, request) => connection.readResource(uri, request),
+    subscribe: (uri) => connection.subscribe(uri),
+    prompts: () => connection.listPrompts(),
+    getPrompt: (name, args, request) => connection.getPrompt(name, args, request),
+    complete: (...args) => connection.complete(...args),
+    context: () => gatherContext(hub.members),
+    on: (event, listener) => connection.on(event, listener),
+    health: () => hub.members.map(healthOf).toSorted((a, b) => (a.alias < b.alias ? -1 : 1)),
+    async healthCheck() {
+      const alive = await Promise.all(
+        hub.members.map(async (member) => {
+          if (member.state !== "ready") return isUp(member);
+          const method = member.description?.era === "modern" ? "server/discover" : "ping";
+          return member.request({ method, timeoutMs: PING_MS }).then(
+            () => true,
+            () => false,
+          );
+        }),
+      );
+      return alive.every(Boolean);
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Reads the declarations, refusing broken ones before anything is started, and keeps watching them. */
+async function fromFolder(
+  path: string,
+  options: WorkspaceOptions,
+  changes: ChangeQueue,
+  signal: AbortSignal,
+  report: (diagnostic: Diagnostic) => void,
+): Promise<WorkspaceConfig> {
+  const watch = options.watchFiles ?? true;
+  const onChange = (change: CatalogChange): void => {
+    for (const diagnostic of change.catalog.diagnostics) report(diagnostic);
+    changes.push(change);
+  };
+  const catalog: Catalog = watch
+    ? (await watchCatalog(path, onChange, signal)).catalog
+    : await loadCatalog(path);
+  const errors = catalog.diagnostics.filter(({ severity }) => severity === "error");
+  if (errors.length > 0) {
+    const [first] = errors;
+    const more = errors.length === 1 ? "" : ` (and ${errors.length - 1} more)`;
+    const where =
+      first?.file === undefined ? "" : `${first.file}${first.line === undefined ? "" : `:${first.line}`}: `;
+    throw new PortolanError("DECLARATION_INVALID", `${where}${first?.message}${more}`, {
+      hint: first?.hint,
+      data: { diagnostics: errors },
+    });
+  }
+  for (const diagnostic of catalog.diagnostics) report(diagnostic);
+  const { naming, descriptionPrefix, envFile } = catalog.settings;
+  return { servers: catalog.servers, naming, descriptionPrefix, envFile };
+}
+
+/** Changes of the declarations, applied one after another, beginning when the hub is there. */
+class ChangeQueue {
+  #apply: ((change: CatalogChange) => Promise<void>) | undefined;
+  readonly #early: CatalogChange[] = [];
+  #running: Promise<void> = Promise.resolve();
+
+  push(change: CatalogChange): void {
+    const apply = this.#apply;
+    if (apply === undefined) this.#early.push(change);
+    else this.#running = this.#running.then(() => apply(change)).catch(() => {});
+  }
+
+  apply(apply: (change: CatalogChange) => Promise<void>): void {
+    this.#apply = apply;
+    for (const change of this.#early.splice(0)) this.push(change);
+  }
+}
