@@ -26,10 +26,14 @@ try {
 
 function declareTypes() {
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  const result = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json", "--emitDeclarationOnly", "--outDir", fresh], {
-    cwd: root,
-    stdio: "inherit",
-  });
+  const result = spawnSync(
+    process.execPath,
+    [tsc, "-p", "tsconfig.build.json", "--emitDeclarationOnly", "--outDir", fresh],
+    {
+      cwd: root,
+      stdio: "inherit",
+    },
+  );
   if (result.error) throw result.error;
   return result.status ?? 1;
 }
@@ -44,7 +48,12 @@ async function bundle() {
       if (level === "warn") console.warn(log.message);
     },
   });
-  await build.write({ dir: fresh, format: "esm", sourcemap: true, chunkFileNames: "chunks/[name]-[hash].js" });
+  await build.write({
+    dir: fresh,
+    format: "esm",
+    sourcemap: true,
+    chunkFileNames: "chunks/[name]-[hash].js",
+  });
   await build.close();
 }
 

@@ -281,12 +281,12 @@ describe.each(ERAS)("a question follows its call (%s)", (era) => {
 
   it("may take longer than the server may be silent", async () => {
     const elicit = async (): Promise<{ action: "accept"; content: { name: string } }> => {
-      await new Promise((resolve) => setTimeout(resolve, 1_200));
+      await new Promise((resolve) => setTimeout(resolve, 1_400));
       return { action: "accept", content: { name: "slow" } };
     };
     const mcp = await connectStdio([`--era=${era}`], { handlers: { elicit } });
     await mcp.listTools();
-    expect((await mcp.callTool("ask_form", {}, { timeoutMs: 600 })).text).toContain("slow");
+    expect((await mcp.callTool("ask_form", {}, { timeoutMs: 800 })).text).toContain("slow");
   });
 });
 
@@ -321,7 +321,7 @@ describe("questions", () => {
         let id = 0;
         return ({ method }) => {
           if (method === "tools/call")
-            setInterval(() => send({ id: `ping-${(id += 1)}`, method: "ping" }), 20);
+            setInterval(() => send({ id: `ping-${(id += 1)}`, method: "ping" }), 20).unref();
         };
       }),
     );

@@ -186,7 +186,7 @@ enabled_servers: [own, a, bb]
     });
     const both = { start: "lazy", endpoint: { transport: "stdio", command: "x" } };
     const limits = { startTimeoutMs: 5_000, requestTimeoutMs: 6_000 };
-    expect(catalog.servers.map(({ origin: _, ...server }) => server)).toEqual([
+    expect(catalog.servers.map((server) => ({ ...server, origin: undefined }))).toEqual([
       { ...both, alias: "a", enabled: true, idleStopMs: 600_000, descriptionPrefix: "[m]", limits },
       { ...both, alias: "b", enabled: false, idleStopMs: 600_000, descriptionPrefix: "[m]", limits },
       {

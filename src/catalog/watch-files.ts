@@ -1,5 +1,6 @@
 // Watches exactly the files that a catalog may be made of, also those that are not there yet.
 
+import { existsSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
 import { isHidden } from "./glob.ts";
 import type { WatchPlan } from "./load.ts";
@@ -42,12 +43,12 @@ export function watchPlan(
   };
 }
 
-/** The workspace's folder, and the folders of sources that stand elsewhere. */
+/** The workspace's folder, and the folders of sources that stand elsewhere; what is not there is waited for in what is above it. */
 function rootsOf(folder: string, plan: WatchPlan): string[] {
   const elsewhere = [...plan.files.map((file) => dirname(file)), ...plan.folders].filter(
     (path) => !isInside(path, folder),
   );
-  return [...new Set([folder, ...elsewhere])];
+  return [...new Set([folder, ...elsewhere].map(nearestFolder))];
 }
 
 /** True for what is not worth watching: neither a file of the plan, nor on the way to one, nor below a pattern's folder. */
@@ -64,6 +65,12 @@ function createFilter(roots: readonly string[], plan: WatchPlan): (path: string)
     if (wanted.has(full)) return false;
     return !plan.folders.some((top) => isInside(full, top) && !relative(top, full).split(sep).some(isHidden));
   };
+}
+
+function nearestFolder(path: string): string {
+  let found = path;
+  while (!existsSync(found) && dirname(found) !== found) found = dirname(found);
+  return found;
 }
 
 function isInside(path: string, folder: string): boolean {

@@ -40,7 +40,7 @@ async function watched(files: Readonly<Record<string, string>>): Promise<{
     if (waiter === undefined) changes.push(change);
     else waiter(change);
   };
-  const watch = await watchCatalog(folder, onChange, controller.signal, { debounceMs: 30 });
+  const watch = await watchCatalog(folder, onChange, controller.signal, { debounceMs: 1 });
   return {
     watch,
     changes,
@@ -158,6 +158,26 @@ test("editors that write beside and rename give one change", async () => {
   expect(changes).toEqual([]);
 });
 
+test("changes that never pause are read all the same, and the last one counts", async () => {
+  const { watch, next, write } = await watched({ "manifest.yaml": manifest("x", "a") });
+  let count = 0;
+  const timer = setInterval(() => {
+    count += 1;
+    write("manifest.yaml", manifest(`x${count}`, "a"));
+  }, 20);
+  try {
+    expect(await next()).toMatchObject({ changed: ["a"] });
+    expect(await next()).toMatchObject({ changed: ["a"] });
+  } finally {
+    clearInterval(timer);
+  }
+  for (;;) {
+    const [server] = watch.catalog.servers;
+    if (server?.endpoint.transport === "stdio" && server.endpoint.command === `x${count}`) break;
+    await next();
+  }
+});
+
 test("nothing is told after the end, and reload works without a change", async () => {
   const first = await watched({ "manifest.yaml": manifest("x", "a") });
   expect(await first.watch.reload()).toBe(first.watch.catalog);
@@ -173,9 +193,13 @@ test("nothing is told after the end, and reload works without a change", async (
   expect(watch.catalog.servers).toHaveLength(1);
 });
 
-test("a folder that is not there can be watched", async () => {
+test("a folder that is not there yet is seen when it comes", async () => {
   const folder = join(mkdtempSync(join(tmpdir(), "portolan-watch-none-")), "later");
-  const changes: CatalogChange[] = [];
-  await using watch = await watchCatalog(folder, (change) => changes.push(change));
+  let told: (change: CatalogChange) => void = () => {};
+  const change = new Promise<CatalogChange>((done) => (told = done));
+  await using watch = await watchCatalog(folder, (found) => found.added.length > 0 && told(found));
   expect(watch.catalog.diagnostics).toMatchObject([{ code: "FILE_FAILED" }]);
+  mkdirSync(folder);
+  writeFileSync(join(folder, "manifest.yaml"), manifest("x", "a"));
+  expect(await change).toMatchObject({ added: ["a"] });
 });

@@ -21,6 +21,8 @@ export interface CatalogWatch extends AsyncDisposable {
 }
 
 const DEBOUNCE_MS = 100;
+/** The watcher drops a second change of a file within 50 ms, so nothing is read before they are over. */
+const LEAST_DEBOUNCE_MS = 60;
 /** Changes that never pause are still read this often. */
 const MAX_WAIT_MS = 1_000;
 
@@ -32,7 +34,7 @@ export async function watchCatalog(
   options: WatchOptions = {},
 ): Promise<CatalogWatch> {
   const memory: Memory = new Map();
-  const debounceMs = options.debounceMs ?? DEBOUNCE_MS;
+  const debounceMs = Math.max(LEAST_DEBOUNCE_MS, options.debounceMs ?? DEBOUNCE_MS);
   let { catalog, plan } = await load(folder, options, memory);
   let watch: FileWatch | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -44,14 +46,16 @@ export async function watchCatalog(
   const schedule = (): void => {
     if (closed) return;
     firstChange ??= performance.now();
-    const waited = performance.now() - firstChange;
+    const left = Math.max(0, MAX_WAIT_MS - (performance.now() - firstChange));
     clearTimeout(timer);
     timer = setTimeout(
       () => {
         firstChange = undefined;
         void reload();
+        // Read in the middle of changes: once more when they are over.
+        if (left < debounceMs) schedule();
       },
-      Math.max(0, Math.min(debounceMs, MAX_WAIT_MS - waited)),
+      Math.min(debounceMs, left),
     );
   };
 

@@ -62,7 +62,12 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
   SECRET_MISSING: face(2, 500, -32603, "Set the named secret: portolan secrets set NAME."),
   SECRET_STORE_FAILED: face(2, 500, -32603, "Check the secret store: portolan secrets check."),
   SERVER_UNKNOWN: face(2, 404, -32602, "Run portolan status to see the servers of this workspace."),
-  NAME_AMBIGUOUS: face(2, 409, -32602, "Give one of the servers another alias, or change the naming template."),
+  NAME_AMBIGUOUS: face(
+    2,
+    409,
+    -32602,
+    "Give one of the servers another alias, or change the naming template.",
+  ),
   FILE_FAILED: face(2, 500, -32603, "Check that the file exists and may be read and written."),
   USAGE: face(2, 400, -32602, "Run the command with --help."),
   TARGET_INVALID: face(2, 400, -32602, "A target is a URL or a quoted command."),

@@ -2,5 +2,5 @@
 
 export { ERROR_CODES, type ErrorCode, type ErrorFace } from "./codes.ts";
 export type { Diagnostic, Report } from "./diagnostic.ts";
-export { didYouMean, suggest } from "./suggest.ts";
+export { didYouMean } from "./suggest.ts";
 export { type ErrorPlace, isPortolanError, PortolanError, toPortolanError } from "./portolan-error.ts";

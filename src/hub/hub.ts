@@ -194,7 +194,7 @@ export class Hub implements Upstream {
     const seen = {
       server: member.alias,
       tool: name,
-      argumentKeys: Object.keys((call.params?.arguments ?? {}) as object).toSorted(),
+      argumentKeys: Object.keys(call.params?.arguments ?? {}).toSorted(),
       inputBytes: size(call.params?.arguments),
     };
     try {

@@ -9,7 +9,7 @@ import {
   type ServerCapabilities,
   type ToolDefinition,
 } from "../model/index.ts";
-import { type Description, listAll, type Upstream } from "../upstream/index.ts";
+import { listAll, type Upstream } from "../upstream/index.ts";
 
 export interface Inventory {
   readonly capabilities: ServerCapabilities;
@@ -81,9 +81,4 @@ export function diffTools(before: readonly ToolDefinition[], after: readonly Too
 
 export function isNoChange({ added, changed, removed }: ToolChanges): boolean {
   return added.length + changed.length + removed.length === 0;
-}
-
-/** Enough of a description to keep with the lists. */
-export function inventoryOf(description: Description): Inventory {
-  return { ...EMPTY, capabilities: description.capabilities };
 }

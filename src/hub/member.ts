@@ -138,7 +138,7 @@ export class Member {
       const result = await upstream.request(call);
       const took = performance.now() - started;
       this.latencyMs = this.latencyMs === undefined ? took : this.latencyMs * 0.8 + took * 0.2;
-      return this.#options.redactor.redactValue(result) as JsonObject;
+      return this.#options.redactor.redactValue(result);
     } catch (thrown) {
       throw this.#noted(thrown);
     } finally {
@@ -301,8 +301,12 @@ export class Member {
     this.#setState(blocked ? "blocked" : "failed");
     this.#options.events.emit({ type: "mcp.server_failed", server: this.alias, ...this.#reason(error) });
     if (this.declared.start === "lazy") return;
-    this.#retry = setTimeout(() => void this.start().catch(() => {}), delay).unref();
+    this.#retry = setTimeout(this.#tryAgain, delay).unref();
   }
+
+  readonly #tryAgain = (): void => {
+    this.start().catch(() => {});
+  };
 
   #letGo(): Lease | undefined {
     const lease = this.#lease;
@@ -323,7 +327,7 @@ export class Member {
       onLoop: (message) =>
         report({ code: "PROTOCOL_ERROR", severity: "warning", server: this.alias, message }),
     });
-    this.inventory = redactor.redactValue(fetched) as Inventory;
+    this.inventory = redactor.redactValue(fetched);
     const tools = diffTools(before.tools, this.inventory.tools);
     if (JSON.stringify(before) === JSON.stringify(this.inventory)) return;
     if (!isNoChange(tools)) events.emit({ type: "mcp.tools_changed", server: this.alias, ...tools });

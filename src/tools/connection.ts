@@ -314,7 +314,7 @@ export class Connection implements McpConnection {
 /** The text stands beside the result, not in it: written out as JSON it is what the server sent. */
 const WITH_TEXT = {
   get text(): string {
-    return resultText(this as CallToolResult);
+    return resultText(this);
   },
 };
 

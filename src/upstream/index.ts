@@ -17,6 +17,6 @@ export type {
   UpstreamStats,
 } from "./types.ts";
 export { openUpstream, type UpstreamOptions } from "./upstream.ts";
-export { pause, within } from "./waiting.ts";
+export { within } from "./waiting.ts";
 export type { MemoryServer } from "./wires/memory.ts";
 export { reapOrphans } from "./wires/orphans.ts";

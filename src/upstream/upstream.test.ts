@@ -74,7 +74,7 @@ it("declares what the caller of this very request can do, not what another could
   const upstream = await open(
     inProcess(({ method, params }) => {
       if (method === "server/discover") return MODERN;
-      seen.push((params?._meta as JsonObject)["io.modelcontextprotocol/clientCapabilities"]);
+      seen.push((params?._meta as JsonObject | undefined)?.["io.modelcontextprotocol/clientCapabilities"]);
       return { resultType: "complete" };
     }),
     "modern",

@@ -51,7 +51,9 @@ export function parsePieces(text: string): Piece[] {
 
 export function formatPieces(pieces: readonly Piece[]): string {
   return pieces
-    .map((piece) => (typeof piece === "string" ? piece.replaceAll("${", () => "$${") : formatReference(piece)))
+    .map((piece) =>
+      typeof piece === "string" ? piece.replaceAll("${", () => "$${") : formatReference(piece),
+    )
     .join("");
 }
 

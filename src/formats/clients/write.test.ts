@@ -1,0 +1,400 @@
+import { expect, test } from "vitest";
+import { isPortolanError } from "../../errors/index.ts";
+import { parseClientFile } from "./parse.ts";
+import type { ClientId, WritableServer } from "./types.ts";
+import { mergeInto, renderFor } from "./write.ts";
+
+const origin = { file: "/w/portolan.yaml", line: 1, column: 1, format: "manifest" };
+
+function server(
+  alias: string,
+  endpoint: WritableServer["endpoint"],
+  more: Partial<WritableServer> = {},
+): WritableServer {
+  return { alias, origin, endpoint, enabled: true, ...more };
+}
+
+const files = server("fs", {
+  transport: "stdio",
+  command: "npx",
+  args: ["-y", "@modelcontextprotocol/server-filesystem", "/home/me"],
+  env: { LOG: "1", TOKEN: "${TOKEN}" },
+});
+const github = server("github", {
+  transport: "http",
+  url: "https://api.example.com/mcp",
+  headers: { Authorization: "Bearer ${secrets.github-pat}" },
+});
+
+test.each<[ClientId, string, string[]]>([
+  [
+    "claude-code",
+    `{
+  "mcpServers": {
+    "fs": {
+      "type": "stdio",
+      "command": "npx",
+      "args": ["-y", "@modelcontextprotocol/server-filesystem", "/home/me"],
+      "env": {
+        "LOG": "1",
+        "TOKEN": "\${TOKEN}"
+      }
+    },
+    "github": {
+      "type": "http",
+      "url": "https://api.example.com/mcp",
+      "headers": {
+        "Authorization": "Bearer \${github-pat}"
+      }
+    }
+  }
+}
+`,
+    ["github: Claude Code has no store for secrets: set github-pat in its environment"],
+  ],
+  [
+    "claude-desktop",
+    `{
+  "mcpServers": {
+    "fs": {
+      "command": "npx",
+      "args": ["-y", "@modelcontextprotocol/server-filesystem", "/home/me"],
+      "env": {
+        "LOG": "1",
+        "TOKEN": "\${TOKEN}"
+      }
+    }
+  }
+}
+`,
+    [
+      "fs: Claude Desktop does not expand ${TOKEN} here and takes it as it stands",
+      "github: Claude Desktop has no http servers in its file: left out",
+    ],
+  ],
+  [
+    "vscode",
+    `{
+  "servers": {
+    "fs": {
+      "type": "stdio",
+      "command": "npx",
+      "args": ["-y", "@modelcontextprotocol/server-filesystem", "/home/me"],
+      "env": {
+        "LOG": "1",
+        "TOKEN": "\${env:TOKEN}"
+      }
+    },
+    "github": {
+      "type": "http",
+      "url": "https://api.example.com/mcp",
+      "headers": {
+        "Authorization": "Bearer \${input:github-pat}"
+      }
+    }
+  },
+  "inputs": [
+    {
+      "type": "promptString",
+      "id": "github-pat",
+      "description": "github-pat",
+      "password": true
+    }
+  ]
+}
+`,
+    [],
+  ],
+  [
+    "codex",
+    `[mcp_servers.fs]
+command = "npx"
+args = ["-y", "@modelcontextprotocol/server-filesystem", "/home/me"]
+env_vars = ["TOKEN"]
+
+[mcp_servers.fs.env]
+LOG = "1"
+
+[mcp_servers.github]
+url = "https://api.example.com/mcp"
+bearer_token_env_var = "github-pat"
+`,
+    ["github: Codex has no store for secrets: set github-pat in its environment"],
+  ],
+  [
+    "gemini",
+    `{
+  "mcpServers": {
+    "fs": {
+      "command": "npx",
+      "args": ["-y", "@modelcontextprotocol/server-filesystem", "/home/me"],
+      "env": {
+        "LOG": "1",
+        "TOKEN": "\${TOKEN}"
+      }
+    },
+    "github": {
+      "httpUrl": "https://api.example.com/mcp",
+      "headers": {
+        "Authorization": "Bearer \${github-pat}"
+      }
+    }
+  }
+}
+`,
+    ["github: Gemini CLI has no store for secrets: set github-pat in its environment"],
+  ],
+  [
+    "opencode",
+    `{
+  "mcp": {
+    "fs": {
+      "type": "local",
+      "command": ["npx", "-y", "@modelcontextprotocol/server-filesystem", "/home/me"],
+      "environment": {
+        "LOG": "1",
+        "TOKEN": "{env:TOKEN}"
+      }
+    },
+    "github": {
+      "type": "remote",
+      "url": "https://api.example.com/mcp",
+      "headers": {
+        "Authorization": "Bearer {env:github-pat}"
+      }
+    }
+  }
+}
+`,
+    ["github: OpenCode has no store for secrets: set github-pat in its environment"],
+  ],
+  [
+    "axle",
+    `services:
+  mcp:
+    - name: fs
+      transport: stdio
+      command: npx
+      args: ["-y", "@modelcontextprotocol/server-filesystem", "/home/me"]
+      env:
+        LOG: "1"
+        TOKEN: "\${TOKEN}"
+    - name: github
+      transport: http
+      url: https://api.example.com/mcp
+      headers:
+        Authorization: "Bearer \${secrets.github-pat}"
+`,
+    [],
+  ],
+])("a complete snippet for %s", (client, text, notes) => {
+  const written = renderFor(client, [files, github]);
+  expect(written.text).toBe(text);
+  expect(written.notes.map(({ server: alias, message }) => `${alias}: ${message}`)).toEqual(notes);
+});
+
+test("nothing to write is still a file of that client", () => {
+  expect(renderFor("cursor", []).text).toBe('{\n  "mcpServers": {}\n}\n');
+  expect(renderFor("codex", []).text).toBe("");
+  expect(parseClientFile(renderFor("axle", []).text, "/w/axle.yaml")?.servers).toEqual([]);
+});
+
+test("what a client cannot have is left out with a note, and never written as if it could", () => {
+  const odd = [
+    server("ws", { transport: "websocket", url: "wss://x.example" }),
+    server("off", { transport: "stdio", command: "x" }, { enabled: false }),
+    server(
+      "picky",
+      { transport: "stdio", command: "x", cwd: "/srv" },
+      {
+        allowTools: ["read_*"],
+        limits: { startTimeoutMs: 1000, maxPages: 3 },
+        era: "legacy",
+      },
+    ),
+  ];
+  const { text, notes } = renderFor("cursor", odd);
+  expect(JSON.parse(text)).toEqual({ mcpServers: { picky: { command: "x" } } });
+  expect(notes.map(({ server: alias, message }) => `${alias}: ${message}`)).toEqual([
+    "ws: Cursor has no websocket servers in its file: left out",
+    "off: Cursor cannot have a server switched off in its file: left out",
+    "picky: Cursor has no place for a folder to start in, a time limit for the start, a list of tools to offer: left out",
+    "picky: Cursor does not know era, maxPages: left out",
+  ]);
+  expect(renderFor("codex", odd).notes.map(({ server: alias, message }) => `${alias}: ${message}`)).toEqual([
+    "ws: Codex has no websocket servers in its file: left out",
+    "picky: Codex takes names of tools literally, * too",
+    "picky: Codex does not know era, maxPages: left out",
+  ]);
+});
+
+test("text that the client would expand is told", () => {
+  const literal = server("a", {
+    transport: "stdio",
+    command: "x",
+    args: ["$HOME", "$${X}"],
+    env: { A: "{env:B}" },
+  });
+  const said = (client: ClientId): string[] =>
+    renderFor(client, [literal]).notes.map(({ message }) => message);
+  expect(said("gemini")).toEqual(["Gemini CLI would expand a part of it that is meant literally"]);
+  expect(said("opencode")).toEqual(["OpenCode would expand a part of it that is meant literally"]);
+  expect(said("cursor")).toEqual([]);
+});
+
+const VSCODE = `{
+\t// what this team uses
+\t"servers": {
+\t\t"fs": {
+\t\t\t"command": "npx", // no type: VS Code knows
+\t\t\t"args": [
+\t\t\t\t"-y",
+\t\t\t\t"@modelcontextprotocol/server-filesystem",
+\t\t\t\t"\${workspaceFolder}"
+\t\t\t],
+\t\t\t"env": {
+\t\t\t\t"LOG": "1", // quiet
+\t\t\t\t"TOKEN": "\${env:TOKEN}"
+\t\t\t},
+\t\t\t"dev": { "watch": "src/**/*.ts" },
+\t\t}, // the files
+\t\t/* "old": {}, */
+\t},
+\t"inputs": [],
+}
+`;
+
+test("merging: only what differs changes, comments, order and unknown keys stay", () => {
+  const place = { home: "/home/me", cwd: "/", platform: "linux", file: "/repo/.vscode/mcp.json" } as const;
+  const read = parseClientFile(VSCODE, place.file, "vscode", place)?.servers ?? [];
+  expect(mergeInto("vscode", VSCODE, read, place)).toEqual({ text: VSCODE, notes: [] });
+  const [fs] = read;
+  if (fs?.endpoint.transport !== "stdio") throw new Error("no fs");
+  const changed = {
+    ...fs,
+    endpoint: { ...fs.endpoint, env: { LOG: "2", TOKEN: "${env:TOKEN}", NEW: "${secrets.id}" } },
+  };
+  expect(mergeInto("vscode", VSCODE, [changed, github], place).text).toBe(
+    VSCODE.replace('"LOG": "1", // quiet', '"LOG": "2", // quiet')
+      .replace('"TOKEN": "${env:TOKEN}"\n', '"TOKEN": "${env:TOKEN}",\n\t\t\t\t"NEW": "${input:id}"\n')
+      .replace(
+        '/* "old": {}, */\n',
+        `/* "old": {}, */
+\t\t"github": {
+\t\t\t"type": "http",
+\t\t\t"url": "https://api.example.com/mcp",
+\t\t\t"headers": {
+\t\t\t\t"Authorization": "Bearer \${input:github-pat}"
+\t\t\t}
+\t\t},
+`,
+      )
+      .replace(
+        '"inputs": [],',
+        `"inputs": [
+\t\t{
+\t\t\t"type": "promptString",
+\t\t\t"id": "id",
+\t\t\t"description": "id",
+\t\t\t"password": true
+\t\t},
+\t\t{
+\t\t\t"type": "promptString",
+\t\t\t"id": "github-pat",
+\t\t\t"description": "github-pat",
+\t\t\t"password": true
+\t\t}
+\t],`,
+      ),
+  );
+});
+
+test("merging: a large file of Claude Code on one line, Windows line ends, a byte order mark", () => {
+  const line =
+    '{"numStartups":3,"mcpServers":{"a":{"command":"x"}},"projects":{"/w":{"history":[1,2]}},"z":"é"}';
+  const added = server("b", { transport: "stdio", command: "y", args: ["1"] });
+  expect(mergeInto("claude-code", line, [added]).text).toBe(
+    line.replace('{"command":"x"}}', '{"command":"x"},"b":{"type":"stdio","command":"y","args":["1"]}}'),
+  );
+  expect(mergeInto("claude-code", line, [{ ...added, project: "/w" }]).text).toBe(
+    line.replace(
+      '"history":[1,2]',
+      '"history":[1,2],"mcpServers":{"b":{"type":"stdio","command":"y","args":["1"]}}',
+    ),
+  );
+  const windows = '\uFEFF{\r\n    "mcpServers": {}\r\n}\r\n';
+  expect(mergeInto("cursor", windows, [added]).text).toBe(
+    '\uFEFF{\r\n    "mcpServers": {\r\n        "b": {\r\n            "command": "y",\r\n            "args": ["1"]\r\n        }\r\n    }\r\n}\r\n',
+  );
+});
+
+test("merging: another transport replaces what belongs to the old one", () => {
+  const before = `{
+  "mcpServers": {
+    "x": {
+      "command": "npx",
+      "args": ["a"],
+      "env": { "A": "1" },
+      "trust": true
+    }
+  }
+}`;
+  const after = mergeInto("gemini", before, [
+    server("x", { transport: "sse", url: "https://x.example/sse" }),
+  ]).text;
+  expect(JSON.parse(after)).toEqual({ mcpServers: { x: { trust: true, url: "https://x.example/sse" } } });
+  const again = mergeInto("gemini", after, [
+    server("x", { transport: "http", url: "https://x.example/mcp" }),
+  ]).text;
+  expect(JSON.parse(again)).toEqual({ mcpServers: { x: { trust: true, httpUrl: "https://x.example/mcp" } } });
+});
+
+test("merging: an entry with a fault is put right, its unknown keys stay", () => {
+  const before = '{ "mcpServers": { "x": { "comand": "npx", "args": "oops", "note": 1 } } }';
+  const after = mergeInto("cursor", before, [server("x", { transport: "stdio", command: "npx" })]).text;
+  expect(after).toBe('{ "mcpServers": { "x": { "comand": "npx", "note": 1, "command": "npx" } } }');
+});
+
+test("merging: spellings of other clients are kept where they are understood", () => {
+  const before = '{ "mcpServers": { "My Server": { "url": "https://a.example/mcp" } } }';
+  const [read] = parseClientFile(before, "/h/.codeium/windsurf/mcp_config.json")?.servers ?? [];
+  expect(mergeInto("windsurf", before, read === undefined ? [] : [read]).text).toBe(before);
+  const moved = server("My_Server", { transport: "http", url: "https://b.example/mcp" });
+  expect(mergeInto("windsurf", before, [moved]).text).toBe(before.replace("a.example", "b.example"));
+});
+
+test("merging: OpenCode 2 is written in its own way", () => {
+  const before = '{\n  "mcp": {\n    "timeout": 5,\n    "servers": {}\n  }\n}\n';
+  const off = server(
+    "a",
+    { transport: "stdio", command: "x" },
+    { enabled: false, limits: { requestTimeoutMs: 7 } },
+  );
+  const { text, notes } = mergeInto("opencode", before, [off]);
+  expect(notes).toEqual([]);
+  expect(JSON.parse(text)).toEqual({
+    mcp: {
+      timeout: 5,
+      servers: { a: { type: "local", command: ["x"], disabled: true, timeout: { request: 7 } } },
+    },
+  });
+  expect(mergeInto("opencode", text, [off]).text).toBe(text);
+});
+
+test("merging into nothing is writing anew; into what is broken it is refused", () => {
+  expect(mergeInto("cursor", " \n", [files]).text).toBe(renderFor("cursor", [files]).text);
+  for (const [client, text] of [
+    ["cursor", '{ "mcpServers": { '],
+    ["cursor", "[]"],
+    ["codex", "[mcp_servers"],
+    ["axle", "services: [\n"],
+  ] as const) {
+    let thrown: unknown;
+    try {
+      mergeInto(client, text, [files], { file: "/w/x" });
+    } catch (error) {
+      thrown = error;
+    }
+    expect(isPortolanError(thrown) && thrown.code).toBe("DECLARATION_INVALID");
+  }
+});
