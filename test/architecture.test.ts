@@ -108,6 +108,7 @@ describe("the public surface", () => {
       "PortolanError",
       "connectMcp",
       "isPortolanError",
+      "openWorkspace",
     ]);
   });
 

@@ -296,11 +296,15 @@ describe("sockets", () => {
   });
 
   it("streams that a server leaves open after the answer are closed", async () => {
-    const { server, mcp } = await connectTo("modern", {
-      "tools/call": ({ stream, id }) => stream({ id, result: { content: [] } }),
+    let closed = 0;
+    const { mcp } = await connectTo("modern", {
+      "tools/call": ({ stream, response, id }) => {
+        response.once("close", () => (closed += 1));
+        stream({ id, result: { content: [] } });
+      },
     });
     for (let i = 0; i < 30; i += 1) await mcp.callTool("t");
-    await until(async () => (await server.connections()) <= 5);
+    await until(() => closed === 30);
   }, 15_000);
 });
 

@@ -32,7 +32,7 @@ const CAPABILITIES: ServerCapabilities = {
 export class Hub implements Upstream {
   readonly name: string;
   readonly #members = new Map<string, Member>();
-  readonly #settings: MergeSettings;
+  #settings: MergeSettings;
   readonly #events: EventBus;
   readonly #report: Report;
   readonly #emitter = new Emitter<UpstreamEvents>();
@@ -65,6 +65,17 @@ export class Hub implements Upstream {
     });
   }
 
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Names are a function of these settings, so new ones rename everything. */
+  configure(settings: MergeSettings): void {
+    this.#settings = settings;
+    this.changed(new Set(["tools", "prompts"]));
+  }
+
+  /** A member with the alias of another takes its place. */
   add(member: Member): void {
     this.#members.set(member.alias, member);
     this.changed(new Set(["tools", "prompts", "resources"]));

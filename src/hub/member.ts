@@ -156,7 +156,17 @@ export class Member {
     await this.#lease?.upstream.setLogLevel(level);
   }
 
-  async stop(state: "stopped" | "idle" = "stopped"): Promise<void> {
+  /** Takes the place of this member for the same server: what is known stays known, and the process goes on. */
+  inherit(old: Member): void {
+    this.inventory = old.inventory;
+    this.stderr = old.stderr;
+    this.#pastRestarts = old.restarts;
+  }
+
+  async stop(
+    state: "stopped" | "idle" = "stopped",
+    { quiet = false }: { quiet?: boolean } = {},
+  ): Promise<void> {
     if (this.stopped) return;
     clearTimeout(this.#retry);
     clearTimeout(this.#idle);
@@ -165,9 +175,12 @@ export class Member {
     this.#leaving.abort();
     this.#leaving = new AbortController();
     const lease = this.#letGo();
+    // First: a start that waits for the lists of a server that hangs ends with its connection.
+    await lease?.release();
     await this.#starting?.catch(() => {});
-    await (this.#letGo() ?? lease)?.release();
-    if (lease !== undefined) this.#options.events.emit({ type: "mcp.server_stopped", server: this.alias });
+    await this.#letGo()?.release();
+    if (lease !== undefined && !quiet)
+      this.#options.events.emit({ type: "mcp.server_stopped", server: this.alias });
   }
 
   /** Starts for a call, unless the last attempt failed just now: then the call hears at once why. */
@@ -190,9 +203,10 @@ export class Member {
         throw this.#notRunning();
       }
       this.#lease = lease;
-      this.description = lease.upstream.describe();
+      this.#describe(lease.upstream);
       this.#listen(lease.upstream);
       await this.#refresh(ALL).catch((thrown: unknown) => this.#noted(thrown));
+      if (this.stopped) throw this.#notRunning();
       this.#failures = 0;
       this.#setState("ready");
       this.#options.events.emit({ type: "mcp.server_ready", server: this.alias });
@@ -222,7 +236,7 @@ export class Member {
     const key = JSON.stringify([definition.endpoint, definition.era, definition.limits]);
     return pool.acquire(
       key,
-      (signal) =>
+      (signal, onStderr) =>
         openUpstream({
           signal,
           definition,
@@ -232,13 +246,19 @@ export class Member {
           report,
           redactor,
           eras,
-          onStderr: (text) => {
-            // Redacted after joining: a secret may come in two pieces.
-            this.stderr = redactor.redactText(this.stderr + text).slice(-STDERR_CHARS);
-          },
+          onStderr,
         }),
       this.#leaving.signal,
+      (text) => {
+        // Redacted after joining: a secret may come in two pieces.
+        this.stderr = redactor.redactText(this.stderr + text).slice(-STDERR_CHARS);
+      },
     );
+  }
+
+  /** What a server says about itself may repeat what it was given. */
+  #describe(upstream: Upstream): void {
+    this.description = this.#options.redactor.redactValue(upstream.describe());
   }
 
   #listen(upstream: Upstream): void {
@@ -246,7 +266,9 @@ export class Member {
       upstream.on("toolsChanged", () => this.#refresher.mark("tools")),
       upstream.on("promptsChanged", () => this.#refresher.mark("prompts")),
       upstream.on("resourcesChanged", () => this.#refresher.mark("resources")),
-      upstream.on("resourceUpdated", (uri) => this.#options.resourceUpdated(uri)),
+      upstream.on("resourceUpdated", (uri) =>
+        this.#options.resourceUpdated(this.#options.redactor.redactText(uri)),
+      ),
       upstream.on("log", (message) =>
         this.#options.log(
           this.#options.redactor.redactValue({
@@ -274,7 +296,7 @@ export class Member {
   }
 
   #back(upstream: Upstream): void {
-    this.description = upstream.describe();
+    this.#describe(upstream);
     this.#setState("ready");
     this.#options.events.emit({ type: "mcp.server_restarted", server: this.alias });
   }

@@ -38,7 +38,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
   const events = new EventBus();
   const redactor = createRedactor();
   const report = (diagnostic: Diagnostic): void =>
-    options.onDiagnostic?.({ ...diagnostic, message: redactor.redactText(diagnostic.message) });
+    options.onDiagnostic?.(redactor.redactValue(diagnostic));
   const secrets = options.secrets ?? createSecretStore({ env: process.env, report });
   const snapshots: Snapshots =
     options.snapshots === false

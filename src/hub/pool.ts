@@ -2,9 +2,13 @@
 
 import type { Upstream } from "../upstream/index.ts";
 
+type OnStderr = (text: string) => void;
+
 interface Shared {
   readonly opening: Promise<Upstream>;
   readonly nobodyWaits: AbortController;
+  /** One per user: what the server writes is everybody's. */
+  readonly readers: Set<OnStderr>;
   users: number;
 }
 
@@ -22,22 +26,31 @@ export class Pool {
    */
   async acquire(
     key: string,
-    open: (signal: AbortSignal) => Promise<Upstream>,
+    open: (signal: AbortSignal, onStderr: OnStderr) => Promise<Upstream>,
     leave: AbortSignal,
+    onStderr: OnStderr,
   ): Promise<Lease> {
     let shared = this.#shared.get(key);
     if (shared === undefined) {
       const nobodyWaits = new AbortController();
-      shared = { opening: open(nobodyWaits.signal), nobodyWaits, users: 0 };
+      const readers = new Set<OnStderr>();
+      const opening = open(nobodyWaits.signal, (text) => {
+        for (const reader of readers) reader(text);
+      });
+      shared = { opening, nobodyWaits, readers, users: 0 };
       this.#shared.set(key, shared);
     }
     const own = shared;
     own.users += 1;
+    // A function of its own: a member that leaves and comes back is two users for a moment.
+    const reader: OnStderr = (text) => onStderr(text);
+    own.readers.add(reader);
     let released = false;
     const release = async (): Promise<void> => {
       if (released) return;
       released = true;
       own.users -= 1;
+      own.readers.delete(reader);
       if (own.users > 0) return;
       if (this.#shared.get(key) === own) this.#shared.delete(key);
       own.nobodyWaits.abort();
