@@ -3,7 +3,6 @@
 export type { CatalogChange } from "./changes.ts";
 export type { ParseClientFile } from "./formats.ts";
 export { loadCatalog } from "./load.ts";
-export { sameDefinition } from "./merge.ts";
 export type { Catalog, CatalogFile, CatalogOptions, CatalogSettings } from "./types.ts";
 export { validateFiles, type Validation } from "./validate.ts";
 export { type CatalogWatch, watchCatalog, type WatchOptions } from "./watch.ts";

@@ -313,8 +313,38 @@ describe("sources", () => {
 test("a folder that is not there is told", async () => {
   const catalog = await loadCatalog("/nowhere/at/all");
   expect(catalog.diagnostics).toMatchObject([
-    { code: "FILE_FAILED", message: "/nowhere/at/all is not a folder" },
+    { code: "FILE_FAILED", message: "/nowhere/at/all is not there" },
   ]);
+});
+
+describe("a single file", () => {
+  test("is a workspace of its own", async () => {
+    const folder = workspace({ "m.yaml": `${manifest("m")}  naming: "{tool}"\n`, ".mcp.json": client("no") });
+    const catalog = await loadCatalog(join(folder, "m.yaml"));
+    expect(catalog).toMatchObject({ folder, settings: { naming: "{tool}" }, diagnostics: [] });
+    expect(commands(catalog)).toEqual(["m from-manifest"]);
+  });
+
+  test("that is a workspace's file, whatever its name, brings its sources", async () => {
+    const folder = workspace({
+      "work.yaml": "naming: '{tool}'\nsources: [m.yaml, other/portolan.yaml]\nservers: {own: {command: x}}",
+      "m.yaml": manifest("m"),
+      "other/portolan.yaml": "naming: 'x_{tool}'\nsources: [more.yaml]\nservers: {other: {command: x}}",
+    });
+    const catalog = await loadCatalog(join(folder, "work.yaml"));
+    expect(commands(catalog)).toEqual(["m from-manifest", "other x", "own x"]);
+    expect(catalog.settings.naming).toBe("{tool}");
+    expect(told(catalog)).toEqual([
+      "warning other/portolan.yaml:2:11 sources of other/portolan.yaml are not followed",
+    ]);
+  });
+
+  test("that is no declaration is told", async () => {
+    const folder = workspace({ "notes.txt": "hello" });
+    expect(told(await loadCatalog(join(folder, "notes.txt")))).toEqual([
+      "error notes.txt:undefined:undefined notes.txt is not a declaration that portolan knows",
+    ]);
+  });
 });
 
 test("a broken own file: what is right in it is used, everything wrong is told", async () => {

@@ -8,14 +8,9 @@ import { finishServers } from "./finish.ts";
 import type { FormatContext, WorkspaceSettings } from "./formats.ts";
 import { mergeServers } from "./merge.ts";
 import { type Memory, readSource, type ReadSource } from "./read-source.ts";
-import { listedSources, type SourceFile, usualSources } from "./sources.ts";
-import {
-  type Catalog,
-  type CatalogFile,
-  type CatalogOptions,
-  type CatalogSettings,
-  OWN_NAMES,
-} from "./types.ts";
+import { chooseNaming, toSettings } from "./settings.ts";
+import { listedSources, type SourceFile, type Sources, usualSources } from "./sources.ts";
+import { type Catalog, type CatalogFile, type CatalogOptions, OWN_NAMES } from "./types.ts";
 
 /** What to watch so that no change of the catalog is missed. */
 export interface WatchPlan {
@@ -28,40 +23,30 @@ export interface Loaded {
   readonly plan: WatchPlan;
 }
 
-/** Reads the workspace in `folder`. Never throws for what a file says or does not say: that is among the diagnostics. */
+/** Reads the workspace in `folder`, or the one that a single declaration is. Never throws for what a file says or does not say: that is among the diagnostics. */
 export async function loadCatalog(folder: string, options: CatalogOptions = {}): Promise<Catalog> {
   return (await load(folder, options, new Map())).catalog;
 }
 
 /** `memory` holds the last good state of each file, used in place of a bad one, and is brought up to date. */
 export async function load(folder: string, options: CatalogOptions, memory: Memory): Promise<Loaded> {
-  const top = resolve(folder);
+  const { top, single, diagnostics } = await findWorkspace(folder);
   const context = { ...options, folder: top };
-  const diagnostics: Diagnostic[] = [];
-  if (!(await isFolder(top)))
-    diagnostics.push({
-      code: "FILE_FAILED",
-      severity: "error",
-      message: `${top} is not a folder`,
-      file: top,
-      hint: "A workspace is a folder with declarations in it.",
-    });
-  const own = await readOwn(top, context, memory, diagnostics);
+  const own =
+    single === undefined
+      ? await readOwn(top, context, memory, diagnostics)
+      : await readSource(single, undefined, context, memory);
   const settings: WorkspaceSettings = own?.parsed?.workspace ?? { defaults: {} };
-  const listed = settings.sources;
-  const sources =
-    listed === undefined || own === undefined
-      ? usualSources(top)
-      : await listedSources(top, own.file, listed, options.home);
+  const sources = await findSources(top, single, own, options.home);
   diagnostics.push(...sources.diagnostics);
   const read = await Promise.all(
     sources.files.map((source) => readSource(source, own?.file, context, memory)),
   );
   const all = own === undefined ? read : [own, ...read];
-  diagnostics.push(...all.flatMap((source) => source.diagnostics));
+  diagnostics.push(...all.flatMap((source) => source.diagnostics), ...read.flatMap(unfollowed));
   const merged = mergeServers(all.map((source) => absoluteFolders(source)));
   diagnostics.push(...merged.diagnostics);
-  const naming = chooseNaming(settings, read, diagnostics);
+  const naming = chooseNaming(settings, all, diagnostics);
   const servers = finishServers(merged.servers, settings, own?.file, diagnostics);
   const catalog = {
     folder: top,
@@ -70,11 +55,51 @@ export async function load(folder: string, options: CatalogOptions, memory: Memo
     files: listFiles(all),
     diagnostics,
   };
-  const names = OWN_NAMES.map((name) => join(top, name));
+  const names = single === undefined ? OWN_NAMES.map((name) => join(top, name)) : [single.file];
   return {
     catalog,
     plan: { files: [...names, ...sources.files.map(({ file }) => file)], folders: sources.folders },
   };
+}
+
+/** A path to a file is a workspace of this one declaration. */
+async function findWorkspace(
+  path: string,
+): Promise<{ readonly top: string; readonly single?: SourceFile; readonly diagnostics: Diagnostic[] }> {
+  const full = resolve(path);
+  const stats = await stat(full).catch(() => undefined);
+  if (stats?.isDirectory() === true) return { top: full, diagnostics: [] };
+  if (stats !== undefined) {
+    const named = { text: path, line: 1, column: 1, path: [] };
+    return { top: dirname(full), single: { file: full, named }, diagnostics: [] };
+  }
+  const hint = "A workspace is a folder with declarations in it, or one declaration.";
+  const message = `${full} is not there`;
+  return {
+    top: full,
+    diagnostics: [{ code: "FILE_FAILED", severity: "error", message, file: full, hint }],
+  };
+}
+
+async function findSources(
+  top: string,
+  single: SourceFile | undefined,
+  own: ReadSource | undefined,
+  home: string | undefined,
+): Promise<Sources> {
+  const listed = own?.parsed?.workspace?.sources;
+  if (listed !== undefined && own !== undefined) return listedSources(top, own.file, listed, home);
+  const isDeclaration = single !== undefined && own?.parsed?.workspace === undefined;
+  return isDeclaration ? { files: [], folders: [], diagnostics: [] } : usualSources(top);
+}
+
+/** Another workspace's file gives its servers, and nothing else. */
+function unfollowed({ file, parsed }: ReadSource): Diagnostic[] {
+  if (parsed?.workspace?.sources === undefined) return [];
+  const [{ line, column } = {}] = parsed.workspace.sources;
+  const message = `sources of ${file} are not followed`;
+  const hint = "List them in the workspace's own portolan.yaml.";
+  return [{ code: "DECLARATION_INVALID", severity: "warning", message, file, line, column, hint }];
 }
 
 async function readOwn(
@@ -113,54 +138,10 @@ function absoluteFolders({ file, parsed }: ReadSource): DeclaredServer[] {
   });
 }
 
-function chooseNaming(
-  settings: WorkspaceSettings,
-  read: readonly ReadSource[],
-  diagnostics: Diagnostic[],
-): string | undefined {
-  if (settings.naming !== undefined) return settings.naming;
-  const naming = read.flatMap(({ file, parsed }) => {
-    const template = parsed?.manifest?.naming;
-    return template === undefined ? [] : [{ file, template }];
-  });
-  const [first] = naming;
-  const other = naming.find(({ template }) => template !== first?.template);
-  if (first !== undefined && other !== undefined)
-    diagnostics.push({
-      code: "NAME_AMBIGUOUS",
-      severity: "warning",
-      message: `naming is ${first.template} in ${first.file}, and ${other.template} in ${other.file}; the first is used`,
-      file: other.file,
-      hint: "Say naming once, in portolan.yaml.",
-    });
-  return first?.template;
-}
-
-function toSettings(
-  settings: WorkspaceSettings,
-  naming: string | undefined,
-  folder: string,
-): CatalogSettings {
-  return {
-    naming,
-    descriptionPrefix: settings.descriptionPrefix,
-    envFile: settings.envFile === undefined ? undefined : resolve(folder, settings.envFile),
-    defaults: settings.defaults,
-  };
-}
-
 function listFiles(all: readonly ReadSource[]): CatalogFile[] {
   return all.flatMap(({ file, parsed, valid }) =>
     parsed === undefined
       ? []
       : [{ file, format: parsed.format, aliases: parsed.servers.map(({ alias }) => alias), valid }],
   );
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isDirectory();
-  } catch {
-    return false;
-  }
 }

@@ -146,6 +146,29 @@ test("a file outside of the folder is watched too", async () => {
   expect(await next()).toMatchObject({ added: ["far"] });
 });
 
+test("a single file is watched, also while it is away", async () => {
+  const file = join(mkdtempSync(join(tmpdir(), "portolan-watch-one-")), "m.yaml");
+  writeFileSync(file, manifest("x", "a"));
+  const seen: CatalogChange[] = [];
+  let wake = (): void => {};
+  await using watch = await watchCatalog(file, (change) => {
+    seen.push(change);
+    wake();
+  });
+  const until = async (aliases: string): Promise<void> => {
+    while (watch.catalog.servers.map(({ alias }) => alias).join() !== aliases)
+      await new Promise<void>((done) => (wake = done));
+  };
+  await until("a");
+  rmSync(file);
+  await until("");
+  writeFileSync(file, manifest("x", "b"));
+  await until("b");
+  writeFileSync(file, manifest("x", "c"));
+  await until("c");
+  expect(seen.length).toBeGreaterThanOrEqual(3);
+});
+
 test("editors that write beside and rename give one change", async () => {
   const { changes, next, write, path } = await watched({ "manifest.yaml": manifest("x", "a") });
   for (const command of ["one", "two", "three"]) {

@@ -206,15 +206,16 @@ export class Member {
       this.#describe(lease.upstream);
       this.#listen(lease.upstream);
       await this.#refresh(ALL).catch((thrown: unknown) => this.#noted(thrown));
-      if (this.stopped) throw this.#notRunning();
+      if (this.#lease !== lease) throw this.stopped ? this.#notRunning() : this.#unavailable();
       this.#failures = 0;
-      this.#setState("ready");
+      // Lost again while its lists were read: it is ready when it is back.
+      if (this.state !== "reconnecting") this.#setState("ready");
       this.#options.events.emit({ type: "mcp.server_ready", server: this.alias });
       this.#armIdle();
       return lease.upstream;
     } catch (thrown) {
       const error = this.#noted(thrown);
-      if (!this.stopped) this.#failed(error);
+      if (!this.stopped && this.state !== "failed") this.#failed(error);
       throw error;
     }
   }

@@ -9,6 +9,7 @@ import { createEraMemory } from "../upstream/index.ts";
 import { EventBus } from "./events.ts";
 import { Hub } from "./hub.ts";
 import { Member } from "./member.ts";
+import type { MergeSettings } from "./merge.ts";
 import { DEFAULT_NAMING } from "./naming.ts";
 import { Pool } from "./pool.ts";
 import { createSnapshots, defaultSnapshotFolder, type Snapshots } from "./snapshots.ts";
@@ -47,10 +48,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
   const handlers = options.handlers ?? {};
   const hub = new Hub({
     name: options.name ?? `portolan-${randomUUID().slice(0, 8)}`,
-    settings: {
-      naming: options.naming ?? DEFAULT_NAMING,
-      descriptionPrefix: options.descriptionPrefix ?? false,
-    },
+    settings: mergeSettings(options),
     events,
     report,
   });
@@ -72,6 +70,14 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     log: (message: Parameters<Hub["logged"]>[0]) => hub.logged(message),
   };
   return { hub, events, redactor, member: (declared) => new Member({ ...shared, declared }) };
+}
+
+/** The settings with what they leave open filled in. */
+export function mergeSettings({
+  naming,
+  descriptionPrefix,
+}: Pick<HubOptions, "naming" | "descriptionPrefix">): MergeSettings {
+  return { naming: naming ?? DEFAULT_NAMING, descriptionPrefix: descriptionPrefix ?? false };
 }
 
 const NO_SNAPSHOTS: Snapshots = { load: async () => undefined, save: async () => {} };

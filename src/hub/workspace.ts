@@ -1,5 +1,6 @@
 // `openWorkspace()`: the servers that a folder, a file or a program declares, as one set of tools that keeps itself alive.
 
+import { isDeepStrictEqual } from "node:util";
 import { type CatalogChange, type Catalog, loadCatalog, watchCatalog } from "../catalog/index.ts";
 import { type Diagnostic, PortolanError } from "../errors/index.ts";
 import {
@@ -24,7 +25,7 @@ import { reapOrphans } from "../upstream/index.ts";
 import { type ContextItem, gatherContext } from "./context.ts";
 import type { EventBus } from "./events.ts";
 import { healthOf, isUp, type ServerHealth } from "./health.ts";
-import { type HubOptions, openHub } from "./open-hub.ts";
+import { type HubOptions, mergeSettings, openHub } from "./open-hub.ts";
 
 export interface WorkspaceOptions extends Omit<
   HubOptions,
@@ -86,11 +87,18 @@ export async function openWorkspace(
   };
   reapOrphans();
   const changes = new ChangeQueue();
-  const stopWatching = new AbortController();
-  const config =
-    typeof source === "string"
-      ? await fromFolder(source, options, changes, stopWatching.signal, report)
-      : source;
+  const watching = typeof source === "string" && (options.watchFiles ?? true);
+  const watch = watching ? await watchCatalog(source, (change) => changes.push(change)) : undefined;
+  // The catalog as it is now has them already.
+  changes.forget();
+  let config: WorkspaceConfig;
+  try {
+    config =
+      typeof source === "string" ? fromCatalog(watch?.catalog ?? (await loadCatalog(source)), report) : source;
+  } catch (error) {
+    await watch?.close();
+    throw error;
+  }
   const secrets = createSecretStore({
     env: process.env,
     envFile: config.envFile,
@@ -106,11 +114,32 @@ export async function openWorkspace(
     hub.add(member);
     return member.begin();
   };
+  const replace = async (server: DeclaredServer): Promise<void> => {
+    const old = hub.members.find(({ alias }) => alias === server.alias);
+    if (old === undefined || !isSameProcess(old.declared, server)) {
+      await hub.remove(server.alias);
+      if (!hub.closed) await add(server);
+      return;
+    }
+    // Only what is offered of it is new: the server itself goes on, with the calls that it has.
+    const member = opened.member(server);
+    member.inherit(old);
+    hub.add(member);
+    await member.begin();
+    await old.stop("stopped", { quiet: server.enabled });
+  };
   const begun = config.servers.filter(wanted).map(add);
-  changes.apply(async ({ catalog, added, removed, changed }) => {
-    await Promise.all([...removed, ...changed].map((alias) => hub.remove(alias)));
+  const applying = new Set<Promise<void>>();
+  changes.apply(async ({ catalog, added, removed, changed, settingsChanged }) => {
+    for (const diagnostic of catalog.diagnostics) report(diagnostic);
+    if (settingsChanged) hub.configure(mergeSettings(catalog.settings));
+    await Promise.all(removed.map((alias) => hub.remove(alias)));
     const fresh = new Set([...added, ...changed]);
-    for (const server of catalog.servers) if (fresh.has(server.alias) && wanted(server)) void add(server);
+    for (const server of catalog.servers) {
+      if (!fresh.has(server.alias) || !wanted(server) || hub.closed) continue;
+      const applied = replace(server).finally(() => applying.delete(applied));
+      applying.add(applied);
+    }
   });
   await Promise.race([
     Promise.all(begun),
@@ -119,8 +148,8 @@ export async function openWorkspace(
 
   const connection = new Connection(hub, { limits: DEFAULT_LIMITS, retryHinted: false, diagnostics, report });
   const close = async (): Promise<void> => {
-    stopWatching.abort();
-    await connection.close();
+    await Promise.all([watch?.close(), connection.close()]);
+    await Promise.allSettled(applying);
     opened.events.close();
   };
   return {
@@ -155,22 +184,14 @@ export async function openWorkspace(
   };
 }
 
-/** Reads the declarations, refusing broken ones before anything is started, and keeps watching them. */
-async function fromFolder(
-  path: string,
-  options: WorkspaceOptions,
-  changes: ChangeQueue,
-  signal: AbortSignal,
-  report: (diagnostic: Diagnostic) => void,
-): Promise<WorkspaceConfig> {
-  const watch = options.watchFiles ?? true;
-  const onChange = (change: CatalogChange): void => {
-    for (const diagnostic of change.catalog.diagnostics) report(diagnostic);
-    changes.push(change);
-  };
-  const catalog: Catalog = watch
-    ? (await watchCatalog(path, onChange, signal)).catalog
-    : await loadCatalog(path);
+/** Two declarations of one alias that mean the same running server. */
+function isSameProcess(a: DeclaredServer, b: DeclaredServer): boolean {
+  const identity = ({ endpoint, era, limits }: DeclaredServer): unknown => [endpoint, era, limits];
+  return isDeepStrictEqual(identity(a), identity(b));
+}
+
+/** Refuses broken declarations before anything is started. */
+function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) => void): WorkspaceConfig {
   const errors = catalog.diagnostics.filter(({ severity }) => severity === "error");
   if (errors.length > 0) {
     const [first] = errors;
@@ -192,6 +213,10 @@ class ChangeQueue {
   #apply: ((change: CatalogChange) => Promise<void>) | undefined;
   readonly #early: CatalogChange[] = [];
   #running: Promise<void> = Promise.resolve();
+
+  forget(): void {
+    this.#early.length = 0;
+  }
 
   push(change: CatalogChange): void {
     const apply = this.#apply;

@@ -37,8 +37,8 @@ export interface Change {
 export function applyChange(value: unknown, { path, value: wanted }: Change): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return wanted;
-  if (typeof step === "number" && Array.isArray(value)) {
-    const items: unknown[] = [...(value as unknown[])];
+  if (typeof step === "number" && (Array.isArray(value) || value == null)) {
+    const items: unknown[] = [...((value ?? []) as unknown[])];
     if (wanted === undefined && rest.length === 0) items.splice(step, 1);
     else items[step] = applyChange(items[step], { path: rest, value: wanted });
     return items;

@@ -76,9 +76,13 @@ function addLines(
 }
 
 function remove(text: string, path: Path): string {
-  const found = yamlNodeAt(parseYamlTree(text), path);
-  const parent = yamlNodeAt(parseYamlTree(text), path.slice(0, -1))?.node;
-  if (found === undefined || !(isMap(parent) || isSeq(parent))) return text;
+  const tree = parseYamlTree(text);
+  const found = yamlNodeAt(tree, path);
+  const above = yamlNodeAt(tree, path.slice(0, -1));
+  const parent = above?.node;
+  if (found === undefined || above === undefined || !(isMap(parent) || isSeq(parent))) return text;
+  // A block needs something in it.
+  if (parent.items.length === 1) return replace(text, parent, above.key, isMap(parent) ? {} : []);
   const start = (found.key ?? found.node).range?.[0] ?? 0;
   const end = endOf(found.node, text);
   if (parent.flow === true) {

@@ -1,14 +1,17 @@
 // Servers that outlived their program: each child carries its owner's identity, so that a later program can tell and end them.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 export const OWNER_VARIABLE = "PORTOLAN_OWNER";
 
 let tag: string | undefined;
 
-/** This process by number and start time; a number alone may be another process tomorrow. */
+/**
+ * This process by number, start time and the namespace in which the number holds: a number alone may be another process
+ * tomorrow, and is another one outside of this container.
+ */
 export function ownerTag(): string {
-  tag ??= `${process.pid}.${startTime(process.pid) ?? "0"}`;
+  tag ??= `${process.pid}.${startTime(process.pid) ?? "0"}.${namespace() ?? "0"}`;
   return tag;
 }
 
@@ -17,7 +20,7 @@ export function reapOrphans(): number {
   let ended = 0;
   for (const pid of processes()) {
     const owner = ownerOf(pid);
-    if (owner === undefined || owner === ownerTag() || isAlive(owner)) continue;
+    if (owner === undefined || owner === ownerTag() || isElsewhere(owner) || isAlive(owner)) continue;
     try {
       process.kill(pid, "SIGKILL");
       ended += 1;
@@ -26,6 +29,19 @@ export function reapOrphans(): number {
     }
   }
   return ended;
+}
+
+/** Whether an owner with that number cannot be looked up here. */
+function isElsewhere(owner: string): boolean {
+  return owner.split(".")[2] !== namespace();
+}
+
+function namespace(): string | undefined {
+  try {
+    return /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0];
+  } catch {
+    return undefined;
+  }
 }
 
 function isAlive(owner: string): boolean {
@@ -47,7 +63,7 @@ function startTime(pid: number): string | undefined {
 function ownerOf(pid: number): string | undefined {
   try {
     const environment = readFileSync(`/proc/${pid}/environ`, "latin1");
-    return new RegExp(`(?:^|\\0)${OWNER_VARIABLE}=(\\d+\\.\\d+)(?:\\0|$)`).exec(environment)?.[1];
+    return new RegExp(`(?:^|\\0)${OWNER_VARIABLE}=(\\d+\\.\\d+\\.\\d+)(?:\\0|$)`).exec(environment)?.[1];
   } catch {
     return undefined;
   }
