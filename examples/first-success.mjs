@@ -19,5 +19,5 @@ function portolan(...args) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-portolan("list", target);
+portolan("list", target, "--text");
 portolan("call", target, "get-sum", "a=2", "b=40", "--text");

@@ -28,6 +28,7 @@ function harness(answers: (Answer | typeof OFFERED)[], terminal = true) {
         notes.push(problem);
       }
     },
+    password: async () => undefined,
     select: async (question) => {
       const wanted = next(question, question.initial);
       return question.options.find((option) => option.label === wanted || option.value === wanted)?.value;

@@ -14,6 +14,12 @@ export interface Prompter {
     check: (text: string) => string | undefined;
     signal: AbortSignal;
   }): Promise<string | undefined>;
+  /** Like `text`, but what is typed is not shown. */
+  password(question: {
+    message: string;
+    check: (text: string) => string | undefined;
+    signal: AbortSignal;
+  }): Promise<string | undefined>;
   select(question: {
     message: string;
     options: { value: string; label: string }[];

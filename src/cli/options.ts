@@ -56,7 +56,8 @@ export function addServerOptions(command: Command): Command {
     .option("--no-input", "never ask anything; the server's questions are declined");
 }
 
-function addOutputOptions(command: Command): Command {
+/** The options of every command: what is shown, and in which form. */
+export function addOutputOptions(command: Command): Command {
   return command
     .option("--json", "print JSON (the default when stdout is not a terminal)")
     .option("--text", "print text also when stdout is not a terminal")

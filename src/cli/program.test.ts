@@ -133,6 +133,7 @@ async function portolan(
     createPrompter: async () => ({
       say: () => {},
       text: async () => "x",
+      password: async () => "x",
       select: async ({ options }) => options[0]?.value,
       multiselect: async () => [],
     }),

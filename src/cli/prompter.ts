@@ -1,7 +1,7 @@
 // The prompter for a real terminal. Questions go to stderr, so that stdout stays for the result.
 
 import type { Readable, Writable } from "node:stream";
-import { isCancel, multiselect, note, S_BAR, select, text } from "@clack/prompts";
+import { isCancel, multiselect, note, password, S_BAR, select, text } from "@clack/prompts";
 import type { Prompter } from "./elicit.ts";
 import { cut, wrap } from "./layout.ts";
 
@@ -21,6 +21,15 @@ export function createClackPrompter(input: Readable, terminal: Terminal, color: 
           // The other prompts wrap a long question by themselves.
           message: wrap(message, (terminal.columns || 80) - 4).replaceAll("\n", `\n${S_BAR}  `),
           initialValue: initial,
+          validate: (value) => check(value ?? ""),
+          signal: own(signal),
+          ...streams,
+        }),
+      ),
+    password: async ({ message, check, signal }) =>
+      chosen(
+        await password({
+          message: wrap(message, (terminal.columns || 80) - 4).replaceAll("\n", `\n${S_BAR}  `),
           validate: (value) => check(value ?? ""),
           signal: own(signal),
           ...streams,

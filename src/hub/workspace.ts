@@ -12,6 +12,7 @@ import {
   type PromptDefinition,
   type ReadResourceResult,
   type ResourceDefinition,
+  type ResourceTemplateDefinition,
 } from "../model/index.ts";
 import { createSecretStore, type PromptPassphrase } from "../secrets/index.ts";
 import {
@@ -23,8 +24,9 @@ import {
 } from "../tools/index.ts";
 import { reapOrphans } from "../upstream/index.ts";
 import { type ContextItem, gatherContext } from "./context.ts";
-import type { EventBus } from "./events.ts";
+import type { EventBus, HubEvent } from "./events.ts";
 import { healthOf, isUp, type ServerHealth } from "./health.ts";
+import { merge } from "./merge.ts";
 import { type HubOptions, mergeSettings, openHub } from "./open-hub.ts";
 
 export interface WorkspaceOptions extends Omit<
@@ -37,6 +39,8 @@ export interface WorkspaceOptions extends Omit<
   readonly watchFiles?: boolean | undefined;
   /** How long opening waits for servers that are not known from before. The others, and those that take longer, arrive with an event. */
   readonly waitMs?: number | undefined;
+  /** Hears every event from the first one on, also those of opening. */
+  readonly onEvent?: ((event: HubEvent) => void) | undefined;
   /** Asks for the passphrase of the secrets file. */
   readonly promptPassphrase?: PromptPassphrase | undefined;
 }
@@ -58,15 +62,23 @@ export interface Workspace extends AsyncDisposable {
   tools(): Promise<Tool[]>;
   /** By full name, or as `alias.tool`. */
   callTool(name: string, input?: JsonObject, options?: RequestOptions): Promise<ToolResult>;
+  /** The full name of what is given as `alias.tool` or `alias.prompt`; any other name as it is. */
+  fullName(name: string): string;
+  /** Which server each tool belongs to, by the tool's full name. */
+  toolOwners(): ReadonlyMap<string, string>;
   resources(): Promise<ResourceDefinition[]>;
+  resourceTemplates(): Promise<ResourceTemplateDefinition[]>;
   readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult>;
   subscribe(uri: string): Promise<() => Promise<void>>;
   prompts(): Promise<PromptDefinition[]>;
+  /** By full name, or as `alias.prompt`. */
   getPrompt(name: string, args?: Record<string, string>, options?: RequestOptions): Promise<GetPromptResult>;
   complete(...args: Parameters<McpConnection["complete"]>): Promise<CompleteResult["completion"]>;
   /** The resources that the declarations want read before a turn. */
   context(): Promise<ContextItem[]>;
   on: McpConnection["on"];
+  /** Resolves when every server that starts with the workspace is ready, or has failed for the first time. */
+  settled(): Promise<void>;
   health(): ServerHealth[];
   /** Asks every running server for a sign of life; false when any enabled one is down. */
   healthCheck(): Promise<boolean>;
@@ -108,6 +120,8 @@ export async function openWorkspace(
   const { naming, descriptionPrefix } = config;
   const opened = await openHub({ ...options, secrets, naming, descriptionPrefix, onDiagnostic: report });
   const { hub } = opened;
+  let settings = mergeSettings(config);
+  if (options.onEvent !== undefined) opened.events.on(options.onEvent);
   const wanted = (server: DeclaredServer): boolean => options.only?.includes(server.alias) !== false;
   const add = (server: DeclaredServer): Promise<void> => {
     const member = opened.member(server);
@@ -128,11 +142,11 @@ export async function openWorkspace(
     await member.begin();
     await old.stop("stopped", { quiet: server.enabled });
   };
-  const begun = config.servers.filter(wanted).map(add);
+  const begun = Promise.all(config.servers.filter(wanted).map(add));
   const applying = new Set<Promise<void>>();
   changes.apply(async ({ catalog, added, removed, changed, settingsChanged }) => {
     for (const diagnostic of catalog.diagnostics) report(diagnostic);
-    if (settingsChanged) hub.configure(mergeSettings(catalog.settings));
+    if (settingsChanged) hub.configure((settings = mergeSettings(catalog.settings)));
     await Promise.all(removed.map((alias) => hub.remove(alias)));
     const fresh = new Set([...added, ...changed]);
     for (const server of catalog.servers) {
@@ -142,7 +156,7 @@ export async function openWorkspace(
     }
   });
   await Promise.race([
-    Promise.all(begun),
+    begun,
     new Promise((resolve) => setTimeout(resolve, options.waitMs ?? DEFAULT_WAIT_MS).unref()),
   ]);
 
@@ -157,14 +171,21 @@ export async function openWorkspace(
     diagnostics,
     tools: () => connection.listTools(),
     callTool: (name, input, request) => connection.callTool(hub.toolName(name), input, request),
+    fullName: (name) => hub.toolName(name),
+    toolOwners: () => {
+      const { toolRoutes } = merge(hub.members, settings);
+      return new Map([...toolRoutes].map(([name, { member }]) => [name, member.alias]));
+    },
     resources: () => connection.listResources(),
+    resourceTemplates: () => connection.listResourceTemplates(),
     readResource: (uri, request) => connection.readResource(uri, request),
     subscribe: (uri) => connection.subscribe(uri),
     prompts: () => connection.listPrompts(),
-    getPrompt: (name, args, request) => connection.getPrompt(name, args, request),
+    getPrompt: (name, args, request) => connection.getPrompt(hub.toolName(name), args, request),
     complete: (...args) => connection.complete(...args),
     context: () => gatherContext(hub.members),
     on: (event, listener) => connection.on(event, listener),
+    settled: async () => void (await begun),
     health: () => hub.members.map(healthOf).toSorted((a, b) => (a.alias < b.alias ? -1 : 1)),
     async healthCheck() {
       const alive = await Promise.all(

@@ -1,0 +1,32 @@
+// The workspace that a command is about, and the computer it runs on.
+
+import { homedir } from "node:os";
+import { relative, resolve, sep } from "node:path";
+import type { Computer } from "../formats/clients/index.ts";
+import type { CliIo } from "./io.ts";
+import { plainLine } from "./plain-text.ts";
+
+export interface WorkspaceOptions {
+  workspace?: string;
+}
+
+export function workspaceFolder(io: CliIo, options: WorkspaceOptions): string {
+  return resolve(io.cwd, options.workspace ?? ".");
+}
+
+export function computerOf({ env, platform }: CliIo, cwd: string): Computer {
+  const home = (platform === "win32" ? env["USERPROFILE"] : env["HOME"]) || homedir();
+  return { home, cwd, platform, env };
+}
+
+/** A path as people write it: from the folder they are in, or from their home. */
+export function pathLabel(file: string, { home, cwd }: Pick<Computer, "home" | "cwd">): string {
+  for (const [base, prefix] of [
+    [cwd, ""],
+    [home, `~${sep}`],
+  ] as const) {
+    const path = relative(base, file);
+    if (path !== "" && !path.startsWith("..") && path !== file) return plainLine(`${prefix}${path}`, 500);
+  }
+  return plainLine(file, 500);
+}
