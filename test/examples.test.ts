@@ -23,8 +23,8 @@ const EXPECTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   ],
   "first-success.mjs": [
     '$ portolan list "npx -y @modelcontextprotocol/server-everything"',
-    '"name": "mcp-servers/everything"',
-    '"name": "get-sum"',
+    "mcp-servers/everything",
+    "function get-sum(a: number, b: number): string",
     '$ portolan call "npx -y @modelcontextprotocol/server-everything" get-sum a=2 b=40 --text',
     /^The sum of 2 and 40 is 42\.$/m,
   ],

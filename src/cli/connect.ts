@@ -24,8 +24,22 @@ export interface Cli {
   readonly options: ServerOptions;
 }
 
+/** What commands use of a connection: to a server given on the command line, or to one of the workspace. */
+export type UsedConnection = Pick<
+  McpConnection,
+  | "server"
+  | "diagnostics"
+  | "listToolDefinitions"
+  | "callTool"
+  | "listResources"
+  | "listResourceTemplates"
+  | "readResource"
+  | "listPrompts"
+  | "getPrompt"
+>;
+
 export interface Session {
-  readonly connection: McpConnection;
+  readonly connection: UsedConnection;
   /** What the user calls the server. */
   readonly label: string;
   readonly connectMs: number;
@@ -77,14 +91,9 @@ export async function withServer<T>(
   { stdinTaken = false, showsDiagnostics = false }: SessionOptions = {},
 ): Promise<T> {
   const { io, output, interrupt } = cli;
-  const spinner = createSpinner({
-    stream: io.stderr,
-    colors: output.noteColors,
-    enabled: io.stderr.isTTY === true && !output.quiet && io.env["TERM"] !== "dumb",
-    unicode: io.platform !== "win32" || io.env["WT_SESSION"] !== undefined,
-  });
+  const spinner = spinnerOf(cli);
   const config = toConfig(target, cli.options, io.cwd, {
-    handlers: createHandlers(cli, target, spinner, stdinTaken),
+    handlers: createHandlers(cli, target.label, spinner, stdinTaken),
     signal: interrupt.signal,
     onDiagnostic: (diagnostic) => {
       if (!showsDiagnostics) noteDiagnostic(diagnostic, cli);
@@ -99,17 +108,7 @@ export async function withServer<T>(
     connection = await io.connect(config);
     const connectMs = Math.round(performance.now() - started);
     if (cli.options.verbose) connection.on("log", (message) => output.note(describeLog(message, cli)));
-    const request: Session["request"] = (label) => {
-      spinner.start(label);
-      return {
-        signal: interrupt.signal,
-        onProgress: ({ progress, total, message }) => {
-          const amount = total === undefined ? `${progress}` : `${progress} of ${total}`;
-          spinner.update(message === undefined ? amount : `${amount}, ${message}`);
-        },
-      };
-    };
-    return await use({ connection, label: target.label, connectMs, request });
+    return await use({ connection, label: target.label, connectMs, request: requests(cli, spinner) });
   } finally {
     spinner.stop();
     output.around(undefined);
@@ -119,9 +118,32 @@ export async function withServer<T>(
   }
 }
 
-function createHandlers(
+export function spinnerOf({ io, output }: Pick<Cli, "io" | "output">): Spinner {
+  return createSpinner({
+    stream: io.stderr,
+    colors: output.noteColors,
+    enabled: io.stderr.isTTY === true && !output.quiet && io.env["TERM"] !== "dumb",
+    unicode: io.platform !== "win32" || io.env["WT_SESSION"] !== undefined,
+  });
+}
+
+/** Options for requests that the spinner shows. */
+export function requests({ interrupt }: Pick<Cli, "interrupt">, spinner: Spinner): Session["request"] {
+  return (label) => {
+    spinner.start(label);
+    return {
+      signal: interrupt.signal,
+      onProgress: ({ progress, total, message }) => {
+        const amount = total === undefined ? `${progress}` : `${progress} of ${total}`;
+        spinner.update(message === undefined ? amount : `${amount}, ${message}`);
+      },
+    };
+  };
+}
+
+export function createHandlers(
   cli: Cli,
-  target: Target,
+  label: string,
   spinner: Spinner,
   stdinTaken: boolean,
 ): NonNullable<McpOptions["handlers"]> {
@@ -129,7 +151,7 @@ function createHandlers(
   const interactive = options.input && !stdinTaken && io.stdin.isTTY === true && io.stderr.isTTY === true;
   return {
     elicit: createElicit({
-      server: target.label,
+      server: label,
       prompter: interactive ? () => io.createPrompter(output.noteColors.enabled) : undefined,
       note: (text) => output.note(text),
       openBrowser: io.openBrowser,
@@ -138,12 +160,12 @@ function createHandlers(
   };
 }
 
-function noteDiagnostic(diagnostic: Diagnostic, { output, options }: Pick<Cli, "output" | "options">): void {
+export function noteDiagnostic(diagnostic: Diagnostic, { output, options }: Pick<Cli, "output" | "options">): void {
   if (diagnostic.severity !== "error" && !options.verbose) return;
   output.note(describeDiagnostic(diagnostic, output.noteColors.yellow));
 }
 
-function describeLog({ level, logger, data }: LogMessage, { output }: Cli): string {
+export function describeLog({ level, logger, data }: LogMessage, { output }: Cli): string {
   const text = typeof data === "string" ? plainText(data) : toJsonText(data);
   return `${output.noteColors.dim(`log ${plainLine(level, 20)}${logger === undefined ? "" : ` ${plainLine(logger, 60)}`}`)} ${text}`;
 }

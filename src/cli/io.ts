@@ -1,5 +1,8 @@
 // Everything outside that a command touches, in one value, so that a test can hand in its own.
 
+import type { Catalog, CatalogOptions } from "../catalog/index.ts";
+import type { ImportedFile, ImportOptions } from "../formats/clients/index.ts";
+import type { Workspace, WorkspaceConfig, WorkspaceOptions } from "../hub/index.ts";
 import type { McpConfig, McpConnection } from "../tools/index.ts";
 import type { Prompter } from "./elicit.ts";
 import type { SignalSource } from "./interrupt.ts";
@@ -24,6 +27,12 @@ export interface CliIo {
   readonly version: string;
   readonly signals: SignalSource;
   readonly connect: (config: McpConfig) => Promise<McpConnection>;
+  readonly openWorkspace: (
+    source: string | WorkspaceConfig,
+    options: WorkspaceOptions,
+  ) => Promise<Workspace>;
+  readonly loadCatalog: (path: string, options?: CatalogOptions) => Promise<Catalog>;
+  readonly importClients: (options: ImportOptions) => Promise<ImportedFile[]>;
   readonly createPrompter: (color: boolean) => Promise<Prompter>;
   /** Starts the user's browser; false when there is none. */
   readonly openBrowser: (url: string) => Promise<boolean>;

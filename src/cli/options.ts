@@ -21,6 +21,8 @@ export interface RawOptions {
   timeout?: string;
   startTimeout?: string;
   maxTime?: string;
+  workspace?: string;
+  wait?: string;
 }
 
 export interface ServerOptions {
@@ -34,12 +36,16 @@ export interface ServerOptions {
   readonly verbose: boolean;
   /** Whether the user may be asked something. */
   readonly input: boolean;
+  /** The folder or file that declares the servers; the current folder unless told. */
+  readonly workspace: string | undefined;
+  /** How long servers are waited for. */
+  readonly waitMs: number | undefined;
 }
 
 const collect = (value: string, previous: string[] | undefined): string[] => [...(previous ?? []), value];
 
 export function addServerOptions(command: Command): Command {
-  return addOutputOptions(command)
+  return addWorkspaceOption(addOutputOptions(command))
     .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
     .option(
       "--env <variable>",
@@ -54,6 +60,13 @@ export function addServerOptions(command: Command): Command {
     .option("--start-timeout <time>", "give up when the server is not ready by then")
     .option("--max-time <time>", "give up on a request after this long, whatever progress it reports")
     .option("--no-input", "never ask anything; the server's questions are declined");
+}
+
+export function addWorkspaceOption(command: Command): Command {
+  return command.option(
+    "-w, --workspace <path>",
+    "the folder or the file that declares the servers (default: this folder)",
+  );
 }
 
 /** The options of every command: what is shown, and in which form. */
@@ -115,6 +128,9 @@ export function parseServerOptions(
   time("--timeout", raw.timeout, "requestTimeoutMs");
   time("--start-timeout", raw.startTimeout, "startTimeoutMs");
   time("--max-time", raw.maxTime, "maxRequestMs");
+  const waitMs = raw.wait === undefined ? undefined : parseTime(raw.wait);
+  if (raw.wait !== undefined && waitMs === undefined)
+    problems.push(`--wait must be seconds or a time such as 500ms, 2m, 1h, got ${JSON.stringify(raw.wait)}`);
   const transport = oneOf("--transport", raw.transport, ["http", "sse", "websocket"] as const, problems);
   const era = oneOf("--era", raw.era, ["auto", "legacy", "modern"] as const, problems);
   if (problems.length > 0) throw new PortolanError("USAGE", problems.join("\n"), { data: { problems } });
@@ -128,6 +144,8 @@ export function parseServerOptions(
     limits,
     verbose: raw.verbose === true,
     input: raw.input !== false,
+    workspace: raw.workspace,
+    waitMs,
   };
 }
 

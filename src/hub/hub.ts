@@ -37,6 +37,7 @@ export class Hub implements Upstream {
   readonly #report: Report;
   readonly #emitter = new Emitter<UpstreamEvents>();
   #merged: Merged | undefined;
+  #told = new Set<string>();
   #lastTools = "";
   #lastPrompts = "";
   #announcing = new Set<ListName>();
@@ -265,7 +266,13 @@ export class Hub implements Upstream {
   #table(): Merged {
     if (this.#merged === undefined) {
       this.#merged = merge(this.#members.values(), this.#settings);
-      for (const diagnostic of this.#merged.diagnostics) this.#report(diagnostic);
+      const told = this.#told;
+      this.#told = new Set();
+      for (const diagnostic of this.#merged.diagnostics) {
+        // Lists are merged again with every change; what was odd before is not news.
+        if (!told.has(diagnostic.message)) this.#report(diagnostic);
+        this.#told.add(diagnostic.message);
+      }
     }
     return this.#merged;
   }

@@ -66,6 +66,14 @@ export function parseJsonTree(text: string, errors: ParseError[] = []): Node | u
   }
 }
 
+/** Where a text that is well formed here stops being JSON in the strict sense: a comment, or a comma before a closing mark. */
+export function findLooseness(text: string): number | undefined {
+  if (parseStrict(text) !== undefined) return undefined;
+  const errors: ParseError[] = [];
+  parseTree(text, errors, { disallowComments: true, allowTrailingComma: false });
+  return errors[0]?.offset;
+}
+
 function parseStrict(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

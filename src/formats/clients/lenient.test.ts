@@ -223,6 +223,14 @@ test("keys that reach into objects are only names", () => {
   expect(Object.getPrototypeOf(found.servers[0]?.endpoint)).toBe(Object.prototype);
 });
 
+test("Claude Desktop ignores a file with a comma too many, so that is told", () => {
+  const text = '{\n  "mcpServers": {\n    "a": { "command": "x" }, // note\n  },\n}\n';
+  const warning =
+    "3:30 warning Claude Desktop reads strict JSON and ignores a file with comments or trailing commas | Take them out.";
+  expect(shown(read(text, "claude-desktop"))).toEqual([warning]);
+  expect(shown(read(text, "cursor"))).toEqual([]);
+});
+
 test("a byte order mark moves nothing", () => {
   const found = read('\uFEFF{"mcpServers":{"a":3}}');
   expect(shown(found)[0]).toMatch(/^1:16 /);

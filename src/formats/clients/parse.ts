@@ -14,10 +14,15 @@ import {
 import { kindOf, type ReportAt, toLabel } from "./entry-reader.ts";
 import { type Field, findFields } from "./fields.ts";
 import { checkInputs } from "./inputs.ts";
+import { findLooseness } from "./json-document.ts";
 import { findPlainSecrets } from "./plain-secrets.ts";
 import type { EntryServer } from "./read-entry.ts";
 import { type FoundEntry, readEntries } from "./read-servers.ts";
+import { CLIENT_TITLES } from "./titles.ts";
 import type { ClientContext, ClientFile, ClientId, ClientServer, Path } from "./types.ts";
+
+/** Clients that give up on a file for one comma too many. */
+const STRICT_CLIENTS: ReadonlySet<ClientId> = new Set(["claude-code", "claude-desktop"]);
 
 /**
  * Reads one file. Undefined means that it is no client's file: neither its place nor what it holds says so.
@@ -58,6 +63,15 @@ function read(
   for (const { offset, message } of document.problems)
     reportOffset(offset, { severity: "error", message, hint: "Servers after this place are not read." });
   const { value } = document;
+  if (STRICT_CLIENTS.has(client) && document.problems.length === 0) {
+    const offset = findLooseness(text);
+    if (offset !== undefined)
+      reportOffset(offset, {
+        severity: "warning",
+        message: `${CLIENT_TITLES[client]} reads strict JSON and ignores a file with comments or trailing commas`,
+        hint: "Take them out.",
+      });
+  }
   if (value !== undefined && value !== null && !isObject(value))
     report([], { severity: "error", message: `the file is ${kindOf(value)}`, hint: "Make it an object." });
   const context = readContext(file, given);

@@ -1,0 +1,172 @@
+// The workspace opened for a command: servers waited for with a spinner, everything closed at the end.
+
+import { statSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Diagnostic, PortolanError } from "../errors/index.ts";
+import type { HubEvent, ServerHealth, Workspace } from "../hub/index.ts";
+import type { DeclaredServer, Root } from "../model/index.ts";
+import { type Cli, createHandlers, describeLog, noteDiagnostic, requests, type Session, spinnerOf } from "./connect.ts";
+import { plainText } from "./plain-text.ts";
+import { sourceNote } from "./source-note.ts";
+import type { Spinner } from "./spinner.ts";
+import { serverNamed, type Source } from "./workspace-source.ts";
+
+export interface OpenOptions {
+  /** Only these servers; all of them unless told. */
+  readonly only?: readonly string[] | undefined;
+  /** Whether servers start with the workspace, whatever their declarations say. */
+  readonly start?: "eager" | "lazy" | undefined;
+  /** How long servers are waited for; their own start timeouts hold in any case. */
+  readonly waitMs?: number | undefined;
+  readonly stdinTaken?: boolean | undefined;
+  /** The command shows where the servers come from, and the diagnostics, itself. */
+  readonly showsSource?: boolean | undefined;
+  readonly onEvent?: ((event: HubEvent) => void) | undefined;
+  /** Changes of the declarations are applied as they are saved. */
+  readonly watch?: boolean | undefined;
+}
+
+export interface Opened {
+  readonly workspace: Workspace;
+  readonly request: Session["request"];
+  /** Of the declarations and of the servers so far. */
+  readonly diagnostics: () => Diagnostic[];
+}
+
+/** Opens the workspace, waits for its servers, lets `use` work, and closes again, whatever happens. */
+export async function withWorkspace<T>(
+  cli: Cli,
+  source: Source,
+  options: OpenOptions,
+  use: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  const { io, output, interrupt } = cli;
+  for (const alias of options.only ?? []) serverNamed(source, alias);
+  const spinner = spinnerOf(cli);
+  const config = { ...source.config, servers: source.config.servers.map((server) => adjust(server, cli, options)) };
+  const roots = rootsOf(cli);
+  const label = options.only?.length === 1 ? (options.only[0] as string) : "this workspace";
+  const note = options.showsSource === true ? undefined : sourceNote(source, io);
+  if (note !== undefined) output.note(output.noteColors.dim(note));
+  output.around(spinner);
+  let workspace: Workspace | undefined;
+  try {
+    interrupt.signal.throwIfAborted();
+    const followed = options.watch === true && source.kind === "workspace";
+    workspace = await io.openWorkspace(followed ? source.path : config, {
+      only: options.only,
+      waitMs: 0,
+      watchFiles: followed,
+      handlers: {
+        ...createHandlers(cli, label, spinner, options.stdinTaken === true),
+        ...(roots.length === 0 ? {} : { roots }),
+      },
+      onEvent: options.onEvent,
+      onDiagnostic: (diagnostic) => {
+        if (options.showsSource !== true) noteDiagnostic(diagnostic, cli);
+      },
+      ...(source.kind === "clients" ? { snapshots: false } : {}),
+    });
+    const opened = workspace;
+    if (cli.options.verbose) opened.on("log", (message) => output.note(describeLog(message, cli)));
+    await waitFor(opened, options.waitMs ?? cli.options.waitMs, interrupt.signal, spinner);
+    return await use({
+      workspace: opened,
+      request: requests(cli, spinner),
+      diagnostics: () => [...(followed ? [] : source.diagnostics), ...opened.diagnostics],
+    });
+  } finally {
+    spinner.stop();
+    output.around(undefined);
+    await workspace?.close().catch((thrown: unknown) => {
+      if (cli.options.verbose) output.note(`closing failed: ${plainText(String(thrown))}`);
+    });
+  }
+}
+
+/** Until every server is ready or has failed, the time is over, or the user has had enough. */
+async function waitFor(
+  workspace: Workspace,
+  ms: number | undefined,
+  signal: AbortSignal,
+  spinner: Spinner,
+): Promise<void> {
+  const count = workspace.health().length;
+  spinner.start(count === 1 ? `starting ${workspace.health()[0]?.alias}` : `starting ${count} servers`);
+  const ticks = setInterval(() => {
+    const health = workspace.health();
+    const left = health.filter(({ state }) => state === "starting").map(({ alias }) => alias);
+    const ready = health.filter(({ state }) => state === "ready").length;
+    if (count > 1) spinner.update(`${ready} ready${left.length === 0 ? "" : `, waiting for ${left.join(", ")}`}`);
+  }, 80);
+  let timer: NodeJS.Timeout | undefined;
+  let stop: (() => void) | undefined;
+  try {
+    await Promise.race([
+      workspace.settled(),
+      new Promise<void>((resolve) => {
+        stop = resolve;
+        signal.addEventListener("abort", stop, { once: true });
+        if (ms !== undefined) timer = setTimeout(resolve, ms);
+      }),
+    ]);
+  } finally {
+    clearInterval(ticks);
+    clearTimeout(timer);
+    if (stop !== undefined) signal.removeEventListener("abort", stop);
+  }
+  signal.throwIfAborted();
+}
+
+/** What the command line says goes before what the declaration says. */
+function adjust(server: DeclaredServer, { options }: Cli, { start }: OpenOptions): DeclaredServer {
+  const limits = { ...server.limits, ...options.limits };
+  return {
+    ...server,
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    ...(options.era === undefined ? {} : { era: options.era }),
+    ...(start === undefined ? {} : { start }),
+  };
+}
+
+/** Refuses options that belong to a server given on the command line. */
+export function refuseTargetOptions({ options }: Cli): void {
+  const given = [
+    ["--header", Object.keys(options.headers).length > 0],
+    ["--env", Object.keys(options.env).length > 0],
+    ["--cwd", options.cwd !== undefined],
+    ["--transport", options.transport !== undefined],
+  ] as const;
+  const problems = given
+    .filter(([, isGiven]) => isGiven)
+    .map(([flag]) => `${flag} is for a URL or a command; a server of the workspace has it in its declaration`);
+  if (problems.length > 0) throw new PortolanError("USAGE", problems.join("\n"), { data: { problems } });
+}
+
+function rootsOf({ io, options }: Cli): Root[] {
+  return options.roots.map((folder) => {
+    const path = resolve(io.cwd, folder);
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
+      throw new PortolanError("USAGE", `--root ${folder} is not a directory`);
+    return { uri: pathToFileURL(path).href, name: basename(path) };
+  });
+}
+
+/** Why a server cannot be used now; undefined when it can. */
+export function healthError(health: ServerHealth): PortolanError | undefined {
+  const { alias, state, error, stderr, origin } = health;
+  if (state === "ready" || state === "idle") return undefined;
+  if (state === "disabled")
+    return new PortolanError("SERVER_UNAVAILABLE", `${alias} is disabled.`, {
+      server: alias,
+      hint: `It is declared in ${origin.file}:${origin.line}; enable it there.`,
+    });
+  if (error !== undefined)
+    return new PortolanError(error.code, error.message, { server: alias, hint: error.hint, stderr });
+  return new PortolanError("SERVER_START_FAILED", `${alias} is not ready yet (${state}).`, {
+    server: alias,
+    stderr,
+    hint: "Wait longer with --wait, or see what it does: portolan why " + alias,
+  });
+}

@@ -1,0 +1,150 @@
+// Which servers a command is about: those of the workspace, or, where nothing is declared, those of other MCP clients on this computer.
+
+import { stat } from "node:fs/promises";
+import { isDeepStrictEqual } from "node:util";
+import { type Diagnostic, didYouMean, PortolanError } from "../errors/index.ts";
+import type { ImportedFile } from "../formats/clients/index.ts";
+import type { WorkspaceConfig } from "../hub/index.ts";
+import type { DeclaredServer } from "../model/index.ts";
+import type { Cli } from "./connect.ts";
+import { computerOf, pathLabel, workspaceFolder } from "./workspace-folder.ts";
+
+export interface Source {
+  /** `clients`: read from the files of other programs, so that nothing is kept about it either. */
+  readonly kind: "workspace" | "clients";
+  /** What was asked for: a folder, or one declaration. */
+  readonly path: string;
+  readonly config: WorkspaceConfig;
+  readonly files: readonly SourceFile[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface SourceFile {
+  readonly file: string;
+  /** `workspace`, `manifest`, or the client's name. */
+  readonly format: string;
+  readonly servers: readonly string[];
+}
+
+/** Throws when a declaration of the workspace has errors: nothing is started before they are told. */
+export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Source> {
+  const path = workspaceFolder(cli.io, { ...given(cli.options.workspace) });
+  const catalog = await cli.io.loadCatalog(path, { home: computerOf(cli.io, path).home });
+  const errors = catalog.diagnostics.filter(({ severity }) => severity === "error");
+  if (errors.length > 0) throw declarationError(errors, cli);
+  const own = catalog.files.some(({ format }) => format === "workspace");
+  if (catalog.servers.length === 0 && !own && (await isFolder(path))) return fromClients(cli, path);
+  const { naming, descriptionPrefix, envFile } = catalog.settings;
+  const servers = catalog.servers.map((server) => runIn(server, catalog.folder));
+  return {
+    kind: "workspace",
+    path,
+    config: { servers, naming, descriptionPrefix, envFile },
+    files: catalog.files.map(({ file, format, aliases }) => ({ file, format, servers: aliases })),
+    diagnostics: catalog.diagnostics,
+  };
+}
+
+/** The server of that name; an unknown one is an error that names the nearest. */
+export function serverNamed(source: Source, alias: string): DeclaredServer {
+  const found = source.config.servers.find((server) => server.alias === alias);
+  if (found !== undefined) return found;
+  const known = source.config.servers.map((server) => server.alias);
+  const all =
+    known.length === 0
+      ? "No servers are declared here; see portolan add --help."
+      : `There are: ${known.slice(0, 20).join(", ")}${known.length > 20 ? ", …" : ""}.`;
+  throw new PortolanError("SERVER_UNKNOWN", `There is no server ${JSON.stringify(alias)} here.`, {
+    hint: didYouMean(alias, known) ?? all,
+  });
+}
+
+/** Every error with its place, in one. */
+export function declarationError(
+  errors: readonly Diagnostic[],
+  { io }: Pick<Cli, "io">,
+  what = "The declarations cannot be used as they are",
+): PortolanError {
+  const computer = computerOf(io, io.cwd);
+  const lines = errors.map((error) => {
+    const place = error.file === undefined ? "" : `${placeOf(error, (file) => pathLabel(file, computer))} `;
+    return `${place}${error.message}`;
+  });
+  const [first] = errors;
+  return new PortolanError(
+    "DECLARATION_INVALID",
+    lines.length === 1 ? (lines[0] as string) : `${what}:\n- ${lines.join("\n- ")}`,
+    {
+      hint: errors.length === 1 ? first?.hint : "See them in their lines: portolan validate",
+      data: { diagnostics: errors },
+    },
+  );
+}
+
+/** `file:line:column`, as far as it is known. */
+export function placeOf(
+  { file = "", line, column }: Pick<Diagnostic, "file" | "line" | "column">,
+  label: (file: string) => string,
+): string {
+  const position = [line, column].filter((part) => part !== undefined).join(":");
+  return `${label(file)}${position === "" ? "" : `:${position}`}`;
+}
+
+async function fromClients({ io }: Pick<Cli, "io">, folder: string): Promise<Source> {
+  const found = await io.importClients(computerOf(io, folder));
+  // What a project says goes before what the user says for all projects.
+  const files = found.toSorted((a, b) => Number(a.scope === "user") - Number(b.scope === "user"));
+  const servers = new Map<string, DeclaredServer>();
+  const diagnostics: Diagnostic[] = [];
+  for (const { file, servers: declared, diagnostics: findings } of files) {
+    diagnostics.push(...findings.map((finding) => ({ ...finding, file: finding.file ?? file })));
+    for (const server of declared) {
+      const first = servers.get(server.alias);
+      if (first === undefined) servers.set(server.alias, runIn(server, folder));
+      else if (!isDeepStrictEqual(first.endpoint, runIn(server, folder).endpoint))
+        diagnostics.push(shadowed(first, server));
+    }
+  }
+  return {
+    kind: "clients",
+    path: folder,
+    config: { servers: [...servers.values()].toSorted((a, b) => (a.alias < b.alias ? -1 : 1)) },
+    files: files.filter((file) => file.servers.length > 0).map(toSourceFile),
+    diagnostics,
+  };
+}
+
+function toSourceFile({ file, client, servers }: ImportedFile): SourceFile {
+  return { file, format: client, servers: servers.map(({ alias }) => alias) };
+}
+
+function shadowed(first: DeclaredServer, second: DeclaredServer): Diagnostic {
+  const { file, line, column } = second.origin;
+  return {
+    code: "NAME_AMBIGUOUS",
+    severity: "warning",
+    server: second.alias,
+    message: `${second.alias} is declared differently in ${first.origin.file}, which is used`,
+    file,
+    line,
+    column,
+  };
+}
+
+/** A server that says nothing else runs in the folder that it was declared for, wherever the command runs. */
+function runIn(server: DeclaredServer, folder: string): DeclaredServer {
+  const { endpoint } = server;
+  if (endpoint.transport !== "stdio" || endpoint.cwd !== undefined) return server;
+  return { ...server, endpoint: { ...endpoint, cwd: folder } };
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+function given(workspace: string | undefined): { workspace?: string } {
+  return workspace === undefined ? {} : { workspace };
+}
