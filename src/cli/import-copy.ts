@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { loadCatalog } from "../catalog/index.ts";
+import type { Catalog } from "../catalog/index.ts";
 import { isPortolanError, PortolanError } from "../errors/index.ts";
 import { type ClientServer, type ImportedFile, writeClientFile } from "../formats/clients/index.ts";
 import { readText } from "../formats/text/index.ts";
@@ -38,10 +38,9 @@ export interface SkippedServer {
 /** Adds every server that the workspace does not have yet. An existing file gets a backup. */
 export async function copyServers(
   folder: string,
-  home: string,
+  catalog: Pick<Catalog, "servers">,
   files: readonly ImportedFile[],
 ): Promise<CopyResult> {
-  const catalog = await loadCatalog(folder, { home });
   const { file, text: basis } = await readOwn(folder);
   const known = new Map<string, DeclaredServer>(catalog.servers.map((server) => [server.alias, server]));
   const added: CopiedServer[] = [];

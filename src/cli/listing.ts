@@ -107,6 +107,18 @@ export function describeListing(
   return sections.join("\n\n");
 }
 
+/** Tools alone, one after another. */
+export function describeTools(
+  tools: readonly ToolDefinition[],
+  colors: Colors,
+  options: ListOptions = {},
+  width?: number,
+): string {
+  const room = width === undefined ? undefined : width - INDENT;
+  const view: View = { colors, all: options.all === true, schema: options.schema === true, room };
+  return indent(tools.map((tool) => describeTool(tool, view)).join("\n\n"));
+}
+
 function describeServer(
   server: ServerDescription,
   timing: Listing["timing"],
@@ -121,7 +133,7 @@ function describeServer(
       : ` ${colors.dim(`(${plainLine(info.name, 100)})`)}`;
   const version = info?.version === undefined ? "" : ` ${plainLine(info.version, 60)}`;
   const facts = [
-    `MCP ${plainLine(server.revision, 40)} (${server.era})`,
+    ...(server.revision === "" ? [] : [`MCP ${plainLine(server.revision, 40)} (${server.era})`]),
     server.transport,
     `connected in ${timing.connectMs} ms`,
     `listed in ${timing.listMs} ms`,

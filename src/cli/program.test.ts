@@ -130,6 +130,17 @@ async function portolan(
     version: "9.9.9",
     signals,
     connect,
+    openWorkspace: async () => {
+      throw new Error("no workspace here");
+    },
+    loadCatalog: async (folder) => ({
+      folder,
+      servers: [],
+      settings: { defaults: {} },
+      files: [],
+      diagnostics: [],
+    }),
+    importClients: async () => [],
     createPrompter: async () => ({
       say: () => {},
       text: async () => "x",

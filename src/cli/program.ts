@@ -8,6 +8,7 @@ import { CALL_HELP, fitHelp, LIST_HELP, PROMPT_HELP, READ_HELP, ROOT_HELP } from
 import type { CliIo } from "./io.ts";
 import { addServerOptions, type RawOptions } from "./options.ts";
 import { createOutput, exitCodeOf } from "./output.ts";
+import { addSetupCommands } from "./setup-commands.ts";
 
 /** Runs one command line (without `node` and the script) and returns the exit code. Never throws. */
 export async function run(argv: readonly string[], io: CliIo): Promise<number> {
@@ -120,6 +121,8 @@ function createProgram(state: State): Command {
   );
   explain(prompt, PROMPT_HELP);
 
+  addSetupCommands(program, state, explain);
+
   program
     .command("completion")
     .description("print a completion script for a shell: bash, zsh or fish")
@@ -178,7 +181,9 @@ function wordsOf(program: Command): CommandWords[] {
 
 /** Commander's message, with its "did you mean" as the hint. */
 function toUsageError(error: CommanderError): PortolanError {
-  const [message = "", suggestion] = error.message.replace(/^error: /, "").split("\n");
+  // What follows a = may be a secret, also when the option before it is not known.
+  const [text = "", suggestion] = error.message.replace(/^error: /, "").split("\n");
+  const message = text.replace(/^(unknown option '[^=']*)=.*$/, "$1'");
   const forServer =
     error.code === "commander.unknownOption"
       ? "Run the command with --help. Options of a server's own command stand inside its quotes, or after --."

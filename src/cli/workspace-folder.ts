@@ -1,7 +1,8 @@
 // The workspace that a command is about, and the computer it runs on.
 
+import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { relative, resolve, sep } from "node:path";
+import { dirname, relative, resolve, sep } from "node:path";
 import type { Computer } from "../formats/clients/index.ts";
 import type { CliIo } from "./io.ts";
 import { plainLine } from "./plain-text.ts";
@@ -10,8 +11,21 @@ export interface WorkspaceOptions {
   workspace?: string;
 }
 
-export function workspaceFolder(io: CliIo, options: WorkspaceOptions): string {
-  return resolve(io.cwd, options.workspace ?? ".");
+export function workspaceFolder(io: Pick<CliIo, "cwd">, { workspace }: WorkspaceOptions): string {
+  return resolve(io.cwd, workspace ?? ".");
+}
+
+/** What `--workspace` names, and the folder that it stands for: a file speaks for the one it is in. */
+export async function findWorkspace(
+  io: Pick<CliIo, "cwd">,
+  options: WorkspaceOptions,
+): Promise<{ path: string; folder: string }> {
+  const path = workspaceFolder(io, options);
+  const isFile = await stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+  return { path, folder: isFile ? dirname(path) : path };
 }
 
 export function computerOf({ env, platform }: CliIo, cwd: string): Computer {

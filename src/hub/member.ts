@@ -135,7 +135,7 @@ export class Member {
     this.#busy += 1;
     clearTimeout(this.#idle);
     try {
-      const result = await upstream.request(call);
+      const result = await upstream.request(this.#withoutSecrets(call));
       const took = performance.now() - started;
       this.latencyMs = this.latencyMs === undefined ? took : this.latencyMs * 0.8 + took * 0.2;
       return this.#options.redactor.redactValue(result);
@@ -181,6 +181,18 @@ export class Member {
     await this.#letGo()?.release();
     if (lease !== undefined && !quiet)
       this.#options.events.emit({ type: "mcp.server_stopped", server: this.alias });
+  }
+
+  /** What a server says on the way to its answer may repeat what it was given, too. */
+  #withoutSecrets(call: Call): Call {
+    const { onProgress, ask } = call;
+    if (onProgress === undefined && ask === undefined) return call;
+    const { redactor } = this.#options;
+    return {
+      ...call,
+      onProgress: onProgress && ((progress) => onProgress(redactor.redactValue(progress))),
+      ask: ask && withRedactedQuestions(ask, redactor),
+    };
   }
 
   /** Starts for a call, unless the last attempt failed just now: then the call hears at once why. */
@@ -409,6 +421,10 @@ export class Member {
     this.state = state;
     this.since = new Date();
   }
+}
+
+export function withRedactedQuestions(ask: Ask, redactor: Redactor): Ask {
+  return (question) => ask({ ...question, params: redactor.redactValue(question.params) });
 }
 
 function dirOf(file: string): string {

@@ -8,7 +8,7 @@ import { type McpHandlers, toAsk, toCapabilities, VERSION } from "../tools/index
 import { createEraMemory } from "../upstream/index.ts";
 import { EventBus } from "./events.ts";
 import { Hub } from "./hub.ts";
-import { Member } from "./member.ts";
+import { Member, withRedactedQuestions } from "./member.ts";
 import type { MergeSettings } from "./merge.ts";
 import { DEFAULT_NAMING } from "./naming.ts";
 import { Pool } from "./pool.ts";
@@ -60,7 +60,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     events,
     report,
     eras: createEraMemory(),
-    ask: toAsk(handlers),
+    ask: withRedactedQuestions(toAsk(handlers), redactor),
     caller: {
       clientInfo: options.clientInfo ?? { name: "portolan", version: VERSION },
       capabilities: toCapabilities(handlers),

@@ -5,13 +5,15 @@ import { resolve } from "node:path";
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import { type CallToolResult, isObject, type JsonObject, type ToolDefinition } from "../../model/index.ts";
 import { callArguments, checkNames, type Pair, parsePairs, type Problem, toArguments } from "../arguments.ts";
-import { type Cli, takeTarget, withServer, type Words } from "../connect.ts";
+import { aimAtName } from "../aim.ts";
+import type { Cli, Words } from "../connect.ts";
 import type { CliIo } from "../io.ts";
 import { plainText } from "../plain-text.ts";
 import { renderToolResult } from "../render.ts";
 import { createSaver, type Saver } from "../save-file.ts";
 import { looksLikeCall, type ParsedCall, parseCall } from "../signature-parse.ts";
 import { printSignature } from "../signature-print.ts";
+import { withAim } from "../workspace-session.ts";
 
 export interface CallOptions {
   /** JSON, or `-` for JSON on stdin. */
@@ -28,13 +30,12 @@ interface Given {
 }
 
 export async function call(cli: Cli, words: Words, options: CallOptions): Promise<number> {
-  const { target, rest } = takeTarget(words, cli);
-  const [wanted, ...assignments] = rest;
-  if (wanted === undefined) {
-    throw new PortolanError("USAGE", "No tool is given.", {
-      hint: "See what there is with portolan list, then: portolan call <target> <tool> key=value",
-    });
-  }
+  const missing = new PortolanError("USAGE", "No tool is given.", {
+    hint: "See what there is with portolan list, then: portolan call <server>.<tool> key=value, or portolan call <target> <tool> key=value",
+  });
+  const aim = await aimAtName(words, cli, missing);
+  const [wanted, ...assignments] = aim.rest;
+  if (wanted === undefined) throw missing;
   const saver = await createSaver({ out: options.out, force: options.force, cwd: cli.io.cwd });
   const json =
     options.args === undefined
@@ -46,9 +47,9 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
     json,
     ...(await parsePairs(assignments, (path) => readFile(resolve(cli.io.cwd, path), "utf8"))),
   };
-  return withServer(
+  return withAim(
     cli,
-    target,
+    aim,
     async ({ connection, label, request }) => {
       const tools = await connection.listToolDefinitions(request("listing the tools"));
       const { tool, parsed } = findTool(wanted, tools, label);

@@ -1,15 +1,14 @@
 // `portolan export`: the workspace's servers in the words of another program, printed or merged into its file.
 
-import { loadCatalog } from "../../catalog/index.ts";
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import { CLIENTS, type ClientId, type ExportNote, renderFor } from "../../formats/clients/index.ts";
 import type { DeclaredServer } from "../../model/index.ts";
-import { clientTitle, parseClient } from "../client-names.ts";
+import { parseClient } from "../client-names.ts";
 import type { Cli } from "../connect.ts";
 import { describeMerge, mergeServers } from "../export-merge.ts";
 import { chooseFile } from "../export-place.ts";
 import { plainLine, plainText } from "../plain-text.ts";
-import { computerOf, workspaceFolder, type WorkspaceOptions } from "../workspace-folder.ts";
+import { computerOf, findWorkspace, type WorkspaceOptions } from "../workspace-folder.ts";
 
 export interface ExportCommandOptions extends WorkspaceOptions {
   for?: string;
@@ -26,9 +25,9 @@ export async function exportServers(
 ): Promise<number> {
   const { io, output } = cli;
   const client = chooseClient(options.for);
-  const folder = workspaceFolder(io, options);
+  const { path, folder } = await findWorkspace(io, options);
   const computer = computerOf(io, folder);
-  const catalog = await loadCatalog(folder, { home: computer.home });
+  const catalog = await io.loadCatalog(path, { home: computer.home });
   for (const { severity, message, file, line } of catalog.diagnostics)
     if (severity === "error")
       output.note(`${output.noteColors.yellow("warning")} ${plainLine(`${file ?? ""}:${line ?? 1} ${message}`, 500)}`);
@@ -42,7 +41,7 @@ export async function exportServers(
     // Redirected, the text is the file itself; JSON around it only when that is asked for.
     if (options.json === true) output.json({ client, format: CLIENTS[client].format, text, notes });
     else output.print(io.stdout.isTTY === true ? plainText(text) : text);
-    noteLosses(client, notes, cli);
+    noteLosses(notes, cli);
     return 0;
   }
   const known = new Set(catalog.servers.map(({ alias }) => alias));
@@ -50,7 +49,7 @@ export async function exportServers(
   const merged = await mergeServers(client, file, servers, { ...computer, cwd: folder });
   if (output.form === "json") output.json(merged);
   else output.print(describeMerge(merged, { ...output, computer: { ...computer, cwd: io.cwd } }));
-  noteLosses(client, merged.notes, cli);
+  noteLosses(merged.notes, cli);
   return 0;
 }
 
@@ -85,10 +84,7 @@ function chooseServers(
   return servers.filter(({ alias }) => aliases.includes(alias));
 }
 
-function noteLosses(client: ClientId, notes: readonly ExportNote[], { output }: Cli): void {
-  const title = clientTitle(client);
-  for (const { server, message } of notes) {
-    const said = message.startsWith(title) ? message : `${title} ${message}`;
-    output.note(`${output.noteColors.yellow("note")} ${plainLine(server, 100)}: ${plainLine(said, 500)}`);
-  }
+function noteLosses(notes: readonly ExportNote[], { output }: Cli): void {
+  for (const { server, message } of notes)
+    output.note(`${output.noteColors.yellow("note")} ${plainLine(server, 100)}: ${plainLine(message, 500)}`);
 }

@@ -1,13 +1,13 @@
 // `portolan import`: the servers that other programs on this computer declare, shown or copied into the workspace.
 
 import type { Diagnostic } from "../../errors/index.ts";
-import { type ClientServer, type ImportedFile, importClients } from "../../formats/clients/index.ts";
+import type { ClientServer, ImportedFile } from "../../formats/clients/index.ts";
 import { parseClient } from "../client-names.ts";
 import type { Cli } from "../connect.ts";
 import { endpointLabel } from "../endpoint-label.ts";
 import { type CopyResult, copyServers } from "../import-copy.ts";
 import { describeCopy, describeImport } from "../import-view.ts";
-import { computerOf, workspaceFolder, type WorkspaceOptions } from "../workspace-folder.ts";
+import { computerOf, findWorkspace, type WorkspaceOptions } from "../workspace-folder.ts";
 
 export interface ImportCommandOptions extends WorkspaceOptions {
   write?: boolean;
@@ -43,13 +43,13 @@ export async function importServers(
   options: ImportCommandOptions,
 ): Promise<number> {
   const { io, output } = cli;
-  const folder = workspaceFolder(io, options);
+  const { path, folder } = await findWorkspace(io, options);
   const computer = computerOf(io, folder);
   const only = clients.length === 0 ? undefined : [...new Set(clients.map(parseClient))];
-  const files = await importClients({ ...computer, ...(only === undefined ? {} : { clients: only }) });
+  const files = await io.importClients({ ...computer, ...(only === undefined ? {} : { clients: only }) });
   const listing: ImportListing = { files: files.map(toListed) };
   const copied: CopyResult | undefined =
-    options.write === true ? await copyServers(folder, computer.home, files) : undefined;
+    options.write === true ? await copyServers(folder, await io.loadCatalog(path, { home: computer.home }), files) : undefined;
   if (output.form === "json") output.json(copied === undefined ? listing : { ...listing, ...copied });
   else {
     const view = { colors: output.colors, width: output.width, computer: { ...computer, cwd: io.cwd } };

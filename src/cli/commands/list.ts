@@ -1,19 +1,23 @@
 // `portolan list`: everything that a server offers.
 
 import { type Diagnostic, isPortolanError, PortolanError } from "../../errors/index.ts";
-import { type Cli, takeTarget, withServer, type Words } from "../connect.ts";
+import { aimAtServer } from "../aim.ts";
+import type { Cli, Words } from "../connect.ts";
 import { describeListing, type Listing, type ListOptions } from "../listing.ts";
+import { listWorkspace } from "../workspace-listing.ts";
+import { withAim } from "../workspace-session.ts";
 
 export async function list(cli: Cli, words: Words, options: ListOptions): Promise<number> {
-  const { target, rest } = takeTarget(words, cli);
-  if (rest.length > 0) {
-    throw new PortolanError("USAGE", `list takes one target; ${JSON.stringify(rest[0])} is too much.`, {
+  const aim = await aimAtServer(words, cli);
+  if (aim.kind === "workspace") return listWorkspace(cli, aim.source, options);
+  if (aim.rest.length > 0) {
+    throw new PortolanError("USAGE", `list takes one target; ${JSON.stringify(aim.rest[0])} is too much.`, {
       hint: "Put quotes around a command, or write it after --.",
     });
   }
-  return withServer(
+  return withAim(
     cli,
-    target,
+    aim,
     async ({ connection, connectMs, request }) => {
       const started = performance.now();
       const failed: Diagnostic[] = [];

@@ -5,27 +5,29 @@ import { resolve } from "node:path";
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import type { PromptDefinition } from "../../model/index.ts";
 import { namedArguments, type Pair, parsePairs, type Problem } from "../arguments.ts";
-import { type Cli, takeTarget, withServer, type Words } from "../connect.ts";
+import { aimAtName } from "../aim.ts";
+import type { Cli, Words } from "../connect.ts";
 import { setOwn } from "../json-schema.ts";
 import { renderPrompt } from "../render.ts";
 import { createSaver } from "../save-file.ts";
+import { withAim } from "../workspace-session.ts";
 
 export async function prompt(
   cli: Cli,
   words: Words,
   options: { out?: string; force?: boolean },
 ): Promise<number> {
-  const { target, rest } = takeTarget(words, cli);
-  const [name, ...assignments] = rest;
-  if (name === undefined)
-    throw new PortolanError("USAGE", "No prompt is given.", {
-      hint: "portolan prompt <target> <name> key=value; portolan list shows the names.",
-    });
+  const missing = new PortolanError("USAGE", "No prompt is given.", {
+    hint: "portolan prompt <server>.<name> key=value, or portolan prompt <target> <name> key=value; portolan list shows the names.",
+  });
+  const aim = await aimAtName(words, cli, missing);
+  const [name, ...assignments] = aim.rest;
+  if (name === undefined) throw missing;
   const saver = await createSaver({ out: options.out, force: options.force, cwd: cli.io.cwd });
   const { pairs, problems } = await parsePairs(assignments, (path) =>
     readFile(resolve(cli.io.cwd, path), "utf8"),
   );
-  return withServer(cli, target, async ({ connection, label, request }) => {
+  return withAim(cli, aim, async ({ connection, label, request }) => {
     const prompts = await connection.listPrompts(request("listing the prompts"));
     const definition = prompts.find((candidate) => candidate.name === name);
     if (definition === undefined) {

@@ -8,16 +8,25 @@ import {
   isSeq,
   type Node,
   parseDocument,
+  YAMLParseError,
   type ParsedNode,
   type Document,
 } from "yaml";
+import { composeYaml } from "../text/index.ts";
 import type { SourceDocument, SourceRange } from "./document.ts";
 import type { Path } from "./types.ts";
 
 export type YamlTree = Document.Parsed;
 
+/** Within the bounds of every other declaration: some texts would end the process inside the parser. */
 export function parseYamlTree(text: string): YamlTree {
-  return parseDocument(text, { prettyErrors: false, logLevel: "silent" });
+  try {
+    return composeYaml(text);
+  } catch {
+    const nothing = parseDocument("");
+    nothing.errors.push(new YAMLParseError([0, 1], "IMPOSSIBLE", "too large or too deep"));
+    return nothing;
+  }
 }
 
 export function readYaml(text: string): SourceDocument {

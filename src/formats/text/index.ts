@@ -23,6 +23,6 @@ export { createLocator } from "./locate.ts";
 export { Problems, ROOT } from "./problems.ts";
 export { readText } from "./read.ts";
 export { readJson } from "./read-json.ts";
-export { readYaml } from "./read-yaml.ts";
+export { compose as composeYaml, readYaml } from "./read-yaml.ts";
 export type { ObjectShape, Shape } from "./shape.ts";
 export { quoted } from "./words.ts";

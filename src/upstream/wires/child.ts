@@ -5,6 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import spawn from "cross-spawn";
 import { PortolanError } from "../../errors/index.ts";
 import type { StdioEndpoint } from "../../model/index.ts";
+import { lastOf } from "./cut.ts";
 import { OWNER_VARIABLE, ownerTag } from "./orphans.ts";
 
 /** Names that a program needs to run at all; everything else must be declared. */
@@ -23,6 +24,7 @@ const INHERITED =
 
 const STDERR_KEPT_BYTES = 64 * 1024;
 const STDERR_TAIL_LINES = 20;
+const STDERR_TAIL_CHARS = 4_096;
 const STDIN_GRACE_MS = 2_000;
 const TERM_GRACE_MS = 2_000;
 const KILL_GRACE_MS = 800;
@@ -105,7 +107,7 @@ export class ChildGroup {
 
   stderrTail(): string {
     const text = Buffer.concat(this.#stderr).toString("utf8").trimEnd();
-    return text.split("\n").slice(-STDERR_TAIL_LINES).join("\n").slice(-4096);
+    return lastOf(text.split("\n").slice(-STDERR_TAIL_LINES).join("\n"), STDERR_TAIL_CHARS);
   }
 
   /** Closes stdin, then asks, then forces; the whole group is gone in five seconds at most. */

@@ -3,6 +3,7 @@
 import type { Agent, Dispatcher } from "undici";
 import { PortolanError } from "../../errors/index.ts";
 import type { RpcErrorObject } from "../rpc.ts";
+import { firstOf } from "./cut.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import { SseParser, type SseEvent } from "./sse-parser.ts";
 
@@ -178,7 +179,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     const message = `${this.#request.server} answered with ${contentType(this.#headers) || "something"} that is not JSON`;
     const error = new PortolanError("PROTOCOL_ERROR", message, {
       server: this.#request.server,
-      data: { status: this.#status, body: text.slice(0, SHOWN_BODY_CHARS) },
+      data: { status: this.#status, body: firstOf(text, SHOWN_BODY_CHARS) },
     });
     this.#events.failed(this.#failure(error));
   }
@@ -192,15 +193,15 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
         : this.#status === 429
           ? "RATE_LIMITED"
           : "HTTP_ERROR";
-    const said = typeof rpc?.message === "string" ? `: ${rpc.message.slice(0, SHOWN_BODY_CHARS)}` : "";
+    const said = typeof rpc?.message === "string" ? `: ${firstOf(rpc.message, SHOWN_BODY_CHARS)}` : "";
     const challenge = this.#headers["www-authenticate"];
     const retryAfter = this.#headers["retry-after"];
     const error = new PortolanError(code, `${this.#request.server} answered HTTP ${this.#status}${said}`, {
       server: this.#request.server,
       data: {
         status: this.#status,
-        ...(text === "" ? {} : { body: text.slice(0, SHOWN_BODY_CHARS) }),
-        ...(challenge === undefined ? {} : { challenge: String(challenge).slice(0, SHOWN_BODY_CHARS) }),
+        ...(text === "" ? {} : { body: firstOf(text, SHOWN_BODY_CHARS) }),
+        ...(challenge === undefined ? {} : { challenge: firstOf(String(challenge), SHOWN_BODY_CHARS) }),
         ...(retryAfter === undefined ? {} : { retryAfter: String(retryAfter) }),
       },
     });

@@ -4,6 +4,7 @@ import { PortolanError } from "../../errors/index.ts";
 import type { StdioEndpoint } from "../../model/index.ts";
 import type { Outgoing } from "../outgoing.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
+import { firstOf } from "./cut.ts";
 import { ChildGroup, type Exit } from "./child.ts";
 import { LineReader } from "./lines.ts";
 
@@ -96,7 +97,7 @@ export class StdioWire implements Wire {
       code: "PROTOCOL_ERROR",
       severity: "warning",
       server: this.#options.server,
-      message: `stdout carries text that is not MCP, ignored: ${JSON.stringify(line.slice(0, 120))}`,
+      message: `stdout carries text that is not MCP, ignored: ${JSON.stringify(firstOf(line, 120))}`,
     });
   }
 

@@ -6,6 +6,7 @@ import type { UrlEndpoint } from "../../model/index.ts";
 import type { Outgoing } from "../outgoing.ts";
 import { isRpcMessage, parseMessages } from "../rpc.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
+import { firstOf } from "./cut.ts";
 
 const CLOSE_GRACE_MS = 1_000;
 
@@ -127,7 +128,7 @@ export class WebSocketWire implements Wire {
     }
     const why =
       cause === undefined
-        ? `code ${code}${reason === "" ? "" : `, ${reason.slice(0, 120)}`}`
+        ? `code ${code}${reason === "" ? "" : `, ${firstOf(reason, 120)}`}`
         : cause.message || cause.code;
     return new PortolanError("CONNECTION_LOST", `the WebSocket to ${server} closed (${why})`, {
       server,

@@ -1,0 +1,47 @@
+// `portolan status`: how every server of the workspace is doing.
+
+import type { Cli } from "../connect.ts";
+import { describeDiagnostic } from "../diagnostic.ts";
+import { wrap } from "../layout.ts";
+import { sourceNote } from "../source-note.ts";
+import { describeStatus, summarize } from "../status-table.ts";
+import { withWorkspace } from "../with-workspace.ts";
+import { computerOf, pathLabel } from "../workspace-folder.ts";
+import { loadSource } from "../workspace-source.ts";
+
+const WAIT_MS = 60_000;
+/** As for a server that cannot be reached. */
+const DOWN = 3;
+
+export async function status(cli: Cli, aliases: readonly string[]): Promise<number> {
+  const { io, output, options } = cli;
+  const source = await loadSource(cli);
+  const only = aliases.length === 0 ? undefined : [...new Set(aliases)];
+  const waitMs = options.waitMs ?? options.limits.requestTimeoutMs ?? WAIT_MS;
+  const open = { only, waitMs, showsSource: true };
+  return withWorkspace(cli, source, open, async ({ workspace, diagnostics, request }) => {
+    request("asking for a sign of life");
+    const healthy = await workspace.healthCheck();
+    const servers = workspace.health();
+    if (output.form === "json") {
+      const { kind, path, files } = source;
+      output.json({ healthy, source: { kind, path, files }, servers, diagnostics: diagnostics() });
+      return healthy ? 0 : DOWN;
+    }
+    const { colors, width } = output;
+    const note = sourceNote(source, io);
+    const computer = computerOf(io, io.cwd);
+    const label = (file: string): string => pathLabel(file, computer);
+    const shown = diagnostics().filter(({ severity }) => options.verbose || severity !== "info");
+    const parts = [
+      ...(note === undefined ? [] : [colors.dim(wrap(note, width))]),
+      ...(servers.length === 0 ? [] : [describeStatus(servers, { colors, width, now: Date.now(), label })]),
+      ...(shown.length === 0
+        ? []
+        : [shown.map((one) => wrap(describeDiagnostic(one, colors.yellow), width, 2)).join("\n")]),
+      ...(servers.length === 0 ? [] : [summarize(servers)]),
+    ];
+    output.print(parts.join("\n\n"));
+    return healthy ? 0 : DOWN;
+  });
+}

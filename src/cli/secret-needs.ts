@@ -1,0 +1,87 @@
+// Which names the servers of a workspace need, where, and whether each has a value. Values are looked up, never shown.
+
+import { access, constants } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { isPortolanError } from "../errors/index.ts";
+import type { DeclaredServer, Endpoint } from "../model/index.ts";
+import { parseReferences, type Reference, type SecretStore, type SourceName } from "../secrets/index.ts";
+
+export interface SecretNeed {
+  readonly name: string;
+  /** `env`: only the environment counts; `file`: the name is a path. */
+  readonly kind: "name" | "env" | "file";
+  readonly state: "set" | "default" | "missing" | "unknown";
+  /** Which source has it. */
+  readonly source?: SourceName | undefined;
+  /** Why the state is unknown. */
+  readonly reason?: string | undefined;
+  readonly neededBy: readonly { readonly server: string; readonly where: string }[];
+}
+
+interface Found {
+  readonly reference: Reference;
+  readonly server: DeclaredServer;
+  readonly where: string;
+}
+
+/** Sorted by name. Servers that are switched off need nothing. */
+export async function findNeeds(
+  servers: readonly DeclaredServer[],
+  store: Pick<SecretStore, "get">,
+): Promise<SecretNeed[]> {
+  const groups = new Map<string, Found[]>();
+  for (const found of servers.filter(({ enabled }) => enabled).flatMap(referencesOf)) {
+    const { kind, name } = found.reference;
+    const path = kind === "file" ? resolve(dirname(found.server.origin.file), name) : name;
+    const key = `${kind === "secret" ? "any" : kind} ${path}`;
+    groups.set(key, [...(groups.get(key) ?? []), found]);
+  }
+  const needs = await Promise.all([...groups.values()].map((group) => toNeed(group, store)));
+  return needs.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+async function toNeed(group: readonly Found[], store: Pick<SecretStore, "get">): Promise<SecretNeed> {
+  const [{ reference, server }] = group as readonly [Found];
+  const { kind, name } = reference;
+  const need = {
+    name,
+    kind: kind === "env" || kind === "file" ? kind : ("name" as const),
+    neededBy: group.map((found) => ({ server: found.server.alias, where: found.where })),
+  };
+  const without = group.every((found) => found.reference.fallback !== undefined) ? "default" : "missing";
+  if (kind === "file") {
+    const path = resolve(dirname(server.origin.file), name);
+    const readable = await access(path, constants.R_OK).then(
+      () => true,
+      () => false,
+    );
+    return { ...need, state: readable ? "set" : "missing" };
+  }
+  try {
+    const found = await store.get(name, kind === "env" ? { from: "environment" } : {});
+    return found === undefined
+      ? { ...need, state: without }
+      : { ...need, state: "set", source: found.source };
+  } catch (thrown) {
+    if (!isPortolanError(thrown)) throw thrown;
+    return { ...need, state: "unknown", reason: thrown.message };
+  }
+}
+
+function referencesOf(server: DeclaredServer): Found[] {
+  return textsOf(server.endpoint).flatMap(({ where, text }) =>
+    parseReferences(text).parts.flatMap((part) =>
+      part.kind === "text" ? [] : [{ reference: part, server, where }],
+    ),
+  );
+}
+
+/** Where references count: a command and its folder are taken as they stand. */
+function textsOf(endpoint: Endpoint): { where: string; text: string }[] {
+  const named = (field: string, map: Readonly<Record<string, string>> = {}): { where: string; text: string }[] =>
+    Object.entries(map).map(([name, text]) => ({ where: `${field}.${name}`, text }));
+  if (endpoint.transport !== "stdio")
+    return [{ where: "url", text: endpoint.url }, ...named("headers", endpoint.headers)];
+  const args = (endpoint.args ?? []).map((text, index) => ({ where: `args[${index}]`, text }));
+  return [...args, ...named("env", endpoint.env)];
+}
