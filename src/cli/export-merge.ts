@@ -81,7 +81,8 @@ export function describeMerge(
   };
   const column = Math.min(24, Math.max(0, ...merged.servers.map(({ alias }) => alias.length)));
   const lines = merged.servers.map(({ alias, change, fields, runs }) => {
-    const detail = change === "changed" ? `changed: ${(fields ?? []).join(", ")}` : change === "added" ? runs : change;
+    const detail =
+      change === "changed" ? `changed: ${(fields ?? []).join(", ")}` : change === "added" ? runs : change;
     const name = plainLine(alias, 100).padEnd(column);
     const text = plainLine(detail, 1_000);
     const shown = width === undefined ? text : cut(text, Math.max(20, width - name.length - 4));
@@ -122,7 +123,10 @@ function changedFields(before: DeclaredServer, after: DeclaredServer): string[] 
 async function readExisting(file: string): Promise<string | undefined> {
   const bytes = await readFile(file).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === "ENOENT") return undefined;
-    throw new PortolanError("FILE_FAILED", `${file} cannot be read (${cause.code})`, { cause, data: { file } });
+    throw new PortolanError("FILE_FAILED", `${file} cannot be read (${cause.code})`, {
+      cause,
+      data: { file },
+    });
   });
   if (bytes === undefined) return undefined;
   try {

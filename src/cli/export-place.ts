@@ -3,7 +3,13 @@
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { didYouMean, PortolanError } from "../errors/index.ts";
-import { CLIENTS, type ClientId, type Computer, findClientFiles, type Scope } from "../formats/clients/index.ts";
+import {
+  CLIENTS,
+  type ClientId,
+  type Computer,
+  findClientFiles,
+  type Scope,
+} from "../formats/clients/index.ts";
 
 export interface PlaceOptions {
   /** A file, or true for the usual one. */
@@ -26,9 +32,13 @@ export async function chooseFile(client: ClientId, options: PlaceOptions): Promi
       hint: "Leave out one of them.",
     });
   if (known.has(write))
-    throw new PortolanError("USAGE", `${JSON.stringify(write)} is a server, and stands where --write takes a file.`, {
-      hint: `Put --write last: portolan export --for ${client} ${write} --write. For a file of that name: --write ./${write}`,
-    });
+    throw new PortolanError(
+      "USAGE",
+      `${JSON.stringify(write)} is a server, and stands where --write takes a file.`,
+      {
+        hint: `Put --write last: portolan export --for ${client} ${write} --write. For a file of that name: --write ./${write}`,
+      },
+    );
   return resolve(cwd, write);
 }
 
@@ -37,9 +47,14 @@ async function usualFile(client: ClientId, wanted: Scope | undefined, computer: 
   const info = CLIENTS[client];
   const places = info.places(computer);
   const scope = wanted ?? (places.some((place) => place.scope === "user") ? "user" : "project");
-  const [found] = (await findClientFiles(computer)).filter((one) => one.client === client && one.scope === scope);
-  if (found !== undefined && (scope === "user" || dirname(found.file).startsWith(computer.cwd))) return found.file;
-  const files = places.filter((place) => place.scope === scope && !place.file.includes("*")).map(({ file }) => file);
+  const [found] = (await findClientFiles(computer)).filter(
+    (one) => one.client === client && one.scope === scope,
+  );
+  if (found !== undefined && (scope === "user" || dirname(found.file).startsWith(computer.cwd)))
+    return found.file;
+  const files = places
+    .filter((place) => place.scope === scope && !place.file.includes("*"))
+    .map(({ file }) => file);
   for (const file of files) if (await isFolder(dirname(file))) return file;
   const [first] = files;
   if (first !== undefined) return first;

@@ -35,6 +35,9 @@ export interface SkippedServer {
   readonly message: string;
 }
 
+/** How a finding about a secret in a file reads. */
+const WRITTEN_OUT = "looks like a secret that is written out";
+
 /** Adds every server that the workspace does not have yet. An existing file gets a backup. */
 export async function copyServers(
   folder: string,
@@ -112,13 +115,15 @@ function sameEndpoint(a: DeclaredServer, b: DeclaredServer): boolean {
 }
 
 function notesOn(server: ClientServer, { diagnostics }: ImportedFile): string[] {
-  const about = diagnostics.filter(({ server: alias, severity }) => alias === server.alias && severity === "info");
+  const about = diagnostics.filter(
+    ({ server: alias, severity }) => alias === server.alias && severity === "info",
+  );
   return [
     ...(server.envFile === undefined
       ? []
       : [`the variables of ${server.envFile} do not come with it: write them as env`]),
     ...about
-      .filter(({ message }) => message.includes("looks like a secret"))
-      .map(({ message, hint }) => `${message.replace("in the file", "in portolan.yaml now, too")}. ${hint ?? ""}`.trim()),
+      .filter(({ message }) => message.includes(WRITTEN_OUT))
+      .map(({ message }) => message.replace(/ in the file$/, " in portolan.yaml now, too")),
   ];
 }

@@ -46,7 +46,11 @@ export function describeCopy({ file, backup, added, skipped }: CopyResult, view:
   for (const server of skipped) {
     const mark = server.reason === "there" ? colors.dim("=") : colors.yellow("!");
     lines.push(
-      wrap(`${mark} ${alias(server.alias)} ${from(server.from)}: ${plainLine(server.message, 500)}`, width, 4),
+      wrap(
+        `${mark} ${alias(server.alias)} ${from(server.from)}: ${plainLine(server.message, 500)}`,
+        width,
+        4,
+      ),
     );
   }
   const path = pathLabel(file, view.computer);
@@ -58,7 +62,14 @@ export function describeCopy({ file, backup, added, skipped }: CopyResult, view:
       width,
     ),
   );
-  if (backup !== undefined) lines.push(colors.dim(`Backup: ${pathLabel(backup, view.computer)}`));
+  if (backup !== undefined) lines.push(`Backup: ${pathLabel(backup, view.computer)}`);
+  if (added.some(({ notes }) => notes.some((note) => note.includes("secret"))))
+    lines.push(
+      wrap(
+        "Keep secrets elsewhere and refer to them as ${NAME}: portolan secrets set NAME. Until then, do not share this file.",
+        width,
+      ),
+    );
   return lines.join("\n");
 }
 
@@ -83,12 +94,16 @@ function columnsOf(servers: readonly ListedServer[]): Columns {
   };
 }
 
-function describeFile(file: ListedFile, columns: Columns, view: View): string {
+function describeFile(file: ListedFile, columns: Columns, view: ImportView): string {
   const { colors, width } = view;
   const head = `${colors.bold(clientTitle(file.client))} ${colors.dim(`(${file.scope})`)} ${pathLabel(file.file, view.computer)}`;
   const servers = file.servers.map((server) => `  ${describeServer(server, columns, view)}`);
   if (servers.length === 0) servers.push(colors.dim("  no servers"));
-  const findings = file.diagnostics.map((finding) => describeFinding(finding, view));
+  // Once copied, what is said about secrets is said there.
+  const told = file.diagnostics.filter(({ severity }) => view.offer || severity !== "info");
+  const findings = told.map((finding, index) =>
+    describeFinding(finding, finding.hint !== told[index + 1]?.hint, view),
+  );
   return [wrap(head, width, 2), ...servers, ...findings].join("\n");
 }
 
@@ -103,7 +118,8 @@ function describeServer(server: ListedServer, columns: Columns, { colors, width 
   return `${colors.cyan(alias)}${gap}  ${colors.dim(transport)}  ${shown}${colors.yellow(note)}`;
 }
 
-function describeFinding(finding: Diagnostic, { colors, width }: View): string {
+/** The same advice for several findings is given with the last. */
+function describeFinding(finding: Diagnostic, advise: boolean, { colors, width }: View): string {
   const { severity, line, column, server, message, hint } = finding;
   const label = { error: colors.red("error"), warning: colors.yellow("warning"), info: colors.dim("note") }[
     severity
@@ -111,7 +127,7 @@ function describeFinding(finding: Diagnostic, { colors, width }: View): string {
   const place = line === undefined ? "" : `${line}:${column ?? 1} `;
   const who = server === undefined || message.includes(server) ? "" : `${plainLine(server, 80)}: `;
   const text = plainLine(message, 500).replace(/\.$/, "");
-  const advice = hint === undefined ? "" : ` ${plainLine(hint, 300)}`;
+  const advice = hint === undefined || !advise ? "" : ` ${plainLine(hint, 300)}`;
   return wrapIn(`${label} ${place}${who}${text}.${colors.dim(advice)}`, 2, width);
 }
 
@@ -120,9 +136,10 @@ function describeNothing({ only, computer, width }: ImportView): string {
   const lines = clients.flatMap((id) =>
     CLIENTS[id].places(computer).map(({ file }) => `  ${clientTitle(id)}  ${pathLabel(file, computer)}`),
   );
-  return [wrap("No declaration of an MCP client was found. These places were looked at:", width), ...lines].join(
-    "\n",
-  );
+  return [
+    wrap("No declaration of an MCP client was found. These places were looked at:", width),
+    ...lines,
+  ].join("\n");
 }
 
 function wrapIn(text: string, indent: number, width: number | undefined): string {

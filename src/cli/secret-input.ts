@@ -16,7 +16,9 @@ export function canAsk({ io }: Pick<Cli, "io">): boolean {
 /** The value for a secret: asked for on a terminal, otherwise all of stdin but its last line break. */
 export async function readSecretValue(cli: Cli, name: string): Promise<string> {
   if (canAsk(cli)) {
-    const value = await (await prompter(cli)).password({
+    const value = await (
+      await prompter(cli)
+    ).password({
       message: `Value of ${name}`,
       check: (text) => (text === "" ? "A value is needed; Ctrl-C leaves all as it is." : undefined),
       signal: cli.interrupt.signal,
@@ -43,9 +45,9 @@ export function passphrasePrompt(cli: Cli): PromptPassphrase | undefined {
 }
 
 async function askPassphrase(cli: Cli, { vault, reason }: PassphraseRequest): Promise<string | undefined> {
-  const { password } = await prompter(cli);
+  const asker = await prompter(cli);
   const ask = (message: string): Promise<string | undefined> =>
-    password({
+    asker.password({
       message,
       check: (text) => (text === "" ? "A passphrase is needed; Ctrl-C leaves all as it is." : undefined),
       signal: cli.interrupt.signal,

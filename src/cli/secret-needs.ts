@@ -78,7 +78,10 @@ function referencesOf(server: DeclaredServer): Found[] {
 
 /** Where references count: a command and its folder are taken as they stand. */
 function textsOf(endpoint: Endpoint): { where: string; text: string }[] {
-  const named = (field: string, map: Readonly<Record<string, string>> = {}): { where: string; text: string }[] =>
+  const named = (
+    field: string,
+    map: Readonly<Record<string, string>> = {},
+  ): { where: string; text: string }[] =>
     Object.entries(map).map(([name, text]) => ({ where: `${field}.${name}`, text }));
   if (endpoint.transport !== "stdio")
     return [{ where: "url", text: endpoint.url }, ...named("headers", endpoint.headers)];

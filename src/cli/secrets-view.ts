@@ -44,7 +44,8 @@ export function describeNames(
   colors: Colors,
   width: number | undefined,
 ): string {
-  if (secrets.length === 0) return wrap("There are no secrets yet. Set one: portolan secrets set <NAME>", width);
+  if (secrets.length === 0)
+    return wrap("There are no secrets yet. Set one: portolan secrets set <NAME>", width);
   const sources = new Map<string, SourceName[]>();
   for (const { name, source } of secrets) sources.set(name, [...(sources.get(name) ?? []), source]);
   const rows = [...sources].map(([name, places]) => ({ name: plainLine(name, 256), places }));
@@ -57,7 +58,11 @@ export function describeNames(
     .join("\n");
 }
 
-export function describeCheck({ sources, needs }: SecretsCheck, colors: Colors, width: number | undefined): string {
+export function describeCheck(
+  { sources, needs }: SecretsCheck,
+  colors: Colors,
+  width: number | undefined,
+): string {
   const column = Math.max(...sources.map(({ source }) => source.length));
   const indent = column + 4;
   const below = (text: string): string =>
@@ -76,7 +81,10 @@ export function describeCheck({ sources, needs }: SecretsCheck, colors: Colors, 
   for (const need of needs) lines.push(describeNeed(need, names, colors, width));
   const missing = needs.filter(({ state, kind }) => state === "missing" && kind === "name");
   if (missing.length > 0)
-    lines.push("", wrap(`Set what is missing: portolan secrets set ${plainLine(missing[0]?.name, 256)}`, width));
+    lines.push(
+      "",
+      wrap(`Set what is missing: portolan secrets set ${plainLine(missing[0]?.name, 256)}`, width),
+    );
   return lines.join("\n");
 }
 

@@ -58,7 +58,9 @@ export function addSetupCommands(program: Command, frame: CommandFrame, explain:
     .option("--scope <scope>", "with --write: the usual file of the user, or of the project");
   explain(exports, EXPORT_HELP);
 
-  const secrets = program.command("secrets").description("keep the values that declarations refer to by name");
+  const secrets = program
+    .command("secrets")
+    .description("keep the values that declarations refer to by name");
   explain(secrets, SECRETS_HELP);
   type Name = "setSecret" | "listSecrets" | "removeSecret" | "checkSecrets";
   const secret = (name: string, description: string, argument: string, work: Name, help: string): Command =>
@@ -77,7 +79,11 @@ export function addSetupCommands(program: Command, frame: CommandFrame, explain:
     "[options]",
   );
   secret("rm", "remove a secret", "[NAME...]", "removeSecret", RM_HELP).usage("<NAME> [options]");
-  secret("check", "show what works, and what the servers need", "[words...]", "checkSecrets", CHECK_HELP).usage(
-    "[options]",
-  );
+  secret(
+    "check",
+    "show what works, and what the servers need",
+    "[words...]",
+    "checkSecrets",
+    CHECK_HELP,
+  ).usage("[options]");
 }

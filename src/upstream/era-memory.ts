@@ -7,6 +7,7 @@ const MAX_ENTRIES = 500;
 
 interface Verdict {
   readonly era: "legacy";
+  /** As a hash: what a server calls its version may hold anything, even what it was given in secret. */
   readonly serverVersion: string;
   readonly date: string;
 }
@@ -20,30 +21,41 @@ export interface EraMemory {
 /** Remembers in a file. Reading and writing it may fail; then the server is simply asked. */
 export function createEraMemory(file?: string): EraMemory {
   const path = async (): Promise<string> => file ?? (await defaultFile());
+  // One after another: servers that start together would overwrite each other's verdicts.
+  let writing: Promise<void> = Promise.resolve();
   return {
     async isLegacy(endpoint) {
       const verdict = (await load(await path()))[await key(endpoint)];
       return verdict !== undefined && Date.now() - Date.parse(verdict.date) < MAX_AGE_MS;
     },
-    async remember(endpoint, { legacy, serverVersion }) {
-      const target = await path();
-      const verdicts = await load(target);
-      const name = await key(endpoint);
-      const known = verdicts[name];
-      if (!legacy) {
-        if (known === undefined) return;
-        delete verdicts[name];
-      } else if (known === undefined || Date.now() - Date.parse(known.date) >= MAX_AGE_MS) {
-        verdicts[name] = { era: "legacy", serverVersion, date: new Date().toISOString() };
-      } else if (known.serverVersion === serverVersion) {
-        return;
-      } else {
-        // Another version of the same command may have learnt the modern era: ask it next time.
-        delete verdicts[name];
-      }
-      await save(target, verdicts).catch(() => {});
+    remember(endpoint, found) {
+      writing = writing.then(async () => note(await path(), endpoint, found)).catch(() => {});
+      return writing;
     },
   };
+}
+
+async function note(
+  file: string,
+  endpoint: StdioEndpoint,
+  { legacy, serverVersion: version }: { legacy: boolean; serverVersion: string },
+): Promise<void> {
+  const verdicts = await load(file);
+  const name = await key(endpoint);
+  const serverVersion = await digest(version);
+  const known = verdicts[name];
+  if (!legacy) {
+    if (known === undefined) return;
+    delete verdicts[name];
+  } else if (known === undefined || Date.now() - Date.parse(known.date) >= MAX_AGE_MS) {
+    verdicts[name] = { era: "legacy", serverVersion, date: new Date().toISOString() };
+  } else if (known.serverVersion === serverVersion) {
+    return;
+  } else {
+    // Another version of the same command may have learnt the modern era: ask it next time.
+    delete verdicts[name];
+  }
+  await save(file, verdicts);
 }
 
 async function defaultFile(): Promise<string> {
@@ -52,9 +64,12 @@ async function defaultFile(): Promise<string> {
 }
 
 async function key(endpoint: StdioEndpoint): Promise<string> {
+  return digest(JSON.stringify([endpoint.command, endpoint.args ?? [], endpoint.cwd ?? ""]));
+}
+
+async function digest(text: string): Promise<string> {
   const { createHash } = await import("node:crypto");
-  const identity = JSON.stringify([endpoint.command, endpoint.args ?? [], endpoint.cwd ?? ""]);
-  return createHash("sha256").update(identity).digest("hex").slice(0, 32);
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
 
 async function load(file: string): Promise<Record<string, Verdict>> {

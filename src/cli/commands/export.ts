@@ -30,7 +30,9 @@ export async function exportServers(
   const catalog = await io.loadCatalog(path, { home: computer.home });
   for (const { severity, message, file, line } of catalog.diagnostics)
     if (severity === "error")
-      output.note(`${output.noteColors.yellow("warning")} ${plainLine(`${file ?? ""}:${line ?? 1} ${message}`, 500)}`);
+      output.note(
+        `${output.noteColors.yellow("warning")} ${plainLine(`${file ?? ""}:${line ?? 1} ${message}`, 500)}`,
+      );
   const servers = chooseServers(catalog.servers, aliases, folder);
   if (options.write === undefined) {
     if (options.scope !== undefined)
@@ -45,7 +47,13 @@ export async function exportServers(
     return 0;
   }
   const known = new Set(catalog.servers.map(({ alias }) => alias));
-  const file = await chooseFile(client, { write: options.write, scope: options.scope, computer, cwd: io.cwd, known });
+  const file = await chooseFile(client, {
+    write: options.write,
+    scope: options.scope,
+    computer,
+    cwd: io.cwd,
+    known,
+  });
   const merged = await mergeServers(client, file, servers, { ...computer, cwd: folder });
   if (output.form === "json") output.json(merged);
   else output.print(describeMerge(merged, { ...output, computer: { ...computer, cwd: io.cwd } }));

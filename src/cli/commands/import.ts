@@ -49,7 +49,9 @@ export async function importServers(
   const files = await io.importClients({ ...computer, ...(only === undefined ? {} : { clients: only }) });
   const listing: ImportListing = { files: files.map(toListed) };
   const copied: CopyResult | undefined =
-    options.write === true ? await copyServers(folder, await io.loadCatalog(path, { home: computer.home }), files) : undefined;
+    options.write === true
+      ? await copyServers(folder, await io.loadCatalog(path, { home: computer.home }), files)
+      : undefined;
   if (output.form === "json") output.json(copied === undefined ? listing : { ...listing, ...copied });
   else {
     const view = { colors: output.colors, width: output.width, computer: { ...computer, cwd: io.cwd } };

@@ -145,7 +145,8 @@ function takeName(words: readonly string[], command: "set" | "rm"): string {
       hint: "It would stay in the shell's history, and other users could see it in the list of processes; take it out of the history, and change it if others use this computer. Run portolan secrets set <NAME> to be asked for it, or pipe it in.",
     });
   }
-  if (!isSecretName(name)) throw new PortolanError("USAGE", "That is not a name for a secret.", { hint: NAME_RULE });
+  if (!isSecretName(name))
+    throw new PortolanError("USAGE", "That is not a name for a secret.", { hint: NAME_RULE });
   return name;
 }
 
@@ -157,7 +158,8 @@ function refuseWords(words: readonly string[], command: string): void {
 }
 
 function parseTarget(to: string | undefined): WritableSource | undefined {
-  if (to === undefined || (TARGETS as readonly string[]).includes(to)) return to as WritableSource | undefined;
+  if (to === undefined || (TARGETS as readonly string[]).includes(to))
+    return to as WritableSource | undefined;
   throw new PortolanError("USAGE", "--to must be keyring or vault.", {
     hint: didYouMean(to, TARGETS) ?? "Without it, the keyring is taken if it works, else the vault.",
   });
