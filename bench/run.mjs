@@ -1,8 +1,8 @@
-// The benchmarks: `node bench/run.mjs client|leak|start [options]`. README.md says what they measure.
+// The benchmarks: `node bench/run.mjs client|leak|start|hub [options]`. README.md says what they measure.
 
 import { parseArgs } from "node:util";
 
-const USAGE = `Usage: npm run bench -- client|leak|start [options]
+const USAGE = `Usage: npm run bench -- client|leak|start|hub [options]
 
 client   calls per second, latency and CPU per call, against the bare loop and the SDK clients
   --quick              a first look: 32 bytes, 16 in flight, short rounds
@@ -14,6 +14,8 @@ leak     what a client still holds after many calls
   --calls N            calls per client (100000)
 start    what importing and one-shot use cost
   --rounds N           fresh processes per row (15)
+hub      how long 50 servers take to be ready together
+  --rounds N           fresh processes per row (5)
 
 For all:
   --only stdio|http    one transport (client, leak)
@@ -23,6 +25,7 @@ For all:
 const BENCHMARKS = {
   client: async (options) => (await import("./lib/client-bench.mjs")).runClientBench(options),
   leak: async (options) => (await import("./lib/leak-bench.mjs")).runLeakBench(options),
+  hub: async (options) => (await import("./lib/hub-bench.mjs")).runHubBench(options),
   start: async (options) => (await import("./lib/start-bench.mjs")).runStartBench(options),
 };
 

@@ -8,7 +8,12 @@ import { loadSource, type Source } from "./workspace-source.ts";
 export type Aim =
   | { readonly kind: "target"; readonly target: Target; readonly rest: readonly string[] }
   /** One server; what it has goes by its own names. */
-  | { readonly kind: "server"; readonly source: Source; readonly alias: string; readonly rest: readonly string[] }
+  | {
+      readonly kind: "server";
+      readonly source: Source;
+      readonly alias: string;
+      readonly rest: readonly string[];
+    }
   /** Several servers, or all of them; what they have goes by full names. */
   | {
       readonly kind: "workspace";
@@ -48,8 +53,9 @@ export async function aimAtUri(words: Words, cli: Cli, missing: PortolanError): 
   if (second !== undefined)
     return isTargetOnly(first) ? asTarget(words, cli) : lookUp(first, first, words, cli, false);
   const source = await loadSource(cli);
-  if (source.config.servers.some(({ alias }) => alias === first) || !/^[a-z][a-z0-9+.-]*:/i.test(first))
-    throw missing;
+  const { servers } = source.config;
+  const isUri = /^[a-z][a-z0-9+.-]*:/i.test(first);
+  if (servers.length === 0 || servers.some(({ alias }) => alias === first) || !isUri) throw missing;
   return { kind: "workspace", source, only: undefined, rest: [first] };
 }
 
@@ -73,7 +79,8 @@ async function lookUp(name: string, word: string, words: Words, cli: Cli, named:
     const dot = name.indexOf(".");
     const alias = dot < 0 ? "" : name.slice(0, dot);
     const after = (start: string): string => word.slice(word.indexOf(start) + start.length);
-    if (aliases.includes(alias)) return { kind: "server", source, alias, rest: [after(`${alias}.`), ...rest] };
+    if (aliases.includes(alias))
+      return { kind: "server", source, alias, rest: [after(`${alias}.`), ...rest] };
     const owners = aliases.filter((candidate) => couldBeOf(name, candidate, naming));
     const [only] = owners;
     const prefix = naming.split("{tool}")[0]?.replaceAll("{alias}", only ?? "") ?? "";
@@ -120,7 +127,10 @@ function unknown(thrown: unknown, name: string, aliases: readonly string[], nami
   return new PortolanError(
     "TARGET_INVALID",
     `${JSON.stringify(name)} is neither a server of this workspace nor a URL nor a command on PATH.`,
-    { hint: near ?? `Servers here: ${aliases.slice(0, 20).join(", ")}. Their tools: portolan list`, cause: thrown },
+    {
+      hint: near ?? `Servers here: ${aliases.slice(0, 20).join(", ")}. Their tools: portolan list`,
+      cause: thrown,
+    },
   );
 }
 

@@ -10,9 +10,8 @@ const BY_TITLE = new Map(Object.values(CLIENTS).map(({ id, title }) => [fold(tit
 export function parseClient(typed: string): ClientId {
   const id = IDS.find((known) => fold(known) === fold(typed)) ?? BY_TITLE.get(fold(typed));
   if (id !== undefined) return id;
-  const names = [...IDS, ...Object.values(CLIENTS).map(({ title }) => title)];
   const near = fold(typed) === "claude" ? 'Did you mean "claude-code" or "claude-desktop"?' : undefined;
-  const guess = near ?? didYouMean(typed, typed.length > 2 ? names : IDS);
+  const guess = near ?? didYouMean(typed, IDS);
   throw new PortolanError("USAGE", `There is no client ${JSON.stringify(typed)}.`, {
     hint: `${guess === undefined ? "" : `${guess} `}Known are ${IDS.join(", ")}.`,
     data: { clients: IDS },

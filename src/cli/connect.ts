@@ -160,7 +160,10 @@ export function createHandlers(
   };
 }
 
-export function noteDiagnostic(diagnostic: Diagnostic, { output, options }: Pick<Cli, "output" | "options">): void {
+export function noteDiagnostic(
+  diagnostic: Diagnostic,
+  { output, options }: Pick<Cli, "output" | "options">,
+): void {
   if (diagnostic.severity !== "error" && !options.verbose) return;
   output.note(describeDiagnostic(diagnostic, output.noteColors.yellow));
 }

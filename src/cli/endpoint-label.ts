@@ -21,7 +21,7 @@ export function endpointLabel(endpoint: Endpoint): string {
 /** The address without user, query and fragment, and without path segments that look like keys. */
 function urlLabel(url: string): string {
   const [, scheme = "", place = "", rest = ""] =
-    /^([a-z][a-z0-9+.-]*:\/\/)?(?:[^/?#@]*@)?([^?#]*)(.*)$/is.exec(withoutDefaults(url)) ?? [];
+    /^([a-z][a-z0-9+.-]*:\/\/)?(?:[^/?#]*@)?([^?#]*)(.*)$/is.exec(withoutDefaults(url)) ?? [];
   const shown = place
     .split("/")
     .map((segment, index) => (index > 0 && looksRandom(segment) ? HIDDEN : segment))

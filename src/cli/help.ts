@@ -19,6 +19,7 @@ export function fitHelp(text: string, width: number): string {
 
 const TARGETS = `
 Targets:
+  github                      a server of the workspace, by its alias: what this folder declares, or --workspace names
   https://host/mcp            a URL: Streamable HTTP (with the fallback to SSE); ws:// and wss:// for WebSocket
   "npx -y some-server"        a quoted command: split into words here, never run by a shell
   -- node server.js --flag    everything after -- is the command, word by word; then no target stands before it`;
@@ -47,8 +48,9 @@ ${EXIT_CODES}
 
 Run portolan <command> --help for the options of a command.`;
 
-export const LIST_HELP: string =
-  help(`  portolan list https://mcp.example.com/mcp --header "Authorization: Bearer $TOKEN"
+export const LIST_HELP: string = help(`  portolan list
+  portolan list github
+  portolan list https://mcp.example.com/mcp --header "Authorization: Bearer $TOKEN"
   portolan list "npx -y @modelcontextprotocol/server-everything"
   portolan list --all -- node server.js --port 0
   portolan list "npx -y some-server" --json | jq '.tools[].name'`);
@@ -62,15 +64,19 @@ Arguments:
   key=@file       the text of a file; key:=@file its JSON; key=@@x for a text that begins with @
   'tool(a: 1)'    a call as portolan list prints it, with values in place of the types
   --args '{...}'  all arguments as JSON; --args - reads them from stdin. key=value goes over it
-${help(`  portolan call https://mcp.example.com/mcp create_issue title="A bug" labels=ui labels=urgent
+${help(`  portolan call github.create_issue title="A bug" labels=ui
+  portolan call mcp_github_create_issue title="A bug"
+  portolan call https://mcp.example.com/mcp create_issue title="A bug" labels=ui labels=urgent
   portolan call "npx -y some-server" 'create_issue(title: "A bug", labels: ["ui"])'
   portolan call create_issue title=@title.txt -- node server.js
   echo '{"title": "A bug"}' | portolan call https://mcp.example.com/mcp create_issue --args -`)}`;
 
-export const READ_HELP: string = help(`  portolan read https://mcp.example.com/mcp file:///notes.md
+export const READ_HELP: string = help(`  portolan read file:///notes.md
+  portolan read files file:///notes.md
+  portolan read https://mcp.example.com/mcp file:///notes.md
   portolan read "npx -y some-server" demo://image --out image.png
   portolan read demo://text -- node server.js`);
 
-export const PROMPT_HELP: string =
-  help(`  portolan prompt https://mcp.example.com/mcp review language=python code=@main.py
+export const PROMPT_HELP: string = help(`  portolan prompt github.review language=python
+  portolan prompt https://mcp.example.com/mcp review language=python code=@main.py
   portolan prompt greet name=Ann -- node server.js`);

@@ -27,10 +27,7 @@ export interface CliIo {
   readonly version: string;
   readonly signals: SignalSource;
   readonly connect: (config: McpConfig) => Promise<McpConnection>;
-  readonly openWorkspace: (
-    source: string | WorkspaceConfig,
-    options: WorkspaceOptions,
-  ) => Promise<Workspace>;
+  readonly openWorkspace: (source: string | WorkspaceConfig, options: WorkspaceOptions) => Promise<Workspace>;
   readonly loadCatalog: (path: string, options?: CatalogOptions) => Promise<Catalog>;
   readonly importClients: (options: ImportOptions) => Promise<ImportedFile[]>;
   readonly createPrompter: (color: boolean) => Promise<Prompter>;

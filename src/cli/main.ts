@@ -27,11 +27,9 @@ const io: CliIo = {
     exit: (code) => process.exit(code),
   },
   connect: async (config) => (await import("../tools/index.ts")).connectMcp(config),
-  openWorkspace: async (source, options) =>
-    (await import("../hub/index.ts")).openWorkspace(source, options),
+  openWorkspace: async (source, options) => (await import("../hub/index.ts")).openWorkspace(source, options),
   loadCatalog: async (path, options) => (await import("../catalog/index.ts")).loadCatalog(path, options),
-  importClients: async (options) =>
-    (await import("../formats/clients/index.ts")).importClients(options),
+  importClients: async (options) => (await import("../formats/clients/index.ts")).importClients(options),
   createPrompter: async (color) =>
     (await import("./prompter.ts")).createClackPrompter(process.stdin, process.stderr, color),
   openBrowser: async (url) => (await import("./open-browser.ts")).openBrowser(url),

@@ -42,7 +42,10 @@ export interface ServerOptions {
   readonly waitMs: number | undefined;
 }
 
-const collect = (value: string, previous: string[] | undefined): string[] => [...(previous ?? []), value];
+export const collect = (value: string, previous: string[] | undefined): string[] => [
+  ...(previous ?? []),
+  value,
+];
 
 export function addServerOptions(command: Command): Command {
   return addWorkspaceOption(addOutputOptions(command))

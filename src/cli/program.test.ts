@@ -244,7 +244,6 @@ describe("targets and options", () => {
   });
 
   test.each<[string[], string, RegExp]>([
-    [["list"], "USAGE", /No target/],
     [["list", "no-such-program-anywhere"], "TARGET_INVALID", /neither/],
     [["list", URL_TARGET, "--", "node"], "USAGE", /both/],
     [["list", "node", "server.js"], "TARGET_INVALID", /alone/],

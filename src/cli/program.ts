@@ -1,6 +1,6 @@
 // The command line as a whole: which commands there are, and how one is run. A command's own code is loaded when it runs.
 
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, type Option } from "commander";
 import { PortolanError, toPortolanError } from "../errors/index.ts";
 import type { CommandWords } from "./commands/completion.ts";
 import type { Cli, Words } from "./connect.ts";
@@ -8,6 +8,7 @@ import { CALL_HELP, fitHelp, LIST_HELP, PROMPT_HELP, READ_HELP, ROOT_HELP } from
 import type { CliIo } from "./io.ts";
 import { addServerOptions, type RawOptions } from "./options.ts";
 import { createOutput, exitCodeOf } from "./output.ts";
+import { addWorkspaceCommands } from "./workspace-commands.ts";
 import { addSetupCommands } from "./setup-commands.ts";
 
 /** Runs one command line (without `node` and the script) and returns the exit code. Never throws. */
@@ -72,14 +73,15 @@ function createProgram(state: State): Command {
     program,
     state,
     "list",
-    "show a server's tools, resources and prompts",
+    "show the tools of the workspace, or all that one server has",
     "[target...]",
     async (cli, words, options) => {
       const { list } = await import("./commands/list.ts");
       return list(cli, words, options);
     },
   )
-    .usage("<target> [options]\n       portolan list [options] -- <command> [args...]")
+    .usage("[server | target] [options]\n       portolan list [options] -- <command> [args...]")
+    .option("--wait <time>", "how long to wait for the servers of the workspace: 30, 500ms, 2m")
     .option("--all", "every parameter and every line of text")
     .option("--schema", "the tools' JSON Schemas in full");
   explain(list, LIST_HELP);
@@ -90,7 +92,7 @@ function createProgram(state: State): Command {
       return call(cli, words, options);
     })
       .usage(
-        "<target> <tool> [key=value...] [options]\n       portolan call <tool> [key=value...] [options] -- <command> [args...]",
+        "<server>.<tool> [key=value...] [options]\n       portolan call <target> <tool> [key=value...] [options]\n       portolan call <tool> [key=value...] [options] -- <command> [args...]",
       )
       .option("--args <json>", "all arguments as one JSON object; - reads it from stdin"),
   );
@@ -100,7 +102,9 @@ function createProgram(state: State): Command {
     serverCommand(program, state, "read", "read a resource", "[words...]", async (cli, words, options) => {
       const { read } = await import("./commands/read.ts");
       return read(cli, words, options);
-    }).usage("<target> <uri> [options]\n       portolan read <uri> [options] -- <command> [args...]"),
+    }).usage(
+      "[server | target] <uri> [options]\n       portolan read <uri> [options] -- <command> [args...]",
+    ),
   );
   explain(read, READ_HELP);
 
@@ -116,12 +120,22 @@ function createProgram(state: State): Command {
         return prompt(cli, words, options);
       },
     ).usage(
-      "<target> <name> [key=value...] [options]\n       portolan prompt <name> [key=value...] [options] -- <command> [args...]",
+      "<server>.<name> [key=value...] [options]\n       portolan prompt <target> <name> [key=value...] [options]\n       portolan prompt <name> [key=value...] [options] -- <command> [args...]",
     ),
   );
   explain(prompt, PROMPT_HELP);
 
   addSetupCommands(program, state, explain);
+
+  addWorkspaceCommands({
+    program,
+    explain,
+    server: state.server,
+    run: async (raw, work) => {
+      const { runCommand } = await import("./run-command.ts");
+      state.code = await runCommand(io, raw, work);
+    },
+  });
 
   program
     .command("completion")
@@ -171,12 +185,19 @@ function wordsOf(program: Command): CommandWords[] {
   return program.commands.map((command) => ({
     name: command.name(),
     description: command.description(),
-    options: command.options.map((option) => ({
+    commands: command.commands.map((own) => own.name()),
+    options: optionsOf(command).map((option) => ({
       flag: option.long ?? option.flags,
       description: option.description,
       takesValue: option.required,
     })),
   }));
+}
+
+/** Its own options, and once each those of its sub-commands. */
+function optionsOf(command: Command): readonly Option[] {
+  const all = [command, ...command.commands].flatMap(({ options }) => options);
+  return [...new Map(all.map((option) => [option.flags, option])).values()];
 }
 
 /** Commander's message, with its "did you mean" as the hint. */

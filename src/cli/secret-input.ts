@@ -39,9 +39,29 @@ export async function readSecretValue(cli: Cli, name: string): Promise<string> {
   return value;
 }
 
-/** Asks for a vault's passphrase, twice for a new one. Absent where nobody can be asked. */
-export function passphrasePrompt(cli: Cli): PromptPassphrase | undefined {
-  return canAsk(cli) ? (request) => askPassphrase(cli, request) : undefined;
+export interface PassphrasePrompt {
+  /** Asks for a vault's passphrase, twice for a new one. Absent where nobody can be asked. */
+  readonly prompt: PromptPassphrase | undefined;
+  /** Throws when the person turned away: some work goes on without a vault, but not after Ctrl-C. */
+  throwIfTurnedAway(): void;
+}
+
+export function createPassphrasePrompt(cli: Cli): PassphrasePrompt {
+  let failure: unknown;
+  const prompt: PromptPassphrase = async (request) => {
+    try {
+      return await askPassphrase(cli, request);
+    } catch (thrown) {
+      failure = thrown;
+      throw thrown;
+    }
+  };
+  return {
+    prompt: canAsk(cli) ? prompt : undefined,
+    throwIfTurnedAway() {
+      if (failure !== undefined) throw failure as Error;
+    },
+  };
 }
 
 async function askPassphrase(cli: Cli, { vault, reason }: PassphraseRequest): Promise<string | undefined> {

@@ -28,6 +28,8 @@ export function adviceFor({ source, ok, note }: SourceStatus & { source: SourceN
     case "vault":
       if (/damaged/.test(note))
         return { hint: "Restore it from a backup, or move it away and set its secrets again." };
+      if (/passphrase is wrong/.test(note))
+        return { hint: "Give the passphrase that the vault was made with." };
       if (/newer portolan/.test(note)) return { hint: "Update portolan." };
       return {
         hint: "Run this at a terminal to be asked for the passphrase, or name a file that holds it in PORTOLAN_VAULT_PASSPHRASE_FILE.",
@@ -89,7 +91,7 @@ export function describeCheck(
 }
 
 function describeNeed(need: SecretNeed, column: number, colors: Colors, width: number | undefined): string {
-  const { kind, state, source, reason, neededBy } = need;
+  const { kind, state, source, neededBy } = need;
   const mark = {
     set: colors.green("✓"),
     default: colors.dim("="),
@@ -100,7 +102,7 @@ function describeNeed(need: SecretNeed, column: number, colors: Colors, width: n
     set: kind === "file" ? "the file is there" : `in the ${source ?? "store"}`,
     default: "not set; a default is used",
     missing: { name: "not set", env: "not set in the environment", file: "there is no such file" }[kind],
-    unknown: `not known: ${plainLine(reason, 300)}`,
+    unknown: "not known, because a source above does not work",
   }[state];
   const places = neededBy.map(({ server, where }) => `${plainLine(server, 80)} (${plainLine(where, 80)})`);
   const text = `${why}; for ${places.join(", ")}`;

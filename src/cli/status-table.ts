@@ -58,9 +58,11 @@ export function summarize(servers: readonly ServerHealth[]): string {
   const enabled = servers.filter(({ state }) => state !== "disabled");
   const up = enabled.filter(({ state }) => state === "ready" || state === "idle").length;
   const words = enabled.length === 1 ? "server is" : "servers are";
+  const down = enabled.find(({ state }) => state === "failed" || state === "reconnecting");
+  const more = down === undefined ? "" : ` More about one: portolan why ${down.alias}`;
   return up === enabled.length
     ? `${enabled.length === 1 ? "The server is" : `All ${enabled.length} servers are`} up.`
-    : `${up} of ${enabled.length} ${words} up.`;
+    : `${up} of ${enabled.length} ${words} up.${more}`;
 }
 
 function cells(server: ServerHealth, { colors, now, label }: TableView): Cell[] {
@@ -82,9 +84,14 @@ function details(server: ServerHealth, declared: string | undefined, { colors, w
   const room = width === undefined ? undefined : width - 4;
   const lines: string[] = [];
   const add = (text: string, paint: Paint = (same) => same): void => {
-    lines.push(...wrap(text, room).split("\n").map((line) => `    ${paint(line)}`));
+    lines.push(
+      ...wrap(text, room)
+        .split("\n")
+        .map((line) => `    ${paint(line)}`),
+    );
   };
-  if (declared !== undefined) add(room === undefined ? declared : cut(`declared in ${declared}`, room), colors.dim);
+  if (declared !== undefined)
+    add(room === undefined ? declared : cut(`declared in ${declared}`, room), colors.dim);
   if (error !== undefined) {
     add(`${plainLine(error.message, 500)} [${error.code}]`, paintOf(state, colors));
     if (error.hint !== "") add(`hint ${plainLine(error.hint, 500)}`);
@@ -100,7 +107,11 @@ function paintOf(state: ServerState, colors: Colors): Paint {
 }
 
 function formatMs(ms: number): string {
-  return ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
+  return ms < 10
+    ? `${ms.toFixed(1)} ms`
+    : ms < 1_000
+      ? `${Math.round(ms)} ms`
+      : `${(ms / 1_000).toFixed(1)} s`;
 }
 
 function formatAge(ms: number): string {

@@ -6,7 +6,15 @@ import { pathToFileURL } from "node:url";
 import { type Diagnostic, PortolanError } from "../errors/index.ts";
 import type { HubEvent, ServerHealth, Workspace } from "../hub/index.ts";
 import type { DeclaredServer, Root } from "../model/index.ts";
-import { type Cli, createHandlers, describeLog, noteDiagnostic, requests, type Session, spinnerOf } from "./connect.ts";
+import {
+  type Cli,
+  createHandlers,
+  describeLog,
+  noteDiagnostic,
+  requests,
+  type Session,
+  spinnerOf,
+} from "./connect.ts";
 import { plainText } from "./plain-text.ts";
 import { sourceNote } from "./source-note.ts";
 import type { Spinner } from "./spinner.ts";
@@ -44,7 +52,10 @@ export async function withWorkspace<T>(
   const { io, output, interrupt } = cli;
   for (const alias of options.only ?? []) serverNamed(source, alias);
   const spinner = spinnerOf(cli);
-  const config = { ...source.config, servers: source.config.servers.map((server) => adjust(server, cli, options)) };
+  const config = {
+    ...source.config,
+    servers: source.config.servers.map((server) => adjust(server, cli, options)),
+  };
   const roots = rootsOf(cli);
   const label = options.only?.length === 1 ? (options.only[0] as string) : "this workspace";
   const note = options.showsSource === true ? undefined : sourceNote(source, io);
@@ -98,7 +109,8 @@ async function waitFor(
     const health = workspace.health();
     const left = health.filter(({ state }) => state === "starting").map(({ alias }) => alias);
     const ready = health.filter(({ state }) => state === "ready").length;
-    if (count > 1) spinner.update(`${ready} ready${left.length === 0 ? "" : `, waiting for ${left.join(", ")}`}`);
+    if (count > 1)
+      spinner.update(`${ready} ready${left.length === 0 ? "" : `, waiting for ${left.join(", ")}`}`);
   }, 80);
   let timer: NodeJS.Timeout | undefined;
   let stop: (() => void) | undefined;
@@ -140,7 +152,9 @@ export function refuseTargetOptions({ options }: Cli): void {
   ] as const;
   const problems = given
     .filter(([, isGiven]) => isGiven)
-    .map(([flag]) => `${flag} is for a URL or a command; a server of the workspace has it in its declaration`);
+    .map(
+      ([flag]) => `${flag} is for a URL or a command; a server of the workspace has it in its declaration`,
+    );
   if (problems.length > 0) throw new PortolanError("USAGE", problems.join("\n"), { data: { problems } });
 }
 

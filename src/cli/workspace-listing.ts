@@ -4,13 +4,14 @@ import type { Diagnostic } from "../errors/index.ts";
 import type { ServerHealth } from "../hub/index.ts";
 import type { PromptDefinition, ResourceDefinition, ToolDefinition } from "../model/index.ts";
 import type { Cli } from "./connect.ts";
-import { describeDiagnostic } from "./diagnostic.ts";
+import { describeFinding } from "./finding.ts";
 import { wrap } from "./layout.ts";
 import { describeTools, type ListOptions } from "./listing.ts";
 import { plainLine } from "./plain-text.ts";
 import { sourceNote } from "./source-note.ts";
 import { stateLabel } from "./status-table.ts";
 import { refuseTargetOptions, withWorkspace } from "./with-workspace.ts";
+import { computerOf, pathLabel } from "./workspace-folder.ts";
 import type { Source } from "./workspace-source.ts";
 
 interface Lists {
@@ -60,7 +61,7 @@ export async function listWorkspace(cli: Cli, source: Source, options: ListOptio
 function describeWorkspace(
   { health, tools, owners, resources, prompts, diagnostics }: Lists,
   note: string | undefined,
-  { output: { colors, width }, options: { verbose } }: Cli,
+  { io, output: { colors, width }, options: { verbose } }: Cli,
   options: ListOptions,
 ): string {
   const sections = note === undefined ? [] : [colors.dim(wrap(note, width))];
@@ -77,16 +78,17 @@ function describeWorkspace(
     if (own.length > 0) lines.push(describeTools(own, colors, options, width));
     sections.push(lines.join("\n"));
   }
-  const more = [
-    count(resources.length, "resource"),
-    count(prompts.length, "prompt"),
-  ].filter((part) => part !== "");
+  const more = [count(resources.length, "resource"), count(prompts.length, "prompt")].filter(
+    (part) => part !== "",
+  );
   if (more.length > 0)
     sections.push(colors.dim(wrap(`Also ${more.join(" and ")}: portolan list <server> shows them.`, width)));
+  const computer = computerOf(io, io.cwd);
+  const label = (file: string): string => pathLabel(file, computer);
   const shown = diagnostics.filter(({ severity }) => verbose || severity !== "info");
   if (shown.length > 0)
     sections.push(
-      shown.map((diagnostic) => wrap(describeDiagnostic(diagnostic, colors.yellow), width, 2)).join("\n"),
+      shown.map((diagnostic) => describeFinding(diagnostic, { colors, width, label })).join("\n"),
     );
   return sections.join("\n\n");
 }

@@ -46,7 +46,8 @@ function toConnection(
   const prefix = alias === undefined ? "" : workspace.fullName(`${alias}.`);
   const shorten = <T extends { name: string }>(item: T): T =>
     item.name.startsWith(prefix) ? { ...item, name: item.name.slice(prefix.length) } : item;
-  const lengthen = (name: string): string => workspace.fullName(alias === undefined ? name : `${alias}.${name}`);
+  const lengthen = (name: string): string =>
+    workspace.fullName(alias === undefined ? name : `${alias}.${name}`);
   const [first] = health;
   return {
     server: {

@@ -102,7 +102,7 @@ async function fromClients({ io }: Pick<Cli, "io">, folder: string): Promise<Sou
       const first = servers.get(server.alias);
       if (first === undefined) servers.set(server.alias, runIn(server, folder));
       else if (!isDeepStrictEqual(first.endpoint, runIn(server, folder).endpoint))
-        diagnostics.push(shadowed(first, server));
+        diagnostics.push(shadowed(server, pathLabel(first.origin.file, computerOf(io, io.cwd))));
     }
   }
   return {
@@ -118,13 +118,13 @@ function toSourceFile({ file, client, servers }: ImportedFile): SourceFile {
   return { file, format: client, servers: servers.map(({ alias }) => alias) };
 }
 
-function shadowed(first: DeclaredServer, second: DeclaredServer): Diagnostic {
+function shadowed(second: DeclaredServer, used: string): Diagnostic {
   const { file, line, column } = second.origin;
   return {
     code: "NAME_AMBIGUOUS",
     severity: "warning",
     server: second.alias,
-    message: `${second.alias} is declared differently in ${first.origin.file}, which is used`,
+    message: `${second.alias} is declared differently in ${used}, which is used`,
     file,
     line,
     column,

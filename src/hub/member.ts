@@ -79,6 +79,7 @@ export class Member {
   readonly #limits: Limits;
   readonly #refresher: Refresher<ListName>;
   #lease: Lease | undefined;
+  #loading: Promise<boolean> | undefined;
   #starting: Promise<Upstream> | undefined;
   #listeners: (() => void)[] = [];
   #failures = 0;
@@ -107,16 +108,17 @@ export class Member {
     return this.state === "stopped" || this.state === "disabled";
   }
 
+  /** Takes up what is known from before; false when there is nothing. */
+  load(): Promise<boolean> {
+    this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
   /** Loads what is known from before; an eager server also starts. Resolves when it is ready or has failed. */
   async begin(): Promise<void> {
     if (this.state === "disabled") return;
-    const known = await this.#options.snapshots.load(this.#snapshotKey());
-    if (known !== undefined && this.inventory === EMPTY) {
-      this.inventory = known;
-      this.#options.changed(ALL);
-    }
     // A lazy server that was never seen must be looked at once, or nobody would ever learn what it has.
-    if (this.declared.start !== "lazy" || known === undefined) await this.start().catch(() => {});
+    if (!(await this.load()) || this.declared.start !== "lazy") await this.start().catch(() => {});
   }
 
   /** The live server; starts it when it is not running. */
@@ -181,6 +183,17 @@ export class Member {
     await this.#letGo()?.release();
     if (lease !== undefined && !quiet)
       this.#options.events.emit({ type: "mcp.server_stopped", server: this.alias });
+  }
+
+  async #load(): Promise<boolean> {
+    if (this.state === "disabled") return true;
+    const known = await this.#options.snapshots.load(this.#snapshotKey());
+    if (known === undefined) return this.inventory !== EMPTY;
+    if (this.inventory === EMPTY) {
+      this.inventory = known;
+      this.#options.changed(ALL);
+    }
+    return true;
   }
 
   /** What a server says on the way to its answer may repeat what it was given, too. */

@@ -123,10 +123,14 @@ export async function openWorkspace(
   let settings = mergeSettings(config);
   if (options.onEvent !== undefined) opened.events.on(options.onEvent);
   const wanted = (server: DeclaredServer): boolean => options.only?.includes(server.alias) !== false;
-  const add = (server: DeclaredServer): Promise<void> => {
+  const starts: Promise<void>[] = [];
+  /** Resolves when its tools are known: at once from the last run, or when it is ready or has failed. */
+  const add = async (server: DeclaredServer): Promise<void> => {
     const member = opened.member(server);
     hub.add(member);
-    return member.begin();
+    const begun = member.begin();
+    starts.push(begun);
+    if (!(await member.load())) await begun;
   };
   const replace = async (server: DeclaredServer): Promise<void> => {
     const old = hub.members.find(({ alias }) => alias === server.alias);
@@ -155,6 +159,8 @@ export async function openWorkspace(
       applying.add(applied);
     }
   });
+  // From disk, so at once: whoever waits for nothing else still sees what is known.
+  await Promise.all(hub.members.map((member) => member.load()));
   await Promise.race([
     begun,
     new Promise((resolve) => setTimeout(resolve, options.waitMs ?? DEFAULT_WAIT_MS).unref()),
@@ -185,7 +191,7 @@ export async function openWorkspace(
     complete: (...args) => connection.complete(...args),
     context: () => gatherContext(hub.members),
     on: (event, listener) => connection.on(event, listener),
-    settled: async () => void (await begun),
+    settled: async () => void (await Promise.all(starts)),
     health: () => hub.members.map(healthOf).toSorted((a, b) => (a.alias < b.alias ? -1 : 1)),
     async healthCheck() {
       const alive = await Promise.all(

@@ -58,8 +58,8 @@ export interface McpOptions {
 export interface McpStdioConfig extends McpOptions {
   transport: "stdio";
   command: string;
-  args?: string[];
-  env?: Record<string, string>;
+  args?: readonly string[];
+  env?: Readonly<Record<string, string>>;
   cwd?: string;
   /** Hears what the server writes to stderr, as it comes. The last lines are in every error anyway. */
   onStderr?: (text: string) => void;
@@ -68,7 +68,7 @@ export interface McpStdioConfig extends McpOptions {
 export interface McpHttpConfig extends McpOptions {
   transport: "http" | "sse" | "websocket";
   url: string;
-  headers?: Record<string, string>;
+  headers?: Readonly<Record<string, string>>;
 }
 
 export type McpConfig = McpStdioConfig | McpHttpConfig;

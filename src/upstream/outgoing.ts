@@ -18,12 +18,17 @@ export function isRequest(message: Outgoing): boolean {
   return message.id !== undefined && message.method !== undefined;
 }
 
-/** The insides of a `_meta` as JSON. Almost every request has the same one, so it is written once. */
+/** Envelopes as JSON. Almost every request has the same one, so it is written once. */
 const metaTexts = new WeakMap<JsonObject, string>();
 
+/** The insides of a `_meta` as JSON. A progress token in it is another's, and would stand there twice. */
 function metaText(meta: JsonObject): string {
-  let text = metaTexts.get(meta);
-  if (text === undefined) metaTexts.set(meta, (text = JSON.stringify(meta).slice(1, -1)));
+  const known = metaTexts.get(meta);
+  if (known !== undefined) return known;
+  const { progressToken: _token, ...others } = meta;
+  const text = JSON.stringify(others).slice(1, -1);
+  // Only an envelope is known not to change; what a caller gave is the caller's.
+  if (META.PROTOCOL_VERSION in meta) metaTexts.set(meta, text);
   return text;
 }
 
@@ -45,7 +50,8 @@ export function writeRequest(
   }
   const inside = params === undefined ? "" : JSON.stringify(params).slice(1, -1);
   const token = request.withProgress === true ? `"progressToken":${id}` : "";
-  const envelope = meta === undefined ? token : token === "" ? metaText(meta) : `${metaText(meta)},${token}`;
+  const given = meta === undefined ? "" : metaText(meta);
+  const envelope = given === "" || token === "" ? given + token : `${given},${token}`;
   const tail = envelope === "" ? "" : `${inside === "" ? "" : ","}"_meta":{${envelope}}`;
   return {
     text: `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":{${inside}${tail}}}`,

@@ -186,3 +186,27 @@ it("never uses a request id twice, also across sessions of questions", async () 
   await Promise.all(Array.from({ length: 50 }, () => upstream.request({ method: "tools/list" })));
   expect(new Set(ids).size).toBe(ids.length);
 });
+
+it.each(["legacy", "modern"] as const)("sends a caller's own _meta as it is now (%s)", async (era) => {
+  const seen: JsonObject[] = [];
+  const upstream = await open(
+    inProcess(({ method, params }) => {
+      if (method === "server/discover") return MODERN;
+      if (method === "initialize") return LEGACY;
+      if (method === "tools/call") seen.push(params?._meta as JsonObject);
+      return { resultType: "complete" };
+    }),
+    era,
+  );
+  const _meta: JsonObject = {};
+  const call = (): Promise<JsonObject> =>
+    upstream.request({ method: "tools/call", params: { name: "x", _meta } });
+  await call();
+  _meta["vendor/trace"] = 1;
+  _meta.progressToken = "another's";
+  await call();
+  _meta["vendor/trace"] = 2;
+  await call();
+  expect(seen.map((meta) => meta["vendor/trace"])).toEqual([undefined, 1, 2]);
+  expect(seen.map((meta) => typeof meta.progressToken)).toEqual(["number", "number", "number"]);
+});

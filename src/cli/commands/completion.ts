@@ -5,6 +5,8 @@ import { didYouMean, PortolanError } from "../../errors/index.ts";
 export interface CommandWords {
   readonly name: string;
   readonly description: string;
+  /** The names of its own sub-commands. */
+  readonly commands?: readonly string[];
   readonly options: readonly {
     readonly flag: string;
     readonly description: string;
@@ -34,11 +36,12 @@ export function completion(shell: string | undefined, commands: readonly Command
 
 function bash(commands: readonly CommandWords[]): string {
   const cases = commands.map(
-    ({ name, options }) => `    ${name}) words="${options.map((option) => option.flag).join(" ")}" ;;`,
+    ({ name, options, commands: own = [] }) =>
+      `    ${name}) words="${options.map((option) => option.flag).join(" ")}"${own.length === 0 ? "" : `; names="${own.join(" ")}"`} ;;`,
   );
   return `# portolan completion for bash. Add to ~/.bashrc:  source <(portolan completion bash)
 _portolan() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" words=""
+  local current="\${COMP_WORDS[COMP_CWORD]}" words="" names=""
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "${commands.map((command) => command.name).join(" ")} --help --version" -- "$current"))
     return
@@ -49,7 +52,7 @@ ${cases.join("\n")}
   esac
   case "$current" in
     -*) COMPREPLY=($(compgen -W "$words" -- "$current")) ;;
-    *) if [ "\${COMP_WORDS[1]}" = completion ]; then COMPREPLY=($(compgen -W "${SHELLS.join(" ")}" -- "$current")); else COMPREPLY=($(compgen -f -- "$current")); fi ;;
+    *) if [ "$COMP_CWORD" -eq 2 ] && [ -n "$names" ]; then COMPREPLY=($(compgen -W "$names" -- "$current")); elif [ "\${COMP_WORDS[1]}" = completion ]; then COMPREPLY=($(compgen -W "${SHELLS.join(" ")}" -- "$current")); else COMPREPLY=($(compgen -f -- "$current")); fi ;;
   esac
 }
 complete -o filenames -F _portolan portolan
@@ -59,12 +62,12 @@ complete -o filenames -F _portolan portolan
 function zsh(commands: readonly CommandWords[]): string {
   const cases = commands
     .filter((command) => command.name !== "completion")
-    .map(({ name, options }) => {
+    .map(({ name, options, commands: own = [] }) => {
       const specs = options.map(
         ({ flag, description, takesValue }) =>
           `        '*${flag}[${quoteZsh(description)}]${takesValue ? ":value:_files" : ""}'`,
       );
-      return `    ${name})\n      _arguments \\\n${[...specs, "        '*::argument:_files'"].join(" \\\n")}\n      ;;`;
+      return `    ${name})\n      _arguments \\\n${[...specs, ...(own.length === 0 ? [] : [`        '1:command:(${own.join(" ")})'`]), "        '*::argument:_files'"].join(" \\\n")}\n      ;;`;
     });
   return `#compdef portolan
 # portolan completion for zsh. Put this in a folder of $fpath as _portolan, or:  source <(portolan completion zsh)
@@ -89,8 +92,11 @@ if [ "$funcstack[1]" = "_portolan" ]; then _portolan "$@"; else compdef _portola
 }
 
 function fish(commands: readonly CommandWords[]): string {
-  const lines = commands.flatMap(({ name, description, options }) => [
+  const lines = commands.flatMap(({ name, description, options, commands: own = [] }) => [
     `complete -c portolan -n __fish_use_subcommand -f -a ${name} -d ${quoteFish(description)}`,
+    ...(own.length === 0
+      ? []
+      : [`complete -c portolan -n '__fish_seen_subcommand_from ${name}' -f -a '${own.join(" ")}'`]),
     ...options.map(
       (option) =>
         `complete -c portolan -n '__fish_seen_subcommand_from ${name}' -l ${option.flag.replace(/^--/, "")}${option.takesValue ? " -r" : ""} -d ${quoteFish(option.description)}`,

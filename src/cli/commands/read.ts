@@ -54,11 +54,12 @@ async function fetchResource(cli: Cli, aim: Aim, uri: string): Promise<ReadResou
     });
   } catch (thrown) {
     if (!isUnknown(thrown)) throw thrown;
-    throw new PortolanError("NOT_SUPPORTED", `No server here is known to have ${uri.slice(0, 200)}.`, {
+    // What follows the path may be secret.
+    const shown = uri.replace(/[?#][^]*$/, "").slice(0, 200);
+    throw new PortolanError("NOT_SUPPORTED", `No server here is known to have ${shown}.`, {
       hint: /^(?:https?|wss?):/i.test(uri)
-        ? `To use it as a server: portolan read ${uri.slice(0, 200)} <uri>`
+        ? `To use it as a server: portolan read ${shown} <uri>`
         : "portolan list shows the URIs; with portolan read <server> <uri> one server is asked, whatever it lists.",
-      data: { uri },
     });
   }
 }

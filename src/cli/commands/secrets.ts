@@ -11,7 +11,7 @@ import {
 import type { Cli } from "../connect.ts";
 import { describeDiagnostic } from "../diagnostic.ts";
 import { plainLine } from "../plain-text.ts";
-import { passphrasePrompt, readSecretValue } from "../secret-input.ts";
+import { createPassphrasePrompt, readSecretValue } from "../secret-input.ts";
 import { findNeeds } from "../secret-needs.ts";
 import { adviceFor, describeCheck, describeNames, type SecretsCheck } from "../secrets-view.ts";
 import { computerOf, findWorkspace, type WorkspaceOptions } from "../workspace-folder.ts";
@@ -76,12 +76,17 @@ export async function listSecrets(
   openStore: OpenStore = createSecretStore,
 ): Promise<number> {
   refuseWords(words, "list");
-  const { store, diagnostics } = await open(cli, options, openStore);
+  const { store, diagnostics, throwIfTurnedAway } = await open(cli, options, openStore);
   const secrets = await store.list();
-  noteAll(diagnostics, cli);
+  throwIfTurnedAway();
   const { output } = cli;
-  if (output.form === "json") output.json({ secrets, diagnostics });
-  else output.print(describeNames(secrets, output.colors, output.width));
+  if (output.form === "json")
+    output.json({ secrets, diagnostics: diagnostics.filter(({ severity }) => severity !== "info") });
+  else {
+    const whole = diagnostics.every(({ severity }) => severity === "info");
+    if (secrets.length > 0 || whole) output.print(describeNames(secrets, output.colors, output.width));
+    noteAll(diagnostics, cli);
+  }
   return 0;
 }
 
@@ -92,8 +97,9 @@ export async function checkSecrets(
   openStore: OpenStore = createSecretStore,
 ): Promise<number> {
   refuseWords(words, "check");
-  const { store, diagnostics, servers } = await open(cli, options, openStore);
+  const { store, diagnostics, servers, throwIfTurnedAway } = await open(cli, options, openStore);
   const sources = (await store.check()).map((status) => ({ ...status, ...adviceFor(status) }));
+  throwIfTurnedAway();
   const needs = await findNeeds(servers, store);
   const broken = sources.some(({ ok, source }) => !ok && source !== "keyring");
   const lacking = needs.some(({ state }) => state === "missing" || state === "unknown");
@@ -114,6 +120,7 @@ interface Opened {
   readonly store: SecretStore;
   /** What the sources report, to be shown when no question stands on the screen. */
   readonly diagnostics: Diagnostic[];
+  readonly throwIfTurnedAway: () => void;
   readonly servers: Awaited<ReturnType<Cli["io"]["loadCatalog"]>>["servers"];
 }
 
@@ -122,13 +129,14 @@ async function open(cli: Cli, options: SecretsOptions, openStore: OpenStore): Pr
   const { path, folder } = await findWorkspace(io, options);
   const { settings, servers } = await io.loadCatalog(path, { home: computerOf(io, folder).home });
   const diagnostics: Diagnostic[] = [];
+  const passphrase = createPassphrasePrompt(cli);
   const store = openStore({
     env: io.env,
     envFile: settings.envFile,
-    promptPassphrase: passphrasePrompt(cli),
+    promptPassphrase: passphrase.prompt,
     report: (diagnostic) => void diagnostics.push(diagnostic),
   });
-  return { store, diagnostics, servers };
+  return { store, diagnostics, servers, throwIfTurnedAway: () => passphrase.throwIfTurnedAway() };
 }
 
 /** A word is never repeated in an error here: it may be a value in the wrong place. */

@@ -1,7 +1,7 @@
 // `portolan status`: how every server of the workspace is doing.
 
 import type { Cli } from "../connect.ts";
-import { describeDiagnostic } from "../diagnostic.ts";
+import { describeFinding } from "../finding.ts";
 import { wrap } from "../layout.ts";
 import { sourceNote } from "../source-note.ts";
 import { describeStatus, summarize } from "../status-table.ts";
@@ -38,7 +38,7 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
       ...(servers.length === 0 ? [] : [describeStatus(servers, { colors, width, now: Date.now(), label })]),
       ...(shown.length === 0
         ? []
-        : [shown.map((one) => wrap(describeDiagnostic(one, colors.yellow), width, 2)).join("\n")]),
+        : [shown.map((one) => describeFinding(one, { colors, width, label })).join("\n")]),
       ...(servers.length === 0 ? [] : [summarize(servers)]),
     ];
     output.print(parts.join("\n\n"));

@@ -1,0 +1,140 @@
+// `portolan why`: everything there is to know about one server, and what to do about it.
+
+import { type Diagnostic, ERROR_CODES, PortolanError } from "../../errors/index.ts";
+import type { ServerHealth } from "../../hub/index.ts";
+import type { DeclaredServer } from "../../model/index.ts";
+import type { Cli } from "../connect.ts";
+import { endpointLabel } from "../endpoint-label.ts";
+import { describeFinding } from "../finding.ts";
+import { displayWidth, wrap } from "../layout.ts";
+import { plainLine, plainText } from "../plain-text.ts";
+import { sourceNote } from "../source-note.ts";
+import { stateLabel } from "../status-table.ts";
+import { withWorkspace } from "../with-workspace.ts";
+import { computerOf, pathLabel } from "../workspace-folder.ts";
+import { loadSource, serverNamed, type Source } from "../workspace-source.ts";
+
+const STDERR_LINES = 20;
+
+/** What `why --json` prints. */
+interface Findings {
+  readonly server: string;
+  readonly runs: {
+    readonly transport: string;
+    /** As declared: references such as `${NAME}` stay, what may be secret is left out. */
+    readonly command: string;
+    readonly cwd?: string | undefined;
+    /** Names only. */
+    readonly env: readonly string[];
+    readonly headers: readonly string[];
+  };
+  readonly health: ServerHealth;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly advice: readonly string[];
+}
+
+export async function why(cli: Cli, words: readonly string[]): Promise<number> {
+  const [alias, extra] = words;
+  if (alias === undefined || extra !== undefined)
+    throw new PortolanError("USAGE", alias === undefined ? "No server is given." : "why takes one server.", {
+      hint: "portolan why <server>; portolan status shows their names.",
+    });
+  const source = await loadSource(cli);
+  const declared = serverNamed(source, alias);
+  const open = { only: [alias], start: "eager", showsSource: true } as const;
+  return withWorkspace(cli, source, open, async ({ workspace, diagnostics, request }) => {
+    request(`asking ${alias} for a sign of life`);
+    const healthy = await workspace.healthCheck();
+    const [health] = workspace.health();
+    if (health === undefined) throw new PortolanError("INTERNAL", `${alias} was not opened.`);
+    const about = diagnostics().filter(({ server }) => server === alias);
+    const findings: Findings = {
+      server: alias,
+      runs: toRuns(declared),
+      health,
+      diagnostics: about,
+      advice: adviceOn(declared, health, healthy, cli),
+    };
+    if (cli.output.form === "json") cli.output.json(findings);
+    else cli.output.print(describe(findings, source, cli));
+    return healthy ? 0 : 3;
+  });
+}
+
+function toRuns({ endpoint }: DeclaredServer): Findings["runs"] {
+  const stdio = endpoint.transport === "stdio";
+  return {
+    transport: endpoint.transport,
+    command: endpointLabel(endpoint),
+    ...(stdio ? { cwd: endpoint.cwd } : {}),
+    env: stdio ? Object.keys(endpoint.env ?? {}) : [],
+    headers: stdio ? [] : Object.keys(endpoint.headers ?? {}),
+  };
+}
+
+function adviceOn(declared: DeclaredServer, health: ServerHealth, healthy: boolean, { io }: Cli): string[] {
+  const { alias, state, error, origin } = health;
+  const place = `${pathLabel(origin.file, computerOf(io, io.cwd))}:${origin.line}`;
+  if (state === "disabled") return [`It is switched off in ${place}; enable it there.`];
+  if (healthy) return [`Nothing: it works. See what it offers: portolan list ${alias}`];
+  const advice: string[] = [];
+  const byHand =
+    error?.hint === ERROR_CODES.SERVER_START_FAILED.hint && declared.endpoint.transport === "stdio";
+  if (byHand)
+    advice.push(`Run its command by hand to see why it does not start: ${endpointLabel(declared.endpoint)}`);
+  else if (error !== undefined && error.hint !== "") advice.push(error.hint);
+  if (state === "starting") advice.push("It is not ready yet: give it more time with --wait.");
+  advice.push(`Its declaration is in ${place}.`);
+  return advice;
+}
+
+function describe(
+  { server, runs, health, diagnostics, advice }: Findings,
+  source: Source,
+  { io, output }: Cli,
+): string {
+  const { colors, width } = output;
+  const computer = computerOf(io, io.cwd);
+  const label = (file: string): string => pathLabel(file, computer);
+  const rows: [string, string][] = [];
+  const add = (name: string, value: string): void => {
+    if (value !== "") rows.push([name, value]);
+  };
+  const { state, since, era, revision, tools, latencyMs, restarts, origin, error, stderr } = health;
+  add(
+    "state",
+    `${stateLabel(state, colors)} since ${new Date(since).toTimeString().slice(0, 8)}${restarts > 0 ? `, started again ${restarts} times` : ""}`,
+  );
+  add(runs.transport === "stdio" ? "runs" : "reaches", plainLine(runs.command, 4_000));
+  add("in", runs.cwd === undefined || runs.cwd === io.cwd ? "" : label(runs.cwd));
+  add("by", runs.transport);
+  add("env", runs.env.map((name) => plainLine(name, 100)).join(", "));
+  add("headers", runs.headers.map((name) => plainLine(name, 100)).join(", "));
+  add("declared", `${label(origin.file)}:${origin.line}:${origin.column} (${origin.format})`);
+  add("protocol", era === undefined ? "" : `${plainLine(revision ?? "", 40)} (${era})`);
+  add("tools", era === undefined && tools === 0 ? "" : String(tools));
+  add("latency", latencyMs === undefined ? "" : `${latencyMs} ms`);
+  add("error", error === undefined ? "" : `${plainLine(error.message, 1_000)} [${error.code}]`);
+  const column = Math.max(...rows.map(([name]) => displayWidth(name))) + 2;
+  const table = rows.map(([name, value]) => {
+    const wrapped = wrap(value, width === undefined ? undefined : width - column);
+    const text = wrapped.replaceAll("\n", `\n${" ".repeat(column)}`);
+    return `${colors.dim(name.padEnd(column))}${name === "error" ? colors.red(text) : text}`;
+  });
+  const note = sourceNote(source, io);
+  const sections = [`${colors.bold(plainLine(server))}\n${table.join("\n")}`];
+  if (note !== undefined) sections.unshift(colors.dim(wrap(note, width)));
+  if (stderr) {
+    const lines = plainText(stderr).trimEnd().split("\n").slice(-STDERR_LINES);
+    const shown = lines.map((line) => `  ${colors.dim("│")} ${line.slice(0, 500)}`);
+    sections.push(`${colors.bold("Last lines of stderr")}\n${shown.join("\n")}`);
+  }
+  if (diagnostics.length > 0)
+    sections.push(
+      `${colors.bold("Diagnostics")}\n${diagnostics.map((one) => describeFinding(one, { colors, width, label })).join("\n")}`,
+    );
+  sections.push(
+    `${colors.bold("What to do")}\n${advice.map((line) => wrap(`  ${plainLine(line, 1_000)}`, width)).join("\n")}`,
+  );
+  return sections.join("\n\n");
+}

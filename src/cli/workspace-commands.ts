@@ -1,0 +1,95 @@
+// The commands about the workspace as a whole: how it is doing, what is in its declarations.
+
+import type { Command } from "commander";
+import type { Cli, Words } from "./connect.ts";
+import {
+  ADD_HELP,
+  EVENTS_HELP,
+  REMOVE_HELP,
+  STATUS_HELP,
+  VALIDATE_HELP,
+  WHY_HELP,
+} from "./help-workspace.ts";
+import { addOutputOptions, addWorkspaceOption, collect, type RawOptions } from "./options.ts";
+
+/** How the program runs a command and explains it. */
+export interface Host {
+  readonly program: Command;
+  readonly explain: (command: Command, text: string) => Command;
+  readonly run: (raw: RawOptions, work: (cli: Cli) => Promise<number>) => Promise<void>;
+  /** The words after `--`. */
+  readonly server: Words["server"];
+}
+
+export function addWorkspaceCommands(host: Host): void {
+  const { program, explain } = host;
+  const command = (name: string, description: string, argument: string): Command =>
+    addWorkspaceOption(addOutputOptions(program.command(name).description(description).argument(argument)));
+  const patient = (own: Command): Command =>
+    own
+      .option("--wait <time>", "how long to wait for servers: 30, 500ms, 2m")
+      .option("--start-timeout <time>", "give up on a server that is not ready by then");
+
+  explain(
+    patient(command("status", "show how the servers of the workspace are doing", "[servers...]"))
+      .option("--timeout <time>", "the same as --wait")
+      .action((servers: string[], raw: RawOptions) =>
+        host.run(raw, async (cli) => (await import("./commands/status.ts")).status(cli, servers)),
+      ),
+    STATUS_HELP,
+  );
+  explain(
+    patient(
+      command("why", "show all there is to know about one server, and what to do", "[server...]"),
+    ).action((servers: string[], raw: RawOptions) =>
+      host.run(raw, async (cli) => (await import("./commands/why.ts")).why(cli, servers)),
+    ),
+    WHY_HELP,
+  );
+  explain(
+    patient(command("events", "show what happens to the servers", "[servers...]"))
+      .option("-f, --follow", "go on until interrupted, and follow changes of the declarations")
+      .action((servers: string[], raw: RawOptions & { follow?: boolean }) =>
+        host.run(raw, async (cli) => (await import("./commands/events.ts")).events(cli, servers, raw)),
+      ),
+    EVENTS_HELP,
+  );
+  explain(
+    command("add", "add a server to the workspace's portolan.yaml", "[words...]")
+      .usage("<name> [options] -- <command> [args...]\n       portolan add <name> <url> [options]")
+      .option(
+        "--env <variable>",
+        "NAME=value for the server, or NAME for ${NAME} (repeatable; commands)",
+        collect,
+      )
+      .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
+      .option("--transport <kind>", "http, sse or websocket (URLs)")
+      .option("--era <era>", "protocol era: auto, legacy or modern")
+      .option("--cwd <dir>", "working directory of the server (commands)")
+      .option("--start <when>", "eager: with the workspace; lazy: with the first call")
+      .option("--dry-run", "print the file as it would be, and write nothing")
+      .action((words: string[], raw: RawOptions & { start?: string; dryRun?: boolean }) => {
+        const { env: _env, header: _header, transport: _transport, era: _era, cwd: _cwd, ...rest } = raw;
+        return host.run(rest, async (cli) =>
+          (await import("./commands/add.ts")).add(cli, { words, server: host.server }, raw),
+        );
+      }),
+    ADD_HELP,
+  );
+  explain(
+    command("remove", "remove a server from the workspace's portolan.yaml", "[name...]")
+      .usage("<name> [options]")
+      .option("--dry-run", "print the file as it would be, and write nothing")
+      .action((names: string[], raw: RawOptions & { dryRun?: boolean }) =>
+        host.run(raw, async (cli) => (await import("./commands/remove.ts")).remove(cli, names, raw)),
+      ),
+    REMOVE_HELP,
+  );
+  explain(
+    command("validate", "check declarations of any format", "[paths...]").action(
+      (paths: string[], raw: RawOptions) =>
+        host.run(raw, async (cli) => (await import("./commands/validate.ts")).validate(cli, paths)),
+    ),
+    VALIDATE_HELP,
+  );
+}
