@@ -238,15 +238,15 @@ describe("a server on the network that was given a secret", () => {
     const answer = async (request: IncomingMessage) => {
       let body = "";
       for await (const chunk of request) body += String(chunk);
-      const seen = `${request.url} ${request.headers["x-key"]} ${request.headers.authorization} ${request.rawHeaders.join(" ")}`;
+      const seen = `${request.url} ${request.headers.authorization} ${request.rawHeaders.join(" ")}`;
       const { id, method } = JSON.parse(body || "{}") as { id?: number; method?: string };
       return (response: import("node:http").ServerResponse): void => {
         if (failing === "cut") return void response.destroy();
         if (failing !== undefined)
           return void response
             .writeHead(failing, { "www-authenticate": `Bearer realm="${encodeURI(seen)}"` })
-            // The page ends, as far as it is shown, in the middle of the secret.
-            .end(`${"a ".repeat(200)}${seen} ${request.headers["x-key"]}`.slice(0, 100_000));
+            // Where so many are cut, one is cut in two.
+            .end(`${seen} ${`${PLAIN_CANARY} `.repeat(500)}`);
         if (id === undefined) return void response.writeHead(202).end();
         const results: Record<string, unknown> = {
           initialize: {
@@ -304,7 +304,11 @@ describe("a server on the network that was given a secret", () => {
       { alias: "web", transport: "streamable-http", url: `${mirror.url}?k=\${PLAIN_CANARY}`, headers },
       { alias: "events", transport: "sse", url: `${mirror.url}?k=\${PLAIN_CANARY}`, headers },
       { alias: "socket", transport: "websocket", url: `${dead}?k=\${PLAIN_CANARY}`, headers },
-      { alias: "page", transport: "websocket", url: `${mirror.url.replace("http", "ws")}?k=\${PLAIN_CANARY}` },
+      {
+        alias: "page",
+        transport: "websocket",
+        url: `${mirror.url.replace("http", "ws")}?k=\${PLAIN_CANARY}`,
+      },
       { alias: "host", transport: "streamable-http", url: "http://${PLAIN_CANARY}.invalid/mcp" },
     ]);
     const { workspace } = opened;

@@ -197,6 +197,16 @@ describe("without declarations", () => {
     expect(shown).toContain("All 3 servers are up.");
   });
 
+  // openHub() still remembers on disk that a server is of the legacy era, also with `snapshots: false`.
+  it("no file is written for a legacy server either", async () => {
+    const { run, top } = setUp({
+      "~/.claude.json": JSON.stringify({ mcpServers: { old: entry("--era=legacy") } }),
+    });
+    const before = listing(top);
+    expect((await run("status")).code).toBe(0);
+    expect(listing(top)).toEqual(before);
+  });
+
   it("a broken file of one client does not stop the others", async () => {
     const { run } = setUp({ ...clients(), "~/.cursor/mcp.json": "{ no json" });
     const { code, out } = await run("status");

@@ -38,7 +38,11 @@ describe("stdio", () => {
       date: string;
     }[];
     expect(verdicts).toMatchObject([
-      { era: "legacy", serverVersion: "7.1", date: expect.stringMatching(/^\d{4}-/) as string },
+      {
+        era: "legacy",
+        serverVersion: expect.any(String) as string,
+        date: expect.stringMatching(/^\d{4}-/) as string,
+      },
     ]);
     expect((await connectStdio(flags)).stats().eraProbes).toBe(0);
   });

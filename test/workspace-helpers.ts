@@ -21,7 +21,11 @@ export function stdio(alias: string, flags: string[] = ["--era=modern"], more: o
 }
 
 /** A folder with a manifest of these servers. JSON is YAML. */
-export function declare(servers: readonly Entry[], config: object = {}, folder: string = temporary()): string {
+export function declare(
+  servers: readonly Entry[],
+  config: object = {},
+  folder: string = temporary(),
+): string {
   writeFileSync(join(folder, "manifest.yaml"), JSON.stringify({ config: { servers, ...config } }, null, 2));
   return folder;
 }

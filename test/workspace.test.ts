@@ -12,7 +12,7 @@ import { startHttpServer } from "./fixtures/http-server.mjs";
 import { pidsWithEnv, stdioCommand } from "./fixtures/processes.mjs";
 import { startSseServer } from "./fixtures/sse-server.mjs";
 import { failure, started, until } from "./helpers.ts";
-import { declare, guard, isRunning, open, stdio, temporary } from "./workspace-helpers.ts";
+import { declare, type Entry, guard, isRunning, open, stdio, temporary } from "./workspace-helpers.ts";
 
 const FILESYSTEM = fileURLToPath(
   new URL("../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js", import.meta.url),
@@ -64,6 +64,24 @@ enabled: true
 `;
   writeFileSync(join(folder, "manifest.yaml"), text);
   return { folder, allowed };
+}
+
+/** A legacy server that promises everything and answers with these results; null is no answer, and all else an error. */
+function scripted(alias: string, results: object): Entry {
+  const capabilities = { tools: {}, prompts: {}, resources: {} };
+  const initialize = {
+    protocolVersion: "2025-11-25",
+    capabilities,
+    serverInfo: { name: alias, version: "1" },
+  };
+  const script = `const results = ${JSON.stringify({ initialize, ...results })};
+    require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method } = JSON.parse(line);
+      if (id === undefined || results[method] === null) return;
+      const error = { code: -32601, message: "no " + method };
+      console.log(JSON.stringify({ jsonrpc: "2.0", id, ...(results[method] ? { result: results[method] } : { error }) }));
+    }).on("close", () => process.exit())`;
+  return { alias, transport: "stdio", command: process.execPath, args: ["-e", script] };
 }
 
 describe("the manifest of the design", () => {
@@ -249,9 +267,10 @@ describe("lifecycle", () => {
     expect(before).toContain("mcp_one_echo");
     await first.workspace.close();
     rmSync(marker);
-    const second = await open(folder, { snapshots, waitMs: 50 });
+    const second = await open(folder, { snapshots });
     expect(second.state("one")).toBe("starting");
     expect(await second.names()).toEqual(before);
+    expect(await second.workspace.healthCheck()).toBe(true);
     expect((await second.workspace.callTool("one.echo", { text: "waited" })).text).toBe("waited");
   });
 
@@ -289,19 +308,20 @@ describe("lifecycle", () => {
   });
 
   it("closing does not wait for a server that hangs while it is asked for its tools", async () => {
-    const mute = `process.stdin.setEncoding("utf8").on("data", (line) => {
-      const { id, method } = JSON.parse(line.split("\\n")[0]);
-      const result = { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "m", version: "1" } };
-      if (method === "initialize") console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
-      else if (method === "server/discover") console.log(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: "no" } }));
-    }).on("end", () => process.exit())`;
-    const folder = declare([
-      { alias: "mute", transport: "stdio", command: process.execPath, args: ["-e", mute] },
-    ]);
+    const folder = declare([scripted("mute", { "tools/list": null })]);
     const { workspace } = await open(folder, { waitMs: 1_000 });
     const before = performance.now();
     await workspace.close();
     expect(performance.now() - before).toBeLessThan(5_000);
+  });
+
+  it("a list that a server promised but does not have costs only that list", async () => {
+    const tools = [{ name: "t", inputSchema: { type: "object" } }];
+    const folder = declare([scripted("liar", { "tools/list": { tools } })]);
+    const { names, diagnostics, state } = await open(folder);
+    expect(state("liar")).toBe("ready");
+    expect(await names()).toEqual(["mcp_liar_t"]);
+    expect(diagnostics.map(({ message }) => message).join("\n")).toMatch(/prompts\/list[^]*resources\/list/);
   });
 
   it("healthCheck is false while a server is down and true when it is back", async () => {

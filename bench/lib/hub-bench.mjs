@@ -96,7 +96,8 @@ function print({ slowestMs, creationMs, oneByOneMs, goals }, samples, rounds, lo
   console.log(
     `Node ${process.version}, ${cores} cores, ${COUNT} stdio servers with 20 tools each, medians of ${rounds} rounds`,
   );
-  if (loadBefore > cores / 4) console.log(`The machine was busy before (load average ${loadBefore.toFixed(1)}).`);
+  if (loadBefore > cores / 4)
+    console.log(`The machine was busy before (load average ${loadBefore.toFixed(1)}).`);
   const header = ["", "tools listed ms", "all ready ms", "CPU ms", "RSS MB", "close ms", "spread"];
   const row = (title, name) => {
     const typical = (field) => {

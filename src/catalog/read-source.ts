@@ -6,7 +6,7 @@ import { readDeclarationFile } from "./read-file.ts";
 import type { SourceFile } from "./sources.ts";
 
 /** The last good state of each file, by absolute path. */
-export type Memory = Map<string, ParsedFile>;
+export type Memory = Map<string, { readonly text: string; readonly parsed: ParsedFile }>;
 
 export interface ReadSource {
   readonly file: string;
@@ -46,6 +46,9 @@ export async function readSource(
     return keepOld(file, memory, undefined, [
       { code: "FILE_FAILED", severity: "error", message: `${file} cannot be read: ${read.message}`, file },
     ]);
+  const known = memory.get(file);
+  if (known?.text === read.text)
+    return { file, parsed: known.parsed, diagnostics: known.parsed.diagnostics, valid: true };
   const parsed = await parseDeclaration(read.text, file, options);
   // A file that nobody named, that has a name of many uses and never was a declaration, may be something else.
   const expected = named !== undefined || memory.has(file) || file.endsWith("mcp.json");
@@ -61,7 +64,7 @@ export async function readSource(
   if (parsed === undefined) return keepOld(file, memory, undefined, [unknownFormat(file)]);
   if (parsed.diagnostics.some(({ severity }) => severity === "error"))
     return keepOld(file, memory, parsed, parsed.diagnostics);
-  memory.set(file, parsed);
+  memory.set(file, { text: read.text, parsed });
   return { file, parsed, diagnostics: parsed.diagnostics, valid: true };
 }
 
@@ -88,7 +91,7 @@ function keepOld(
   parsed: ParsedFile | undefined,
   diagnostics: readonly Diagnostic[],
 ): ReadSource {
-  const old = memory.get(file);
+  const old = memory.get(file)?.parsed;
   if (old === undefined) return { file, parsed, diagnostics, valid: false };
   const kept: Diagnostic = {
     code: "DECLARATION_INVALID",

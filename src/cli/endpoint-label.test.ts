@@ -1,25 +1,16 @@
 import { describe, expect, test } from "vitest";
-import type { Endpoint } from "../model/index.ts";
 import { endpointLabel } from "./endpoint-label.ts";
 
 const stdio = (command: string, ...args: string[]): string =>
   endpointLabel({ transport: "stdio", command, args });
-const url = (text: string): string => endpointLabel({ transport: "http", url: text } as Endpoint);
+const url = (text: string): string => endpointLabel({ transport: "http", url: text });
 
 describe("a command", () => {
   test.each([
     [["npx", "-y", "@modelcontextprotocol/server-github@2025.4.8"]],
     [["uvx", "mcp-server-git", "--repository", "/home/me/some-repository-2025"]],
     [["docker", "run", "-i", "--rm", "-e", "GITHUB_TOKEN", "ghcr.io/github/github-mcp-server"]],
-    [
-      [
-        "node",
-        "server.js",
-        "--api-key",
-        "${API_KEY}",
-        "--header=Authorization: Bearer ${secrets.TOKEN}",
-      ].slice(0, 4),
-    ],
+    [["node", "server.js", "--api-key", "${API_KEY}"]],
   ])("%j is shown as it is", (words) => {
     expect(stdio(words[0] ?? "", ...words.slice(1))).toBe(words.join(" "));
   });

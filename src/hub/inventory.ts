@@ -23,12 +23,20 @@ export type ListName = "tools" | "prompts" | "resources";
 
 export const EMPTY: Inventory = { capabilities: {}, tools: [], prompts: [], resources: [], templates: [] };
 
-/** Fetches these lists, leaving the others as they are. */
+/**
+ * Fetches these lists, leaving the others as they are. Servers claim capabilities that they do not have: only the tools must
+ * be there, and another list that cannot be had stays as it was.
+ */
 export async function fetchInventory(
   upstream: Upstream,
   lists: ReadonlySet<ListName>,
   before: Inventory,
-  options: { timeoutMs: number; maxPages: number; onLoop: (message: string) => void },
+  options: {
+    timeoutMs: number;
+    maxPages: number;
+    onLoop: (message: string) => void;
+    onMissing: (method: string, reason: unknown) => void;
+  },
 ): Promise<Inventory> {
   const { capabilities } = upstream.describe();
   const list = async (
@@ -42,13 +50,17 @@ export async function fetchInventory(
     const { items } = await listAll(upstream, field, { method, timeoutMs: options.timeoutMs }, options);
     return items.filter(isObject);
   };
+  const optional: typeof list = (wanted, method, field, old) =>
+    list(wanted, method, field, old).catch((reason: unknown) => {
+      // Templates came later than resources; a server without them is no news.
+      if (field !== "resourceTemplates") options.onMissing(method, reason);
+      return old;
+    });
   const [tools, prompts, resources, templates] = await Promise.all([
     list("tools", "tools/list", "tools", before.tools),
-    list("prompts", "prompts/list", "prompts", before.prompts),
-    list("resources", "resources/list", "resources", before.resources),
-    list("resources", "resources/templates/list", "resourceTemplates", before.templates).catch(
-      () => before.templates,
-    ),
+    optional("prompts", "prompts/list", "prompts", before.prompts),
+    optional("resources", "resources/list", "resources", before.resources),
+    optional("resources", "resources/templates/list", "resourceTemplates", before.templates),
   ]);
   return {
     capabilities,

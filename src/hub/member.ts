@@ -1,6 +1,6 @@
 // One server of a hub: started when it should be, tried again when it fails, stopped when nobody needs it; its last good lists stay.
 
-import { PortolanError, type Report, toPortolanError } from "../errors/index.ts";
+import { type ErrorCode, PortolanError, type Report, toPortolanError } from "../errors/index.ts";
 import {
   type DeclaredServer,
   DEFAULT_LIMITS,
@@ -230,7 +230,12 @@ export class Member {
       this.#lease = lease;
       this.#describe(lease.upstream);
       this.#listen(lease.upstream);
-      await this.#refresh(ALL).catch((thrown: unknown) => this.#noted(thrown));
+      await this.#refresh(ALL).catch((thrown: unknown) => {
+        const { code, message } = this.#noted(thrown);
+        const what = `${this.alias} runs, but its tools could not be listed: ${message}`;
+        if (this.#lease === lease)
+          this.#options.report({ code, severity: "error", server: this.alias, message: what });
+      });
       if (this.#lease !== lease) throw this.stopped ? this.#notRunning() : this.#unavailable();
       this.#failures = 0;
       // Lost again while its lists were read: it is ready when it is back.
@@ -369,11 +374,17 @@ export class Member {
     if (upstream === undefined) return;
     const { report, events, snapshots, changed, redactor } = this.#options;
     const before = this.inventory;
+    const warn = (code: ErrorCode, message: string): void =>
+      report({ code, severity: "warning", server: this.alias, message });
     const fetched = await fetchInventory(upstream, lists, before, {
       timeoutMs: Math.min(LIST_TIMEOUT_MS, this.#limits.requestTimeoutMs),
       maxPages: this.#limits.maxPages,
-      onLoop: (message) =>
-        report({ code: "PROTOCOL_ERROR", severity: "warning", server: this.alias, message }),
+      onLoop: (message) => warn("PROTOCOL_ERROR", message),
+      onMissing: (method, reason) => {
+        if (upstream !== this.#lease?.upstream) return;
+        const { code, message } = toPortolanError(reason);
+        warn(code, `${method} of ${this.alias} failed, and is left as it was: ${message}`);
+      },
     });
     this.inventory = redactor.redactValue(fetched);
     const tools = diffTools(before.tools, this.inventory.tools);

@@ -38,8 +38,7 @@ export interface OpenedHub {
 export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
   const events = new EventBus();
   const redactor = createRedactor();
-  const report = (diagnostic: Diagnostic): void =>
-    options.onDiagnostic?.(redactor.redactValue(diagnostic));
+  const report = (diagnostic: Diagnostic): void => options.onDiagnostic?.(redactor.redactValue(diagnostic));
   const secrets = options.secrets ?? createSecretStore({ env: process.env, report });
   const snapshots: Snapshots =
     options.snapshots === false
@@ -59,7 +58,9 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     redactor,
     events,
     report,
-    eras: createEraMemory(),
+    // Who wants nothing kept gets nothing kept.
+    eras:
+      options.snapshots === false ? { ...createEraMemory(), remember: async () => {} } : createEraMemory(),
     ask: withRedactedQuestions(toAsk(handlers), redactor),
     caller: {
       clientInfo: options.clientInfo ?? { name: "portolan", version: VERSION },

@@ -22,7 +22,7 @@ import {
   type Tool,
   type ToolResult,
 } from "../tools/index.ts";
-import { reapOrphans } from "../upstream/index.ts";
+import { reapOrphans, within } from "../upstream/index.ts";
 import { type ContextItem, gatherContext } from "./context.ts";
 import type { EventBus, HubEvent } from "./events.ts";
 import { healthOf, isUp, type ServerHealth } from "./health.ts";
@@ -106,7 +106,9 @@ export async function openWorkspace(
   let config: WorkspaceConfig;
   try {
     config =
-      typeof source === "string" ? fromCatalog(watch?.catalog ?? (await loadCatalog(source)), report) : source;
+      typeof source === "string"
+        ? fromCatalog(watch?.catalog ?? (await loadCatalog(source)), report)
+        : source;
   } catch (error) {
     await watch?.close();
     throw error;
@@ -153,7 +155,8 @@ export async function openWorkspace(
     if (settingsChanged) hub.configure((settings = mergeSettings(catalog.settings)));
     await Promise.all(removed.map((alias) => hub.remove(alias)));
     const fresh = new Set([...added, ...changed]);
-    for (const server of catalog.servers) {
+    for (const declared of catalog.servers) {
+      const server = atHome(declared, catalog.folder);
       if (!fresh.has(server.alias) || !wanted(server) || hub.closed) continue;
       const applied = replace(server).finally(() => applying.delete(applied));
       applying.add(applied);
@@ -196,6 +199,9 @@ export async function openWorkspace(
     async healthCheck() {
       const alive = await Promise.all(
         hub.members.map(async (member) => {
+          // One that is known from before may still be on its way: it gets as long as a sign of life would.
+          const limit = { server: member.alias, what: "starting", ms: PING_MS, signal: undefined };
+          if (member.state === "starting") await within(member.start(), limit).catch(() => {});
           if (member.state !== "ready") return isUp(member);
           const method = member.description?.era === "modern" ? "server/discover" : "ping";
           return member.request({ method, timeoutMs: PING_MS }).then(
@@ -232,7 +238,19 @@ function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) => void)
   }
   for (const diagnostic of catalog.diagnostics) report(diagnostic);
   const { naming, descriptionPrefix, envFile } = catalog.settings;
-  return { servers: catalog.servers, naming, descriptionPrefix, envFile };
+  return {
+    servers: catalog.servers.map((server) => atHome(server, catalog.folder)),
+    naming,
+    descriptionPrefix,
+    envFile,
+  };
+}
+
+/** A program without a folder of its own runs in the workspace, wherever the caller is. */
+function atHome(server: DeclaredServer, folder: string): DeclaredServer {
+  const { endpoint } = server;
+  if (endpoint.transport !== "stdio" || endpoint.cwd !== undefined) return server;
+  return { ...server, endpoint: { ...endpoint, cwd: folder } };
 }
 
 /** Changes of the declarations, applied one after another, beginning when the hub is there. */

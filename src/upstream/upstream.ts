@@ -15,6 +15,12 @@ import type { Ask, Call, Caller, Description, Upstream, UpstreamEvents, Upstream
 import { pause } from "./waiting.ts";
 
 const MAX_REPEATS = 2;
+const STORM_MS = 200;
+const LIST_NEWS: ReadonlySet<keyof UpstreamEvents> = new Set([
+  "toolsChanged",
+  "promptsChanged",
+  "resourcesChanged",
+]);
 
 /** Requests that change nothing, so that they may be sent again when it is not known whether they arrived. */
 const HARMLESS = new Set([
@@ -72,6 +78,8 @@ class ServerUpstream implements Upstream {
   readonly #redactor: Redactor;
   readonly #past = { lateAnswers: 0, unknownAnswers: 0, noise: 0, declined: 0 };
   #logLevel: LogLevel | undefined;
+  /** List news of the last moment, and whether the same came again since. */
+  readonly #recent = new Map<keyof UpstreamEvents, boolean>();
 
   constructor(options: UpstreamOptions & { redactor: Redactor }) {
     const { definition, reach, caller, ask, watch, report, eras, onStderr } = options;
@@ -92,7 +100,7 @@ class ServerUpstream implements Upstream {
       report,
       eras,
       onStderr,
-      notice: (event, ...args) => this.#emitter.emit(event, ...args),
+      notice: (event, ...args) => this.#noticed(event, ...args),
       opened: (session, again) => this.#opened(session, again),
       lost: (session) => this.#lost(session),
       stateChanged: (state) => this.#emitter.emit("stateChanged", state),
@@ -207,6 +215,22 @@ class ServerUpstream implements Upstream {
     this.#subscriptions.attach(session);
     // What was listed before may have changed with the new session.
     if (again) this.#announceAll();
+  }
+
+  /** A storm of the same notice is one notice, and one more at the end. */
+  #noticed<E extends keyof UpstreamEvents>(event: E, ...args: UpstreamEvents[E]): void {
+    if (!LIST_NEWS.has(event)) return this.#emitter.emit(event, ...args);
+    if (this.#recent.has(event)) {
+      this.#recent.set(event, true);
+      return;
+    }
+    this.#recent.set(event, false);
+    this.#emitter.emit(event, ...args);
+    setTimeout(() => {
+      const again = this.#recent.get(event);
+      this.#recent.delete(event);
+      if (again === true) this.#noticed(event, ...args);
+    }, STORM_MS).unref();
   }
 
   #announceAll(): void {

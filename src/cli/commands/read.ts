@@ -48,8 +48,9 @@ async function fetchResource(cli: Cli, aim: Aim, uri: string): Promise<ReadResou
   const isUnknown = (thrown: unknown): thrown is PortolanError =>
     isPortolanError(thrown) && thrown.code === "NOT_SUPPORTED" && thrown.data["uri"] === uri;
   try {
-    return await attempt("lazy").catch((thrown: unknown) => {
-      if (isUnknown(thrown)) return attempt("eager");
+    // Of other clients' servers nothing is known from before.
+    return await attempt(aim.source.kind === "clients" ? "eager" : "lazy").catch((thrown: unknown) => {
+      if (isUnknown(thrown) && aim.source.kind === "workspace") return attempt("eager");
       throw thrown;
     });
   } catch (thrown) {
