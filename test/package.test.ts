@@ -62,11 +62,12 @@ describe("the packed package", { timeout: 120_000 }, () => {
       "package.json",
       "dist/index.js",
       "dist/index.d.ts",
+      "schemas/portolan.schema.json",
       manifest.bin.portolan,
     ];
     expect(needed.filter((path) => !paths.includes(path))).toEqual([]);
     const papers = new Set(["LICENSE", "README.md", "CHANGELOG.md", "package.json"]);
-    expect(paths.filter((path) => !papers.has(path) && !/^(dist|src)\//.test(path))).toEqual([]);
+    expect(paths.filter((path) => !papers.has(path) && !/^(dist|schemas|src)\//.test(path))).toEqual([]);
     expect(paths.filter((path) => path.includes(".test."))).toEqual([]);
   });
 
