@@ -197,7 +197,7 @@ it.skipIf(process.platform !== "linux")(
         signal(alias, "SIGCONT");
       },
       fault: () => {
-        const name = pick(["status:503", "reset", "json-drop", "html-200"]);
+        const name = pick(["status:503", "reset", "sse-drop", "sse-half-event", "html-200"]);
         pick([http, old]).setFault({ name, on: "tools/call", times: 1 });
       },
       drop: () => pick([() => sse.dropStreams(), () => ws.dropConnections()])(),

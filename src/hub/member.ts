@@ -80,6 +80,7 @@ export class Member {
   readonly #refresher: Refresher<ListName>;
   #lease: Lease | undefined;
   #loading: Promise<boolean> | undefined;
+  #saving: Promise<void> | undefined;
   #starting: Promise<Upstream> | undefined;
   #listeners: (() => void)[] = [];
   #failures = 0;
@@ -181,6 +182,7 @@ export class Member {
     await lease?.release();
     await this.#starting?.catch(() => {});
     await this.#letGo()?.release();
+    await this.#saving;
     if (lease !== undefined && !quiet)
       this.#options.events.emit({ type: "mcp.server_stopped", server: this.alias });
   }
@@ -391,7 +393,8 @@ export class Member {
     if (JSON.stringify(before) === JSON.stringify(this.inventory)) return;
     if (!isNoChange(tools)) events.emit({ type: "mcp.tools_changed", server: this.alias, ...tools });
     changed(lists);
-    await snapshots.save(this.#snapshotKey(), this.inventory);
+    // Nobody waits for the disk but whoever stops.
+    this.#saving = snapshots.save(this.#snapshotKey(), this.inventory);
   }
 
   #armIdle(): void {

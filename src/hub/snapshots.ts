@@ -37,7 +37,7 @@ export function createSnapshots(folder: string): Snapshots {
       const temporary = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}.tmp`;
       try {
         await mkdir(folder, { recursive: true, mode: 0o700 });
-        await writeFile(temporary, text, { flag: "wx", mode: 0o600, flush: true });
+        await writeFile(temporary, text, { flag: "wx", mode: 0o600 });
         await rename(temporary, file);
         written.set(key, text);
       } catch {
