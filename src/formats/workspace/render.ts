@@ -9,9 +9,14 @@ export function renderServer(fields: Readonly<Record<string, unknown>>): string[
     Seq: (_, list) => {
       if (list.items.every((item) => isScalar(item))) list.flow = true;
     },
+    // White space at an end, or a line break, shows only in quotes, and each field keeps to its line.
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value === "string" && /^\s|\s$|[\n\r]/.test(scalar.value))
+        scalar.type = "QUOTE_DOUBLE";
+    },
   });
   if (isEmpty(document.contents)) return [];
-  return document.toString({ lineWidth: 0, flowCollectionPadding: false }).trimEnd().split("\n");
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false }).replace(/\n$/, "").split("\n");
 }
 
 function isEmpty(node: Node | null): boolean {
