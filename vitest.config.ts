@@ -1,8 +1,17 @@
 // Two projects: `unit` stands beside the sources, `journeys` goes through several rooms.
 
+import { fileURLToPath } from "node:url";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
 const config: ViteUserConfig = defineConfig({
+  resolve: {
+    alias: [
+      {
+        find: /^fast-check$/,
+        replacement: fileURLToPath(new URL("test/seeded-fast-check.ts", import.meta.url)),
+      },
+    ],
+  },
   test: {
     pool: "forks",
     maxWorkers: 2,
