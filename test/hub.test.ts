@@ -96,7 +96,7 @@ describe("names", () => {
     const [a, ab] = hub.members;
     if (a === undefined || ab === undefined) throw new Error("two members expected");
     const [tool] = ab.inventory.tools;
-    a.inventory = { ...a.inventory, tools: [{ ...tool, name: `b_${tool?.name}`, inputSchema: {} }] };
+    a.stock.inventory = { ...a.inventory, tools: [{ ...tool, name: `b_${tool?.name}`, inputSchema: {} }] };
     hub.changed(new Set(["tools"]));
     const list = await names(connection);
     expect(list).not.toContain(`mcp_a_b_${tool?.name}`);

@@ -11,4 +11,5 @@ export {
 export type { ServerHealth } from "./health.ts";
 export type { ServerState } from "./member.ts";
 export { type HubOptions, openHub } from "./open-hub.ts";
-export { openWorkspace, type Workspace, type WorkspaceConfig, type WorkspaceOptions } from "./workspace.ts";
+export type { WorkspaceConfig } from "./declared.ts";
+export { openWorkspace, type Workspace, type WorkspaceOptions } from "./workspace.ts";

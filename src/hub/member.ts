@@ -1,6 +1,6 @@
 // One server of a hub: started when it should be, tried again when it fails, stopped when nobody needs it; its last good lists stay.
 
-import { type ErrorCode, PortolanError, type Report, toPortolanError } from "../errors/index.ts";
+import { PortolanError, type Report, toPortolanError } from "../errors/index.ts";
 import {
   type DeclaredServer,
   DEFAULT_LIMITS,
@@ -27,10 +27,10 @@ import {
   within,
 } from "../upstream/index.ts";
 import type { EventBus } from "./events.ts";
-import { diffTools, EMPTY, fetchInventory, type Inventory, isNoChange, type ListName } from "./inventory.ts";
+import type { Inventory, ListName } from "./inventory.ts";
 import type { Lease, Pool } from "./pool.ts";
-import { Refresher } from "./refresher.ts";
 import type { Snapshots } from "./snapshots.ts";
+import { ALL_LISTS, Stock } from "./stock.ts";
 
 export type ServerState =
   | "disabled"
@@ -44,9 +44,7 @@ export type ServerState =
 
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 30_000;
-const LIST_TIMEOUT_MS = 30_000;
 const STDERR_CHARS = 4_096;
-const ALL: ReadonlySet<ListName> = new Set(["tools", "prompts", "resources"]);
 
 export interface MemberOptions {
   readonly declared: DeclaredServer;
@@ -68,7 +66,7 @@ export interface MemberOptions {
 export class Member {
   readonly alias: string;
   readonly declared: DeclaredServer;
-  inventory: Inventory = EMPTY;
+  readonly stock: Stock;
   state: ServerState;
   since: Date = new Date();
   lastError: PortolanError | undefined;
@@ -77,10 +75,7 @@ export class Member {
   description: Description | undefined;
   readonly #options: MemberOptions;
   readonly #limits: Limits;
-  readonly #refresher: Refresher<ListName>;
   #lease: Lease | undefined;
-  #loading: Promise<boolean> | undefined;
-  #saving: Promise<void> | undefined;
   #starting: Promise<Upstream> | undefined;
   #listeners: (() => void)[] = [];
   #failures = 0;
@@ -98,7 +93,18 @@ export class Member {
     this.alias = options.declared.alias;
     this.state = options.declared.enabled ? "idle" : "disabled";
     this.#limits = { ...DEFAULT_LIMITS, ...options.declared.limits };
-    this.#refresher = new Refresher((stale) => this.#refresh(stale));
+    this.stock = new Stock({
+      ...options,
+      alias: this.alias,
+      // The declaration as written: references, not values, so that no secret reaches the disk.
+      key: JSON.stringify([this.alias, options.declared.endpoint, options.declared.era ?? "auto"]),
+      limits: this.#limits,
+      upstream: () => this.#lease?.upstream,
+    });
+  }
+
+  get inventory(): Inventory {
+    return this.stock.inventory;
   }
 
   get restarts(): number {
@@ -110,9 +116,8 @@ export class Member {
   }
 
   /** Takes up what is known from before; false when there is nothing. */
-  load(): Promise<boolean> {
-    this.#loading ??= this.#load();
-    return this.#loading;
+  async load(): Promise<boolean> {
+    return this.state === "disabled" || this.stock.load();
   }
 
   /** Loads what is known from before; an eager server also starts. Resolves when it is ready or has failed. */
@@ -161,7 +166,7 @@ export class Member {
 
   /** Takes the place of this member for the same server: what is known stays known, and the process goes on. */
   inherit(old: Member): void {
-    this.inventory = old.inventory;
+    this.stock.inventory = old.inventory;
     this.stderr = old.stderr;
     this.#pastRestarts = old.restarts;
   }
@@ -173,7 +178,7 @@ export class Member {
     if (this.stopped) return;
     clearTimeout(this.#retry);
     clearTimeout(this.#idle);
-    if (state === "stopped") this.#refresher.stop();
+    if (state === "stopped") this.stock.stopRefreshing();
     this.#setState(state);
     this.#leaving.abort();
     this.#leaving = new AbortController();
@@ -182,20 +187,9 @@ export class Member {
     await lease?.release();
     await this.#starting?.catch(() => {});
     await this.#letGo()?.release();
-    await this.#saving;
+    await this.stock.saved();
     if (lease !== undefined && !quiet)
       this.#options.events.emit({ type: "mcp.server_stopped", server: this.alias });
-  }
-
-  async #load(): Promise<boolean> {
-    if (this.state === "disabled") return true;
-    const known = await this.#options.snapshots.load(this.#snapshotKey());
-    if (known === undefined) return this.inventory !== EMPTY;
-    if (this.inventory === EMPTY) {
-      this.inventory = known;
-      this.#options.changed(ALL);
-    }
-    return true;
   }
 
   /** What a server says on the way to its answer may repeat what it was given, too. */
@@ -232,7 +226,7 @@ export class Member {
       this.#lease = lease;
       this.#describe(lease.upstream);
       this.#listen(lease.upstream);
-      await this.#refresh(ALL).catch((thrown: unknown) => {
+      await this.stock.refresh(ALL_LISTS).catch((thrown: unknown) => {
         const { code, message } = this.#noted(thrown);
         const what = `${this.alias} runs, but its tools could not be listed: ${message}`;
         if (this.#lease === lease)
@@ -296,9 +290,9 @@ export class Member {
 
   #listen(upstream: Upstream): void {
     this.#listeners = [
-      upstream.on("toolsChanged", () => this.#refresher.mark("tools")),
-      upstream.on("promptsChanged", () => this.#refresher.mark("prompts")),
-      upstream.on("resourcesChanged", () => this.#refresher.mark("resources")),
+      upstream.on("toolsChanged", () => this.stock.outdated("tools")),
+      upstream.on("promptsChanged", () => this.stock.outdated("prompts")),
+      upstream.on("resourcesChanged", () => this.stock.outdated("resources")),
       upstream.on("resourceUpdated", (uri) =>
         this.#options.resourceUpdated(this.#options.redactor.redactText(uri)),
       ),
@@ -371,32 +365,6 @@ export class Member {
     return lease;
   }
 
-  async #refresh(lists: ReadonlySet<ListName>): Promise<void> {
-    const upstream = this.#lease?.upstream;
-    if (upstream === undefined) return;
-    const { report, events, snapshots, changed, redactor } = this.#options;
-    const before = this.inventory;
-    const warn = (code: ErrorCode, message: string): void =>
-      report({ code, severity: "warning", server: this.alias, message });
-    const fetched = await fetchInventory(upstream, lists, before, {
-      timeoutMs: Math.min(LIST_TIMEOUT_MS, this.#limits.requestTimeoutMs),
-      maxPages: this.#limits.maxPages,
-      onLoop: (message) => warn("PROTOCOL_ERROR", message),
-      onMissing: (method, reason) => {
-        if (upstream !== this.#lease?.upstream) return;
-        const { code, message } = toPortolanError(reason);
-        warn(code, `${method} of ${this.alias} failed, and is left as it was: ${message}`);
-      },
-    });
-    this.inventory = redactor.redactValue(fetched);
-    const tools = diffTools(before.tools, this.inventory.tools);
-    if (JSON.stringify(before) === JSON.stringify(this.inventory)) return;
-    if (!isNoChange(tools)) events.emit({ type: "mcp.tools_changed", server: this.alias, ...tools });
-    changed(lists);
-    // Nobody waits for the disk but whoever stops.
-    this.#saving = snapshots.save(this.#snapshotKey(), this.inventory);
-  }
-
   #armIdle(): void {
     clearTimeout(this.#idle);
     const { idleStopMs } = this.declared;
@@ -436,11 +404,6 @@ export class Member {
 
   #reason(error: PortolanError | undefined): { code?: PortolanError["code"]; reason?: string } {
     return error === undefined ? {} : { code: error.code, reason: error.message };
-  }
-
-  #snapshotKey(): string {
-    // The declaration as written: references, not values, so that no secret reaches the disk.
-    return JSON.stringify([this.alias, this.declared.endpoint, this.declared.era ?? "auto"]);
   }
 
   #setState(state: ServerState): void {

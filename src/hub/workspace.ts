@@ -1,11 +1,9 @@
 // `openWorkspace()`: the servers that a folder, a file or a program declares, as one set of tools that keeps itself alive.
 
-import { isDeepStrictEqual } from "node:util";
-import { type CatalogChange, type Catalog, loadCatalog, watchCatalog } from "../catalog/index.ts";
-import { type Diagnostic, PortolanError } from "../errors/index.ts";
+import { type CatalogChange, loadCatalog, watchCatalog } from "../catalog/index.ts";
+import type { Diagnostic } from "../errors/index.ts";
 import {
   type CompleteResult,
-  type DeclaredServer,
   DEFAULT_LIMITS,
   type GetPromptResult,
   type JsonObject,
@@ -24,10 +22,12 @@ import {
 } from "../tools/index.ts";
 import { reapOrphans, within } from "../upstream/index.ts";
 import { type ContextItem, gatherContext } from "./context.ts";
+import { fromCatalog, type WorkspaceConfig } from "./declared.ts";
 import type { EventBus, HubEvent } from "./events.ts";
 import { healthOf, isUp, type ServerHealth } from "./health.ts";
 import { merge } from "./merge.ts";
 import { type HubOptions, mergeSettings, openHub } from "./open-hub.ts";
+import { Roster } from "./roster.ts";
 
 export interface WorkspaceOptions extends Omit<
   HubOptions,
@@ -37,20 +37,12 @@ export interface WorkspaceOptions extends Omit<
   readonly only?: readonly string[] | undefined;
   /** Apply changes of the declarations as they are saved. Default: true. */
   readonly watchFiles?: boolean | undefined;
-  /** How long opening waits for servers that are not known from before. The others, and those that take longer, arrive with an event. */
+  /** The longest that opening waits for servers that are not known from before; those that take longer arrive with an event. */
   readonly waitMs?: number | undefined;
   /** Hears every event from the first one on, also those of opening. */
   readonly onEvent?: ((event: HubEvent) => void) | undefined;
   /** Asks for the passphrase of the secrets file. */
   readonly promptPassphrase?: PromptPassphrase | undefined;
-}
-
-/** What a program may give instead of a folder. */
-export interface WorkspaceConfig {
-  readonly servers: readonly DeclaredServer[];
-  readonly naming?: string | undefined;
-  readonly descriptionPrefix?: boolean | string | undefined;
-  readonly envFile?: string | undefined;
 }
 
 export interface Workspace extends AsyncDisposable {
@@ -98,11 +90,13 @@ export async function openWorkspace(
     options.onDiagnostic?.(diagnostic);
   };
   reapOrphans();
-  const changes = new ChangeQueue();
+  const changes: CatalogChange[] = [];
+  // Until the hub is there, changes wait.
+  let apply = (change: CatalogChange): void => void changes.push(change);
   const watching = typeof source === "string" && (options.watchFiles ?? true);
-  const watch = watching ? await watchCatalog(source, (change) => changes.push(change)) : undefined;
+  const watch = watching ? await watchCatalog(source, (change) => apply(change)) : undefined;
   // The catalog as it is now has them already.
-  changes.forget();
+  changes.length = 0;
   let config: WorkspaceConfig;
   try {
     config =
@@ -124,55 +118,21 @@ export async function openWorkspace(
   const { hub } = opened;
   let settings = mergeSettings(config);
   if (options.onEvent !== undefined) opened.events.on(options.onEvent);
-  const wanted = (server: DeclaredServer): boolean => options.only?.includes(server.alias) !== false;
-  const starts: Promise<void>[] = [];
-  /** Resolves when its tools are known: at once from the last run, or when it is ready or has failed. */
-  const add = async (server: DeclaredServer): Promise<void> => {
-    const member = opened.member(server);
-    hub.add(member);
-    const begun = member.begin();
-    starts.push(begun);
-    if (!(await member.load())) await begun;
+  const roster = new Roster({ hub, toMember: opened.member, only: options.only });
+  const change = (changed: CatalogChange): void => {
+    for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);
+    if (changed.settingsChanged) hub.configure((settings = mergeSettings(changed.catalog.settings)));
+    roster.apply(changed);
   };
-  const replace = async (server: DeclaredServer): Promise<void> => {
-    const old = hub.members.find(({ alias }) => alias === server.alias);
-    if (old === undefined || !isSameProcess(old.declared, server)) {
-      await hub.remove(server.alias);
-      if (!hub.closed) await add(server);
-      return;
-    }
-    // Only what is offered of it is new: the server itself goes on, with the calls that it has.
-    const member = opened.member(server);
-    member.inherit(old);
-    hub.add(member);
-    await member.begin();
-    await old.stop("stopped", { quiet: server.enabled });
-  };
-  const begun = Promise.all(config.servers.filter(wanted).map(add));
-  const applying = new Set<Promise<void>>();
-  changes.apply(async ({ catalog, added, removed, changed, settingsChanged }) => {
-    for (const diagnostic of catalog.diagnostics) report(diagnostic);
-    if (settingsChanged) hub.configure((settings = mergeSettings(catalog.settings)));
-    await Promise.all(removed.map((alias) => hub.remove(alias)));
-    const fresh = new Set([...added, ...changed]);
-    for (const declared of catalog.servers) {
-      const server = atHome(declared, catalog.folder);
-      if (!fresh.has(server.alias) || !wanted(server) || hub.closed) continue;
-      const applied = replace(server).finally(() => applying.delete(applied));
-      applying.add(applied);
-    }
-  });
-  // From disk, so at once: whoever waits for nothing else still sees what is known.
-  await Promise.all(hub.members.map((member) => member.load()));
-  await Promise.race([
-    begun,
-    new Promise((resolve) => setTimeout(resolve, options.waitMs ?? DEFAULT_WAIT_MS).unref()),
-  ]);
+  const begun = roster.begin(config.servers, options.waitMs ?? DEFAULT_WAIT_MS);
+  for (const early of changes.splice(0)) change(early);
+  apply = change;
+  await begun;
 
   const connection = new Connection(hub, { limits: DEFAULT_LIMITS, retryHinted: false, diagnostics, report });
   const close = async (): Promise<void> => {
     await Promise.all([watch?.close(), connection.close()]);
-    await Promise.allSettled(applying);
+    await roster.settled();
     opened.events.close();
   };
   return {
@@ -194,7 +154,7 @@ export async function openWorkspace(
     complete: (...args) => connection.complete(...args),
     context: () => gatherContext(hub.members),
     on: (event, listener) => connection.on(event, listener),
-    settled: async () => void (await Promise.all(starts)),
+    settled: () => roster.settled(),
     health: () => hub.members.map(healthOf).toSorted((a, b) => (a.alias < b.alias ? -1 : 1)),
     async healthCheck() {
       const alive = await Promise.all(
@@ -215,62 +175,4 @@ export async function openWorkspace(
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-/** Two declarations of one alias that mean the same running server. */
-function isSameProcess(a: DeclaredServer, b: DeclaredServer): boolean {
-  const identity = ({ endpoint, era, limits }: DeclaredServer): unknown => [endpoint, era, limits];
-  return isDeepStrictEqual(identity(a), identity(b));
-}
-
-/** Refuses broken declarations before anything is started. */
-function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) => void): WorkspaceConfig {
-  const errors = catalog.diagnostics.filter(({ severity }) => severity === "error");
-  if (errors.length > 0) {
-    const [first] = errors;
-    const more = errors.length === 1 ? "" : ` (and ${errors.length - 1} more)`;
-    const where =
-      first?.file === undefined ? "" : `${first.file}${first.line === undefined ? "" : `:${first.line}`}: `;
-    throw new PortolanError("DECLARATION_INVALID", `${where}${first?.message}${more}`, {
-      hint: first?.hint,
-      data: { diagnostics: errors },
-    });
-  }
-  for (const diagnostic of catalog.diagnostics) report(diagnostic);
-  const { naming, descriptionPrefix, envFile } = catalog.settings;
-  return {
-    servers: catalog.servers.map((server) => atHome(server, catalog.folder)),
-    naming,
-    descriptionPrefix,
-    envFile,
-  };
-}
-
-/** A program without a folder of its own runs in the workspace, wherever the caller is. */
-function atHome(server: DeclaredServer, folder: string): DeclaredServer {
-  const { endpoint } = server;
-  if (endpoint.transport !== "stdio" || endpoint.cwd !== undefined) return server;
-  return { ...server, endpoint: { ...endpoint, cwd: folder } };
-}
-
-/** Changes of the declarations, applied one after another, beginning when the hub is there. */
-class ChangeQueue {
-  #apply: ((change: CatalogChange) => Promise<void>) | undefined;
-  readonly #early: CatalogChange[] = [];
-  #running: Promise<void> = Promise.resolve();
-
-  forget(): void {
-    this.#early.length = 0;
-  }
-
-  push(change: CatalogChange): void {
-    const apply = this.#apply;
-    if (apply === undefined) this.#early.push(change);
-    else this.#running = this.#running.then(() => apply(change)).catch(() => {});
-  }
-
-  apply(apply: (change: CatalogChange) => Promise<void>): void {
-    this.#apply = apply;
-    for (const change of this.#early.splice(0)) this.push(change);
-  }
 }

@@ -1,0 +1,38 @@
+// What a catalog declares, as a hub takes it; broken declarations are refused before anything is started.
+
+import type { Catalog } from "../catalog/index.ts";
+import { type Diagnostic, PortolanError } from "../errors/index.ts";
+import type { DeclaredServer } from "../model/index.ts";
+
+/** What a program may give instead of a folder. */
+export interface WorkspaceConfig {
+  readonly servers: readonly DeclaredServer[];
+  readonly naming?: string | undefined;
+  readonly descriptionPrefix?: boolean | string | undefined;
+  readonly envFile?: string | undefined;
+}
+
+export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) => void): WorkspaceConfig {
+  const errors = catalog.diagnostics.filter(({ severity }) => severity === "error");
+  const [first] = errors;
+  if (first !== undefined) {
+    const more = errors.length === 1 ? "" : ` (and ${errors.length - 1} more)`;
+    const line = first.line === undefined ? "" : `:${first.line}`;
+    const where = first.file === undefined ? "" : `${first.file}${line}: `;
+    throw new PortolanError("DECLARATION_INVALID", `${where}${first.message}${more}`, {
+      hint: first.hint,
+      data: { diagnostics: errors },
+    });
+  }
+  for (const diagnostic of catalog.diagnostics) report(diagnostic);
+  const { naming, descriptionPrefix, envFile } = catalog.settings;
+  const servers = catalog.servers.map((server) => atHome(server, catalog.folder));
+  return { servers, naming, descriptionPrefix, envFile };
+}
+
+/** A program without a folder of its own runs in the workspace, wherever the caller is. */
+export function atHome(server: DeclaredServer, folder: string): DeclaredServer {
+  const { endpoint } = server;
+  if (endpoint.transport !== "stdio" || endpoint.cwd !== undefined) return server;
+  return { ...server, endpoint: { ...endpoint, cwd: folder } };
+}

@@ -1,0 +1,122 @@
+// Who is in a hub: members join, leave and are replaced as the declarations say, each at its own pace.
+
+import { isDeepStrictEqual } from "node:util";
+import type { CatalogChange } from "../catalog/index.ts";
+import type { DeclaredServer } from "../model/index.ts";
+import { atHome } from "./declared.ts";
+import type { Hub } from "./hub.ts";
+import type { Member } from "./member.ts";
+
+/** Servers that take longer than all the others together are not waited for; they arrive with an event. */
+const PATIENCE_MS = 1_000;
+
+export class Roster {
+  readonly #hub: Hub;
+  readonly #toMember: (server: DeclaredServer) => Member;
+  readonly #only: readonly string[] | undefined;
+  readonly #starts = new Set<Promise<void>>();
+  #changing: Promise<void> = Promise.resolve();
+
+  constructor(options: {
+    hub: Hub;
+    toMember: (server: DeclaredServer) => Member;
+    only: readonly string[] | undefined;
+  }) {
+    this.#hub = options.hub;
+    this.#toMember = options.toMember;
+    this.#only = options.only;
+  }
+
+  /** Starts what is to be started. Resolves when the tools of all are known, or of all but a few that take much longer. */
+  async begin(servers: readonly DeclaredServer[], waitMs: number): Promise<void> {
+    const joining = servers.filter((server) => this.#wants(server)).map((server) => this.#join(server));
+    // From disk, so at once: whoever waits for nothing else still sees what is known.
+    await Promise.all(this.#hub.members.map((member) => member.load()));
+    await mostOf(joining, waitMs);
+  }
+
+  /** Applies a change of the declarations, after those that came before it. */
+  apply({ catalog, added, removed, changed }: CatalogChange): void {
+    const fresh = new Set([...added, ...changed]);
+    this.#changing = this.#changing
+      .then(async () => {
+        await Promise.all(removed.map((alias) => this.#hub.remove(alias)));
+        for (const declared of catalog.servers) {
+          if (fresh.has(declared.alias) && this.#wants(declared))
+            this.#track(this.#replace(atHome(declared, catalog.folder)));
+        }
+      })
+      .catch(() => {});
+  }
+
+  /** Resolves when every server that was to be started is ready or has failed. */
+  async settled(): Promise<void> {
+    await this.#changing;
+    await Promise.allSettled(this.#starts);
+  }
+
+  #wants({ alias }: DeclaredServer): boolean {
+    return this.#only?.includes(alias) !== false && !this.#hub.closed;
+  }
+
+  /** Resolves when its tools are known: at once from the last run, or when it is ready or has failed. */
+  async #join(server: DeclaredServer): Promise<void> {
+    const member = this.#toMember(server);
+    this.#hub.add(member);
+    const begun = this.#track(member.begin());
+    if (!(await member.load())) await begun;
+  }
+
+  async #replace(server: DeclaredServer): Promise<void> {
+    const old = this.#hub.members.find(({ alias }) => alias === server.alias);
+    if (old === undefined || !isSameProcess(old.declared, server)) {
+      await this.#hub.remove(server.alias);
+      if (!this.#hub.closed) await this.#join(server);
+      return;
+    }
+    // Only what is offered of it is new: the server itself goes on, with the calls that it has.
+    const member = this.#toMember(server);
+    member.inherit(old);
+    this.#hub.add(member);
+    await member.begin();
+    await old.stop("stopped", { quiet: server.enabled });
+  }
+
+  #track(start: Promise<void>): Promise<void> {
+    const tracked: Promise<void> = start.finally(() => this.#starts.delete(tracked));
+    tracked.catch(() => {});
+    this.#starts.add(tracked);
+    return tracked;
+  }
+}
+
+/** Two declarations of one alias that mean the same running server. */
+function isSameProcess(a: DeclaredServer, b: DeclaredServer): boolean {
+  const identity = ({ endpoint, era, limits }: DeclaredServer): unknown => [endpoint, era, limits];
+  return isDeepStrictEqual(identity(a), identity(b));
+}
+
+/** Resolves when all are done, when the time is over, or when those that are left have taken twice as long as the others. */
+function mostOf(joining: readonly Promise<void>[], waitMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const started = performance.now();
+    const end = setTimeout(resolve, waitMs);
+    let patience: NodeJS.Timeout | undefined;
+    let left = joining.length;
+    const done = (): void => {
+      clearTimeout(patience);
+      if (left === 0) clearTimeout(end);
+      if (left === 0) resolve();
+      else patience = setTimeout(resolve, Math.max(PATIENCE_MS, performance.now() - started)).unref();
+    };
+    if (left === 0) done();
+    for (const one of joining) {
+      void one
+        .catch(() => {})
+        .finally(() => {
+          left -= 1;
+          done();
+        });
+    }
+  });
+}

@@ -1,0 +1,96 @@
+// What one server has: known from the last run, refreshed when it changes, kept for the next.
+
+import { type ErrorCode, type Report, toPortolanError } from "../errors/index.ts";
+import type { Limits } from "../model/index.ts";
+import type { Redactor } from "../secrets/index.ts";
+import type { Upstream } from "../upstream/index.ts";
+import type { EventBus } from "./events.ts";
+import { diffTools, EMPTY, fetchInventory, type Inventory, isNoChange, type ListName } from "./inventory.ts";
+import { Refresher } from "./refresher.ts";
+import type { Snapshots } from "./snapshots.ts";
+
+const LIST_TIMEOUT_MS = 30_000;
+export const ALL_LISTS: ReadonlySet<ListName> = new Set(["tools", "prompts", "resources"]);
+
+export interface StockOptions {
+  readonly alias: string;
+  /** Names the server on disk: the declaration as written, with references in place of values. */
+  readonly key: string;
+  readonly limits: Limits;
+  readonly snapshots: Snapshots;
+  readonly redactor: Redactor;
+  readonly events: EventBus;
+  readonly report: Report;
+  readonly changed: (lists: ReadonlySet<ListName>) => void;
+  /** The server as it is reached now. */
+  readonly upstream: () => Upstream | undefined;
+}
+
+export class Stock {
+  inventory: Inventory = EMPTY;
+  readonly #options: StockOptions;
+  readonly #refresher: Refresher<ListName>;
+  #loading: Promise<boolean> | undefined;
+  #saving: Promise<void> | undefined;
+
+  constructor(options: StockOptions) {
+    this.#options = options;
+    this.#refresher = new Refresher((stale) => this.refresh(stale));
+  }
+
+  /** Takes up what is known from before; false when there is nothing. */
+  load(): Promise<boolean> {
+    this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  /** The server said that this list is not what it was; it is asked for again soon. */
+  outdated(list: ListName): void {
+    this.#refresher.mark(list);
+  }
+
+  async refresh(lists: ReadonlySet<ListName>): Promise<void> {
+    const { alias, limits, report, redactor, events, changed } = this.#options;
+    const upstream = this.#options.upstream();
+    if (upstream === undefined) return;
+    const before = this.inventory;
+    const warn = (code: ErrorCode, message: string): void =>
+      report({ code, severity: "warning", server: alias, message });
+    const fetched = await fetchInventory(upstream, lists, before, {
+      timeoutMs: Math.min(LIST_TIMEOUT_MS, limits.requestTimeoutMs),
+      maxPages: limits.maxPages,
+      onLoop: (message) => warn("PROTOCOL_ERROR", message),
+      onMissing: (method, reason) => {
+        if (upstream !== this.#options.upstream()) return;
+        const { code, message } = toPortolanError(reason);
+        warn(code, `${method} of ${alias} failed, and is left as it was: ${message}`);
+      },
+    });
+    this.inventory = redactor.redactValue(fetched);
+    const tools = diffTools(before.tools, this.inventory.tools);
+    if (JSON.stringify(before) === JSON.stringify(this.inventory)) return;
+    if (!isNoChange(tools)) events.emit({ type: "mcp.tools_changed", server: alias, ...tools });
+    changed(lists);
+    // Nobody waits for the disk but whoever stops.
+    this.#saving = this.#options.snapshots.save(this.#options.key, this.inventory);
+  }
+
+  stopRefreshing(): void {
+    this.#refresher.stop();
+  }
+
+  /** Resolves when what is known is on disk. */
+  async saved(): Promise<void> {
+    await this.#saving;
+  }
+
+  async #load(): Promise<boolean> {
+    const known = await this.#options.snapshots.load(this.#options.key);
+    if (known === undefined) return this.inventory !== EMPTY;
+    if (this.inventory === EMPTY) {
+      this.inventory = known;
+      this.#options.changed(ALL_LISTS);
+    }
+    return true;
+  }
+}
