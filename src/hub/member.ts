@@ -1,34 +1,20 @@
 // One server of a hub: started when it should be, tried again when it fails, stopped when nobody needs it; its last good lists stay.
 
-import { PortolanError, type Report, toPortolanError } from "../errors/index.ts";
+import { PortolanError, toPortolanError } from "../errors/index.ts";
 import {
   type DeclaredServer,
   DEFAULT_LIMITS,
   type JsonObject,
   type Limits,
   type LogLevel,
-  type ServerDefinition,
 } from "../model/index.ts";
-import {
-  type Redactor,
-  resolveEndpoint,
-  type SecretStore,
-  toSecretError,
-  withRedactedError,
-} from "../secrets/index.ts";
-import {
-  type Ask,
-  type Call,
-  type Caller,
-  type Description,
-  type EraMemory,
-  openUpstream,
-  type Upstream,
-  within,
-} from "../upstream/index.ts";
+import { withRedactedError } from "../secrets/index.ts";
+import { type Call, type Description, type Upstream, within } from "../upstream/index.ts";
+import { withoutSecrets } from "./discreet.ts";
 import type { EventBus } from "./events.ts";
 import type { Inventory, ListName } from "./inventory.ts";
-import type { Lease, Pool } from "./pool.ts";
+import { type LeaseOptions, leaseServer } from "./lease-server.ts";
+import type { Lease } from "./pool.ts";
 import type { Snapshots } from "./snapshots.ts";
 import { ALL_LISTS, Stock } from "./stock.ts";
 
@@ -46,17 +32,9 @@ const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 30_000;
 const STDERR_CHARS = 4_096;
 
-export interface MemberOptions {
-  readonly declared: DeclaredServer;
-  readonly pool: Pool;
+export interface MemberOptions extends LeaseOptions {
   readonly snapshots: Snapshots;
-  readonly secrets: SecretStore;
-  readonly redactor: Redactor;
   readonly events: EventBus;
-  readonly caller: Caller;
-  readonly ask: Ask | undefined;
-  readonly eras: EraMemory;
-  readonly report: Report;
   /** The member's inventory, or whether it can be used, is not what it was. */
   readonly changed: (lists: ReadonlySet<ListName>) => void;
   readonly resourceUpdated: (uri: string) => void;
@@ -143,7 +121,7 @@ export class Member {
     this.#busy += 1;
     clearTimeout(this.#idle);
     try {
-      const result = await upstream.request(this.#withoutSecrets(call));
+      const result = await upstream.request(withoutSecrets(call, this.#options.redactor));
       const took = performance.now() - started;
       this.latencyMs = this.latencyMs === undefined ? took : this.latencyMs * 0.8 + took * 0.2;
       return this.#options.redactor.redactValue(result);
@@ -192,18 +170,6 @@ export class Member {
       this.#options.events.emit({ type: "mcp.server_stopped", server: this.alias });
   }
 
-  /** What a server says on the way to its answer may repeat what it was given, too. */
-  #withoutSecrets(call: Call): Call {
-    const { onProgress, ask } = call;
-    if (onProgress === undefined && ask === undefined) return call;
-    const { redactor } = this.#options;
-    return {
-      ...call,
-      onProgress: onProgress && ((progress) => onProgress(redactor.redactValue(progress))),
-      ask: ask && withRedactedQuestions(ask, redactor),
-    };
-  }
-
   /** Starts for a call, unless the last attempt failed just now: then the call hears at once why. */
   async #startFor(call: Call): Promise<Upstream> {
     if (this.stopped) throw this.#notRunning();
@@ -246,41 +212,11 @@ export class Member {
     }
   }
 
-  async #open(): Promise<Lease> {
-    const { secrets, redactor, pool, caller, ask, eras, report } = this.#options;
-    const resolved = await resolveEndpoint(this.declared.endpoint, secrets, {
-      baseDir: dirOf(this.declared.origin.file),
+  #open(): Promise<Lease> {
+    return leaseServer(this.#options, this.#limits, this.#leaving.signal, (text) => {
+      // Redacted after joining: a secret may come in two pieces.
+      this.stderr = this.#options.redactor.redactText(this.stderr + text).slice(-STDERR_CHARS);
     });
-    if (!resolved.ok) throw toSecretError(resolved, this.alias);
-    for (const secret of resolved.secrets) redactor.add(secret);
-    for (const warning of resolved.warnings) report({ ...warning, server: this.alias });
-    const definition: ServerDefinition = {
-      name: this.alias,
-      endpoint: resolved.endpoint,
-      era: this.declared.era ?? "auto",
-      limits: this.#limits,
-    };
-    const key = JSON.stringify([definition.endpoint, definition.era, definition.limits]);
-    return pool.acquire(
-      key,
-      (signal, onStderr) =>
-        openUpstream({
-          signal,
-          definition,
-          caller,
-          ask,
-          watch: true,
-          report,
-          redactor,
-          eras,
-          onStderr,
-        }),
-      this.#leaving.signal,
-      (text) => {
-        // Redacted after joining: a secret may come in two pieces.
-        this.stderr = redactor.redactText(this.stderr + text).slice(-STDERR_CHARS);
-      },
-    );
   }
 
   /** What a server says about itself may repeat what it was given. */
@@ -411,13 +347,4 @@ export class Member {
     this.state = state;
     this.since = new Date();
   }
-}
-
-export function withRedactedQuestions(ask: Ask, redactor: Redactor): Ask {
-  return (question) => ask({ ...question, params: redactor.redactValue(question.params) });
-}
-
-function dirOf(file: string): string {
-  const cut = Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\"));
-  return cut <= 0 ? "." : file.slice(0, cut);
 }

@@ -8,7 +8,8 @@ import { type McpHandlers, toAsk, toCapabilities, VERSION } from "../tools/index
 import { createEraMemory } from "../upstream/index.ts";
 import { EventBus } from "./events.ts";
 import { Hub } from "./hub.ts";
-import { Member, withRedactedQuestions } from "./member.ts";
+import { withRedactedQuestions } from "./discreet.ts";
+import { Member } from "./member.ts";
 import type { MergeSettings } from "./merge.ts";
 import { DEFAULT_NAMING } from "./naming.ts";
 import { Pool } from "./pool.ts";

@@ -43,7 +43,7 @@ export class Roster {
         await Promise.all(removed.map((alias) => this.#hub.remove(alias)));
         for (const declared of catalog.servers) {
           if (fresh.has(declared.alias) && this.#wants(declared))
-            this.#track(this.#replace(atHome(declared, catalog.folder)));
+            void this.#track(this.#replace(atHome(declared, catalog.folder)));
         }
       })
       .catch(() => {});

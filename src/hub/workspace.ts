@@ -118,7 +118,7 @@ export async function openWorkspace(
   const { hub } = opened;
   let settings = mergeSettings(config);
   if (options.onEvent !== undefined) opened.events.on(options.onEvent);
-  const roster = new Roster({ hub, toMember: opened.member, only: options.only });
+  const roster = new Roster({ hub, toMember: (server) => opened.member(server), only: options.only });
   const change = (changed: CatalogChange): void => {
     for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);
     if (changed.settingsChanged) hub.configure((settings = mergeSettings(changed.catalog.settings)));

@@ -9,15 +9,15 @@ import { mergeInto, renderFor } from "./write.ts";
 const ids = Object.keys(CLIENTS) as ClientId[];
 const context = { home: "/home/me", cwd: "/work", platform: "linux" } as const;
 const FILES: Record<ClientId, string> = {
-  "claude-code": "/work/.mcp.json",
+  "claude-code": "/project/.mcp.json",
   "claude-desktop": "/home/me/.config/Claude/claude_desktop_config.json",
-  cursor: "/work/.cursor/mcp.json",
+  cursor: "/project/.cursor/mcp.json",
   windsurf: "/home/me/.codeium/windsurf/mcp_config.json",
-  vscode: "/work/.vscode/mcp.json",
+  vscode: "/project/.vscode/mcp.json",
   codex: "/home/me/.codex/config.toml",
-  gemini: "/work/.gemini/settings.json",
-  opencode: "/work/opencode.json",
-  axle: "/work/axle.yaml",
+  gemini: "/project/.gemini/settings.json",
+  opencode: "/project/opencode.json",
+  axle: "/project/axle.yaml",
 };
 
 const client = fc.constantFrom(...ids);

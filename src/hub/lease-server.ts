@@ -1,0 +1,52 @@
+// From a declaration to a live server: its secrets resolved, its process shared with whoever declares the same.
+
+import type { Report } from "../errors/index.ts";
+import type { DeclaredServer, Limits, ServerDefinition } from "../model/index.ts";
+import { type Redactor, resolveEndpoint, type SecretStore, toSecretError } from "../secrets/index.ts";
+import { type Ask, type Caller, type EraMemory, openUpstream } from "../upstream/index.ts";
+import type { Lease, Pool } from "./pool.ts";
+
+export interface LeaseOptions {
+  readonly declared: DeclaredServer;
+  readonly pool: Pool;
+  readonly secrets: SecretStore;
+  readonly redactor: Redactor;
+  readonly caller: Caller;
+  readonly ask: Ask | undefined;
+  readonly eras: EraMemory;
+  readonly report: Report;
+}
+
+export async function leaseServer(
+  options: LeaseOptions,
+  limits: Limits,
+  leave: AbortSignal,
+  hearStderr: (text: string) => void,
+): Promise<Lease> {
+  const { declared, secrets, redactor, pool, caller, ask, eras, report } = options;
+  const { alias } = declared;
+  const baseDir = folderOf(declared.origin.file);
+  const resolved = await resolveEndpoint(declared.endpoint, secrets, { baseDir });
+  if (!resolved.ok) throw toSecretError(resolved, alias);
+  for (const secret of resolved.secrets) redactor.add(secret);
+  for (const warning of resolved.warnings) report({ ...warning, server: alias });
+  const definition: ServerDefinition = {
+    name: alias,
+    endpoint: resolved.endpoint,
+    era: declared.era ?? "auto",
+    limits,
+  };
+  const key = JSON.stringify([definition.endpoint, definition.era, definition.limits]);
+  return pool.acquire(
+    key,
+    (signal, onStderr) =>
+      openUpstream({ signal, definition, caller, ask, watch: true, report, redactor, eras, onStderr }),
+    leave,
+    hearStderr,
+  );
+}
+
+function folderOf(file: string): string {
+  const cut = Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\"));
+  return cut <= 0 ? "." : file.slice(0, cut);
+}
