@@ -7,7 +7,7 @@ import { headerValue } from "../param-headers.ts";
 import type { Outgoing } from "../outgoing.ts";
 import { isRpcMessage, type RequestId } from "../rpc.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
-import { exchange, type HttpFailure } from "./http-exchange.ts";
+import { exchange, type ExchangeEvents, type HttpFailure } from "./http-exchange.ts";
 import {
   errorFor,
   isAnswerTo,
@@ -19,6 +19,7 @@ import {
   retryDelay,
 } from "./http-rules.ts";
 import { baseHeaders, createAgent } from "./http-agent.ts";
+import { StandingStream } from "./http-standing.ts";
 import type { SseParser } from "./sse-parser.ts";
 
 /** A stream that the server leaves open after the answer is of no use to anybody. */
@@ -55,7 +56,7 @@ export class HttpWire implements Wire {
   #revision: string | undefined;
   #era: Era | undefined;
   #session: string | undefined;
-  #listening: Flight | undefined;
+  #listening: StandingStream | undefined;
   #queuedBytes = 0;
   #closed = false;
 
@@ -107,8 +108,11 @@ export class HttpWire implements Wire {
   }
 
   listen(): void {
-    if (this.#era === "legacy" && this.#listening === undefined && !this.#closed)
-      this.#openStandingStream(undefined, 0);
+    if (this.#era !== "legacy" || this.#closed) return;
+    this.#listening ??= new StandingStream({
+      open: (headers, events) => this.#get(headers, events),
+      deliver: (value) => this.#deliverAll(value, undefined),
+    });
   }
 
   stderrTail(): undefined {
@@ -123,7 +127,7 @@ export class HttpWire implements Wire {
       await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
     }
     this.#closed = true;
-    this.#listening?.abort();
+    this.#listening?.close();
     for (const flight of this.#flights.values()) flight.abort();
     this.#flights.clear();
     await this.#agent?.destroy();
@@ -213,70 +217,33 @@ export class HttpWire implements Wire {
           if (answered) this.#flights.delete(id);
           else this.#resume(id, resumed?.lastEventId === undefined ? stream : resumed, attempt + 1);
         };
-        const headers = {
-          ...this.#headers,
-          ...this.#legacyHeaders(),
-          accept: "text/event-stream",
-          "last-event-id": stream.lastEventId ?? "",
-        };
-        const flight = this.#exchange("GET", undefined, headers, {
-          started: (_headers, parser) => {
-            resumed = parser;
+        const flight = this.#get(
+          { "last-event-id": stream.lastEventId ?? "" },
+          {
+            started: (_headers, parser) => {
+              resumed = parser;
+            },
+            event: ({ data }) => {
+              const message = parseJson(data);
+              this.#deliver(message, id);
+              if (isAnswerTo(message, id)) {
+                answered = true;
+                this.#flights.delete(id);
+                flight.abort();
+              }
+            },
+            ended: again,
+            json: again,
+            empty: again,
+            failed: (failure) =>
+              failure.status === undefined ? again() : this.#fail(id, this.#streamEnded(failure.error)),
           },
-          event: ({ data }) => {
-            const message = parseJson(data);
-            this.#deliver(message, id);
-            if (isAnswerTo(message, id)) {
-              answered = true;
-              this.#flights.delete(id);
-              flight.abort();
-            }
-          },
-          ended: again,
-          json: again,
-          empty: again,
-          failed: (failure) =>
-            failure.status === undefined ? again() : this.#fail(id, this.#streamEnded(failure.error)),
-        });
+        );
         this.#flights.set(id, flight);
       },
       retryDelay(stream.retryMs, 0),
     );
     this.#flights.set(id, { abort: () => clearTimeout(timer) });
-  }
-
-  /** The legacy stream for what belongs to no request. A server need not have one. */
-  #openStandingStream(lastEventId: string | undefined, failures: number): void {
-    let parser: SseParser | undefined;
-    const again = (): void => {
-      if (this.#closed) return;
-      // A stream that brought nothing is asked for less and less often.
-      const next = parser !== undefined && parser.delivered > 0 ? 0 : failures + 1;
-      const delay = retryDelay(parser?.retryMs, next);
-      const timer = setTimeout(
-        () => this.#openStandingStream(parser?.lastEventId ?? lastEventId, next),
-        delay,
-      ).unref();
-      this.#listening = { abort: () => clearTimeout(timer) };
-    };
-    const headers = {
-      ...this.#headers,
-      ...this.#legacyHeaders(),
-      accept: "text/event-stream",
-      ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
-    };
-    this.#listening = this.#exchange("GET", undefined, headers, {
-      started: (_headers, stream) => {
-        parser = stream;
-      },
-      event: ({ data }) => this.#deliverAll(parseJson(data), undefined),
-      ended: again,
-      json: () => {},
-      empty: () => {},
-      failed: (failure) => {
-        if (failure.status === undefined || failure.status >= 500) again();
-      },
-    });
   }
 
   #tell(body: string, headers: Record<string, string>): void {
@@ -311,11 +278,17 @@ export class HttpWire implements Wire {
     });
   }
 
+  /** A legacy stream that is opened by itself, not by a request. */
+  #get(headers: Record<string, string>, events: ExchangeEvents): Flight {
+    const usual = { ...this.#headers, ...this.#legacyHeaders(), accept: "text/event-stream" };
+    return this.#exchange("GET", undefined, { ...usual, ...headers }, events);
+  }
+
   #exchange(
     method: "GET" | "POST" | "DELETE",
     body: string | undefined,
     headers: Record<string, string>,
-    events: Parameters<typeof exchange>[2],
+    events: ExchangeEvents,
   ): Flight {
     const { server, maxMessageBytes } = this.#options;
     return exchange(
