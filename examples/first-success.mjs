@@ -1,21 +1,17 @@
 // The first minute with Portolan: look at a public MCP server, then call one of its tools. Run by `npm start`.
 
 import { spawnSync } from "node:child_process";
-import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
-const command = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
-const everything = createRequire(import.meta.url).resolve(
-  "@modelcontextprotocol/server-everything/dist/index.js",
-);
-const target = `node "${everything}"`;
+const root = fileURLToPath(new URL("..", import.meta.url));
+const target = "node node_modules/@modelcontextprotocol/server-everything/dist/index.js";
 
 function portolan(...args) {
-  const shown = args.map((arg) =>
-    arg === target ? '"npx -y @modelcontextprotocol/server-everything"' : arg,
-  );
-  console.log(`\n$ portolan ${shown.join(" ")}\n`);
-  const { status } = spawnSync(process.execPath, [command, ...args], { stdio: "inherit" });
+  console.log(`\n$ portolan ${args.map((arg) => (arg.includes(" ") ? `"${arg}"` : arg)).join(" ")}\n`);
+  const { status } = spawnSync(process.execPath, ["dist/cli/main.js", ...args], {
+    cwd: root,
+    stdio: "inherit",
+  });
   if (status !== 0) process.exit(status ?? 1);
 }
 

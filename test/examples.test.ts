@@ -22,10 +22,10 @@ const EXPECTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     "- Name: Ada",
   ],
   "first-success.mjs": [
-    '$ portolan list "npx -y @modelcontextprotocol/server-everything"',
+    '$ portolan list "node node_modules/@modelcontextprotocol/server-everything/dist/index.js" --text',
     "mcp-servers/everything",
     "function get-sum(a: number, b: number): string",
-    '$ portolan call "npx -y @modelcontextprotocol/server-everything" get-sum a=2 b=40 --text',
+    '$ portolan call "node node_modules/@modelcontextprotocol/server-everything/dist/index.js" get-sum a=2 b=40 --text',
     /^The sum of 2 and 40 is 42\.$/m,
   ],
   "progress-and-cancel.mjs": [

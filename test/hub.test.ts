@@ -315,3 +315,18 @@ it("a missing secret stops only the server that needs it, and is named", async (
   expect(members[1]?.lastError?.message).toContain("PORTOLAN_TEST_NOT_SET");
   expect(await names(connection)).toContain("mcp_plain_echo");
 });
+
+it("a lazy server that is known from before is blocked all the same when its secret is missing", async () => {
+  const folder = temporary();
+  process.env.PORTOLAN_TEST_LAZY = "set";
+  const server = declare("lazy", { start: "lazy", env: { TOKEN: "${PORTOLAN_TEST_LAZY}" } });
+  const first = await setUp([server], { snapshots: folder });
+  await first.begin();
+  expect(first.members[0]?.state).toBe("ready");
+  await first.hub.close();
+  delete process.env.PORTOLAN_TEST_LAZY;
+  const { begin, members, connection } = await setUp([server], { snapshots: folder });
+  await begin();
+  expect(members[0]?.state).toBe("blocked");
+  expect((await failure(connection.callTool("mcp_lazy_echo", { text: "x" }))).code).toBe("SECRET_MISSING");
+});

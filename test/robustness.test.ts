@@ -469,3 +469,11 @@ it("a listener for diagnostics that throws disturbs nobody but itself", async ()
   expect(names).toEqual(expect.arrayContaining(["good_between", "good_after"]));
   expect(uncaught[0]?.message).toBe("broken listener");
 });
+
+it("a server may speak before the handshake is over, and one that only echoes is refused", async () => {
+  const early = 'console.log(JSON.stringify({jsonrpc:"2.0",id:"p1",method:"ping"}));';
+  const script = `${early} process.stdin.on("data", () => process.exit(4));`;
+  const config = { transport: "stdio", command: process.execPath, args: ["-e", script] } as const;
+  expect((await failure(connectMcp(config))).code).toBe("SERVER_START_FAILED");
+  expect((await failure(connectMcp({ transport: "stdio", command: "cat" }))).code).toBe("RPC_ERROR");
+});

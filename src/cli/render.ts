@@ -130,6 +130,10 @@ function resourceLine(entry: ResourceContents): string {
 
 function saysTheSame(block: ContentBlock, structured: unknown): boolean {
   if (!isObject(block) || typeof block["text"] !== "string") return false;
+  // Many servers wrap their text in an object with one field.
+  const values = isObject(structured) ? Object.values(structured) : [];
+  if (values.length === 1 && typeof values[0] === "string" && values[0].trim() === block["text"].trim())
+    return true;
   try {
     return JSON.stringify(sorted(JSON.parse(block["text"]))) === JSON.stringify(sorted(structured));
   } catch {

@@ -15,6 +15,7 @@ import {
   type Session,
   spinnerOf,
 } from "./connect.ts";
+import { createPassphrasePrompt } from "./secret-input.ts";
 import { plainText } from "./plain-text.ts";
 import { sourceNote } from "./source-note.ts";
 import type { Spinner } from "./spinner.ts";
@@ -74,6 +75,7 @@ export async function withWorkspace<T>(
         ...(roots.length === 0 ? {} : { roots }),
       },
       onEvent: options.onEvent,
+      promptPassphrase: createPassphrasePrompt(cli).prompt,
       onDiagnostic: (diagnostic) => {
         if (options.showsSource !== true) noteDiagnostic(diagnostic, cli);
       },

@@ -2,7 +2,7 @@
 
 import type { Catalog } from "../catalog/index.ts";
 import { type Diagnostic, PortolanError } from "../errors/index.ts";
-import type { DeclaredServer } from "../model/index.ts";
+import { type DeclaredServer, isObject } from "../model/index.ts";
 
 /** What a program may give instead of a folder. */
 export interface WorkspaceConfig {
@@ -10,6 +10,24 @@ export interface WorkspaceConfig {
   readonly naming?: string | undefined;
   readonly descriptionPrefix?: boolean | string | undefined;
   readonly envFile?: string | undefined;
+}
+
+/** A program's own declarations get no parser, so the least is checked here. */
+export function checkConfig(config: WorkspaceConfig): WorkspaceConfig {
+  const servers: unknown = (config as WorkspaceConfig | null)?.servers;
+  const isServer = (server: unknown): boolean =>
+    isObject(server) &&
+    typeof server.alias === "string" &&
+    isObject(server.endpoint) &&
+    isObject(server.origin);
+  if (Array.isArray(servers) && servers.every(isServer)) return config;
+  throw new PortolanError(
+    "CONFIG_INVALID",
+    "a workspace is a folder, a file, or { servers: DeclaredServer[] }",
+    {
+      hint: "Each server has an alias, an origin, an endpoint and enabled.",
+    },
+  );
 }
 
 export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) => void): WorkspaceConfig {

@@ -3,6 +3,7 @@
 import type { ErrorCode } from "../errors/index.ts";
 import type { Era, Origin } from "../model/index.ts";
 import type { Member, ServerState } from "./member.ts";
+import { isOffered } from "./naming.ts";
 
 export interface ServerHealth {
   readonly alias: string;
@@ -33,7 +34,7 @@ export function healthOf(member: Member): ServerHealth {
     transport: description?.transport ?? declared.endpoint.transport,
     era: description?.era,
     revision: description?.revision,
-    tools: inventory.tools.length,
+    tools: inventory.tools.filter(({ name }) => isOffered(declared, name)).length,
     latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs * 10) / 10,
     restarts,
     error:

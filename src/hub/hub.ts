@@ -107,10 +107,11 @@ export class Hub implements Upstream {
 
   /** The full name of a tool that may be given as `alias.tool`. */
   toolName(name: string): string {
-    if (this.#table().toolRoutes.has(name)) return name;
+    const { toolRoutes, promptRoutes } = this.#table();
+    if (typeof name !== "string" || toolRoutes.has(name) || promptRoutes.has(name)) return name;
     const dot = name.indexOf(".");
-    const alias = dot === -1 ? "" : name.slice(0, dot);
-    return this.#members.has(alias) ? hubName(this.#settings.naming, alias, name.slice(dot + 1)) : name;
+    if (dot === -1) return name;
+    return hubName(this.#settings.naming, this.member(name.slice(0, dot)).alias, name.slice(dot + 1));
   }
 
   describe(): Description {

@@ -1,7 +1,7 @@
 // From a declaration to a live server: its secrets resolved, its process shared with whoever declares the same.
 
 import type { Report } from "../errors/index.ts";
-import type { DeclaredServer, Limits, ServerDefinition } from "../model/index.ts";
+import type { DeclaredServer, Endpoint, Limits, ServerDefinition } from "../model/index.ts";
 import { type Redactor, resolveEndpoint, type SecretStore, toSecretError } from "../secrets/index.ts";
 import { type Ask, type Caller, type EraMemory, openUpstream } from "../upstream/index.ts";
 import type { Lease, Pool } from "./pool.ts";
@@ -23,16 +23,10 @@ export async function leaseServer(
   leave: AbortSignal,
   hearStderr: (text: string) => void,
 ): Promise<Lease> {
-  const { declared, secrets, redactor, pool, caller, ask, eras, report } = options;
-  const { alias } = declared;
-  const baseDir = folderOf(declared.origin.file);
-  const resolved = await resolveEndpoint(declared.endpoint, secrets, { baseDir });
-  if (!resolved.ok) throw toSecretError(resolved, alias);
-  for (const secret of resolved.secrets) redactor.add(secret);
-  for (const warning of resolved.warnings) report({ ...warning, server: alias });
+  const { declared, redactor, pool, caller, ask, eras, report } = options;
   const definition: ServerDefinition = {
-    name: alias,
-    endpoint: resolved.endpoint,
+    name: declared.alias,
+    endpoint: await resolveDeclared(options),
     era: declared.era ?? "auto",
     limits,
   };
@@ -44,6 +38,21 @@ export async function leaseServer(
     leave,
     hearStderr,
   );
+}
+
+/** The endpoint with its secrets in place. Throws an error that names those that are missing. */
+export async function resolveDeclared({
+  declared,
+  secrets,
+  redactor,
+  report,
+}: LeaseOptions): Promise<Endpoint> {
+  const { alias, endpoint, origin } = declared;
+  const resolved = await resolveEndpoint(endpoint, secrets, { baseDir: folderOf(origin.file) });
+  if (!resolved.ok) throw toSecretError(resolved, alias);
+  for (const secret of resolved.secrets) redactor.add(secret);
+  for (const warning of resolved.warnings) report({ ...warning, server: alias });
+  return resolved.endpoint;
 }
 
 function folderOf(file: string): string {

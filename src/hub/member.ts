@@ -13,7 +13,7 @@ import { type Call, type Description, type Upstream, within } from "../upstream/
 import { withoutSecrets } from "./discreet.ts";
 import type { EventBus } from "./events.ts";
 import type { Inventory, ListName } from "./inventory.ts";
-import { type LeaseOptions, leaseServer } from "./lease-server.ts";
+import { type LeaseOptions, leaseServer, resolveDeclared } from "./lease-server.ts";
 import type { Lease } from "./pool.ts";
 import type { Snapshots } from "./snapshots.ts";
 import { ALL_LISTS, Stock } from "./stock.ts";
@@ -103,6 +103,9 @@ export class Member {
     if (this.state === "disabled") return;
     // A lazy server that was never seen must be looked at once, or nobody would ever learn what it has.
     if (!(await this.load()) || this.declared.start !== "lazy") await this.start().catch(() => {});
+    // One that waits to be needed still says now when it could not start.
+    else if (this.state === "idle")
+      await resolveDeclared(this.#options).catch((thrown: unknown) => this.#failed(this.#noted(thrown)));
   }
 
   /** The live server; starts it when it is not running. */

@@ -9,7 +9,7 @@ import type {
   ToolDefinition,
 } from "../model/index.ts";
 import type { Member } from "./member.ts";
-import { hubName, matchesAny } from "./naming.ts";
+import { hubName, isOffered } from "./naming.ts";
 import { extraTools, type ToolAction } from "./extra-tools.ts";
 import { templateMatcher } from "./templates.ts";
 
@@ -97,10 +97,7 @@ interface Named<D, R> {
 
 function toolsOf(member: Member, settings: MergeSettings): Named<ToolDefinition, ToolRoute>[] {
   const { alias, declared, inventory } = member;
-  const offered = inventory.tools.filter(
-    ({ name }) =>
-      matchesAny(declared.allowTools, name) !== false && matchesAny(declared.blockTools, name) !== true,
-  );
+  const offered = inventory.tools.filter(({ name }) => isOffered(declared, name));
   const own = offered.map((tool) => ({ tool, action: { kind: "call", name: tool.name } as const }));
   const prefix = descriptionPrefix(declared.descriptionPrefix ?? settings.descriptionPrefix, alias);
   return [...own, ...extraTools(member)].map(({ tool, action }) => ({

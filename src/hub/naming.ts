@@ -1,5 +1,6 @@
 // The names under which a hub offers what its servers have: a pure function of the template, the alias and the server's own name.
 
+import type { DeclaredServer } from "../model/index.ts";
 import { exposedName } from "../tools/index.ts";
 
 export const DEFAULT_NAMING = "mcp_{alias}_{tool}";
@@ -9,6 +10,11 @@ export function hubName(template: string, alias: string, name: string): string {
   return exposedName(
     template.replace(/\{(alias|tool)\}/g, (_whole, key: string) => (key === "alias" ? alias : name)),
   );
+}
+
+/** Whether a declaration lets this tool of its server through. */
+export function isOffered({ allowTools, blockTools }: DeclaredServer, name: string): boolean {
+  return matchesAny(allowTools, name) !== false && matchesAny(blockTools, name) !== true;
 }
 
 /** Whether a list of patterns with `*` names this; an absent list says nothing. */

@@ -1,6 +1,5 @@
 // A hub over declared servers: everything that its members share, in one place.
 
-import { randomUUID } from "node:crypto";
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer, Implementation } from "../model/index.ts";
 import { createRedactor, createSecretStore, type Redactor, type SecretStore } from "../secrets/index.ts";
@@ -47,7 +46,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
       : createSnapshots(options.snapshots ?? (await defaultSnapshotFolder()));
   const handlers = options.handlers ?? {};
   const hub = new Hub({
-    name: options.name ?? `portolan-${randomUUID().slice(0, 8)}`,
+    name: options.name ?? "this workspace",
     settings: mergeSettings(options),
     events,
     report,

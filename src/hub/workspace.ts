@@ -22,7 +22,7 @@ import {
 } from "../tools/index.ts";
 import { reapOrphans, within } from "../upstream/index.ts";
 import { type ContextItem, gatherContext } from "./context.ts";
-import { fromCatalog, type WorkspaceConfig } from "./declared.ts";
+import { checkConfig, fromCatalog, type WorkspaceConfig } from "./declared.ts";
 import type { EventBus, HubEvent } from "./events.ts";
 import { healthOf, isUp, type ServerHealth } from "./health.ts";
 import { merge } from "./merge.ts";
@@ -102,7 +102,7 @@ export async function openWorkspace(
     config =
       typeof source === "string"
         ? fromCatalog(watch?.catalog ?? (await loadCatalog(source)), report)
-        : source;
+        : checkConfig(source);
   } catch (error) {
     await watch?.close();
     throw error;

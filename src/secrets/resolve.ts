@@ -17,6 +17,8 @@ export interface MissingSecret {
   readonly name: string;
   /** Where it is needed: `url`, `headers.Authorization`, `env.TOKEN`, `args[2]`. */
   readonly where: string;
+  /** It is only looked for in the environment. */
+  readonly inEnvironment: boolean;
 }
 
 export interface ResolveProblem {
@@ -90,10 +92,21 @@ export function toSecretError(unresolved: UnresolvedEndpoint, server?: string): 
     sentences.join(" "),
     {
       server,
-      hint: first === undefined ? problems[0]?.hint : `Set it: portolan secrets set ${first}.`,
+      hint: first === undefined ? problems[0]?.hint : settingHint(missing),
       data: { missing, problems },
     },
   );
+}
+
+/** How to set them: in the environment what is only looked for there, else in a store. */
+function settingHint(missing: readonly MissingSecret[]): string {
+  const steps = new Map(
+    missing.map(({ name, inEnvironment }) => [
+      name,
+      inEnvironment ? `give ${name} in the environment` : `portolan secrets set ${name}`,
+    ]),
+  );
+  return `Set ${steps.size === 1 ? "it" : "them"}: ${[...steps.values()].join("; ")}.`;
 }
 
 interface Slot extends EndpointText, ParsedReferences {}
@@ -131,9 +144,20 @@ function fillSlot(slot: Slot, found: ReadonlyMap<string, Lookup>, outcome: Outco
       if (kind === "arg") outcome.warnings.push(visibleArgument(where, name));
       return value;
     }
-    if (lookup.kind === "missing" && fallback !== undefined) return fallback;
+    if (fallback !== undefined && lookup.kind === "missing") return fallback;
+    if (fallback !== undefined && lookup.kind === "failed" && lookup.code === "SECRET_STORE_FAILED") {
+      // The store may or may not have it; that it cannot be asked must not stop what works without it.
+      outcome.warnings.push({
+        code: "SECRET_STORE_FAILED",
+        severity: "warning",
+        message: `${where}: the default of ${name} is used, since a secret store cannot be read`,
+        hint: lookup.hint,
+      });
+      return fallback;
+    }
     broken = true;
-    if (lookup.kind === "missing") outcome.missing.push({ name, where });
+    if (lookup.kind === "missing")
+      outcome.missing.push({ name, where, inEnvironment: reference.kind === "env" });
     else problem(lookup.code, lookup.message, { offset: start, hint: lookup.hint });
     return "";
   });

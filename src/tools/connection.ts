@@ -115,6 +115,10 @@ export class Connection implements McpConnection {
   }
 
   callTool(name: string, input: JsonObject = {}, options: RequestOptions = {}): Promise<ToolResult> {
+    if (typeof name !== "string" || !isObject(input)) {
+      const message = "a call needs the name of a tool, and its input as an object";
+      return Promise.reject(new PortolanError("INPUT_INVALID", message, { server: this.#upstream.name }));
+    }
     // A definition past its time is still good enough to call by, as long as it takes the input.
     const tool = this.#tools.last?.get(name);
     return tool?.loaded === true && tool.accepts(input)

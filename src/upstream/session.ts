@@ -39,6 +39,7 @@ export interface SessionOptions {
 const MAY_ASK = new Set(["tools/call", "prompts/get", "resources/read"]);
 
 export class Session {
+  /** Set when negotiation is over; a server may speak before. */
   description!: Description;
   declined = 0;
   /** Who waits for a subscription stream to be acknowledged. */
@@ -85,7 +86,7 @@ export class Session {
   }
 
   get modern(): boolean {
-    return this.description.era === "modern";
+    return (this.description as Description | undefined)?.era === "modern";
   }
 
   request(call: Call): Promise<JsonObject> {
