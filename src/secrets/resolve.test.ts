@@ -111,7 +111,7 @@ describe("values", () => {
     });
     expect(secrets).toEqual(["env-a", "vault-b"]);
     expect((await refused(stdio({ env: { c: "${env:B}" } }), store)).missing).toEqual([
-      { name: "B", where: "env.c" },
+      { name: "B", where: "env.c", inEnvironment: true },
     ]);
   });
 
@@ -207,7 +207,7 @@ describe("what is missing or wrong", () => {
       env: { T: "${B}${A}", U: "${C:-fine}", V: "${D" },
     });
     const result = await refused(endpoint, storeWith({}));
-    expect(result.missing).toEqual([
+    expect(result.missing).toMatchObject([
       { name: "A", where: "args[1]" },
       { name: "B", where: "env.T" },
       { name: "A", where: "env.T" },
@@ -223,7 +223,7 @@ describe("what is missing or wrong", () => {
       hint: "Set it: portolan secrets set A.",
     });
     expect(error.message).toContain("Secrets are missing: A (for args[1], env.T); B (for env.T).");
-    expect((await refused(http({ X: "1" }, "https://x/${KEY}"), storeWith({}))).missing).toEqual([
+    expect((await refused(http({ X: "1" }, "https://x/${KEY}"), storeWith({}))).missing).toMatchObject([
       { name: "KEY", where: "url" },
     ]);
   });
@@ -253,12 +253,16 @@ describe("what is missing or wrong", () => {
     store.get = async () => {
       throw new PortolanError("SECRET_STORE_FAILED", "The vault is damaged.", { hint: "Restore it." });
     };
-    const result = await refused(http({ H: "${A:-x}" }), store);
+    const result = await refused(http({ H: "${A}" }), store);
     expect(result.problems).toMatchObject([
       { code: "SECRET_STORE_FAILED", where: "headers.H", hint: "Restore it." },
     ]);
     expect(toSecretError(result).code).toBe("SECRET_STORE_FAILED");
     expect((await resolved(http({ H: "plain" }), store)).secrets).toEqual([]);
+    // With a default there is something to go on with; a warning says that the store was not asked.
+    const { endpoint, warnings } = await resolved(http({ H: "${A:-x}" }), store);
+    expect(endpoint).toEqual(http({ H: "x" }));
+    expect(warnings).toMatchObject([{ code: "SECRET_STORE_FAILED", hint: "Restore it." }]);
   });
 });
 
