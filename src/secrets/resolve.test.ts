@@ -220,7 +220,7 @@ describe("what is missing or wrong", () => {
     expect(error).toMatchObject({
       code: "SECRET_MISSING",
       server: "github",
-      hint: "Set it: portolan secrets set A.",
+      hint: "Set them: portolan secrets set A; portolan secrets set B.",
     });
     expect(error.message).toContain("Secrets are missing: A (for args[1], env.T); B (for env.T).");
     expect((await refused(http({ X: "1" }, "https://x/${KEY}"), storeWith({}))).missing).toMatchObject([
@@ -260,9 +260,12 @@ describe("what is missing or wrong", () => {
     expect(toSecretError(result).code).toBe("SECRET_STORE_FAILED");
     expect((await resolved(http({ H: "plain" }), store)).secrets).toEqual([]);
     // With a default there is something to go on with; a warning says that the store was not asked.
-    const { endpoint, warnings } = await resolved(http({ H: "${A:-x}" }), store);
-    expect(endpoint).toEqual(http({ H: "x" }));
-    expect(warnings).toMatchObject([{ code: "SECRET_STORE_FAILED", hint: "Restore it." }]);
+    const withDefault = await resolveEndpoint(http({ H: "${A:-x}" }), store, { baseDir });
+    expect(withDefault).toMatchObject({
+      ok: true,
+      endpoint: http({ H: "x" }),
+      warnings: [{ code: "SECRET_STORE_FAILED", hint: "Restore it." }],
+    });
   });
 });
 
