@@ -121,7 +121,8 @@ async function callSomething({ workspace }: Opened, aliases: readonly string[], 
   } catch (error) {
     if (!isPortolanError(error)) throw error;
     count(tally.codes, error.code);
-    if (error.code === "TOOL_NOT_FOUND") tally.notFound += 1;
+    // A server that a reload took away, or a tool that went with a change: nothing was called, so nothing is logged.
+    if (error.code === "TOOL_NOT_FOUND" || error.code === "SERVER_UNKNOWN") tally.notFound += 1;
   }
   tally.settled += 1;
 }

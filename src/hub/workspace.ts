@@ -139,7 +139,7 @@ export async function openWorkspace(
     events: opened.events,
     diagnostics,
     tools: () => connection.listTools(),
-    callTool: (name, input, request) => connection.callTool(hub.toolName(name), input, request),
+    callTool: async (name, input, request) => connection.callTool(hub.toolName(name), input, request),
     fullName: (name) => hub.toolName(name),
     toolOwners: () => {
       const { toolRoutes } = merge(hub.members, settings);
@@ -150,7 +150,7 @@ export async function openWorkspace(
     readResource: (uri, request) => connection.readResource(uri, request),
     subscribe: (uri) => connection.subscribe(uri),
     prompts: () => connection.listPrompts(),
-    getPrompt: (name, args, request) => connection.getPrompt(hub.toolName(name), args, request),
+    getPrompt: async (name, args, request) => connection.getPrompt(hub.toolName(name), args, request),
     complete: (...args) => connection.complete(...args),
     context: () => gatherContext(hub.members),
     on: (event, listener) => connection.on(event, listener),
