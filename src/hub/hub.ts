@@ -160,6 +160,10 @@ export class Hub implements Upstream {
     }
   }
 
+  notify(method: string, params?: JsonObject): void {
+    for (const member of this.#members.values()) member.notify(method, params);
+  }
+
   subscribe(uri: string): Promise<() => Promise<void>> {
     return this.#ownerOf(uri).subscribe(uri);
   }

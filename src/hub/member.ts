@@ -136,6 +136,10 @@ export class Member {
     }
   }
 
+  notify(method: string, params?: JsonObject): void {
+    this.#lease?.upstream.notify(method, params);
+  }
+
   async subscribe(uri: string): Promise<() => Promise<void>> {
     return (await this.start()).subscribe(uri);
   }

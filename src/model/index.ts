@@ -27,6 +27,23 @@ export type {
   ToolDefinition,
 } from "./mcp.ts";
 export {
+  hasMethod,
+  isModernErrorCode,
+  isRpcMessage,
+  LEGACY_REVISION,
+  LEGACY_REVISIONS,
+  META,
+  MODERN_REVISION,
+  parseMessages,
+  RPC,
+  type RequestId,
+  type RpcErrorObject,
+  type RpcMessage,
+  type RpcNotification,
+  type RpcRequest,
+  type RpcResponse,
+} from "./rpc.ts";
+export {
   type ContextRule,
   type DeclaredServer,
   DEFAULT_LIMITS,

@@ -4,7 +4,6 @@ export type { Reach } from "./connect.ts";
 export { Emitter } from "./emitter.ts";
 export { createEraMemory, type EraMemory } from "./era-memory.ts";
 export { listAll, type WholeList } from "./lists.ts";
-export type { RpcMessage } from "./rpc.ts";
 export type {
   Ask,
   Call,

@@ -1,9 +1,19 @@
 // Finding out which era and revision a server speaks, on the connection that will be used.
 
 import { isPortolanError, PortolanError } from "../errors/index.ts";
-import { isObject, type Implementation, type JsonObject, type ServerDefinition } from "../model/index.ts";
+import {
+  type Implementation,
+  type JsonObject,
+  LEGACY_REVISION,
+  LEGACY_REVISIONS,
+  META,
+  MODERN_REVISION,
+  RPC,
+  type ServerDefinition,
+  isModernErrorCode,
+  isObject,
+} from "../model/index.ts";
 import type { Peer } from "./peer.ts";
-import { isModernErrorCode, LEGACY_REVISION, LEGACY_REVISIONS, META, MODERN_REVISION, RPC } from "./rpc.ts";
 import type { Caller, Description } from "./types.ts";
 import { unlessLate } from "./waiting.ts";
 

@@ -1,7 +1,6 @@
 // Messages on their way out: written as JSON once, with beside it what a transport must know of them.
 
-import type { JsonObject } from "../model/index.ts";
-import { META, type RequestId, type RpcErrorObject } from "./rpc.ts";
+import { type JsonObject, META, type RequestId, type RpcErrorObject } from "../model/index.ts";
 
 export interface Outgoing {
   readonly text: string;

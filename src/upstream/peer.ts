@@ -1,16 +1,18 @@
 // Requests in flight on one wire: ids, deadlines, progress, cancellation. Each settles exactly once.
 
 import { PortolanError } from "../errors/index.ts";
-import { isObject, type JsonObject, type Progress } from "../model/index.ts";
 import {
-  hasMethod,
+  type JsonObject,
+  type Progress,
   RPC,
   type RequestId,
   type RpcErrorObject,
   type RpcMessage,
   type RpcNotification,
   type RpcRequest,
-} from "./rpc.ts";
+  hasMethod,
+  isObject,
+} from "../model/index.ts";
 import { type Outgoing, writeAnswer, writeNotification, writeRequest } from "./outgoing.ts";
 import { SignalWatch } from "./signal-watch.ts";
 import type { Ask } from "./types.ts";

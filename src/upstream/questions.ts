@@ -1,8 +1,7 @@
 // What a server asks in the middle of a call, in either era, and the words in which it is declined.
 
 import { PortolanError } from "../errors/index.ts";
-import { isObject, type JsonObject } from "../model/index.ts";
-import { RPC, type RpcErrorObject } from "./rpc.ts";
+import { type JsonObject, RPC, type RpcErrorObject, isObject } from "../model/index.ts";
 import type { Ask } from "./types.ts";
 
 const ELICIT = "elicitation/create";

@@ -2,17 +2,21 @@
 
 import { isPortolanError, PortolanError, type Report } from "../errors/index.ts";
 import {
-  isObject,
   type JsonObject,
   type LogLevel,
   type LogMessage,
+  META,
+  RPC,
+  type RequestId,
+  type RpcNotification,
+  type RpcRequest,
   type ServerDefinition,
+  isObject,
 } from "../model/index.ts";
 import { envelope, negotiate } from "./negotiate.ts";
 import { headersForCall, type ParamHeader } from "./param-headers.ts";
 import { Peer, type Pending } from "./peer.ts";
 import { answerInputRequests, answerRequest, isQuestion } from "./questions.ts";
-import { META, RPC, type RequestId, type RpcNotification, type RpcRequest } from "./rpc.ts";
 import { readToolPage } from "./tool-list.ts";
 import type { Ask, Call, Caller, Description, UpstreamEvents } from "./types.ts";
 import { within } from "./waiting.ts";

@@ -1,9 +1,8 @@
 // What is wanted from a server beside answers: list changes and resource updates, asked for in the words of its era.
 
 import { isPortolanError, type PortolanError, toPortolanError } from "../errors/index.ts";
-import type { JsonObject } from "../model/index.ts";
+import type { JsonObject, RequestId } from "../model/index.ts";
 import { envelope } from "./negotiate.ts";
-import type { RequestId } from "./rpc.ts";
 import type { Session } from "./session.ts";
 import type { Call, Caller } from "./types.ts";
 

@@ -13,6 +13,8 @@ import type { TransportName } from "./wire.ts";
 
 /** On whose behalf a request is made. It travels with the call; nothing of it is remembered on the connection. */
 export interface Caller {
+  /** Tells clients apart. What a server says about several calls at once only reaches a client when all of them are its own. */
+  readonly id?: string | undefined;
   readonly clientInfo: Implementation;
   readonly capabilities: JsonObject;
   readonly logLevel?: LogLevel | undefined;
@@ -37,6 +39,8 @@ export interface Call {
   readonly timeoutMs?: number | undefined;
   readonly maxTimeoutMs?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Log messages that are known to be about this call; the others are `log` events. */
+  readonly onLog?: ((message: LogMessage) => void) | undefined;
   readonly ask?: Ask | undefined;
   /** The caller takes an `input_required` result as it is. */
   readonly passInputRequired?: boolean | undefined;
@@ -70,6 +74,8 @@ export interface Upstream extends AsyncDisposable {
   describe(): Description;
   /** Sends any request; the result is relayed JSON with unknown fields kept. */
   request(call: Call): Promise<JsonObject>;
+  /** Tells the server something, such as that the client's roots changed. A modern server has no such notices. */
+  notify(method: string, params?: JsonObject): void;
   /** Hear `resourceUpdated` for a URI, across reconnections, until the returned function is called. */
   subscribe(uri: string): Promise<() => Promise<void>>;
   /** The most verbose log level wanted from this server. */

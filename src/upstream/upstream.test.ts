@@ -1,8 +1,7 @@
 // The upstream over an in-process server: who is asked, on whose behalf, and what is relayed.
 
 import { expect, it, onTestFinished } from "vitest";
-import { DEFAULT_LIMITS, type JsonObject } from "../model/index.ts";
-import type { RpcMessage } from "./rpc.ts";
+import { DEFAULT_LIMITS, type JsonObject, type RpcMessage } from "../model/index.ts";
 import type { Ask, Caller, Upstream } from "./types.ts";
 import { openUpstream } from "./upstream.ts";
 import type { MemoryServer } from "./wires/memory.ts";

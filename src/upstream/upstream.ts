@@ -122,6 +122,11 @@ class ServerUpstream implements Upstream {
     return session.request(call).catch((error: unknown) => this.#recover(error, call, session, 0));
   }
 
+  notify(method: string, params?: JsonObject): void {
+    const { session } = this.#keeper;
+    if (session !== undefined && !session.modern) session.peer.notify(method, params);
+  }
+
   async subscribe(uri: string): Promise<() => Promise<void>> {
     await this.#keeper.ready(undefined);
     await this.#subscriptions.add(uri);

@@ -1,9 +1,8 @@
 // A wire carries JSON-RPC messages to one server and back. It knows bytes and connections, not what the messages mean.
 
 import type { PortolanError, Report } from "../errors/index.ts";
-import type { Era } from "../model/index.ts";
+import type { Era, RequestId, RpcMessage } from "../model/index.ts";
 import type { Outgoing } from "./outgoing.ts";
-import type { RequestId, RpcMessage } from "./rpc.ts";
 
 export type TransportName = "stdio" | "http" | "sse" | "websocket" | "memory";
 

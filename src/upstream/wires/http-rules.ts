@@ -1,8 +1,7 @@
 // How HTTP answers are to be read: what a refusal means, whose error it is, how long to wait.
 
 import { PortolanError } from "../../errors/index.ts";
-import { isObject } from "../../model/index.ts";
-import { isModernErrorCode, type RequestId, type RpcErrorObject } from "../rpc.ts";
+import { type RequestId, type RpcErrorObject, isModernErrorCode, isObject } from "../../model/index.ts";
 import type { HttpFailure } from "./http-exchange.ts";
 
 const DEFAULT_RETRY_MS = 1_000;

@@ -2,10 +2,9 @@
 
 import type { Agent } from "undici";
 import { PortolanError } from "../../errors/index.ts";
-import type { Era, UrlEndpoint } from "../../model/index.ts";
+import { type Era, type RequestId, type UrlEndpoint, isRpcMessage } from "../../model/index.ts";
 import { headerValue } from "../param-headers.ts";
 import type { Outgoing } from "../outgoing.ts";
-import { isRpcMessage, type RequestId } from "../rpc.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
 import { exchange, type ExchangeEvents, type HttpFailure } from "./http-exchange.ts";
 import {

@@ -1,6 +1,6 @@
+import type { RequestId, RpcMessage } from "../../model/index.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { RequestId, RpcMessage } from "../rpc.ts";
 import { LineReader } from "./lines.ts";
 
 function reader(maxBytes = 1_000_000): {

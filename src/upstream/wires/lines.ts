@@ -1,6 +1,6 @@
 // Newline-delimited JSON from a byte stream: tolerant of noise, BOM, CRLF and any split, with a limit on each message.
 
-import { isRpcMessage, type RequestId, type RpcMessage } from "../rpc.ts";
+import { isRpcMessage, type RequestId, type RpcMessage } from "../../model/index.ts";
 import { HeldBytes } from "./held-bytes.ts";
 
 const NEWLINE = 10;

@@ -1,8 +1,8 @@
 // The in-process wire: a server that is a function of this program, without bytes in between.
 
+import type { RpcMessage } from "../../model/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Outgoing } from "../outgoing.ts";
-import type { RpcMessage } from "../rpc.ts";
 import type { Wire, WireCounters, WireEvents } from "../wire.ts";
 
 /** The server's side: takes what the client sends, and may send at any time. */

@@ -2,9 +2,8 @@
 
 import type { Agent } from "undici";
 import { PortolanError } from "../../errors/index.ts";
-import type { UrlEndpoint } from "../../model/index.ts";
+import { type UrlEndpoint, isRpcMessage, parseMessages } from "../../model/index.ts";
 import { isRequest, type Outgoing } from "../outgoing.ts";
-import { isRpcMessage, parseMessages } from "../rpc.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
 import { baseHeaders, createAgent } from "./http-agent.ts";
 import { exchange } from "./http-exchange.ts";

@@ -2,9 +2,8 @@
 
 import type { WebSocket } from "ws";
 import { PortolanError } from "../../errors/index.ts";
-import type { UrlEndpoint } from "../../model/index.ts";
+import { type UrlEndpoint, isRpcMessage, parseMessages } from "../../model/index.ts";
 import type { Outgoing } from "../outgoing.ts";
-import { isRpcMessage, parseMessages } from "../rpc.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
 import { firstOf } from "./cut.ts";
 
