@@ -23,6 +23,8 @@ export type ErrorCode =
   | "TARGET_INVALID"
   | "INPUT_INVALID"
   | "TOOL_NOT_FOUND"
+  | "PROMPT_NOT_FOUND"
+  | "RESOURCE_NOT_FOUND"
   | "NOT_SUPPORTED"
   | "TOOL_FAILED"
   | "RPC_ERROR"
@@ -73,6 +75,8 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
   TARGET_INVALID: face(2, 400, -32602, "A target is a URL or a quoted command."),
   INPUT_INVALID: face(2, 400, -32602, "Correct the named fields; the tool's inputSchema says what it takes."),
   TOOL_NOT_FOUND: face(2, 404, -32602, "List the server's tools to see their names."),
+  PROMPT_NOT_FOUND: face(2, 404, -32602, "List the prompts to see their names."),
+  RESOURCE_NOT_FOUND: face(2, 404, -32602, "List the resources to see their URIs."),
   NOT_SUPPORTED: face(2, 404, -32601, "This server does not offer that feature."),
   TOOL_FAILED: face(1, 200, -32603, "The tool ran and reported a failure; its own message says why."),
   RPC_ERROR: face(1, 502, -32603, "The server refused the request; its message says why."),

@@ -1,6 +1,7 @@
 // What one server has: its lists as last seen, and how two sights of them differ.
 
 import {
+  type Implementation,
   isObject,
   type JsonObject,
   type PromptDefinition,
@@ -11,7 +12,16 @@ import {
 } from "../model/index.ts";
 import { listAll, type Upstream } from "../upstream/index.ts";
 
+/** For how long, and for whom, a list may be kept, by the server's own word. */
+export interface CacheHint {
+  readonly ttlMs?: number | undefined;
+  readonly cacheScope?: "public" | "private" | undefined;
+}
+
 export interface Inventory {
+  readonly info?: Implementation | undefined;
+  readonly instructions?: string | undefined;
+  readonly hints?: Readonly<Partial<Record<HintedList, CacheHint>>> | undefined;
   readonly capabilities: ServerCapabilities;
   readonly tools: readonly ToolDefinition[];
   readonly prompts: readonly PromptDefinition[];
@@ -19,6 +29,7 @@ export interface Inventory {
   readonly templates: readonly ResourceTemplateDefinition[];
 }
 
+export type HintedList = "tools" | "prompts" | "resources" | "resourceTemplates";
 export type ListName = "tools" | "prompts" | "resources";
 
 export const EMPTY: Inventory = { capabilities: {}, tools: [], prompts: [], resources: [], templates: [] };
@@ -38,16 +49,24 @@ export async function fetchInventory(
     onMissing: (method: string, reason: unknown) => void;
   },
 ): Promise<Inventory> {
-  const { capabilities } = upstream.describe();
+  const { capabilities, info, instructions } = upstream.describe();
+  const hints: Partial<Record<HintedList, CacheHint>> = { ...before.hints };
   const list = async (
     wanted: ListName,
     method: string,
-    field: string,
+    field: HintedList,
     old: readonly JsonObject[],
   ): Promise<readonly JsonObject[]> => {
     if (capabilities[wanted] === undefined) return [];
     if (!lists.has(wanted)) return old;
-    const { items } = await listAll(upstream, field, { method, timeoutMs: options.timeoutMs }, options);
+    const { items, ttlMs, cacheScope } = await listAll(
+      upstream,
+      field,
+      { method, timeoutMs: options.timeoutMs },
+      options,
+    );
+    if (ttlMs !== undefined || cacheScope !== undefined) hints[field] = { ttlMs, cacheScope };
+    else delete hints[field];
     return items.filter(isObject);
   };
   const optional: typeof list = (wanted, method, field, old) =>
@@ -63,6 +82,9 @@ export async function fetchInventory(
     optional("resources", "resources/templates/list", "resourceTemplates", before.templates),
   ]);
   return {
+    ...(info === undefined ? {} : { info }),
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(Object.keys(hints).length === 0 ? {} : { hints }),
     capabilities,
     tools: tools as readonly ToolDefinition[],
     prompts: prompts as readonly PromptDefinition[],

@@ -37,8 +37,8 @@ export interface MemberOptions extends LeaseOptions {
   readonly events: EventBus;
   /** The member's inventory, or whether it can be used, is not what it was. */
   readonly changed: (lists: ReadonlySet<ListName>) => void;
-  readonly resourceUpdated: (uri: string) => void;
-  readonly log: (message: JsonObject) => void;
+  readonly resourceUpdated: (alias: string, uri: string) => void;
+  readonly log: (alias: string, message: JsonObject) => void;
 }
 
 export class Member {
@@ -237,10 +237,11 @@ export class Member {
       upstream.on("promptsChanged", () => this.stock.outdated("prompts")),
       upstream.on("resourcesChanged", () => this.stock.outdated("resources")),
       upstream.on("resourceUpdated", (uri) =>
-        this.#options.resourceUpdated(this.#options.redactor.redactText(uri)),
+        this.#options.resourceUpdated(this.alias, this.#options.redactor.redactText(uri)),
       ),
       upstream.on("log", (message) =>
         this.#options.log(
+          this.alias,
           this.#options.redactor.redactValue({
             ...message,
             logger: message.logger ?? this.alias,

@@ -6,6 +6,7 @@ import type {
   PromptDefinition,
   ResourceDefinition,
   ResourceTemplateDefinition,
+  ToolAnnotations,
   ToolDefinition,
 } from "../model/index.ts";
 import type { Member } from "./member.ts";
@@ -35,19 +36,33 @@ export interface Merged {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+/** A tool as a view decides about it. */
+export interface OfferedTool {
+  readonly name: string;
+  /** The server's own name for it. */
+  readonly own: string;
+  readonly alias: string;
+  readonly tags: readonly string[];
+  readonly annotations: ToolAnnotations | undefined;
+}
+
 export interface MergeSettings {
   readonly naming: string;
   readonly descriptionPrefix: boolean | string;
 }
 
-export function merge(members: Iterable<Member>, settings: MergeSettings): Merged {
+export function merge(
+  members: Iterable<Member>,
+  settings: MergeSettings,
+  admits: ((tool: OfferedTool) => boolean) | undefined = undefined,
+): Merged {
   const enabled = [...members]
     .filter((member) => member.declared.enabled)
     .toSorted((a, b) => compare(a.alias, b.alias));
   const diagnostics: Diagnostic[] = [];
   const tools = unambiguous(
     "tool",
-    enabled.flatMap((member) => toolsOf(member, settings)),
+    enabled.flatMap((member) => toolsOf(member, settings, admits)),
     diagnostics,
   );
   const prompts = unambiguous(
@@ -79,7 +94,9 @@ export function merge(members: Iterable<Member>, settings: MergeSettings): Merge
     promptRoutes: new Map(prompts.map(({ definition, route }) => [definition.name, route])),
     resources: resources.toSorted((a, b) => compare(a.uri, b.uri)),
     resourceRoutes,
-    templates: templates.map(({ template }) => template),
+    templates: templates
+      .map(({ template }) => template)
+      .toSorted((a, b) => compare(a.uriTemplate, b.uriTemplate)),
     templateRoutes: templates.map(({ member, template: { uriTemplate } }) => ({
       member,
       template: uriTemplate,
@@ -95,15 +112,36 @@ interface Named<D, R> {
   readonly from: string;
 }
 
-function toolsOf(member: Member, settings: MergeSettings): Named<ToolDefinition, ToolRoute>[] {
+function toolsOf(
+  member: Member,
+  settings: MergeSettings,
+  admits: ((tool: OfferedTool) => boolean) | undefined,
+): Named<ToolDefinition, ToolRoute>[] {
   const { alias, declared, inventory } = member;
   const offered = inventory.tools.filter(({ name }) => isOffered(declared, name));
   const own = offered.map((tool) => ({ tool, action: { kind: "call", name: tool.name } as const }));
   const prefix = descriptionPrefix(declared.descriptionPrefix ?? settings.descriptionPrefix, alias);
-  return [...own, ...extraTools(member)].map(({ tool, action }) => ({
+  const named = [...own, ...extraTools(member)].map(({ tool, action }) => ({
+    tool,
+    action,
+    name: hubName(settings.naming, alias, tool.name),
+  }));
+  const admitted =
+    admits === undefined
+      ? named
+      : named.filter(({ tool, name }) =>
+          admits({
+            name,
+            own: tool.name,
+            alias,
+            tags: declared.tags ?? [],
+            annotations: tool.annotations,
+          }),
+        );
+  return admitted.map(({ tool, action, name }) => ({
     definition: {
       ...tool,
-      name: hubName(settings.naming, alias, tool.name),
+      name,
       ...(prefix === "" ? {} : { description: `${prefix}${tool.description ?? ""}`.trimEnd() }),
     },
     route: { member, action },

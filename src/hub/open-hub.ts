@@ -1,7 +1,7 @@
 // A hub over declared servers: everything that its members share, in one place.
 
 import type { Diagnostic } from "../errors/index.ts";
-import type { DeclaredServer, Implementation } from "../model/index.ts";
+import type { DeclaredServer, Implementation, JsonObject } from "../model/index.ts";
 import { createRedactor, createSecretStore, type Redactor, type SecretStore } from "../secrets/index.ts";
 import { type McpHandlers, toAsk, toCapabilities, VERSION } from "../tools/index.ts";
 import { createEraMemory } from "../upstream/index.ts";
@@ -21,6 +21,8 @@ export interface HubOptions {
   readonly descriptionPrefix?: boolean | string | undefined;
   readonly handlers?: McpHandlers | undefined;
   readonly clientInfo?: Implementation | undefined;
+  /** What servers are told that their questions may be about; by default, what the handlers answer. */
+  readonly capabilities?: JsonObject | undefined;
   readonly secrets?: SecretStore | undefined;
   /** Where tool lists are kept between runs; `false` keeps none. */
   readonly snapshots?: string | false | undefined;
@@ -64,11 +66,11 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     ask: withRedactedQuestions(toAsk(handlers), redactor),
     caller: {
       clientInfo: options.clientInfo ?? { name: "portolan", version: VERSION },
-      capabilities: toCapabilities(handlers),
+      capabilities: options.capabilities ?? toCapabilities(handlers),
     },
     changed: (lists: Parameters<Hub["changed"]>[0]) => hub.changed(lists),
-    resourceUpdated: (uri: string) => hub.resourceUpdated(uri),
-    log: (message: Parameters<Hub["logged"]>[0]) => hub.logged(message),
+    resourceUpdated: (alias: string, uri: string) => hub.resourceUpdated(alias, uri),
+    log: (alias: string, message: JsonObject) => hub.logged(alias, message),
   };
   return { hub, events, redactor, member: (declared) => new Member({ ...shared, declared }) };
 }

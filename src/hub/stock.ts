@@ -5,7 +5,15 @@ import type { Limits } from "../model/index.ts";
 import type { Redactor } from "../secrets/index.ts";
 import type { Upstream } from "../upstream/index.ts";
 import type { EventBus } from "./events.ts";
-import { diffTools, EMPTY, fetchInventory, type Inventory, isNoChange, type ListName } from "./inventory.ts";
+import {
+  diffTools,
+  EMPTY,
+  fetchInventory,
+  type HintedList,
+  type Inventory,
+  isNoChange,
+  type ListName,
+} from "./inventory.ts";
 import { Refresher } from "./refresher.ts";
 import type { Snapshots } from "./snapshots.ts";
 
@@ -30,6 +38,8 @@ export class Stock {
   inventory: Inventory = EMPTY;
   readonly #options: StockOptions;
   readonly #refresher: Refresher<ListName>;
+  /** When each list was last fetched from the running server. */
+  readonly #fetchedAt = new Map<ListName, number>();
   #loading: Promise<boolean> | undefined;
   #saving: Promise<void> | undefined;
 
@@ -47,6 +57,15 @@ export class Stock {
   /** The server said that this list is not what it was; it is asked for again soon. */
   outdated(list: ListName): void {
     this.#refresher.mark(list);
+  }
+
+  /** A server that says how long its list holds is asked again after that; until it has answered the last answer stands. */
+  refreshWhenOld(list: ListName, field: HintedList): void {
+    const ttlMs = this.inventory.hints?.[field]?.ttlMs;
+    const at = this.#fetchedAt.get(list);
+    if (ttlMs === undefined || at === undefined || performance.now() < at + ttlMs) return;
+    this.#fetchedAt.delete(list);
+    this.outdated(list);
   }
 
   async refresh(lists: ReadonlySet<ListName>): Promise<void> {
@@ -67,6 +86,7 @@ export class Stock {
       },
     });
     this.inventory = redactor.redactValue(fetched);
+    for (const list of lists) this.#fetchedAt.set(list, performance.now());
     const tools = diffTools(before.tools, this.inventory.tools);
     if (JSON.stringify(before) === JSON.stringify(this.inventory)) return;
     if (!isNoChange(tools)) events.emit({ type: "mcp.tools_changed", server: alias, ...tools });

@@ -1,6 +1,5 @@
 // `openWorkspace()`: the servers that a folder, a file or a program declares, as one set of tools that keeps itself alive.
 
-import { type CatalogChange, loadCatalog, watchCatalog } from "../catalog/index.ts";
 import type { Diagnostic } from "../errors/index.ts";
 import {
   type CompleteResult,
@@ -12,7 +11,6 @@ import {
   type ResourceDefinition,
   type ResourceTemplateDefinition,
 } from "../model/index.ts";
-import { createSecretStore, type PromptPassphrase } from "../secrets/index.ts";
 import {
   Connection,
   type McpConnection,
@@ -20,30 +18,12 @@ import {
   type Tool,
   type ToolResult,
 } from "../tools/index.ts";
-import { reapOrphans, within } from "../upstream/index.ts";
+import { within } from "../upstream/index.ts";
 import { type ContextItem, gatherContext } from "./context.ts";
-import { checkConfig, fromCatalog, type WorkspaceConfig } from "./declared.ts";
-import type { EventBus, HubEvent } from "./events.ts";
+import type { WorkspaceConfig } from "./declared.ts";
+import type { EventBus } from "./events.ts";
 import { healthOf, isUp, type ServerHealth } from "./health.ts";
-import { merge } from "./merge.ts";
-import { type HubOptions, mergeSettings, openHub } from "./open-hub.ts";
-import { Roster } from "./roster.ts";
-
-export interface WorkspaceOptions extends Omit<
-  HubOptions,
-  "secrets" | "naming" | "descriptionPrefix" | "name"
-> {
-  /** Only these servers. */
-  readonly only?: readonly string[] | undefined;
-  /** Apply changes of the declarations as they are saved. Default: true. */
-  readonly watchFiles?: boolean | undefined;
-  /** The longest that opening waits for servers that are not known from before; those that take longer arrive with an event. */
-  readonly waitMs?: number | undefined;
-  /** Hears every event from the first one on, also those of opening. */
-  readonly onEvent?: ((event: HubEvent) => void) | undefined;
-  /** Asks for the passphrase of the secrets file. */
-  readonly promptPassphrase?: PromptPassphrase | undefined;
-}
+import { openWorkspaceHub, type WorkspaceOptions } from "./opened-workspace.ts";
 
 export interface Workspace extends AsyncDisposable {
   /** Everything that happens: listen with `on`, or loop over it with `for await`. */
@@ -77,74 +57,23 @@ export interface Workspace extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const DEFAULT_WAIT_MS = 10_000;
 const PING_MS = 5_000;
 
 export async function openWorkspace(
   source: string | WorkspaceConfig = ".",
   options: WorkspaceOptions = {},
 ): Promise<Workspace> {
-  const diagnostics: Diagnostic[] = [];
-  const report = (diagnostic: Diagnostic): void => {
-    diagnostics.push(diagnostic);
-    options.onDiagnostic?.(diagnostic);
-  };
-  reapOrphans();
-  const changes: CatalogChange[] = [];
-  // Until the hub is there, changes wait.
-  let apply = (change: CatalogChange): void => void changes.push(change);
-  const watching = typeof source === "string" && (options.watchFiles ?? true);
-  const watch = watching ? await watchCatalog(source, (change) => apply(change)) : undefined;
-  // The catalog as it is now has them already.
-  changes.length = 0;
-  let config: WorkspaceConfig;
-  try {
-    config =
-      typeof source === "string"
-        ? fromCatalog(watch?.catalog ?? (await loadCatalog(source)), report)
-        : checkConfig(source);
-  } catch (error) {
-    await watch?.close();
-    throw error;
-  }
-  const secrets = createSecretStore({
-    env: process.env,
-    envFile: config.envFile,
-    promptPassphrase: options.promptPassphrase,
-    report,
-  });
-  const { naming, descriptionPrefix } = config;
-  const opened = await openHub({ ...options, secrets, naming, descriptionPrefix, onDiagnostic: report });
-  const { hub } = opened;
-  let settings = mergeSettings(config);
-  if (options.onEvent !== undefined) opened.events.on(options.onEvent);
-  const roster = new Roster({ hub, toMember: (server) => opened.member(server), only: options.only });
-  const change = (changed: CatalogChange): void => {
-    for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);
-    if (changed.settingsChanged) hub.configure((settings = mergeSettings(changed.catalog.settings)));
-    roster.apply(changed);
-  };
-  const begun = roster.begin(config.servers, options.waitMs ?? DEFAULT_WAIT_MS);
-  for (const early of changes.splice(0)) change(early);
-  apply = change;
-  await begun;
-
+  const opened = await openWorkspaceHub(source, options);
+  const { hub, events, diagnostics, report } = opened;
   const connection = new Connection(hub, { limits: DEFAULT_LIMITS, retryHinted: false, diagnostics, report });
-  const close = async (): Promise<void> => {
-    await Promise.all([watch?.close(), connection.close()]);
-    await roster.settled();
-    opened.events.close();
-  };
+  const close = (): Promise<void> => opened.close();
   return {
-    events: opened.events,
+    events,
     diagnostics,
     tools: () => connection.listTools(),
     callTool: async (name, input, request) => connection.callTool(hub.toolName(name), input, request),
     fullName: (name) => hub.toolName(name),
-    toolOwners: () => {
-      const { toolRoutes } = merge(hub.members, settings);
-      return new Map([...toolRoutes].map(([name, { member }]) => [name, member.alias]));
-    },
+    toolOwners: () => hub.toolOwners(),
     resources: () => connection.listResources(),
     resourceTemplates: () => connection.listResourceTemplates(),
     readResource: (uri, request) => connection.readResource(uri, request),
@@ -154,7 +83,7 @@ export async function openWorkspace(
     complete: (...args) => connection.complete(...args),
     context: () => gatherContext(hub.members),
     on: (event, listener) => connection.on(event, listener),
-    settled: () => roster.settled(),
+    settled: () => opened.settled(),
     health: () => hub.members.map(healthOf).toSorted((a, b) => (a.alias < b.alias ? -1 : 1)),
     async healthCheck() {
       const alive = await Promise.all(

@@ -46,7 +46,7 @@ async function fetchResource(cli: Cli, aim: Aim, uri: string): Promise<ReadResou
     });
   if (aim.kind !== "workspace") return attempt();
   const isUnknown = (thrown: unknown): thrown is PortolanError =>
-    isPortolanError(thrown) && thrown.code === "NOT_SUPPORTED" && thrown.data["uri"] === uri;
+    isPortolanError(thrown) && thrown.code === "RESOURCE_NOT_FOUND" && thrown.data["uri"] === uri;
   try {
     // Of other clients' servers nothing is known from before.
     return await attempt(aim.source.kind === "clients" ? "eager" : "lazy").catch((thrown: unknown) => {
@@ -57,7 +57,7 @@ async function fetchResource(cli: Cli, aim: Aim, uri: string): Promise<ReadResou
     if (!isUnknown(thrown)) throw thrown;
     // What follows the path may be secret.
     const shown = uri.replace(/[?#][^]*$/, "").slice(0, 200);
-    throw new PortolanError("NOT_SUPPORTED", `No server here is known to have ${shown}.`, {
+    throw new PortolanError("RESOURCE_NOT_FOUND", `No server here is known to have ${shown}.`, {
       hint: /^(?:https?|wss?):/i.test(uri)
         ? `To use it as a server: portolan read ${shown} <uri>`
         : "portolan list shows the URIs; with portolan read <server> <uri> one server is asked, whatever it lists.",

@@ -1,0 +1,105 @@
+// The hub of a folder, a file or a program's own declarations: opened, kept current with the files, closed as a whole.
+
+import { type CatalogChange, loadCatalog, watchCatalog } from "../catalog/index.ts";
+import type { Diagnostic, Report } from "../errors/index.ts";
+import { createSecretStore, type PromptPassphrase, type SecretStore } from "../secrets/index.ts";
+import { reapOrphans } from "../upstream/index.ts";
+import { checkConfig, fromCatalog, type WorkspaceConfig } from "./declared.ts";
+import type { EventBus, HubEvent } from "./events.ts";
+import type { Hub } from "./hub.ts";
+import { type HubOptions, mergeSettings, openHub } from "./open-hub.ts";
+import { Roster } from "./roster.ts";
+
+export interface WorkspaceOptions extends Omit<
+  HubOptions,
+  "secrets" | "naming" | "descriptionPrefix" | "name"
+> {
+  /** Only these servers. */
+  readonly only?: readonly string[] | undefined;
+  /** Apply changes of the declarations as they are saved. Default: true. */
+  readonly watchFiles?: boolean | undefined;
+  /** The longest that opening waits for servers that are not known from before; those that take longer arrive with an event. */
+  readonly waitMs?: number | undefined;
+  /** Hears every event from the first one on, also those of opening. */
+  readonly onEvent?: ((event: HubEvent) => void) | undefined;
+  /** Asks for the passphrase of the secrets file. */
+  readonly promptPassphrase?: PromptPassphrase | undefined;
+}
+
+export interface OpenedWorkspace {
+  readonly hub: Hub;
+  readonly config: WorkspaceConfig;
+  readonly secrets: SecretStore;
+  readonly events: EventBus;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly report: Report;
+  /** Resolves when every server that starts with the workspace is ready, or has failed for the first time. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const DEFAULT_WAIT_MS = 10_000;
+
+export async function openWorkspaceHub(
+  source: string | WorkspaceConfig,
+  options: WorkspaceOptions,
+): Promise<OpenedWorkspace> {
+  const diagnostics: Diagnostic[] = [];
+  const report = (diagnostic: Diagnostic): void => {
+    diagnostics.push(diagnostic);
+    options.onDiagnostic?.(diagnostic);
+  };
+  reapOrphans();
+  const changes: CatalogChange[] = [];
+  // Until the hub is there, changes wait.
+  let apply = (change: CatalogChange): void => void changes.push(change);
+  const watching = typeof source === "string" && (options.watchFiles ?? true);
+  const watch = watching ? await watchCatalog(source, (change) => apply(change)) : undefined;
+  // The catalog as it is now has them already.
+  changes.length = 0;
+  let config: WorkspaceConfig;
+  try {
+    config =
+      typeof source === "string"
+        ? fromCatalog(watch?.catalog ?? (await loadCatalog(source)), report)
+        : checkConfig(source);
+  } catch (error) {
+    await watch?.close();
+    throw error;
+  }
+  const secrets = createSecretStore({
+    env: process.env,
+    envFile: config.envFile,
+    promptPassphrase: options.promptPassphrase,
+    report,
+  });
+  const { naming, descriptionPrefix } = config;
+  const opened = await openHub({ ...options, secrets, naming, descriptionPrefix, onDiagnostic: report });
+  const { hub } = opened;
+  if (options.onEvent !== undefined) opened.events.on(options.onEvent);
+  const roster = new Roster({ hub, toMember: (server) => opened.member(server), only: options.only });
+  const change = (changed: CatalogChange): void => {
+    for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);
+    if (changed.settingsChanged) hub.configure(mergeSettings(changed.catalog.settings));
+    roster.apply(changed);
+  };
+  const begun = roster.begin(config.servers, options.waitMs ?? DEFAULT_WAIT_MS);
+  for (const early of changes.splice(0)) change(early);
+  apply = change;
+  await begun;
+  const close = async (): Promise<void> => {
+    await Promise.all([watch?.close(), hub.close()]);
+    await roster.settled();
+    opened.events.close();
+  };
+  return {
+    hub,
+    config,
+    secrets,
+    events: opened.events,
+    diagnostics,
+    report,
+    settled: () => roster.settled(),
+    close,
+  };
+}
