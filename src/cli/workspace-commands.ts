@@ -54,6 +54,14 @@ export function addWorkspaceCommands(host: Host): void {
       ),
     EVENTS_HELP,
   );
+  command("serve", "serve the workspace as one MCP server", "[path...]")
+    .option("--stdio", "on stdin and stdout")
+    .option("--host <host>", "where to listen")
+    .option("--port <port>", "where to listen")
+    .option("--no-auth", "let in everyone who can reach it")
+    .action((words: string[], raw: RawOptions & { stdio?: boolean }) =>
+      host.run(raw, async (cli) => (await import("./commands/serve.ts")).serve(cli, words, raw)),
+    );
   explain(
     command("add", "add a server to the workspace's portolan.yaml", "[words...]")
       .usage("<name> [options] -- <command> [args...]\n       portolan add <name> <url> [options]")

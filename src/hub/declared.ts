@@ -2,7 +2,7 @@
 
 import type { Catalog } from "../catalog/index.ts";
 import { type Diagnostic, PortolanError } from "../errors/index.ts";
-import { type DeclaredServer, isObject } from "../model/index.ts";
+import { type DeclaredServer, type GatewaySettings, isObject } from "../model/index.ts";
 
 /** What a program may give instead of a folder. */
 export interface WorkspaceConfig {
@@ -10,6 +10,9 @@ export interface WorkspaceConfig {
   readonly naming?: string | undefined;
   readonly descriptionPrefix?: boolean | string | undefined;
   readonly envFile?: string | undefined;
+  readonly gateway?: GatewaySettings | undefined;
+  /** What paths and references are relative to. */
+  readonly folder?: string | undefined;
 }
 
 /** A program's own declarations get no parser, so the least is checked here. */
@@ -43,9 +46,9 @@ export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) =
     });
   }
   for (const diagnostic of catalog.diagnostics) report(diagnostic);
-  const { naming, descriptionPrefix, envFile } = catalog.settings;
+  const { naming, descriptionPrefix, envFile, gateway } = catalog.settings;
   const servers = catalog.servers.map((server) => atHome(server, catalog.folder));
-  return { servers, naming, descriptionPrefix, envFile };
+  return { servers, naming, descriptionPrefix, envFile, gateway, folder: catalog.folder };
 }
 
 /** A program without a folder of its own runs in the workspace, wherever the caller is. */

@@ -17,6 +17,8 @@ export interface ServerHealth {
   readonly tools: number;
   readonly latencyMs?: number | undefined;
   readonly restarts: number;
+  /** Processes beside the first, for calls that ask questions; absent when there are none. */
+  readonly lanes?: number | undefined;
   readonly error?: { readonly code: ErrorCode; readonly message: string; readonly hint: string } | undefined;
   /** The last lines of stderr. */
   readonly stderr?: string | undefined;
@@ -37,6 +39,7 @@ export function healthOf(member: Member): ServerHealth {
     tools: inventory.tools.filter(({ name }) => isOffered(declared, name)).length,
     latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs * 10) / 10,
     restarts,
+    lanes: member.lanes === 0 ? undefined : member.lanes,
     error:
       lastError === undefined || !failing
         ? undefined

@@ -17,24 +17,30 @@ export interface LeaseOptions {
   readonly report: Report;
 }
 
+let spares = 0;
+
+/** A spare is a process of one's own beside the shared one: known to be legacy, and not asked for news. */
 export async function leaseServer(
   options: LeaseOptions,
   limits: Limits,
   leave: AbortSignal,
   hearStderr: (text: string) => void,
+  spare = false,
 ): Promise<Lease> {
   const { declared, redactor, pool, caller, ask, eras, report } = options;
   const definition: ServerDefinition = {
     name: declared.alias,
     endpoint: await resolveDeclared(options),
-    era: declared.era ?? "auto",
+    era: spare ? "legacy" : (declared.era ?? "auto"),
     limits,
   };
-  const key = JSON.stringify([definition.endpoint, definition.era, definition.limits]);
+  if (spare) spares += 1;
+  const lane = spare ? spares : 0;
+  const key = JSON.stringify([definition.endpoint, definition.era, definition.limits, lane]);
   return pool.acquire(
     key,
     (signal, onStderr) =>
-      openUpstream({ signal, definition, caller, ask, watch: true, report, redactor, eras, onStderr }),
+      openUpstream({ signal, definition, caller, ask, watch: !spare, report, redactor, eras, onStderr }),
     leave,
     hearStderr,
   );

@@ -7,12 +7,14 @@ import {
   type JsonObject,
   type Limits,
   type LogLevel,
+  type LogMessage,
 } from "../model/index.ts";
 import { withRedactedError } from "../secrets/index.ts";
 import { type Call, type Description, type Upstream, within } from "../upstream/index.ts";
-import { withoutSecrets } from "./discreet.ts";
+import { discreetLog, withoutSecrets } from "./discreet.ts";
 import type { EventBus } from "./events.ts";
 import type { Inventory, ListName } from "./inventory.ts";
+import { Lanes, type LanesOptions } from "./lanes.ts";
 import { type LeaseOptions, leaseServer, resolveDeclared } from "./lease-server.ts";
 import type { Lease } from "./pool.ts";
 import type { Snapshots } from "./snapshots.ts";
@@ -54,6 +56,9 @@ export class Member {
   readonly #options: MemberOptions;
   readonly #limits: Limits;
   #lease: Lease | undefined;
+  #lanes: Lanes;
+  /** The server does not say which call a question belongs to. */
+  #needsLanes = false;
   #starting: Promise<Upstream> | undefined;
   #listeners: (() => void)[] = [];
   #failures = 0;
@@ -79,6 +84,7 @@ export class Member {
       limits: this.#limits,
       upstream: () => this.#lease?.upstream,
     });
+    this.#lanes = new Lanes(this.#laneOptions());
   }
 
   get inventory(): Inventory {
@@ -87,6 +93,11 @@ export class Member {
 
   get restarts(): number {
     return this.#pastRestarts + (this.#lease?.upstream.stats().restarts ?? 0);
+  }
+
+  /** Processes beside the main one. */
+  get lanes(): number {
+    return this.#lanes.spares;
   }
 
   get stopped(): boolean {
@@ -124,7 +135,10 @@ export class Member {
     this.#busy += 1;
     clearTimeout(this.#idle);
     try {
-      const result = await upstream.request(withoutSecrets(call, this.#options.redactor));
+      const discreet = withoutSecrets(call, this.#options.redactor, this.alias);
+      const result = await (this.#needsLanes
+        ? this.#lanes.request(upstream, discreet)
+        : upstream.request(discreet));
       const took = performance.now() - started;
       this.latencyMs = this.latencyMs === undefined ? took : this.latencyMs * 0.8 + took * 0.2;
       return this.#options.redactor.redactValue(result);
@@ -138,6 +152,7 @@ export class Member {
 
   notify(method: string, params?: JsonObject): void {
     this.#lease?.upstream.notify(method, params);
+    this.#lanes.each((spare) => spare.notify(method, params));
   }
 
   async subscribe(uri: string): Promise<() => Promise<void>> {
@@ -146,6 +161,7 @@ export class Member {
 
   async setLogLevel(level: LogLevel): Promise<void> {
     this.#logLevel = level;
+    this.#lanes.each((spare) => void spare.setLogLevel(level).catch(() => {}));
     await this.#lease?.upstream.setLogLevel(level);
   }
 
@@ -154,6 +170,10 @@ export class Member {
     this.stock.inventory = old.inventory;
     this.stderr = old.stderr;
     this.#pastRestarts = old.restarts;
+    if (this.stopped) return;
+    this.#lanes = old.#lanes;
+    this.#lanes.configure(this.#laneOptions());
+    old.#lanes = new Lanes(old.#laneOptions());
   }
 
   async stop(
@@ -169,7 +189,7 @@ export class Member {
     this.#leaving = new AbortController();
     const lease = this.#letGo();
     // First: a start that waits for the lists of a server that hangs ends with its connection.
-    await lease?.release();
+    await Promise.all([lease?.release(), this.#lanes.close(this.#notRunning())]);
     await this.#starting?.catch(() => {});
     await this.#letGo()?.release();
     await this.stock.saved();
@@ -220,15 +240,34 @@ export class Member {
   }
 
   #open(): Promise<Lease> {
-    return leaseServer(this.#options, this.#limits, this.#leaving.signal, (text) => {
-      // Redacted after joining: a secret may come in two pieces.
-      this.stderr = this.#options.redactor.redactText(this.stderr + text).slice(-STDERR_CHARS);
-    });
+    return leaseServer(this.#options, this.#limits, this.#leaving.signal, this.#hearStderr);
+  }
+
+  readonly #hearStderr = (text: string): void => {
+    // Redacted after joining: a secret may come in two pieces.
+    this.stderr = this.#options.redactor.redactText(this.stderr + text).slice(-STDERR_CHARS);
+  };
+
+  #laneOptions(): LanesOptions {
+    return {
+      alias: this.alias,
+      maxSpares: this.declared.lanes,
+      timeoutMs: this.#limits.requestTimeoutMs,
+      report: this.#options.report,
+      main: () => this.#lease?.upstream,
+      open: (signal) => leaseServer(this.#options, this.#limits, signal, this.#hearStderr, true),
+      opened: (spare) => {
+        spare.on("log", this.#logged);
+        if (this.#logLevel !== undefined) spare.setLogLevel(this.#logLevel).catch(() => {});
+      },
+    };
   }
 
   /** What a server says about itself may repeat what it was given. */
   #describe(upstream: Upstream): void {
     this.description = this.#options.redactor.redactValue(upstream.describe());
+    // Over HTTP a question comes on the stream of its call; the modern era asks by answering.
+    this.#needsLanes = this.description.era === "legacy" && this.description.transport !== "http";
   }
 
   #listen(upstream: Upstream): void {
@@ -239,15 +278,7 @@ export class Member {
       upstream.on("resourceUpdated", (uri) =>
         this.#options.resourceUpdated(this.alias, this.#options.redactor.redactText(uri)),
       ),
-      upstream.on("log", (message) =>
-        this.#options.log(
-          this.alias,
-          this.#options.redactor.redactValue({
-            ...message,
-            logger: message.logger ?? this.alias,
-          }) as JsonObject,
-        ),
-      ),
+      upstream.on("log", this.#logged),
       upstream.on("stateChanged", (state) => {
         if (state === "reconnecting") this.#lost();
         else if (state === "ready") this.#back(upstream);
@@ -256,6 +287,9 @@ export class Member {
     ];
     if (this.#logLevel !== undefined) upstream.setLogLevel(this.#logLevel).catch(() => {});
   }
+
+  readonly #logged = (message: LogMessage): void =>
+    this.#options.log(this.alias, discreetLog(message, this.#options.redactor, this.alias));
 
   #lost(): void {
     this.#setState("reconnecting");

@@ -54,7 +54,7 @@ export interface MergeSettings {
 export function merge(
   members: Iterable<Member>,
   settings: MergeSettings,
-  admits: ((tool: OfferedTool) => boolean) | undefined = undefined,
+  admits?: (tool: OfferedTool) => boolean,
 ): Merged {
   const enabled = [...members]
     .filter((member) => member.declared.enabled)

@@ -2,7 +2,12 @@
 
 import { type CatalogChange, loadCatalog, watchCatalog } from "../catalog/index.ts";
 import type { Diagnostic, Report } from "../errors/index.ts";
-import { createSecretStore, type PromptPassphrase, type SecretStore } from "../secrets/index.ts";
+import {
+  createSecretStore,
+  type PromptPassphrase,
+  type Redactor,
+  type SecretStore,
+} from "../secrets/index.ts";
 import { reapOrphans } from "../upstream/index.ts";
 import { checkConfig, fromCatalog, type WorkspaceConfig } from "./declared.ts";
 import type { EventBus, HubEvent } from "./events.ts";
@@ -30,6 +35,7 @@ export interface OpenedWorkspace {
   readonly hub: Hub;
   readonly config: WorkspaceConfig;
   readonly secrets: SecretStore;
+  readonly redactor: Redactor;
   readonly events: EventBus;
   readonly diagnostics: readonly Diagnostic[];
   readonly report: Report;
@@ -96,6 +102,7 @@ export async function openWorkspaceHub(
     hub,
     config,
     secrets,
+    redactor: opened.redactor,
     events: opened.events,
     diagnostics,
     report,

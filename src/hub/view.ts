@@ -1,6 +1,12 @@
 // What one kind of client sees of a hub: some of its servers, some of their tools, as one upstream.
 
-import { type Diagnostic, didYouMean, isPortolanError, PortolanError } from "../errors/index.ts";
+import {
+  type Diagnostic,
+  didYouMean,
+  isPortolanError,
+  PortolanError,
+  toPortolanError,
+} from "../errors/index.ts";
 import type { JsonObject, LogLevel } from "../model/index.ts";
 import { VERSION } from "../tools/index.ts";
 import {
@@ -141,7 +147,7 @@ export class HubView implements Upstream {
         throw new PortolanError("CONNECTION_CLOSED", `${this.name} is closed`, { server: this.name });
       return this.#dispatch(call);
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(toPortolanError(error));
     }
   }
 

@@ -1,5 +1,18 @@
 // Public face of the model room.
 
+export {
+  GATEWAY_DEFAULTS,
+  type GatewayCaller,
+  type GatewayLimits,
+  type GatewayOAuth,
+  type GatewayRate,
+  type GatewaySettings,
+  type GatewayTls,
+  type GatewayTokenRule,
+  type GatewayToolRules,
+  type GatewayTransports,
+  type ToolTrait,
+} from "./gateway-settings.ts";
 export { isObject, type Json, type JsonObject } from "./json.ts";
 export type {
   CallToolResult,

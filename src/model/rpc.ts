@@ -44,6 +44,8 @@ export const LEGACY_REVISIONS: readonly string[] = [
 ];
 
 export const RPC = {
+  PARSE_ERROR: -32700,
+  INVALID_REQUEST: -32600,
   METHOD_NOT_FOUND: -32601,
   INVALID_PARAMS: -32602,
   INTERNAL: -32603,

@@ -99,4 +99,8 @@ export interface DeclaredServer {
   readonly promptTools?: boolean | undefined;
   readonly context?: readonly ContextRule[] | undefined;
   readonly tags?: readonly string[] | undefined;
+  /** At the gateway: the largest result that is passed on whole; 0 is any. */
+  readonly maxResultBytes?: number | undefined;
+  /** At the gateway: how many more processes of it may run at once, when it asks questions. */
+  readonly lanes?: number | undefined;
 }

@@ -17,5 +17,7 @@ export type {
 } from "./types.ts";
 export { openUpstream, type UpstreamOptions } from "./upstream.ts";
 export { within } from "./waiting.ts";
+export { type ParamHeader, paramHeaders } from "./param-headers.ts";
+export { LineReader } from "./wires/lines.ts";
 export type { MemoryServer } from "./wires/memory.ts";
 export { reapOrphans } from "./wires/orphans.ts";

@@ -3,6 +3,7 @@
 import { PortolanError } from "../errors/index.ts";
 import {
   type JsonObject,
+  type LogMessage,
   type Progress,
   RPC,
   type RequestId,
@@ -34,7 +35,10 @@ export interface PeerRequest {
   /** When the hard limit is over, where it began before this request. */
   readonly endsAt?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  readonly onLog?: ((message: LogMessage) => void) | undefined;
   readonly ask?: Ask | undefined;
+  /** Tells clients apart; undefined is nobody in particular. */
+  readonly callerId?: string | undefined;
   /** Called with the id as soon as the request has one. */
   readonly onSent?: ((id: number) => void) | undefined;
 }
@@ -45,6 +49,10 @@ export interface PeerEvents {
   /** The server has let this many requests in a row run into their time limit. */
   unresponsive(consecutive: number): void;
   closed(error: PortolanError): void;
+  /** Nobody waits for this request any more, but the server may still work on it. Comes while it is still pending. */
+  gaveUp(pending: Pending): void;
+  /** A request that was given up has been answered after all. */
+  answeredLate(id: number): void;
 }
 
 export interface Pending {
@@ -62,6 +70,8 @@ export interface Pending {
 /** A question of the server's that is being put to somebody: it ends with the last request that may have caused it. */
 interface OpenQuestion {
   readonly end: AbortController;
+  /** The server has answered one of those requests, so that one is not waiting for the question. */
+  readonly cleared: ((cause: Pending) => void) | undefined;
   causes: number;
 }
 
@@ -158,8 +168,12 @@ export class Peer {
   }
 
   /** The user is being asked on behalf of these requests: until the returned function is called their clock stands still. */
-  openQuestion(requests: readonly Pending[], end: AbortController): () => void {
-    const question = { end, causes: requests.length };
+  openQuestion(
+    requests: readonly Pending[],
+    end: AbortController,
+    cleared?: (cause: Pending) => void,
+  ): () => void {
+    const question = { end, cleared, causes: requests.length };
     for (const pending of requests) {
       pending.questions ??= new Set();
       pending.questions.add(question);
@@ -186,11 +200,14 @@ export class Peer {
     }
     const pending = message.id === null ? undefined : this.#take(message.id);
     if (pending === undefined) {
-      if (typeof message.id === "number" && message.id < this.#nextId) this.lateAnswers += 1;
-      else this.unknownAnswers += 1;
+      if (typeof message.id === "number" && message.id < this.#nextId) {
+        this.lateAnswers += 1;
+        this.#events.answeredLate(message.id);
+      } else this.unknownAnswers += 1;
       return;
     }
     this.#consecutiveTimeouts = 0;
+    for (const question of pending.questions ?? []) question.cleared?.(pending);
     if (message.error != null) pending.reject(rpcError(this.server, pending.request.method, message.error));
     else if (isObject(message.result)) pending.resolve(message.result);
     else pending.reject(this.#noResult(pending.request.method));
@@ -218,13 +235,18 @@ export class Peer {
   }
 
   #fail(id: RequestId, error: PortolanError): void {
+    const pending = this.pending.get(id);
+    if (pending === undefined) return;
+    this.#events.gaveUp(pending);
     this.#take(id)?.reject(error);
   }
 
   /** Stops waiting for an answer and tells the server so. */
   #giveUp(id: number, error: PortolanError): void {
-    const pending = this.#take(id);
+    const pending = this.pending.get(id);
     if (pending === undefined) return;
+    this.#events.gaveUp(pending);
+    this.#take(id);
     // `initialize` must not be cancelled; the connection is given up instead.
     if (this.announceCancel && pending.request.method !== "initialize") {
       this.notify("notifications/cancelled", { requestId: id, reason: error.message });

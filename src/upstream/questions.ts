@@ -2,7 +2,7 @@
 
 import { PortolanError } from "../errors/index.ts";
 import { type JsonObject, RPC, type RpcErrorObject, isObject } from "../model/index.ts";
-import type { Ask } from "./types.ts";
+import type { Ask, Question } from "./types.ts";
 
 const ELICIT = "elicitation/create";
 const SAMPLE = "sampling/createMessage";
@@ -18,17 +18,16 @@ export function isQuestion(method: string): boolean {
 /** Answers a legacy server's request. `declined` is called when nobody could. */
 export async function answerRequest(
   ask: Ask | undefined,
-  method: string,
-  params: JsonObject,
-  signal: AbortSignal,
+  question: Question,
   declined: () => void,
 ): Promise<Answer> {
+  const { method } = question;
   if (method === "ping") return { result: {} };
   if (!isQuestion(method)) {
     return { error: { code: RPC.METHOD_NOT_FOUND, message: `This client does not know ${method}` } };
   }
   try {
-    const result = await ask?.({ method, params, signal });
+    const result = await ask?.(question);
     if (result !== undefined) return { result };
   } catch (error) {
     if (method === ELICIT) return { result: { action: "cancel" } };
@@ -53,7 +52,7 @@ export async function answerInputRequests(
     entries.map(async ([key, request]) => {
       const method = isObject(request) && typeof request.method === "string" ? request.method : "";
       const params = isObject(request) && isObject(request.params) ? request.params : {};
-      const answer = await answerRequest(ask, method, params, place.signal, declined);
+      const answer = await answerRequest(ask, { id: key, method, params, signal: place.signal }, declined);
       if ("result" in answer) return [key, answer.result] as const;
       // This era has no way to say no to these; the call cannot go on.
       if (method === ROOTS) return [key, { roots: [] }] as const;

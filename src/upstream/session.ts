@@ -13,9 +13,10 @@ import {
   type ServerDefinition,
   isObject,
 } from "../model/index.ts";
+import { Attribution, MAY_ASK } from "./attribution.ts";
 import { envelope, negotiate } from "./negotiate.ts";
 import { headersForCall, type ParamHeader } from "./param-headers.ts";
-import { Peer, type Pending } from "./peer.ts";
+import { Peer } from "./peer.ts";
 import { answerInputRequests, answerRequest, isQuestion } from "./questions.ts";
 import { readToolPage } from "./tool-list.ts";
 import type { Ask, Call, Caller, Description, UpstreamEvents } from "./types.ts";
@@ -27,7 +28,7 @@ type Notice = <E extends keyof UpstreamEvents>(event: E, ...args: UpstreamEvents
 export interface SessionOptions {
   readonly definition: ServerDefinition;
   readonly caller: Caller;
-  /** Answers questions that belong to no call in flight. */
+  /** Answers questions of calls that bring no `ask`, and those that belong to no call. */
   readonly ask: Ask | undefined;
   readonly knownLegacy: boolean;
   readonly signal: AbortSignal;
@@ -39,9 +40,6 @@ export interface SessionOptions {
   readonly onStderr?: ((text: string) => void) | undefined;
 }
 
-/** Requests after which a modern server may ask for input. */
-const MAY_ASK = new Set(["tools/call", "prompts/get", "resources/read"]);
-
 export class Session {
   /** Set when negotiation is over; a server may speak before. */
   description!: Description;
@@ -52,6 +50,7 @@ export class Session {
   afterwards: Promise<void> | undefined;
   readonly peer: Peer;
   readonly #options: SessionOptions;
+  readonly #attribution: Attribution;
   readonly #questions = new Map<RequestId, AbortController>();
   readonly #ended = new AbortController();
   readonly #toolHeaders = new Map<string, readonly ParamHeader[]>();
@@ -62,14 +61,17 @@ export class Session {
     this.#options = options;
     this.#logLevel = options.caller.logLevel;
     this.peer = new Peer(wire, options.definition.name, {
-      notification: (message) => this.#notified(message),
+      notification: (message, origin) => this.#notified(message, origin),
       request: (message, origin) => void this.#asked(message, origin),
       unresponsive: (consecutive) => options.unresponsive(this, consecutive),
       closed: (error) => {
         this.#ended.abort(error);
         options.closed(this, error);
       },
+      gaveUp: (pending) => this.#attribution.gaveUp(pending),
+      answeredLate: (id) => this.#attribution.answeredLate(id),
     });
+    this.#attribution = new Attribution(this.peer, options.ask);
   }
 
   static async open(wire: Wire, options: SessionOptions): Promise<Session> {
@@ -87,6 +89,11 @@ export class Session {
       throw error;
     }
     return session;
+  }
+
+  /** Questions that might have been of one call or another, and so were declined. */
+  get ambiguous(): number {
+    return this.#attribution.ambiguous;
   }
 
   get modern(): boolean {
@@ -253,7 +260,9 @@ export class Session {
       maxTimeoutMs: call.maxTimeoutMs ?? limits.maxRequestMs,
       endsAt,
       onProgress: call.onProgress,
+      onLog: call.onLog,
       ask: call.ask,
+      callerId: call.caller?.id,
     });
   }
 
@@ -285,36 +294,33 @@ export class Session {
     }
     const controller = new AbortController();
     this.#questions.set(message.id, controller);
-    // A ping is no sign of life of any call.
-    const causes = isQuestion(message.method) ? this.#causesOf(origin) : [];
-    const closed = this.peer.openQuestion(causes, controller);
     const signal = AbortSignal.any([controller.signal, this.#ended.signal]);
-    const ask = this.#askOf(causes);
-    const answer = await answerRequest(ask, message.method, message.params ?? {}, signal, () => {
-      this.declined += 1;
-    });
-    closed();
+    // A ping is no sign of life of any call.
+    const claim = isQuestion(message.method)
+      ? await this.#attribution.claim(message.params, origin, controller)
+      : undefined;
+    if (!signal.aborted) {
+      const { id, method, params = {} } = message;
+      const answer = await answerRequest(claim?.ask, { id, method, params, signal }, () => {
+        this.declined += 1;
+      });
+      if (!signal.aborted) this.peer.respond(message.id, answer);
+    }
+    claim?.closed();
     this.#questions.delete(message.id);
-    if (!signal.aborted) this.peer.respond(message.id, answer);
   }
 
-  /** The calls that may have caused a question: told by the stream, or all in flight. */
-  #causesOf(origin: RequestId | undefined): Pending[] {
-    if (origin === undefined)
-      return [...this.peer.pending.values()].filter(({ request }) => MAY_ASK.has(request.method));
-    const cause = this.peer.pending.get(origin);
-    return cause === undefined ? [] : [cause];
+  #logged(message: LogMessage, origin: RequestId | undefined): void {
+    const hear = this.#attribution.hearer(origin);
+    if (hear === undefined) return this.#options.notice("log", message);
+    try {
+      hear(message);
+    } catch {
+      // A broken listener must not break the call it listens to.
+    }
   }
 
-  /** Who is to answer: the connection's own caller, or the one caller that it can be. Never a guess. */
-  #askOf(causes: readonly Pending[]): Ask | undefined {
-    const asks = new Set<Ask>();
-    for (const { request } of causes) if (request.ask !== undefined) asks.add(request.ask);
-    if (asks.size === 0) return this.#options.ask;
-    return asks.size === 1 ? asks.values().next().value : undefined;
-  }
-
-  #notified({ method, params }: RpcNotification): void {
+  #notified({ method, params }: RpcNotification, origin: RequestId | undefined): void {
     const { notice } = this.#options;
     switch (method) {
       case "notifications/tools/list_changed":
@@ -328,7 +334,7 @@ export class Session {
           ? notice("resourceUpdated", params.uri)
           : undefined;
       case "notifications/message":
-        return isObject(params) ? notice("log", params as LogMessage) : undefined;
+        return isObject(params) ? this.#logged(params as LogMessage, origin) : undefined;
       case "notifications/cancelled": {
         const id = params?.requestId as RequestId;
         // Either our subscription stream is torn down, or a question of the server's is withdrawn.

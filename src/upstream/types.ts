@@ -7,6 +7,7 @@ import type {
   LogLevel,
   LogMessage,
   Progress,
+  RequestId,
   ServerCapabilities,
 } from "../model/index.ts";
 import type { TransportName } from "./wire.ts";
@@ -22,6 +23,8 @@ export interface Caller {
 
 /** Something a server wants to know in the middle of a call. */
 export interface Question {
+  /** What the server itself calls it: the id of its request, or its key among several. */
+  readonly id: RequestId;
   readonly method: string;
   readonly params: JsonObject;
   readonly signal: AbortSignal;
@@ -94,6 +97,8 @@ export interface UpstreamStats {
   readonly noise: number;
   /** Server questions that found nobody to answer. */
   readonly declined: number;
+  /** Those among them that might have been of one call or another. */
+  readonly ambiguous?: number | undefined;
   readonly restarts: number;
   readonly eraProbes: number;
 }

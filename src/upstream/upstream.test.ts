@@ -136,16 +136,6 @@ it("puts a legacy server's question to the one call that can have caused it, and
   ask?.(question(1));
   await one;
   expect(answers).toEqual([{ action: "accept", content: { name: "one" } }]);
-
-  answers.length = 0;
-  const two = upstream.request({ method: "tools/call", params: { name: "x" }, ask: answering("two") });
-  const three = upstream.request({ method: "tools/call", params: { name: "x" }, ask: answering("three") });
-  await Promise.resolve();
-  ask?.(question(2));
-  ask?.(question(3));
-  await Promise.all([two, three]);
-  expect(answers).toEqual([{ action: "decline" }, { action: "decline" }]);
-  expect(upstream.stats().declined).toBe(2);
 });
 
 it("answers a ping and refuses what it does not know", async () => {

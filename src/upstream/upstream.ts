@@ -76,7 +76,7 @@ class ServerUpstream implements Upstream {
   readonly #subscriptions: Subscriptions;
   readonly #breaker = new Breaker();
   readonly #redactor: Redactor;
-  readonly #past = { lateAnswers: 0, unknownAnswers: 0, noise: 0, declined: 0 };
+  readonly #past = { lateAnswers: 0, unknownAnswers: 0, noise: 0, declined: 0, ambiguous: 0 };
   #logLevel: LogLevel | undefined;
   /** List news of the last moment, and whether the same came again since. */
   readonly #recent = new Map<keyof UpstreamEvents, boolean>();
@@ -159,6 +159,7 @@ class ServerUpstream implements Upstream {
       unknownAnswers: this.#past.unknownAnswers + (session?.peer.unknownAnswers ?? 0),
       noise: this.#past.noise + (session?.peer.wire.counters.noise ?? 0),
       declined: this.#past.declined + (session?.declined ?? 0),
+      ambiguous: this.#past.ambiguous + (session?.ambiguous ?? 0),
       restarts,
       eraProbes: probes,
     };
@@ -250,6 +251,7 @@ class ServerUpstream implements Upstream {
     this.#past.unknownAnswers += session.peer.unknownAnswers;
     this.#past.noise += session.peer.wire.counters.noise;
     this.#past.declined += session.declined;
+    this.#past.ambiguous += session.ambiguous;
   }
 }
 

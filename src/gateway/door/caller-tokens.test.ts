@@ -1,0 +1,68 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createSecretStore, type SecretStore } from "../../secrets/index.ts";
+import { resolveCallerTokens } from "./caller-tokens.ts";
+
+let folder: string;
+let store: SecretStore;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "portolan-callers-"));
+  store = createSecretStore({
+    env: { AGENT_TOKEN: "from-the-environment" },
+    vaultFile: join(folder, "vault"),
+    keyring: "off",
+    report: () => {},
+  });
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+test("references are replaced, everything else stays", async () => {
+  await writeFile(join(folder, "token"), "from-a-file\n");
+  const settings = {
+    port: 1,
+    callers: [
+      { name: "agent@ci", token: "${AGENT_TOKEN}", allow: { servers: ["a"] } },
+      { name: "b", token: "x-${file:token}" },
+      { name: "c", token: "${NOBODY:-default}" },
+      { name: "d", tokenSha256: "00" },
+    ],
+  };
+  const resolved = await resolveCallerTokens(settings, store, folder);
+  expect(resolved.settings).toEqual({
+    port: 1,
+    callers: [
+      { name: "agent@ci", token: "from-the-environment", allow: { servers: ["a"] } },
+      { name: "b", token: "x-from-a-file" },
+      { name: "c", token: "default" },
+      { name: "d", tokenSha256: "00" },
+    ],
+  });
+  expect(resolved.secrets.map((secret) => secret.reveal())).toEqual(["from-the-environment", "from-a-file"]);
+});
+
+test("without tokens there is nothing to do", async () => {
+  const settings = { callers: [{ name: "a", oauth: {} }] };
+  expect((await resolveCallerTokens(settings, store, folder)).settings).toBe(settings);
+});
+
+test("all that is missing is said at once, in the words of the declaration", async () => {
+  const callers = [
+    { name: "a", token: "${MISSING_A}" },
+    { name: "b", token: "${MISSING_B}" },
+  ];
+  await expect(resolveCallerTokens({ callers }, store, folder)).rejects.toMatchObject({
+    code: "SECRET_MISSING",
+    message:
+      "Secrets are missing: MISSING_A (for the token of gateway caller a); MISSING_B (for the token of gateway caller b).",
+  });
+});
+
+test("a token that is empty after all is an error", async () => {
+  const callers = [{ name: "a", token: "${NOBODY:-}" }];
+  await expect(resolveCallerTokens({ callers }, store, folder)).rejects.toMatchObject({
+    code: "CONFIG_INVALID",
+  });
+});

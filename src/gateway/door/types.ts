@@ -1,0 +1,64 @@
+// What the door decides about a request: who makes it, what they may see, how much they may ask for, or why they may not come in.
+
+import type { IncomingMessage } from "node:http";
+import type { ErrorCode } from "../../errors/index.ts";
+import type { ToolAnnotations } from "../../model/index.ts";
+
+export interface Principal {
+  /** Stable: sessions and parked calls are bound to it. */
+  readonly name: string;
+  /** Nothing: everything. */
+  readonly view: ToolView | undefined;
+  readonly gate: Gate;
+}
+
+export interface ViewedTool {
+  /** The name that the gateway offers. */
+  readonly name: string;
+  readonly alias: string;
+  /** The server's own name for it. */
+  readonly own: string;
+  readonly tags: readonly string[];
+  readonly annotations: ToolAnnotations | undefined;
+}
+
+export interface ViewedServer {
+  readonly alias: string;
+  readonly tags: readonly string[];
+}
+
+export interface ToolView {
+  /** Equal for views that admit the same. */
+  readonly key: string;
+  admits(tool: ViewedTool): boolean;
+  /** For prompts and resources: only what is said about servers and tags. */
+  admitsServer(server: ViewedServer): boolean;
+  /** It also chooses among the tools of a server. */
+  readonly limitsTools: boolean;
+}
+
+/** How much a principal asks for. Who was refused has not entered, and does not leave. */
+export interface Gate {
+  /** Counts one more request in flight, or says why there cannot be one. */
+  enter(): Refusal | undefined;
+  leave(): void;
+}
+
+export interface Refusal {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly error: { readonly code: ErrorCode; readonly message: string; readonly hint?: string };
+}
+
+export type Admission = { readonly principal: Principal } | { readonly refusal: Refusal };
+
+export interface Door {
+  /** Host and Origin: to be asked first, before anything else of the request is looked at. */
+  greets(request: IncomingMessage): Refusal | undefined;
+  /** Who it is. At once for tokens that are known, a promise only for a token of an issuer that must be checked. */
+  admit(request: IncomingMessage): Admission | Promise<Admission>;
+  /** What a browser wants to hear about an allowed Origin, also in answer to OPTIONS, which carries no token. Nothing without Origin. */
+  cors(request: IncomingMessage): Record<string, string> | undefined;
+  /** The document of RFC 9728 at `/.well-known/oauth-protected-resource[/path]`; nothing without OAuth, or at another path. */
+  resourceMetadata(path: string): object | undefined;
+}

@@ -1,0 +1,124 @@
+// A client on one channel that carries messages both ways (stdio, WebSocket, HTTP+SSE). It may speak either era, also both.
+
+import { randomUUID } from "node:crypto";
+import { hasMethod, RPC, type RequestId, type RpcMessage, type RpcRequest } from "../model/index.ts";
+import { declaresRevision } from "./envelope.ts";
+import { LegacySession, type LegacyOptions } from "./legacy-session.ts";
+import { writeError } from "./messages.ts";
+import type { Modern } from "./modern.ts";
+import type { Reply, Visit } from "./types.ts";
+
+export interface DuplexOptions {
+  readonly modern: Modern;
+  readonly legacy: LegacyOptions;
+  readonly visit: Visit;
+  /** Sends one message. */
+  readonly write: (text: string) => void;
+  /** Counts a request in; a message is why it is refused. */
+  readonly enter: () => { message: string } | undefined;
+  readonly leave: () => void;
+}
+
+export class Duplex {
+  readonly #options: DuplexOptions;
+  readonly #inFlight = new Map<RequestId, DuplexReply>();
+  #session: LegacySession | undefined;
+
+  constructor(options: DuplexOptions) {
+    this.#options = options;
+  }
+
+  /** Requests that are not answered yet. */
+  get busy(): number {
+    return this.#inFlight.size;
+  }
+
+  receive(message: RpcMessage): void {
+    if (!hasMethod(message) || !("id" in message) || message.id == null) {
+      if (hasMethod(message) && message.method === "notifications/cancelled")
+        this.#cancelled(message.params?.requestId as RequestId);
+      this.#session?.handle(message, NOWHERE);
+      return;
+    }
+    const { write, enter } = this.#options;
+    if (this.#inFlight.has(message.id))
+      return write(
+        writeError(message.id, {
+          code: RPC.INVALID_REQUEST,
+          message: `Request ${JSON.stringify(message.id)} is still under way`,
+        }),
+      );
+    const refused = enter();
+    if (refused !== undefined)
+      return write(writeError(message.id, { code: RPC.INTERNAL, message: refused.message }));
+    const reply = new DuplexReply((text) => {
+      this.#inFlight.delete(message.id);
+      this.#options.leave();
+      if (text !== undefined) write(text);
+    }, write);
+    this.#inFlight.set(message.id, reply);
+    this.#request(message, reply);
+  }
+
+  close(): void {
+    this.#session?.close();
+    for (const reply of [...this.#inFlight.values()]) reply.cancel();
+  }
+
+  #request(message: RpcRequest, reply: Reply): void {
+    const { modern, visit, legacy, write } = this.#options;
+    if (declaresRevision(message.params)) return modern.handle(message, visit, reply);
+    if (message.method === "initialize" && this.#session === undefined) {
+      this.#session = new LegacySession(randomUUID(), visit, message.params, legacy);
+      this.#session.tell = write;
+      return reply.end(this.#session.greet(message.id));
+    }
+    if (this.#session !== undefined) return this.#session.handle(message, reply);
+    if (message.method === "ping")
+      return reply.end(`{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":{}}`);
+    reply.end(
+      writeError(message.id, {
+        code: RPC.INVALID_PARAMS,
+        message:
+          "Neither initialize came before this request, nor does its _meta say which revision it is of",
+      }),
+    );
+  }
+
+  #cancelled(id: RequestId): void {
+    this.#inFlight.get(id)?.cancel();
+  }
+}
+
+class DuplexReply implements Reply {
+  readonly canStream = true;
+  gone: (() => void) | undefined;
+  readonly #done: (text: string | undefined) => void;
+  readonly #write: (text: string) => void;
+  #over = false;
+
+  constructor(done: (text: string | undefined) => void, write: (text: string) => void) {
+    this.#done = done;
+    this.#write = write;
+  }
+
+  send(text: string): void {
+    if (!this.#over) this.#write(text);
+  }
+
+  end(text: string): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#done(text);
+  }
+
+  /** What is cancelled gets no answer. */
+  cancel(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.gone?.();
+    this.#done(undefined);
+  }
+}
+
+const NOWHERE: Reply = { canStream: false, send() {}, end() {}, gone: undefined };

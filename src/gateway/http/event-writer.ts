@@ -1,0 +1,90 @@
+// Server-sent events to one client, with a limit on what may wait for a client that does not read.
+
+import type { ServerResponse } from "node:http";
+
+/** What may wait for a client, and for how long it may read nothing at all. */
+const MAX_WAITING_BYTES = 8 * 1024 * 1024;
+const MAX_STALL_MS = 30_000;
+const KEEP_ALIVE_MS = 15_000;
+
+/** All open streams: one timer keeps them alive through proxies and idle limits. */
+const open = new Set<EventWriter>();
+let keepAlive: NodeJS.Timeout | undefined;
+
+const STREAM_HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};
+
+export class EventWriter {
+  readonly #response: ServerResponse;
+  readonly #maxWaitingBytes: number;
+  #stalled: NodeJS.Timeout | undefined;
+
+  constructor(
+    response: ServerResponse,
+    headers: Readonly<Record<string, string>> = {},
+    maxWaitingBytes: number = MAX_WAITING_BYTES,
+  ) {
+    this.#response = response;
+    this.#maxWaitingBytes = maxWaitingBytes;
+    response.writeHead(200, { ...STREAM_HEADERS, ...headers });
+    response.flushHeaders();
+    response.on("drain", () => {
+      clearTimeout(this.#stalled);
+      this.#stalled = undefined;
+    });
+    response.on("close", () => {
+      clearTimeout(this.#stalled);
+      open.delete(this);
+    });
+    open.add(this);
+    keepAlive ??= setInterval(() => {
+      for (const writer of open) writer.#put(":\n\n");
+      if (open.size > 0) return;
+      clearInterval(keepAlive);
+      keepAlive = undefined;
+    }, KEEP_ALIVE_MS).unref();
+  }
+
+  get closed(): boolean {
+    return this.#response.destroyed || this.#response.writableEnded;
+  }
+
+  /** JSON has no line breaks of its own, so that one line carries it. */
+  event(text: string, id?: string, name?: string): void {
+    const head = `${name === undefined ? "" : `event: ${name}\n`}${id === undefined ? "" : `id: ${id}\n`}`;
+    this.#put(`${head}data: ${text}\n\n`);
+  }
+
+  end(): void {
+    open.delete(this);
+    clearTimeout(this.#stalled);
+    if (!this.closed) this.#response.end();
+  }
+
+  #put(text: string): void {
+    const response = this.#response;
+    if (this.closed) return;
+    if (response.write(text)) return;
+    if (response.writableLength > this.#maxWaitingBytes) {
+      response.destroy();
+      return;
+    }
+    this.#stalled ??= setTimeout(() => response.destroy(), MAX_STALL_MS).unref();
+  }
+}
+
+/** Ends a connection that does not take the rest of its answer. */
+export function endOrDrop(response: ServerResponse, text: string): void {
+  response.end(text);
+  if (response.writableLength < 64 * 1024) return;
+  let before = response.socket?.bytesWritten ?? 0;
+  const watch = setInterval(() => {
+    const now = response.socket?.bytesWritten ?? 0;
+    if (now === before) response.destroy();
+    before = now;
+  }, MAX_STALL_MS).unref();
+  response.on("close", () => clearInterval(watch));
+}

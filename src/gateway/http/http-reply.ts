@@ -1,0 +1,78 @@
+// The way back over HTTP: one JSON answer, or, as soon as something must be said before it, a stream of events.
+
+import type { ServerResponse } from "node:http";
+import type { Reply } from "../types.ts";
+import { endOrDrop, EventWriter } from "./event-writer.ts";
+
+export class HttpReply implements Reply {
+  readonly canStream: boolean;
+  gone: (() => void) | undefined;
+  readonly #response: ServerResponse;
+  readonly #onlyStream: boolean;
+  readonly #done: () => void;
+  #writer: EventWriter | undefined;
+  #over = false;
+
+  /** `done` is called once, when it was answered or the client has gone. */
+  constructor(response: ServerResponse, accepts: Accepts, done: () => void) {
+    this.#response = response;
+    this.canStream = accepts.stream;
+    this.#onlyStream = !accepts.json;
+    this.#done = done;
+    response.on("close", () => {
+      if (this.#over) return;
+      this.#over = true;
+      this.gone?.();
+      this.#done();
+    });
+  }
+
+  send(text: string): void {
+    if (this.#over || !this.canStream) return;
+    this.#writer ??= new EventWriter(this.#response);
+    this.#writer.event(text);
+  }
+
+  end(text: string, status = 200): void {
+    if (this.#over) return;
+    this.#over = true;
+    if (this.#writer === undefined && this.#onlyStream && status === 200)
+      this.#writer = new EventWriter(this.#response);
+    if (this.#writer === undefined) sendJson(this.#response, status, text);
+    else {
+      this.#writer.event(text);
+      this.#writer.end();
+    }
+    this.#done();
+  }
+}
+
+export interface Accepts {
+  readonly json: boolean;
+  readonly stream: boolean;
+}
+
+const BOTH: Accepts = { json: true, stream: true };
+
+/** What a client takes; undefined when that is neither JSON nor a stream. Saying nothing is taking anything. */
+export function readAccept(accept: string | undefined): Accepts | undefined {
+  if (accept === undefined || accept === "application/json, text/event-stream" || accept.includes("*/*"))
+    return BOTH;
+  const json = accept.includes("application/json") || accept.includes("application/*");
+  const stream = accept.includes("text/event-stream") || accept.includes("text/*");
+  return json || stream ? { json, stream } : undefined;
+}
+
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(text),
+    ...headers,
+  });
+  endOrDrop(response, text);
+}

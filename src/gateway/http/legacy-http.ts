@@ -1,0 +1,227 @@
+// Legacy clients over Streamable HTTP: sessions that are made, found again, resumed, ended and forgotten.
+
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  hasMethod,
+  isRpcMessage,
+  LEGACY_REVISIONS,
+  RPC,
+  type RpcMessage,
+  type RpcRequest,
+} from "../../model/index.ts";
+import { LegacySession, type LegacyOptions } from "../legacy-session.ts";
+import { writeError } from "../messages.ts";
+import type { Reply, Visit } from "../types.ts";
+import { BatchReply } from "./batch-reply.ts";
+import { EventWriter } from "./event-writer.ts";
+import { type Accepts, sendJson } from "./http-reply.ts";
+import { LegacyReply } from "./legacy-reply.ts";
+import { LegacyStream, readEventId } from "./legacy-stream.ts";
+
+export interface LegacyHttpOptions extends LegacyOptions {
+  readonly maxSessions: number;
+  readonly idleMs: number;
+}
+
+interface HttpSession {
+  readonly legacy: LegacySession;
+  readonly streams: Map<string, LegacyStream>;
+  /** Carries what belongs to no request. */
+  readonly standing: LegacyStream;
+  usedAt: number;
+  streamCount: number;
+}
+
+/** From this revision on, clients understand an event without content. */
+const PRIMED_SINCE = "2025-11-25";
+const SWEEP_MS = 10_000;
+
+export class LegacyHttp {
+  readonly #options: LegacyHttpOptions;
+  /** Least recently used first. */
+  readonly #sessions = new Map<string, HttpSession>();
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor(options: LegacyHttpOptions) {
+    this.#options = options;
+    this.#sweep = setInterval(() => this.#forgetIdle(), Math.min(SWEEP_MS, options.idleMs)).unref();
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** A message, or a batch as 2025-03-26 allowed. `done` is called when it is over. */
+  post(
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: unknown,
+    visit: Visit,
+    accepts: Accepts,
+    done: () => void,
+  ): void {
+    const messages = Array.isArray(body) ? (body as unknown[]) : [body];
+    if (messages.length === 0 || messages.length > MAX_BATCH || !messages.every(isRpcMessage))
+      return this.#refuse(response, 400, RPC.INVALID_REQUEST, "The body is not a JSON-RPC message", done);
+    const [first] = messages as [RpcMessage];
+    const session =
+      messages.length === 1 && isInitialize(first)
+        ? this.#create(visit, first, response, done)
+        : this.#find(request, visit);
+    if (session === "full") return;
+    if (session === undefined) return this.#unknown(request, response, done);
+    const version = request.headers["mcp-protocol-version"];
+    if (version !== undefined && !LEGACY_REVISIONS.includes(version as string))
+      return this.#refuse(response, 400, RPC.INVALID_REQUEST, "Unsupported MCP-Protocol-Version", done);
+    const requests = messages.filter(
+      (message) => hasMethod(message) && "id" in message && message.id != null,
+    );
+    if (requests.length === 0) {
+      for (const message of messages) session.legacy.handle(message, NOWHERE);
+      response.writeHead(202).end();
+      return done();
+    }
+    const reply = this.#reply(session, response, accepts, done);
+    if (isInitialize(first)) return reply.end(session.legacy.greet(first.id));
+    const shared = requests.length === 1 ? reply : undefined;
+    const batch = shared === undefined ? new BatchReply(reply, requests.length) : undefined;
+    for (const message of messages)
+      session.legacy.handle(
+        message,
+        requests.includes(message) ? (shared ?? batch?.part() ?? NOWHERE) : NOWHERE,
+      );
+  }
+
+  /** The stream for what belongs to no request, or one that broke. */
+  get(request: IncomingMessage, response: ServerResponse, visit: Visit, accepts: Accepts | undefined): void {
+    if (accepts?.stream !== true)
+      return this.#refuse(
+        response,
+        406,
+        RPC.INVALID_REQUEST,
+        "GET needs a client that accepts text/event-stream",
+      );
+    const session = this.#find(request, visit);
+    if (session === undefined) return this.#unknown(request, response);
+    const seen = readEventId(String(request.headers["last-event-id"] ?? ""));
+    const broken = seen === undefined ? undefined : session.streams.get(seen.stream);
+    const writer = new EventWriter(response, { "mcp-session-id": session.legacy.id });
+    if (broken === undefined || seen === undefined) session.standing.attach(writer);
+    else broken.attach(writer, seen.seq);
+    response.on("close", () => {
+      session.usedAt = performance.now();
+    });
+  }
+
+  delete(request: IncomingMessage, response: ServerResponse, visit: Visit): void {
+    const session = this.#find(request, visit);
+    if (session === undefined) return this.#unknown(request, response);
+    this.#end(session);
+    response.writeHead(204).end();
+  }
+
+  close(): void {
+    clearInterval(this.#sweep);
+    for (const session of [...this.#sessions.values()]) this.#end(session);
+  }
+
+  #create(
+    visit: Visit,
+    message: RpcRequest,
+    response: ServerResponse,
+    done: () => void,
+  ): HttpSession | "full" {
+    if (this.#sessions.size >= this.#options.maxSessions && !this.#makeRoom(visit)) {
+      this.#refuse(response, 503, RPC.INTERNAL, "There are too many sessions; try again later", done);
+      return "full";
+    }
+    const legacy = new LegacySession(randomUUID(), visit, message.params, this.#options);
+    const standing = new LegacyStream("0");
+    const session: HttpSession = {
+      legacy,
+      standing,
+      streams: new Map([[standing.id, standing]]),
+      usedAt: performance.now(),
+      streamCount: 0,
+    };
+    legacy.tell = (text) => standing.push(text);
+    this.#sessions.set(legacy.id, session);
+    return session;
+  }
+
+  /** A session is found by whoever made it, at the address where it was made. */
+  #find({ headers }: IncomingMessage, { principal, offer }: Visit): HttpSession | undefined {
+    const session = this.#sessions.get(String(headers["mcp-session-id"]));
+    if (session === undefined) return undefined;
+    const made = session.legacy.visit;
+    if (made.principal.name !== principal.name || made.offer !== offer) return undefined;
+    session.usedAt = performance.now();
+    this.#sessions.delete(session.legacy.id);
+    this.#sessions.set(session.legacy.id, session);
+    return session;
+  }
+
+  #reply(session: HttpSession, response: ServerResponse, accepts: Accepts, done: () => void): Reply {
+    const { legacy, streams } = session;
+    return new LegacyReply(response, {
+      accepts,
+      headers: { "mcp-session-id": legacy.id },
+      primed: legacy.revision >= PRIMED_SINCE,
+      streams,
+      newStreamId: () => String((session.streamCount += 1)),
+      done,
+    });
+  }
+
+  #forgetIdle(): void {
+    const before = performance.now() - this.#options.idleMs;
+    for (const session of [...this.#sessions.values()])
+      if (session.usedAt < before && isIdle(session)) this.#end(session);
+  }
+
+  /** The caller's own oldest goes before anybody else's. */
+  #makeRoom({ principal }: Visit): boolean {
+    const idle = [...this.#sessions.values()].filter(isIdle);
+    const oldest = idle.find(({ legacy }) => legacy.visit.principal.name === principal.name) ?? idle[0];
+    if (oldest === undefined) return false;
+    this.#end(oldest);
+    return true;
+  }
+
+  #end(session: HttpSession): void {
+    this.#sessions.delete(session.legacy.id);
+    session.legacy.close();
+    for (const stream of session.streams.values()) stream.end();
+  }
+
+  #unknown({ headers }: IncomingMessage, response: ServerResponse, done?: () => void): void {
+    if (headers["mcp-session-id"] === undefined)
+      return this.#refuse(
+        response,
+        400,
+        RPC.INVALID_REQUEST,
+        "Mcp-Session-Id is missing; initialize first",
+        done,
+      );
+    this.#refuse(response, 404, SESSION_NOT_FOUND, "Session not found; initialize again", done);
+  }
+
+  #refuse(response: ServerResponse, status: number, code: number, message: string, done?: () => void): void {
+    sendJson(response, status, writeError(null, { code, message }));
+    done?.();
+  }
+}
+
+/** As servers of that era say it. */
+const SESSION_NOT_FOUND = -32001;
+const MAX_BATCH = 100;
+const NOWHERE: Reply = { canStream: false, send() {}, end() {}, gone: undefined };
+
+function isInitialize(message: RpcMessage): message is RpcRequest {
+  return hasMethod(message) && message.method === "initialize" && "id" in message && message.id != null;
+}
+
+function isIdle({ legacy, standing }: HttpSession): boolean {
+  return legacy.busy === 0 && !standing.connected;
+}

@@ -1,0 +1,90 @@
+// The way back to a legacy client: like any over HTTP, but a stream that breaks can be taken up again.
+
+import type { ServerResponse } from "node:http";
+import type { Reply } from "../types.ts";
+import { EventWriter } from "./event-writer.ts";
+import { type Accepts, sendJson } from "./http-reply.ts";
+import { LegacyStream } from "./legacy-stream.ts";
+
+/** How long a client may be away before what it waited for is given up. */
+const RETURN_MS = 30_000;
+
+export interface LegacyReplyOptions {
+  readonly accepts: Accepts;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Streams begin with an event id, so that they can be taken up from the start. */
+  readonly primed: boolean;
+  readonly streams: Map<string, LegacyStream>;
+  readonly newStreamId: () => string;
+  readonly done: () => void;
+}
+
+export class LegacyReply implements Reply {
+  readonly canStream: boolean;
+  gone: (() => void) | undefined;
+  readonly #response: ServerResponse;
+  readonly #options: LegacyReplyOptions;
+  #stream: LegacyStream | undefined;
+  #away: NodeJS.Timeout | undefined;
+  #over = false;
+
+  constructor(response: ServerResponse, options: LegacyReplyOptions) {
+    this.#response = response;
+    this.#options = options;
+    this.canStream = options.accepts.stream;
+    response.on("close", () => this.#left());
+  }
+
+  send(text: string): void {
+    if (this.#over || !this.canStream) return;
+    this.#opened().push(text);
+  }
+
+  end(text: string, status = 200): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearTimeout(this.#away);
+    if (this.#stream === undefined && this.#options.accepts.json) {
+      if (!this.#response.destroyed) sendJson(this.#response, status, text, this.#options.headers);
+    } else {
+      const stream = this.#opened();
+      stream.push(text);
+      stream.end();
+      this.#forgetWhenSent(stream);
+    }
+    this.#options.done();
+  }
+
+  #opened(): LegacyStream {
+    if (this.#stream !== undefined) return this.#stream;
+    const { streams, newStreamId, headers, primed } = this.#options;
+    const stream = new LegacyStream(newStreamId());
+    this.#stream = stream;
+    streams.set(stream.id, stream);
+    if (!this.#response.destroyed) {
+      stream.attach(new EventWriter(this.#response, headers));
+      if (primed) stream.prime();
+    }
+    return stream;
+  }
+
+  /** An answer that left whole is not kept; one that broke off waits for its client. */
+  #forgetWhenSent(stream: LegacyStream): void {
+    const { streams } = this.#options;
+    const forget = (): void => void streams.delete(stream.id);
+    this.#response.once("finish", forget);
+    setTimeout(forget, RETURN_MS).unref();
+  }
+
+  /** A broken connection is no cancellation in this era. But who does not come back in time does not wait any more. */
+  #left(): void {
+    if (this.#over) return;
+    this.#away = setTimeout(() => {
+      if (this.#over || this.#stream?.connected === true) return;
+      this.#over = true;
+      this.gone?.();
+      if (this.#stream !== undefined) this.#options.streams.delete(this.#stream.id);
+      this.#options.done();
+    }, RETURN_MS).unref();
+  }
+}

@@ -1,0 +1,172 @@
+// The gateway's HTTP server: made as the settings say, bound, drained and stopped.
+
+import { readFile } from "node:fs/promises";
+import type { RequestListener, Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { PortolanError, toPortolanError } from "../../errors/index.ts";
+import type { OpenedWorkspace } from "../../hub/index.ts";
+import { GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
+import { createDoor } from "../door/door.ts";
+import type { LegacyOptions } from "../legacy-session.ts";
+import type { Modern } from "../modern.ts";
+import type { Offers } from "../offer.ts";
+import { HttpFront } from "./front.ts";
+import { LegacyHttp } from "./legacy-http.ts";
+import { findRoute } from "./routes.ts";
+import { SseFront } from "./sse-front.ts";
+import { refuseUpgrade, WebSocketFront } from "./websocket-front.ts";
+
+export interface Listening {
+  readonly url: string;
+  drain(): Promise<void>;
+  stop(): void;
+}
+
+export async function listenHttp(options: {
+  workspace: OpenedWorkspace;
+  settings: GatewaySettings;
+  limits: { bodyBytes: number; sessions: number; sessionIdleMs: number };
+  legacy: LegacyOptions;
+  modern: Modern;
+  offers: Offers;
+  token: string;
+}): Promise<Listening> {
+  const { workspace, settings, limits, legacy, modern, offers } = options;
+  const host = settings.host ?? GATEWAY_DEFAULTS.host;
+  const sessions = { ...legacy, maxSessions: limits.sessions, idleMs: limits.sessionIdleMs };
+  let port = settings.port ?? GATEWAY_DEFAULTS.port;
+  const door = createDoor({
+    settings,
+    token: options.token,
+    boundHost: host,
+    boundPort: () => port,
+    tls: settings.tls !== undefined,
+    report: workspace.report,
+  });
+  const legacyHttp = new LegacyHttp(sessions);
+  const { sse, websocket } = settings.transports ?? {};
+  const sseFront = sse === true ? new SseFront({ modern, legacy }, limits.sessions) : undefined;
+  const webSockets =
+    websocket === true
+      ? await WebSocketFront.create({
+          modern,
+          legacy,
+          maxMessageBytes: limits.bodyBytes,
+          maxConnections: limits.sessions,
+        })
+      : undefined;
+  const front = new HttpFront({
+    door,
+    offers,
+    modern,
+    legacy: legacyHttp,
+    sse: sseFront,
+    maxBodyBytes: limits.bodyBytes,
+    readiness: () => readinessOf(workspace),
+  });
+  const server = await createServer(settings, front.handle);
+  server.headersTimeout = 10_000;
+  server.requestTimeout = 60_000;
+  server.keepAliveTimeout = 65_000;
+  server.on("upgrade", (request, socket, head) => {
+    const route = findRoute(request.url ?? "/");
+    socket.on("error", () => socket.destroy());
+    if (webSockets === undefined || route?.kind !== "mcp") return refuseUpgrade(socket, NO_WEBSOCKET);
+    front.visit(request, route.scope).then(
+      (found) => {
+        if ("refusal" in found) refuseUpgrade(socket, found.refusal);
+        else webSockets.accept(request, socket, head, found.visit);
+      },
+      (thrown: unknown) => {
+        const { code, message } = toPortolanError(thrown);
+        refuseUpgrade(socket, { status: 404, headers: {}, error: { code, message } });
+      },
+    );
+  });
+  await bind(server, host, port);
+  port = (server.address() as AddressInfo).port;
+  const scheme = settings.tls === undefined ? "http" : "https";
+  return {
+    url: `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    async drain() {
+      server.close();
+      modern.endStreams();
+      await front.drain();
+    },
+    stop() {
+      legacyHttp.close();
+      sseFront?.close();
+      webSockets?.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+const NO_WEBSOCKET = {
+  status: 404,
+  headers: {},
+  error: { code: "NOT_SUPPORTED", message: "WebSocket is not switched on here; MCP is at /mcp" },
+} as const;
+
+async function createServer(settings: GatewaySettings, listener: RequestListener): Promise<Server> {
+  // Loaded this way, node:http does not bring the client that nobody here uses.
+  if (settings.tls === undefined) return process.getBuiltinModule("node:http").createServer(listener);
+  const [cert, key] = await Promise.all([
+    readPem(settings.tls.cert, "cert"),
+    readPem(settings.tls.key, "key"),
+  ]);
+  try {
+    return process.getBuiltinModule("node:https").createServer({ cert, key }, listener);
+  } catch (cause) {
+    throw new PortolanError(
+      "CONFIG_INVALID",
+      `the TLS certificate and key cannot be used: ${(cause as Error).message}`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+async function readPem(path: string, what: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    throw new PortolanError("FILE_FAILED", `the TLS ${what} cannot be read: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+}
+
+function bind(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      const taken = cause.code === "EADDRINUSE";
+      reject(
+        new PortolanError(
+          "CONFIG_INVALID",
+          `cannot listen at ${host}:${port}: ${taken ? "the port is taken" : cause.message}`,
+          {
+            hint: taken
+              ? "Stop what listens there, or choose another with --port (0 for any free one)."
+              : "Check the host and the port.",
+            cause,
+          },
+        ),
+      );
+    });
+    server.listen(port, host, resolve);
+  });
+}
+
+/** Ready while not every server that should run has failed. */
+function readinessOf({ hub }: OpenedWorkspace): { ready: boolean; servers: object } {
+  const enabled = hub.members.filter(({ declared }) => declared.enabled);
+  const down = enabled.filter(
+    ({ state }) => state === "failed" || state === "blocked" || state === "stopped",
+  );
+  return {
+    ready: enabled.length === 0 || down.length < enabled.length,
+    servers: { up: enabled.length - down.length, down: down.map(({ alias }) => alias).toSorted() },
+  };
+}

@@ -1,0 +1,138 @@
+// `subscriptions/listen`: one stream of a modern client that hears what it asked for, tagged with its own id.
+
+import { isObject, META, RPC, type JsonObject, type RequestId, type RpcRequest } from "../model/index.ts";
+import { toRpcError, statusOf, RpcRefusal, writeError, writeNotification, writeResult } from "./messages.ts";
+import type { Hearer } from "./offer.ts";
+import type { Reply, Visit } from "./types.ts";
+
+const MAX_PER_PRINCIPAL = 256;
+const MAX_URIS = 1_000;
+
+export class Listens {
+  readonly #open = new Set<Listen>();
+
+  /** Answers when the stream is over, which is when the client or the gateway ends it. */
+  async open(visit: Visit, message: RpcRequest, reply: Reply): Promise<void> {
+    try {
+      if (!reply.canStream)
+        throw new RpcRefusal(RPC.INVALID_PARAMS, "subscriptions/listen needs a client that accepts streams", {
+          status: 406,
+        });
+      const wanted = readFilter(message.params);
+      const own = [...this.#open].filter((listen) => listen.principal === visit.principal.name);
+      if (own.length >= MAX_PER_PRINCIPAL)
+        throw new RpcRefusal(RPC.INTERNAL, `This caller already has ${MAX_PER_PRINCIPAL} streams open`, {
+          status: 429,
+        });
+      const listen = new Listen(visit, message.id, reply, wanted);
+      this.#open.add(listen);
+      listen.over = () => this.#open.delete(listen);
+      await listen.begin();
+    } catch (error) {
+      const answer = toRpcError(error, true);
+      const status = error instanceof RpcRefusal ? error.status : undefined;
+      reply.end(writeError(message.id, answer), status ?? statusOf(answer));
+    }
+  }
+
+  /** Ends every stream with the word that it was meant to end. */
+  close(): void {
+    for (const listen of [...this.#open]) listen.end();
+  }
+}
+
+interface Filter {
+  readonly lists: ReadonlySet<"tools" | "prompts" | "resources">;
+  readonly uris: readonly string[];
+}
+
+function readFilter(params: JsonObject | undefined): Filter {
+  const filter = params?.notifications;
+  if (!isObject(filter)) throw new RpcRefusal(RPC.INVALID_PARAMS, "notifications must say what is wanted");
+  const uris = filter.resourceSubscriptions ?? [];
+  if (!Array.isArray(uris) || uris.length > MAX_URIS || !uris.every((uri) => typeof uri === "string"))
+    throw new RpcRefusal(
+      RPC.INVALID_PARAMS,
+      `resourceSubscriptions must be a list of at most ${MAX_URIS} URIs`,
+    );
+  const lists = (["tools", "prompts", "resources"] as const).filter(
+    (list) => filter[`${list}ListChanged`] === true,
+  );
+  return { lists: new Set(lists), uris: [...new Set<string>(uris)] };
+}
+
+class Listen implements Hearer {
+  readonly principal: string;
+  over: () => void = () => {};
+  readonly #visit: Visit;
+  readonly #id: RequestId;
+  readonly #reply: Reply;
+  readonly #wanted: Filter;
+  readonly #uris = new Set<string>();
+  #leave: () => void = () => {};
+  #releases: (() => Promise<void>)[] = [];
+  #ended = false;
+
+  constructor(visit: Visit, id: RequestId, reply: Reply, wanted: Filter) {
+    this.principal = visit.principal.name;
+    this.#visit = visit;
+    this.#id = id;
+    this.#reply = reply;
+    this.#wanted = wanted;
+    reply.gone = () => this.#stop();
+  }
+
+  async begin(): Promise<void> {
+    const { capabilities } = this.#visit.offer.view.describe();
+    const lists = [...this.#wanted.lists].filter((list) => capabilities[list] !== undefined);
+    await Promise.all(
+      this.#wanted.uris.map(async (uri) => {
+        try {
+          const release = await this.#visit.offer.view.subscribe(uri);
+          if (this.#ended) return await release();
+          this.#releases.push(release);
+          this.#uris.add(uri);
+        } catch {
+          // Not acknowledged: the client sees that it will not hear of this one.
+        }
+      }),
+    );
+    if (this.#ended) return;
+    this.#say("notifications/subscriptions/acknowledged", {
+      notifications: {
+        ...Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true])),
+        ...(this.#uris.size > 0 ? { resourceSubscriptions: [...this.#uris] } : {}),
+      },
+    });
+    this.#leave = this.#visit.offer.join(this);
+  }
+
+  listChanged(list: "tools" | "prompts" | "resources"): void {
+    if (this.#wanted.lists.has(list)) this.#say(`notifications/${list}/list_changed`, {});
+  }
+
+  resourceUpdated(uri: string): void {
+    if (this.#uris.has(uri)) this.#say("notifications/resources/updated", { uri });
+  }
+
+  /** Log messages belong to requests, never here. */
+  logged(): void {}
+
+  end(): void {
+    if (this.#ended) return;
+    this.#stop();
+    const result = { resultType: "complete", _meta: { [META.SUBSCRIPTION_ID]: this.#id } };
+    this.#reply.end(writeResult(this.#id, JSON.stringify(result)));
+  }
+
+  #say(method: string, params: JsonObject): void {
+    this.#reply.send(writeNotification(method, { _meta: { [META.SUBSCRIPTION_ID]: this.#id }, ...params }));
+  }
+
+  #stop(): void {
+    this.#ended = true;
+    this.#leave();
+    this.over();
+    for (const release of this.#releases.splice(0)) release().catch(() => {});
+  }
+}

@@ -1,0 +1,246 @@
+// One request of a modern client on its way through. When a legacy server asks in the middle of it, the questions go out as
+// an `input_required` result, and the call waits until the client comes back with the answers.
+
+import { PortolanError } from "../errors/index.ts";
+import {
+  isObject,
+  RPC,
+  type JsonObject,
+  type RequestId,
+  type RpcErrorObject,
+  type RpcRequest,
+} from "../model/index.ts";
+import type { Ask, Caller, Question } from "../upstream/index.ts";
+import { missingFor } from "./capabilities.ts";
+import { type Envelope, withoutEnvelope } from "./envelope.ts";
+import { isWanted } from "./log-levels.ts";
+import { RpcRefusal, statusOf, toRpcError, writeError, writeNotification, writeResult } from "./messages.ts";
+import type { Parkable, ParkedFor, Parking } from "./parking.ts";
+import type { Reply, Visit } from "./types.ts";
+
+/** Questions that come this close after each other go out together. */
+const GATHER_MS = 20;
+
+interface Asked {
+  readonly question: Question;
+  readonly answer: (answer: JsonObject | undefined) => void;
+}
+
+export interface ModernCallOptions {
+  readonly parking: Parking<ModernCall>;
+  /** The result as the client gets it. */
+  readonly toText: (visit: Visit, method: string, params: JsonObject, result: JsonObject) => string;
+}
+
+export class ModernCall implements Parkable {
+  readonly #options: ModernCallOptions;
+  readonly #visit: Visit;
+  readonly #method: string;
+  readonly #params: JsonObject;
+  readonly #capabilities: JsonObject;
+  readonly #stop = new AbortController();
+  #id: RequestId;
+  #progressToken: string | number | undefined;
+  #reply: Reply | undefined;
+  #questions: Map<string, Asked> | undefined;
+  #gathering: NodeJS.Timeout | undefined;
+  /** Answers that came with the first request, before any question. */
+  #early: JsonObject | undefined;
+  #missing: JsonObject | undefined;
+  #outcome: { text: (id: RequestId) => string; status: number | undefined } | undefined;
+
+  constructor(
+    visit: Visit,
+    message: RpcRequest,
+    envelope: Envelope,
+    reply: Reply,
+    options: ModernCallOptions,
+  ) {
+    this.#visit = visit;
+    this.#options = options;
+    this.#method = message.method;
+    this.#params = message.params ?? {};
+    this.#capabilities = envelope.capabilities;
+    this.#id = message.id;
+    this.#progressToken = envelope.progressToken;
+    this.#attach(reply);
+  }
+
+  /** Sends it on. */
+  start({ clientInfo, logLevel, capabilities }: Envelope, mayAsk: boolean): void {
+    const { principal, offer } = this.#visit;
+    const caller: Caller = {
+      id: principal.name,
+      clientInfo: clientInfo ?? UNNAMED,
+      capabilities,
+      logLevel,
+    };
+    if (mayAsk && this.#params.requestState === undefined && isObject(this.#params.inputResponses))
+      this.#early = { ...this.#params.inputResponses };
+    offer.view
+      .request({
+        method: this.#method,
+        params: withoutEnvelope(this.#params),
+        caller,
+        signal: this.#stop.signal,
+        passInputRequired: true,
+        ask: mayAsk ? this.#ask : undefined,
+        onProgress:
+          this.#progressToken === undefined
+            ? undefined
+            : (progress) =>
+                this.#say("notifications/progress", { progressToken: this.#progressToken, ...progress }),
+        onLog:
+          logLevel === undefined
+            ? undefined
+            : (message) => {
+                if (isWanted(message.level, logLevel)) this.#say("notifications/message", message);
+              },
+      })
+      .then(
+        (result) => this.#finished(result),
+        (error: unknown) => this.#failed(toRpcError(error, true)),
+      );
+  }
+
+  /** The client is back with answers. */
+  resume(message: RpcRequest, envelope: Envelope, reply: Reply): void {
+    const answers = message.params?.inputResponses;
+    this.#id = message.id;
+    this.#progressToken = envelope.progressToken ?? this.#progressToken;
+    this.#attach(reply);
+    for (const [key, { answer }] of this.#questions ?? []) {
+      const given = isObject(answers) && Object.hasOwn(answers, key) ? answers[key] : undefined;
+      if (!isObject(given)) continue;
+      this.#questions?.delete(key);
+      answer(given);
+    }
+    if (this.#outcome !== undefined) this.#end();
+    // What was left out is asked again.
+    else if ((this.#questions?.size ?? 0) > 0) this.#askClient();
+  }
+
+  expire(reason: string): void {
+    this.#stop.abort(new PortolanError("TIMEOUT", `${this.#method} was given up: ${reason}`));
+    this.#outcome = undefined;
+  }
+
+  get bound(): ParkedFor {
+    const { principal, offer } = this.#visit;
+    return { principal: principal.name, offer: offer.key, method: this.#method, params: this.#params };
+  }
+
+  #attach(reply: Reply): void {
+    this.#reply = reply;
+    reply.gone = () => {
+      clearTimeout(this.#gathering);
+      this.#reply = undefined;
+      this.#stop.abort(new PortolanError("CANCELLED", `the client cancelled ${this.#method}`));
+    };
+  }
+
+  readonly #ask: Ask = (question) => {
+    const missing = missingFor(question, this.#capabilities);
+    if (missing !== undefined) {
+      this.#missing = { ...this.#missing, ...missing };
+      return Promise.resolve(undefined);
+    }
+    const key = this.#keyFor(question);
+    const early = this.#early?.[key];
+    if (isObject(early)) {
+      delete this.#early?.[key];
+      return Promise.resolve(early);
+    }
+    return new Promise((resolve) => {
+      const answer = (given: JsonObject | undefined): void => {
+        question.signal.removeEventListener("abort", withdrawn);
+        resolve(given);
+      };
+      const withdrawn = (): void => {
+        this.#questions?.delete(key);
+        answer(undefined);
+      };
+      question.signal.addEventListener("abort", withdrawn, { once: true });
+      this.#questions ??= new Map();
+      this.#questions.set(key, { question, answer });
+      this.#gathering ??= setTimeout(() => this.#askClient(), GATHER_MS);
+    });
+  };
+
+  /** The server's own name for the question, which is unique among those that are open. */
+  #keyFor({ id }: Question): string {
+    const key = String(id);
+    for (let suffix = 2; ; suffix += 1) {
+      const candidate = suffix === 2 ? key : `${key}_${suffix}`;
+      if (this.#questions?.has(candidate) !== true) return candidate;
+    }
+  }
+
+  #askClient(): void {
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    const reply = this.#reply;
+    const questions = this.#questions;
+    if (reply === undefined || questions === undefined || questions.size === 0) return;
+    const inputRequests = Object.fromEntries(
+      [...questions].map(([key, { question }]) => [
+        key,
+        { method: question.method, params: question.params },
+      ]),
+    );
+    const requestState = this.#options.parking.park(this, this.bound);
+    this.#release(reply);
+    reply.end(
+      writeResult(this.#id, JSON.stringify({ resultType: "input_required", inputRequests, requestState })),
+    );
+  }
+
+  #say(method: string, params: JsonObject): void {
+    if (this.#reply?.canStream === true) this.#reply.send(writeNotification(method, params));
+  }
+
+  #finished(result: JsonObject): void {
+    // A server that was told no may still have done its work; if it failed, the reason is what the client lacks.
+    if (this.#missing !== undefined && result.isError === true) return this.#failed(this.#lacking());
+    let text: string;
+    try {
+      text = this.#options.toText(this.#visit, this.#method, this.#params, result);
+    } catch (error) {
+      return this.#failed(toRpcError(error, true));
+    }
+    this.#outcome = { text: (id) => writeResult(id, text), status: undefined };
+    this.#end();
+  }
+
+  #failed(given: RpcErrorObject): void {
+    const error = this.#missing === undefined || this.#stop.signal.aborted ? given : this.#lacking();
+    this.#outcome = { text: (id) => writeError(id, error), status: statusOf(error) };
+    this.#end();
+  }
+
+  #lacking(): RpcErrorObject {
+    const names = Object.keys(this.#missing ?? {}).join(", ");
+    return new RpcRefusal(
+      RPC.MISSING_CAPABILITY,
+      `The server needs what this client did not declare: ${names}`,
+      {
+        data: { requiredCapabilities: this.#missing },
+      },
+    ).error;
+  }
+
+  #end(): void {
+    clearTimeout(this.#gathering);
+    const reply = this.#reply;
+    if (reply === undefined || this.#outcome === undefined) return;
+    this.#release(reply);
+    reply.end(this.#outcome.text(this.#id), this.#outcome.status);
+  }
+
+  #release(reply: Reply): void {
+    reply.gone = undefined;
+    this.#reply = undefined;
+  }
+}
+
+const UNNAMED = { name: "unnamed", version: "unknown" };

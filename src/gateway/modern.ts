@@ -1,0 +1,137 @@
+// Requests of modern clients: each says all there is to know about it, and nothing is remembered but calls that wait for answers.
+
+import { isObject, MODERN_REVISION, RPC, type JsonObject, type RpcRequest } from "../model/index.ts";
+import { type Envelope, readEnvelope } from "./envelope.ts";
+import { Listens } from "./listen.ts";
+import { LISTS, modernText, pageOf } from "./lists.ts";
+import type { LogLevels } from "./log-levels.ts";
+import { RpcRefusal, statusOf, toRpcError, writeError, writeResult } from "./messages.ts";
+import { ModernCall, type ModernCallOptions } from "./modern-call.ts";
+import { isOwnState, Parking, type ParkingOptions } from "./parking.ts";
+import type { Results } from "./results.ts";
+import type { Reply, Visit } from "./types.ts";
+
+/** What this revision has no more. */
+const REMOVED = new Set([
+  "initialize",
+  "ping",
+  "logging/setLevel",
+  "resources/subscribe",
+  "resources/unsubscribe",
+]);
+
+/** Requests in the middle of which a server may ask. */
+const MAY_ASK = new Set(["tools/call", "prompts/get", "resources/read"]);
+
+export interface ModernOptions {
+  readonly parking: ParkingOptions;
+  readonly pageSize: number;
+  readonly results: Results;
+  readonly levels: LogLevels;
+}
+
+export class Modern {
+  readonly #options: ModernOptions;
+  readonly #parking: Parking<ModernCall>;
+  readonly #listens = new Listens();
+  readonly #callOptions: ModernCallOptions;
+
+  constructor(options: ModernOptions) {
+    this.#options = options;
+    this.#parking = new Parking(options.parking);
+    this.#callOptions = {
+      parking: this.#parking,
+      toText: (visit, method, params, result) =>
+        modernText(method, options.results.fit(visit, method, params, result), visit.offer.frame),
+    };
+  }
+
+  /** Calls that wait for their client. */
+  get parked(): number {
+    return this.#parking.size;
+  }
+
+  handle(message: RpcRequest, visit: Visit, reply: Reply): void {
+    try {
+      this.#dispatch(message, visit, reply);
+    } catch (error) {
+      this.#refuse(message, reply, error);
+    }
+  }
+
+  /** Ends the streams that only listen. */
+  endStreams(): void {
+    this.#listens.close();
+  }
+
+  close(): void {
+    this.#listens.close();
+    this.#parking.clear("the gateway stops");
+  }
+
+  #dispatch(message: RpcRequest, visit: Visit, reply: Reply): void {
+    const { method } = message;
+    if (REMOVED.has(method)) throw unknownMethod(method);
+    const envelope = readEnvelope(message.params);
+    if (method === "server/discover") return reply.end(writeResult(message.id, this.#discover(visit)));
+    if (method === "subscriptions/listen") return void this.#listens.open(visit, message, reply);
+    if (LISTS[method] !== undefined) return void this.#list(message, visit, reply);
+    const mayAsk = MAY_ASK.has(method);
+    if (mayAsk) checkResponses(message.params);
+    const own = mayAsk ? this.#options.results.read(visit, method, message.params ?? {}) : undefined;
+    if (own !== undefined)
+      return reply.end(writeResult(message.id, modernText(method, own, visit.offer.frame)));
+    const state = message.params?.requestState;
+    if (mayAsk && isOwnState(state)) {
+      const { principal, offer } = visit;
+      const bound = { principal: principal.name, offer: offer.key, method, params: message.params ?? {} };
+      this.#parking.take(state, bound).resume(message, envelope, reply);
+      return;
+    }
+    const call = new ModernCall(visit, message, envelope, reply, this.#callOptions);
+    if (envelope.logLevel === undefined) call.start(envelope, mayAsk);
+    else void this.#withLevel(envelope, () => call.start(envelope, mayAsk));
+  }
+
+  async #withLevel({ logLevel }: Envelope, start: () => void): Promise<void> {
+    if (logLevel !== undefined) await this.#options.levels.want(logLevel).catch(() => {});
+    start();
+  }
+
+  #discover({ offer }: Visit): string {
+    const { capabilities, instructions } = offer.view.describe();
+    const result: JsonObject = {
+      supportedVersions: [MODERN_REVISION],
+      capabilities,
+      ...(instructions === undefined ? {} : { instructions }),
+      ttlMs: 60_000,
+      cacheScope: "private",
+    };
+    return modernText("server/discover", result, offer.frame);
+  }
+
+  async #list({ id, method, params }: RpcRequest, { offer }: Visit, reply: Reply): Promise<void> {
+    try {
+      const whole = await offer.view.request({ method });
+      const page = pageOf(method, whole, params?.cursor, this.#options.pageSize);
+      reply.end(writeResult(id, offer.listText(method, page, "modern")));
+    } catch (error) {
+      this.#refuse({ id }, reply, error);
+    }
+  }
+
+  #refuse({ id }: Pick<RpcRequest, "id">, reply: Reply, thrown: unknown): void {
+    const error = toRpcError(thrown, true);
+    const status = thrown instanceof RpcRefusal ? thrown.status : undefined;
+    reply.end(writeError(id, error), status ?? statusOf(error));
+  }
+}
+
+function unknownMethod(method: string): RpcRefusal {
+  return new RpcRefusal(RPC.METHOD_NOT_FOUND, `Method not found: ${method.slice(0, 100)}`);
+}
+
+function checkResponses(params: JsonObject | undefined): void {
+  if (params?.inputResponses !== undefined && !isObject(params.inputResponses))
+    throw new RpcRefusal(RPC.INVALID_PARAMS, "inputResponses must be an object");
+}

@@ -1,0 +1,136 @@
+// What one kind of client is offered at one address: a view of the hub, heard once for all who listen.
+
+import { didYouMean, PortolanError } from "../errors/index.ts";
+import type { Hub, HubView } from "../hub/index.ts";
+import type { JsonObject, LogMessage } from "../model/index.ts";
+import type { Principal } from "./door/door.ts";
+import { forLegacy } from "./downgrade.ts";
+import { frameFor, modernText, type ResultFrame } from "./lists.ts";
+
+/** The part of the hub that an address is about. */
+export type Scope =
+  | { readonly kind: "all" }
+  | { readonly kind: "server"; readonly alias: string }
+  | { readonly kind: "tag"; readonly tag: string };
+
+/** Hears what servers say by themselves. */
+export interface Hearer {
+  listChanged(list: "tools" | "prompts" | "resources"): void;
+  resourceUpdated(uri: string): void;
+  logged(message: LogMessage): void;
+}
+
+export class Offer {
+  readonly key: string;
+  readonly view: HubView;
+  readonly #hearers = new Set<Hearer>();
+  readonly #texts = new WeakMap<JsonObject, { modern?: string; legacy?: string }>();
+  #frame: ResultFrame | undefined;
+
+  constructor(key: string, view: HubView) {
+    this.key = key;
+    this.view = view;
+    for (const list of ["tools", "prompts", "resources"] as const) {
+      view.on(`${list}Changed`, () => {
+        this.#frame = undefined;
+        for (const hearer of this.#hearers) hearer.listChanged(list);
+      });
+    }
+    view.on("resourceUpdated", (uri) => {
+      for (const hearer of this.#hearers) hearer.resourceUpdated(uri);
+    });
+    view.on("log", (message) => {
+      for (const hearer of this.#hearers) hearer.logged(message);
+    });
+  }
+
+  /** What a modern result says about who made it. */
+  get frame(): ResultFrame {
+    this.#frame ??= frameFor(this.view.describe().info);
+    return this.#frame;
+  }
+
+  join(hearer: Hearer): () => void {
+    this.#hearers.add(hearer);
+    return () => this.#hearers.delete(hearer);
+  }
+
+  /** A list as JSON: written once for as long as it stays the same. */
+  listText(method: string, list: JsonObject, era: "modern" | "legacy"): string {
+    let texts = this.#texts.get(list);
+    if (texts === undefined) this.#texts.set(list, (texts = {}));
+    texts[era] ??=
+      era === "modern" ? modernText(method, list, this.frame) : JSON.stringify(forLegacy(method, list));
+    return texts[era];
+  }
+}
+
+export class Offers {
+  readonly #hub: Hub;
+  readonly #name: string;
+  readonly #offers = new Map<string, Offer>();
+
+  constructor(hub: Hub, name: string) {
+    this.#hub = hub;
+    this.#name = name;
+  }
+
+  /** Throws when there is no such server or tag. */
+  for({ view }: Principal, scope: Scope): Offer {
+    const key = `${scopeKey(scope)}\n${view?.key ?? ""}`;
+    const known = this.#offers.get(key);
+    if (scope.kind !== "all") this.#check(scope);
+    if (known !== undefined) return known;
+    const inScope = (member: Hub["members"][number]): boolean =>
+      scope.kind === "all" ||
+      (scope.kind === "server"
+        ? member.alias === scope.alias
+        : member.declared.tags?.includes(scope.tag) === true);
+    const visible = (member: Hub["members"][number]): boolean =>
+      view === undefined || isVisible(view, member);
+    const offer = new Offer(
+      key,
+      this.#hub.view({
+        name: this.#name,
+        alone: scope.kind === "server" ? scope.alias : undefined,
+        includes:
+          scope.kind === "all" && view === undefined
+            ? undefined
+            : (member) => inScope(member) && visible(member),
+        admits: view === undefined ? undefined : (tool) => view.admits(tool),
+      }),
+    );
+    this.#offers.set(key, offer);
+    return offer;
+  }
+
+  #check(scope: Exclude<Scope, { kind: "all" }>): void {
+    const { members } = this.#hub;
+    if (scope.kind === "server") {
+      this.#hub.member(scope.alias);
+      return;
+    }
+    const tags = new Set(members.flatMap(({ declared }) => declared.tags ?? []));
+    if (tags.has(scope.tag)) return;
+    throw new PortolanError("SERVER_UNKNOWN", `no server here has the tag "${scope.tag}"`, {
+      hint: didYouMean(scope.tag, tags),
+    });
+  }
+}
+
+/** Prompts and resources have no rules of their own: who may use none of a server's tools sees nothing else of it either. */
+function isVisible(
+  view: NonNullable<Principal["view"]>,
+  { alias, declared, inventory }: Hub["members"][number],
+): boolean {
+  const tags = declared.tags ?? [];
+  if (!view.admitsServer({ alias, tags })) return false;
+  if (!view.limitsTools) return true;
+  return inventory.tools.some(({ name, annotations }) =>
+    view.admits({ name, own: name, alias, tags, annotations }),
+  );
+}
+
+function scopeKey(scope: Scope): string {
+  return scope.kind === "all" ? "*" : scope.kind === "server" ? `server ${scope.alias}` : `tag ${scope.tag}`;
+}

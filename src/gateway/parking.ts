@@ -1,0 +1,145 @@
+// Calls that wait for their client's answers between two requests of it (modern client, legacy server).
+
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { isObject, RPC, type JsonObject } from "../model/index.ts";
+import { RpcRefusal } from "./messages.ts";
+
+/** What a parked call is bound to. */
+export interface ParkedFor {
+  readonly principal: string;
+  /** The address it was made at. */
+  readonly offer: string;
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** A call as the parking sees it. */
+export interface Parkable {
+  /** It has waited too long, or others need the room. */
+  expire(reason: string): void;
+}
+
+export interface ParkingOptions {
+  /** Signs what clients bring back. The same after a restart, so that an old state reads as expired and not as forged. */
+  readonly key: Buffer;
+  readonly maxPerPrincipal: number;
+  readonly maxTotal: number;
+  readonly keepMs: number;
+  readonly now?: () => number;
+}
+
+interface Entry<C extends Parkable> {
+  readonly call: C;
+  readonly id: string;
+  readonly principal: string;
+  readonly expiresAt: number;
+  readonly timer: NodeJS.Timeout;
+}
+
+const PREFIX = "portolan1.";
+
+/** Whether a state is one of ours, as opposed to one of a server behind. */
+export function isOwnState(state: unknown): state is string {
+  return typeof state === "string" && state.startsWith(PREFIX);
+}
+
+export class Parking<C extends Parkable> {
+  readonly #options: ParkingOptions;
+  readonly #now: () => number;
+  /** Oldest first. An id is good for one return. */
+  readonly #entries = new Map<string, Entry<C>>();
+  readonly #perPrincipal = new Map<string, number>();
+
+  constructor(options: ParkingOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Takes the call in, and gives the state that its client must bring back to go on with it. */
+  park(call: C, bound: ParkedFor): string {
+    this.#makeRoom(bound.principal);
+    const id = randomBytes(16).toString("base64url");
+    const expiresAt = this.#now() + this.#options.keepMs;
+    const timer = setTimeout(() => this.#expire(id, "nobody answered in time"), this.#options.keepMs).unref();
+    this.#entries.set(id, { call, id, principal: bound.principal, expiresAt, timer });
+    this.#perPrincipal.set(bound.principal, (this.#perPrincipal.get(bound.principal) ?? 0) + 1);
+    const payload = `${id}.${expiresAt}`;
+    return `${PREFIX}${payload}.${this.#sign(payload, bound)}`;
+  }
+
+  /** The call that this state belongs to. It is not parked any more: a state works once. */
+  take(state: string, bound: ParkedFor): C {
+    const [id = "", expiresAt = "", mac = ""] = state.slice(PREFIX.length).split(".");
+    const expected = this.#sign(`${id}.${expiresAt}`, bound);
+    if (mac.length !== expected.length || !timingSafeEqual(Buffer.from(mac), Buffer.from(expected)))
+      throw refused("it was not given for this request, or was changed");
+    const entry = this.#entries.get(id);
+    if (entry === undefined)
+      throw refused(
+        Number(expiresAt) < this.#now()
+          ? "it has expired"
+          : "it was used before, or what it belonged to is gone",
+      );
+    this.#remove(entry);
+    return entry.call;
+  }
+
+  /** Gives up everything, as at the end. */
+  clear(reason: string): void {
+    for (const id of [...this.#entries.keys()]) this.#expire(id, reason);
+  }
+
+  #makeRoom(principal: string): void {
+    if ((this.#perPrincipal.get(principal) ?? 0) >= this.#options.maxPerPrincipal)
+      this.#expireOldest((entry) => entry.principal === principal);
+    if (this.#entries.size >= this.#options.maxTotal) this.#expireOldest(() => true);
+  }
+
+  #expireOldest(which: (entry: Entry<C>) => boolean): void {
+    for (const entry of this.#entries.values())
+      if (which(entry)) return this.#expire(entry.id, "too many calls wait for answers");
+  }
+
+  #expire(id: string, reason: string): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    this.#remove(entry);
+    entry.call.expire(reason);
+  }
+
+  #remove({ id, principal, timer }: Entry<C>): void {
+    clearTimeout(timer);
+    this.#entries.delete(id);
+    const left = (this.#perPrincipal.get(principal) ?? 1) - 1;
+    if (left === 0) this.#perPrincipal.delete(principal);
+    else this.#perPrincipal.set(principal, left);
+  }
+
+  #sign(payload: string, { principal, offer, method, params }: ParkedFor): string {
+    return createHmac("sha256", this.#options.key)
+      .update(JSON.stringify([payload, principal, offer, method, digestOf(params)]))
+      .digest("base64url");
+  }
+}
+
+function refused(why: string): RpcRefusal {
+  return new RpcRefusal(RPC.INVALID_PARAMS, `requestState is not accepted: ${why}`, {
+    data: { hint: "Make the request again without requestState and inputResponses." },
+  });
+}
+
+/** The same for the same request, whatever the order of its keys; answers, state and metadata are not part of it. */
+function digestOf(params: JsonObject): string {
+  const { inputResponses: _responses, requestState: _state, _meta, ...salient } = params;
+  return createHash("sha256").update(canonical(salient)).digest("base64url");
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    isObject(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
+  );
+}

@@ -1,0 +1,323 @@
+// Keeps calls apart that might ask at the same time, where a server does not say which of them a question belongs to:
+// on other processes of the same definition when it must be, and all on one as long as nothing asks.
+
+import { isPortolanError, PortolanError, type Report, toPortolanError } from "../errors/index.ts";
+import type { JsonObject } from "../model/index.ts";
+import { type Call, type Upstream, within } from "../upstream/index.ts";
+import { Asking, type Running, thingOf } from "./asking.ts";
+import type { Lease } from "./pool.ts";
+
+const DEFAULT_SPARES = 15;
+/** How long a call of which nothing is known waits for others to end before it joins them. */
+const PATIENCE_MS = 1_000;
+/** A spare that nobody used for this long is closed. */
+const IDLE_MS = 60_000;
+/** How long a call that was given up may still ask something. */
+const GHOST_MS = 30_000;
+const RETRY_MS = 30_000;
+const PING_MS = 5_000;
+
+export interface LanesOptions {
+  readonly alias: string;
+  readonly maxSpares: number | undefined;
+  /** How long a call may wait that does not say so itself. */
+  readonly timeoutMs: number;
+  readonly report: Report;
+  /** The process that all calls share. */
+  readonly main: () => Upstream | undefined;
+  /** Another process like it, of one's own. */
+  readonly open: (signal: AbortSignal) => Promise<Lease>;
+  readonly opened?: ((upstream: Upstream) => void) | undefined;
+  readonly patienceMs?: number | undefined;
+  readonly idleMs?: number | undefined;
+}
+
+/** A process and the calls on it that may be asked something. */
+interface Lane {
+  /** Absent for the main process. */
+  readonly lease?: Lease;
+  readonly running: Set<Running>;
+  /** Gets no more calls, and is closed with its last. */
+  retired: boolean;
+  idle?: NodeJS.Timeout;
+}
+
+interface Waiter {
+  readonly running: Running;
+  readonly placed: (lane: Lane) => void;
+  readonly refuse: (error: PortolanError) => void;
+  /** Has waited long enough to join others, if nothing is known of it even now, or of them that they ask. */
+  late: boolean;
+  lane?: Lane;
+}
+
+export class Lanes {
+  #options: LanesOptions;
+  readonly #asking = new Asking(() => this.#settle());
+  readonly #main: Lane = { running: new Set(), retired: false };
+  /** Calls on the main process that were given up: the server may not know yet. */
+  readonly #ghosts = new Set<Running>();
+  readonly #spares = new Set<Lane>();
+  readonly #opening = new Map<Promise<void>, AbortController>();
+  #waiting: Waiter[] = [];
+  #cannotOpen = false;
+  #told = false;
+
+  constructor(options: LanesOptions) {
+    this.#options = options;
+  }
+
+  /** How many processes there are beside the main one. */
+  get spares(): number {
+    return this.#spares.size;
+  }
+
+  /** Goes on for another owner. */
+  configure(options: LanesOptions): void {
+    this.#options = options;
+  }
+
+  async request(main: Upstream, call: Call): Promise<JsonObject> {
+    const thing = thingOf(call);
+    if (thing === undefined) return main.request(call);
+    const running: Running = {
+      thing,
+      ask: call.ask,
+      callerId: call.caller?.id,
+      asked: false,
+      suspected: false,
+    };
+    const lane = this.#find(running, this.#waiting, false);
+    if (lane !== undefined) {
+      this.#enter(lane, running);
+      return this.#run(lane, lane.lease?.upstream ?? main, running, call);
+    }
+    const arrived = performance.now();
+    const later = await this.#wait(running, call);
+    const upstream = later.lease?.upstream ?? this.#options.main() ?? main;
+    return this.#run(later, upstream, running, leftOf(call, performance.now() - arrived));
+  }
+
+  /** What concerns the client itself is told to every process. */
+  each(tell: (upstream: Upstream) => void): void {
+    for (const { lease } of this.#spares) if (lease !== undefined) tell(lease.upstream);
+  }
+
+  /** Closes every spare, with what is still in flight there. Calls in line hear the reason. */
+  async close(reason: PortolanError): Promise<void> {
+    for (const leaving of this.#opening.values()) leaving.abort();
+    for (const { refuse } of this.#waiting.splice(0)) refuse(reason);
+    await Promise.all([...[...this.#spares].map((lane) => this.#discard(lane)), ...this.#opening.keys()]);
+  }
+
+  async #run(lane: Lane, upstream: Upstream, running: Running, call: Call): Promise<JsonObject> {
+    const ask = this.#asking.watch(running);
+    const before = ask === undefined ? undefined : upstream.stats().ambiguous;
+    let answered = false;
+    try {
+      const result = await upstream.request(ask === undefined ? call : { ...call, ask });
+      answered = true;
+      return result;
+    } catch (error) {
+      const code = isPortolanError(error) ? error.code : undefined;
+      answered = code === "RPC_ERROR";
+      if (code === "CANCELLED" || code === "TIMEOUT") this.#gaveUp(lane, running);
+      throw error;
+    } finally {
+      const doubtful = answered && ask !== undefined && upstream.stats().ambiguous !== before;
+      this.#leave(lane, running);
+      this.#asking.over(running, { answered, doubtful });
+      this.#settle();
+    }
+  }
+
+  /** Where the call can go now. `ahead` are those that were here first; a call that is late is content with less. */
+  #find(running: Running, ahead: readonly Waiter[], late: boolean): Lane | undefined {
+    const { thing, ask } = running;
+    const verdict = this.#asking.of(thing);
+    if (verdict === "quiet" || (late && verdict === "unknown")) return this.#main;
+    const overtakes = ahead.some(
+      ({ running: first }) => first.ask !== ask && this.#asking.isAsker(first.thing),
+    );
+    if (overtakes) return undefined;
+    const fits = !this.#conflicts(running, this.#main.running) && !this.#conflicts(running, this.#ghosts);
+    // A question that comes beside other calls waits for them to end. One that is sure to come had better be alone.
+    const prefersAlone = ask !== undefined && this.#asking.isAsker(thing);
+    if (fits && (!prefersAlone || this.#isAlone(running))) return this.#main;
+    for (const lane of this.#spares)
+      if (!lane.retired && !this.#conflicts(running, lane.running)) return lane;
+    return fits && (late || !this.#mayGrow()) ? this.#main : undefined;
+  }
+
+  /** Whether one of them might ask at the same time, and somebody else would have to answer. */
+  #conflicts(running: Running, others: ReadonlySet<Running>): boolean {
+    for (const other of others) {
+      if (other.ask === running.ask || this.#asking.of(other.thing) === "quiet") continue;
+      if (others !== this.#ghosts || !isSameCaller(other, running)) return true;
+    }
+    return false;
+  }
+
+  #isAlone(running: Running): boolean {
+    for (const others of [this.#main.running, this.#ghosts])
+      for (const other of others)
+        if (other.ask !== running.ask && !isSameCaller(other, running)) return false;
+    return true;
+  }
+
+  async #wait(running: Running, call: Call): Promise<Lane> {
+    const { alias, timeoutMs, patienceMs = PATIENCE_MS } = this.#options;
+    let waiter: Waiter | undefined;
+    const place = new Promise<Lane>((placed, refuse) => {
+      waiter = { running, placed, refuse, late: false };
+      this.#waiting.push(waiter);
+    });
+    const impatient = setTimeout(() => {
+      if (waiter !== undefined) waiter.late = true;
+      this.#settle();
+    }, patienceMs);
+    this.#grow();
+    try {
+      return await within(place, {
+        server: alias,
+        what: "waiting for a free process",
+        ms: call.timeoutMs ?? timeoutMs,
+        signal: call.signal,
+      });
+    } catch (error) {
+      // It may have got its place in the very moment in which it was given up.
+      if (waiter?.lane !== undefined) this.#leave(waiter.lane, running);
+      this.#waiting = this.#waiting.filter((one) => one !== waiter);
+      this.#settle();
+      throw error;
+    } finally {
+      clearTimeout(impatient);
+    }
+  }
+
+  /** Something is not what it was: those in line are tried again, first come first served. */
+  #settle(): void {
+    if (this.#waiting.length === 0) return;
+    const still: Waiter[] = [];
+    for (const waiter of this.#waiting) {
+      const { running, late } = waiter;
+      const lane = this.#find(running, still, late);
+      if (lane === undefined) {
+        still.push(waiter);
+        continue;
+      }
+      waiter.lane = lane;
+      this.#enter(lane, running);
+      waiter.placed(lane);
+    }
+    this.#waiting = still;
+    this.#grow();
+  }
+
+  #mayGrow(): boolean {
+    const { maxSpares = DEFAULT_SPARES } = this.#options;
+    return this.#opening.size > 0 || (!this.#cannotOpen && this.#spares.size < maxSpares);
+  }
+
+  /** Opens a spare for everyone in line who is known to need one. */
+  #grow(): void {
+    const { maxSpares = DEFAULT_SPARES } = this.#options;
+    const wanted = this.#waiting.filter(({ running }) => this.#asking.isAsker(running.thing)).length;
+    while (
+      !this.#cannotOpen &&
+      this.#opening.size < wanted &&
+      this.#spares.size + this.#opening.size < maxSpares
+    ) {
+      const leaving = new AbortController();
+      const opening: Promise<void> = this.#open(leaving.signal).finally(() => {
+        this.#opening.delete(opening);
+        this.#settle();
+      });
+      this.#opening.set(opening, leaving);
+    }
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
+    try {
+      const lease = await this.#options.open(signal);
+      const { upstream } = lease;
+      const lane: Lane = { lease, running: new Set(), retired: false };
+      // It is not waited for when it crashes: another can be opened.
+      upstream.on("stateChanged", (state) => {
+        if (state !== "ready") this.#retire(lane);
+      });
+      this.#options.opened?.(upstream);
+      // What a server asks when it has just been greeted is about no call, so it is let come before there is one.
+      await upstream.request({ method: "ping", timeoutMs: PING_MS, signal }).catch(() => {});
+      if (signal.aborted || lane.retired) await lease.release();
+      else this.#spares.add(lane);
+      this.#rest(lane);
+      if (lane.retired) throw new PortolanError("SERVER_CRASHED", "it ended when it had just been started");
+    } catch (thrown) {
+      if (!signal.aborted) this.#openingFailed(toPortolanError(thrown));
+    }
+  }
+
+  /** Calls wait for the processes that there are; another is tried after a while. */
+  #openingFailed({ code, message }: PortolanError): void {
+    const { alias, report } = this.#options;
+    this.#cannotOpen = true;
+    setTimeout(() => {
+      this.#cannotOpen = false;
+      this.#settle();
+    }, RETRY_MS).unref();
+    if (this.#told) return;
+    this.#told = true;
+    const what = `another process of ${alias} cannot be started, so calls that ask questions wait for each other`;
+    report({ code, severity: "warning", server: alias, message: `${what}: ${message}` });
+  }
+
+  #enter(lane: Lane, running: Running): void {
+    clearTimeout(lane.idle);
+    lane.running.add(running);
+  }
+
+  #leave(lane: Lane, running: Running): void {
+    lane.running.delete(running);
+    if (lane.running.size === 0) this.#rest(lane);
+  }
+
+  /** Nobody waits for it any more, but a question of it may still come: not into the call of another. */
+  #gaveUp(lane: Lane, running: Running): void {
+    if (lane !== this.#main) return this.#retire(lane);
+    this.#ghosts.add(running);
+    setTimeout(() => {
+      this.#ghosts.delete(running);
+      this.#settle();
+    }, GHOST_MS).unref();
+  }
+
+  #retire(lane: Lane): void {
+    lane.retired = true;
+    if (lane.running.size === 0) this.#rest(lane);
+  }
+
+  #rest(lane: Lane): void {
+    if (lane.lease === undefined || !this.#spares.has(lane)) return;
+    clearTimeout(lane.idle);
+    if (lane.retired) return void this.#discard(lane);
+    lane.idle = setTimeout(() => void this.#discard(lane), this.#options.idleMs ?? IDLE_MS).unref();
+  }
+
+  async #discard(lane: Lane): Promise<void> {
+    clearTimeout(lane.idle);
+    if (!this.#spares.delete(lane)) return;
+    await lane.lease?.release().catch(() => {});
+    this.#settle();
+  }
+}
+
+function isSameCaller(a: Running, b: Running): boolean {
+  return a.callerId !== undefined && a.callerId === b.callerId;
+}
+
+/** The hard limit has been running while the call waited. */
+function leftOf(call: Call, waitedMs: number): Call {
+  if (call.maxTimeoutMs === undefined || call.maxTimeoutMs === 0) return call;
+  return { ...call, maxTimeoutMs: Math.max(1, call.maxTimeoutMs - waitedMs) };
+}
