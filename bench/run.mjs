@@ -1,8 +1,8 @@
-// The benchmarks: `node bench/run.mjs client|leak|start|hub [options]`. README.md says what they measure.
+// The benchmarks: `node bench/run.mjs client|leak|start|hub|gateway [options]`. README.md says what they measure.
 
 import { parseArgs } from "node:util";
 
-const USAGE = `Usage: npm run bench -- client|leak|start|hub [options]
+const USAGE = `Usage: npm run bench -- client|leak|start|hub|gateway [options]
 
 client   calls per second, latency and CPU per call, against the bare loop and the SDK clients
   --quick              a first look: 32 bytes, 16 in flight, short rounds
@@ -16,15 +16,19 @@ start    what importing and one-shot use cost
   --rounds N           fresh processes per row (15)
 hub      how long 50 servers take to be ready together
   --rounds N           fresh processes per row (5)
+gateway  calls through the gateway, against a bare relay, direct calls and other gateways
+  --quick, --rounds N (5), --duration MS (250), --in-flight, --payload   as for client
+  --calls N            instead: what it holds after N calls and 10,000 abandoned sessions (try 100000)
 
 For all:
-  --only stdio|http    one transport (client, leak)
-  --client TEXT        only clients whose name contains TEXT, beside the limit (client, leak)
+  --only stdio|http    one transport (client, leak), one kind of upstream (gateway)
+  --client TEXT        only those whose name contains TEXT, beside the limit (client, leak, gateway)
   --json               figures as JSON`;
 
 const BENCHMARKS = {
   client: async (options) => (await import("./lib/client-bench.mjs")).runClientBench(options),
   leak: async (options) => (await import("./lib/leak-bench.mjs")).runLeakBench(options),
+  gateway: async (options) => (await import("./lib/gateway-bench.mjs")).runGatewayBench(options),
   hub: async (options) => (await import("./lib/hub-bench.mjs")).runHubBench(options),
   start: async (options) => (await import("./lib/start-bench.mjs")).runStartBench(options),
 };

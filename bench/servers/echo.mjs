@@ -52,17 +52,22 @@ function isEscaped(line, at) {
 }
 
 function answerSlowly(era, line) {
-  const { id, method } = JSON.parse(line);
+  const { id, method, params } = JSON.parse(line);
   if (id === undefined) return undefined;
-  const result = (era === "modern" ? modernResult : legacyResult)(method);
+  const result = (era === "modern" ? modernResult : legacyResult)(method, params);
   const body = result ? { result } : { error: { code: -32601, message: `Method not found: ${method}` } };
   return JSON.stringify({ jsonrpc: "2.0", id, ...body });
 }
 
-function legacyResult(method) {
+function legacyResult(method, params) {
   switch (method) {
     case "initialize":
-      return { protocolVersion: LEGACY, capabilities: { tools: {} }, serverInfo: SERVER_INFO };
+      // Agrees to any version: some clients that are measured refuse a newer one than they asked for.
+      return {
+        protocolVersion: params?.protocolVersion ?? LEGACY,
+        capabilities: { tools: {} },
+        serverInfo: SERVER_INFO,
+      };
     case "ping":
       return {};
     case "tools/list":

@@ -11,8 +11,9 @@ export function finishServers(
   diagnostics: Diagnostic[],
 ): DeclaredServer[] {
   const aliases = servers.map(({ alias }) => alias);
-  const { enabledServers } = settings;
-  for (const { text, line, column } of enabledServers ?? [])
+  const { enabledServers, gatewayServers } = settings;
+  // A name that is misspelt in the gateway's rules would let in, or keep out, what nobody meant.
+  for (const { text, line, column } of [...(enabledServers ?? []), ...(gatewayServers ?? [])])
     if (!aliases.includes(text))
       diagnostics.push({
         code: "DECLARATION_INVALID",

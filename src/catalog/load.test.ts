@@ -161,6 +161,31 @@ describe("the same alias twice", () => {
 });
 
 describe("settings", () => {
+  test("the gateway's, with its files in this folder; its rules may only name servers that are there", async () => {
+    const folder = workspace({
+      "portolan.yaml": `gateway:
+  port: 1
+  tls: {cert: tls/cert.pem, key: /etc/key.pem}
+  callers:
+    - name: a
+      token: "\${A}"
+      allow: {servers: [own, listed]}
+      deny: {servers: [lised]}
+servers: {own: {command: x, lanes: 3}}
+`,
+      "manifest.yaml": manifest("listed"),
+    });
+    const catalog = await loadCatalog(folder);
+    expect(catalog.settings.gateway).toMatchObject({
+      port: 1,
+      tls: { cert: join(folder, "tls/cert.pem"), key: "/etc/key.pem" },
+      callers: [{ name: "a", token: "${A}", allow: { servers: ["own", "listed"] } }],
+    });
+    expect(told(catalog)).toEqual(['error portolan.yaml:8:24 there is no server "lised"']);
+    expect(catalog.diagnostics[0]?.hint).toBe('Did you mean "listed"?');
+    expect(catalog.servers.find(({ alias }) => alias === "own")?.lanes).toBe(3);
+  });
+
   test("defaults are filled in, 0 stops a default, enabled_servers holds for all files", async () => {
     const folder = workspace({
       "portolan.yaml": `naming: "{alias}_{tool}"

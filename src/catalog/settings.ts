@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
+import type { GatewaySettings } from "../model/index.ts";
 import type { WorkspaceSettings } from "./formats.ts";
 import type { ReadSource } from "./read-source.ts";
 import type { CatalogSettings } from "./types.ts";
@@ -40,5 +41,15 @@ export function toSettings(
     descriptionPrefix: settings.descriptionPrefix,
     envFile: settings.envFile === undefined ? undefined : resolve(folder, settings.envFile),
     defaults: settings.defaults,
+    gateway: withAbsoluteFiles(settings.gateway, folder),
   };
+}
+
+function withAbsoluteFiles(
+  gateway: GatewaySettings | undefined,
+  folder: string,
+): GatewaySettings | undefined {
+  if (gateway?.tls === undefined) return gateway;
+  const { cert, key } = gateway.tls;
+  return { ...gateway, tls: { cert: resolve(folder, cert), key: resolve(folder, key) } };
 }

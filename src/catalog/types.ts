@@ -1,7 +1,7 @@
 // What a catalog is: the servers of a workspace, merged, with where each came from.
 
 import type { Diagnostic } from "../errors/index.ts";
-import type { DeclaredServer } from "../model/index.ts";
+import type { DeclaredServer, GatewaySettings } from "../model/index.ts";
 import type { ParseClientFile, ServerDefaults } from "./formats.ts";
 
 export interface Catalog {
@@ -22,6 +22,8 @@ export interface CatalogSettings {
   readonly envFile?: string | undefined;
   /** Already filled into the servers. */
   readonly defaults: ServerDefaults;
+  /** Its files are absolute. */
+  readonly gateway?: GatewaySettings | undefined;
 }
 
 /** One declaration that was read. */

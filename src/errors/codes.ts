@@ -37,6 +37,7 @@ export type ErrorCode =
   | "SESSION_LOST"
   | "HTTP_ERROR"
   | "AUTH_REQUIRED"
+  | "FORBIDDEN"
   | "RATE_LIMITED"
   | "TIMEOUT"
   | "CANCELLED"
@@ -94,6 +95,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
   SESSION_LOST: face(3, 502, -32603, "The server forgot this session; connect again."),
   HTTP_ERROR: face(3, 502, -32603, "Check the URL and the server's health."),
   AUTH_REQUIRED: face(5, 401, -32603, "Give a valid credential, for example an Authorization header."),
+  FORBIDDEN: face(5, 403, -32603, "Ask whoever runs it for this right."),
   RATE_LIMITED: face(3, 429, -32603, "Wait as long as the server asks, then try again."),
   TIMEOUT: face(124, 504, -32603, "Raise the timeout if the server is known to be slow."),
   CANCELLED: face(130, 499, -32603, "The caller cancelled the request."),

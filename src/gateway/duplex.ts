@@ -70,7 +70,7 @@ export class Duplex {
     if (declaresRevision(message.params)) return modern.handle(message, visit, reply);
     if (message.method === "initialize" && this.#session === undefined) {
       this.#session = new LegacySession(randomUUID(), visit, message.params, legacy);
-      this.#session.tell = write;
+      this.#session.useChannel(write);
       return reply.end(this.#session.greet(message.id));
     }
     if (this.#session !== undefined) return this.#session.handle(message, reply);

@@ -59,6 +59,8 @@ export class LegacySession implements Hearer {
   readonly #questions = new Map<RequestId, (answer: RpcResponse | undefined) => void>();
   readonly #subscriptions = new Map<string, Promise<() => Promise<void>>>();
   readonly #leave: () => void;
+  /** Where all requests share one channel it does not matter which of them a question is about. */
+  #sharedAsk: Ask | undefined;
   #caller: Caller;
   #level: LogLevel | undefined;
   #nextId = 1;
@@ -78,6 +80,12 @@ export class LegacySession implements Hearer {
       : { name: "unnamed", version: "unknown" };
     this.#caller = this.#callerNow();
     this.#leave = visit.offer.join(this);
+  }
+
+  /** Everything goes to and comes from this one channel. */
+  useChannel(write: (text: string) => void): void {
+    this.tell = write;
+    this.#sharedAsk = this.#asker(write);
   }
 
   /** Requests of the client's that are not answered yet. */
@@ -207,7 +215,7 @@ export class LegacySession implements Hearer {
       signal: stop.signal,
       ask:
         MAY_ASK.has(method) && reply.canStream && canAnswer(this.#capabilities)
-          ? this.#asker(reply)
+          ? (this.#sharedAsk ?? this.#asker((text) => reply.send(text)))
           : undefined,
       onProgress:
         token === undefined || !reply.canStream
@@ -231,16 +239,14 @@ export class LegacySession implements Hearer {
   }
 
   /** Puts a server's question to the client by the old means: a request on the stream of the call that caused it. */
-  #asker(reply: Reply): Ask {
+  #asker(send: (text: string) => void): Ask {
     return ({ method, params, signal }) => {
       if (this.#closed || signal.aborted || missingFor({ method, params }, this.#capabilities) !== undefined)
         return Promise.resolve(undefined);
       const id = `portolan-${this.#nextId++}`;
       return new Promise((resolve, reject) => {
         const withdrawn = (): void => {
-          reply.send(
-            writeNotification("notifications/cancelled", { requestId: id, reason: "no longer needed" }),
-          );
+          send(writeNotification("notifications/cancelled", { requestId: id, reason: "no longer needed" }));
           settle(undefined);
         };
         const settle = (answer: RpcResponse | undefined): void => {
@@ -251,7 +257,7 @@ export class LegacySession implements Hearer {
         };
         this.#questions.set(id, settle);
         signal.addEventListener("abort", withdrawn, { once: true });
-        reply.send(writeRequest(id, method, params));
+        send(writeRequest(id, method, params));
       });
     };
   }

@@ -11,7 +11,7 @@ import {
   type RpcRequest,
 } from "../model/index.ts";
 import type { Ask, Caller, Question } from "../upstream/index.ts";
-import { missingFor } from "./capabilities.ts";
+import { canAnswer, missingFor } from "./capabilities.ts";
 import { type Envelope, withoutEnvelope } from "./envelope.ts";
 import { isWanted } from "./log-levels.ts";
 import { RpcRefusal, statusOf, toRpcError, writeError, writeNotification, writeResult } from "./messages.ts";
@@ -84,7 +84,11 @@ export class ModernCall implements Parkable {
         caller,
         signal: this.#stop.signal,
         passInputRequired: true,
-        ask: mayAsk ? this.#ask : undefined,
+        ask: mayAsk && canAnswer(capabilities) ? this.#ask : undefined,
+        onDeclined: (question) => {
+          const missing = missingFor(question, capabilities);
+          if (missing !== undefined) this.#missing = { ...this.#missing, ...missing };
+        },
         onProgress:
           this.#progressToken === undefined
             ? undefined
@@ -140,11 +144,7 @@ export class ModernCall implements Parkable {
   }
 
   readonly #ask: Ask = (question) => {
-    const missing = missingFor(question, this.#capabilities);
-    if (missing !== undefined) {
-      this.#missing = { ...this.#missing, ...missing };
-      return Promise.resolve(undefined);
-    }
+    if (missingFor(question, this.#capabilities) !== undefined) return Promise.resolve(undefined);
     const key = this.#keyFor(question);
     const early = this.#early?.[key];
     if (isObject(early)) {

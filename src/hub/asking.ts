@@ -58,26 +58,29 @@ export class Asking {
     return watched.ask;
   }
 
+  /** It certainly asked something. */
+  asked(running: Running): void {
+    running.asked = true;
+    this.#set(running.thing, "asks");
+  }
+
   /**
    * The call is over. One that was not answered says nothing; it is doubtful when a question came meanwhile that may have
    * been this one's or another's.
    */
   over(running: Running, { answered, doubtful }: { answered: boolean; doubtful: boolean }): void {
     const { thing, ask } = running;
-    if (ask === undefined) return;
-    this.#watched.get(ask)?.calls.delete(running);
+    if (ask !== undefined) this.#watched.get(ask)?.calls.delete(running);
     const verdict = this.of(thing);
     if (!answered || running.asked || running.suspected || verdict === "asks") return;
+    // Whoever could not be asked is no reason to take more processes.
+    if (ask === undefined && (doubtful || verdict !== "unknown")) return;
     this.#set(thing, doubtful ? "suspect" : "quiet");
   }
 
   #asked(calls: readonly Running[]): void {
     const [only] = calls;
-    if (calls.length === 1 && only !== undefined) {
-      only.asked = true;
-      this.#set(only.thing, "asks");
-      return;
-    }
+    if (calls.length === 1 && only !== undefined) return this.asked(only);
     // One client made them all, so it is the right one to ask; but which of them asked is not known.
     const likely = calls.filter(({ thing }) => this.of(thing) !== "quiet");
     for (const call of likely.length > 0 ? likely : calls) {

@@ -167,14 +167,29 @@ describe("a call of which nothing is known", () => {
     expect([at("2"), lanes.spares]).toEqual(["main", 0]);
   });
 
-  it("stays unknown when it was answered without an ask, or was lost", async () => {
+  it("stays unknown when it was lost", async () => {
     const { call, sent } = setUp();
-    await call("1", "a");
-    await sent("1").answer();
     await call("2", "a", { ask: ask("2") });
     await sent("2").fail("SERVER_CRASHED");
     await call("3", "a", { ask: ask("3") });
     expect(await call("4", "a", { ask: ask("4") })).toBeUndefined();
+  });
+
+  it("is quiet when it was answered and nothing was asked, also without an ask", async () => {
+    const { call, sent } = setUp();
+    await call("1", "a");
+    await sent("1").answer();
+    await call("2", "a", { ask: ask("2") });
+    expect(await call("3", "a", { ask: ask("3") })).toBe("main");
+  });
+
+  it("gets a process of its own beside one that is known to ask", async () => {
+    const { call, at, sent, lanes } = setUp();
+    await call("1", "asker", { ask: ask("1") });
+    await sent("1").asks();
+    await call("2", "b", { ask: ask("2") });
+    await vi.advanceTimersByTimeAsync(1);
+    expect([at("2"), lanes.spares]).toEqual(["spare 1", 1]);
   });
 
   it.each(["unknown", "quiet"])(

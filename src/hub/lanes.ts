@@ -8,7 +8,7 @@ import { Asking, type Running, thingOf } from "./asking.ts";
 import type { Lease } from "./pool.ts";
 
 const DEFAULT_SPARES = 15;
-/** How long a call of which nothing is known waits for others to end before it joins them. */
+/** How long a call of which nothing is known waits for others to end before it joins them; a tenth of it, when nobody could be asked. */
 const PATIENCE_MS = 1_000;
 /** A spare that nobody used for this long is closed. */
 const IDLE_MS = 60_000;
@@ -112,10 +112,14 @@ export class Lanes {
 
   async #run(lane: Lane, upstream: Upstream, running: Running, call: Call): Promise<JsonObject> {
     const ask = this.#asking.watch(running);
-    const before = ask === undefined ? undefined : upstream.stats().ambiguous;
+    const before = upstream.stats();
+    const onDeclined: Call["onDeclined"] = (question) => {
+      this.#asking.asked(running);
+      call.onDeclined?.(question);
+    };
     let answered = false;
     try {
-      const result = await upstream.request(ask === undefined ? call : { ...call, ask });
+      const result = await upstream.request(ask === undefined ? { ...call, onDeclined } : { ...call, ask });
       answered = true;
       return result;
     } catch (error) {
@@ -124,7 +128,10 @@ export class Lanes {
       if (code === "CANCELLED" || code === "TIMEOUT") this.#gaveUp(lane, running);
       throw error;
     } finally {
-      const doubtful = answered && ask !== undefined && upstream.stats().ambiguous !== before;
+      const { ambiguous, declined } = upstream.stats();
+      // Without an `ask`, a question of its own that was not known to be that is only seen as one more that was declined.
+      const doubtful =
+        answered && (ambiguous !== before.ambiguous || (ask === undefined && declined !== before.declined));
       this.#leave(lane, running);
       this.#asking.over(running, { answered, doubtful });
       this.#settle();
@@ -135,7 +142,8 @@ export class Lanes {
   #find(running: Running, ahead: readonly Waiter[], late: boolean): Lane | undefined {
     const { thing, ask } = running;
     const verdict = this.#asking.of(thing);
-    if (verdict === "quiet" || (late && verdict === "unknown")) return this.#main;
+    if (verdict === "quiet") return this.#main;
+    if (late && verdict === "unknown" && !this.#needsSpare(running)) return this.#main;
     const overtakes = ahead.some(
       ({ running: first }) => first.ask !== ask && this.#asking.isAsker(first.thing),
     );
@@ -158,6 +166,15 @@ export class Lanes {
     return false;
   }
 
+  /** Another process is worth it for what is known to ask, and for what would share the main one with what does. */
+  #needsSpare(running: Running): boolean {
+    if (this.#asking.isAsker(running.thing)) return true;
+    if (running.ask === undefined || !this.#mayGrow()) return false;
+    for (const other of this.#main.running)
+      if (other.ask !== running.ask && this.#asking.isAsker(other.thing)) return true;
+    return false;
+  }
+
   #isAlone(running: Running): boolean {
     for (const others of [this.#main.running, this.#ghosts])
       for (const other of others)
@@ -172,10 +189,13 @@ export class Lanes {
       waiter = { running, placed, refuse, late: false };
       this.#waiting.push(waiter);
     });
-    const impatient = setTimeout(() => {
-      if (waiter !== undefined) waiter.late = true;
-      this.#settle();
-    }, patienceMs);
+    const impatient = setTimeout(
+      () => {
+        if (waiter !== undefined) waiter.late = true;
+        this.#settle();
+      },
+      running.ask === undefined ? patienceMs / 10 : patienceMs,
+    );
     this.#grow();
     try {
       return await within(place, {
@@ -222,7 +242,7 @@ export class Lanes {
   /** Opens a spare for everyone in line who is known to need one. */
   #grow(): void {
     const { maxSpares = DEFAULT_SPARES } = this.#options;
-    const wanted = this.#waiting.filter(({ running }) => this.#asking.isAsker(running.thing)).length;
+    const wanted = this.#waiting.filter(({ running }) => this.#needsSpare(running)).length;
     while (
       !this.#cannotOpen &&
       this.#opening.size < wanted &&

@@ -24,6 +24,8 @@ interface Suspect {
 /** Who answers a question; nobody when `ask` is undefined. */
 interface Claim {
   readonly ask: Ask | undefined;
+  /** The call that is known to have caused it, if any. */
+  readonly cause: Pick<PeerRequest, "onDeclined"> | undefined;
   /** The question is over: the clock of its call goes on. */
   readonly closed: () => void;
 }
@@ -70,15 +72,22 @@ export class Attribution {
     if (origin !== undefined || task !== undefined) {
       const cause = task === undefined ? this.#peer.pending.get(origin ?? 0) : this.#waitingFor(task);
       // Its call is over: nobody is left to be asked.
-      if (cause === undefined) return { ask: task === undefined ? undefined : this.#own, closed: () => {} };
-      return { ask: cause.request.ask ?? this.#own, closed: this.#peer.openQuestion([cause], end) };
+      if (cause === undefined)
+        return { ask: task === undefined ? undefined : this.#own, cause: undefined, closed: () => {} };
+      return {
+        ask: cause.request.ask ?? this.#own,
+        cause: cause.request,
+        closed: this.#peer.openQuestion([cause], end),
+      };
     }
     const live = this.#inFlight();
     const suspects: Suspect[] = [...live, ...this.#ghostsBeside(live)];
+    const cause = suspects.length === 1 ? live[0]?.request : undefined;
     if (suspects.every(({ request }) => request.ask === undefined))
-      return { ask: this.#own, closed: this.#peer.openQuestion(live, end) };
-    if (live.length === 0) return { ask: undefined, closed: () => {} };
-    if (agree(suspects)) return { ask: suspects[0]?.request.ask, closed: this.#peer.openQuestion(live, end) };
+      return { ask: this.#own, cause, closed: this.#peer.openQuestion(live, end) };
+    if (live.length === 0) return { ask: undefined, cause: undefined, closed: () => {} };
+    if (agree(suspects))
+      return { ask: suspects[0]?.request.ask, cause, closed: this.#peer.openQuestion(live, end) };
     return this.#hold(live, suspects, end);
   }
 
@@ -138,7 +147,8 @@ export class Attribution {
         this.#held.delete(clear);
         end.signal.removeEventListener("abort", giveUp);
         release();
-        resolve({ ask, closed: this.#peer.openQuestion(owners, end) });
+        const cause = owners.length === 1 ? owners[0]?.request : undefined;
+        resolve({ ask, cause, closed: this.#peer.openQuestion(owners, end) });
       };
       const giveUp = (): void => decide(undefined, []);
       const late = (): void => {

@@ -16,7 +16,7 @@ import {
 } from "../model/index.ts";
 import { type Outgoing, writeAnswer, writeNotification, writeRequest } from "./outgoing.ts";
 import { SignalWatch } from "./signal-watch.ts";
-import type { Ask } from "./types.ts";
+import type { Ask, Call } from "./types.ts";
 import { timerMs } from "./waiting.ts";
 import type { Wire } from "./wire.ts";
 
@@ -37,6 +37,7 @@ export interface PeerRequest {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly onLog?: ((message: LogMessage) => void) | undefined;
   readonly ask?: Ask | undefined;
+  readonly onDeclined?: Call["onDeclined"];
   /** Tells clients apart; undefined is nobody in particular. */
   readonly callerId?: string | undefined;
   /** Called with the id as soon as the request has one. */

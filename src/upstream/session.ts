@@ -260,6 +260,7 @@ export class Session {
       maxTimeoutMs: call.maxTimeoutMs ?? limits.maxRequestMs,
       endsAt,
       onProgress: call.onProgress,
+      onDeclined: call.onDeclined,
       onLog: call.onLog,
       ask: call.ask,
       callerId: call.caller?.id,
@@ -303,6 +304,7 @@ export class Session {
       const { id, method, params = {} } = message;
       const answer = await answerRequest(claim?.ask, { id, method, params, signal }, () => {
         this.declined += 1;
+        claim?.cause?.onDeclined?.({ method, params });
       });
       if (!signal.aborted) this.peer.respond(message.id, answer);
     }

@@ -45,6 +45,8 @@ export interface Call {
   /** Log messages that are known to be about this call; the others are `log` events. */
   readonly onLog?: ((message: LogMessage) => void) | undefined;
   readonly ask?: Ask | undefined;
+  /** Hears of a question that is certainly this call's and that nobody answered. */
+  readonly onDeclined?: ((question: Pick<Question, "method" | "params">) => void) | undefined;
   /** The caller takes an `input_required` result as it is. */
   readonly passInputRequired?: boolean | undefined;
   /** Running it twice does no harm, so it may be sent again after a crash. */

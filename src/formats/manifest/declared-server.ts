@@ -41,6 +41,8 @@ export function toDeclaredServer(server: CheckedServer, context: ServerContext):
       server.context?.map(({ uri, max_bytes }) => ({ uri, maxBytes: max_bytes })),
     ),
     ...optional("tags", server.tags),
+    ...optional("maxResultBytes", server.max_result_bytes),
+    ...optional("lanes", server.lanes),
   };
 }
 

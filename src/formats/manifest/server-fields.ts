@@ -108,6 +108,19 @@ export const SERVER_FIELDS: Readonly<Record<string, Shape>> = {
     minimum: 1,
     description: "The largest message accepted from the server.",
   },
+  max_result_bytes: {
+    type: "number",
+    integer: true,
+    minimum: 0,
+    description: "The largest result that the gateway passes on whole; 0 is any.",
+  },
+  lanes: {
+    type: "number",
+    integer: true,
+    minimum: 0,
+    description:
+      "How many more processes of this server the gateway may run at once, when it asks questions (default 15).",
+  },
 };
 
 export interface CheckedDefaults {
@@ -135,4 +148,6 @@ export interface CheckedServer extends CheckedDefaults {
   readonly context?: readonly { readonly uri: string; readonly max_bytes: number }[];
   readonly tags?: readonly string[];
   readonly max_message_bytes?: number;
+  readonly max_result_bytes?: number;
+  readonly lanes?: number;
 }

@@ -31,6 +31,8 @@ export interface ServerFields {
   readonly context?: readonly { readonly uri: string; readonly max_bytes?: number }[];
   readonly tags?: readonly string[];
   readonly max_message_bytes?: number;
+  readonly max_result_bytes?: number;
+  readonly lanes?: number;
 }
 
 /** The text with one more server. Without a text, that of a new file. */

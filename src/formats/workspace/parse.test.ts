@@ -134,6 +134,7 @@ test("naming may be without alias", () => {
 test.each([
   [{ servers: {} }, true],
   [{ version: 1, sources: [] }, true],
+  [{ version: 1, gateway: {} }, true],
   [{ version: 1 }, false],
   [{ servers: [] }, false],
   [[], false],

@@ -1,7 +1,7 @@
 // portolan.yaml: text in, settings and servers out, with every problem of the file.
 
 import type { Diagnostic } from "../../errors/index.ts";
-import { type DeclaredServer, isObject } from "../../model/index.ts";
+import { type DeclaredServer, type GatewaySettings, isObject } from "../../model/index.ts";
 import {
   checkNaming,
   type ServerDefaults,
@@ -20,6 +20,8 @@ import {
   type TextNode,
   toLabel,
 } from "../text/index.ts";
+import { toGatewaySettings } from "./gateway.ts";
+import { serversNamedByGateway } from "./gateway-callers.ts";
 import { type CheckedWorkspace, WORKSPACE_SHAPE } from "./shape.ts";
 
 /** A word of the file with the place where it stands, for problems that show only later. */
@@ -36,6 +38,10 @@ export interface WorkspaceSettings {
   readonly envFile?: string | undefined;
   readonly defaults: ServerDefaults;
   readonly enabledServers?: readonly PlacedWord[] | undefined;
+  /** Nothing also when it has errors: half of the rules about who may do what is worse than none. */
+  readonly gateway?: GatewaySettings | undefined;
+  /** The aliases that the gateway's rules name. */
+  readonly gatewayServers?: readonly PlacedWord[] | undefined;
 }
 
 export interface WorkspaceResult {
@@ -60,14 +66,19 @@ export function parseWorkspace(text: string, file: string): WorkspaceResult {
     const server = toServer(entry, workspace, problems);
     return server === undefined ? [] : [server];
   });
+  const gateway = toGatewaySettings(workspace.gateway, nodeAt(root, "gateway"), problems);
   const named = entries.map(({ key, value }) => ({ alias: key, node: value }));
-  return { servers, settings: toSettings(workspace, root), diagnostics: withServer(problems.done(), named) };
+  return {
+    servers,
+    settings: toSettings(workspace, root, gateway),
+    diagnostics: withServer(problems.done(), named),
+  };
 }
 
 /** True for a value that can only be meant as a workspace's own file. */
 export function looksLikeWorkspace(value: unknown): boolean {
   if (!isObject(value)) return false;
-  const ownKeys = ["sources", "naming", "defaults", "env_file", "enabled_servers"];
+  const ownKeys = ["sources", "naming", "defaults", "env_file", "enabled_servers", "gateway"];
   return isObject(value.servers) || (value.version === 1 && ownKeys.some((key) => Object.hasOwn(value, key)));
 }
 
@@ -105,7 +116,11 @@ function toServer(entry: Entry, workspace: CheckedWorkspace, problems: Problems)
   });
 }
 
-function toSettings(workspace: CheckedWorkspace, root: TextNode): WorkspaceSettings {
+function toSettings(
+  workspace: CheckedWorkspace,
+  root: TextNode,
+  gateway: GatewaySettings | undefined,
+): WorkspaceSettings {
   return {
     sources: placed(nodeAt(root, "sources")),
     naming: workspace.naming,
@@ -113,6 +128,9 @@ function toSettings(workspace: CheckedWorkspace, root: TextNode): WorkspaceSetti
     envFile: workspace.env_file,
     defaults: toDefaults(workspace.defaults ?? {}),
     enabledServers: placed(nodeAt(root, "enabled_servers")),
+    gateway,
+    gatewayServers:
+      gateway && serversNamedByGateway(nodeAt(root, "gateway")).flatMap((node) => placed(node) ?? []),
   };
 }
 

@@ -9,6 +9,8 @@ import {
   SERVER_FIELDS,
 } from "../manifest/index.ts";
 import { ALIAS_PATTERN, type ObjectShape } from "../text/index.ts";
+import type { CheckedGateway } from "./gateway-checked.ts";
+import { GATEWAY_SHAPE } from "./gateway-shape.ts";
 
 export const WORKSPACE_SHAPE: ObjectShape = {
   type: "object",
@@ -43,6 +45,7 @@ export const WORKSPACE_SHAPE: ObjectShape = {
       items: { type: "string" },
       description: "Only these servers are used, by alias, wherever they are declared.",
     },
+    gateway: GATEWAY_SHAPE,
   },
 };
 
@@ -54,4 +57,5 @@ export interface CheckedWorkspace {
   readonly defaults?: CheckedDefaults;
   readonly servers?: Readonly<Record<string, CheckedServer>>;
   readonly enabled_servers?: readonly string[];
+  readonly gateway?: CheckedGateway;
 }

@@ -1,0 +1,61 @@
+// CPU time and memory of other processes, from Linux's /proc. Elsewhere the figures are undefined.
+
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const SERVERS = fileURLToPath(new URL("../servers/", import.meta.url));
+const MS_PER_TICK = 10; // Linux shows CPU time in hundredths of a second, whatever its own clock does
+
+const onLinux = existsSync("/proc/self/stat");
+
+/** The gateway's processes: itself and what it started, without the echo servers and the shells around them. */
+export function listGatewayProcesses(root) {
+  return listTree(root).filter((pid) => {
+    const [program, script] = (readProc(pid, "cmdline") ?? "").split("\0");
+    return !script?.startsWith(SERVERS) && !/\bsh$/.test(program);
+  });
+}
+
+/** A process and its descendants, parents first. */
+export function listTree(root) {
+  if (!onLinux) return [root];
+  const children = new Map();
+  for (const name of readdirSync("/proc")) {
+    const parent = /^\d+$/.test(name) ? readStat(name)?.parent : undefined;
+    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+  }
+  const tree = [root];
+  for (const pid of tree) tree.push(...(children.get(pid) ?? []));
+  return tree;
+}
+
+export function readCpuMs(pids) {
+  return onLinux ? sum(pids.map((pid) => readStat(pid)?.cpuMs ?? 0)) : undefined;
+}
+
+export function readRssMb(pids) {
+  if (!onLinux) return undefined;
+  const kilobytes = (pid) => Number(/^VmRSS:\s*(\d+)/m.exec(readProc(pid, "status") ?? "")?.[1] ?? 0);
+  return sum(pids.map(kilobytes)) / 1024;
+}
+
+function readStat(pid) {
+  const stat = readProc(pid, "stat");
+  if (stat === undefined) return undefined;
+  // The command's name, in parentheses, may itself contain spaces and parentheses.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return { parent: Number(fields[1]), cpuMs: (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK };
+}
+
+/** Processes end at any time: what is gone reads as undefined. */
+function readProc(pid, file) {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function sum(values) {
+  return values.reduce((total, value) => total + value, 0);
+}
