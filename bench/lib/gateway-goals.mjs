@@ -16,7 +16,7 @@ export function judgeGatewayGoals({ groups, idle }) {
     ...cells[0].rows.filter(isOurs).flatMap((row) => judgeMemory(id, row)),
   ]);
   for (const row of idle.filter(isOurs)) {
-    if (row.rssMb === undefined) continue;
+    if (row.rssMb === undefined || row.running < row.upstreams) continue; // fewer would be too easy
     goals.push({
       what: `idle RSS, ${row.upstreams} idle stdio upstreams`,
       name: row.name,

@@ -45,6 +45,7 @@ export async function measureIdle(gateways) {
     rows.push(row);
     await withGateway(gateway, listIdleUpstreams(IDLE_UPSTREAMS), [], async ({ running }) => {
       await sleep(SETTLE_MS);
+      row.running = running.countServers();
       row.rssMb = running.read().rssMb;
     }).catch((error) => (row.failure = error.message));
   }

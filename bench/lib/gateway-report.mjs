@@ -62,8 +62,13 @@ function toCells(row) {
 
 export function printIdle(idle) {
   if (idle.length === 0) return;
-  const cells = idle.map(({ name, rssMb }) => [name, show(rssMb, formatNumber)]);
-  console.log(`\n## ${idle[0].upstreams} idle stdio upstreams\n\n${formatTable(["", "RSS MB"], cells)}`);
+  const cells = idle.map(({ name, running, rssMb }) => [
+    name,
+    show(running, String),
+    show(rssMb, formatNumber),
+  ]);
+  const table = formatTable(["", "of them running", "RSS MB"], cells);
+  console.log(`\n## ${idle[0].upstreams} idle stdio upstreams\n\n${table}`);
   for (const { name, failure } of idle) if (failure) console.log(`not measured: ${name}: ${failure}`);
 }
 

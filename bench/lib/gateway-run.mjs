@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { request } from "undici";
 import { startAsked } from "./contestant-process.mjs";
-import { listGatewayProcesses, listTree, readCpuMs, readRssMb } from "./proc.mjs";
+import { countServers, listGatewayProcesses, listTree, readCpuMs, readRssMb } from "./proc.mjs";
 
 const PATIENCE_MS = 30_000;
 const POLITE_MS = 3_000;
@@ -68,6 +68,7 @@ function manage(child, folder) {
       const pids = listGatewayProcesses(child.pid);
       return { cpuMs: readCpuMs(pids), rssMb: readRssMb(pids) };
     },
+    countServers: () => countServers(child.pid),
     async stop() {
       // Some start a detached process that would outlive them: taken down by its id, as long as it can be found.
       const tree = isOver() ? [] : listTree(child.pid);

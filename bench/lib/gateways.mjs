@@ -38,9 +38,9 @@ export const UPSTREAMS = [
   },
 ];
 
-/** One echo server and others with 20 tools each, which nobody calls. */
+/** One echo server and others with 20 tools each, which nobody calls. No two are alike: a gateway may share those that are. */
 export function listIdleUpstreams(count) {
-  const stdio = (alias, file) => ({ alias, command: process.execPath, args: [here(file), "legacy"] });
+  const stdio = (alias, file) => ({ alias, command: process.execPath, args: [here(file), "legacy", alias] });
   const idle = Array.from({ length: count - 1 }, (_, index) => stdio(`idle${index}`, "../servers/tools.mjs"));
   return [stdio("echo", "../servers/stdio.mjs"), ...idle];
 }

@@ -8,12 +8,22 @@ const MS_PER_TICK = 10; // Linux shows CPU time in hundredths of a second, whate
 
 const onLinux = existsSync("/proc/self/stat");
 
-/** The gateway's processes: itself and what it started, without the echo servers and the shells around them. */
+/** The gateway's processes: itself and what it started, without the benchmark's servers and the shells around them. */
 export function listGatewayProcesses(root) {
-  return listTree(root).filter((pid) => {
-    const [program, script] = (readProc(pid, "cmdline") ?? "").split("\0");
-    return !script?.startsWith(SERVERS) && !/\bsh$/.test(program);
-  });
+  return listTree(root).filter((pid) => !isServer(pid) && !/\bsh$/.test(readArguments(pid)[0]));
+}
+
+/** How many of the benchmark's servers it has running. */
+export function countServers(root) {
+  return listTree(root).filter(isServer).length;
+}
+
+function isServer(pid) {
+  return readArguments(pid)[1]?.startsWith(SERVERS) ?? false;
+}
+
+function readArguments(pid) {
+  return (readProc(pid, "cmdline") ?? "").split("\0");
 }
 
 /** A process and its descendants, parents first. */

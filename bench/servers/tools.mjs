@@ -25,18 +25,19 @@ if (kind === "dead") process.exit(1);
 createInterface({ input: process.stdin })
   .on("line", (line) => {
     if (kind === "hanging") return;
-    const { id, method } = JSON.parse(line);
+    const { id, method, params } = JSON.parse(line);
     if (id === undefined) return;
-    const result = (kind === "modern" ? modernResult : legacyResult)(method);
+    const result = (kind === "modern" ? modernResult : legacyResult)(method, params);
     const body = result ? { result } : { error: { code: -32601, message: `Method not found: ${method}` } };
     process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, ...body }) + "\n");
   })
   .on("close", () => process.exit());
 
-function legacyResult(method) {
+function legacyResult(method, params) {
   const serverInfo = { name, version: "1.0.0" };
+  const protocolVersion = params?.protocolVersion ?? LEGACY; // agrees to any: some gateways refuse newer ones than they asked for
   if (method === "initialize")
-    return { protocolVersion: LEGACY, capabilities: { tools: { listChanged: true } }, serverInfo };
+    return { protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo };
   if (method === "tools/list") return { tools: TOOLS };
   if (method === "ping") return {};
 }

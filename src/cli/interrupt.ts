@@ -11,27 +11,28 @@ export interface SignalSource {
 export interface Interrupt {
   /** Aborts at the first signal. */
   readonly signal: AbortSignal;
-  /** 128 and the signal's number, once there was one. */
+  /** Once there was a signal: 128 and its number, unless told otherwise. */
   readonly exitCode: number | undefined;
   dispose(): void;
 }
 
-const EXIT_CODES: Readonly<Partial<Record<NodeJS.Signals, number>>> = {
-  SIGINT: 130,
-  SIGTERM: 143,
-  SIGHUP: 129,
-};
+export type ExitCodes = Readonly<Partial<Record<NodeJS.Signals, number>>>;
+
+const EXIT_CODES: ExitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+/** For what runs until it is told to stop: being told has gone as planned. */
+export const EXIT_CODES_OF_A_SERVICE: ExitCodes = { SIGINT: 130, SIGTERM: 0, SIGHUP: 0 };
 /** How long closing may take after a signal. */
 const GRACE_MS = 5_000;
 
 export function createInterrupt(
   source: SignalSource,
   onFirst: (signal: NodeJS.Signals) => void = () => {},
+  exitCodes: ExitCodes = EXIT_CODES,
 ): Interrupt {
   const controller = new AbortController();
   let exitCode: number | undefined;
   let timer: NodeJS.Timeout | undefined;
-  const listeners = Object.entries(EXIT_CODES).map(([name, code]) => {
+  const listeners = Object.entries(exitCodes).map(([name, code]) => {
     const signal = name as NodeJS.Signals;
     const listener = (): void => {
       if (exitCode !== undefined) {

@@ -22,8 +22,8 @@ export interface Output {
   print(text: string): void;
   /** One JSON value on stdout. */
   json(value: unknown): void;
-  /** A line on stderr, unless quiet. */
-  note(text: string): void;
+  /** A line on stderr, unless quiet. `whole`: to be copied, so that its lines are not broken. */
+  note(text: string, whole?: boolean): void;
   /** The error's face on stderr: one line of JSON, or readable text. */
   error(error: PortolanError, verbose?: boolean): void;
   /** What is on the screen meanwhile, a spinner: hidden around a note, stopped by a result. */
@@ -64,8 +64,8 @@ export function createOutput(io: Pick<CliIo, "stdout" | "stderr" | "env">, raw: 
       if (text !== "") writeResult(text);
     },
     json: (value) => writeResult(toJsonText(value, 2)),
-    note: (text) => {
-      if (!quiet) writeNote(wrap(text, noteWidth));
+    note: (text, whole = false) => {
+      if (!quiet) writeNote(whole ? text : wrap(text, noteWidth));
     },
     error: (error, verbose = false) => {
       writeNote(

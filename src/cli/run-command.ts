@@ -3,21 +3,32 @@
 import { isPortolanError, PortolanError, toPortolanError } from "../errors/index.ts";
 import type { Cli } from "./connect.ts";
 import { withShellHint } from "./hints.ts";
-import { createInterrupt } from "./interrupt.ts";
+import { createInterrupt, type ExitCodes } from "./interrupt.ts";
 import type { CliIo } from "./io.ts";
 import { parseServerOptions, type RawOptions } from "./options.ts";
 import { createOutput, exitCodeOf } from "./output.ts";
+
+export interface Frame {
+  /** What Ctrl-C is answered with. */
+  readonly cancelling?: string | undefined;
+  readonly exitCodes?: ExitCodes | undefined;
+}
 
 /** Runs a command and returns the exit code of the process. Never throws. */
 export async function runCommand(
   io: CliIo,
   raw: RawOptions,
   work: (cli: Cli) => Promise<number>,
+  { cancelling = "Cancelling. Press Ctrl-C again to leave at once.", exitCodes }: Frame = {},
 ): Promise<number> {
   const output = createOutput(io, raw);
-  const interrupt = createInterrupt(io.signals, (signal) => {
-    if (signal === "SIGINT") output.note("Cancelling. Press Ctrl-C again to leave at once.");
-  });
+  const interrupt = createInterrupt(
+    io.signals,
+    (signal) => {
+      if (signal === "SIGINT") output.note(cancelling);
+    },
+    exitCodes,
+  );
   try {
     if (raw.json === true && raw.text === true)
       throw new PortolanError("USAGE", "--json and --text exclude each other.");

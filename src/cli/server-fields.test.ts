@@ -23,6 +23,8 @@ test.each<DeclaredServer>([
     promptTools: false,
     context: [{ uri: "file:///*", maxBytes: 7 }],
     tags: ["t"],
+    maxResultBytes: 0,
+    lanes: 3,
   },
   { alias: "c", origin, enabled: true, endpoint: { transport: "http", url: "https://x.example/mcp" } },
   {

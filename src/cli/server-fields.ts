@@ -28,6 +28,8 @@ export function toServerFields(server: DeclaredServer): ServerFields {
     context: server.context?.map(({ uri, maxBytes }) => ({ uri, max_bytes: maxBytes })),
     tags: server.tags,
     max_message_bytes: limits?.maxMessageBytes,
+    max_result_bytes: server.maxResultBytes,
+    lanes: server.lanes,
   });
 }
 

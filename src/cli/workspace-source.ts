@@ -34,12 +34,12 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
   if (errors.length > 0) throw declarationError(errors, cli);
   const own = catalog.files.some(({ format }) => format === "workspace");
   if (catalog.servers.length === 0 && !own && (await isFolder(path))) return fromClients(cli, path);
-  const { naming, descriptionPrefix, envFile } = catalog.settings;
+  const { naming, descriptionPrefix, envFile, gateway } = catalog.settings;
   const servers = catalog.servers.map((server) => runIn(server, catalog.folder));
   return {
     kind: "workspace",
     path,
-    config: { servers, naming, descriptionPrefix, envFile },
+    config: { servers, naming, descriptionPrefix, envFile, gateway, folder: catalog.folder },
     files: catalog.files.map(({ file, format, aliases }) => ({ file, format, servers: aliases })),
     diagnostics: catalog.diagnostics,
   };
@@ -108,7 +108,7 @@ async function fromClients({ io }: Pick<Cli, "io">, folder: string): Promise<Sou
   return {
     kind: "clients",
     path: folder,
-    config: { servers: [...servers.values()].toSorted((a, b) => (a.alias < b.alias ? -1 : 1)) },
+    config: { servers: [...servers.values()].toSorted((a, b) => (a.alias < b.alias ? -1 : 1)), folder },
     files: files.filter((file) => file.servers.length > 0).map(toSourceFile),
     diagnostics,
   };

@@ -33,6 +33,7 @@ import {
 } from "./messages.ts";
 import type { Hearer } from "./offer.ts";
 import type { Results } from "./results.ts";
+import { returnStop, takeStop } from "./stops.ts";
 import type { Reply, Visit } from "./types.ts";
 
 export interface LegacyOptions {
@@ -203,7 +204,7 @@ export class LegacySession implements Hearer {
     const { results } = this.#options;
     const kept = results.read(this.visit, method, params ?? {});
     if (kept !== undefined) return JSON.stringify(kept);
-    const stop = new AbortController();
+    const stop = takeStop();
     this.#inFlight.set(id, stop);
     reply.gone = () =>
       stop.abort(new PortolanError("CANCELLED", `the client is gone; ${method} was cancelled`));
@@ -235,6 +236,8 @@ export class LegacySession implements Hearer {
     } finally {
       this.#inFlight.delete(id);
       reply.gone = undefined;
+      // Who could be asked in between may still look at it.
+      if (call.ask === undefined) returnStop(stop);
     }
   }
 

@@ -16,6 +16,7 @@ import { type Envelope, withoutEnvelope } from "./envelope.ts";
 import { isWanted } from "./log-levels.ts";
 import { RpcRefusal, statusOf, toRpcError, writeError, writeNotification, writeResult } from "./messages.ts";
 import type { Parkable, ParkedFor, Parking } from "./parking.ts";
+import { returnStop, takeStop } from "./stops.ts";
 import type { Reply, Visit } from "./types.ts";
 
 /** Questions that come this close after each other go out together. */
@@ -38,7 +39,7 @@ export class ModernCall implements Parkable {
   readonly #method: string;
   readonly #params: JsonObject;
   readonly #capabilities: JsonObject;
-  readonly #stop = new AbortController();
+  readonly #stop = takeStop();
   #id: RequestId;
   #progressToken: string | number | undefined;
   #reply: Reply | undefined;
@@ -235,6 +236,8 @@ export class ModernCall implements Parkable {
     if (reply === undefined || this.#outcome === undefined) return;
     this.#release(reply);
     reply.end(this.#outcome.text(this.#id), this.#outcome.status);
+    // Who was asked in between may still look at it.
+    if (this.#questions === undefined) returnStop(this.#stop);
   }
 
   #release(reply: Reply): void {

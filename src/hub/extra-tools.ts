@@ -78,11 +78,19 @@ function promptTool(prompt: PromptDefinition): { tool: ToolDefinition; action: T
 }
 
 /** Carries out a call of a hub's tool at its server. */
-export async function perform(member: Member, action: ToolAction, call: Call): Promise<JsonObject> {
+export function perform(member: Member, action: ToolAction, call: Call): Promise<JsonObject> {
+  if (action.kind !== "call") return performExtra(member, action, call);
+  if (call.params?.name === action.name) return member.request(call);
+  return member.request({ ...call, params: { ...call.params, name: action.name } });
+}
+
+async function performExtra(
+  member: Member,
+  action: Exclude<ToolAction, { kind: "call" }>,
+  call: Call,
+): Promise<JsonObject> {
   const args = isObject(call.params?.arguments) ? call.params.arguments : {};
   switch (action.kind) {
-    case "call":
-      return member.request({ ...call, params: { ...call.params, name: action.name } });
     case "read_resource": {
       const { contents } = (await member.request({
         ...call,

@@ -60,6 +60,8 @@ export class Lanes {
   readonly #spares = new Set<Lane>();
   readonly #opening = new Map<Promise<void>, AbortController>();
   #waiting: Waiter[] = [];
+  /** Calls on the main process that are known to ask nothing. */
+  #passing = 0;
   #cannotOpen = false;
   #told = false;
 
@@ -77,9 +79,10 @@ export class Lanes {
     this.#options = options;
   }
 
-  async request(main: Upstream, call: Call): Promise<JsonObject> {
+  request(main: Upstream, call: Call): Promise<JsonObject> {
     const thing = thingOf(call);
     if (thing === undefined) return main.request(call);
+    if (call.ask === undefined && this.#asking.of(thing) === "quiet") return this.#pass(main, call);
     const running: Running = {
       thing,
       ask: call.ask,
@@ -92,6 +95,22 @@ export class Lanes {
       this.#enter(lane, running);
       return this.#run(lane, lane.lease?.upstream ?? main, running, call);
     }
+    return this.#later(main, running, call);
+  }
+
+  /** A call that asks nothing, of a client that could not be asked: it only must be known to be there. */
+  #pass(main: Upstream, call: Call): Promise<JsonObject> {
+    const over = (): void => {
+      this.#passing -= 1;
+      if (this.#passing === 0) this.#settle();
+    };
+    this.#passing += 1;
+    const answer = main.request(call);
+    answer.then(over, over);
+    return answer;
+  }
+
+  async #later(main: Upstream, running: Running, call: Call): Promise<JsonObject> {
     const arrived = performance.now();
     const later = await this.#wait(running, call);
     const upstream = later.lease?.upstream ?? this.#options.main() ?? main;
@@ -176,6 +195,7 @@ export class Lanes {
   }
 
   #isAlone(running: Running): boolean {
+    if (this.#passing > 0) return false;
     for (const others of [this.#main.running, this.#ghosts])
       for (const other of others)
         if (other.ask !== running.ask && !isSameCaller(other, running)) return false;

@@ -49,9 +49,12 @@ export function createHostRules(settings: GatewaySettings, boundHost: string): H
     return from.name === to?.name && (from.port ?? usual) === (to.port ?? usual);
   };
 
+  /** The same client says the same with every request. */
+  let welcome: string | undefined;
   return {
     knowsOrigin,
     greets(host, origin) {
+      if (origin === undefined && host !== undefined && host === welcome) return undefined;
       const parsed = host === undefined ? undefined : parseHost(host);
       if (parsed === undefined || !knowsHost(parsed))
         return wrongHost(
@@ -59,6 +62,7 @@ export function createHostRules(settings: GatewaySettings, boundHost: string): H
             ? "Use localhost, or add the name to gateway.allowed_hosts."
             : "Whoever runs the gateway can add the name to gateway.allowed_hosts.",
         );
+      welcome = host;
       return origin === undefined || knowsOrigin(origin, host) ? undefined : wrongOrigin();
     },
   };

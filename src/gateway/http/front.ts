@@ -10,8 +10,10 @@ import type { Modern } from "../modern.ts";
 import type { Offers, Scope } from "../offer.ts";
 import type { Visit } from "../types.ts";
 import { readBody } from "./body.ts";
-import { HttpReply, readAccept, sendJson } from "./http-reply.ts";
+import { Exchange } from "./exchange.ts";
+import { type Accepts, HttpReply, readAccept, sendJson } from "./http-reply.ts";
 import type { LegacyHttp } from "./legacy-http.ts";
+import { refuse, refuseBody, sendError, sendRpc } from "./refusals.ts";
 import { checkHeaders } from "./request-headers.ts";
 import { findRoute, type Route } from "./routes.ts";
 import type { SseFront } from "./sse-front.ts";
@@ -182,93 +184,70 @@ export class HttpFront {
       request.resume();
       return refuse(response, refusal);
     }
-    const done = this.#entered(visit.principal, response);
+    const exchange = this.#entered(visit.principal, response);
     readBody(request, this.#options.maxBodyBytes, (body) => {
-      if ("tooLarge" in body) {
-        sendError(
-          response,
-          413,
-          {
-            code: "MESSAGE_TOO_LARGE",
-            message: `The body is larger than ${this.#options.maxBodyBytes} bytes`,
-          },
-          { connection: "close" },
-        );
-        return done();
-      }
+      if ("tooLarge" in body) return refuseBody(response, this.#options.maxBodyBytes);
       let parsed: unknown;
       try {
         parsed = JSON.parse(body.text);
       } catch {
-        sendRpc(response, 400, RPC.PARSE_ERROR, "The body is not JSON");
-        return done();
+        return sendRpc(response, 400, RPC.PARSE_ERROR, "The body is not JSON");
       }
       try {
-        this.#message(request, response, parsed, visit, accepts, done);
+        this.#message(request, exchange, parsed, visit, accepts);
       } catch (error) {
         this.#fail(response, error);
-        done();
       }
     });
   }
 
   #message(
     request: IncomingMessage,
-    response: ServerResponse,
+    exchange: Exchange,
     body: unknown,
     visit: Visit,
-    accepts: { json: boolean; stream: boolean },
-    done: () => void,
+    accepts: Accepts,
   ): void {
     const { legacy, modern } = this.#options;
+    const { response } = exchange;
     const version = request.headers["mcp-protocol-version"];
     const isMessage = isRpcMessage(body);
     const isModern =
       (version !== undefined && !LEGACY_REVISIONS.includes(version as string)) ||
       (isMessage && hasMethod(body) && declaresRevision(body.params));
-    if (!isModern) return legacy.post(request, response, body, visit, accepts, done);
-    if (!isMessage || !hasMethod(body)) {
-      sendRpc(response, 400, RPC.INVALID_REQUEST, "The body is not a JSON-RPC request or notification");
-      return done();
-    }
-    if (!("id" in body)) {
-      // This revision has none that a server must act upon.
-      response.writeHead(202).end();
-      return done();
-    }
-    if (typeof body.id !== "string" && typeof body.id !== "number") {
-      sendRpc(response, 400, RPC.INVALID_REQUEST, "The id must be a string or a number");
-      return done();
-    }
+    if (!isModern) return legacy.post(request, exchange, body, visit, accepts);
+    if (!isMessage || !hasMethod(body))
+      return sendRpc(
+        response,
+        400,
+        RPC.INVALID_REQUEST,
+        "The body is not a JSON-RPC request or notification",
+      );
+    // This revision has no notification that a server must act upon.
+    if (!("id" in body)) return void response.writeHead(202).end();
+    if (typeof body.id !== "string" && typeof body.id !== "number")
+      return sendRpc(response, 400, RPC.INVALID_REQUEST, "The id must be a string or a number");
     try {
       checkHeaders(request.headers, body, visit.offer.view);
     } catch (error) {
       const answer = toRpcError(error, true);
-      sendJson(response, error instanceof RpcRefusal ? 400 : statusOf(answer), writeError(body.id, answer));
-      return done();
+      const status = error instanceof RpcRefusal ? 400 : statusOf(answer);
+      return sendJson(response, status, writeError(body.id, answer));
     }
-    const reply = new HttpReply(response, accepts, done);
+    const reply = new HttpReply(exchange, accepts);
     // A stream that only listens asks for nothing, so it takes no place from what does.
-    if (body.method === "subscriptions/listen") done();
+    if (body.method === "subscriptions/listen") exchange.done();
     modern.handle(body, visit, reply);
   }
 
-  /** Counts a request as under way until the returned function is called, or its connection is gone. */
-  #entered({ gate }: Principal, response: ServerResponse): () => void {
+  /** Counts a request as under way until it is done. */
+  #entered({ gate }: Principal, response: ServerResponse): Exchange {
     this.#busy += 1;
-    let over = false;
-    const done = (): void => {
-      if (over) return;
-      over = true;
+    return new Exchange(response, () => {
       gate.leave();
       this.#busy -= 1;
       if (this.#busy === 0) this.#idle?.();
-    };
-    // A body that breaks off is never answered.
-    response.on("close", () => {
-      if (!response.writableEnded && !response.headersSent) setImmediate(done);
     });
-    return done;
   }
 
   #fail(response: ServerResponse, thrown: unknown): void {
@@ -289,22 +268,3 @@ const STOPPING: Refusal = {
   headers: { "retry-after": "5", connection: "close" },
   error: { code: "CONNECTION_CLOSED", message: "The gateway is stopping" },
 };
-
-export function refuse(response: ServerResponse, { status, headers, error }: Refusal): void {
-  sendError(response, status, error, headers);
-}
-
-/** An answer that is no answer to a JSON-RPC request; still in its words, so that clients can show it. */
-function sendError(
-  response: ServerResponse,
-  status: number,
-  { code, message, hint }: { code: string; message: string; hint?: string | undefined },
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  const data = { code, ...(hint === undefined ? {} : { hint }) };
-  sendJson(response, status, writeError(null, { code: RPC.INVALID_REQUEST, message, data }), headers);
-}
-
-function sendRpc(response: ServerResponse, status: number, code: number, message: string): void {
-  sendJson(response, status, writeError(null, { code, message }));
-}

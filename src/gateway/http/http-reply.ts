@@ -3,33 +3,31 @@
 import type { ServerResponse } from "node:http";
 import type { Reply } from "../types.ts";
 import { endOrDrop, EventWriter } from "./event-writer.ts";
+import type { Exchange } from "./exchange.ts";
 
 export class HttpReply implements Reply {
   readonly canStream: boolean;
   gone: (() => void) | undefined;
-  readonly #response: ServerResponse;
+  readonly #exchange: Exchange;
   readonly #onlyStream: boolean;
-  readonly #done: () => void;
   #writer: EventWriter | undefined;
   #over = false;
 
-  /** `done` is called once, when it was answered or the client has gone. */
-  constructor(response: ServerResponse, accepts: Accepts, done: () => void) {
-    this.#response = response;
+  constructor(exchange: Exchange, accepts: Accepts) {
+    this.#exchange = exchange;
     this.canStream = accepts.stream;
     this.#onlyStream = !accepts.json;
-    this.#done = done;
-    response.on("close", () => {
+    exchange.left = () => {
       if (this.#over) return;
       this.#over = true;
       this.gone?.();
-      this.#done();
-    });
+      exchange.done();
+    };
   }
 
   send(text: string): void {
     if (this.#over || !this.canStream) return;
-    this.#writer ??= new EventWriter(this.#response);
+    this.#writer ??= new EventWriter(this.#exchange.response);
     this.#writer.event(text);
   }
 
@@ -37,13 +35,13 @@ export class HttpReply implements Reply {
     if (this.#over) return;
     this.#over = true;
     if (this.#writer === undefined && this.#onlyStream && status === 200)
-      this.#writer = new EventWriter(this.#response);
-    if (this.#writer === undefined) sendJson(this.#response, status, text);
+      this.#writer = new EventWriter(this.#exchange.response);
+    if (this.#writer === undefined) sendJson(this.#exchange.response, status, text);
     else {
       this.#writer.event(text);
       this.#writer.end();
     }
-    this.#done();
+    this.#exchange.done();
   }
 }
 
@@ -67,12 +65,9 @@ export function sendJson(
   response: ServerResponse,
   status: number,
   text: string,
-  headers: Readonly<Record<string, string>> = {},
+  headers?: Readonly<Record<string, string>>,
 ): void {
-  response.writeHead(status, {
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(text),
-    ...headers,
-  });
+  const own = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
+  response.writeHead(status, headers === undefined ? own : { ...own, ...headers });
   endOrDrop(response, text);
 }

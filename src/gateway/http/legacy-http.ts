@@ -15,6 +15,7 @@ import { writeError } from "../messages.ts";
 import type { Reply, Visit } from "../types.ts";
 import { BatchReply } from "./batch-reply.ts";
 import { EventWriter } from "./event-writer.ts";
+import type { Exchange } from "./exchange.ts";
 import { type Accepts, sendJson } from "./http-reply.ts";
 import { LegacyReply } from "./legacy-reply.ts";
 import { LegacyStream, readEventId } from "./legacy-stream.ts";
@@ -52,37 +53,30 @@ export class LegacyHttp {
     return this.#sessions.size;
   }
 
-  /** A message, or a batch as 2025-03-26 allowed. `done` is called when it is over. */
-  post(
-    request: IncomingMessage,
-    response: ServerResponse,
-    body: unknown,
-    visit: Visit,
-    accepts: Accepts,
-    done: () => void,
-  ): void {
+  /** A message, or a batch as 2025-03-26 allowed. */
+  post(request: IncomingMessage, exchange: Exchange, body: unknown, visit: Visit, accepts: Accepts): void {
+    const { response } = exchange;
     const messages = Array.isArray(body) ? (body as unknown[]) : [body];
     if (messages.length === 0 || messages.length > MAX_BATCH || !messages.every(isRpcMessage))
-      return this.#refuse(response, 400, RPC.INVALID_REQUEST, "The body is not a JSON-RPC message", done);
+      return this.#refuse(response, 400, RPC.INVALID_REQUEST, "The body is not a JSON-RPC message");
     const [first] = messages as [RpcMessage];
     const session =
       messages.length === 1 && isInitialize(first)
-        ? this.#create(visit, first, response, done)
+        ? this.#create(visit, first, response)
         : this.#find(request, visit);
     if (session === "full") return;
-    if (session === undefined) return this.#unknown(request, response, done);
+    if (session === undefined) return this.#unknown(request, response);
     const version = request.headers["mcp-protocol-version"];
     if (version !== undefined && !LEGACY_REVISIONS.includes(version as string))
-      return this.#refuse(response, 400, RPC.INVALID_REQUEST, "Unsupported MCP-Protocol-Version", done);
+      return this.#refuse(response, 400, RPC.INVALID_REQUEST, "Unsupported MCP-Protocol-Version");
     const requests = messages.filter(
       (message) => hasMethod(message) && "id" in message && message.id != null,
     );
     if (requests.length === 0) {
       for (const message of messages) session.legacy.handle(message, NOWHERE);
-      response.writeHead(202).end();
-      return done();
+      return void response.writeHead(202).end();
     }
-    const reply = this.#reply(session, response, accepts, done);
+    const reply = this.#reply(session, exchange, accepts);
     if (isInitialize(first)) return reply.end(session.legacy.greet(first.id));
     const shared = requests.length === 1 ? reply : undefined;
     const batch = shared === undefined ? new BatchReply(reply, requests.length) : undefined;
@@ -126,14 +120,9 @@ export class LegacyHttp {
     for (const session of [...this.#sessions.values()]) this.#end(session);
   }
 
-  #create(
-    visit: Visit,
-    message: RpcRequest,
-    response: ServerResponse,
-    done: () => void,
-  ): HttpSession | "full" {
+  #create(visit: Visit, message: RpcRequest, response: ServerResponse): HttpSession | "full" {
     if (this.#sessions.size >= this.#options.maxSessions && !this.#makeRoom(visit)) {
-      this.#refuse(response, 503, RPC.INTERNAL, "There are too many sessions; try again later", done);
+      this.#refuse(response, 503, RPC.INTERNAL, "There are too many sessions; try again later");
       return "full";
     }
     const legacy = new LegacySession(randomUUID(), visit, message.params, this.#options);
@@ -162,15 +151,14 @@ export class LegacyHttp {
     return session;
   }
 
-  #reply(session: HttpSession, response: ServerResponse, accepts: Accepts, done: () => void): Reply {
+  #reply(session: HttpSession, exchange: Exchange, accepts: Accepts): Reply {
     const { legacy, streams } = session;
-    return new LegacyReply(response, {
+    return new LegacyReply(exchange, {
       accepts,
       headers: { "mcp-session-id": legacy.id },
       primed: legacy.revision >= PRIMED_SINCE,
       streams,
       newStreamId: () => String((session.streamCount += 1)),
-      done,
     });
   }
 
@@ -195,21 +183,14 @@ export class LegacyHttp {
     for (const stream of session.streams.values()) stream.end();
   }
 
-  #unknown({ headers }: IncomingMessage, response: ServerResponse, done?: () => void): void {
+  #unknown({ headers }: IncomingMessage, response: ServerResponse): void {
     if (headers["mcp-session-id"] === undefined)
-      return this.#refuse(
-        response,
-        400,
-        RPC.INVALID_REQUEST,
-        "Mcp-Session-Id is missing; initialize first",
-        done,
-      );
-    this.#refuse(response, 404, SESSION_NOT_FOUND, "Session not found; initialize again", done);
+      return this.#refuse(response, 400, RPC.INVALID_REQUEST, "Mcp-Session-Id is missing; initialize first");
+    this.#refuse(response, 404, SESSION_NOT_FOUND, "Session not found; initialize again");
   }
 
-  #refuse(response: ServerResponse, status: number, code: number, message: string, done?: () => void): void {
+  #refuse(response: ServerResponse, status: number, code: number, message: string): void {
     sendJson(response, status, writeError(null, { code, message }));
-    done?.();
   }
 }
 

@@ -1,8 +1,8 @@
 // The way back to a legacy client: like any over HTTP, but a stream that breaks can be taken up again.
 
-import type { ServerResponse } from "node:http";
 import type { Reply } from "../types.ts";
 import { EventWriter } from "./event-writer.ts";
+import type { Exchange } from "./exchange.ts";
 import { type Accepts, sendJson } from "./http-reply.ts";
 import { LegacyStream } from "./legacy-stream.ts";
 
@@ -16,23 +16,22 @@ export interface LegacyReplyOptions {
   readonly primed: boolean;
   readonly streams: Map<string, LegacyStream>;
   readonly newStreamId: () => string;
-  readonly done: () => void;
 }
 
 export class LegacyReply implements Reply {
   readonly canStream: boolean;
   gone: (() => void) | undefined;
-  readonly #response: ServerResponse;
+  readonly #exchange: Exchange;
   readonly #options: LegacyReplyOptions;
   #stream: LegacyStream | undefined;
   #away: NodeJS.Timeout | undefined;
   #over = false;
 
-  constructor(response: ServerResponse, options: LegacyReplyOptions) {
-    this.#response = response;
+  constructor(exchange: Exchange, options: LegacyReplyOptions) {
+    this.#exchange = exchange;
     this.#options = options;
     this.canStream = options.accepts.stream;
-    response.on("close", () => this.#left());
+    exchange.left = () => this.#left();
   }
 
   send(text: string): void {
@@ -45,14 +44,15 @@ export class LegacyReply implements Reply {
     this.#over = true;
     clearTimeout(this.#away);
     if (this.#stream === undefined && this.#options.accepts.json) {
-      if (!this.#response.destroyed) sendJson(this.#response, status, text, this.#options.headers);
+      if (!this.#exchange.response.destroyed)
+        sendJson(this.#exchange.response, status, text, this.#options.headers);
     } else {
       const stream = this.#opened();
       stream.push(text);
       stream.end();
       this.#forgetWhenSent(stream);
     }
-    this.#options.done();
+    this.#exchange.done();
   }
 
   #opened(): LegacyStream {
@@ -61,8 +61,8 @@ export class LegacyReply implements Reply {
     const stream = new LegacyStream(newStreamId());
     this.#stream = stream;
     streams.set(stream.id, stream);
-    if (!this.#response.destroyed) {
-      stream.attach(new EventWriter(this.#response, headers));
+    if (!this.#exchange.response.destroyed) {
+      stream.attach(new EventWriter(this.#exchange.response, headers));
       if (primed) stream.prime();
     }
     return stream;
@@ -72,7 +72,7 @@ export class LegacyReply implements Reply {
   #forgetWhenSent(stream: LegacyStream): void {
     const { streams } = this.#options;
     const forget = (): void => void streams.delete(stream.id);
-    this.#response.once("finish", forget);
+    this.#exchange.response.once("finish", forget);
     setTimeout(forget, RETURN_MS).unref();
   }
 
@@ -84,7 +84,7 @@ export class LegacyReply implements Reply {
       this.#over = true;
       this.gone?.();
       if (this.#stream !== undefined) this.#options.streams.delete(this.#stream.id);
-      this.#options.done();
+      this.#exchange.done();
     }, RETURN_MS).unref();
   }
 }

@@ -62,7 +62,7 @@ export class StdioWire implements Wire {
     this.#outbox.push(text);
     this.#outboxChars += text.length + 1;
     // Everything sent in this turn of the event loop goes out in one write.
-    if (this.#outbox.length === 1) process.nextTick(this.#flush);
+    if (this.#outbox.length === 1) setImmediate(this.#flush);
     // A long queue leaves in parts, so that the server has work while the rest is written.
     else if (this.#outbox.length >= FLUSH_AT) this.#flush();
   }

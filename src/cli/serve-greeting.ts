@@ -1,0 +1,149 @@
+// What there is to know once a gateway runs: where, what it serves, and what to tell clients.
+
+import type { Gateway } from "../gateway/index.ts";
+import type { Hub } from "../hub/index.ts";
+import type { GatewaySettings } from "../model/index.ts";
+import { clientLines, TOKEN_PLACE } from "./client-lines.ts";
+import type { Colors } from "./colors.ts";
+import { displayWidth } from "./layout.ts";
+import { plainLine } from "./plain-text.ts";
+import { stateLabel } from "./status-table.ts";
+
+export interface Greeting {
+  /** Without a path. */
+  readonly url: string;
+  readonly settings: GatewaySettings;
+  readonly servers: readonly ServedServer[];
+  readonly tags: readonly string[];
+  /** Undefined when none is needed. */
+  readonly token:
+    | {
+        readonly value: string;
+        /** May be seen now. */
+        readonly shown: boolean;
+        readonly created: boolean;
+        /** As people write it. */
+        readonly file: string;
+        /** Prints it. */
+        readonly command: string;
+      }
+    | undefined;
+}
+
+export interface ServedServer {
+  readonly alias: string;
+  readonly state: Hub["members"][number]["state"];
+  readonly tools: number;
+  readonly error?: { readonly code: string; readonly message: string; readonly hint: string } | undefined;
+}
+
+export function servedServers({ hub }: Gateway["workspace"]): ServedServer[] {
+  const counts = new Map<string, number>();
+  for (const alias of hub.toolOwners().values()) counts.set(alias, (counts.get(alias) ?? 0) + 1);
+  return hub.members
+    .map(({ alias, state, lastError }) => {
+      const isUp = state === "ready" || state === "idle" || lastError === undefined;
+      const error = isUp
+        ? undefined
+        : { code: lastError.code, message: lastError.message, hint: lastError.hint };
+      return { alias, state, tools: counts.get(alias) ?? 0, error };
+    })
+    .toSorted((a, b) => (a.alias < b.alias ? -1 : 1));
+}
+
+/** An address that can be gone to: one that means "everywhere" cannot. */
+export function reachable(url: string, { allowedHosts = [] }: GatewaySettings): string {
+  const { protocol, hostname, port } = new URL(url);
+  if (hostname !== "0.0.0.0" && hostname !== "[::]") return url;
+  const named = allowedHosts.find((host) => !host.startsWith("*.")) ?? "127.0.0.1";
+  return `${protocol}//${/:\d+$/.test(named) ? named : `${named}:${port}`}`;
+}
+
+/** For programs. The token is only there when it may be seen. */
+export function greetingJson({ url, settings, servers, tags, token }: Greeting): object {
+  const { sse, websocket } = settings.transports ?? {};
+  const at = (group: string, names: readonly string[]): Record<string, string> =>
+    Object.fromEntries(names.map((name) => [name, `${url}/${group}/${encodeURIComponent(name)}/mcp`]));
+  return {
+    url: `${url}/mcp`,
+    endpoints: {
+      servers: at(
+        "servers",
+        servers.map(({ alias }) => alias),
+      ),
+      tags: at("tags", tags),
+      health: `${url}/healthz`,
+      ready: `${url}/readyz`,
+      ...(sse === true ? { sse: `${url}/sse` } : {}),
+      ...(websocket === true ? { websocket: `${url.replace(/^http/, "ws")}/mcp` } : {}),
+    },
+    auth: token === undefined ? "none" : "token",
+    ...(token?.shown === true ? { token: token.value } : {}),
+    servers,
+  };
+}
+
+/** For people: parts with a line between them. None of their lines is to be broken. */
+export function greetingText(greeting: Greeting, colors: Colors): string {
+  const { url, servers, token } = greeting;
+  const access = { url: `${url}/mcp`, token: token?.shown === true ? { shown: token.value } : token };
+  const width = Math.max(...servers.map(({ alias }) => displayWidth(plainLine(alias, 40))), 0);
+  const lines = clientLines(access).map(
+    ({ client, file, text }) =>
+      `${colors.bold(client)}${file === undefined ? "" : colors.dim(` in ${file}`)}\n  ${text}`,
+  );
+  return [
+    [
+      `${summary(servers)} at ${colors.bold(colors.cyan(`${url}/mcp`))}`,
+      ...servers.map((server) => serverLine(server, width, colors)),
+      colors.dim(otherAddresses(greeting)),
+    ].join("\n"),
+    tokenText(token, colors),
+    ...lines,
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+function summary(servers: readonly ServedServer[]): string {
+  const up = servers.filter(({ state }) => state === "ready" || state === "idle").length;
+  const enabled = servers.filter(({ state }) => state !== "disabled").length;
+  const tools = servers.reduce((sum, server) => sum + server.tools, 0);
+  const of = up === enabled ? `${up}` : `${up} of ${enabled}`;
+  return `Serving ${of} ${enabled === 1 ? "server" : "servers"}, ${count(tools, "tool")},`;
+}
+
+function serverLine({ alias, state, tools, error }: ServedServer, width: number, colors: Colors): string {
+  const name = plainLine(alias, 40);
+  const space = " ".repeat(width - displayWidth(name));
+  const mark = `${stateLabel(state, colors)}${" ".repeat(Math.max(0, 8 - state.length))}`;
+  const line = `  ${colors.bold(name)}${space}  ${mark}`;
+  if (error === undefined)
+    return state === "starting" ? `${line}  it comes later` : `${line}  ${count(tools, "tool")}`.trimEnd();
+  return `${line}  ${plainLine(error.message, 300)} ${colors.dim(`[${error.code}]`)}`;
+}
+
+function otherAddresses({ tags, settings }: Greeting): string {
+  const { sse, websocket } = settings.transports ?? {};
+  const parts = [
+    "one server alone: /servers/<name>/mcp",
+    ...(tags.length === 0 ? [] : [`those with a tag: /tags/${tags.length === 1 ? tags[0] : "<tag>"}/mcp`]),
+    ...(sse === true ? ["HTTP+SSE: /sse"] : []),
+    ...(websocket === true ? ["WebSocket: /mcp"] : []),
+  ];
+  return `  ${parts.join(" · ")}`;
+}
+
+function tokenText(token: Greeting["token"], colors: Colors): string {
+  if (token === undefined) return colors.yellow("No token is needed: whoever can reach it may use it.");
+  if (!token.shown)
+    return `The token is the one from before. ${colors.bold(token.command)} prints it${colors.dim(`; below, ${TOKEN_PLACE} stands for it`)}.`;
+  const about = token.created
+    ? `shown once; it is kept in ${token.file}, show it again with --show-token`
+    : `kept in ${token.file}`;
+  return `${colors.bold("Token")} ${colors.dim(`(${about})`)}\n  ${token.value}`;
+}
+
+function count(number: number, word: string): string {
+  return `${number} ${word}${number === 1 ? "" : "s"}`;
+}

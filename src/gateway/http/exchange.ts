@@ -1,0 +1,27 @@
+// One HTTP request that was let in, until it is answered or its client has gone.
+
+import type { ServerResponse } from "node:http";
+
+export class Exchange {
+  readonly response: ServerResponse;
+  /** Called when the connection closes before `done()`. Without it, the exchange is over then. */
+  left: (() => void) | undefined;
+  readonly #over: () => void;
+  #isOver = false;
+
+  constructor(response: ServerResponse, over: () => void) {
+    this.response = response;
+    this.#over = over;
+    response.on("close", () => {
+      if (this.left === undefined) this.done();
+      else this.left();
+    });
+  }
+
+  /** It takes no place any more; the answer may still be on its way. */
+  readonly done = (): void => {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#over();
+  };
+}
