@@ -8,8 +8,9 @@ import { CALL_HELP, fitHelp, LIST_HELP, PROMPT_HELP, READ_HELP, ROOT_HELP } from
 import type { CliIo } from "./io.ts";
 import { addServerOptions, type RawOptions } from "./options.ts";
 import { createOutput, exitCodeOf } from "./output.ts";
-import { addWorkspaceCommands } from "./workspace-commands.ts";
+import { addServeCommands } from "./serve-commands.ts";
 import { addSetupCommands } from "./setup-commands.ts";
+import { addWorkspaceCommands, type Host } from "./workspace-commands.ts";
 
 /** Runs one command line (without `node` and the script) and returns the exit code. Never throws. */
 export async function run(argv: readonly string[], io: CliIo): Promise<number> {
@@ -127,15 +128,17 @@ function createProgram(state: State): Command {
 
   addSetupCommands(program, state, explain);
 
-  addWorkspaceCommands({
+  const host: Host = {
     program,
     explain,
     server: state.server,
-    run: async (raw, work) => {
+    run: async (raw, work, frame) => {
       const { runCommand } = await import("./run-command.ts");
-      state.code = await runCommand(io, raw, work);
+      state.code = await runCommand(io, raw, work, frame);
     },
-  });
+  };
+  addServeCommands(host);
+  addWorkspaceCommands(host);
 
   program
     .command("completion")

@@ -86,7 +86,8 @@ export function greetingJson({ url, settings, servers, tags, token }: Greeting):
 /** For people: parts with a line between them. None of their lines is to be broken. */
 export function greetingText(greeting: Greeting, colors: Colors): string {
   const { url, servers, token } = greeting;
-  const access = { url: `${url}/mcp`, token: token?.shown === true ? { shown: token.value } : token };
+  const known = token?.shown === true ? { shown: token.value } : { command: token?.command ?? "" };
+  const access = { url: `${url}/mcp`, token: token === undefined ? undefined : known };
   const width = Math.max(...servers.map(({ alias }) => displayWidth(plainLine(alias, 40))), 0);
   const lines = clientLines(access).map(
     ({ client, file, text }) =>
@@ -97,6 +98,10 @@ export function greetingText(greeting: Greeting, colors: Colors): string {
       `${summary(servers)} at ${colors.bold(colors.cyan(`${url}/mcp`))}`,
       ...servers.map((server) => serverLine(server, width, colors)),
       colors.dim(otherAddresses(greeting)),
+      ...servers
+        .filter(({ error }) => error !== undefined)
+        .slice(0, 1)
+        .map(({ alias }) => colors.dim(`  more about a server: portolan why ${alias}`)),
     ].join("\n"),
     tokenText(token, colors),
     ...lines,
@@ -106,7 +111,7 @@ export function greetingText(greeting: Greeting, colors: Colors): string {
 }
 
 function summary(servers: readonly ServedServer[]): string {
-  const up = servers.filter(({ state }) => state === "ready" || state === "idle").length;
+  const up = servers.filter(({ error, state }) => error === undefined && state !== "disabled").length;
   const enabled = servers.filter(({ state }) => state !== "disabled").length;
   const tools = servers.reduce((sum, server) => sum + server.tools, 0);
   const of = up === enabled ? `${up}` : `${up} of ${enabled}`;
@@ -119,7 +124,9 @@ function serverLine({ alias, state, tools, error }: ServedServer, width: number,
   const mark = `${stateLabel(state, colors)}${" ".repeat(Math.max(0, 8 - state.length))}`;
   const line = `  ${colors.bold(name)}${space}  ${mark}`;
   if (error === undefined)
-    return state === "starting" ? `${line}  it comes later` : `${line}  ${count(tools, "tool")}`.trimEnd();
+    return state === "starting" && tools === 0
+      ? `${line}  it comes later`
+      : `${line}  ${count(tools, "tool")}`;
   return `${line}  ${plainLine(error.message, 300)} ${colors.dim(`[${error.code}]`)}`;
 }
 

@@ -48,9 +48,13 @@ function toServed(source: Source): Pick<Served, "source" | "config" | "keepsNoth
   const { kind, path, config } = source;
   if (kind === "workspace") return { source: path, config, keepsNothing: false };
   if (config.servers.length > 0) return { source: config, config, keepsNothing: true };
-  throw new PortolanError("SERVER_UNKNOWN", `There is nothing to serve: no servers are declared in ${path}.`, {
-    hint: "Add one: portolan add <name> -- <command...>. Or serve one alone: portolan serve -- <command...>",
-  });
+  throw new PortolanError(
+    "SERVER_UNKNOWN",
+    `There is nothing to serve: no servers are declared in ${path}.`,
+    {
+      hint: "Add one: portolan add <name> -- <command...>. Or serve one alone: portolan serve -- <command...>",
+    },
+  );
 }
 
 function fromTarget(cli: Cli, words: Words, only: readonly string[] | undefined): Served {

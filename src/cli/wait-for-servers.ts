@@ -13,7 +13,11 @@ type Member = Hub["members"][number];
 /** Ends early when the signal says so. */
 export async function waitForServers(
   hub: Hub,
-  { waitMs = WAIT_MS, signal, spinner }: { waitMs?: number | undefined; signal: AbortSignal; spinner: Spinner },
+  {
+    waitMs = WAIT_MS,
+    signal,
+    spinner,
+  }: { waitMs?: number | undefined; signal: AbortSignal; spinner: Spinner },
 ): Promise<void> {
   const started = performance.now();
   const all = hub.members.filter(({ state }) => state !== "disabled").length;
@@ -22,7 +26,7 @@ export async function waitForServers(
   let lastCame = 0;
   while (!signal.aborted) {
     const now = performance.now() - started;
-    const waiting = hub.members.filter(isAwaited);
+    const waiting = hub.members.filter((member) => isAwaited(member, now));
     if (waiting.length < left) lastCame = now;
     left = waiting.length;
     const patience = Math.max(PATIENCE_MS, lastCame);
@@ -34,8 +38,8 @@ export async function waitForServers(
   spinner.stop();
 }
 
-/** What it had last time is as good as what it has now, until it says otherwise. */
-function isAwaited({ state, inventory, declared }: Member): boolean {
+/** What it had last time is as good as what it has now, until it says otherwise: such a server gets a moment only. */
+function isAwaited({ state, inventory, declared }: Member, now: number): boolean {
   const isComing = state === "starting" || (state === "idle" && declared.start !== "lazy");
-  return isComing && inventory.tools.length === 0;
+  return isComing && (inventory.tools.length === 0 || now < PATIENCE_MS);
 }

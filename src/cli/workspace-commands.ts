@@ -11,12 +11,13 @@ import {
   WHY_HELP,
 } from "./help-workspace.ts";
 import { addOutputOptions, addWorkspaceOption, collect, type RawOptions } from "./options.ts";
+import type { Frame } from "./run-command.ts";
 
 /** How the program runs a command and explains it. */
 export interface Host {
   readonly program: Command;
   readonly explain: (command: Command, text: string) => Command;
-  readonly run: (raw: RawOptions, work: (cli: Cli) => Promise<number>) => Promise<void>;
+  readonly run: (raw: RawOptions, work: (cli: Cli) => Promise<number>, frame?: Frame) => Promise<void>;
   /** The words after `--`. */
   readonly server: Words["server"];
 }
@@ -54,14 +55,6 @@ export function addWorkspaceCommands(host: Host): void {
       ),
     EVENTS_HELP,
   );
-  command("serve", "serve the workspace as one MCP server", "[path...]")
-    .option("--stdio", "on stdin and stdout")
-    .option("--host <host>", "where to listen")
-    .option("--port <port>", "where to listen")
-    .option("--no-auth", "let in everyone who can reach it")
-    .action((words: string[], raw: RawOptions & { stdio?: boolean }) =>
-      host.run(raw, async (cli) => (await import("./commands/serve.ts")).serve(cli, words, raw)),
-    );
   explain(
     command("add", "add a server to the workspace's portolan.yaml", "[words...]")
       .usage("<name> [options] -- <command> [args...]\n       portolan add <name> <url> [options]")

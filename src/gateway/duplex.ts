@@ -23,14 +23,18 @@ export class Duplex {
   readonly #options: DuplexOptions;
   readonly #inFlight = new Map<RequestId, DuplexReply>();
   #session: LegacySession | undefined;
+  #idle: (() => void) | undefined;
 
   constructor(options: DuplexOptions) {
     this.#options = options;
   }
 
-  /** Requests that are not answered yet. */
-  get busy(): number {
-    return this.#inFlight.size;
+  /** Resolves when every request is answered. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#idle = resolve;
+      if (this.#inFlight.size === 0) resolve();
+    });
   }
 
   receive(message: RpcMessage): void {
@@ -55,6 +59,7 @@ export class Duplex {
       this.#inFlight.delete(message.id);
       this.#options.leave();
       if (text !== undefined) write(text);
+      if (this.#inFlight.size === 0) this.#idle?.();
     }, write);
     this.#inFlight.set(message.id, reply);
     this.#request(message, reply);

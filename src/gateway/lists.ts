@@ -49,26 +49,32 @@ function readCursor(method: string, cursor: unknown): string {
   });
 }
 
-/** What a modern result must say beside what the server said. */
+/** What a modern result says about who made it. */
 export interface ResultFrame {
-  /** `"_meta":{…},`, for results that have none. */
-  readonly meta: string;
+  /** For results that have no `_meta` of their own. */
+  readonly info: JsonObject | undefined;
 }
 
 export function frameFor(info: JsonObject | undefined): ResultFrame {
-  return { meta: info === undefined ? "" : `"_meta":${JSON.stringify({ [META.SERVER_INFO]: info })},` };
+  return { info: info === undefined ? undefined : { _meta: { [META.SERVER_INFO]: info } } };
 }
 
-/** A result as a modern client must get it. */
+/** A result as a modern client must get it: what the server said, and what it must have said besides. */
+export function modernResult(method: string, result: JsonObject, { info }: ResultFrame): JsonObject {
+  return {
+    ...(result.resultType === undefined ? COMPLETE : undefined),
+    ...(result._meta === undefined ? info : undefined),
+    ...(needsCacheHint(method, result) ? UNCACHED : undefined),
+    ...result,
+  };
+}
+
+const COMPLETE = { resultType: "complete" };
+const UNCACHED = { ttlMs: 0, cacheScope: "private" };
+
+/** The same, written down. */
 export function modernText(method: string, result: JsonObject, frame: ResultFrame): string {
-  const head = [
-    result.resultType === undefined ? '"resultType":"complete",' : "",
-    result._meta === undefined ? frame.meta : "",
-    needsCacheHint(method, result) ? '"ttlMs":0,"cacheScope":"private",' : "",
-  ].join("");
-  const text = JSON.stringify(result);
-  if (head === "") return text;
-  return text === "{}" ? `{${head.slice(0, -1)}}` : `{${head}${text.slice(1)}`;
+  return JSON.stringify(modernResult(method, result, frame));
 }
 
 /** A read resource may be kept only as long as its server says; a legacy one says nothing. */

@@ -3,6 +3,14 @@
 import { ERROR_CODES, isPortolanError, type PortolanError, toPortolanError } from "../errors/index.ts";
 import { type JsonObject, RPC, type RequestId, type RpcErrorObject } from "../model/index.ts";
 
+/** In one go: a text that is put together from large parts is copied once more before it is sent. */
+export function writeAnswer(
+  id: RequestId,
+  answer: { result: JsonObject } | { error: RpcErrorObject },
+): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, ...answer });
+}
+
 export function writeResult(id: RequestId, resultText: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${resultText}}`;
 }

@@ -14,7 +14,7 @@ import type { Ask, Caller, Question } from "../upstream/index.ts";
 import { canAnswer, missingFor } from "./capabilities.ts";
 import { type Envelope, withoutEnvelope } from "./envelope.ts";
 import { isWanted } from "./log-levels.ts";
-import { RpcRefusal, statusOf, toRpcError, writeError, writeNotification, writeResult } from "./messages.ts";
+import { RpcRefusal, statusOf, toRpcError, writeAnswer, writeNotification, writeResult } from "./messages.ts";
 import type { Parkable, ParkedFor, Parking } from "./parking.ts";
 import { returnStop, takeStop } from "./stops.ts";
 import type { Reply, Visit } from "./types.ts";
@@ -30,7 +30,7 @@ interface Asked {
 export interface ModernCallOptions {
   readonly parking: Parking<ModernCall>;
   /** The result as the client gets it. */
-  readonly toText: (visit: Visit, method: string, params: JsonObject, result: JsonObject) => string;
+  readonly toResult: (visit: Visit, method: string, params: JsonObject, result: JsonObject) => JsonObject;
 }
 
 export class ModernCall implements Parkable {
@@ -48,7 +48,9 @@ export class ModernCall implements Parkable {
   /** Answers that came with the first request, before any question. */
   #early: JsonObject | undefined;
   #missing: JsonObject | undefined;
-  #outcome: { text: (id: RequestId) => string; status: number | undefined } | undefined;
+  #outcome:
+    | { answer: { result: JsonObject } | { error: RpcErrorObject }; status: number | undefined }
+    | undefined;
 
   constructor(
     visit: Visit,
@@ -203,19 +205,18 @@ export class ModernCall implements Parkable {
   #finished(result: JsonObject): void {
     // A server that was told no may still have done its work; if it failed, the reason is what the client lacks.
     if (this.#missing !== undefined && result.isError === true) return this.#failed(this.#lacking());
-    let text: string;
     try {
-      text = this.#options.toText(this.#visit, this.#method, this.#params, result);
+      const whole = this.#options.toResult(this.#visit, this.#method, this.#params, result);
+      this.#outcome = { answer: { result: whole }, status: undefined };
     } catch (error) {
       return this.#failed(toRpcError(error, true));
     }
-    this.#outcome = { text: (id) => writeResult(id, text), status: undefined };
     this.#end();
   }
 
   #failed(given: RpcErrorObject): void {
     const error = this.#missing === undefined || this.#stop.signal.aborted ? given : this.#lacking();
-    this.#outcome = { text: (id) => writeError(id, error), status: statusOf(error) };
+    this.#outcome = { answer: { error }, status: statusOf(error) };
     this.#end();
   }
 
@@ -235,7 +236,8 @@ export class ModernCall implements Parkable {
     const reply = this.#reply;
     if (reply === undefined || this.#outcome === undefined) return;
     this.#release(reply);
-    reply.end(this.#outcome.text(this.#id), this.#outcome.status);
+    const { answer, status } = this.#outcome;
+    reply.end(writeAnswer(this.#id, answer), status);
     // Who was asked in between may still look at it.
     if (this.#questions === undefined) returnStop(this.#stop);
   }

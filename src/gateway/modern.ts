@@ -3,7 +3,7 @@
 import { isObject, MODERN_REVISION, RPC, type JsonObject, type RpcRequest } from "../model/index.ts";
 import { type Envelope, readEnvelope } from "./envelope.ts";
 import { Listens } from "./listen.ts";
-import { LISTS, modernText, pageOf } from "./lists.ts";
+import { LISTS, modernResult, modernText, pageOf } from "./lists.ts";
 import type { LogLevels } from "./log-levels.ts";
 import { RpcRefusal, statusOf, toRpcError, writeError, writeResult } from "./messages.ts";
 import { ModernCall, type ModernCallOptions } from "./modern-call.ts";
@@ -41,8 +41,8 @@ export class Modern {
     this.#parking = new Parking(options.parking);
     this.#callOptions = {
       parking: this.#parking,
-      toText: (visit, method, params, result) =>
-        modernText(method, options.results.fit(visit, method, params, result), visit.offer.frame),
+      toResult: (visit, method, params, result) =>
+        modernResult(method, options.results.fit(visit, method, params, result), visit.offer.frame),
     };
   }
 

@@ -8,6 +8,7 @@ import { writeError } from "./messages.ts";
 
 /** A client that takes nothing any more is not waited for. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+const DRAIN_MS = 3_000;
 
 export interface StdioOptions extends Pick<DuplexOptions, "modern" | "legacy" | "visit"> {
   readonly input: Readable;
@@ -43,9 +44,16 @@ export function serveStdio(options: StdioOptions): Promise<void> {
     };
     const heard = (chunk: Buffer): void => reader.push(chunk);
     input.on("data", heard);
-    input.once("end", over);
+    // What was asked before the end is still answered, for a while.
+    input.once("end", () => void Promise.race([duplex.idle(), pause(DRAIN_MS)]).then(over));
     input.once("error", over);
     output.once("error", over);
     signal.addEventListener("abort", over, { once: true });
+  });
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
   });
 }

@@ -48,3 +48,18 @@ it("lets the next request try when a trial said nothing", () => {
   breaker.undecided();
   expect(breaker.allows()).toBe(true);
 });
+
+it("counts requests that were under way when the server died as one failure", () => {
+  const { breaker, pass } = setUp();
+  pass(1_000);
+  for (let i = 0; i < 200; i += 1) breaker.failed(0);
+  expect(breaker.allows()).toBe(true);
+  for (let i = 0; i < 3; i += 1) {
+    pass(10);
+    breaker.failed(1_000 + 10 * i);
+  }
+  expect(breaker.allows()).toBe(true);
+  pass(10);
+  breaker.failed(1_035);
+  expect(breaker.allows()).toBe(false);
+});

@@ -28,8 +28,11 @@ export class Breaker {
     this.#trying = false;
   }
 
-  failed(): void {
+  /** Requests that were under way together fail together, which says no more than that one of them did. */
+  failed(sentAt: number = this.#now()): void {
     const now = this.#now();
+    const last = this.#failures.at(-1);
+    if (last !== undefined && sentAt < last) return;
     this.#failures = [...this.#failures.filter((at) => now - at < WINDOW_MS), now];
     if (this.#trying || this.#failures.length >= FAILURES) this.#openedAt = now;
     this.#trying = false;

@@ -1,7 +1,14 @@
 // Requests by the signal that can end them: one listener per signal, however many requests share it.
 
+interface Watched {
+  /** Almost every signal belongs to one request. */
+  only: number | undefined;
+  ids: Set<number> | undefined;
+  readonly listener: () => void;
+}
+
 export class SignalWatch {
-  readonly #watched = new Map<AbortSignal, { readonly ids: Set<number>; readonly listener: () => void }>();
+  readonly #watched = new Map<AbortSignal, Watched>();
   readonly #aborted: (id: number, signal: AbortSignal) => void;
 
   constructor(aborted: (id: number, signal: AbortSignal) => void) {
@@ -9,23 +16,29 @@ export class SignalWatch {
   }
 
   add(signal: AbortSignal, id: number): void {
-    let watched = this.#watched.get(signal);
+    const watched = this.#watched.get(signal);
     if (watched === undefined) {
-      const ids = new Set<number>();
-      const listener = (): void => {
-        for (const each of [...ids]) this.#aborted(each, signal);
-      };
-      watched = { ids, listener };
-      this.#watched.set(signal, watched);
-      signal.addEventListener("abort", listener);
+      const fresh: Watched = { only: id, ids: undefined, listener: () => this.#end(signal, fresh) };
+      this.#watched.set(signal, fresh);
+      signal.addEventListener("abort", fresh.listener);
+      return;
     }
+    watched.ids ??= new Set(watched.only === undefined ? [] : [watched.only]);
+    watched.only = undefined;
     watched.ids.add(id);
   }
 
   remove(signal: AbortSignal, id: number): void {
     const watched = this.#watched.get(signal);
-    if (watched === undefined || !watched.ids.delete(id) || watched.ids.size > 0) return;
+    if (watched === undefined) return;
+    if (watched.only === id) watched.only = undefined;
+    else watched.ids?.delete(id);
+    if (watched.only !== undefined || (watched.ids?.size ?? 0) > 0) return;
     this.#watched.delete(signal);
     signal.removeEventListener("abort", watched.listener);
+  }
+
+  #end(signal: AbortSignal, { only, ids }: Watched): void {
+    for (const id of ids === undefined ? [only] : [...ids]) if (id !== undefined) this.#aborted(id, signal);
   }
 }

@@ -119,7 +119,10 @@ class ServerUpstream implements Upstream {
   request(call: Call): Promise<JsonObject> {
     const { session } = this.#keeper;
     if (session === undefined || !this.#breaker.closed) return this.#requestLater(call, 0);
-    return session.request(call).catch((error: unknown) => this.#recover(error, call, session, 0));
+    const sentAt = performance.now();
+    return session
+      .request(call)
+      .catch((error: unknown) => this.#recover(error, call, { session, sentAt }, 0));
   }
 
   notify(method: string, params?: JsonObject): void {
@@ -183,23 +186,29 @@ class ServerUpstream implements Upstream {
       this.#breaker.undecided();
       throw error;
     }
+    const sentAt = performance.now();
     try {
       const result = await session.request(call);
       this.#breaker.succeeded();
       return result;
     } catch (error) {
-      return this.#recover(error, call, session, attempt);
+      return this.#recover(error, call, { session, sentAt }, attempt);
     }
   }
 
   /** Sends a failed request again when it cannot have run, or when running it twice does no harm. */
-  async #recover(thrown: unknown, call: Call, session: Session, attempt: number): Promise<JsonObject> {
+  async #recover(
+    thrown: unknown,
+    call: Call,
+    { session, sentAt }: { session: Session; sentAt: number },
+    attempt: number,
+  ): Promise<JsonObject> {
     const error = withRedactedError(toPortolanError(thrown, { server: this.name }), this.#redactor);
     const failing = isServerFailure(error);
     if (failing && session.peer.wire.perRequestStreams) {
       // Elsewhere a failure is the end of the connection, and the keeper counts those.
       this.#keeper.lastError = error;
-      this.#breaker.failed();
+      this.#breaker.failed(sentAt);
     } else if (error.code === "RPC_ERROR") {
       this.#breaker.succeeded();
     } else {

@@ -1,44 +1,173 @@
 // `portolan serve`: the workspace as one MCP server, until it is told to stop.
 
-import { resolve } from "node:path";
-import { openAccess, openGateway } from "../../gateway/index.ts";
-import type { Cli } from "../connect.ts";
-import { noteDiagnostic } from "../connect.ts";
-import { loadSource } from "../workspace-source.ts";
+import process from "node:process";
+import type { Diagnostic } from "../../errors/index.ts";
+import { type Gateway, openAccess, openGateway } from "../../gateway/index.ts";
+import type { HubEvent } from "../../hub/index.ts";
+import { GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
+import { checkPort } from "../check-port.ts";
+import { tokenCommand } from "../client-lines.ts";
+import { type Cli, noteDiagnostic, spinnerOf, type Words } from "../connect.ts";
+import { describeDiagnostic } from "../diagnostic.ts";
+import { type OwnPlace, ownGateway } from "../own-gateway.ts";
+import { plainLine, toJsonText } from "../plain-text.ts";
+import { createPassphrasePrompt } from "../secret-input.ts";
+import { createServeEvents } from "../serve-events.ts";
+import { greetingJson, greetingText, reachable, servedServers } from "../serve-greeting.ts";
+import {
+  overSettings,
+  parseServeOptions,
+  type RawServeOptions,
+  type ServeOptions,
+} from "../serve-options.ts";
+import { findServed, type Served } from "../served.ts";
+import { waitForServers } from "../wait-for-servers.ts";
+import { computerOf, pathLabel } from "../workspace-folder.ts";
 
-export interface ServeOptions {
-  readonly stdio?: boolean;
-  readonly host?: string;
-  readonly port?: string;
-  readonly auth?: boolean;
-}
-
-export async function serve(cli: Cli, words: readonly string[], raw: ServeOptions): Promise<number> {
-  const [path] = words;
-  const given = path === undefined ? cli : { ...cli, options: { ...cli.options, workspace: path } };
-  const source = await loadSource(given);
-  const access = await openAccess(resolve(source.path));
-  const gateway = await openGateway(source.kind === "workspace" ? source.path : source.config, {
+export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promise<number> {
+  const { io, output, interrupt } = cli;
+  const options = parseServeOptions(raw, io.cwd);
+  const served = await findServed(cli, words, options.only);
+  const settings = overSettings(served.config.gateway, options.settings);
+  const { host = GATEWAY_DEFAULTS.host, port = GATEWAY_DEFAULTS.port, allowedHosts } = settings;
+  const own: OwnPlace = { host, port, allowedHosts, script: process.argv[1] };
+  if (!options.stdio) await checkPort(host, port);
+  const report = (diagnostic: Diagnostic): void => noteProblem(diagnostic, options, cli);
+  const access = await openAccess(served.folder, { renew: options.newToken, report });
+  const say = (text: string): void => {
+    if (!options.stdio || cli.options.verbose) output.note(text);
+  };
+  if (served.note !== undefined) say(output.noteColors.dim(served.note));
+  const spinner = spinnerOf(cli);
+  output.around(spinner);
+  // Nobody listens when nothing would be shown: measuring calls costs them time.
+  const events = output.quiet || (options.stdio && !cli.options.verbose) ? undefined : createServeEvents(cli);
+  let look = (): void => {};
+  const gateway = await openGateway(served.source, {
     access,
-    settings: {
-      ...(raw.host === undefined ? {} : { host: raw.host }),
-      ...(raw.port === undefined ? {} : { port: Number(raw.port) }),
-      ...(raw.auth === false ? { auth: "none" } : {}),
-    },
-    onDiagnostic: (diagnostic) => noteDiagnostic(diagnostic, cli),
+    settings,
+    ...leaveOut(served, options, own, say),
+    waitMs: 0,
+    onDiagnostic: report,
+    ...(served.keepsNothing ? { snapshots: false } : {}),
+    ...(events === undefined
+      ? {}
+      : {
+          onEvent: (event: HubEvent) => {
+            if (event.type === "mcp.server_started") look();
+            events.heard(event);
+          },
+        }),
+    promptPassphrase: options.stdio ? undefined : createPassphrasePrompt(cli).prompt,
   });
   try {
-    if (raw.stdio === true) {
-      await Promise.race([gateway.serveStdio(process.stdin, process.stdout), aborted(cli.interrupt.signal)]);
+    look = keepOut(gateway, own, say);
+    await waitForServers(gateway.workspace.hub, {
+      waitMs: cli.options.waitMs,
+      signal: interrupt.signal,
+      spinner,
+    });
+    if (interrupt.signal.aborted) return 0;
+    if (options.stdio) {
+      noteFailures(gateway, cli);
+      events?.begin([]);
+      await Promise.race([gateway.serveStdio(process.stdin, process.stdout), aborted(interrupt.signal)]);
       return 0;
     }
     const { url } = await gateway.listen();
-    cli.output.note(`MCP is served at ${url}/mcp`);
-    await aborted(cli.interrupt.signal);
+    // Any free port was asked for: only now is it known which.
+    if (port === 0) look = keepOut(gateway, { ...own, port: Number(new URL(url).port) }, say);
+    greet(cli, gateway, { ...options, access, settings, url, folder: served.folder });
+    events?.begin(servedServers(gateway.workspace));
+    await aborted(interrupt.signal);
     return 0;
   } finally {
+    spinner.stop();
+    output.around(undefined);
+    events?.end();
     await gateway.close();
   }
+}
+
+/** Which servers are begun. What runs `portolan serve` must not even be started. */
+function leaveOut(
+  { config }: Served,
+  { only }: ServeOptions,
+  own: OwnPlace,
+  say: (text: string) => void,
+): { only?: readonly string[] } {
+  const wanted = config.servers.filter(({ alias }) => only?.includes(alias) !== false);
+  const kept = wanted.filter((server) => {
+    const reason = server.endpoint.transport === "stdio" ? ownGateway(server, own) : undefined;
+    if (reason !== undefined) say(leftOutNote(server.alias, reason));
+    return reason === undefined;
+  });
+  return only === undefined && kept.length === wanted.length ? {} : { only: kept.map(({ alias }) => alias) };
+}
+
+/** The gateway's address may also be written into a file of this folder while it runs, by a client that is to use it. */
+function keepOut({ workspace: { hub } }: Gateway, own: OwnPlace, say: (text: string) => void): () => void {
+  const look = (): void => {
+    for (const { alias, declared } of hub.members) {
+      const reason = ownGateway(declared, own);
+      if (reason === undefined) continue;
+      say(leftOutNote(alias, reason));
+      void hub.remove(alias);
+    }
+  };
+  hub.on("toolsChanged", look);
+  look();
+  return look;
+}
+
+function leftOutNote(alias: string, reason: string): string {
+  return `${plainLine(alias, 100)} is left out: ${reason}.`;
+}
+
+interface Known extends ServeOptions {
+  readonly access: Awaited<ReturnType<typeof openAccess>>;
+  readonly settings: GatewaySettings;
+  readonly url: string;
+  readonly folder: string;
+}
+
+function greet(cli: Cli, { workspace }: Gateway, known: Known): void {
+  const { io, output } = cli;
+  const { access, settings } = known;
+  const greeting = {
+    url: reachable(known.url, settings),
+    settings,
+    servers: servedServers(workspace),
+    tags: [...new Set(workspace.hub.members.flatMap(({ declared }) => declared.tags ?? []))].toSorted(),
+    token:
+      settings.auth === "none"
+        ? undefined
+        : {
+            value: access.token,
+            shown: access.created || known.showToken,
+            created: access.created,
+            file: pathLabel(access.file, computerOf(io, io.cwd)),
+            command: tokenCommand(process.argv[1], io.cwd, known.folder),
+          },
+  };
+  if (known.json) return output.print(toJsonText(greetingJson(greeting)));
+  output.note(greetingText(greeting, output.noteColors), true);
+  if (io.stderr.isTTY === true) output.note(output.noteColors.dim("\nCtrl-C stops it."));
+}
+
+/** A client shows what a server says on stderr as trouble, so there only trouble is said. */
+function noteFailures({ workspace }: Gateway, { output }: Cli): void {
+  for (const { alias, error } of servedServers(workspace))
+    if (error !== undefined)
+      output.note(`${plainLine(alias, 100)} is not there: ${plainLine(error.message, 500)} [${error.code}]`);
+}
+
+/** What runs for days tells of warnings too. */
+function noteProblem(diagnostic: Diagnostic, { stdio }: ServeOptions, cli: Cli): void {
+  const { output } = cli;
+  if (diagnostic.severity !== "warning" || stdio) return noteDiagnostic(diagnostic, cli);
+  const hint = diagnostic.hint === undefined ? "" : ` ${plainLine(diagnostic.hint, 300)}`;
+  output.note(`${describeDiagnostic(diagnostic, output.noteColors.yellow)}${hint}`);
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -28,6 +28,10 @@ export function readBody(request: IncomingMessage, maxBytes: number, done: (body
   request.on("end", () => {
     if (over) return;
     const whole = chunks === undefined ? only : Buffer.concat(chunks, bytes);
-    done({ text: whole === undefined ? "" : whole.toString("utf8") });
+    const text = whole === undefined ? "" : whole.toString("utf8");
+    // The request is kept for a while by its connection; its bytes need not be.
+    only = undefined;
+    chunks = undefined;
+    done({ text });
   });
 }

@@ -22,6 +22,8 @@ export class Exchange {
   readonly done = (): void => {
     if (this.#isOver) return;
     this.#isOver = true;
+    // The response is kept for a while by its connection; what was done for it need not be.
+    this.left = undefined;
     this.#over();
   };
 }

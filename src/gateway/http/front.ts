@@ -179,12 +179,6 @@ export class HttpFront {
             message: "The body must be application/json",
           });
     }
-    const refusal = visit.principal.gate.enter();
-    if (refusal !== undefined) {
-      request.resume();
-      return refuse(response, refusal);
-    }
-    const exchange = this.#entered(visit.principal, response);
     readBody(request, this.#options.maxBodyBytes, (body) => {
       if ("tooLarge" in body) return refuseBody(response, this.#options.maxBodyBytes);
       let parsed: unknown;
@@ -194,6 +188,10 @@ export class HttpFront {
         return sendRpc(response, 400, RPC.PARSE_ERROR, "The body is not JSON");
       }
       try {
+        // Answers to a server's questions must get through, or the calls that wait for them would never end.
+        const refusal = asksSomething(parsed) ? visit.principal.gate.enter() : undefined;
+        if (refusal !== undefined) return refuse(response, refusal);
+        const exchange = this.#entered(visit.principal, response, asksSomething(parsed));
         this.#message(request, exchange, parsed, visit, accepts);
       } catch (error) {
         this.#fail(response, error);
@@ -241,10 +239,10 @@ export class HttpFront {
   }
 
   /** Counts a request as under way until it is done. */
-  #entered({ gate }: Principal, response: ServerResponse): Exchange {
+  #entered({ gate }: Principal, response: ServerResponse, counted: boolean): Exchange {
     this.#busy += 1;
     return new Exchange(response, () => {
-      gate.leave();
+      if (counted) gate.leave();
       this.#busy -= 1;
       if (this.#busy === 0) this.#idle?.();
     });
@@ -259,6 +257,12 @@ export class HttpFront {
       hint: error.hint,
     });
   }
+}
+
+/** Whether a body holds a request, as opposed to notices and answers. */
+function asksSomething(body: unknown): boolean {
+  if (Array.isArray(body)) return body.some(asksSomething);
+  return isRpcMessage(body) && hasMethod(body) && "id" in body;
 }
 
 type McpRoute = Extract<Route, { scope: Scope }>;

@@ -4,7 +4,7 @@ import type { EventWriter } from "./event-writer.ts";
 
 /** What is kept for a client that may come back for it. */
 const MAX_EVENTS = 256;
-const MAX_BYTES = 1024 * 1024;
+const MAX_BYTES = 256 * 1024;
 
 export class LegacyStream {
   readonly id: string;

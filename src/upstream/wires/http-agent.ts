@@ -7,12 +7,12 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 256;
 
 /** A pool of its own per server, so that closing one server closes its sockets and no others. */
-export async function createAgent(): Promise<Agent> {
+export async function createAgent(connections: number = MAX_CONNECTIONS): Promise<Agent> {
   // undici is a large module; only servers that are reached over HTTP pay for it.
   const undici = await import("undici");
   return new undici.Agent({
     connect: { timeout: CONNECT_TIMEOUT_MS },
-    connections: MAX_CONNECTIONS,
+    connections,
     allowH2: false,
   });
 }

@@ -24,7 +24,9 @@ import type { SseParser } from "./sse-parser.ts";
 /** A stream that the server leaves open after the answer is of no use to anybody. */
 const LINGER_MS = 1_000;
 /** Answers and notices on their way to the server; a server that asks faster than it listens is not answered. */
-const MAX_UNTAKEN = 200;
+const MAX_UNTAKEN = 10_000;
+/** They have connections of their own: requests that wait for these very answers may take all others. */
+const TELLING_CONNECTIONS = 32;
 const MAX_RATE_WAIT_MS = 60_000;
 const MAX_START_WAIT_MS = 5_000;
 const MAX_RATE_RETRIES = 2;
@@ -51,6 +53,7 @@ export class HttpWire implements Wire {
   readonly #flights = new Map<RequestId, Flight>();
   readonly #unanswered = new Set<Promise<void>>();
   #agent: Agent | undefined;
+  #telling: Agent | undefined;
   #events: WireEvents | undefined;
   #revision: string | undefined;
   #era: Era | undefined;
@@ -66,7 +69,7 @@ export class HttpWire implements Wire {
   }
 
   async open(events: WireEvents): Promise<void> {
-    this.#agent = await createAgent();
+    [this.#agent, this.#telling] = await Promise.all([createAgent(), createAgent(TELLING_CONNECTIONS)]);
     this.#events = events;
   }
 
@@ -129,7 +132,7 @@ export class HttpWire implements Wire {
     this.#listening?.close();
     for (const flight of this.#flights.values()) flight.abort();
     this.#flights.clear();
-    await this.#agent?.destroy();
+    await Promise.all([this.#agent?.destroy(), this.#telling?.destroy()]);
   }
 
   #request(request: Sent, body: string, headers: Record<string, string>, attempt: number): void {
@@ -261,19 +264,25 @@ export class HttpWire implements Wire {
     headers: Record<string, string>,
   ): Promise<void> {
     return new Promise((resolve) => {
-      const flight = this.#exchange(method, body, headers, {
-        // Some servers answer a notification with a stream that never ends.
-        started: (_headers, stream) => {
-          if (stream === undefined) return;
-          flight.abort();
-          resolve();
+      const flight = this.#exchange(
+        method,
+        body,
+        headers,
+        {
+          // Some servers answer a notification with a stream that never ends.
+          started: (_headers, stream) => {
+            if (stream === undefined) return;
+            flight.abort();
+            resolve();
+          },
+          event: () => {},
+          json: () => resolve(),
+          empty: resolve,
+          ended: () => resolve(),
+          failed: () => resolve(),
         },
-        event: () => {},
-        json: () => resolve(),
-        empty: resolve,
-        ended: () => resolve(),
-        failed: () => resolve(),
-      });
+        this.#telling,
+      );
     });
   }
 
@@ -288,10 +297,11 @@ export class HttpWire implements Wire {
     body: string | undefined,
     headers: Record<string, string>,
     events: ExchangeEvents,
+    agent: Agent | undefined = this.#agent,
   ): Flight {
     const { server, maxMessageBytes } = this.#options;
     return exchange(
-      this.#agent as Agent,
+      agent as Agent,
       { server, url: this.#url, method, headers, body, maxMessageBytes },
       events,
     );
