@@ -74,8 +74,9 @@ export class Parking<C extends Parkable> {
   /** The call that this state belongs to. It is not parked any more: a state works once. */
   take(state: string, bound: ParkedFor): C {
     const [id = "", expiresAt = "", mac = ""] = state.slice(PREFIX.length).split(".");
-    const expected = this.#sign(`${id}.${expiresAt}`, bound);
-    if (mac.length !== expected.length || !timingSafeEqual(Buffer.from(mac), Buffer.from(expected)))
+    const expected = Buffer.from(this.#sign(`${id}.${expiresAt}`, bound));
+    const given = Buffer.from(mac);
+    if (given.length !== expected.length || !timingSafeEqual(given, expected))
       throw refused("it was not given for this request, or was changed");
     const entry = this.#entries.get(id);
     if (entry === undefined)

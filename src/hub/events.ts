@@ -47,11 +47,12 @@ const MAX_WAITING = 10_000;
 export class EventBus implements AsyncIterable<HubEvent> {
   readonly #listeners = new Set<(event: HubEvent) => void>();
   readonly #closers = new Set<() => void>();
+  #callListeners = 0;
   #closed = false;
 
-  /** Whether anybody would notice an event; measuring what nobody sees is not worth it. */
-  get heard(): boolean {
-    return this.#listeners.size > 0;
+  /** Whether anybody would notice a call; measuring what nobody sees is not worth it. */
+  get hearsCalls(): boolean {
+    return this.#callListeners > 0;
   }
 
   emit(event: Unstamped<HubEvent>): void {
@@ -60,8 +61,10 @@ export class EventBus implements AsyncIterable<HubEvent> {
     for (const listener of this.#listeners) listener(stamped);
   }
 
-  on(listener: (event: HubEvent) => void): () => void {
+  /** Who does not want to hear of calls costs them nothing. */
+  on(listener: (event: HubEvent) => void, { calls = true }: { calls?: boolean | undefined } = {}): () => void {
     const own = (event: HubEvent): void => {
+      if (!calls && "tool" in event) return;
       try {
         listener(event);
       } catch (error) {
@@ -71,7 +74,10 @@ export class EventBus implements AsyncIterable<HubEvent> {
       }
     };
     this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
+    if (calls) this.#callListeners += 1;
+    return () => {
+      if (this.#listeners.delete(own) && calls) this.#callListeners -= 1;
+    };
   }
 
   /** Every event from now on, until the bus closes or the loop is left. */
@@ -112,5 +118,6 @@ export class EventBus implements AsyncIterable<HubEvent> {
     this.#closed = true;
     for (const end of [...this.#closers]) end();
     this.#listeners.clear();
+    this.#callListeners = 0;
   }
 }

@@ -27,6 +27,8 @@ export interface WorkspaceOptions extends Omit<
   readonly waitMs?: number | undefined;
   /** Hears every event from the first one on, also those of opening. */
   readonly onEvent?: ((event: HubEvent) => void) | undefined;
+  /** Whether `onEvent` also hears of every call. Default: true. */
+  readonly callEvents?: boolean | undefined;
   /** Asks for the passphrase of the secrets file. */
   readonly promptPassphrase?: PromptPassphrase | undefined;
 }
@@ -82,7 +84,7 @@ export async function openWorkspaceHub(
   const { naming, descriptionPrefix } = config;
   const opened = await openHub({ ...options, secrets, naming, descriptionPrefix, onDiagnostic: report });
   const { hub } = opened;
-  if (options.onEvent !== undefined) opened.events.on(options.onEvent);
+  if (options.onEvent !== undefined) opened.events.on(options.onEvent, { calls: options.callEvents });
   const roster = new Roster({ hub, toMember: (server) => opened.member(server), only: options.only });
   const change = (changed: CatalogChange): void => {
     for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);

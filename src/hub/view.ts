@@ -262,7 +262,7 @@ export class HubView implements Upstream {
     const { member, action } = route;
     const { events } = this.#source;
     const called = this.#named(member, perform(member, action, call));
-    return events.heard ? this.#watched(called, call, member.alias, name) : called;
+    return events.hearsCalls ? this.#watched(called, call, member.alias, name) : called;
   }
 
   /** Ids in the result become those that this view can find again. */

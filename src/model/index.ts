@@ -39,6 +39,22 @@ export type {
   ToolAnnotations,
   ToolDefinition,
 } from "./mcp.ts";
+export type {
+  CliInvocation,
+  CliPart,
+  CliVariable,
+  CliWord,
+  ClientTls,
+  HttpInvocation,
+  Invocation,
+  InvokedPrompt,
+  InvokedResource,
+  InvokedResourceTemplate,
+  InvokedServer,
+  InvokedTool,
+  Template,
+  TemplatePart,
+} from "./invoked-server.ts";
 export {
   hasMethod,
   isModernErrorCode,

@@ -17,17 +17,20 @@ export function isRequest(message: Outgoing): boolean {
   return message.id !== undefined && message.method !== undefined;
 }
 
-/** Envelopes as JSON. Almost every request has the same one, so it is written once. */
-const metaTexts = new WeakMap<JsonObject, string>();
+/** The last envelope as JSON. Most clients have one that does not change; remembering more costs more than writing it. */
+let lastMeta: JsonObject | undefined;
+let lastText = "";
 
 /** The insides of a `_meta` as JSON. A progress token in it is another's, and would stand there twice. */
 function metaText(meta: JsonObject): string {
-  const known = metaTexts.get(meta);
-  if (known !== undefined) return known;
+  if (meta === lastMeta) return lastText;
   const { progressToken: _token, ...others } = meta;
   const text = JSON.stringify(others).slice(1, -1);
   // Only an envelope is known not to change; what a caller gave is the caller's.
-  if (META.PROTOCOL_VERSION in meta) metaTexts.set(meta, text);
+  if (META.PROTOCOL_VERSION in meta) {
+    lastMeta = meta;
+    lastText = text;
+  }
   return text;
 }
 

@@ -56,6 +56,9 @@ export class Session {
   readonly #toolHeaders = new Map<string, readonly ParamHeader[]>();
   #logLevel: LogLevel | undefined;
   #envelope: JsonObject | undefined;
+  /** Somebody else's, as last used: who calls once often calls again. */
+  #lastCaller: Caller | undefined;
+  #lastEnvelope: JsonObject | undefined;
 
   private constructor(wire: Wire, options: SessionOptions) {
     this.#options = options;
@@ -104,8 +107,8 @@ export class Session {
     if (call.method === "tools/list") return this.#listTools(call);
     if (call.method === "tools/call" && this.modern && this.peer.wire.perRequestStreams)
       return this.#callWithHeaders(call);
-    if (this.modern && MAY_ASK.has(call.method)) return this.#withRounds(call);
-    return this.#send(call, call.params);
+    if (!MAY_ASK.has(call.method)) return this.#send(call, call.params);
+    return this.modern ? this.#withRounds(call) : this.#sendLegacy(call);
   }
 
   /** The level that later requests ask for. A legacy server must be told besides. */
@@ -173,6 +176,21 @@ export class Session {
       if (typeof result.nextCursor !== "string" || result.nextCursor === cursor) return;
       cursor = result.nextCursor;
     }
+  }
+
+  /** A server of this era gives no state: who brings one means something else, and the request would run as a new one. */
+  #sendLegacy(call: Call): Promise<JsonObject> {
+    if (call.params?.requestState === undefined && call.params?.inputResponses === undefined)
+      return this.#send(call, call.params);
+    const { requestState, inputResponses: _responses, ...params } = call.params;
+    if (requestState === undefined) return this.#send(call, params);
+    const { name } = this.#options.definition;
+    return Promise.reject(
+      new PortolanError("INPUT_INVALID", `requestState is not accepted: ${name} never gave one`, {
+        server: name,
+        hint: "Make the request again without requestState and inputResponses.",
+      }),
+    );
   }
 
   #withRounds(call: Call, headers?: Record<string, string>): Promise<JsonObject> {
@@ -272,11 +290,16 @@ export class Session {
     if (!this.modern) return own;
     const caller = call.caller ?? this.#options.caller;
     // Almost every call is made for the connection's own caller, whose envelope does not change.
-    const envelopeNow =
-      caller === this.#options.caller
-        ? this.#standingEnvelope()
-        : envelope(caller, this.description.revision);
+    const envelopeNow = caller === this.#options.caller ? this.#standingEnvelope() : this.#envelopeOf(caller);
     return own === undefined ? envelopeNow : { ...own, ...envelopeNow };
+  }
+
+  #envelopeOf(caller: Caller): JsonObject {
+    if (caller !== this.#lastCaller || this.#lastEnvelope === undefined) {
+      this.#lastCaller = caller;
+      this.#lastEnvelope = envelope(caller, this.description.revision);
+    }
+    return this.#lastEnvelope;
   }
 
   #standingEnvelope(): JsonObject {

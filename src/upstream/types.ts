@@ -19,6 +19,10 @@ export interface Caller {
   readonly clientInfo: Implementation;
   readonly capabilities: JsonObject;
   readonly logLevel?: LogLevel | undefined;
+  /** Headers of the request that the client made, without those that let it in. */
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>> | undefined;
+  /** What the client's token allows; undefined when there is no such notion. */
+  readonly scopes?: readonly string[] | undefined;
 }
 
 /** Something a server wants to know in the middle of a call. */
