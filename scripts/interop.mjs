@@ -1,6 +1,23 @@
-// Installs the public MCP servers that are too heavy for devDependencies into .cache/interop.
+// Installs the public MCP servers and clients that are too heavy for devDependencies into .cache/.
 // Tests use them when they are there; CI always has them.
 
 import { installOnce } from "./lib/install-once.mjs";
+import { findNode24 } from "./lib/node24.mjs";
 
 console.log(installOnce("interop", { shadcn: "4.23.0", supergateway: "4.0.0" }));
+
+// Two of these demand a newer Node than the project does, and get one.
+console.log(
+  installOnce(
+    "interop-clients",
+    {
+      "@ai-sdk/mcp": "2.0.93",
+      "@langchain/core": "1.2.13",
+      "@langchain/langgraph": "1.4.18",
+      "@langchain/mcp-adapters": "1.1.4",
+      "@modelcontextprotocol/inspector": "2.12.0",
+    },
+    { anyNode: true },
+  ),
+);
+console.log(findNode24());

@@ -31,7 +31,7 @@ Examples:
   portolan serve --stdio
   portolan serve -- npx -y @modelcontextprotocol/server-filesystem .
   portolan serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem --allow-host tools.example.com
-  portolan serve --port 0 --json | head -1 | jq -r .url
+  portolan serve --port 0 --json > gateway.json &
 
 Exit codes:
   0    stopped by SIGTERM or SIGHUP, or stdin has ended (--stdio)

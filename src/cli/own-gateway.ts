@@ -6,7 +6,7 @@ import type { DeclaredServer } from "../model/index.ts";
 export interface OwnPlace {
   readonly host: string;
   /** 0 before it is known. */
-  readonly port: number;
+  port: number;
   readonly allowedHosts?: readonly string[] | undefined;
   /** The file that runs now. */
   readonly script?: string | undefined;

@@ -1,15 +1,16 @@
 // The commands about the gateway: serve, token.
 
+import type { Command } from "commander";
 import { SERVE_HELP, TOKEN_HELP } from "./help-serve.ts";
 import { EXIT_CODES_OF_A_SERVICE } from "./interrupt.ts";
-import { addOutputOptions, addWorkspaceOption, collect, type RawOptions } from "./options.ts";
+import { addWorkspaceOption, collect, type RawOptions } from "./options.ts";
 import type { RawServeOptions } from "./serve-options.ts";
 import type { Host } from "./workspace-commands.ts";
 
 export function addServeCommands({ program, explain, run, server }: Host): void {
   explain(
     addWorkspaceOption(
-      addOutputOptions(
+      addLineOptions(
         program
           .command("serve")
           .description("serve the workspace, or one server, as one MCP server")
@@ -39,7 +40,7 @@ export function addServeCommands({ program, explain, run, server }: Host): void 
       .action((words: string[], raw: RawServeOptions) =>
         run(
           // Lines for people wherever they go: a log is read by people too.
-          { ...raw, text: raw.text ?? raw.json !== true },
+          { ...raw, text: raw.json !== true },
           async (cli) => (await import("./commands/serve.ts")).serve(cli, { words, server }, raw),
           {
             cancelling: "Stopping. Press Ctrl-C again to leave at once.",
@@ -51,7 +52,7 @@ export function addServeCommands({ program, explain, run, server }: Host): void 
   );
   explain(
     addWorkspaceOption(
-      addOutputOptions(
+      addLineOptions(
         program
           .command("token")
           .description("print the token of the workspace's gateway")
@@ -61,10 +62,19 @@ export function addServeCommands({ program, explain, run, server }: Host): void 
       .usage("[workspace] [options]")
       .option("--new", "make a new one; who has the old one is locked out")
       .action((words: string[], raw: RawOptions & { new?: boolean }) =>
-        run({ ...raw, text: raw.text ?? raw.json !== true }, async (cli) =>
+        run({ ...raw, text: raw.json !== true }, async (cli) =>
           (await import("./commands/token.ts")).token(cli, words, raw),
         ),
       ),
     TOKEN_HELP,
   );
+}
+
+/** Those of every command, but for the form: here it is text unless JSON is asked for. */
+function addLineOptions(command: Command): Command {
+  return command
+    .option("--json", "print JSON on stdout, in place of text")
+    .option("--quiet", "no progress, notes or warnings")
+    .option("--verbose", "show diagnostics, each call, and causes of errors")
+    .option("--no-color", "no colour (also: NO_COLOR, FORCE_COLOR)");
 }

@@ -13,7 +13,11 @@ export interface ServeEvents {
   end(): void;
 }
 
-export function createServeEvents({ output, options }: Pick<Cli, "output" | "options">): ServeEvents {
+/** `troubleOnly`: nothing but what went wrong. */
+export function createServeEvents(
+  { output, options }: Pick<Cli, "output" | "options">,
+  troubleOnly: boolean,
+): ServeEvents {
   /** Why a server is down, as far as it was said; one that is up is not in it. */
   const down = new Map<string, string>();
   const known = new Set<string>();
@@ -44,6 +48,7 @@ export function createServeEvents({ output, options }: Pick<Cli, "output" | "opt
   return {
     heard(event) {
       if (!running || !(isNews(event) || options.verbose)) return;
+      if (troubleOnly && event.type !== "mcp.server_failed") return;
       output.note(describeEvent(event, output.noteColors));
     },
     begin(servers) {

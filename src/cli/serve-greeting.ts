@@ -5,7 +5,7 @@ import type { Hub } from "../hub/index.ts";
 import type { GatewaySettings } from "../model/index.ts";
 import { clientLines, TOKEN_PLACE } from "./client-lines.ts";
 import type { Colors } from "./colors.ts";
-import { displayWidth } from "./layout.ts";
+import { displayWidth, wrap } from "./layout.ts";
 import { plainLine } from "./plain-text.ts";
 import { stateLabel } from "./status-table.ts";
 
@@ -83,31 +83,24 @@ export function greetingJson({ url, settings, servers, tags, token }: Greeting):
   };
 }
 
-/** For people: parts with a line between them. None of their lines is to be broken. */
-export function greetingText(greeting: Greeting, colors: Colors): string {
+/** For people, in so many columns. What is to be copied is not broken into lines, whatever its length. */
+export function greetingText(greeting: Greeting, colors: Colors, columns: number | undefined): string {
   const { url, servers, token } = greeting;
   const known = token?.shown === true ? { shown: token.value } : { command: token?.command ?? "" };
   const access = { url: `${url}/mcp`, token: token === undefined ? undefined : known };
   const width = Math.max(...servers.map(({ alias }) => displayWidth(plainLine(alias, 40))), 0);
-  const lines = clientLines(access).map(
+  const failed = servers.find(({ error }) => error !== undefined);
+  const about = [
+    `${summary(servers)} at ${colors.bold(colors.cyan(`${url}/mcp`))}`,
+    ...servers.map((server) => serverLine(server, { width, colors, columns })),
+    ...otherAddresses(greeting).map((line) => colors.dim(wrap(`  ${line}`, columns))),
+    ...(failed === undefined ? [] : [colors.dim(`  more about a server: portolan why ${failed.alias}`)]),
+  ];
+  const toCopy = clientLines(access).map(
     ({ client, file, text }) =>
       `${colors.bold(client)}${file === undefined ? "" : colors.dim(` in ${file}`)}\n  ${text}`,
   );
-  return [
-    [
-      `${summary(servers)} at ${colors.bold(colors.cyan(`${url}/mcp`))}`,
-      ...servers.map((server) => serverLine(server, width, colors)),
-      colors.dim(otherAddresses(greeting)),
-      ...servers
-        .filter(({ error }) => error !== undefined)
-        .slice(0, 1)
-        .map(({ alias }) => colors.dim(`  more about a server: portolan why ${alias}`)),
-    ].join("\n"),
-    tokenText(token, colors),
-    ...lines,
-  ]
-    .filter((part) => part !== "")
-    .join("\n\n");
+  return [about.join("\n"), wrap(tokenText(token, colors), columns), ...toCopy].join("\n\n");
 }
 
 function summary(servers: readonly ServedServer[]): string {
@@ -118,27 +111,32 @@ function summary(servers: readonly ServedServer[]): string {
   return `Serving ${of} ${enabled === 1 ? "server" : "servers"}, ${count(tools, "tool")},`;
 }
 
-function serverLine({ alias, state, tools, error }: ServedServer, width: number, colors: Colors): string {
+function serverLine(
+  { alias, state, tools, error }: ServedServer,
+  { width, colors, columns }: { width: number; colors: Colors; columns: number | undefined },
+): string {
   const name = plainLine(alias, 40);
   const space = " ".repeat(width - displayWidth(name));
   const mark = `${stateLabel(state, colors)}${" ".repeat(Math.max(0, 8 - state.length))}`;
-  const line = `  ${colors.bold(name)}${space}  ${mark}`;
+  const line = `  ${colors.bold(name)}${space}  ${mark}  `;
+  if (state === "disabled") return line.trimEnd();
   if (error === undefined)
-    return state === "starting" && tools === 0
-      ? `${line}  it comes later`
-      : `${line}  ${count(tools, "tool")}`;
-  return `${line}  ${plainLine(error.message, 300)} ${colors.dim(`[${error.code}]`)}`;
+    return `${line}${state === "starting" && tools === 0 ? "it comes later" : count(tools, "tool")}`;
+  const before = displayWidth(line);
+  const room = columns === undefined ? undefined : Math.max(20, columns - before);
+  const why = wrap(`${plainLine(error.message, 300)} ${colors.dim(`[${error.code}]`)}`, room);
+  return `${line}${why.replaceAll("\n", `\n${" ".repeat(before)}`)}`;
 }
 
-function otherAddresses({ tags, settings }: Greeting): string {
+function otherAddresses({ servers, tags, settings }: Greeting): string[] {
   const { sse, websocket } = settings.transports ?? {};
   const parts = [
-    "one server alone: /servers/<name>/mcp",
+    ...(servers.length === 0 ? [] : ["one server alone: /servers/<name>/mcp"]),
     ...(tags.length === 0 ? [] : [`those with a tag: /tags/${tags.length === 1 ? tags[0] : "<tag>"}/mcp`]),
     ...(sse === true ? ["HTTP+SSE: /sse"] : []),
     ...(websocket === true ? ["WebSocket: /mcp"] : []),
   ];
-  return `  ${parts.join(" · ")}`;
+  return parts.length === 0 ? [] : [parts.join(" · ")];
 }
 
 function tokenText(token: Greeting["token"], colors: Colors): string {

@@ -80,7 +80,7 @@ function cells(server: ServerHealth, { colors, now, label }: TableView): Cell[] 
 }
 
 function details(server: ServerHealth, declared: string | undefined, { colors, width }: TableView): string[] {
-  const { error, restarts, state } = server;
+  const { error, restarts, state, lanes = 0 } = server;
   const room = width === undefined ? undefined : width - 4;
   const lines: string[] = [];
   const add = (text: string, paint: Paint = (same) => same): void => {
@@ -96,6 +96,8 @@ function details(server: ServerHealth, declared: string | undefined, { colors, w
     add(`${plainLine(error.message, 500)} [${error.code}]`, paintOf(state, colors));
     if (error.hint !== "") add(`hint ${plainLine(error.hint, 500)}`);
   } else if (state === "starting") add("It is not ready yet.");
+  if (lanes > 0)
+    add(`${lanes} more ${lanes === 1 ? "process" : "processes"} for calls that ask questions`, colors.dim);
   if (restarts > 0) add(`started again ${restarts} ${restarts === 1 ? "time" : "times"}`, colors.dim);
   return lines;
 }

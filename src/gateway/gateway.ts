@@ -91,9 +91,10 @@ async function createGateway(
   const close = async (): Promise<void> => {
     await Promise.race([http?.drain(), pause(DRAIN_MS)]);
     modern.close();
+    // What still runs hears that its server was stopped, before its connection ends.
+    await Promise.race([workspace.close(), pause(STOP_MS)]);
     stopped.abort();
     http?.stop();
-    await Promise.race([workspace.close(), pause(STOP_MS)]);
   };
   return {
     workspace,

@@ -22,6 +22,8 @@ import type { Reply, Visit } from "./types.ts";
 /** Questions that come this close after each other go out together. */
 const GATHER_MS = 20;
 
+let calls = 0;
+
 interface Asked {
   readonly question: Question;
   readonly answer: (answer: JsonObject | undefined) => void;
@@ -73,7 +75,8 @@ export class ModernCall implements Parkable {
   start({ clientInfo, logLevel, capabilities }: Envelope, mayAsk: boolean): void {
     const { principal, offer } = this.#visit;
     const caller: Caller = {
-      id: principal.name,
+      // Each call is a client of its own: several may share a token, and nothing says which of them makes a request.
+      id: `${principal.name} ${(calls += 1)}`,
       clientInfo: clientInfo ?? UNNAMED,
       capabilities,
       logLevel,

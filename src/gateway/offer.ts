@@ -75,11 +75,11 @@ export class Offers {
     this.#name = name;
   }
 
-  /** Throws when there is no such server or tag. */
+  /** Throws when there is no such server or tag, or when the caller may not know that there is. */
   for({ view }: Principal, scope: Scope): Offer {
     const key = `${scopeKey(scope)}\n${view?.key ?? ""}`;
     const known = this.#offers.get(key);
-    if (scope.kind !== "all") this.#check(scope);
+    if (scope.kind !== "all") this.#check(scope, view);
     if (known !== undefined) return known;
     const inScope = (member: Hub["members"][number]): boolean =>
       scope.kind === "all" ||
@@ -104,17 +104,25 @@ export class Offers {
     return offer;
   }
 
-  #check(scope: Exclude<Scope, { kind: "all" }>): void {
+  #check(scope: Exclude<Scope, { kind: "all" }>, view: Principal["view"]): void {
     const { members } = this.#hub;
-    if (scope.kind === "server") {
-      this.#hub.member(scope.alias);
-      return;
-    }
-    const tags = new Set(members.flatMap(({ declared }) => declared.tags ?? []));
-    if (tags.has(scope.tag)) return;
-    throw new PortolanError("SERVER_UNKNOWN", `no server here has the tag "${scope.tag}"`, {
-      hint: didYouMean(scope.tag, tags),
-    });
+    const visible =
+      view === undefined
+        ? members
+        : // Of a server that was never seen it is not known yet whether it has anything for this caller.
+          members.filter((member) =>
+            member.inventory.tools.length === 0
+              ? view.admitsServer({ alias: member.alias, tags: member.declared.tags ?? [] })
+              : isVisible(view, member),
+          );
+    const isServer = scope.kind === "server";
+    const name = isServer ? scope.alias : scope.tag;
+    const names = new Set(
+      visible.flatMap(({ alias, declared }) => (isServer ? [alias] : (declared.tags ?? []))),
+    );
+    if (names.has(name)) return;
+    const message = isServer ? `there is no server "${name}" here` : `no server here has the tag "${name}"`;
+    throw new PortolanError("SERVER_UNKNOWN", message, { hint: didYouMean(name, names) });
   }
 }
 

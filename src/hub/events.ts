@@ -62,7 +62,10 @@ export class EventBus implements AsyncIterable<HubEvent> {
   }
 
   /** Who does not want to hear of calls costs them nothing. */
-  on(listener: (event: HubEvent) => void, { calls = true }: { calls?: boolean | undefined } = {}): () => void {
+  on(
+    listener: (event: HubEvent) => void,
+    { calls = true }: { calls?: boolean | undefined } = {},
+  ): () => void {
     const own = (event: HubEvent): void => {
       if (!calls && "tool" in event) return;
       try {

@@ -279,7 +279,8 @@ export class Member {
         this.#options.resourceUpdated(this.alias, this.#options.redactor.redactText(uri)),
       ),
       upstream.on("log", this.#logged),
-      upstream.on("stateChanged", (state) => {
+      upstream.on("stateChanged", (state, reason) => {
+        if (reason !== undefined) this.#noted(reason);
         if (state === "reconnecting") this.#lost();
         else if (state === "ready") this.#back(upstream);
         else if (state === "failed") void this.#gaveUp();

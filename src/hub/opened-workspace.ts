@@ -2,6 +2,7 @@
 
 import { type CatalogChange, loadCatalog, watchCatalog } from "../catalog/index.ts";
 import type { Diagnostic, Report } from "../errors/index.ts";
+import type { DeclaredServer } from "../model/index.ts";
 import {
   createSecretStore,
   type PromptPassphrase,
@@ -21,6 +22,10 @@ export interface WorkspaceOptions extends Omit<
 > {
   /** Only these servers. */
   readonly only?: readonly string[] | undefined;
+  /** Servers that are not to be there, whatever the declarations say. */
+  readonly leaveOut?: ((server: DeclaredServer) => boolean) | undefined;
+  /** Stops waiting for servers. */
+  readonly signal?: AbortSignal | undefined;
   /** Apply changes of the declarations as they are saved. Default: true. */
   readonly watchFiles?: boolean | undefined;
   /** The longest that opening waits for servers that are not known from before; those that take longer arrive with an event. */
@@ -85,13 +90,16 @@ export async function openWorkspaceHub(
   const opened = await openHub({ ...options, secrets, naming, descriptionPrefix, onDiagnostic: report });
   const { hub } = opened;
   if (options.onEvent !== undefined) opened.events.on(options.onEvent, { calls: options.callEvents });
-  const roster = new Roster({ hub, toMember: (server) => opened.member(server), only: options.only });
+  const { only } = options;
+  const leaveOut = (server: DeclaredServer): boolean =>
+    only?.includes(server.alias) === false || options.leaveOut?.(server) === true;
+  const roster = new Roster({ hub, toMember: (server) => opened.member(server), leaveOut });
   const change = (changed: CatalogChange): void => {
     for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);
     if (changed.settingsChanged) hub.configure(mergeSettings(changed.catalog.settings));
     roster.apply(changed);
   };
-  const begun = roster.begin(config.servers, options.waitMs ?? DEFAULT_WAIT_MS);
+  const begun = roster.begin(config.servers, options.waitMs ?? DEFAULT_WAIT_MS, options.signal);
   for (const early of changes.splice(0)) change(early);
   apply = change;
   await begun;

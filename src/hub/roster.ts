@@ -13,26 +13,30 @@ const PATIENCE_MS = 1_000;
 export class Roster {
   readonly #hub: Hub;
   readonly #toMember: (server: DeclaredServer) => Member;
-  readonly #only: readonly string[] | undefined;
+  readonly #leaveOut: ((server: DeclaredServer) => boolean) | undefined;
   readonly #starts = new Set<Promise<void>>();
   #changing: Promise<void> = Promise.resolve();
 
   constructor(options: {
     hub: Hub;
     toMember: (server: DeclaredServer) => Member;
-    only: readonly string[] | undefined;
+    leaveOut: ((server: DeclaredServer) => boolean) | undefined;
   }) {
     this.#hub = options.hub;
     this.#toMember = options.toMember;
-    this.#only = options.only;
+    this.#leaveOut = options.leaveOut;
   }
 
   /** Starts what is to be started. Resolves when the tools of all are known, or of all but a few that take much longer. */
-  async begin(servers: readonly DeclaredServer[], waitMs: number): Promise<void> {
+  async begin(
+    servers: readonly DeclaredServer[],
+    waitMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const joining = servers.filter((server) => this.#wants(server)).map((server) => this.#join(server));
     // From disk, so at once: whoever waits for nothing else still sees what is known.
     await Promise.all(this.#hub.members.map((member) => member.load()));
-    await mostOf(joining, waitMs);
+    await mostOf(joining, waitMs, signal);
   }
 
   /** Applies a change of the declarations, after those that came before it. */
@@ -55,8 +59,8 @@ export class Roster {
     await Promise.allSettled(this.#starts);
   }
 
-  #wants({ alias }: DeclaredServer): boolean {
-    return this.#only?.includes(alias) !== false && !this.#hub.closed;
+  #wants(server: DeclaredServer): boolean {
+    return !this.#hub.closed && this.#leaveOut?.(server) !== true;
   }
 
   /** Resolves when its tools are known: at once from the last run, or when it is ready or has failed. */
@@ -97,8 +101,13 @@ function isSameProcess(a: DeclaredServer, b: DeclaredServer): boolean {
 }
 
 /** Resolves when all are done, when the time is over, or when those that are left have taken twice as long as the others. */
-function mostOf(joining: readonly Promise<void>[], waitMs: number): Promise<void> {
+function mostOf(
+  joining: readonly Promise<void>[],
+  waitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   return new Promise((resolve) => {
+    signal?.addEventListener("abort", () => resolve(), { once: true });
     const started = performance.now();
     const end = setTimeout(resolve, waitMs);
     let patience: NodeJS.Timeout | undefined;

@@ -66,6 +66,7 @@ export class HubView implements Upstream {
   #told = new Set<string>();
   #lastTools: string | undefined;
   #lastPrompts: string | undefined;
+  #lastResources: string | undefined;
 
   constructor(options: ViewOptions, source: ViewSource) {
     this.name = options.name;
@@ -106,7 +107,8 @@ export class HubView implements Upstream {
       this.#emitter.emit("toolsChanged");
     if (lists.has("prompts") && this.#lastPrompts !== (this.#lastPrompts = JSON.stringify(prompts)))
       this.#emitter.emit("promptsChanged");
-    if (lists.has("resources")) this.#emitter.emit("resourcesChanged");
+    if (lists.has("resources") && this.#lastResources !== (this.#lastResources = this.#resourcesText()))
+      this.#emitter.emit("resourcesChanged");
   }
 
   /** Passes on something that a server said by itself. */
@@ -167,6 +169,7 @@ export class HubView implements Upstream {
     // From now on it matters what was there before.
     this.#lastTools ??= JSON.stringify(this.table.tools);
     this.#lastPrompts ??= JSON.stringify(this.table.prompts);
+    this.#lastResources ??= this.#resourcesText();
     return this.#emitter.on(event, listener);
   }
 
@@ -189,6 +192,11 @@ export class HubView implements Upstream {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #resourcesText(): string {
+    const { resources, templates } = this.table;
+    return JSON.stringify([resources, templates]);
   }
 
   get #settings(): MergeSettings {

@@ -81,6 +81,8 @@ export interface HttpInvocation {
   readonly bodyRoot?: readonly (string | number)[] | undefined;
   /** The body is wrapped in a list. */
   readonly bodyAsArray: boolean;
+  /** The host may be a name that leads to a private, loopback or link-local address. One that is written as such may anyway. */
+  readonly allowPrivate?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
   readonly maxResponseBytes?: number | undefined;
 }

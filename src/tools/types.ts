@@ -1,7 +1,7 @@
 // The library's public shapes: how a connection is asked for, and what it offers.
 
 import type { ZodType } from "zod";
-import type { Diagnostic } from "../errors/index.ts";
+import type { Diagnostic, PortolanError } from "../errors/index.ts";
 import type {
   CallToolResult,
   CompleteResult,
@@ -122,8 +122,8 @@ export interface ConnectionEvents {
   resourcesChanged: [];
   resourceUpdated: [uri: string];
   log: [message: LogMessage];
-  /** The connection was lost, is being made again, is back, or is given up. */
-  stateChanged: [state: "ready" | "reconnecting" | "failed" | "closed"];
+  /** The connection was lost (with the reason), is being made again, is back, or is given up. */
+  stateChanged: [state: "ready" | "reconnecting" | "failed" | "closed", reason?: PortolanError];
 }
 
 export interface McpConnection extends AsyncDisposable {

@@ -270,10 +270,20 @@ describe("a log message", () => {
 
   it("is an event when no call listens", async () => {
     const { call, log, logs } = await setUp();
-    await call("a", { client: "A" });
-    await call("b", { client: "B" });
+    await call("a");
+    await call("b");
     await log("as before");
     expect(logs).toEqual(["as before"]);
+  });
+
+  it("is for nobody when it is about the call of a client that does not listen", async () => {
+    const { call, log, logs } = await setUp();
+    const stop = new AbortController();
+    await call("a", { client: "A", signal: stop.signal });
+    await log("A's own");
+    stop.abort();
+    await log("A's own, too late");
+    expect(logs).toEqual([]);
   });
 
   it("does not pass to another client when its call is given up", async () => {

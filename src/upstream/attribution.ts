@@ -35,6 +35,8 @@ export class Attribution {
   ambiguous = 0;
   /** Log messages that might have been about the call of one client or another, and so reached neither. */
   unheard = 0;
+  /** Calls are made for several clients: what is about the call of one is not for whoever listens to the connection. */
+  manyClients = false;
   readonly #peer: Peer;
   readonly #own: Ask | undefined;
   readonly #ghosts = new Map<RequestId, Suspect & { readonly until: number }>();
@@ -93,12 +95,13 @@ export class Attribution {
 
   /** Who hears a log message: a call, nobody, or (undefined) whoever listens to the connection. */
   hearer(origin: RequestId | undefined): ((message: LogMessage) => void) | undefined {
-    if (origin !== undefined) return this.#peer.pending.get(origin)?.request.onLog;
+    const nobody = this.manyClients ? unwanted : undefined;
+    if (origin !== undefined) return this.#peer.pending.get(origin)?.request.onLog ?? nobody;
     const live = this.#inFlight();
-    if (live.length === 0) return undefined;
     const suspects: Suspect[] = [...live, ...this.#ghostsBeside(live)];
+    if (live.length === 0) return suspects.length === 0 ? undefined : nobody;
     const listening = suspects.find(({ request }) => request.onLog !== undefined);
-    if (listening === undefined || suspects.length === 1) return listening?.request.onLog;
+    if (listening === undefined || suspects.length === 1) return listening?.request.onLog ?? nobody;
     const { callerId } = listening.request;
     if (callerId !== undefined && suspects.every(({ request }) => request.callerId === callerId))
       return listening.request.onLog;
@@ -181,3 +184,5 @@ function agree(suspects: readonly Suspect[]): boolean {
   const ask = suspects[0]?.request.ask;
   return suspects.every(({ request }) => request.ask === ask);
 }
+
+function unwanted(): void {}

@@ -267,6 +267,7 @@ export class Session {
     endsAt?: number,
   ): Promise<JsonObject> {
     const { limits } = this.#options.definition;
+    if (call.caller?.id !== undefined) this.#attribution.manyClients = true;
     return this.peer.request({
       method: call.method,
       params,

@@ -1,5 +1,6 @@
 // The spine: what everything that answers MCP looks like to the rest of the program.
 
+import type { PortolanError } from "../errors/index.ts";
 import type {
   Era,
   Implementation,
@@ -74,7 +75,8 @@ export interface UpstreamEvents {
   resourcesChanged: [];
   resourceUpdated: [uri: string];
   log: [message: LogMessage];
-  stateChanged: [state: UpstreamState];
+  /** With the reason, when a connection was lost. */
+  stateChanged: [state: UpstreamState, reason?: PortolanError];
 }
 
 /** One live MCP server, however it is reached. */

@@ -103,7 +103,8 @@ class ServerUpstream implements Upstream {
       notice: (event, ...args) => this.#noticed(event, ...args),
       opened: (session, again) => this.#opened(session, again),
       lost: (session) => this.#lost(session),
-      stateChanged: (state) => this.#emitter.emit("stateChanged", state),
+      stateChanged: (state) =>
+        this.#emitter.emit("stateChanged", state, state === "ready" ? undefined : this.#keeper.lastError),
     });
   }
 

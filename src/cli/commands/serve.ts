@@ -4,7 +4,7 @@ import process from "node:process";
 import type { Diagnostic } from "../../errors/index.ts";
 import { type Gateway, openAccess, openGateway } from "../../gateway/index.ts";
 import type { HubEvent } from "../../hub/index.ts";
-import { GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
+import { type DeclaredServer, GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
 import { checkPort } from "../check-port.ts";
 import { tokenCommand } from "../client-lines.ts";
 import { type Cli, noteDiagnostic, spinnerOf, type Words } from "../connect.ts";
@@ -20,13 +20,13 @@ import {
   type RawServeOptions,
   type ServeOptions,
 } from "../serve-options.ts";
-import { findServed, type Served } from "../served.ts";
-import { waitForServers } from "../wait-for-servers.ts";
+import { findServed } from "../served.ts";
 import { computerOf, pathLabel } from "../workspace-folder.ts";
 
 export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promise<number> {
   const { io, output, interrupt } = cli;
   const options = parseServeOptions(raw, io.cwd);
+  const troubleOnly = options.stdio && !cli.options.verbose;
   const served = await findServed(cli, words, options.only);
   const settings = overSettings(served.config.gateway, options.settings);
   const { host = GATEWAY_DEFAULTS.host, port = GATEWAY_DEFAULTS.port, allowedHosts } = settings;
@@ -35,93 +35,66 @@ export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promi
   const report = (diagnostic: Diagnostic): void => noteProblem(diagnostic, options, cli);
   const access = await openAccess(served.folder, { renew: options.newToken, report });
   const say = (text: string): void => {
-    if (!options.stdio || cli.options.verbose) output.note(text);
+    if (!troubleOnly) output.note(text);
   };
   if (served.note !== undefined) say(output.noteColors.dim(served.note));
   const spinner = spinnerOf(cli);
   output.around(spinner);
-  // Nobody listens when nothing would be shown: measuring calls costs them time.
-  const events = output.quiet || (options.stdio && !cli.options.verbose) ? undefined : createServeEvents(cli);
-  let look = (): void => {};
+  const events = createServeEvents(cli, troubleOnly);
+  const all = served.config.servers.filter(({ enabled }) => enabled).length;
+  let there = 0;
+  spinner.start(all === 1 ? `starting ${served.config.servers[0]?.alias}` : `starting ${all} servers`);
   const gateway = await openGateway(served.source, {
     access,
     settings,
-    ...leaveOut(served, options, own, say),
-    waitMs: 0,
+    only: options.only,
+    // A client of this computer may be pointed at this very gateway, now or while it runs.
+    leaveOut: (server) => isOwn(server, own, say),
+    waitMs: cli.options.waitMs,
+    signal: interrupt.signal,
     onDiagnostic: report,
     ...(served.keepsNothing ? { snapshots: false } : {}),
-    ...(events === undefined
-      ? {}
-      : {
-          onEvent: (event: HubEvent) => {
-            if (event.type === "mcp.server_started") look();
-            events.heard(event);
-          },
-        }),
+    onEvent: (event: HubEvent) => {
+      if (event.type === "mcp.server_ready" && all > 1)
+        spinner.update(`${(there += 1)} of ${all} servers are there`);
+      events.heard(event);
+    },
+    // Measuring calls that nobody sees would only cost them time.
+    callEvents: cli.options.verbose && !output.quiet,
     promptPassphrase: options.stdio ? undefined : createPassphrasePrompt(cli).prompt,
   });
   try {
-    look = keepOut(gateway, own, say);
-    await waitForServers(gateway.workspace.hub, {
-      waitMs: cli.options.waitMs,
-      signal: interrupt.signal,
-      spinner,
-    });
+    spinner.stop();
     if (interrupt.signal.aborted) return 0;
     if (options.stdio) {
       noteFailures(gateway, cli);
-      events?.begin([]);
+      events.begin(servedServers(gateway.workspace));
       await Promise.race([gateway.serveStdio(process.stdin, process.stdout), aborted(interrupt.signal)]);
       return 0;
     }
     const { url } = await gateway.listen();
-    // Any free port was asked for: only now is it known which.
-    if (port === 0) look = keepOut(gateway, { ...own, port: Number(new URL(url).port) }, say);
+    if (port === 0) {
+      // Any free port was asked for: only now is it known which.
+      own.port = Number(new URL(url).port);
+      const { hub } = gateway.workspace;
+      for (const { alias, declared } of hub.members) if (isOwn(declared, own, say)) void hub.remove(alias);
+    }
     greet(cli, gateway, { ...options, access, settings, url, folder: served.folder });
-    events?.begin(servedServers(gateway.workspace));
+    events.begin(servedServers(gateway.workspace));
     await aborted(interrupt.signal);
     return 0;
   } finally {
     spinner.stop();
     output.around(undefined);
-    events?.end();
+    events.end();
     await gateway.close();
   }
 }
 
-/** Which servers are begun. What runs `portolan serve` must not even be started. */
-function leaveOut(
-  { config }: Served,
-  { only }: ServeOptions,
-  own: OwnPlace,
-  say: (text: string) => void,
-): { only?: readonly string[] } {
-  const wanted = config.servers.filter(({ alias }) => only?.includes(alias) !== false);
-  const kept = wanted.filter((server) => {
-    const reason = server.endpoint.transport === "stdio" ? ownGateway(server, own) : undefined;
-    if (reason !== undefined) say(leftOutNote(server.alias, reason));
-    return reason === undefined;
-  });
-  return only === undefined && kept.length === wanted.length ? {} : { only: kept.map(({ alias }) => alias) };
-}
-
-/** The gateway's address may also be written into a file of this folder while it runs, by a client that is to use it. */
-function keepOut({ workspace: { hub } }: Gateway, own: OwnPlace, say: (text: string) => void): () => void {
-  const look = (): void => {
-    for (const { alias, declared } of hub.members) {
-      const reason = ownGateway(declared, own);
-      if (reason === undefined) continue;
-      say(leftOutNote(alias, reason));
-      void hub.remove(alias);
-    }
-  };
-  hub.on("toolsChanged", look);
-  look();
-  return look;
-}
-
-function leftOutNote(alias: string, reason: string): string {
-  return `${plainLine(alias, 100)} is left out: ${reason}.`;
+function isOwn(server: DeclaredServer, own: OwnPlace, say: (text: string) => void): boolean {
+  const reason = ownGateway(server, own);
+  if (reason !== undefined) say(`${plainLine(server.alias, 100)} is left out: ${reason}.`);
+  return reason !== undefined;
 }
 
 interface Known extends ServeOptions {
@@ -151,7 +124,8 @@ function greet(cli: Cli, { workspace }: Gateway, known: Known): void {
           },
   };
   if (known.json) return output.print(toJsonText(greetingJson(greeting)));
-  output.note(greetingText(greeting, output.noteColors), true);
+  const columns = io.stderr.isTTY === true ? io.stderr.columns : undefined;
+  output.note(greetingText(greeting, output.noteColors, columns), true);
   if (io.stderr.isTTY === true) output.note(output.noteColors.dim("\nCtrl-C stops it."));
 }
 

@@ -1,10 +1,11 @@
-// Several requests in one body: their answers go out on one stream, each when it is ready.
+// Several requests in one body: their answers go out on one stream, each when it is ready; without streams, as one list.
 
 import type { Reply } from "../types.ts";
 
 export class BatchReply {
   readonly #whole: Reply;
   readonly #parts: Reply[] = [];
+  readonly #held: string[] = [];
   #left: number;
 
   constructor(whole: Reply, count: number) {
@@ -23,7 +24,10 @@ export class BatchReply {
       send: (text) => whole.send(text),
       end: (text) => {
         this.#left -= 1;
-        if (this.#left === 0) whole.end(text);
+        if (!whole.canStream) {
+          this.#held.push(text);
+          if (this.#left === 0) whole.end(`[${this.#held.join(",")}]`);
+        } else if (this.#left === 0) whole.end(text);
         else whole.send(text);
       },
     };

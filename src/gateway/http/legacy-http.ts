@@ -77,7 +77,7 @@ export class LegacyHttp {
       return void response.writeHead(202).end();
     }
     const reply = this.#reply(session, exchange, accepts);
-    if (isInitialize(first)) return reply.end(session.legacy.greet(first.id));
+    if (messages.length === 1 && isInitialize(first)) return reply.end(session.legacy.greet(first.id));
     const shared = requests.length === 1 ? reply : undefined;
     const batch = shared === undefined ? new BatchReply(reply, requests.length) : undefined;
     for (const message of messages)

@@ -5,22 +5,8 @@ import type { Readable, Writable } from "node:stream";
 import spawn from "cross-spawn";
 import { PortolanError } from "../../errors/index.ts";
 import type { StdioEndpoint } from "../../model/index.ts";
+import { childEnvironment } from "./child-env.ts";
 import { lastOf } from "./cut.ts";
-import { OWNER_VARIABLE, ownerTag } from "./orphans.ts";
-
-/** Names that a program needs to run at all; everything else must be declared. */
-const INHERITED =
-  process.platform === "win32"
-    ? [
-        "APPDATA",
-        "HOMEDRIVE",
-        "HOMEPATH",
-        "LOCALAPPDATA",
-        "PATH",
-        "PATHEXT",
-        "PROCESSOR_ARCHITECTURE",
-      ].concat(["PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE"])
-    : ["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER"];
 
 const STDERR_KEPT_BYTES = 64 * 1024;
 const STDERR_TAIL_LINES = 20;
@@ -67,12 +53,7 @@ export class ChildGroup {
     server: string,
     onStderr?: (text: string) => void,
   ): Promise<ChildGroup> {
-    const env: Record<string, string> = {};
-    for (const name of INHERITED) {
-      const value = process.env[name];
-      if (value !== undefined) env[name] = value;
-    }
-    Object.assign(env, endpoint.env, { [OWNER_VARIABLE]: ownerTag() });
+    const env = childEnvironment(endpoint.env);
     if (!watchingExit) {
       watchingExit = true;
       process.on("exit", () => {

@@ -1,0 +1,42 @@
+// What every part of the reader needs: where problems go, which version is read, and how much work is left.
+
+import type { Place, Problems, ScalarNode } from "../text/index.ts";
+import type { Version } from "./versions.ts";
+
+export interface Context {
+  readonly problems: Problems;
+  readonly version: Version;
+  /** The place of a character of a text, where that can be told, else that of the text. */
+  readonly within: (node: ScalarNode, offset: number) => Place;
+  readonly budget: Budget;
+}
+
+/** Characters and entries that may be looked at: bases that many tools extend would multiply a small file. */
+const MOST_WORK = 8 * 1024 * 1024;
+
+export class Budget {
+  #left = MOST_WORK;
+  #told = false;
+
+  /** False when there is nothing left, which is told once. */
+  spend(amount: number, place: Place, problems: Problems): boolean {
+    this.#left -= amount;
+    if (this.#left >= 0) return true;
+    if (!this.#told)
+      problems.add(
+        place,
+        "the tools of this file are too much together",
+        "Divide the file, or extend smaller bases.",
+      );
+    this.#told = true;
+    return false;
+  }
+}
+
+/** More problems than this are not shown, so that hints for them are not worth their price. */
+const SHOWN = 100;
+
+/** A hint that costs something, made only when it will be seen. */
+export function hint(problems: Problems, make: () => string | undefined): string | undefined {
+  return problems.list.length < SHOWN ? make() : undefined;
+}

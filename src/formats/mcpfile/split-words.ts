@@ -1,0 +1,89 @@
+// A command as words, by the quoting rules of POSIX shells; gaps stay whole, whatever will fill them.
+
+import type { GapPiece, Piece, TextPiece } from "./template.ts";
+
+export interface RawWord {
+  readonly parts: readonly (TextPiece | GapPiece)[];
+  /** Some of it stands in quotes. */
+  readonly quoted: boolean;
+  readonly at: number;
+}
+
+export type Complain = (
+  at: number,
+  message: string,
+  hint?: string,
+  severity?: "error" | "warning",
+) => undefined;
+
+const USE_SHELL = "Quote it if it is meant as such, or write shell: true to have a shell read the command.";
+const ESCAPED_IN_QUOTES = '$`"\\\n';
+
+/** Nothing when it is broken; the first reason is told. */
+export function splitWords(pieces: readonly Piece[], complain: Complain): RawWord[] | undefined {
+  const words: RawWord[] = [];
+  let parts: (TextPiece | GapPiece)[] | undefined;
+  let [start, quoted, escaped] = [0, false, false];
+  let quote: { readonly mark: string; readonly at: number } | undefined;
+
+  const open = (at: number): (TextPiece | GapPiece)[] => {
+    if (parts === undefined) [parts, start, quoted] = [[], at, false];
+    return parts;
+  };
+  const add = (text: string, at: number): void => {
+    const list = open(at);
+    const last = list.at(-1);
+    if (last?.kind === "text") list[list.length - 1] = { ...last, text: last.text + text };
+    else list.push({ kind: "text", text, at });
+  };
+  const close = (): void => {
+    if (parts !== undefined) words.push({ parts, quoted, at: start });
+    parts = undefined;
+  };
+
+  for (const piece of pieces) {
+    if (piece.kind === "gap") {
+      if (escaped) return complain(piece.at - 1, "a backslash before a gap has no meaning", "Leave it out.");
+      open(piece.at).push(piece);
+      continue;
+    }
+    for (let index = 0; index < piece.text.length; index += 1) {
+      const char = piece.text.charAt(index);
+      const at = piece.at + index;
+      if (escaped) {
+        escaped = false;
+        if (char === "\n") continue;
+        add(quote !== undefined && !ESCAPED_IN_QUOTES.includes(char) ? `\\${char}` : char, at);
+      } else if (quote?.mark === "'") {
+        if (char === "'") quote = undefined;
+        else add(char, at);
+      } else if (char === "\\") escaped = true;
+      else if (quote !== undefined && char === '"') quote = undefined;
+      else if (quote === undefined && (char === "'" || char === '"')) {
+        open(at);
+        quoted = true;
+        quote = { mark: char, at };
+      } else if (quote === undefined && (char === " " || char === "\t")) close();
+      else {
+        const problem = shellProblem(char, piece.text.charAt(index + 1), quote !== undefined);
+        if (problem !== undefined) return complain(at, problem, USE_SHELL);
+        add(char, at);
+      }
+    }
+  }
+  if (quote !== undefined) return complain(quote.at, `a ${quote.mark} that is not closed`);
+  if (escaped) return complain(pieces.at(-1)?.at ?? 0, "a backslash at the end of the command");
+  close();
+  return words;
+}
+
+/** What only a shell would understand. */
+function shellProblem(char: string, next: string, inQuotes: boolean): string | undefined {
+  if (char === "`" || (char === "$" && next === "(")) {
+    const mark = char === "`" ? "`" : "$(";
+    return `${mark} runs a command inside of a command, which needs a shell`;
+  }
+  if (inQuotes) return undefined;
+  if (char === "\n" || char === "\r") return "a command of several lines needs a shell";
+  return "|&;<>".includes(char) ? `an unquoted ${char} needs a shell` : undefined;
+}

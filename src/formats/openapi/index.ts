@@ -1,0 +1,4 @@
+// Public face of the OpenAPI converter: a description of an HTTP API in, a mcpfile out.
+
+export { convertOpenApi } from "./convert.ts";
+export type { ConvertedApi, ConvertOptions, SkippedOperation } from "./types.ts";

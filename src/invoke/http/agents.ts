@@ -1,0 +1,65 @@
+// The connections of one server's HTTP requests: those that are kept from private addresses, and those that need not be.
+
+import { readdir, readFile } from "node:fs/promises";
+import type { LookupFunction } from "node:net";
+import { join } from "node:path";
+import { rootCertificates } from "node:tls";
+import type { Agent } from "undici";
+import { PortolanError } from "../../errors/index.ts";
+import type { ClientTls } from "../../model/index.ts";
+import { guardedLookup } from "./guard.ts";
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const MAX_CONNECTIONS = 64;
+const CERTIFICATE = /\.(?:pem|crt|cer)$/i;
+
+export interface Agents {
+  /** A connection that one kind of request opened is never used by the other. */
+  get(mayBePrivate: boolean): Agent;
+  close(): Promise<void>;
+}
+
+export async function createAgents(
+  tls: ClientTls | undefined,
+  lookup: LookupFunction | undefined,
+): Promise<Agents> {
+  const { Agent } = await import("undici");
+  const trust = await readTrust(tls);
+  const create = (own: { lookup?: LookupFunction }): Agent =>
+    new Agent({
+      connect: { timeout: CONNECT_TIMEOUT_MS, ...trust, ...own },
+      connections: MAX_CONNECTIONS,
+      allowH2: false,
+      // The call has its own limits.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  const guarded = create({ lookup: guardedLookup(lookup) });
+  const open = create(lookup === undefined ? {} : { lookup });
+  return {
+    get: (mayBePrivate) => (mayBePrivate ? open : guarded),
+    async close() {
+      await Promise.all([guarded.destroy(), open.destroy()]);
+    },
+  };
+}
+
+async function readTrust(
+  tls: ClientTls | undefined,
+): Promise<{ ca?: string[]; rejectUnauthorized?: boolean }> {
+  if (tls === undefined) return {};
+  const { caCertDir: folder, caCertFiles } = tls;
+  try {
+    const names =
+      folder === undefined ? [] : (await readdir(folder)).filter((name) => CERTIFICATE.test(name));
+    const files = [...caCertFiles, ...names.sort().map((name) => join(folder ?? "", name))];
+    const own = await Promise.all(files.map((file) => readFile(file, "utf8")));
+    return {
+      ...(own.length === 0 ? {} : { ca: [...rootCertificates, ...own] }),
+      ...(tls.insecureSkipVerify ? { rejectUnauthorized: false } : {}),
+    };
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new PortolanError("FILE_FAILED", `cannot read the certificates of clientTls: ${reason}`, { cause });
+  }
+}

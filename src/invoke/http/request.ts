@@ -1,0 +1,63 @@
+// One HTTP request from the arguments of a call. Pure: nothing is sent here.
+
+import { type HttpInvocation, isObject, type JsonObject } from "../../model/index.ts";
+import type { Run } from "../types.ts";
+import { withoutPath } from "../values.ts";
+import { checkHeaders, fillHeaders } from "./headers.ts";
+import { fixedKeys, leftoverPairs, toFields } from "./query.ts";
+import { fillUrl, parseUrlTemplate, type UrlTemplate } from "./url.ts";
+
+export interface HttpRequest {
+  readonly method: HttpInvocation["method"];
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+export interface RequestBuilder {
+  readonly url: UrlTemplate;
+  build(run: Pick<Run, "args" | "headers">): HttpRequest;
+}
+
+/** Throws when the declaration cannot be used. */
+export function createRequestBuilder(invocation: HttpInvocation): RequestBuilder {
+  const url = parseUrlTemplate(invocation.url);
+  const fixed = fixedKeys(url.query);
+  checkHeaders(invocation.headers);
+  const used = [invocation.url, ...invocation.headers.map(({ value }) => value)].flatMap((template) =>
+    template.flatMap((part) => (part.kind === "input" ? [part.path] : [])),
+  );
+  const { method, rest, query } = invocation;
+  return {
+    url,
+    build(run) {
+      const left = used.reduce(withoutPath, run.args);
+      const forQuery = invocation.bodyRoot === undefined && rest === "query";
+      const asked = pick(left, (name) => forQuery || query.includes(name));
+      const others = pick(left, (name) => !forQuery && !query.includes(name));
+      const headers = fillHeaders(invocation.headers, run);
+      if (url.authorization !== undefined) headers.authorization ??= url.authorization;
+      const body = forQuery ? undefined : writeBody(invocation, others);
+      if (body !== undefined)
+        headers["content-type"] =
+          rest === "form" ? "application/x-www-form-urlencoded" : "application/json; charset=UTF-8";
+      else delete headers["content-type"];
+      return { method, url: fillUrl(url, run, leftoverPairs(asked, fixed)), headers, body };
+    },
+  };
+}
+
+function writeBody({ rest, bodyRoot, bodyAsArray }: HttpInvocation, args: JsonObject): string {
+  const value = bodyRoot === undefined ? args : (bodyRoot.reduce<unknown>(step, args) ?? {});
+  if (rest === "form" && isObject(value)) return new URLSearchParams(toFields(value)).toString();
+  return JSON.stringify(bodyAsArray ? [value] : value);
+}
+
+function step(value: unknown, key: string | number): unknown {
+  if (typeof key === "number") return Array.isArray(value) ? value[key] : undefined;
+  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+function pick(args: JsonObject, wanted: (name: string) => boolean): JsonObject {
+  return Object.fromEntries(Object.entries(args).filter(([name]) => wanted(name)));
+}

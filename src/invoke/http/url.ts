@@ -1,0 +1,170 @@
+// URL templates: taken apart once, filled per call. A value stays inside the place that the template gave it.
+
+import { PortolanError } from "../../errors/index.ts";
+import type { Template } from "../../model/index.ts";
+import { Refusal } from "../refusal.ts";
+import type { Run } from "../types.ts";
+import { asText, fillGap, type Gap, refuseNul, whatGap } from "../values.ts";
+import { type Pair, fillPairs, toPairs } from "./query.ts";
+
+export type Part = { readonly kind: "text"; readonly text: string } | Gap;
+
+export interface UrlTemplate {
+  readonly origin: string;
+  readonly hostname: string;
+  /** `Basic …` for credentials that the template has in front of its host. */
+  readonly authorization: string | undefined;
+  readonly path: readonly Part[];
+  readonly query: readonly Pair[];
+  /** What every path begins with, and how many segments it has. */
+  readonly prefix: string;
+  readonly segments: number;
+}
+
+const AUTHORITY = /^\s*(https?:\/\/[^/?#\\\s]+)/i;
+
+export function parseUrlTemplate(template: Template): UrlTemplate {
+  const [first, ...others] = joinTexts(template);
+  const head = first?.kind === "text" ? AUTHORITY.exec(first.text) : null;
+  if (first?.kind !== "text" || head === null || !URL.canParse(head[1] ?? ""))
+    throw invalid("the URL must begin with http:// or https:// and a host that holds no arguments");
+  const tail = first.text.slice(head[0].length);
+  // A gap right behind the host could go on with the host, or put another one behind an "@".
+  if (tail === "" && others.length > 0) throw invalid("the host of the URL must end before the first gap");
+  const base = new URL(head[1] ?? "");
+  const { path, query } = splitAtQuery([{ kind: "text", text: tail }, ...others]);
+  const lead = path[0]?.kind === "text" ? path[0].text : "";
+  const sample = path.map((part) => (part.kind === "text" ? part.text : "x")).join("");
+  return {
+    origin: base.origin,
+    hostname: base.hostname,
+    authorization: credentialsOf(base),
+    path,
+    query: toPairs(query),
+    prefix: new URL(base.origin + lead).pathname,
+    segments: countSegments(new URL(base.origin + sample)),
+  };
+}
+
+/** The whole URL without leftovers. */
+export function fillUrl(template: UrlTemplate, run: Pick<Run, "args" | "headers">, more: string[]): URL {
+  const pairs = [...fillPairs(template.query, run), ...more];
+  const text =
+    template.origin + fillPath(template.path, run) + (pairs.length > 0 ? `?${pairs.join("&")}` : "");
+  const url = new URL(text);
+  // Nothing above should ever let these differ; this is where it would show.
+  const kept =
+    url.origin === template.origin &&
+    url.username === "" &&
+    url.pathname.startsWith(template.prefix) &&
+    countSegments(url) === template.segments;
+  if (!kept) throw new Refusal("The arguments would lead to another place than the URL of this tool says.");
+  return url;
+}
+
+function fillPath(parts: readonly Part[], run: Pick<Run, "args" | "headers">): string {
+  let path = "";
+  /** The segment that is being written, and what wrote to it last. */
+  let segment = "";
+  let touched: Gap | undefined;
+  const end = (): void => {
+    const plain = segment.replace(/%2e/gi, ".");
+    if (touched !== undefined && (plain === "" || plain === "." || plain === ".."))
+      throw new Refusal(`The ${whatGap(touched)} must not make "${plain}" of a part of the path.`);
+    path += segment;
+    segment = "";
+    touched = undefined;
+  };
+  for (const part of parts) {
+    if (part.kind !== "text") {
+      segment += encodeForPath(part, fillGap(part, run));
+      touched = part;
+      continue;
+    }
+    for (const [index, piece] of part.text.split(/(?<=[/\\])|(?=[/\\])/).entries()) {
+      if (piece === "/" || piece === "\\") {
+        end();
+        path += piece;
+      } else if (piece !== "" || index > 0) segment += piece;
+    }
+  }
+  end();
+  return path;
+}
+
+function encodeForPath(part: Gap, value: unknown): string {
+  if (value === undefined) throw new Refusal(`The ${whatGap(part)} is needed for the URL.`);
+  const items = Array.isArray(value) ? value : [value];
+  return items.map((item) => encodePathValue(asText(item), whatGap(part))).join(",");
+}
+
+function encodePathValue(text: string, what: string): string {
+  // Encoded separators are decoded by some servers before they look for "..".
+  if (/[/\\]/.test(text) && text.split(/[/\\]/).some((step) => step === "." || step === ".."))
+    throw new Refusal(`The ${what} must not hold "." or ".." between separators.`);
+  return encodeValue(text, what);
+}
+
+export function encodeValue(text: string, what: string): string {
+  try {
+    return encodeURIComponent(refuseNul(text, what));
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal(`The ${what} is not valid Unicode.`);
+  }
+}
+
+function splitAtQuery(parts: readonly Part[]): { path: Part[]; query: Part[] } {
+  const path: Part[] = [];
+  const query: Part[] = [];
+  let target = path;
+  for (const part of parts) {
+    if (part.kind !== "text") {
+      target.push(part);
+      continue;
+    }
+    // A fragment is never sent.
+    const hash = part.text.indexOf("#");
+    const text = hash < 0 ? part.text : part.text.slice(0, hash);
+    const mark = target === path ? text.indexOf("?") : -1;
+    target.push({ kind: "text", text: mark < 0 ? text : text.slice(0, mark) });
+    if (mark >= 0) {
+      target = query;
+      target.push({ kind: "text", text: text.slice(mark + 1) });
+    }
+    if (hash >= 0) break;
+  }
+  return { path, query };
+}
+
+export function joinTexts(template: Template): Part[] {
+  const parts: Part[] = [];
+  for (const part of template) {
+    const last = parts.at(-1);
+    if (part.kind === "text" && last?.kind === "text")
+      parts[parts.length - 1] = { kind: "text", text: last.text + part.text };
+    else if (part.kind !== "text" || part.text !== "") parts.push(part);
+  }
+  return parts;
+}
+
+function countSegments(url: URL): number {
+  return url.pathname.split("/").length;
+}
+
+function credentialsOf({ username, password }: URL): string | undefined {
+  if (username === "" && password === "") return undefined;
+  const pair = [username, password].map((text) => {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      // A bare "%" that somebody typed as it is.
+      return text;
+    }
+  });
+  return `Basic ${Buffer.from(pair.join(":")).toString("base64")}`;
+}
+
+function invalid(message: string): PortolanError {
+  return new PortolanError("DECLARATION_INVALID", message);
+}
