@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { startHttpServer } from "./fixtures/http-server.mjs";
 import { started, until } from "./helpers.ts";
+import { INITIALIZE, serve } from "./http-helpers.ts";
 import { type Exchange, type Loose, RawHttp, RawLegacy, RawModern, textOf } from "./raw-clients.ts";
 import { openTestGateway, person, runsFile, secretsIn, stdioServer, TOKEN } from "./raw-gateways.ts";
 
@@ -345,5 +346,73 @@ describe("an answer", () => {
       503,
       { ready: false, servers: { up: 0, down: ["one"] } },
     ]);
+  });
+});
+
+describe("what is nested deeper than it can be written again", () => {
+  const DEPTHS = [3_000, 4_500, 100_000];
+  const nested = (message: object, depth: number): string =>
+    JSON.stringify({ jsonrpc: "2.0", ...message }).replace('"@@"', "[".repeat(depth) + "]".repeat(depth));
+
+  it.each(DEPTHS)("by a client, ends its own call (%i)", async (depth) => {
+    const { url } = await setUp();
+    const client = new RawModern(url, { token: TOKEN });
+    const args = { id: "me", deep: "@@" };
+    const { headers, body } = client.request("tools/call", { name: "mcp_one_ask_own", arguments: args });
+    const { result, error } = await client.send("POST", headers, nested(body, depth)).answer();
+    expect(["input_required", -32602]).toContain(result?.resultType ?? error?.code);
+    const legacy = await RawLegacy.open(url, { token: TOKEN });
+    const call = {
+      id: 7,
+      method: "tools/call",
+      params: { name: "mcp_one_echo", arguments: { text: "hi", deep: "@@" } },
+    };
+    const answer = await legacy.send("POST", legacy.headers, nested(call, depth)).answer();
+    expect(answer.id).toBe(7);
+    expect((await client.tool("mcp_one_echo", { text: "well" })).error).toBeUndefined();
+  });
+
+  it.each(DEPTHS)("by a server, ends that call alone (%i)", async (depth) => {
+    let tell = (_message: object): void => {};
+    const server = await serve("legacy", {
+      initialize: ({ json }) =>
+        json({ ...INITIALIZE, capabilities: { tools: {}, logging: {} } }, { "mcp-session-id": "s" }),
+      GET: ({ stream, response }) => {
+        stream();
+        tell = (message) => void response.write(`data: ${nested(message, depth)}\n\n`);
+      },
+      "tools/call": ({ response, id, params }) => {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        const say = (message: object): void => void response.write(`data: ${nested(message, depth)}\n\n`);
+        const { kind } = params.arguments as { kind: string };
+        const log = { method: "notifications/message", params: { level: "error", data: "@@" } };
+        if (kind === "log") say(log);
+        if (kind === "question")
+          return say({
+            id: "q",
+            method: "elicitation/create",
+            params: { message: "?", requestedSchema: "@@" },
+          });
+        if (kind === "error") say({ id, error: { code: -32000, message: "no", data: "@@" } });
+        else say({ id, result: { content: [], deep: kind === "result" ? "@@" : 1 } });
+        response.end();
+      },
+    });
+    const { url } = await openTestGateway([
+      { alias: "one", endpoint: { transport: "http", url: server.url } },
+    ]);
+    const legacy = await RawLegacy.open(url, { token: TOKEN });
+    const hears = await legacy.listen();
+    await until(() => server.count("GET") > 0);
+    tell({ method: "notifications/message", params: { level: "error", data: "@@" } });
+    tell({ method: "notifications/message", params: { level: "error", data: "the last" } });
+    await hears.find(({ params }) => params.data === "the last");
+    const modern = new RawModern(url, { token: TOKEN, logLevel: "debug" });
+    for (const client of [modern, legacy])
+      for (const kind of ["log", "result", "error", ...(client === modern ? ["question"] : [])]) {
+        const answer = await client.post("tools/call", { name: "mcp_one_t", arguments: { kind } }).answer();
+        expect(answer.id, kind).toBeDefined();
+      }
+    expect((await modern.ask("tools/list")).result.tools).toHaveLength(1);
   });
 });

@@ -204,6 +204,33 @@ describe.each(["modern", "legacy"] as const)("a caller that may see little (%s)"
   });
 });
 
+it("a caller's tools may be named as the gateway offers them, or as alias.tool", async () => {
+  const callers = [
+    { name: "offered", token: "the-token-of-offered", allow: { tools: ["mcp_one_echo"] } },
+    { name: "dotted", token: "the-token-of-dotted", allow: { tools: ["one.echo"] } },
+    { name: "refused", token: "the-token-of-refused", deny: { tools: ["mcp_one_*"] } },
+    { name: "denied", token: "the-token-of-denied", deny: { tools: ["mcp_one_fail"] } },
+  ];
+  const { url } = await setUp({ callers });
+  const seen = async (name: string, path: string): Promise<unknown[]> => {
+    const client = new RawModern(url, { token: `the-token-of-${name}`, path });
+    const { status, json } = await done(client.post("tools/list"));
+    if (status !== 200) return [status];
+    const prompts = (await client.ask("prompts/list")).result.prompts.length;
+    return [...json.result.tools.map((tool: Loose) => tool.name), `${prompts} prompts`];
+  };
+  for (const name of ["offered", "dotted"]) {
+    expect(await seen(name, "/mcp"), name).toEqual(["mcp_one_echo", "2 prompts"]);
+    expect(await seen(name, "/servers/one/mcp"), name).toEqual(["echo", "2 prompts"]);
+  }
+  expect(await seen("refused", "/mcp")).toEqual(["0 prompts"]);
+  expect(await seen("refused", "/servers/one/mcp")).toEqual([404]);
+  // No address is a way around a rule.
+  expect(await seen("denied", "/servers/one/mcp")).not.toContain("fail");
+  const denied = new RawModern(url, { token: "the-token-of-denied", path: "/servers/one/mcp" });
+  expect((await denied.tool("fail")).error).toMatchObject({ code: -32602 });
+});
+
 describe("limits", () => {
   it("of speed are told with the time to wait, and leave answers to questions alone", async () => {
     const { url } = await setUp({
@@ -276,7 +303,7 @@ describe("a gateway that is closed", () => {
       await legacy.listen(),
     ];
     await listening.find(({ method }) => method !== undefined);
-    const args = call("slow", { ms: 800, every: 100 }) as object;
+    const args = call("slow", { ms: 800, every: 100 });
     const running = [modern, legacy].map((client) =>
       client.post("tools/call", { ...args, _meta: { progressToken: 1 } }),
     );
@@ -363,7 +390,7 @@ function descendants(): number[] {
   }
   const isOurs = (pid: number | undefined): boolean =>
     pid !== undefined && (pid === process.pid || isOurs(parents.get(pid)));
-  return [...parents.keys()].filter((pid) => pid !== process.pid && isOurs(pid));
+  return [...parents.keys()].filter((pid) => pid !== process.pid && isOurs(pid)).toSorted((a, b) => a - b);
 }
 
 it.runIf(process.platform === "linux")("nothing that is sent anywhere can start a process", async () => {
@@ -406,7 +433,7 @@ it.runIf(process.platform === "linux")("nothing that is sent anywhere can start 
   ];
   const legacy = await RawLegacy.open(url, { token: TOKEN });
   const modern = new RawModern(url, { token: TOKEN });
-  const before = descendants().toSorted();
+  const before = descendants();
   expect(before).toHaveLength(1);
   const paths = [
     "/mcp",
@@ -437,7 +464,7 @@ it.runIf(process.platform === "linux")("nothing that is sent anywhere can start 
   }
   await Promise.all(sent.map((exchange) => exchange.over));
   for (const exchange of sent) expect(exchange.status).toBeGreaterThanOrEqual(200);
-  expect(descendants().toSorted()).toEqual(before);
+  expect(descendants()).toEqual(before);
   expect(existsSync(mark)).toBe(false);
   expect(reached).toBe(0);
   expect((await modern.tool("mcp_one_echo", { text: "well" })).result.content[0].text).toBe("well");

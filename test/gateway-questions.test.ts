@@ -228,6 +228,17 @@ describe("a client", () => {
     },
   );
 
+  it("that cancels while it is asked hears that the question is over, and the server that the call is", async () => {
+    const runs = runsFile();
+    const server = await started(startHttpServer({ era: "legacy", runs: runs.file }));
+    const { url } = await openTestGateway([http(server.url)]);
+    const { client, stream } = await askLegacy(url, person("changed-mind"));
+    client.notify("notifications/cancelled", { requestId: 1 });
+    await until(() => runs.cancelled("changed-mind") === 1);
+    const over = await stream?.find(({ method }) => method === "notifications/cancelled");
+    expect(over?.params.requestId).toBe(client.asked[0]?.id);
+  });
+
   it("that is killed while the gateway holds its retry cancels the call", async () => {
     const runs = runsFile();
     const server = await started(startHttpServer({ era: "legacy", runs: runs.file }));
@@ -245,6 +256,21 @@ describe("a client", () => {
     await until(() => runs.cancelled(who.id) === 1);
     expect(runs.called(who.id)).toBe(1);
   });
+});
+
+it("calls that ask nothing go on while every process waits for somebody", async () => {
+  const runs = runsFile();
+  const { url } = await openTestGateway([
+    stdioServer("one", ["--era=legacy", `--runs=${runs.file}`], { lanes: 2 }),
+  ]);
+  const waiting = await Promise.all(["a", "b", "c"].map((id) => askModern(url, person(id), { rounds: 2 })));
+  const client = new RawModern(url, { token: TOKEN });
+  const echo = { name: "mcp_one_echo", arguments: { text: "well" } };
+  for (let n = 0; n < 3; n += 1) expect(textOf(await client.ask("tools/call", echo))).toBe("well");
+  for (const one of waiting) {
+    expect(secretsIn(textOf(await one.finish()))).toEqual([one.who.secret, one.who.secret]);
+    expect(one.who.strange).toEqual([]);
+  }
 });
 
 it("a question that comes late, of a call that was given up, is not put to another client with the same token", async () => {

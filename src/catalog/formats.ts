@@ -12,6 +12,7 @@ const formats = {
   manifest: () => import("../formats/manifest/index.ts"),
   workspace: () => import("../formats/workspace/index.ts"),
   clients: () => import("../formats/clients/index.ts"),
+  mcpfile: () => import("../formats/mcpfile/index.ts"),
 };
 
 export type { PlacedWord, ServerDefaults, WorkspaceSettings };
@@ -50,7 +51,7 @@ export interface FormatContext {
 export const UNKNOWN = "unknown";
 
 export const KNOWN_FORMATS =
-  "portolan.yaml, a bridge manifest (config.servers), or the mcp.json of an editor or desktop app";
+  "portolan.yaml, a bridge manifest (config.servers), an mcpfile (mcpFileVersion), or the mcp.json of an editor or desktop app";
 
 /** What the text declares, or nothing when it is no declaration that we know. Never throws. */
 export async function parseDeclaration(
@@ -59,6 +60,8 @@ export async function parseDeclaration(
   context: FormatContext = {},
 ): Promise<ParsedFile | undefined> {
   if (/^portolan\.ya?ml$/i.test(basename(file))) return asWorkspace(text, file);
+  if (/mcpfile\.ya?ml$/i.test(file) && (await formats.mcpfile()).isMcpfileName(file))
+    return asMcpfile(text, file);
   const parseClient = async (): Promise<ParsedFile | undefined> => {
     const { folder: cwd, home } = context;
     const parse = context.parseClientFile ?? (await formats.clients()).parseClientFile;
@@ -78,11 +81,13 @@ async function parseByContent(
 ): Promise<ParsedFile | undefined> {
   const { readText, toPlain } = await formats.text();
   const { root, diagnostics } = readText(text, file);
-  if (root === undefined)
-    return looksLikeManifestText(text)
-      ? asManifest(text, file)
-      : { format: UNKNOWN, servers: [], diagnostics };
+  const { isMcpfile, looksLikeMcpfile } = await formats.mcpfile();
+  if (root === undefined) {
+    if (looksLikeManifestText(text)) return asManifest(text, file);
+    return looksLikeMcpfile(text) ? asMcpfile(text, file) : { format: UNKNOWN, servers: [], diagnostics };
+  }
   const value = toPlain(root);
+  if (isMcpfile(value)) return asMcpfile(text, file);
   const { looksLikeManifest } = await formats.manifest();
   if (looksLikeManifest(value)) return asManifest(text, file);
   const { looksLikeWorkspace } = await formats.workspace();
@@ -93,6 +98,11 @@ async function parseByContent(
 /** For texts whose syntax is broken: a manifest that was edited a moment ago, most likely. */
 function looksLikeManifestText(text: string): boolean {
   return /^"?config"?\s*:/m.test(text) && /^\s+"?servers"?\s*:/m.test(text);
+}
+
+async function asMcpfile(text: string, file: string): Promise<ParsedFile> {
+  const { declareMcpfile } = await formats.mcpfile();
+  return { format: "mcpfile", ...declareMcpfile(text, file) };
 }
 
 async function asWorkspace(text: string, file: string): Promise<ParsedFile> {

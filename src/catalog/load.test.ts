@@ -31,7 +31,8 @@ const client = (alias: string, command = "from-client"): string =>
 /** `alias command` of each server. */
 function commands({ servers }: Catalog): string[] {
   return servers.map(
-    ({ alias, endpoint }) => `${alias} ${"command" in endpoint ? endpoint.command : endpoint.url}`,
+    ({ alias, endpoint }) =>
+      `${alias} ${"command" in endpoint ? endpoint.command : "url" in endpoint ? endpoint.url : endpoint.transport}`,
   );
 }
 
@@ -384,4 +385,69 @@ test("a broken own file: what is right in it is used, everything wrong is told",
     'error portolan.yaml:3:9 unknown key "comand" in servers.bad',
   ]);
   expect(catalog.files).toMatchObject([{ valid: false }]);
+});
+
+describe("mcpfiles", () => {
+  const tool = (name: string): string =>
+    `{name: ${name}, description: d, inputSchema: {type: object}, invocation: {cli: {command: date}}}`;
+  const one = (name: string): string =>
+    `kind: MCPToolDefinitions\nschemaVersion: 0.2.0\nname: ${name}\nversion: 1.0.0\ntools: [${tool("t")}]\n`;
+  const many = (...names: string[]): string =>
+    `mcpFileVersion: 0.0.1\nservers:\n${names.map((name) => `- {name: ${json(name)}, version: 1.0.0, tools: [${tool("t")}]}\n`).join("")}`;
+
+  test("found by its usual name, each server with its place", async () => {
+    const folder = workspace({ "mcpfile.yaml": many("git-tools", "User Service") });
+    const { servers, files, diagnostics } = await loadCatalog(folder);
+    expect(diagnostics).toEqual([]);
+    const file = join(folder, "mcpfile.yaml");
+    expect(files).toEqual([{ file, format: "mcpfile", aliases: ["git-tools", "User_Service"], valid: true }]);
+    expect(servers).toMatchObject([
+      {
+        alias: "User_Service",
+        enabled: true,
+        origin: { file, line: 4, column: 3, format: "mcpfile" },
+        endpoint: { transport: "invoke", server: { info: { name: "User Service" }, folder } },
+      },
+      { alias: "git-tools", origin: { line: 3, column: 3 } },
+    ]);
+  });
+
+  test("named in sources, by name, pattern and content", async () => {
+    const folder = workspace({
+      "portolan.yaml": "sources: [tools.yaml, '*.mcpfile.yaml', tools.json, mcpserver.yaml]",
+      "tools.yaml": one("by-content"),
+      "more.mcpfile.yaml": one("by-name"),
+      "tools.json": json({ mcpFileVersion: "0.0.1", servers: [{ name: "by-json", version: "1.0.0" }] }),
+      "mcpserver.yaml": "kind: MCPServerConfig\nschemaVersion: 0.2.0\nruntime: {transportProtocol: stdio}",
+    });
+    const catalog = await loadCatalog(folder);
+    expect(told(catalog)).toEqual([]);
+    expect(catalog.servers.map(({ alias }) => alias)).toEqual(["by-content", "by-json", "by-name"]);
+    expect(catalog.files.filter(({ format }) => format === "mcpfile")).toHaveLength(4);
+  });
+
+  test("broken texts are told as what they are meant to be", async () => {
+    const folder = workspace({
+      "portolan.yaml": "sources: [a.yaml, b.mcpfile.yaml]",
+      "a.yaml": "mcpFileVersion: 0.0.1\nservers: [",
+      "b.mcpfile.yaml": "servers: []",
+    });
+    const { files, diagnostics } = await loadCatalog(folder);
+    expect(files.slice(1)).toMatchObject([
+      { format: "mcpfile", valid: false },
+      { format: "mcpfile", valid: false },
+    ]);
+    expect(diagnostics.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^not valid YAML/) as string,
+      "mcpFileVersion is missing",
+    ]);
+  });
+
+  test("two names that become one alias", async () => {
+    const catalog = await loadCatalog(workspace({ "mcpfile.yml": many("a b", "a_b") }));
+    expect(told(catalog)).toEqual(['error mcpfile.yml:4:3 server "a_b" becomes a_b, as "a b" does']);
+    expect(catalog.servers).toMatchObject([
+      { alias: "a_b", endpoint: { server: { info: { name: "a b" } } } },
+    ]);
+  });
 });

@@ -30,7 +30,7 @@ export interface CatalogSettings {
 export interface CatalogFile {
   /** Absolute. */
   readonly file: string;
-  /** `workspace`, `manifest`, or the client's name. */
+  /** `workspace`, `manifest`, `mcpfile`, or the client's name. */
   readonly format: string;
   readonly aliases: readonly string[];
   /** False when it has errors. While watching, what it declared before then stays in use. */
@@ -49,6 +49,8 @@ export const OWN_NAMES: readonly string[] = ["portolan.yaml", "portolan.yml"];
 export const USUAL_NAMES: readonly string[] = [
   "manifest.yaml",
   "manifest.yml",
+  "mcpfile.yaml",
+  "mcpfile.yml",
   ".mcp.json",
   "mcp.json",
   ".cursor/mcp.json",

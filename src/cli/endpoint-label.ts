@@ -1,6 +1,6 @@
 // What a server runs or reaches, for people to recognise it: nothing in it that may be secret.
 
-import type { Endpoint } from "../model/index.ts";
+import type { DeclaredEndpoint } from "../model/index.ts";
 
 const HIDDEN = "…";
 const SECRET_NAME =
@@ -10,7 +10,8 @@ const KEY_PREFIX =
   /^(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|npm|AKIA|ASIA|AIza|ya29|eyJ|hf|ntn|secret|lin_api)[-_.A-Za-z0-9]{12,}$/;
 
 /** The command line or the address. Values that may be secret are shown as `…`, references such as `${NAME}` stay. */
-export function endpointLabel(endpoint: Endpoint): string {
+export function endpointLabel(endpoint: DeclaredEndpoint): string {
+  if (endpoint.transport === "invoke") return `mcpfile ${endpoint.server.info.name}`;
   if (endpoint.transport !== "stdio") return urlLabel(endpoint.url);
   const { command, args = [] } = endpoint;
   return [wordLabel(command), ...args.map((word, index) => argumentLabel(word, args[index - 1]))]

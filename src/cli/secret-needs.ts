@@ -3,7 +3,7 @@
 import { access, constants } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { isPortolanError } from "../errors/index.ts";
-import type { DeclaredServer, Endpoint } from "../model/index.ts";
+import type { DeclaredEndpoint, DeclaredServer } from "../model/index.ts";
 import { parseReferences, type Reference, type SecretStore, type SourceName } from "../secrets/index.ts";
 
 export interface SecretNeed {
@@ -77,12 +77,13 @@ function referencesOf(server: DeclaredServer): Found[] {
 }
 
 /** Where references count: a command and its folder are taken as they stand. */
-function textsOf(endpoint: Endpoint): { where: string; text: string }[] {
+function textsOf(endpoint: DeclaredEndpoint): { where: string; text: string }[] {
   const named = (
     field: string,
     map: Readonly<Record<string, string>> = {},
   ): { where: string; text: string }[] =>
     Object.entries(map).map(([name, text]) => ({ where: `${field}.${name}`, text }));
+  if (endpoint.transport === "invoke") return [];
   if (endpoint.transport !== "stdio")
     return [{ where: "url", text: endpoint.url }, ...named("headers", endpoint.headers)];
   const args = (endpoint.args ?? []).map((text, index) => ({ where: `args[${index}]`, text }));

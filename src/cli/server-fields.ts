@@ -2,7 +2,7 @@
 
 import { dirname, resolve } from "node:path";
 import type { ServerFields } from "../formats/workspace/index.ts";
-import type { DeclaredServer, Endpoint } from "../model/index.ts";
+import type { DeclaredEndpoint, DeclaredServer } from "../model/index.ts";
 
 type Loose<T> = { [K in keyof T]: T[K] | undefined };
 
@@ -33,7 +33,9 @@ export function toServerFields(server: DeclaredServer): ServerFields {
   });
 }
 
-function endpointFields(endpoint: Endpoint, file: string): Loose<ServerFields> {
+function endpointFields(endpoint: DeclaredEndpoint, file: string): Loose<ServerFields> {
+  // portolan.yaml has no words for it: the mcpfile itself is among its sources.
+  if (endpoint.transport === "invoke") return {};
   if (endpoint.transport !== "stdio") {
     const { transport, url, headers } = endpoint;
     const inferred = /^wss?:/i.test(url) ? "websocket" : "http";

@@ -165,7 +165,7 @@ describe("what is opened", () => {
       client: "cursor",
       scope,
       file: `/home/me/${scope}.json`,
-      servers: [{ ...declare("a", { endpoint: { transport: "http", url } }), name: "a" }],
+      servers: [{ ...declare("a"), endpoint: { transport: "http", url }, name: "a" }],
       diagnostics: [],
     });
     const imported = [file("user", "https://user.example"), file("project", "https://project.example")];

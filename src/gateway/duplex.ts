@@ -26,7 +26,7 @@ export class Duplex {
   #idle: (() => void) | undefined;
 
   constructor(options: DuplexOptions) {
-    this.#options = options;
+    this.#options = { ...options, visit: { ...options.visit, channel: randomUUID() } };
   }
 
   /** Resolves when every request is answered. */

@@ -125,8 +125,15 @@ export class LegacySession implements Hearer {
   }
 
   logged(message: LogMessage): void {
-    if (isWanted(message.level, this.#level ?? DEFAULT_LEVEL))
-      this.tell(writeNotification("notifications/message", message));
+    if (!isWanted(message.level, this.#level ?? DEFAULT_LEVEL)) return;
+    let text: string;
+    try {
+      text = writeNotification("notifications/message", message);
+    } catch {
+      // Nested deeper than can be written: nobody needs such a message.
+      return;
+    }
+    this.tell(text);
   }
 
   /** Cancels what is under way and forgets what was asked for. */

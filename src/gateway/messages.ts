@@ -8,8 +8,18 @@ export function writeAnswer(
   id: RequestId,
   answer: { result: JsonObject } | { error: RpcErrorObject },
 ): string {
-  return JSON.stringify({ jsonrpc: "2.0", id, ...answer });
+  try {
+    return JSON.stringify({ jsonrpc: "2.0", id, ...answer });
+  } catch {
+    return writeError(id, UNWRITABLE);
+  }
 }
+
+/** JSON can be read that cannot be written again: it is nested deeper than the writer goes. */
+const UNWRITABLE: RpcErrorObject = {
+  code: RPC.INTERNAL,
+  message: "The server's answer is nested too deep to be passed on",
+};
 
 export function writeResult(id: RequestId, resultText: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${resultText}}`;
@@ -17,7 +27,14 @@ export function writeResult(id: RequestId, resultText: string): string {
 
 /** Without an id when the request could not be read. */
 export function writeError(id: RequestId | null, error: RpcErrorObject): string {
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${JSON.stringify(error)}}`;
+  let text: string;
+  try {
+    text = JSON.stringify(error);
+  } catch {
+    // What the server says beside its message.
+    text = JSON.stringify({ code: error.code, message: error.message });
+  }
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${text}}`;
 }
 
 export function writeNotification(method: string, params?: JsonObject): string {

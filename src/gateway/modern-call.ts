@@ -73,10 +73,10 @@ export class ModernCall implements Parkable {
 
   /** Sends it on. */
   start({ clientInfo, logLevel, capabilities }: Envelope, mayAsk: boolean): void {
-    const { principal, offer } = this.#visit;
+    const { principal, offer, channel } = this.#visit;
     const caller: Caller = {
-      // Each call is a client of its own: several may share a token, and nothing says which of them makes a request.
-      id: `${principal.name} ${(calls += 1)}`,
+      // Without a channel each call is a client of its own: several may share a token, and nothing says which it is.
+      id: channel ?? `${principal.name} ${(calls += 1)}`,
       clientInfo: clientInfo ?? UNNAMED,
       capabilities,
       logLevel,
@@ -194,10 +194,20 @@ export class ModernCall implements Parkable {
         { method: question.method, params: question.params },
       ]),
     );
-    const requestState = this.#options.parking.park(this, this.bound);
+    let questionsText: string;
+    try {
+      questionsText = JSON.stringify(inputRequests);
+    } catch (error) {
+      this.#stop.abort(error);
+      return this.#failed(toRpcError(error, true));
+    }
+    const requestState = JSON.stringify(this.#options.parking.park(this, this.bound));
     this.#release(reply);
     reply.end(
-      writeResult(this.#id, JSON.stringify({ resultType: "input_required", inputRequests, requestState })),
+      writeResult(
+        this.#id,
+        `{"resultType":"input_required","inputRequests":${questionsText},"requestState":${requestState}}`,
+      ),
     );
   }
 

@@ -87,7 +87,7 @@ export class Offers {
         ? member.alias === scope.alias
         : member.declared.tags?.includes(scope.tag) === true);
     const visible = (member: Hub["members"][number]): boolean =>
-      view === undefined || isVisible(view, member);
+      view === undefined || this.#isVisible(view, member);
     const offer = new Offer(
       key,
       this.#hub.view({
@@ -97,7 +97,11 @@ export class Offers {
           scope.kind === "all" && view === undefined
             ? undefined
             : (member) => inScope(member) && visible(member),
-        admits: view === undefined ? undefined : (tool) => view.admits(tool),
+        // By the name that it has among all, at every address: a rule must not depend on the way that is taken.
+        admits:
+          view === undefined
+            ? undefined
+            : (tool) => view.admits({ ...tool, name: this.#hub.offeredName(tool.alias, tool.own) }),
       }),
     );
     this.#offers.set(key, offer);
@@ -113,7 +117,7 @@ export class Offers {
           members.filter((member) =>
             member.inventory.tools.length === 0
               ? view.admitsServer({ alias: member.alias, tags: member.declared.tags ?? [] })
-              : isVisible(view, member),
+              : this.#isVisible(view, member),
           );
     const isServer = scope.kind === "server";
     const name = isServer ? scope.alias : scope.tag;
@@ -124,19 +128,19 @@ export class Offers {
     const message = isServer ? `there is no server "${name}" here` : `no server here has the tag "${name}"`;
     throw new PortolanError("SERVER_UNKNOWN", message, { hint: didYouMean(name, names) });
   }
-}
 
-/** Prompts and resources have no rules of their own: who may use none of a server's tools sees nothing else of it either. */
-function isVisible(
-  view: NonNullable<Principal["view"]>,
-  { alias, declared, inventory }: Hub["members"][number],
-): boolean {
-  const tags = declared.tags ?? [];
-  if (!view.admitsServer({ alias, tags })) return false;
-  if (!view.limitsTools) return true;
-  return inventory.tools.some(({ name, annotations }) =>
-    view.admits({ name, own: name, alias, tags, annotations }),
-  );
+  /** Prompts and resources have no rules of their own: who may use none of a server's tools sees nothing else of it either. */
+  #isVisible(
+    view: NonNullable<Principal["view"]>,
+    { alias, declared, inventory }: Hub["members"][number],
+  ): boolean {
+    const tags = declared.tags ?? [];
+    if (!view.admitsServer({ alias, tags })) return false;
+    if (!view.limitsTools) return true;
+    return inventory.tools.some(({ name: own, annotations }) =>
+      view.admits({ name: this.#hub.offeredName(alias, own), own, alias, tags, annotations }),
+    );
+  }
 }
 
 function scopeKey(scope: Scope): string {

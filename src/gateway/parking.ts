@@ -136,11 +136,28 @@ function refused(why: string): RpcRefusal {
 /** The same for the same request, whatever the order of its keys; answers, state and metadata are not part of it. */
 function digestOf(params: JsonObject): string {
   const { inputResponses: _responses, requestState: _state, _meta, ...salient } = params;
-  return createHash("sha256").update(canonical(salient)).digest("base64url");
+  const hash = createHash("sha256");
+  let text = "";
+  // With a stack of its own: a client can nest deeper than a function can call itself.
+  const stack: unknown[] = [salient];
+  while (stack.length > 0) {
+    const part = stack.pop();
+    if (part === END) text += "]";
+    else if (Array.isArray(part)) {
+      text += "[";
+      stack.push(END);
+      for (const item of part.toReversed() as unknown[]) stack.push(item);
+    } else if (isObject(part)) {
+      text += "{";
+      stack.push(END);
+      for (const key of Object.keys(part).toSorted().toReversed()) stack.push(part[key], key);
+    } else text += `${JSON.stringify(part)},`;
+    if (text.length < CHUNK_CHARS) continue;
+    hash.update(text);
+    text = "";
+  }
+  return hash.update(text).digest("base64url");
 }
 
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    isObject(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
-  );
-}
+const END = Symbol("the end of an array or an object");
+const CHUNK_CHARS = 64 * 1024;

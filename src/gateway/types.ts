@@ -19,4 +19,6 @@ export interface Reply {
 export interface Visit {
   readonly principal: Principal;
   readonly offer: Offer;
+  /** The channel that only this client uses, where there is such a thing. */
+  readonly channel?: string | undefined;
 }

@@ -36,5 +36,14 @@ export function mergedCapabilities(inventories: readonly Inventory[]): ServerCap
 export function ownCapabilities({ capabilities }: Inventory): ServerCapabilities {
   const announced = (name: "tools" | "prompts" | "resources"): JsonObject =>
     capabilities[name] === undefined ? {} : { [name]: { ...capabilities[name], listChanged: true } };
-  return { ...capabilities, ...announced("tools"), ...announced("prompts"), ...announced("resources") };
+  const { tasks } = capabilities;
+  const { list: _list, ...ownTasks } = isObject(tasks) ? tasks : {};
+  return {
+    ...capabilities,
+    // A list of tasks would show those of every client that shares the server.
+    ...(isObject(tasks) ? { tasks: ownTasks } : {}),
+    ...announced("tools"),
+    ...announced("prompts"),
+    ...announced("resources"),
+  };
 }

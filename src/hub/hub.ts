@@ -7,6 +7,7 @@ import type { EventBus } from "./events.ts";
 import type { ListName } from "./inventory.ts";
 import type { Member } from "./member.ts";
 import type { MergeSettings } from "./merge.ts";
+import { hubName } from "./naming.ts";
 import { HubView, type ViewOptions, type ViewSource } from "./view.ts";
 
 export class Hub implements Upstream, ViewSource {
@@ -89,6 +90,11 @@ export class Hub implements Upstream, ViewSource {
   /** The full name of a tool that may be given as `alias.tool`. */
   toolName(name: string): string {
     return this.#whole.fullName(name, (alias) => this.member(alias).alias);
+  }
+
+  /** What a tool of a server is called among those of all servers. */
+  offeredName(alias: string, own: string): string {
+    return hubName(this.settings.naming, alias, own);
   }
 
   /** Which server each tool belongs to, by the tool's full name. */

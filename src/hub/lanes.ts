@@ -105,7 +105,7 @@ export class Lanes {
       if (this.#passing === 0) this.#settle();
     };
     this.#passing += 1;
-    const answer = main.request(call);
+    const answer = main.request({ ...call, quiet: true });
     answer.then(over, over);
     return answer;
   }
@@ -138,7 +138,11 @@ export class Lanes {
     };
     let answered = false;
     try {
-      const result = await upstream.request(ask === undefined ? { ...call, onDeclined } : { ...call, ask });
+      const result = await upstream.request({
+        ...call,
+        ...(ask === undefined ? { onDeclined } : { ask }),
+        quiet: this.#asking.of(running.thing) === "quiet",
+      });
       answered = true;
       return result;
     } catch (error) {

@@ -1,6 +1,6 @@
 // From a declaration to a live server: its secrets resolved, its process shared with whoever declares the same.
 
-import type { Report } from "../errors/index.ts";
+import { PortolanError, type Report } from "../errors/index.ts";
 import type { DeclaredServer, Endpoint, Limits, ServerDefinition } from "../model/index.ts";
 import { type Redactor, resolveEndpoint, type SecretStore, toSecretError } from "../secrets/index.ts";
 import { type Ask, type Caller, type EraMemory, openUpstream } from "../upstream/index.ts";
@@ -54,6 +54,10 @@ export async function resolveDeclared({
   report,
 }: LeaseOptions): Promise<Endpoint> {
   const { alias, endpoint, origin } = declared;
+  if (endpoint.transport === "invoke")
+    throw new PortolanError("NOT_SUPPORTED", `${alias} is a server of an mcpfile, which cannot be run yet`, {
+      server: alias,
+    });
   const resolved = await resolveEndpoint(endpoint, secrets, { baseDir: folderOf(origin.file) });
   if (!resolved.ok) throw toSecretError(resolved, alias);
   for (const secret of resolved.secrets) redactor.add(secret);

@@ -40,6 +40,7 @@ export class Stock {
   readonly #refresher: Refresher<ListName>;
   /** When each list was last fetched from the running server. */
   readonly #fetchedAt = new Map<ListName, number>();
+  #refreshing: Promise<void> = Promise.resolve();
   #loading: Promise<boolean> | undefined;
   #saving: Promise<void> | undefined;
 
@@ -68,7 +69,14 @@ export class Stock {
     this.outdated(list);
   }
 
-  async refresh(lists: ReadonlySet<ListName>): Promise<void> {
+  /** One after the other: each leaves the other lists as the one before it found them. */
+  refresh(lists: ReadonlySet<ListName>): Promise<void> {
+    const refreshed = this.#refreshing.then(() => this.#refresh(lists));
+    this.#refreshing = refreshed.catch(() => {});
+    return refreshed;
+  }
+
+  async #refresh(lists: ReadonlySet<ListName>): Promise<void> {
     const { alias, limits, report, redactor, events, changed } = this.#options;
     const upstream = this.#options.upstream();
     if (upstream === undefined) return;

@@ -320,13 +320,19 @@ export class HubView implements Upstream {
 
   /** Methods that are no part of the core: about a task, or of a server that is alone. */
   #pass(call: Call): Promise<JsonObject> {
+    // Its tasks are those of all clients that share the server.
+    if (call.method === "tasks/list") throw this.#notSupported(call.method);
     const alone = this.#alone();
     if (alone !== undefined) return alone.request(call);
     const task = call.method.startsWith("tasks/") ? fromHubTaskId(String(call.params?.taskId)) : undefined;
     const owner = this.members.find(({ alias }) => alias === task?.alias);
     if (task !== undefined && owner !== undefined)
       return this.#named(owner, owner.request({ ...call, params: { ...call.params, taskId: task.id } }));
-    throw new PortolanError("NOT_SUPPORTED", `${call.method} cannot be sent to many servers at once`, {
+    throw this.#notSupported(call.method);
+  }
+
+  #notSupported(method: string): PortolanError {
+    return new PortolanError("NOT_SUPPORTED", `${method} cannot be sent to a server that others use too`, {
       server: this.name,
     });
   }

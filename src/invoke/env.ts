@@ -47,7 +47,5 @@ function collect(value: unknown, names: Set<string>): void {
 }
 
 function isEnv(value: object): value is { kind: "env"; name: string } {
-  return (
-    "kind" in value && value.kind === "env" && "name" in value && typeof (value.name as unknown) === "string"
-  );
+  return "kind" in value && value.kind === "env" && "name" in value && typeof value.name === "string";
 }

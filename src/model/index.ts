@@ -74,10 +74,12 @@ export {
 } from "./rpc.ts";
 export {
   type ContextRule,
+  type DeclaredEndpoint,
   type DeclaredServer,
   DEFAULT_LIMITS,
   type Endpoint,
   type EraPin,
+  type InvokeEndpoint,
   type Limits,
   type Origin,
   type ServerDefinition,

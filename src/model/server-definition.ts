@@ -1,5 +1,7 @@
 // A server definition: how one server is reached and how much patience it gets. Plain data, free of any declaration format.
 
+import type { InvokedServer } from "./invoked-server.ts";
+
 export interface StdioEndpoint {
   readonly transport: "stdio";
   readonly command: string;
@@ -16,7 +18,16 @@ export interface UrlEndpoint {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
+/** Where a server is reached that speaks MCP itself. */
 export type Endpoint = StdioEndpoint | UrlEndpoint;
+
+/** A server that is not elsewhere: what it has is carried out by this program. */
+export interface InvokeEndpoint {
+  readonly transport: "invoke";
+  readonly server: InvokedServer;
+}
+
+export type DeclaredEndpoint = Endpoint | InvokeEndpoint;
 
 /** How the protocol era is found: by asking the server, or fixed. */
 export type EraPin = "auto" | "legacy" | "modern";
@@ -80,7 +91,7 @@ export interface DeclaredServer {
   /** Unique in a workspace: the prefix of its tools, and its name in logs. */
   readonly alias: string;
   readonly origin: Origin;
-  readonly endpoint: Endpoint;
+  readonly endpoint: DeclaredEndpoint;
   readonly enabled: boolean;
   readonly era?: EraPin | undefined;
   readonly limits?: Partial<Limits> | undefined;

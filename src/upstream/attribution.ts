@@ -50,7 +50,7 @@ export class Attribution {
   }
 
   gaveUp({ id, request }: Pending): void {
-    if (!MAY_ASK.has(request.method)) return;
+    if (request.quiet === true || !MAY_ASK.has(request.method)) return;
     const { ask, callerId, onLog } = request;
     this.#ghosts.set(id, {
       id,

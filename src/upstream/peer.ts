@@ -38,6 +38,7 @@ export interface PeerRequest {
   readonly onLog?: ((message: LogMessage) => void) | undefined;
   readonly ask?: Ask | undefined;
   readonly onDeclined?: Call["onDeclined"];
+  readonly quiet?: boolean | undefined;
   /** Tells clients apart; undefined is nobody in particular. */
   readonly callerId?: string | undefined;
   /** Called with the id as soon as the request has one. */

@@ -280,6 +280,7 @@ export class Session {
       endsAt,
       onProgress: call.onProgress,
       onDeclined: call.onDeclined,
+      quiet: call.quiet,
       onLog: call.onLog,
       ask: call.ask,
       callerId: call.caller?.id,

@@ -50,6 +50,8 @@ export interface Call {
   /** Log messages that are known to be about this call; the others are `log` events. */
   readonly onLog?: ((message: LogMessage) => void) | undefined;
   readonly ask?: Ask | undefined;
+  /** What it calls is known not to ask anything. */
+  readonly quiet?: boolean | undefined;
   /** Hears of a question that is certainly this call's and that nobody answered. */
   readonly onDeclined?: ((question: Pick<Question, "method" | "params">) => void) | undefined;
   /** The caller takes an `input_required` result as it is. */

@@ -68,7 +68,7 @@ function toRuns({ endpoint }: DeclaredServer): Findings["runs"] {
     command: endpointLabel(endpoint),
     ...(stdio ? { cwd: endpoint.cwd } : {}),
     env: stdio ? Object.keys(endpoint.env ?? {}) : [],
-    headers: stdio ? [] : Object.keys(endpoint.headers ?? {}),
+    headers: "headers" in endpoint ? Object.keys(endpoint.headers ?? {}) : [],
   };
 }
 

@@ -1,7 +1,7 @@
 // What this room says about a client's file: which client, which servers, what was odd, what could not be written.
 
 import type { Diagnostic } from "../../errors/index.ts";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { DeclaredServer, Endpoint } from "../../model/index.ts";
 
 export type ClientId =
   | "claude-code"
@@ -20,6 +20,7 @@ export type Scope = "user" | "project";
 
 /** A server as a client's file declares it. */
 export interface ClientServer extends DeclaredServer {
+  readonly endpoint: Endpoint;
   /** Its name in the file; the alias is this name made legal. */
   readonly name: string;
   /** Claude Code keeps servers for single projects in the user's file: the folder this one is for. */

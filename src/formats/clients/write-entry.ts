@@ -17,7 +17,12 @@ export interface WrittenEntry {
 /** `second` is for files of OpenCode 2. */
 export function writeEntry(client: ClientId, server: WritableServer, second = false): WrittenEntry {
   const writer = new EntryWriter(client, server);
-  const entry = write(writer, server.endpoint, second);
+  const { endpoint } = server;
+  if (endpoint.transport === "invoke") {
+    writer.note("cannot have the tools of an mcpfile in its file: left out; give it the gateway instead");
+    return { entry: undefined, notes: writer.notes() };
+  }
+  const entry = write(writer, endpoint, second);
   if (entry === undefined) return { entry, notes: writer.notes() };
   if (writer.untaken().includes("disabled")) {
     writer.note("cannot have a server switched off in its file: left out");

@@ -72,7 +72,9 @@ export function splitWords(pieces: readonly Piece[], complain: Complain): RawWor
     }
   }
   if (quote !== undefined) return complain(quote.at, `a ${quote.mark} that is not closed`);
-  if (escaped) return complain(pieces.at(-1)?.at ?? 0, "a backslash at the end of the command");
+  const last = pieces.at(-1);
+  if (escaped && last?.kind === "text")
+    return complain(last.at + last.text.length - 1, "a backslash at the end of the command");
   close();
   return words;
 }

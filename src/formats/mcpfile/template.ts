@@ -4,6 +4,7 @@ import type { Template, TemplatePart } from "../../model/index.ts";
 import { quoted, type ScalarNode } from "../text/index.ts";
 import { type Context, hint } from "./context.ts";
 import type { Scope } from "./scope.ts";
+import type { Version } from "./versions.ts";
 
 /** A run of characters that stand in the source as they are, or a gap; `at` is the offset in the source. */
 export type Piece = TextPiece | GapPiece;
@@ -17,7 +18,7 @@ export interface TextPiece {
 export interface GapPiece {
   readonly kind: "gap";
   readonly name: string;
-  /** Written as `${NAME}`. */
+  /** A variable of the environment: `${NAME}` or `{env.NAME}`. */
   readonly env: boolean;
   readonly at: number;
 }
@@ -27,7 +28,6 @@ const MARKS = /\{\{|\}\}|\{([^{}]*)\}|[{}]/g;
 /** `$$` before a gap is a `$`, since `${name}` is a variable of the environment. */
 const MARKS_WITH_ENV = /\$\$(?=\{(?!\{))|\$\{([A-Za-z0-9_]+)\}|\{\{|\}\}|\{([^{}]*)\}|[{}]/g;
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
-const ENV_NAME = /^[A-Za-z0-9_]+$/;
 
 /** Nothing when it is broken; the reasons are among the problems. */
 export function readPieces(node: ScalarNode, context: Context): Piece[] | undefined {
@@ -46,10 +46,9 @@ export function readPieces(node: ScalarNode, context: Context): Piece[] | undefi
     const at = match.index;
     if (at > end) pieces.push({ kind: "text", text: text.slice(end, at), at: end });
     end = at + mark.length;
-    const env = mark.startsWith("${");
     if (mark === "$$" || mark === "{{" || mark === "}}")
       pieces.push({ kind: "text", text: mark.slice(1), at: at + 1 });
-    else if (mark.length > 1) pieces.push({ kind: "gap", name: mark.slice(env ? 2 : 1, -1), env, at });
+    else if (mark.length > 1) pieces.push(toGap(mark, at, version));
     else {
       good = false;
       problems.add(
@@ -61,6 +60,14 @@ export function readPieces(node: ScalarNode, context: Context): Piece[] | undefi
   }
   if (end < text.length) pieces.push({ kind: "text", text: text.slice(end), at: end });
   return good ? pieces : undefined;
+}
+
+/** `${NAME}` and `{env.NAME}` say the same. */
+function toGap(mark: string, at: number, version: Version): GapPiece {
+  const name = /^(?:\$\{|\{env\.)([A-Za-z0-9_]+)\}$/.exec(mark)?.[1];
+  return name === undefined || version === "0.0.1"
+    ? { kind: "gap", name: mark.slice(1, -1), env: false, at }
+    : { kind: "gap", name, env: true, at };
 }
 
 /** Nothing when it is broken. */
@@ -110,7 +117,7 @@ export function toPart(
   if (version !== "0.0.1" && /^(?:headers|env)\./.test(gap.name)) {
     const header = gap.name.startsWith("headers.");
     const name = gap.name.slice(gap.name.indexOf(".") + 1);
-    if ((header ? HEADER_NAME : ENV_NAME).test(name)) return { kind: header ? "header" : "env", name };
+    if (header && HEADER_NAME.test(name)) return { kind: "header", name };
     problems.add(place(), `${quoted(name)} is not the name of a ${header ? "header" : "variable"}`);
     return undefined;
   }

@@ -37,25 +37,6 @@ export function detectVersion(root: ObjectNode, problems: Problems): Detected | 
   return byKind(root, problems);
 }
 
-/** True for a value that can only be meant as an mcpfile or as the settings of its server. */
-export function looksLikeMcpfile(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  const { kind } = value as { kind?: unknown };
-  return Object.hasOwn(value, "mcpFileVersion") || kind === KINDS.tools || kind === KINDS.config;
-}
-
-/** For texts whose syntax is broken. */
-export function looksLikeMcpfileText(text: string): boolean {
-  return /^"?(?:mcpFileVersion"?[ \t]*:|kind"?[ \t]*:[ \t]*"?MCP(?:ToolDefinitions|ServerConfig))/m.test(
-    text,
-  );
-}
-
-/** `mcpfile.yaml`, `mcpfile.yml`, and anything that ends so after a dot. */
-export function isMcpfileName(file: string): boolean {
-  return /(?:^|[\\/.])mcpfile\.ya?ml$/i.test(file);
-}
-
 function byFileVersion(node: TextNode, problems: Problems): Detected | undefined {
   const written = writtenText(node);
   if (written === "0.0.1") return { kind: "tools", version: "0.0.1" };

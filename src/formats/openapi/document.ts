@@ -18,8 +18,8 @@ export interface Spec {
 /** Nothing when it is no description of an API; the reason is returned. */
 export function openSpec(root: unknown): Spec | string {
   if (!isObject(root)) return "the file holds no description of an API";
-  const swagger = root.swagger === undefined ? undefined : String(root.swagger as string);
-  if (swagger !== undefined) {
+  if (typeof root.swagger === "string" || typeof root.swagger === "number") {
+    const swagger = String(root.swagger);
     if (swagger === "2.0" || swagger === "2") return { root, dialect: "2.0", version: "Swagger 2.0" };
     return `Swagger ${quoted(swagger)} is not known; Swagger 2.0 and OpenAPI 3 are read`;
   }

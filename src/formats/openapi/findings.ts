@@ -20,6 +20,7 @@ const RANK = { error: 0, warning: 1, info: 2 } as const;
 export class Findings {
   readonly #file: string;
   readonly #list: Finding[] = [];
+  readonly #told = new Set<string>();
   readonly #earlier: Diagnostic[] = [];
   readonly #skipped: { readonly operation: string; readonly reason: string; readonly path: Path }[] = [];
 
@@ -41,6 +42,10 @@ export class Findings {
 
   info(path: Path, message: string, hint?: string): void {
     this.#add({ severity: "info", path, message, hint });
+  }
+
+  forbidden(key: string, path: Path): void {
+    this.warn(path, `the key ${JSON.stringify(key)} cannot be used and is left out`);
   }
 
   /** Findings of another reader about the same file. */
@@ -73,6 +78,10 @@ export class Findings {
   }
 
   #add(finding: Finding): void {
+    // What several operations refer to is told once.
+    const key = `${finding.path.join("/")} ${finding.message}`;
+    if (this.#told.has(key)) return;
+    this.#told.add(key);
     if (this.#list.length < MAX_FINDINGS || finding.severity === "error") this.#list.push(finding);
   }
 }

@@ -1,10 +1,11 @@
 // How large a description of an API may be, and how much may be made of it.
 
 import { MAX_BYTES } from "../text/index.ts";
+import { Unusable } from "./types.ts";
 
 /** Real descriptions have up to a dozen megabytes, far more than a declaration; a selection of them is converted. */
 export const SPEC_LIMITS = {
-  bytes: 16 * 1024 * 1024,
+  bytes: 16_777_216,
   depth: 64,
   values: 1_000_000,
   operations: 2_000,
@@ -12,12 +13,24 @@ export const SPEC_LIMITS = {
 } as const;
 
 /** What the reader of mcpfiles takes; the bounds of `text/` with some room left. */
-export const RESULT_LIMITS = { bytes: MAX_BYTES - 16 * 1024, lexemes: 180_000, depth: 60 } as const;
+export const RESULT_LIMITS: { readonly bytes: number; readonly lexemes: number; readonly depth: number } = {
+  bytes: MAX_BYTES - 16 * 1024,
+  lexemes: 180_000,
+  depth: 60,
+};
 
 /** In schemas and values; all tools together have a bound too, since each carries what it refers to. */
-export const SCHEMA_BUDGET = { input: 10_000, output: 3_000, all: 5_000_000 } as const;
+export const SCHEMA_BUDGET = { input: 20_000, output: 6_000, all: 5_000_000 } as const;
 
 export const MAX_DESCRIPTION = 8_000;
 
 /** Keys that would reach into an object itself; the reader of the result refuses them. */
 export const FORBIDDEN: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+
+export function tooDeep(): Unusable {
+  return new Unusable(`values are nested more than ${SPEC_LIMITS.depth} deep`, []);
+}
+
+export function tooMany(): Unusable {
+  return new Unusable(`the file holds more than ${SPEC_LIMITS.values} values`, []);
+}

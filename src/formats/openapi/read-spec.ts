@@ -3,7 +3,7 @@
 import { isObject } from "../../model/index.ts";
 import { createLocator, MAX_BYTES, nodeAt, readJson, toPlain } from "../text/index.ts";
 import type { Findings } from "./findings.ts";
-import { FORBIDDEN, SPEC_LIMITS } from "./limits.ts";
+import { FORBIDDEN, SPEC_LIMITS, tooDeep, tooMany } from "./limits.ts";
 import { findInJson } from "./locate-json.ts";
 import { readYamlSpec } from "./read-yaml-spec.ts";
 import { type Path, Unusable } from "./types.ts";
@@ -29,7 +29,8 @@ export function readSpec(text: string, file: string, findings: Findings): SpecTe
   try {
     const named = /\.jsonc?$/i.test(file);
     if (named || /^\s*[{[]/.test(source)) {
-      const read = readStrictJson(source, findings) ?? (named ? readLooseJson(source, file, findings) : undefined);
+      const read =
+        readStrictJson(source, findings) ?? (named ? readLooseJson(source, file, findings) : undefined);
       if (read !== undefined || named) return read;
     }
     return readYamlSpec(source, findings);
@@ -91,22 +92,10 @@ function clean(root: unknown, findings: Findings): void {
       for (const key of Object.keys(value)) {
         if (FORBIDDEN.has(key)) {
           delete value[key];
-          reportForbidden(key, [...path, key], findings);
+          findings.forbidden(key, [...path, key]);
         } else visit(value[key], [...path, key]);
       }
     }
   };
   visit(root, []);
-}
-
-export function reportForbidden(key: string, path: Path, findings: Findings): void {
-  findings.warn(path, `the key ${JSON.stringify(key)} cannot be used and is left out`);
-}
-
-export function tooDeep(): Unusable {
-  return new Unusable(`values are nested more than ${SPEC_LIMITS.depth} deep`, []);
-}
-
-export function tooMany(): Unusable {
-  return new Unusable(`the file holds more than ${SPEC_LIMITS.values} values`, []);
 }

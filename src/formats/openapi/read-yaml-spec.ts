@@ -1,10 +1,22 @@
 // A description in YAML as plain values. The reader of declarations stops at sizes that descriptions of APIs pass.
 
-import { type Alias, Composer, type CST, type Document, isAlias, isMap, isScalar, isSeq, Lexer, type Node, Parser } from "yaml";
+import {
+  type Alias,
+  Composer,
+  type CST,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  type Node,
+  Parser,
+} from "yaml";
 import { createLocator } from "../text/index.ts";
 import type { Findings } from "./findings.ts";
-import { FORBIDDEN, SPEC_LIMITS } from "./limits.ts";
-import { reportForbidden, type SpecText, tooDeep, tooMany } from "./read-spec.ts";
+import { FORBIDDEN, SPEC_LIMITS, tooDeep, tooMany } from "./limits.ts";
+import type { SpecText } from "./read-spec.ts";
 import { type Path, Unusable } from "./types.ts";
 
 const MAX_ERRORS = 10;
@@ -71,9 +83,12 @@ function toPlain(contents: Node | null, anchors: Map<string, Node>, findings: Fi
       const key = keyOf(pair.key as Node);
       if (key === undefined) continue;
       const keyPath = [...path, key];
-      if (FORBIDDEN.has(key)) reportForbidden(key, keyPath, findings);
+      if (FORBIDDEN.has(key)) findings.forbidden(key, keyPath);
       else if (Object.hasOwn(object, key))
-        findings.warn(keyPath, `the key ${JSON.stringify(key.slice(0, 60))} stands here twice; the first counts`);
+        findings.warn(
+          keyPath,
+          `the key ${JSON.stringify(key.slice(0, 60))} stands here twice; the first counts`,
+        );
       else object[key] = convert(pair.value as Node, keyPath);
     }
     return object;

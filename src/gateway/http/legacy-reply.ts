@@ -8,6 +8,8 @@ import { LegacyStream } from "./legacy-stream.ts";
 
 /** How long a client may be away before what it waited for is given up. */
 const RETURN_MS = 30_000;
+/** How often in that time it is looked whether they are back. */
+const MISSES = 2;
 
 export interface LegacyReplyOptions {
   readonly accepts: Accepts;
@@ -77,14 +79,16 @@ export class LegacyReply implements Reply {
   }
 
   /** A broken connection is no cancellation in this era. But who does not come back in time does not wait any more. */
-  #left(): void {
+  #left(missed = 0): void {
     if (this.#over) return;
     this.#away = setTimeout(() => {
-      if (this.#over || this.#stream?.connected === true) return;
+      // Who came back may leave again.
+      const misses = this.#stream?.connected === true ? 0 : missed + 1;
+      if (misses < MISSES) return this.#left(misses);
       this.#over = true;
       this.gone?.();
       if (this.#stream !== undefined) this.#options.streams.delete(this.#stream.id);
       this.#exchange.done();
-    }, RETURN_MS).unref();
+    }, RETURN_MS / MISSES).unref();
   }
 }

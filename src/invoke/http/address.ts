@@ -64,7 +64,7 @@ function groupsOf(address: string): number[] {
     text === "" ? [] : text.split(":").map((group) => parseInt(group, 16));
   const [before, after] = [numbers(head), numbers(tail ?? "")];
   if (tail === undefined) return before;
-  return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
+  return [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
 }
 
 function dotted(high: number, low: number): string {

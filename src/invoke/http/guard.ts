@@ -23,7 +23,7 @@ export function mayBePrivate(invocation: Pick<HttpInvocation, "allowPrivate">, h
 }
 
 /** Name resolution that refuses names of which any address is special. Not called for hosts that are addresses already. */
-export function guardedLookup(lookup: LookupFunction = dnsLookup as LookupFunction): LookupFunction {
+export function guardedLookup(lookup: LookupFunction = dnsLookup): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {
       if (error !== null) return callback(error, "", 0);

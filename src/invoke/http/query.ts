@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "../../model/index.ts";
 import { Refusal } from "../refusal.ts";
 import type { Run } from "../types.ts";
 import { asText, fillGap, whatGap } from "../values.ts";
-import { encodeValue, type Part } from "./url.ts";
+import { encodeValue, type Part } from "./encode.ts";
 
 export type Pair = readonly Part[];
 

@@ -4,10 +4,9 @@ import { PortolanError } from "../../errors/index.ts";
 import type { Template } from "../../model/index.ts";
 import { Refusal } from "../refusal.ts";
 import type { Run } from "../types.ts";
-import { asText, fillGap, type Gap, refuseNul, whatGap } from "../values.ts";
+import { asText, fillGap, type Gap, whatGap } from "../values.ts";
+import { encodeValue, type Part } from "./encode.ts";
 import { type Pair, fillPairs, toPairs } from "./query.ts";
-
-export type Part = { readonly kind: "text"; readonly text: string } | Gap;
 
 export interface UrlTemplate {
   readonly origin: string;
@@ -81,11 +80,12 @@ function fillPath(parts: readonly Part[], run: Pick<Run, "args" | "headers">): s
       touched = part;
       continue;
     }
-    for (const [index, piece] of part.text.split(/(?<=[/\\])|(?=[/\\])/).entries()) {
-      if (piece === "/" || piece === "\\") {
+    for (const piece of part.text.split(/(?<=[/\\])|(?=[/\\])/)) {
+      if (piece !== "/" && piece !== "\\") segment += piece;
+      else {
         end();
         path += piece;
-      } else if (piece !== "" || index > 0) segment += piece;
+      }
     }
   }
   end();
@@ -103,15 +103,6 @@ function encodePathValue(text: string, what: string): string {
   if (/[/\\]/.test(text) && text.split(/[/\\]/).some((step) => step === "." || step === ".."))
     throw new Refusal(`The ${what} must not hold "." or ".." between separators.`);
   return encodeValue(text, what);
-}
-
-export function encodeValue(text: string, what: string): string {
-  try {
-    return encodeURIComponent(refuseNul(text, what));
-  } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw new Refusal(`The ${what} is not valid Unicode.`);
-  }
 }
 
 function splitAtQuery(parts: readonly Part[]): { path: Part[]; query: Part[] } {
@@ -137,9 +128,11 @@ function splitAtQuery(parts: readonly Part[]): { path: Part[]; query: Part[] } {
   return { path, query };
 }
 
-export function joinTexts(template: Template): Part[] {
+/** Neighbouring texts as one, without the line breaks and tabs that every URL parser takes out. */
+function joinTexts(template: Template): Part[] {
   const parts: Part[] = [];
-  for (const part of template) {
+  for (const given of template) {
+    const part = given.kind === "text" ? { ...given, text: given.text.replace(/[\t\r\n]/g, "") } : given;
     const last = parts.at(-1);
     if (part.kind === "text" && last?.kind === "text")
       parts[parts.length - 1] = { kind: "text", text: last.text + part.text };

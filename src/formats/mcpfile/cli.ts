@@ -1,0 +1,174 @@
+// A `cli` invocation: the command taken apart once, so that values go into words and never make more of them.
+
+import type { CliInvocation, CliPart, CliWord, Template, TemplatePart } from "../../model/index.ts";
+import {
+  checkShape,
+  nodeAt,
+  type ObjectNode,
+  quoted,
+  type ScalarNode,
+  type TextNode,
+} from "../text/index.ts";
+import type { Context } from "./context.ts";
+import { readScript } from "./script.ts";
+import type { Scope } from "./scope.ts";
+import { CLI_SHAPE } from "./shapes-invocation.ts";
+import { type Complain, type RawWord, splitWords } from "./split-words.ts";
+import { type GapPiece, type Piece, readPieces, readTemplate, toPart, toTemplate } from "./template.ts";
+import { orEmpty, readVariables, type Variables } from "./variables.ts";
+
+interface CheckedCli {
+  readonly command?: string;
+  readonly shell?: boolean | "bash" | "sh";
+  readonly appendUnused?: boolean;
+  readonly timeout?: number;
+  readonly maxOutputBytes?: number;
+}
+
+/** What a command is read with. */
+interface Reading {
+  readonly node: ScalarNode;
+  readonly variables: Variables;
+  readonly scope: Scope;
+  readonly context: Context;
+  readonly complain: Complain;
+}
+
+export function readCli(node: ObjectNode, scope: Scope, context: Context): CliInvocation | undefined {
+  const { problems } = context;
+  const checked = (checkShape(CLI_SHAPE, node, problems) ?? {}) as CheckedCli;
+  const command = nodeAt(node, "command");
+  if (checked.command === undefined || command?.kind !== "string") return undefined;
+  const pieces = readPieces(trimmed(command), context);
+  if (pieces === undefined) return undefined;
+  const gaps = pieces.filter((piece) => piece.kind === "gap");
+  const variables = readVariables(node, new Set(gaps.map(({ name }) => name)), scope, context);
+  const complain: Complain = (at, message, hint, severity) => {
+    problems.add(context.within(command, at), message, hint, severity);
+    return undefined;
+  };
+  const reading: Reading = { node: command, variables, scope, context, complain };
+  const program = checked.shell === true ? "bash" : checked.shell;
+  const script = typeof program === "string" ? toScript(pieces, reading) : undefined;
+  const words = typeof program === "string" ? [] : toWords(pieces, reading);
+  const cwd = optionalTemplate(nodeAt(node, "cwd"), scope, context);
+  const env = readEnv(nodeAt(node, "env"), scope, context);
+  if (problems.within(node) || words === undefined) return undefined;
+  return {
+    kind: "cli",
+    words,
+    ...(script !== undefined && typeof program === "string" ? { shell: { program, script } } : {}),
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(env === undefined ? {} : { env }),
+    appendUnused: checked.appendUnused === true,
+    ...(checked.timeout === undefined ? {} : { timeoutMs: checked.timeout }),
+    ...(checked.maxOutputBytes === undefined ? {} : { maxOutputBytes: checked.maxOutputBytes }),
+  };
+}
+
+/** The line break at the end of a block text means nothing. What stands before must keep its place. */
+function trimmed(command: ScalarNode): ScalarNode {
+  return { ...command, value: String(command.value).trimEnd() };
+}
+
+function toWords(pieces: readonly Piece[], reading: Reading): CliWord[] | undefined {
+  const { complain } = reading;
+  const raw = splitWords(pieces, complain);
+  if (raw === undefined) return undefined;
+  const [first] = raw;
+  if (first === undefined) return complain(0, "the command is empty", "Write the program to run.");
+  checkProgram(first, complain);
+  warnOfExpansions(raw, complain);
+  const words = raw.map((word) => toWord(word, reading));
+  return words.every((word) => word !== undefined) ? words : undefined;
+}
+
+function toWord(raw: RawWord, reading: Reading): CliWord | undefined {
+  const [only, ...more] = raw.parts;
+  const alone = only?.kind === "gap" && more.length === 0 && !raw.quoted;
+  const parts = toTemplate(raw.parts, (gap) => toCliPart(gap, !alone, reading));
+  const [part] = parts ?? [];
+  if (parts === undefined) return undefined;
+  return alone && part?.kind === "variable" ? part : { kind: "word", parts: orEmpty(parts) };
+}
+
+function toScript(pieces: readonly Piece[], reading: Reading): CliPart[] | undefined {
+  const script = readScript(pieces, reading.complain);
+  const [first] = script ?? [];
+  if (first?.kind === "gap" && !first.env) programProblem(first.at, reading.complain);
+  const gaps: readonly GapPiece[] = (script ?? []).flatMap((piece) =>
+    piece.kind === "gap" && piece.quoted ? [piece] : [],
+  );
+  const inQuotes = new Set(gaps);
+  return script && toTemplate(script, (gap) => toCliPart(gap, inQuotes.has(gap), reading));
+}
+
+/** `inside` of a word, or of quotes: the gap cannot become several words there. */
+function toCliPart(gap: GapPiece, inside: boolean, reading: Reading): CliPart | undefined {
+  const { node, variables, scope, context, complain } = reading;
+  if (gap.env || !variables.has(gap.name)) return toPart(gap, node, scope, context);
+  const variable = variables.get(gap.name);
+  if (variable !== undefined && inside && variable.format.length > 1)
+    return complain(
+      gap.at,
+      `${quoted(`{${gap.name}}`)} becomes ${variable.format.length} words, and stands inside of one`,
+      "Give it a word of its own, without quotes, or quote its format.",
+    );
+  return variable && { kind: "variable", variable };
+}
+
+function checkProgram({ parts, at }: RawWord, complain: Complain): void {
+  const [first] = parts;
+  if (parts.some((part) => part.kind === "gap" && !part.env)) programProblem(at, complain);
+  else if (first?.kind === "text" && /^[A-Za-z_]\w*=/.test(first.text))
+    complain(at, "a variable before the program needs a shell", "Put it into env.");
+}
+
+function programProblem(at: number, complain: Complain): void {
+  complain(
+    at,
+    "the program itself cannot be chosen by whoever calls the tool",
+    "Write the program, and give values as its arguments.",
+  );
+}
+
+/** A shell would replace these; without one they arrive as they are written, which is seldom meant. */
+function warnOfExpansions(words: readonly RawWord[], complain: Complain): void {
+  const warn = (at: number, what: string): undefined =>
+    complain(
+      at,
+      `${what} is passed on as it stands`,
+      "Write shell: true to have a shell read it, or quote it.",
+      "warning",
+    );
+  for (const { parts, quoted: isQuoted } of words) {
+    for (const part of parts) {
+      const name = part.kind === "text" && !isQuoted ? /\$[A-Za-z_]\w*|^~(?=\/|$)|\*/.exec(part.text) : null;
+      if (name !== null) warn(part.at, name[0]);
+    }
+  }
+}
+
+function readEnv(node: TextNode | undefined, scope: Scope, context: Context): CliInvocation["env"] {
+  if (node?.kind !== "object") return undefined;
+  return node.entries.flatMap((entry) => {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(entry.key))
+      context.problems.add(
+        entry,
+        `${quoted(entry.key)} is not the name of a variable`,
+        "Use letters, digits and _.",
+      );
+    const value = optionalTemplate(entry.value, scope, context);
+    return value === undefined ? [] : [{ name: entry.key, value }];
+  });
+}
+
+export function optionalTemplate(
+  node: TextNode | undefined,
+  scope: Scope,
+  context: Context,
+): Template | undefined {
+  if (node === undefined || node.kind === "object" || node.kind === "list" || node.kind === "null")
+    return undefined;
+  return readTemplate(node, scope, context) satisfies readonly TemplatePart[] | undefined;
+}

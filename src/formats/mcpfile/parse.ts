@@ -1,0 +1,119 @@
+// An mcpfile of any version: text in, servers out, with every problem of the file.
+
+import { dirname, resolve } from "node:path";
+import type { Diagnostic } from "../../errors/index.ts";
+import type { InvokedServer } from "../../model/index.ts";
+import {
+  checkShape,
+  nodeAt,
+  type ObjectNode,
+  type Place,
+  Problems,
+  readText,
+  type TextNode,
+  toPointer,
+} from "../text/index.ts";
+import { Budget, type Context } from "./context.ts";
+import { checkUnique } from "./names.ts";
+import { createPlacer } from "./places.ts";
+import { type McpRuntime, type McpServerConfig, readRuntime } from "./runtime.ts";
+import { readServer, type ReadServer } from "./server.ts";
+import { shallow } from "./shallow.ts";
+import { CONFIG_SHAPE, fileShape } from "./shapes.ts";
+import { detectVersion, type Version } from "./versions.ts";
+
+export interface McpfileResult {
+  /** Those that are right in themselves, without tools that are not. */
+  readonly servers: readonly InvokedServer[];
+  /** The same servers with what belongs to each: where it stands, and how it wants to be served. */
+  readonly entries: readonly McpfileEntry[];
+  /** How the file wants to be served: that of its first server, or what an `MCPServerConfig` says. */
+  readonly runtime?: McpRuntime | undefined;
+  /** Nothing when the file does not say it in words that are known. */
+  readonly version?: Version | undefined;
+  /** Only for a file of kind `MCPServerConfig`, which has no servers. */
+  readonly config?: McpServerConfig | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface McpfileEntry {
+  readonly server: InvokedServer;
+  readonly runtime?: McpRuntime | undefined;
+  readonly place: Place;
+}
+
+export function parseMcpfile(text: string, file: string): McpfileResult {
+  const { root, diagnostics } = readText(text, file);
+  const nothing = { servers: [], entries: [] };
+  if (root === undefined) return { ...nothing, diagnostics };
+  const problems = new Problems(file, diagnostics);
+  if (root.kind !== "object") {
+    problems.add(root, root.kind === "null" ? "the file is empty" : "an mcpfile is an object with keys");
+    return { ...nothing, diagnostics: problems.done() };
+  }
+  const detected = detectVersion(root, problems);
+  if (detected === undefined) return { ...nothing, diagnostics: problems.done() };
+  const { version } = detected;
+  const context: Context = { problems, version, within: createPlacer(text), budget: new Budget() };
+  if (detected.kind === "config") {
+    checkShape(CONFIG_SHAPE, shallow(root), problems);
+    const runtime = readRuntime(nodeAt(root, "runtime"), context);
+    return { ...nothing, version, runtime, config: { runtime }, diagnostics: problems.done() };
+  }
+  const read = readServers(root, dirname(resolve(file)), context);
+  const entries = read.map(({ server, runtime, node }) => ({ server, runtime, place: placeOf(node) }));
+  return {
+    servers: read.map(({ server }) => server),
+    entries,
+    runtime: read[0]?.runtime,
+    version,
+    diagnostics: withNames(problems.done(), root),
+  };
+}
+
+function readServers(root: ObjectNode, folder: string, context: Context): ReadServer[] {
+  if (context.version !== "0.0.1") {
+    const server = readServer(root, folder, context);
+    return server === undefined ? [] : [server];
+  }
+  checkShape(fileShape(context.version), shallow(root), context.problems);
+  const list = nodeAt(root, "servers");
+  if (list?.kind !== "list") return [];
+  checkUnique(
+    list.items.map((item) => nodeAt(item, "name")),
+    "server name",
+    context.problems,
+  );
+  const seen = new Set<string>();
+  return list.items.flatMap((item) => {
+    const server = readServer(item, folder, context);
+    // Of two with one name the first is used.
+    if (server === undefined || seen.has(server.server.info.name)) return [];
+    seen.add(server.server.info.name);
+    return [server];
+  });
+}
+
+function placeOf({ line, column, path }: Place): Place {
+  return { line, column, path };
+}
+
+/** Findings inside of a server or a tool name it. */
+function withNames(diagnostics: readonly Diagnostic[], root: TextNode): Diagnostic[] {
+  const names = new Map<string, { server?: string; tool?: string }>();
+  const remember = (node: TextNode, key: "server" | "tool"): void => {
+    const name = nodeAt(node, "name");
+    if (name?.kind === "string") names.set(toPointer(node.path), { [key]: String(name.value) });
+  };
+  const servers = nodeAt(root, "servers");
+  for (const server of servers?.kind === "list" ? servers.items : [root]) {
+    remember(server, "server");
+    const tools = nodeAt(server, "tools");
+    for (const tool of tools?.kind === "list" ? tools.items : []) remember(tool, "tool");
+  }
+  return diagnostics.map((diagnostic) => {
+    const steps = (diagnostic.path ?? "").split("/");
+    const found = steps.map((_, index) => names.get(steps.slice(0, index + 1).join("/")));
+    return { ...diagnostic, ...Object.assign({}, ...found) } as Diagnostic;
+  });
+}

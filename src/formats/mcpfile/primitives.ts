@@ -1,0 +1,146 @@
+// Tools, prompts and resources: what clients see of them, and how each is carried out.
+
+import type {
+  Invocation,
+  InvokedPrompt,
+  InvokedResource,
+  InvokedResourceTemplate,
+  InvokedTool,
+  JsonSchema,
+  PromptArgument,
+} from "../../model/index.ts";
+import { checkShape, entryOf, nodeAt, type ObjectNode } from "../text/index.ts";
+import { readSchema } from "./check-schema.ts";
+import { readCli } from "./cli.ts";
+import type { Context } from "./context.ts";
+import { type createBases, kindOf } from "./extends.ts";
+import { readHttp } from "./http.ts";
+import { checkToolName, checkUri, checkUriTemplate } from "./names.ts";
+import { argumentsOf, schemaOf } from "./prompt-arguments.ts";
+import { createScope } from "./scope.ts";
+import { shallow } from "./shallow.ts";
+import { type Primitive, primitiveShape } from "./shapes.ts";
+import { invocationShape } from "./shapes-invocation.ts";
+
+interface Checked {
+  readonly name: string;
+  readonly title?: string;
+  readonly description: string;
+  readonly requiredScopes?: readonly string[];
+  readonly annotations?: Readonly<Record<string, unknown>>;
+  readonly arguments?: readonly PromptArgument[];
+  readonly uri?: string;
+  readonly uriTemplate?: string;
+  readonly mimeType?: string;
+  readonly size?: number;
+}
+
+interface Read {
+  readonly checked: Checked;
+  readonly inputSchema: JsonSchema | undefined;
+  readonly outputSchema: JsonSchema | undefined;
+  readonly invoked: { readonly invocation: Invocation; readonly requiredScopes?: readonly string[] };
+}
+
+type Bases = ReturnType<typeof createBases>;
+
+const NO_ARGUMENTS: JsonSchema = { type: "object" };
+
+export function readTool(node: ObjectNode, bases: Bases, context: Context): InvokedTool | undefined {
+  const read = readPrimitive("tools", node, bases, context);
+  checkToolName(nodeAt(node, "name"), context.problems);
+  if (read === undefined || context.problems.within(node)) return undefined;
+  const { checked, inputSchema = NO_ARGUMENTS, outputSchema, invoked } = read;
+  const definition = {
+    ...about(checked),
+    inputSchema,
+    ...(outputSchema === undefined ? {} : { outputSchema }),
+    ...(checked.annotations === undefined ? {} : { annotations: checked.annotations }),
+  };
+  return { definition, ...invoked };
+}
+
+export function readPrompt(node: ObjectNode, bases: Bases, context: Context): InvokedPrompt | undefined {
+  const read = readPrimitive("prompts", node, bases, context);
+  if (read === undefined) return undefined;
+  const { checked, inputSchema = schemaOf(checked.arguments), invoked } = read;
+  const list = checked.arguments ?? argumentsOf(inputSchema);
+  const definition = { ...about(checked), ...(list.length === 0 ? {} : { arguments: [...list] }) };
+  return { definition, inputSchema, ...invoked };
+}
+
+export function readResource(node: ObjectNode, bases: Bases, context: Context): InvokedResource | undefined {
+  const read = readPrimitive("resources", node, bases, context);
+  checkUri(nodeAt(node, "uri"), context.problems);
+  if (read === undefined || context.problems.within(node)) return undefined;
+  const { uri = "", mimeType, size } = read.checked;
+  const definition = {
+    ...about(read.checked),
+    uri,
+    ...(mimeType === undefined ? {} : { mimeType }),
+    ...(size === undefined ? {} : { size }),
+  };
+  return { definition, ...read.invoked };
+}
+
+export function readResourceTemplate(
+  node: ObjectNode,
+  bases: Bases,
+  context: Context,
+): InvokedResourceTemplate | undefined {
+  const read = readPrimitive("resourceTemplates", node, bases, context);
+  const scope = createScope(read?.inputSchema ?? NO_ARGUMENTS);
+  checkUriTemplate(nodeAt(node, "uriTemplate"), scope, context.problems);
+  if (read === undefined || context.problems.within(node)) return undefined;
+  const { uriTemplate = "", mimeType } = read.checked;
+  const definition = { ...about(read.checked), uriTemplate, ...(mimeType === undefined ? {} : { mimeType }) };
+  return { definition, inputSchema: read.inputSchema ?? NO_ARGUMENTS, ...read.invoked };
+}
+
+/** Nothing when any of it is wrong. */
+function readPrimitive(kind: Primitive, node: ObjectNode, bases: Bases, context: Context): Read | undefined {
+  const { problems } = context;
+  const checked = checkShape(primitiveShape(kind, context.version), shallow(node), problems) as Checked;
+  const inputSchema = readSchema(nodeAt(node, "inputSchema"), context);
+  const outputSchema = readSchema(nodeAt(node, "outputSchema"), context);
+  // A broken schema would make every gap of the invocation look wrong as well.
+  const input = entryOf(node, "inputSchema");
+  if (input !== undefined && problems.within(input)) return undefined;
+  const given =
+    kind === "prompts" ? (inputSchema ?? schemaOf(checked.arguments)) : (inputSchema ?? NO_ARGUMENTS);
+  const invocation = readInvocation(node, kind === "resources" ? undefined : given, bases, context);
+  if (problems.within(node) || invocation === undefined) return undefined;
+  const { requiredScopes } = checked;
+  const invoked = { invocation, ...(requiredScopes === undefined ? {} : { requiredScopes }) };
+  return { checked, inputSchema, outputSchema, invoked };
+}
+
+function readInvocation(
+  node: ObjectNode,
+  inputSchema: JsonSchema | undefined,
+  bases: Bases,
+  context: Context,
+): Invocation | undefined {
+  const invocation = nodeAt(node, "invocation");
+  if (invocation?.kind !== "object") return undefined;
+  const outside = {
+    ...invocation,
+    entries: invocation.entries.filter(({ value }) => value.kind !== "object" && value.kind !== "null"),
+  };
+  const keys = new Set(Object.keys(invocationShape(context.version).fields));
+  const unknown = invocation.entries.filter(({ key }) => !keys.has(key));
+  checkShape(
+    invocationShape(context.version),
+    { ...outside, entries: [...new Set([...outside.entries, ...unknown])] },
+    context.problems,
+  );
+  if (unknown.length > 0) return undefined;
+  const found = kindOf(invocation, bases, context);
+  if (found === undefined) return undefined;
+  const scope = createScope(inputSchema);
+  return found.kind === "http" ? readHttp(found.node, scope, context) : readCli(found.node, scope, context);
+}
+
+function about({ name, title, description }: Checked): { name: string; title?: string; description: string } {
+  return { name, ...(title === undefined ? {} : { title }), description };
+}

@@ -1,0 +1,108 @@
+// One server of a file, from its node.
+
+import type { InvokedServer } from "../../model/index.ts";
+import { checkShape, nodeAt, type ObjectNode, quoted, type TextNode, toLabel } from "../text/index.ts";
+import type { Context } from "./context.ts";
+import { createBases } from "./extends.ts";
+import { checkUnique } from "./names.ts";
+import { readPrompt, readResource, readResourceTemplate, readTool } from "./primitives.ts";
+import { type McpRuntime, readRuntime, toClientTls } from "./runtime.ts";
+import { shallow } from "./shallow.ts";
+import { fileShape, type Primitive, serverShape } from "./shapes.ts";
+
+export interface ReadServer {
+  /** Without those of its tools that are broken. */
+  readonly server: InvokedServer;
+  readonly runtime?: McpRuntime | undefined;
+  readonly node: ObjectNode;
+}
+
+interface CheckedServer {
+  readonly name?: string;
+  readonly version?: string;
+  readonly instructions?: string;
+}
+
+const SEMVER = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
+
+/** Nothing when it has no name or version, or its node is not an object. */
+export function readServer(node: TextNode, folder: string, context: Context): ReadServer | undefined {
+  const { problems, version } = context;
+  const whole = node.path.length === 0;
+  const shape = whole ? fileShape(version) : serverShape(version);
+  const checked = (checkShape(
+    shape,
+    node.kind === "object" ? shallow(node, version !== "0.2") : node,
+    problems,
+  ) ?? {}) as CheckedServer;
+  if (node.kind !== "object") return undefined;
+  checkVersion(nodeAt(node, "version"), context);
+  const runtime = version === "0.2" ? undefined : readRuntime(nodeAt(node, "runtime"), context);
+  const bases = createBases(version === "0.0.1" ? undefined : nodeAt(node, "invocationBases"), context);
+  // Bases that nobody extends are checked as well.
+  for (const name of bases.names()) bases(name);
+  const all = <T>(kind: Primitive, read: (item: ObjectNode) => T | undefined): T[] =>
+    itemsOf(node, kind, context).flatMap((item) => read(item) ?? []);
+  const first = version === "0.0.1";
+  const tools = all("tools", (item) => readTool(item, bases, context));
+  const prompts = first ? [] : all("prompts", (item) => readPrompt(item, bases, context));
+  const resources = first ? [] : all("resources", (item) => readResource(item, bases, context));
+  const resourceTemplates = first
+    ? []
+    : all("resourceTemplates", (item) => readResourceTemplate(item, bases, context));
+  if (checked.name === undefined || checked.version === undefined) return undefined;
+  const clientTls = toClientTls(runtime, folder);
+  const server: InvokedServer = {
+    info: { name: checked.name, version: checked.version },
+    ...(checked.instructions === undefined ? {} : { instructions: checked.instructions }),
+    folder,
+    tools,
+    prompts,
+    resources,
+    resourceTemplates,
+    ...(clientTls === undefined ? {} : { clientTls }),
+  };
+  return { server, runtime, node };
+}
+
+function itemsOf(node: ObjectNode, kind: Primitive, { problems, version }: Context): ObjectNode[] {
+  const list = nodeAt(node, kind);
+  if (list?.kind !== "list" || (version === "0.0.1" && kind !== "tools")) return [];
+  const what = {
+    tools: "tool",
+    prompts: "prompt",
+    resources: "resource",
+    resourceTemplates: "resource template",
+  }[kind];
+  checkUnique(
+    list.items.map((item) => nodeAt(item, "name")),
+    `${what} name`,
+    problems,
+  );
+  if (kind === "resources")
+    checkUnique(
+      list.items.map((item) => nodeAt(item, "uri")),
+      "uri",
+      problems,
+    );
+  return list.items.flatMap((item) => {
+    if (item.kind === "object") return [item];
+    problems.add(item, `${toLabel(item.path)} must be an object with keys`);
+    return [];
+  });
+}
+
+function checkVersion(node: TextNode | undefined, { problems }: Context): void {
+  if (node?.kind === "number" || node?.kind === "boolean")
+    problems.warn(
+      node,
+      `version ${node.source} is a ${node.kind} for YAML; it is taken as it is written`,
+      `Put it into quotes: "${node.source}".`,
+    );
+  else if (node?.kind === "string" && node.value !== "" && !SEMVER.test(String(node.value)))
+    problems.warn(
+      node,
+      `version ${quoted(String(node.value))} is not a semantic version`,
+      "Write for example 1.0.0.",
+    );
+}

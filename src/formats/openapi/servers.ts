@@ -1,0 +1,102 @@
+// The base URL of an API: from its servers, from host and path in Swagger 2, or as the caller says.
+
+import { isObject } from "../../model/index.ts";
+import { quoted } from "../text/index.ts";
+import { child, items, type Spec, textOf } from "./document.ts";
+import { type At, Unusable } from "./types.ts";
+
+/** The base URL of an operation, without a slash at its end. Throws `Unusable` when there is none. */
+export function baseUrlOf(spec: Spec, levels: readonly At[], given: string | undefined): string {
+  const root: At = { value: spec.root, path: [] };
+  if (spec.dialect === "2.0") return older(root, given);
+  for (const level of levels) {
+    const servers = items(child(level, "servers"));
+    if (servers.length > 0) return firstUsable(servers, given, false);
+  }
+  const servers = items(child(root, "servers"));
+  if (servers.length > 0) return firstUsable(servers, given, true);
+  return absolute("/", given, { value: undefined, path: ["openapi"] });
+}
+
+/** What the caller says, when it is a usable URL; otherwise why not. */
+export function checkBaseUrl(given: string): string | { readonly problem: string } {
+  const url = parse(given);
+  if (url === undefined) return { problem: `the base URL ${quoted(given)} is not a URL of http or https` };
+  if (url.username !== "" || url.password !== "")
+    return { problem: "the base URL holds a password; give it as a secret" };
+  if (url.search !== "" || url.hash !== "")
+    return { problem: `the base URL ${quoted(given)} has a query, and paths are added at its end` };
+  return written(url);
+}
+
+/** `replace`: the caller's URL takes the place of an absolute one; never of one that holds for some operations only. */
+function firstUsable(servers: readonly At[], given: string | undefined, replace: boolean): string {
+  let first: Unusable | undefined;
+  for (const server of servers) {
+    try {
+      const text = filled(server);
+      if (replace && given !== undefined && parse(text) !== undefined) return given;
+      return absolute(text, given, server);
+    } catch (thrown) {
+      if (!(thrown instanceof Unusable)) throw thrown;
+      first ??= thrown;
+    }
+  }
+  if (replace && given !== undefined) return given;
+  throw first ?? new Unusable("there is no server", []);
+}
+
+/** The URL with the defaults of its variables. */
+function filled(server: At): string {
+  const url = textOf(server, "url");
+  if (url === undefined) throw new Unusable("a server has no URL", server.path);
+  const variables = child(server, "variables");
+  return url.replace(/\{([^{}]*)\}/g, (_, name: string) => {
+    const variable = child(variables, name).value;
+    const value = isObject(variable) ? variable.default : undefined;
+    if (typeof value !== "string" && typeof value !== "number")
+      throw new Unusable(`the variable ${quoted(name)} of a server's URL has no default`, server.path);
+    return String(value);
+  });
+}
+
+function absolute(text: string, given: string | undefined, at: At): string {
+  if (given !== undefined && (text === "/" || text === "")) return given;
+  const url = parse(text, given);
+  if (url === undefined) {
+    const message = /^[a-z][a-z0-9+.-]*:/i.test(text)
+      ? `the server ${quoted(text)} is not reached by http or https`
+      : `the server's URL ${quoted(text)} is relative`;
+    throw new Unusable(`${message}; give a base URL`, at.path);
+  }
+  if (url.username !== "" || url.password !== "")
+    throw new Unusable("a server's URL holds a password; give a base URL without it", at.path);
+  return written(url);
+}
+
+function older(root: At, given: string | undefined): string {
+  const host = textOf(root, "host");
+  const path = textOf(root, "basePath") ?? "/";
+  const rooted = path.startsWith("/") ? path : `/${path}`;
+  if (host === undefined) return absolute(rooted, given, child(root, "basePath"));
+  if (given !== undefined) return given;
+  const schemes = items(child(root, "schemes")).map(({ value }) => value);
+  const scheme = schemes.includes("http") && !schemes.includes("https") ? "http" : "https";
+  if (/[/?#@\\]/.test(host)) throw new Unusable(`the host ${quoted(host)} is not one`, ["host"]);
+  return absolute(`${scheme}://${host}${rooted}`, undefined, child(root, "host"));
+}
+
+function parse(text: string, base?: string): URL | undefined {
+  try {
+    const url = base === undefined ? new URL(text) : new URL(text, `${base}/`);
+    return url.protocol === "http:" || url.protocol === "https:" ? url : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Braces and what begins a reference are escaped: nothing in a base is a gap. */
+function written(url: URL): string {
+  const path = url.pathname.replace(/\/+$/, "").replaceAll("{", "%7B").replaceAll("}", "%7D");
+  return `${url.origin}${path}`;
+}

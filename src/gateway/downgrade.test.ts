@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { forLegacy } from "./downgrade.ts";
+
+it("leaves alone what legacy clients can take", () => {
+  for (const result of [{ content: [] }, { content: [], structuredContent: { a: 1 } }, { contents: [] }])
+    expect(forLegacy("tools/call", result)).toBe(result);
+});
+
+it("says structured content that is no object as text, unless it was said already", () => {
+  expect(forLegacy("tools/call", { structuredContent: [1, 2], "x-y": 1 })).toEqual({
+    content: [{ type: "text", text: "[1,2]" }],
+    "x-y": 1,
+  });
+  const content = [{ type: "text", text: "[ 1,\n 2 ]" }];
+  expect(forLegacy("tools/call", { content, structuredContent: [1, 2] })).toEqual({ content });
+  expect(
+    forLegacy("tools/call", { content: [{ type: "text", text: "other" }], structuredContent: null }),
+  ).toEqual({
+    content: [
+      { type: "text", text: "other" },
+      { type: "text", text: "null" },
+    ],
+  });
+});
+
+it("leaves out schemas of output that are not of objects, once per list", () => {
+  const fine = { name: "a", inputSchema: {}, outputSchema: { type: "object" } };
+  const plain = { tools: [fine, { name: "b", inputSchema: {} }] };
+  expect(forLegacy("tools/list", plain)).toBe(plain);
+  const odd = {
+    tools: [fine, { name: "c", "x-y": 1, outputSchema: { type: "array" } }, { name: "d", outputSchema: {} }],
+    ttlMs: 1,
+  };
+  const given = forLegacy("tools/list", odd);
+  expect(given).toEqual({ tools: [fine, { name: "c", "x-y": 1 }, { name: "d" }], ttlMs: 1 });
+  expect(forLegacy("tools/list", odd)).toBe(given);
+});

@@ -1,0 +1,115 @@
+// One command as a process group of its own, which ends as a whole: with the command, with its time, or with this program.
+
+import type { ChildProcess } from "node:child_process";
+import spawn from "cross-spawn";
+
+const TERM_GRACE_MS = 2_000;
+/** How long helpers that the command left behind may hold on to its output. */
+const DRAIN_MS = 500;
+
+export interface Command {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface Listeners {
+  stdout(chunk: Buffer): void;
+  stderr(chunk: Buffer): void;
+}
+
+const live = new Set<Group>();
+let watchingExit = false;
+
+/** Rejects when the program cannot be started. */
+export function startGroup(command: Command, listeners: Listeners): Promise<Group> {
+  if (!watchingExit) {
+    watchingExit = true;
+    process.on("exit", () => {
+      for (const group of live) group.signal("SIGKILL");
+    });
+  }
+  return new Promise((resolve, reject) => {
+    const child = spawn(command.program, [...command.args], {
+      cwd: command.cwd,
+      env: command.env,
+      stdio: ["ignore", "pipe", "pipe"],
+      shell: false,
+      windowsHide: true,
+      // Its own group, so that helpers which it starts can be stopped with it.
+      detached: process.platform !== "win32",
+    });
+    child.once("error", reject);
+    const { pid } = child;
+    if (pid === undefined) return;
+    child.off("error", reject);
+    child.on("error", () => {});
+    child.stdout?.on("data", (chunk: Buffer) => listeners.stdout(chunk));
+    child.stderr?.on("data", (chunk: Buffer) => listeners.stderr(chunk));
+    resolve(new Group(child, pid));
+  });
+}
+
+export class Group {
+  /** When the command is gone, its helpers with it, and all its output has been heard. */
+  readonly ended: Promise<Ended>;
+  readonly #child: ChildProcess;
+  readonly #pid: number;
+  #stopping: Promise<unknown> | undefined;
+
+  constructor(child: ChildProcess, pid: number) {
+    this.#child = child;
+    this.#pid = pid;
+    live.add(this);
+    this.ended = this.#watch();
+  }
+
+  /** Asks, then forces. */
+  stop(): Promise<unknown> {
+    if (this.#stopping === undefined) {
+      this.signal("SIGTERM");
+      const force = setTimeout(() => this.signal("SIGKILL"), TERM_GRACE_MS);
+      this.#stopping = this.ended.finally(() => clearTimeout(force));
+    }
+    return this.#stopping;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    try {
+      if (process.platform === "win32") this.#child.kill(signal);
+      else process.kill(-this.#pid, signal);
+    } catch {
+      // The group is already empty.
+    }
+  }
+
+  #watch(): Promise<Ended> {
+    const child = this.#child;
+    return new Promise((resolve) => {
+      let drain: NodeJS.Timeout | undefined;
+      child.once("exit", () => {
+        // A helper in the background must not keep the answer; what is in the pipes by then has been read.
+        drain = setTimeout(() => {
+          this.signal("SIGKILL");
+          // One outside of the group may still hold them.
+          drain = setTimeout(() => {
+            child.stdout?.destroy();
+            child.stderr?.destroy();
+          }, DRAIN_MS);
+        }, DRAIN_MS);
+      });
+      child.once("close", (code: number | null, signal: NodeJS.Signals | null) => {
+        clearTimeout(drain);
+        this.signal("SIGKILL");
+        live.delete(this);
+        resolve({ code, signal });
+      });
+    });
+  }
+}

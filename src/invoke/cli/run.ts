@@ -1,0 +1,133 @@
+// Carries out CLI invocations: runs the command within its limits, and says what came of it.
+
+import type { CliInvocation, JsonSchema } from "../../model/index.ts";
+import { childEnvironment } from "../../upstream/index.ts";
+import { withDeadline } from "../deadline.ts";
+import { putIn } from "../env.ts";
+import type { Outcome, Run, Runner } from "../types.ts";
+import { type BuiltCommand, createCommandBuilder, type Place } from "./command.ts";
+import { KeptOutput } from "./kept-output.ts";
+import { LastLine } from "./last-line.ts";
+import type { Ended, Group } from "./process.ts";
+
+const TIMEOUT_MS = 60_000;
+const MAX_BYTES = 1024 * 1024;
+
+export interface CliPlace extends Place {
+  /** Keeps hold of what runs until it has ended. */
+  readonly started: (group: Group) => void;
+}
+
+/** Throws when the declaration cannot be used. */
+export function createCliRunner(given: CliInvocation, schema: JsonSchema, place: CliPlace): Runner {
+  const { shell, ...rest } = given;
+  const invocation: CliInvocation = { ...putIn(rest, place.env), shell };
+  const build = createCommandBuilder(invocation, schema, place);
+  const timeoutMs = invocation.timeoutMs ?? TIMEOUT_MS;
+  const maxBytes = invocation.maxOutputBytes ?? MAX_BYTES;
+  return {
+    async run(run) {
+      const command = build(run);
+      // Child processes are a module that most programs never need.
+      const { startGroup } = await import("./process.ts");
+      run.signal.throwIfAborted();
+      const output = new Output(maxBytes, run);
+      let group: Group;
+      try {
+        group = await startGroup({ ...command, env: childEnvironment(command.env) }, output);
+      } catch (error) {
+        return { failure: whyNotStarted(command, error), bytes: Buffer.alloc(0) };
+      }
+      place.started(group);
+      try {
+        const inTime = await withDeadline<Ended | undefined>(
+          run.signal,
+          timeoutMs,
+          (signal) => untilEnded(group, signal),
+          () => undefined,
+        );
+        // What it wrote up to then is worth telling.
+        return output.toOutcome(
+          inTime ?? (await endNow(group)),
+          inTime === undefined ? timeoutMs : undefined,
+        );
+      } finally {
+        output.lines.stop();
+      }
+    },
+  };
+}
+
+/** Rejects with what the signal says, having told the command to stop. */
+function untilEnded(group: Group, signal: AbortSignal): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      void group.stop();
+      reject(signal.reason instanceof Error ? signal.reason : new Error("aborted"));
+    };
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    void group.ended.then((ended) => {
+      signal.removeEventListener("abort", abort);
+      resolve(ended);
+    });
+  });
+}
+
+async function endNow(group: Group): Promise<Ended> {
+  await group.stop();
+  return group.ended;
+}
+
+class Output {
+  readonly lines: LastLine;
+  readonly #stdout: KeptOutput;
+  readonly #stderr: KeptOutput;
+
+  constructor(maxBytes: number, { progress }: Run) {
+    this.lines = new LastLine(progress);
+    this.#stdout = new KeptOutput(maxBytes);
+    this.#stderr = new KeptOutput(maxBytes);
+  }
+
+  readonly stdout = (chunk: Buffer): void => {
+    this.#stdout.append(chunk);
+    this.lines.heard(chunk);
+  };
+
+  readonly stderr = (chunk: Buffer): void => {
+    this.#stderr.append(chunk);
+    this.lines.heard(chunk);
+  };
+
+  toOutcome({ code, signal }: Ended, lateAfterMs: number | undefined): Outcome {
+    const facts = {
+      exitCode: code,
+      ...(signal === null ? {} : { signal }),
+      ...(lateAfterMs === undefined ? {} : { timedOut: true }),
+    };
+    return {
+      failure: whyItFailed({ code, signal }, lateAfterMs),
+      bytes: this.#stdout.bytes(),
+      cut: this.#stdout.cut,
+      stderr: this.#stderr.bytes().toString("utf8"),
+      meta: { "portolan/cli": facts },
+    };
+  }
+}
+
+function whyItFailed({ code, signal }: Ended, lateAfterMs: number | undefined): string | undefined {
+  if (lateAfterMs !== undefined)
+    return `The command took longer than ${lateAfterMs / 1_000} s and was stopped.`;
+  if (signal !== null) return `The command was ended by ${signal}.`;
+  return code === 0 ? undefined : `The command failed with exit code ${code}.`;
+}
+
+function whyNotStarted({ program, cwd }: BuiltCommand, error: unknown): string {
+  const code = (error as { code?: string }).code;
+  if (code === "ENOENT")
+    return `The command cannot be started: there is no program "${program}", or no folder "${cwd}".`;
+  if (code === "EACCES") return `The command cannot be started: "${program}" may not be run.`;
+  if (code === "E2BIG") return "The command cannot be started: its arguments are too long.";
+  return `The command "${program}" cannot be started (${code ?? "unknown reason"}).`;
+}

@@ -1,0 +1,125 @@
+// The words of a command: as many as its author wrote, except that absent ones vanish and lists have one per item. Pure.
+
+import type {
+  CliInvocation,
+  CliPart,
+  CliVariable,
+  JsonSchema,
+  Template,
+  TemplatePart,
+} from "../../model/index.ts";
+import type { Run } from "../types.ts";
+import { asText, fillGap, type Gap, refuseNul, valueAt, whatGap } from "../values.ts";
+import { refuseDash } from "./dash.ts";
+
+export type Filling = Pick<Run, "args" | "headers">;
+
+export function fillWords(
+  { words, appendUnused }: Pick<CliInvocation, "words" | "appendUnused">,
+  schema: JsonSchema,
+  run: Filling,
+): string[] {
+  const filled = words.flatMap((word) =>
+    word.kind === "variable" ? fillVariable(word.variable, schema, run) : fillWord(word.parts, schema, run),
+  );
+  return appendUnused ? [...filled, ...unusedWords(words, schema, run)] : filled;
+}
+
+/** The words of a format, or none when its argument is absent or switched off. */
+export function fillVariable(variable: CliVariable, schema: JsonSchema, run: Filling): string[] {
+  const value = valueAt(run.args, variable.path);
+  if (value === undefined || (variable.omitIfFalse && value === false)) return [];
+  // The gap is the variable's own argument, whatever it is called.
+  const own = (part: TemplatePart): TemplatePart =>
+    part.kind === "input" ? { kind: "input", path: variable.path } : part;
+  return variable.format.flatMap((word) => fillWord(word.map(own), schema, run));
+}
+
+interface Piece {
+  readonly text: string;
+  /** Undefined for what the author of the command wrote. */
+  readonly from: Gap | undefined;
+  /** Text of a caller, as opposed to a number or a boolean, can look like an option. */
+  readonly free: boolean;
+}
+
+function fillWord(parts: readonly CliPart[], schema: JsonSchema, run: Filling): string[] {
+  const rows: Piece[][] = [[]];
+  for (const part of parts) {
+    const choices = piecesOf(part, schema, run);
+    if (choices.length === 0) return [];
+    // A list repeats the word for each of its items; a second list in the same word would multiply it, and is JSON instead.
+    if (choices.length > 1 && rows.length === 1) {
+      const [row = []] = rows.splice(0);
+      for (const piece of choices) rows.push([...row, piece]);
+    } else {
+      const piece = choices.length === 1 ? choices[0] : asJson(part, run);
+      if (piece !== undefined) for (const row of rows) row.push(piece);
+    }
+  }
+  return rows.map((row) => joinWord(row, schema));
+}
+
+function joinWord(row: readonly Piece[], schema: JsonSchema): string {
+  const word = row.map(({ text }) => text).join("");
+  const first = row.find(({ text }) => text !== "");
+  // When an empty value stood before the author's text, it is the value that made the text come first.
+  const opener = row.find(({ from, text }) => from !== undefined || text !== "");
+  const suspect = first?.from === undefined ? opener : first;
+  if (suspect?.from !== undefined && (suspect.free || suspect !== first))
+    refuseDash(word, suspect.from.kind === "input" ? suspect.from.path : undefined, schema);
+  return word;
+}
+
+function piecesOf(part: CliPart, schema: JsonSchema, run: Filling): Piece[] {
+  if (part.kind === "text") return [{ text: part.text, from: undefined, free: false }];
+  if (part.kind === "variable") {
+    const words = fillVariable(part.variable, schema, run);
+    const from: Gap = { kind: "input", path: part.variable.path };
+    return words.length === 0 ? [] : [{ text: words.join(" "), from, free: true }];
+  }
+  const value = fillGap(part, run);
+  if (value === undefined) return [];
+  return (Array.isArray(value) ? value : [value]).map((item) => toPiece(item, part));
+}
+
+function asJson(part: CliPart, run: Filling): Piece | undefined {
+  return part.kind === "input" ? toPiece(JSON.stringify(fillGap(part, run)), part) : undefined;
+}
+
+function toPiece(value: unknown, from: Gap): Piece {
+  return { text: refuseNul(asText(value), whatGap(from)), from, free: typeof value === "string" };
+}
+
+/** Only names that the schema has: a caller that could choose names could choose options. */
+function unusedWords(words: CliInvocation["words"], schema: JsonSchema, run: Filling): string[] {
+  const used = new Set(words.flatMap((word) => (word.kind === "word" ? usedBy(word.parts) : usedBy([word]))));
+  return unusedOptions(used, schema, run);
+}
+
+export function unusedOptions(used: ReadonlySet<string>, schema: JsonSchema, run: Filling): string[] {
+  return Object.keys(schema.properties ?? {}).flatMap((name) => {
+    const value = used.has(name) ? undefined : valueAt(run.args, [name]);
+    if (value === undefined) return [];
+    const gap: Gap = { kind: "input", path: [name] };
+    return (Array.isArray(value) ? value : [value]).map((item) => `--${name}=${toPiece(item, gap).text}`);
+  });
+}
+
+/** The arguments that parts of a command use, by the first step of their path. */
+export function usedBy(parts: readonly CliPart[]): string[] {
+  return parts.flatMap((part) => {
+    if (part.kind === "variable") return [part.variable.path[0] ?? ""];
+    return part.kind === "input" ? [part.path[0] ?? ""] : [];
+  });
+}
+
+/** A text with gaps that is not a word: a folder, or a variable of the environment. Undefined when a value is absent. */
+export function fillText(template: Template, run: Filling): string | undefined {
+  const texts = template.map((part) => {
+    if (part.kind === "text") return part.text;
+    const value = fillGap(part, run);
+    return value === undefined ? undefined : refuseNul(asText(value), whatGap(part));
+  });
+  return texts.includes(undefined) ? undefined : texts.join("");
+}

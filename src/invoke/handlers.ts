@@ -1,0 +1,152 @@
+// What each kind of request does: find the thing, see whether the caller may, check the arguments, run it, say what came of it.
+
+import { didYouMean, PortolanError } from "../errors/index.ts";
+import { type JsonObject, RPC, type ResourceContents } from "../model/index.ts";
+import type { Call } from "../upstream/index.ts";
+import type { Attempts } from "./attempt.ts";
+import type { Checked } from "./input.ts";
+import { decodeText, isTextual, mediaType } from "./media.ts";
+import { errorResult, toToolResult } from "./output.ts";
+import type { Prepared, ReadyResource, ReadyTemplate } from "./prepared.ts";
+import { Refusal } from "./refusal.ts";
+import type { Outcome, Runner } from "./types.ts";
+
+export class Handlers {
+  readonly #server: string;
+  readonly #prepared: Prepared;
+  readonly #attempts: Attempts;
+
+  constructor(server: string, prepared: Prepared, attempts: Attempts) {
+    this.#server = server;
+    this.#prepared = prepared;
+    this.#attempts = attempts;
+  }
+
+  async callTool(call: Call): Promise<JsonObject> {
+    const name = textOf(call, "name");
+    const tool = this.#prepared.tools.get(name);
+    if (tool === undefined) throw this.#unknown("TOOL_NOT_FOUND", "tool", name, this.#prepared.tools.keys());
+    this.#allow(call, tool.requiredScopes, name);
+    const checked = tool.input.check(call.params?.arguments);
+    if ("problems" in checked)
+      return errorResult(`The arguments of ${name} are not valid:\n- ${checked.problems.join("\n- ")}`);
+    try {
+      return toToolResult(await this.#run(call, tool.runner, checked.args), tool.output);
+    } catch (error) {
+      if (error instanceof Refusal) return errorResult(error.message);
+      throw error;
+    }
+  }
+
+  async getPrompt(call: Call): Promise<JsonObject> {
+    const name = textOf(call, "name");
+    const prompt = this.#prepared.prompts.get(name);
+    if (prompt === undefined)
+      throw this.#unknown("PROMPT_NOT_FOUND", "prompt", name, this.#prepared.prompts.keys());
+    this.#allow(call, prompt.requiredScopes, name);
+    const outcome = await this.#runOrThrow(
+      call,
+      prompt.runner,
+      prompt.input.check(call.params?.arguments),
+      name,
+    );
+    const { description } = prompt.definition;
+    const content = { type: "text", text: decodeText(outcome.bytes, outcome.contentType) };
+    return {
+      resultType: "complete",
+      ...(description === undefined ? {} : { description }),
+      messages: [{ role: "assistant", content }],
+    };
+  }
+
+  async readResource(call: Call): Promise<JsonObject> {
+    const uri = textOf(call, "uri");
+    const { thing, args } = this.#findResource(uri);
+    this.#allow(call, thing.requiredScopes, uri);
+    const outcome = await this.#runOrThrow(call, thing.runner, thing.input.check(args), uri);
+    const contents = toContents(uri, outcome, thing.definition.mimeType);
+    return { resultType: "complete", contents: [contents], ttlMs: 0, cacheScope: "private" };
+  }
+
+  #findResource(uri: string): { thing: ReadyResource | ReadyTemplate; args: JsonObject } {
+    const resource = this.#prepared.resources.get(uri);
+    if (resource !== undefined) return { thing: resource, args: {} };
+    for (const template of this.#prepared.templates) {
+      const args = template.match(uri);
+      if (args !== undefined) return { thing: template, args };
+    }
+    throw this.#unknown("RESOURCE_NOT_FOUND", "resource", uri, this.#prepared.resources.keys());
+  }
+
+  #run(call: Call, runner: Runner, args: JsonObject): Promise<Outcome> {
+    const headers = call.caller?.headers ?? {};
+    return this.#attempts.run(call, (signal, progress) => runner.run({ args, headers, signal, progress }));
+  }
+
+  /** For what has no result that says "this failed". */
+  async #runOrThrow(call: Call, runner: Runner, checked: Checked, what: string): Promise<Outcome> {
+    const server = this.#server;
+    if ("problems" in checked) {
+      const message = `the arguments of ${what.slice(0, 200)} are not valid: ${checked.problems.join("; ")}`;
+      throw new PortolanError("INPUT_INVALID", message, { server, data: { problems: checked.problems } });
+    }
+    let outcome: Outcome;
+    try {
+      outcome = await this.#run(call, runner, checked.args);
+    } catch (error) {
+      if (error instanceof Refusal) throw new PortolanError("INPUT_INVALID", error.message, { server });
+      throw error;
+    }
+    if (outcome.failure === undefined) return outcome;
+    if (outcome.notFound === true && call.method === "resources/read")
+      throw new PortolanError("RESOURCE_NOT_FOUND", outcome.failure, { server });
+    const stderr = outcome.stderr?.trim() ?? "";
+    throw new PortolanError("RPC_ERROR", stderr === "" ? outcome.failure : `${outcome.failure}\n${stderr}`, {
+      server,
+      data: { method: call.method, rpcCode: RPC.INTERNAL },
+    });
+  }
+
+  /** A caller without scopes comes from where there is no such notion. */
+  #allow({ caller }: Call, required: readonly string[] | undefined, what: string): void {
+    const scopes = caller?.scopes;
+    if (scopes === undefined || required === undefined) return;
+    const missing = required.filter((scope) => !scopes.includes(scope));
+    if (missing.length === 0) return;
+    throw new PortolanError(
+      "FORBIDDEN",
+      `${what.slice(0, 200)} needs ${missing.length === 1 ? "the scope" : "the scopes"} ${missing.join(", ")}`,
+      { server: this.#server, data: { requiredScopes: required, missingScopes: missing } },
+    );
+  }
+
+  #unknown(
+    code: "TOOL_NOT_FOUND" | "PROMPT_NOT_FOUND" | "RESOURCE_NOT_FOUND",
+    kind: string,
+    name: string,
+    known: Iterable<string>,
+  ): PortolanError {
+    const message = `${this.#server} has no ${kind} "${name.slice(0, 200)}"`;
+    return new PortolanError(code, message, { server: this.#server, hint: didYouMean(name, known) });
+  }
+}
+
+function toContents(uri: string, outcome: Outcome, declared: string | undefined): ResourceContents {
+  const { bytes, contentType } = outcome;
+  const said = mediaType(contentType);
+  const mimeType = declared ?? (said === "" ? "text/plain" : said);
+  // The response knows best what it is; a command says nothing.
+  const type = contentType ?? declared;
+  if (isTextual(type, bytes)) return { uri, mimeType, text: decodeText(bytes, contentType) };
+  return {
+    uri,
+    mimeType: declared === undefined && said === "" ? "application/octet-stream" : mimeType,
+    blob: bytes.toString("base64"),
+  };
+}
+
+function textOf({ method, params }: Call, field: string): string {
+  const value = params?.[field];
+  if (typeof value === "string") return value;
+  throw new PortolanError("INPUT_INVALID", `${method} needs "${field}" as text`);
+}

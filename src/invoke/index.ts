@@ -1,0 +1,3 @@
+// Public face of the invoke room.
+
+export { type InvokeOptions, openInvoked } from "./open.ts";

@@ -1,0 +1,96 @@
+// Arguments of a call before anything runs: defaults put in, then checked against the schema. What is not declared is refused.
+
+import { isObject, type JsonObject, type JsonSchema } from "../model/index.ts";
+import { createValidator, dialectOf, formatProblem, type SchemaValidator } from "../schema/index.ts";
+
+export type Checked = { readonly args: JsonObject } | { readonly problems: readonly string[] };
+
+export interface InputCheck {
+  check(given: unknown): Checked;
+}
+
+/** Keywords by which a schema takes properties from elsewhere. */
+const ELSEWHERE = [
+  "$ref",
+  "$dynamicRef",
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "if",
+  "then",
+  "else",
+  "dependentSchemas",
+  "dependencies",
+];
+
+/** `fromText`: every value is given as text, whatever its type; those that are written like their type become it. */
+export async function createInputCheck(schema: JsonSchema, fromText = false): Promise<InputCheck> {
+  const validator = await createValidator(closed(schema));
+  return {
+    check(given) {
+      if (given !== undefined && given !== null && !isObject(given))
+        return { problems: ["the arguments are not an object"] };
+      const read = fromText ? readTexts(given ?? {}, schema) : (given ?? {});
+      return judge(withDefaults(read, schema, 0), validator);
+    },
+  };
+}
+
+function judge(args: JsonObject, validator: SchemaValidator): Checked {
+  const result = validator.check(args);
+  if (result.valid === true) return { args };
+  if (result.valid === false) return { problems: result.problems.map(formatProblem) };
+  // Nobody behind us would judge it.
+  return { problems: [`the arguments cannot be checked: ${result.reason}`] };
+}
+
+/** A schema that says nothing about further properties means that there are none. */
+function closed(schema: JsonSchema): JsonSchema {
+  if (schema.additionalProperties !== undefined || schema.unevaluatedProperties !== undefined) return schema;
+  if (!ELSEWHERE.some((keyword) => schema[keyword] !== undefined))
+    return { ...schema, additionalProperties: false };
+  const dialect = dialectOf(schema);
+  return dialect === "2019-09" || dialect === "2020-12"
+    ? { ...schema, unevaluatedProperties: false }
+    : schema;
+}
+
+const MOST_DEPTH = 64;
+
+function withDefaults(value: JsonObject, schema: JsonSchema, depth: number): JsonObject {
+  if (!isObject(schema.properties) || depth > MOST_DEPTH) return value;
+  const added: [string, unknown][] = [];
+  for (const [name, property] of Object.entries(schema.properties)) {
+    if (!isObject(property)) continue;
+    if (!Object.hasOwn(value, name)) {
+      if (property.default !== undefined) added.push([name, structuredClone(property.default)]);
+      continue;
+    }
+    const inner = value[name];
+    const filled = isObject(inner) ? withDefaults(inner, property, depth + 1) : inner;
+    if (filled !== inner) added.push([name, filled]);
+  }
+  return added.length === 0 ? value : Object.fromEntries([...Object.entries(value), ...added]);
+}
+
+function readTexts(args: JsonObject, { properties }: JsonSchema): JsonObject {
+  return Object.fromEntries(
+    Object.entries(args).map(([name, value]) => {
+      const property: unknown =
+        isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+      return [name, typeof value === "string" && isObject(property) ? readText(value, property.type) : value];
+    }),
+  );
+}
+
+function readText(text: string, type: unknown): unknown {
+  const types: unknown[] = Array.isArray(type) ? type : [type];
+  if (types.includes("string")) return text;
+  if (
+    (types.includes("number") || types.includes("integer")) &&
+    /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)
+  )
+    return Number(text);
+  if (types.includes("boolean") && (text === "true" || text === "false")) return text === "true";
+  return text;
+}

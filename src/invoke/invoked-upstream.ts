@@ -1,0 +1,166 @@
+// A server that is not a program, as the rest of the program sees it.
+
+import { PortolanError } from "../errors/index.ts";
+import {
+  type InvokedServer,
+  type JsonObject,
+  META,
+  MODERN_REVISION,
+  type ServerCapabilities,
+} from "../model/index.ts";
+import {
+  type Call,
+  type Description,
+  Emitter,
+  type Upstream,
+  type UpstreamEvents,
+  type UpstreamStats,
+} from "../upstream/index.ts";
+import type { Attempts } from "./attempt.ts";
+import type { Handlers } from "./handlers.ts";
+import type { Prepared } from "./prepared.ts";
+
+/** A declaration changes only when it is read again, which makes a new server. */
+const CACHE_HINTS = { ttlMs: 86_400_000, cacheScope: "public" } as const;
+
+export interface InvokedParts {
+  readonly name: string;
+  readonly server: InvokedServer;
+  readonly prepared: Prepared;
+  readonly attempts: Attempts;
+  readonly handlers: Handlers;
+  readonly release: () => Promise<void>;
+}
+
+export class InvokedUpstream implements Upstream {
+  readonly name: string;
+  readonly #parts: InvokedParts;
+  readonly #description: Description;
+  readonly #emitter = new Emitter<UpstreamEvents>();
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: InvokedParts) {
+    this.name = parts.name;
+    this.#parts = parts;
+    const { info, instructions } = parts.server;
+    const capabilities = capabilitiesOf(parts.prepared);
+    this.#description = {
+      info,
+      era: "modern",
+      revision: MODERN_REVISION,
+      transport: "memory",
+      capabilities,
+      instructions,
+    };
+  }
+
+  describe(): Description {
+    return this.#description;
+  }
+
+  async request(call: Call): Promise<JsonObject> {
+    const { handlers } = this.#parts;
+    if (this.#closing !== undefined)
+      throw new PortolanError("CONNECTION_CLOSED", `${this.name} is closed`, { server: this.name });
+    switch (call.method) {
+      case "tools/call":
+        return handlers.callTool(call);
+      case "prompts/get":
+        return handlers.getPrompt(call);
+      case "resources/read":
+        return handlers.readResource(call);
+      default:
+        return this.#answer(call.method);
+    }
+  }
+
+  notify(): void {}
+
+  subscribe(): Promise<() => Promise<void>> {
+    return Promise.reject(this.#notSupported("news of resources"));
+  }
+
+  async setLogLevel(): Promise<void> {}
+
+  on<E extends keyof UpstreamEvents>(event: E, listener: (...args: UpstreamEvents[E]) => void): () => void {
+    return this.#emitter.on(event, listener);
+  }
+
+  stats(): UpstreamStats {
+    return {
+      inFlight: this.#parts.attempts.size,
+      lateAnswers: 0,
+      unknownAnswers: 0,
+      noise: 0,
+      declined: 0,
+      restarts: 0,
+      eraProbes: 0,
+    };
+  }
+
+  /** Calls off what is under way; resolves when every process of it is gone. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#parts.attempts.close();
+    await this.#parts.release();
+    this.#emitter.emit("stateChanged", "closed");
+    this.#emitter.clear();
+  }
+
+  #answer(method: string): JsonObject {
+    const { tools, prompts, resources, templates } = this.#parts.prepared;
+    const list = (field: string, things: Iterable<{ readonly definition: JsonObject }>): JsonObject => ({
+      resultType: "complete",
+      [field]: Array.from(things, ({ definition }) => definition),
+      ...CACHE_HINTS,
+    });
+    switch (method) {
+      case "tools/list":
+        return list("tools", tools.values());
+      case "prompts/list":
+        return list("prompts", prompts.values());
+      case "resources/list":
+        return list("resources", resources.values());
+      case "resources/templates/list":
+        return list("resourceTemplates", templates);
+      case "ping":
+        return { resultType: "complete" };
+      case "server/discover":
+        return this.#discover();
+      default:
+        throw this.#notSupported(method);
+    }
+  }
+
+  #discover(): JsonObject {
+    const { info, capabilities, instructions } = this.#description;
+    return {
+      resultType: "complete",
+      supportedVersions: [MODERN_REVISION],
+      capabilities,
+      ...(instructions === undefined ? {} : { instructions }),
+      ...CACHE_HINTS,
+      _meta: { [META.SERVER_INFO]: info },
+    };
+  }
+
+  #notSupported(what: string): PortolanError {
+    return new PortolanError("NOT_SUPPORTED", `${this.name} does not offer ${what}`, { server: this.name });
+  }
+}
+
+function capabilitiesOf({ tools, prompts, resources, templates }: Prepared): ServerCapabilities {
+  return {
+    ...(tools.size > 0 ? { tools: {} } : {}),
+    ...(prompts.size > 0 ? { prompts: {} } : {}),
+    ...(resources.size > 0 || templates.length > 0 ? { resources: {} } : {}),
+  };
+}

@@ -1,0 +1,61 @@
+// Opens a server whose tools, prompts and resources are carried out here.
+
+import type { LookupFunction } from "node:net";
+import type { Report } from "../errors/index.ts";
+import type { Invocation, InvokedServer, JsonSchema, Limits } from "../model/index.ts";
+import type { Upstream } from "../upstream/index.ts";
+import { Attempts } from "./attempt.ts";
+import type { Group } from "./cli/process.ts";
+import { createCliRunner } from "./cli/run.ts";
+import { lookUpEnv, putIn } from "./env.ts";
+import { Handlers } from "./handlers.ts";
+import type { Agents } from "./http/agents.ts";
+import { createHttpRunner } from "./http/run.ts";
+import { InvokedUpstream } from "./invoked-upstream.ts";
+import { prepare } from "./prepared.ts";
+import type { Runner } from "./types.ts";
+
+export interface InvokeOptions {
+  /** What errors, logs and listings call this server. */
+  readonly name: string;
+  readonly limits: Limits;
+  readonly report: Report;
+  /** Secrets and variables. All are looked up once, before anything can run. */
+  readonly resolveEnv: (name: string) => string | undefined;
+  /** Stands in for the system's name resolution. */
+  readonly lookup?: LookupFunction | undefined;
+}
+
+export async function openInvoked(server: InvokedServer, options: InvokeOptions): Promise<Upstream> {
+  const { name, limits, report, resolveEnv, lookup } = options;
+  const env = lookUpEnv(server, name, resolveEnv);
+  const groups = new Set<Group>();
+  const started = (group: Group): void => {
+    groups.add(group);
+    void group.ended.then(() => groups.delete(group));
+  };
+  let opening: Promise<Agents> | undefined;
+  const createAgents = async (): Promise<Agents> =>
+    (await import("./http/agents.ts")).createAgents(server.clientTls, lookup);
+  const agents = (): Promise<Agents> => (opening ??= createAgents());
+  const createRunner = (invocation: Invocation, schema: JsonSchema): Runner =>
+    invocation.kind === "http"
+      ? createHttpRunner(putIn(invocation, env), agents)
+      : createCliRunner(invocation, schema, { folder: server.folder, env, started });
+
+  const prepared = await prepare(server, name, createRunner, report);
+  // Certificates that cannot be read are better known now than at the first call.
+  if (server.clientTls !== undefined) await agents();
+  const attempts = new Attempts(name, limits);
+  return new InvokedUpstream({
+    name,
+    server,
+    prepared,
+    attempts,
+    handlers: new Handlers(name, prepared, attempts),
+    async release() {
+      const stopped = Array.from(groups, (group) => group.stop());
+      await Promise.all([...stopped, opening?.then((opened) => opened.close())]);
+    },
+  });
+}
