@@ -333,7 +333,7 @@ describe("an answer", () => {
     const health = await done(client.send("GET", {}, undefined, "/healthz"));
     expect([health.status, health.json]).toEqual([200, { status: "ok" }]);
     const ready = await done(client.send("GET", {}, undefined, "/readyz"));
-    expect([ready.status, ready.json]).toMatchObject([200, { ready: true, servers: { up: 1, down: [] } }]);
+    expect([ready.status, ready.json]).toMatchObject([200, { ready: true, servers: { up: 1, down: 0 } }]);
     expect((await done(client.send("GET", { host: "evil.example" }, undefined, "/healthz"))).status).toBe(
       403,
     );
@@ -342,10 +342,7 @@ describe("an answer", () => {
   it("of /readyz says when no server is there", async () => {
     const { url } = await openTestGateway([stdioServer("one", ["--fault=exit-at-start"])]);
     const ready = await done(new RawHttp(url).send("GET", {}, undefined, "/readyz"));
-    expect([ready.status, ready.json]).toMatchObject([
-      503,
-      { ready: false, servers: { up: 0, down: ["one"] } },
-    ]);
+    expect([ready.status, ready.json]).toMatchObject([503, { ready: false, servers: { up: 0, down: 1 } }]);
   });
 });
 

@@ -27,7 +27,7 @@ import type { Call, Upstream } from "../src/upstream/index.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
 export function atEnd(cleanup: () => unknown): void {

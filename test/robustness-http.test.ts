@@ -418,7 +418,7 @@ describe("HTTP+SSE", () => {
     const mcp = await connectMcp({ transport: "sse", url });
     const lost = nextEvent(mcp, "stateChanged");
     drop();
-    expect(await lost).toEqual(["reconnecting"]);
+    expect(await lost).toMatchObject(["reconnecting", { code: "CONNECTION_LOST" }]);
     expect(await mcp.listTools({ refresh: true })).toHaveLength(1);
     expect(mcp.stats().restarts).toBe(1);
     await mcp.close();

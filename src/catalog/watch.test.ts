@@ -226,3 +226,17 @@ test("a folder that is not there yet is seen when it comes", async () => {
   writeFileSync(join(folder, "manifest.yaml"), manifest("x", "a"));
   expect(await change).toMatchObject({ added: ["a"] });
 });
+
+test("a changed tool of an mcpfile changes its server, and a broken one changes nothing", async () => {
+  const mcpfile = (command: string): string =>
+    `kind: MCPToolDefinitions\nschemaVersion: 0.2.0\nname: a\nversion: 1.0.0\ntools: [{name: t, description: d, invocation: {cli: {command: ${command}}}}]\n`;
+  const { watch, next, write } = await watched({ "mcpfile.yaml": mcpfile("date") });
+  expect(watch.catalog.servers).toMatchObject([{ alias: "a", endpoint: { transport: "invoke" } }]);
+  write("mcpfile.yaml", mcpfile("uname"));
+  expect(await next()).toMatchObject({ added: [], removed: [], changed: ["a"] });
+  write("mcpfile.yaml", mcpfile("'ls | wc'"));
+  expect(await next()).toMatchObject({ added: [], removed: [], changed: [] });
+  expect(watch.catalog.servers).toMatchObject([
+    { endpoint: { server: { tools: [{ invocation: { words: [{ parts: [{ text: "uname" }] }] } }] } } },
+  ]);
+});

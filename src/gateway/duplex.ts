@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { hasMethod, RPC, type RequestId, type RpcMessage, type RpcRequest } from "../model/index.ts";
 import { declaresRevision } from "./envelope.ts";
 import { LegacySession, type LegacyOptions } from "./legacy-session.ts";
-import { writeError } from "./messages.ts";
+import { toRpcError, writeError } from "./messages.ts";
 import type { Modern } from "./modern.ts";
 import type { Reply, Visit } from "./types.ts";
 
@@ -62,7 +62,11 @@ export class Duplex {
       if (this.#inFlight.size === 0) this.#idle?.();
     }, write);
     this.#inFlight.set(message.id, reply);
-    this.#request(message, reply);
+    try {
+      this.#request(message, reply);
+    } catch (error) {
+      reply.end(writeError(message.id, toRpcError(error, true)));
+    }
   }
 
   close(): void {

@@ -18,6 +18,8 @@ import { Modern } from "./modern.ts";
 import { Offers } from "./offer.ts";
 import { Results } from "./results.ts";
 import { serveStdio } from "./stdio.ts";
+import { TaskIds } from "./task-ids.ts";
+import { pause } from "./pause.ts";
 
 export interface GatewayOptions extends Omit<WorkspaceOptions, "handlers" | "capabilities"> {
   /** What goes before the settings of the workspace's own file. */
@@ -69,7 +71,12 @@ async function createGateway(
   const limits = limitsOf(settings);
   const levels = new LogLevels(hub);
   const results = new Results({ maxBytes: settings.maxResultBytes ?? GATEWAY_DEFAULTS.maxResultBytes });
-  const legacy: LegacyOptions = { pageSize: settings.pageSize ?? GATEWAY_DEFAULTS.pageSize, results, levels };
+  const legacy: LegacyOptions = {
+    pageSize: settings.pageSize ?? GATEWAY_DEFAULTS.pageSize,
+    results,
+    levels,
+    tasks: new TaskIds(access.key),
+  };
   const modern = new Modern({
     ...legacy,
     parking: {
@@ -133,9 +140,3 @@ const AT_HOME: Principal = {
   view: undefined,
   gate: { enter: () => undefined, leave() {} },
 };
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
-}

@@ -34,15 +34,18 @@ import {
 import type { Hearer } from "./offer.ts";
 import type { Results } from "./results.ts";
 import { returnStop, takeStop } from "./stops.ts";
+import type { TaskIds } from "./task-ids.ts";
 import type { Reply, Visit } from "./types.ts";
 
 export interface LegacyOptions {
   readonly pageSize: number;
   readonly results: Results;
   readonly levels: LogLevels;
+  readonly tasks: TaskIds;
 }
 
 const MAX_SUBSCRIPTIONS = 1_000;
+const ROOTS_MS = 100;
 const MAY_ASK = new Set(["tools/call", "prompts/get", "resources/read"]);
 /** A client that never said how much it wants to hear is told what most servers tell unasked. */
 const DEFAULT_LEVEL: LogLevel = "info";
@@ -65,6 +68,7 @@ export class LegacySession implements Hearer {
   #caller: Caller;
   #level: LogLevel | undefined;
   #nextId = 1;
+  #telling = false;
   #closed = false;
 
   constructor(id: string, visit: Visit, params: JsonObject | undefined, options: LegacyOptions) {
@@ -155,6 +159,7 @@ export class LegacySession implements Hearer {
       clientInfo: this.#clientInfo,
       capabilities: this.#capabilities,
       logLevel: this.#level ?? DEFAULT_LEVEL,
+      account: this.visit.principal.name,
     };
   }
 
@@ -190,9 +195,9 @@ export class LegacySession implements Hearer {
       case "logging/setLevel":
         return this.#setLevel(params?.level);
       case "resources/subscribe":
-        return this.#subscribe(String(params?.uri));
+        return this.#subscribe(params?.uri);
       case "resources/unsubscribe":
-        return this.#unsubscribe(String(params?.uri));
+        return this.#unsubscribe(params?.uri);
       case "server/discover":
       case "subscriptions/listen":
         return Promise.reject(new RpcRefusal(RPC.METHOD_NOT_FOUND, `Method not found: ${method}`));
@@ -208,7 +213,8 @@ export class LegacySession implements Hearer {
   }
 
   async #relay({ id, method, params }: RpcRequest, reply: Reply): Promise<string> {
-    const { results } = this.#options;
+    const { results, tasks } = this.#options;
+    const { principal } = this.visit;
     const kept = results.read(this.visit, method, params ?? {});
     if (kept !== undefined) return JSON.stringify(kept);
     const stop = takeStop();
@@ -218,7 +224,7 @@ export class LegacySession implements Hearer {
     const token = progressTokenOf(params?._meta);
     const call: Call = {
       method,
-      params: withoutEnvelope(params),
+      params: tasks.open(principal.name, method, withoutEnvelope(params)),
       caller: this.#caller,
       signal: stop.signal,
       ask:
@@ -239,7 +245,8 @@ export class LegacySession implements Hearer {
     };
     try {
       const result = await this.visit.offer.view.request(call);
-      return JSON.stringify(forLegacy(method, results.fit(this.visit, method, params ?? {}, result)));
+      const fitting = results.fit(this.visit, method, params ?? {}, result);
+      return JSON.stringify(forLegacy(method, tasks.seal(principal.name, fitting)));
     } finally {
       this.#inFlight.delete(id);
       reply.gone = undefined;
@@ -267,7 +274,7 @@ export class LegacySession implements Hearer {
         };
         this.#questions.set(id, settle);
         signal.addEventListener("abort", withdrawn, { once: true });
-        send(writeRequest(id, method, params));
+        send(writeRequest(id, method, this.#options.tasks.seal(this.visit.principal.name, params)));
       });
     };
   }
@@ -281,8 +288,18 @@ export class LegacySession implements Hearer {
       const stop = this.#inFlight.get(params?.requestId as RequestId);
       stop?.abort(new PortolanError("CANCELLED", "the client cancelled the request"));
     } else if (method === "notifications/roots/list_changed") {
-      this.visit.offer.view.notify(method);
+      this.#rootsChanged();
     }
+  }
+
+  /** Every server is told, so not more often than makes sense. */
+  #rootsChanged(): void {
+    if (this.#telling) return;
+    this.#telling = true;
+    setTimeout(() => {
+      this.#telling = false;
+      if (!this.#closed) this.visit.offer.view.notify("notifications/roots/list_changed");
+    }, ROOTS_MS).unref();
   }
 
   async #setLevel(level: unknown): Promise<string> {
@@ -293,7 +310,8 @@ export class LegacySession implements Hearer {
     return "{}";
   }
 
-  async #subscribe(uri: string): Promise<string> {
+  async #subscribe(uri: unknown): Promise<string> {
+    if (typeof uri !== "string") throw new RpcRefusal(RPC.INVALID_PARAMS, "uri must be a string");
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
       throw new RpcRefusal(RPC.INVALID_PARAMS, `A session can have ${MAX_SUBSCRIPTIONS} subscriptions`);
     let subscribed = this.#subscriptions.get(uri);
@@ -306,7 +324,8 @@ export class LegacySession implements Hearer {
     return "{}";
   }
 
-  async #unsubscribe(uri: string): Promise<string> {
+  async #unsubscribe(uri: unknown): Promise<string> {
+    if (typeof uri !== "string") throw new RpcRefusal(RPC.INVALID_PARAMS, "uri must be a string");
     const subscribed = this.#subscriptions.get(uri);
     this.#subscriptions.delete(uri);
     await (

@@ -2,11 +2,14 @@
 
 import { isObject, META, RPC, type JsonObject, type RequestId, type RpcRequest } from "../model/index.ts";
 import { toRpcError, statusOf, RpcRefusal, writeError, writeNotification, writeResult } from "./messages.ts";
+import { within } from "../upstream/index.ts";
 import type { Hearer } from "./offer.ts";
 import type { Reply, Visit } from "./types.ts";
 
 const MAX_PER_PRINCIPAL = 256;
 const MAX_URIS = 1_000;
+/** A server that says nothing must not keep the others' news back. */
+const SUBSCRIBE_MS = 5_000;
 
 export class Listens {
   readonly #open = new Set<Listen>();
@@ -69,6 +72,9 @@ class Listen implements Hearer {
   readonly #reply: Reply;
   readonly #wanted: Filter;
   readonly #uris = new Set<string>();
+  readonly #lists = new Set<"tools" | "prompts" | "resources">();
+  /** What there was to tell before the acknowledgement. */
+  #early: { method: string; params: JsonObject }[] | undefined = [];
   #leave: () => void = () => {};
   #releases: (() => Promise<void>)[] = [];
   #ended = false;
@@ -82,33 +88,41 @@ class Listen implements Hearer {
     reply.gone = () => this.#stop();
   }
 
+  /** Resolves when the client has been told what it will hear. News that come before wait until then. */
   async begin(): Promise<void> {
-    const { capabilities } = this.#visit.offer.view.describe();
-    const lists = [...this.#wanted.lists].filter((list) => capabilities[list] !== undefined);
-    await Promise.all(
-      this.#wanted.uris.map(async (uri) => {
-        try {
-          const release = await this.#visit.offer.view.subscribe(uri);
-          if (this.#ended) return await release();
-          this.#releases.push(release);
-          this.#uris.add(uri);
-        } catch {
-          // Not acknowledged: the client sees that it will not hear of this one.
-        }
-      }),
-    );
+    const { view } = this.#visit.offer;
+    const { capabilities } = view.describe();
+    for (const list of this.#wanted.lists) if (capabilities[list] !== undefined) this.#lists.add(list);
+    this.#leave = this.#visit.offer.join(this);
+    await Promise.all(this.#wanted.uris.map((uri) => this.#subscribe(uri)));
     if (this.#ended) return;
+    const early = this.#early ?? [];
+    this.#early = undefined;
     this.#say("notifications/subscriptions/acknowledged", {
       notifications: {
-        ...Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true])),
+        ...Object.fromEntries([...this.#lists].map((list) => [`${list}ListChanged`, true])),
         ...(this.#uris.size > 0 ? { resourceSubscriptions: [...this.#uris] } : {}),
       },
     });
-    this.#leave = this.#visit.offer.join(this);
+    for (const { method, params } of early) this.#say(method, params);
+  }
+
+  /** One that cannot be had, or not in time, is not acknowledged: the client sees that it will not hear of it. */
+  async #subscribe(uri: string): Promise<void> {
+    const limit = { server: uri, what: "subscribing", ms: SUBSCRIBE_MS, signal: undefined };
+    const subscribed = this.#visit.offer.view.subscribe(uri);
+    try {
+      const release = await within(subscribed, limit);
+      if (this.#ended) return await release();
+      this.#releases.push(release);
+      this.#uris.add(uri);
+    } catch {
+      subscribed.then((release) => release()).catch(() => {});
+    }
   }
 
   listChanged(list: "tools" | "prompts" | "resources"): void {
-    if (this.#wanted.lists.has(list)) this.#say(`notifications/${list}/list_changed`, {});
+    if (this.#lists.has(list)) this.#say(`notifications/${list}/list_changed`, {});
   }
 
   resourceUpdated(uri: string): void {
@@ -126,6 +140,7 @@ class Listen implements Hearer {
   }
 
   #say(method: string, params: JsonObject): void {
+    if (this.#early !== undefined) return void this.#early.push({ method, params });
     this.#reply.send(writeNotification(method, { _meta: { [META.SUBSCRIPTION_ID]: this.#id }, ...params }));
   }
 

@@ -2,6 +2,7 @@
 
 import type { Hub } from "../hub/index.ts";
 import type { LogLevel } from "../model/index.ts";
+import { pause } from "./pause.ts";
 
 const LEVELS: readonly LogLevel[] = [
   "debug",
@@ -23,6 +24,8 @@ export function isWanted(level: unknown, wanted: LogLevel): boolean {
   return !isLogLevel(level) || LEVELS.indexOf(level) >= LEVELS.indexOf(wanted);
 }
 
+const PATIENCE_MS = 1_000;
+
 export class LogLevels {
   readonly #hub: Hub;
   #lowest = LEVELS.length;
@@ -36,6 +39,7 @@ export class LogLevels {
     const rank = LEVELS.indexOf(level);
     if (rank >= this.#lowest) return;
     this.#lowest = rank;
-    await this.#hub.setLogLevel(level);
+    // A server that does not answer must not keep a call of another waiting.
+    await Promise.race([this.#hub.setLogLevel(level), pause(PATIENCE_MS)]);
   }
 }

@@ -11,30 +11,27 @@ export function writeAnswer(
   try {
     return JSON.stringify({ jsonrpc: "2.0", id, ...answer });
   } catch {
-    return writeError(id, UNWRITABLE);
+    return writeError(id, "error" in answer ? answer.error : UNWRITABLE);
   }
 }
 
-/** JSON can be read that cannot be written again: it is nested deeper than the writer goes. */
+/** What is nested too deeply can be read, but not written. */
 const UNWRITABLE: RpcErrorObject = {
   code: RPC.INTERNAL,
-  message: "The server's answer is nested too deep to be passed on",
+  message: "The server's answer is nested too deeply to be passed on",
 };
 
 export function writeResult(id: RequestId, resultText: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${resultText}}`;
 }
 
-/** Without an id when the request could not be read. */
+/** Without an id when the request could not be read. Data that cannot be written is left out. */
 export function writeError(id: RequestId | null, error: RpcErrorObject): string {
-  let text: string;
   try {
-    text = JSON.stringify(error);
+    return JSON.stringify({ jsonrpc: "2.0", id, error });
   } catch {
-    // What the server says beside its message.
-    text = JSON.stringify({ code: error.code, message: error.message });
+    return JSON.stringify({ jsonrpc: "2.0", id, error: { code: error.code, message: error.message } });
   }
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${text}}`;
 }
 
 export function writeNotification(method: string, params?: JsonObject): string {

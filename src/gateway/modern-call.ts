@@ -17,6 +17,7 @@ import { isWanted } from "./log-levels.ts";
 import { RpcRefusal, statusOf, toRpcError, writeAnswer, writeNotification, writeResult } from "./messages.ts";
 import type { Parkable, ParkedFor, Parking } from "./parking.ts";
 import { returnStop, takeStop } from "./stops.ts";
+import type { TaskIds } from "./task-ids.ts";
 import type { Reply, Visit } from "./types.ts";
 
 /** Questions that come this close after each other go out together. */
@@ -31,6 +32,7 @@ interface Asked {
 
 export interface ModernCallOptions {
   readonly parking: Parking<ModernCall>;
+  readonly tasks: TaskIds;
   /** The result as the client gets it. */
   readonly toResult: (visit: Visit, method: string, params: JsonObject, result: JsonObject) => JsonObject;
 }
@@ -80,13 +82,14 @@ export class ModernCall implements Parkable {
       clientInfo: clientInfo ?? UNNAMED,
       capabilities,
       logLevel,
+      account: principal.name,
     };
     if (mayAsk && this.#params.requestState === undefined && isObject(this.#params.inputResponses))
       this.#early = { ...this.#params.inputResponses };
     offer.view
       .request({
         method: this.#method,
-        params: withoutEnvelope(this.#params),
+        params: this.#options.tasks.open(principal.name, this.#method, withoutEnvelope(this.#params)),
         caller,
         signal: this.#stop.signal,
         passInputRequired: true,
@@ -191,24 +194,28 @@ export class ModernCall implements Parkable {
     const inputRequests = Object.fromEntries(
       [...questions].map(([key, { question }]) => [
         key,
-        { method: question.method, params: question.params },
+        {
+          method: question.method,
+          params: this.#options.tasks.seal(this.#visit.principal.name, question.params),
+        },
       ]),
     );
-    let questionsText: string;
+    let text: string;
     try {
-      questionsText = JSON.stringify(inputRequests);
+      const questionsText = JSON.stringify(inputRequests);
+      // Only what can be put to the client is worth waiting for.
+      const requestState = JSON.stringify(this.#options.parking.park(this, this.bound));
+      text = writeResult(
+        this.#id,
+        `{"resultType":"input_required","inputRequests":${questionsText},"requestState":${requestState}}`,
+      );
     } catch (error) {
+      // What is nested too deeply can be read, but not written.
       this.#stop.abort(error);
       return this.#failed(toRpcError(error, true));
     }
-    const requestState = JSON.stringify(this.#options.parking.park(this, this.bound));
     this.#release(reply);
-    reply.end(
-      writeResult(
-        this.#id,
-        `{"resultType":"input_required","inputRequests":${questionsText},"requestState":${requestState}}`,
-      ),
-    );
+    reply.end(text);
   }
 
   #say(method: string, params: JsonObject): void {

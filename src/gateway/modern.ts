@@ -1,7 +1,7 @@
 // Requests of modern clients: each says all there is to know about it, and nothing is remembered but calls that wait for answers.
 
 import { isObject, MODERN_REVISION, RPC, type JsonObject, type RpcRequest } from "../model/index.ts";
-import { type Envelope, readEnvelope } from "./envelope.ts";
+import { readEnvelope } from "./envelope.ts";
 import { Listens } from "./listen.ts";
 import { LISTS, modernResult, modernText, pageOf } from "./lists.ts";
 import type { LogLevels } from "./log-levels.ts";
@@ -9,6 +9,7 @@ import { RpcRefusal, statusOf, toRpcError, writeError, writeResult } from "./mes
 import { ModernCall, type ModernCallOptions } from "./modern-call.ts";
 import { isOwnState, Parking, type ParkingOptions } from "./parking.ts";
 import type { Results } from "./results.ts";
+import type { TaskIds } from "./task-ids.ts";
 import type { Reply, Visit } from "./types.ts";
 
 /** What this revision has no more. */
@@ -28,6 +29,7 @@ export interface ModernOptions {
   readonly pageSize: number;
   readonly results: Results;
   readonly levels: LogLevels;
+  readonly tasks: TaskIds;
 }
 
 export class Modern {
@@ -41,8 +43,11 @@ export class Modern {
     this.#parking = new Parking(options.parking);
     this.#callOptions = {
       parking: this.#parking,
-      toResult: (visit, method, params, result) =>
-        modernResult(method, options.results.fit(visit, method, params, result), visit.offer.frame),
+      tasks: options.tasks,
+      toResult: (visit, method, params, result) => {
+        const fitting = options.results.fit(visit, method, params, result);
+        return modernResult(method, options.tasks.seal(visit.principal.name, fitting), visit.offer.frame);
+      },
     };
   }
 
@@ -89,13 +94,13 @@ export class Modern {
       return;
     }
     const call = new ModernCall(visit, message, envelope, reply, this.#callOptions);
-    if (envelope.logLevel === undefined) call.start(envelope, mayAsk);
-    else void this.#withLevel(envelope, () => call.start(envelope, mayAsk));
-  }
-
-  async #withLevel({ logLevel }: Envelope, start: () => void): Promise<void> {
-    if (logLevel !== undefined) await this.#options.levels.want(logLevel).catch(() => {});
-    start();
+    if (envelope.logLevel === undefined) return call.start(envelope, mayAsk);
+    // What cannot be told in time is not worth waiting for.
+    this.#options.levels
+      .want(envelope.logLevel)
+      .catch(() => {})
+      .then(() => call.start(envelope, mayAsk))
+      .catch((error: unknown) => this.#refuse(message, reply, error));
   }
 
   #discover({ offer }: Visit): string {

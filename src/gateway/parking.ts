@@ -61,14 +61,16 @@ export class Parking<C extends Parkable> {
 
   /** Takes the call in, and gives the state that its client must bring back to go on with it. */
   park(call: C, bound: ParkedFor): string {
-    this.#makeRoom(bound.principal);
     const id = randomBytes(16).toString("base64url");
     const expiresAt = this.#now() + this.#options.keepMs;
+    const payload = `${id}.${expiresAt}`;
+    // First: params that cannot be signed are not taken in.
+    const mac = this.#sign(payload, bound);
+    this.#makeRoom(bound.principal);
     const timer = setTimeout(() => this.#expire(id, "nobody answered in time"), this.#options.keepMs).unref();
     this.#entries.set(id, { call, id, principal: bound.principal, expiresAt, timer });
     this.#perPrincipal.set(bound.principal, (this.#perPrincipal.get(bound.principal) ?? 0) + 1);
-    const payload = `${id}.${expiresAt}`;
-    return `${PREFIX}${payload}.${this.#sign(payload, bound)}`;
+    return `${PREFIX}${payload}.${mac}`;
   }
 
   /** The call that this state belongs to. It is not parked any more: a state works once. */

@@ -29,6 +29,8 @@ const HEAD_CHARS = 4_096;
 const SLICE_CHARS = 64 * 1024;
 const MAX_SLICE_CHARS = 1024 * 1024;
 const MAX_FOUND_LINES = 200;
+/** Looking for a long text in a longer one can take as many steps as both lengths multiplied. */
+const MAX_FIND_CHARS = 100;
 
 export class Results {
   readonly #options: ResultsOptions;
@@ -67,6 +69,8 @@ export class Results {
       });
     const base = `${SCHEME}${pathname.slice(1)}`;
     const wanted = searchParams.get("find");
+    if (wanted !== null && wanted.length > MAX_FIND_CHARS)
+      throw new PortolanError("INPUT_INVALID", `find takes at most ${MAX_FIND_CHARS} characters`);
     const contents =
       wanted === null || kept.isBase64
         ? slice(kept, base, uri, searchParams)

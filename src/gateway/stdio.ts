@@ -5,6 +5,7 @@ import { RPC } from "../model/index.ts";
 import { LineReader } from "../upstream/index.ts";
 import { Duplex, type DuplexOptions } from "./duplex.ts";
 import { writeError } from "./messages.ts";
+import { pause } from "./pause.ts";
 
 /** A client that takes nothing any more is not waited for. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
@@ -49,11 +50,5 @@ export function serveStdio(options: StdioOptions): Promise<void> {
     input.once("error", over);
     output.once("error", over);
     signal.addEventListener("abort", over, { once: true });
-  });
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
   });
 }

@@ -11,6 +11,7 @@ export interface Running {
   readonly thing: string;
   readonly ask: Ask | undefined;
   readonly callerId: string | undefined;
+  readonly account: string | undefined;
   asked: boolean;
   suspected: boolean;
 }

@@ -87,6 +87,7 @@ export class Lanes {
       thing,
       ask: call.ask,
       callerId: call.caller?.id,
+      account: call.caller?.account,
       asked: false,
       suspected: false,
     };
@@ -175,8 +176,9 @@ export class Lanes {
     // A question that comes beside other calls waits for them to end. One that is sure to come had better be alone.
     const prefersAlone = ask !== undefined && this.#asking.isAsker(thing);
     if (fits && (!prefersAlone || this.#isAlone(running))) return this.#main;
+    const enough = this.#hasEnough(running);
     for (const lane of this.#spares)
-      if (!lane.retired && !this.#conflicts(running, lane.running)) return lane;
+      if (!enough && !lane.retired && !this.#conflicts(running, lane.running)) return lane;
     return fits && (late || !this.#mayGrow()) ? this.#main : undefined;
   }
 
@@ -189,10 +191,19 @@ export class Lanes {
     return false;
   }
 
+  /** Whether the account has all the spares that one may have. A few more can be opened, for others. */
+  #hasEnough({ account }: Running): boolean {
+    const { maxSpares = DEFAULT_SPARES } = this.#options;
+    let own = 0;
+    for (const { running } of this.#spares)
+      for (const other of running) if (other.account === account) own += 1;
+    return own >= maxSpares;
+  }
+
   /** Another process is worth it for what is known to ask, and for what would share the main one with what does. */
   #needsSpare(running: Running): boolean {
     if (this.#asking.isAsker(running.thing)) return true;
-    if (running.ask === undefined || !this.#mayGrow()) return false;
+    if (running.ask === undefined || !this.#mayGrow() || this.#hasEnough(running)) return false;
     for (const other of this.#main.running)
       if (other.ask !== running.ask && this.#asking.isAsker(other.thing)) return true;
     return false;
@@ -258,19 +269,25 @@ export class Lanes {
     this.#grow();
   }
 
-  #mayGrow(): boolean {
+  /** For all together. */
+  #maxSpares(): number {
     const { maxSpares = DEFAULT_SPARES } = this.#options;
-    return this.#opening.size > 0 || (!this.#cannotOpen && this.#spares.size < maxSpares);
+    return maxSpares + Math.ceil(maxSpares / 4);
+  }
+
+  #mayGrow(): boolean {
+    return this.#opening.size > 0 || (!this.#cannotOpen && this.#spares.size < this.#maxSpares());
   }
 
   /** Opens a spare for everyone in line who is known to need one. */
   #grow(): void {
-    const { maxSpares = DEFAULT_SPARES } = this.#options;
-    const wanted = this.#waiting.filter(({ running }) => this.#needsSpare(running)).length;
+    const wanted = this.#waiting.filter(
+      ({ running }) => this.#needsSpare(running) && !this.#hasEnough(running),
+    ).length;
     while (
       !this.#cannotOpen &&
       this.#opening.size < wanted &&
-      this.#spares.size + this.#opening.size < maxSpares
+      this.#spares.size + this.#opening.size < this.#maxSpares()
     ) {
       const leaving = new AbortController();
       const opening: Promise<void> = this.#open(leaving.signal).finally(() => {

@@ -12,6 +12,7 @@ import {
   record,
   shell,
   strings,
+  template,
   textOf,
   variable,
 } from "../../test/invoke-helpers.ts";
@@ -163,6 +164,8 @@ describe("words", () => {
     expect((await second.call({ other: "", v })).isError).toBe(true);
     const script = await openTool(shell("echo {v}"), schema);
     expect((await script.call({ v })).isError).toBe(true);
+    const two = await openTool(shell('echo "{other}{v}"'), schema);
+    expect((await two.call({ other: "", v })).isError).toBe(true);
   });
 
   test("an option is accepted where the schema says so, and within a word of the author's", async () => {
@@ -268,6 +271,62 @@ describe("scripts", () => {
       }),
     );
     expect(existsSync(join(folder, "pwned"))).toBe(false);
+  });
+
+  test.each([
+    "{v}",
+    '"{v}" x',
+    "echo a; {v}",
+    "true &&{v}",
+    "echo | {v}",
+    "x=$({v})",
+    "x=`{v}`",
+    "if {v}; then echo; fi",
+    "eval {v}",
+    "\n\n  {v}",
+    "# comment\n{v}",
+    "cat <<E\nx\nE\n{v}",
+    "echo $(( {v} + 1 ))",
+    "echo $((1+{v}))",
+    "(( {v} ))",
+    'echo "{v}',
+    "echo \\{v}",
+    'echo "\\{v}"',
+    "echo '{v}",
+  ])("a script in which a value would be code is refused when the server opens: %j", async (code) => {
+    const { reports } = await openTool(shell(code), schema);
+    expect(reports).toMatchObject([{ code: "TOOL_DROPPED" }]);
+  });
+
+  test.each([
+    "echo {v}",
+    "echo \\\n  {v}",
+    'echo "; {v}"',
+    "x=({v}); echo $x",
+    "x={v}; echo $x",
+    "echo eval-{v}",
+    "cat < {v}",
+  ])("a script in which it would not is accepted: %j", async (code) => {
+    const parts = code
+      .split(/(\{v\})/)
+      .map((piece) =>
+        piece === "{v}"
+          ? ({ kind: "input", path: ["v"] } as const)
+          : ({ kind: "text", text: piece } as const),
+      );
+    expect((await openTool(shell(parts), schema)).reports).toEqual([]);
+  });
+
+  test("numbers may be part of arithmetic, and a list of programs may be chosen from", async () => {
+    const numbers = {
+      type: "object",
+      properties: { n: { type: "integer" }, p: { enum: ["echo", "printf"] } },
+    };
+    for (const program of ["bash", "sh"] as const) {
+      const code = { program, script: template("{p} $(({n} * 2))") };
+      const { call } = await openTool(shell("", { shell: code }), numbers);
+      expect(textOf(await call({ n: 4, p: "printf" })), program).toBe("8");
+    }
   });
 
   test("a value in a here-document that is not expanded is refused when the server opens", async () => {

@@ -1,7 +1,13 @@
 // Arguments of a call before anything runs: defaults put in, then checked against the schema. What is not declared is refused.
 
 import { isObject, type JsonObject, type JsonSchema } from "../model/index.ts";
-import { createValidator, dialectOf, formatProblem, type SchemaValidator } from "../schema/index.ts";
+import {
+  createValidator,
+  dialectOf,
+  formatProblem,
+  measureInstance,
+  type SchemaValidator,
+} from "../schema/index.ts";
 
 export type Checked = { readonly args: JsonObject } | { readonly problems: readonly string[] };
 
@@ -37,6 +43,9 @@ export async function createInputCheck(schema: JsonSchema, fromText = false): Pr
 }
 
 function judge(args: JsonObject, validator: SchemaValidator): Checked {
+  // What a schema says nothing about may be nested without end.
+  const size = measureInstance(args);
+  if (!size.ok) return { problems: [size.reason] };
   const result = validator.check(args);
   if (result.valid === true) return { args };
   if (result.valid === false) return { problems: result.problems.map(formatProblem) };

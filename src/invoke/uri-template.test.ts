@@ -48,7 +48,7 @@ test.each([
 
 test("what was put in comes out", () => {
   const match = createUriMatcher("x://h/{a}/{b}{?c,d}");
-  const value = fc.string({ minLength: 1, unit: "grapheme" }).filter((text) => text.isWellFormed());
+  const value = fc.string({ minLength: 1, unit: "grapheme" }).filter((text) => !/\p{Surrogate}/u.test(text));
   fc.assert(
     fc.property(value, value, value, value, (a, b, c, d) => {
       const [ea = "", eb = "", ec = "", ed = ""] = [a, b, c, d].map(encodeURIComponent);

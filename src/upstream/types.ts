@@ -17,6 +17,8 @@ import type { TransportName } from "./wire.ts";
 export interface Caller {
   /** Tells clients apart. What a server says about several calls at once only reaches a client when all of them are its own. */
   readonly id?: string | undefined;
+  /** Whose client it is: what there is little of is shared out by this. */
+  readonly account?: string | undefined;
   readonly clientInfo: Implementation;
   readonly capabilities: JsonObject;
   readonly logLevel?: LogLevel | undefined;

@@ -59,16 +59,22 @@ export function readSchema(node: TextNode | undefined, context: Context): JsonSc
   return schema.type === undefined ? { type: "object", ...schema } : schema;
 }
 
-/** `type: null` is nothing for YAML, and a type here. */
+/** `type: null` is nothing for YAML, and a type here; any other keyword with nothing after it counts as not written. */
 function toSchema(node: TextNode): unknown {
   if (node.kind === "list") return node.items.map(toSchema);
   if (node.kind !== "object") return node.value;
-  return Object.fromEntries(
-    node.entries.map(({ key, value }) => {
-      if (key === "type" && value.kind === "null") return [key, "null"];
-      return [key, DATA.has(key) ? toPlain(value) : toSchema(value)];
-    }),
-  );
+  const entries = node.entries.flatMap(({ key, value }): [string, unknown][] => {
+    if (value.kind === "null" && !DATA.has(key)) return key === "type" ? [[key, "null"]] : [];
+    if (DATA.has(key)) return [[key, toPlain(value)]];
+    if (!MAPS.includes(key) || value.kind !== "object") return [[key, toSchema(value)]];
+    // A property of which nothing is said may be anything.
+    const map = value.entries.map(({ key: name, value: of }) => [
+      name,
+      of.kind === "null" ? {} : toSchema(of),
+    ]);
+    return [[key, Object.fromEntries(map)]];
+  });
+  return Object.fromEntries(entries);
 }
 
 const DATA: ReadonlySet<string> = new Set(["const", "enum", "default", "example", "examples"]);
@@ -105,7 +111,7 @@ function checkKeyword(entry: Entry, { problems, version }: Context): void {
     return;
   }
   const wanted = WANTED[key];
-  if (wanted !== undefined && !wanted.kinds.includes(value.kind))
+  if (wanted !== undefined && value.kind !== "null" && !wanted.kinds.includes(value.kind))
     problems.add(value, `${toLabel(value.path)} must be ${wanted.words}`);
 }
 

@@ -10,7 +10,7 @@ import {
   type TextNode,
 } from "../text/index.ts";
 import type { Context } from "./context.ts";
-import { readScript } from "./script.ts";
+import { checkScript } from "./script.ts";
 import type { Scope } from "./scope.ts";
 import { CLI_SHAPE } from "./shapes-invocation.ts";
 import { type Complain, type RawWord, splitWords } from "./split-words.ts";
@@ -93,17 +93,16 @@ function toWord(raw: RawWord, reading: Reading): CliWord | undefined {
 }
 
 function toScript(pieces: readonly Piece[], reading: Reading): CliPart[] | undefined {
-  const script = readScript(pieces, reading.complain);
-  const [first] = script ?? [];
-  if (first?.kind === "gap" && !first.env) programProblem(first.at, reading.complain);
-  const gaps: readonly GapPiece[] = (script ?? []).flatMap((piece) =>
-    piece.kind === "gap" && piece.quoted ? [piece] : [],
-  );
-  const inQuotes = new Set(gaps);
-  return script && toTemplate(script, (gap) => toCliPart(gap, inQuotes.has(gap), reading));
+  const { scope, variables, complain } = reading;
+  const [first] = pieces;
+  if (first?.kind === "gap" && !first.env) programProblem(first.at, complain);
+  const isNumber = (gap: GapPiece): boolean =>
+    !gap.env && !variables.has(gap.name) && scope.isNumber(gap.name);
+  if (!checkScript(pieces, isNumber, complain)) return undefined;
+  return toTemplate(pieces, (gap) => toCliPart(gap, false, reading));
 }
 
-/** `inside` of a word, or of quotes: the gap cannot become several words there. */
+/** `inside` of a word the gap cannot become several. */
 function toCliPart(gap: GapPiece, inside: boolean, reading: Reading): CliPart | undefined {
   const { node, variables, scope, context, complain } = reading;
   if (gap.env || !variables.has(gap.name)) return toPart(gap, node, scope, context);

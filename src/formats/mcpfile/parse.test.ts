@@ -163,7 +163,7 @@ describe.each(["everything-0.1.yaml", "everything-0.2.yaml"])("%s", (name) => {
       add_one: "POST https://api.example.com/v1/users",
       sign_in: "POST https://api.example.com/login",
       log: "git -C ${REPOSITORY} log {=count} {=oneline} --author={author} '--format=%h {{%s}}'",
-      count_lines: 'word=""{word}""\ngrep -c "$word" {file} || true',
+      count_lines: 'word="{word}"\ngrep -c "$word" {file} || true',
     });
     expect(server?.instructions).toBe("Ask for one thing at a time.");
     const [get, tags, one, form, log, count] = server?.tools ?? [];

@@ -14,14 +14,14 @@ function tool(...lines: string[]): string {
   return [...head, ...lines.map((line, index) => `  ${index === 0 ? "- " : "  "}${line}`)].join("\n");
 }
 
-const SCHEMA = "inputSchema: {type: object, properties: {name: {type: string}, on: {type: boolean}}}";
+const SCHEMA =
+  "inputSchema: {type: object, properties: {name: {type: string}, on: {type: boolean}, count: {type: integer}}}";
 /** A tool whose invocation starts at line 9, column 17. */
 const invoke = (invocation: string): string =>
   tool("name: t", "description: d", SCHEMA, `invocation: ${invocation}`);
 /** The command starts at line 9, column 33, inside of quotes. */
 const command = (text: string, more = ""): string =>
   invoke(`{cli: {command: ${JSON.stringify(text)}${more}}}`);
-const http = (fields: string): string => invoke(`{http: {${fields}}}`);
 
 describe("the file", () => {
   test.each<[string, string, string[]]>([
@@ -213,6 +213,8 @@ describe("schemas", () => {
       ],
     ],
     ["{type: object, properties: {a: {type: string, enum: [x], default: x}}}", []],
+    ["{type: object, properties: , required: }", []],
+    ["{type: object, properties: {a: , title: }, required: [a, title]}", []],
     ["{type: object, description: d, properties: {type: {type: 'null'}}, additionalProperties: false}", []],
   ])("%s", (text, expected) => {
     expect(problems(schema(text))).toEqual(expected);
@@ -317,27 +319,25 @@ describe("templates and commands", () => {
 });
 
 describe("scripts for a shell", () => {
+  const calculates = (opener: string): string =>
+    `a value inside of ${opener} could run commands, since the shell calculates with it`;
   test.each<[string, string[]]>([
     ["ls | wc -l {name}", []],
-    ['x="{name}"; echo \'{name}\' $(ls {name}) "$x"', []],
-    ["cat <<EOF\n{name}\nEOF", ["after <<"]],
-    ['echo "$(echo {name})"', ['after $( inside of "']],
-    ["echo `echo {name}`", ["after a `"]],
-    ["echo $(( {name} ))", ["after (("]],
-    ["echo \\{name}", ["after a backslash"]],
-    ["echo ${name}", ["after $"]],
-    ["ls # {name}", ["in a comment"]],
-    ["echo ${{x}} {name}", ["after ${"]],
-    ["echo don\\'t {name}", []],
-    ["echo $'a' {name}", ["after $'"]],
-    ["[[ {name} -eq 1 ]]", ["after [["]],
-    ["a[{name}]=1", ["after a [ of a list"]],
-    ["[ {name} = x ] && ls", []],
-  ])("%j", (text, reasons) => {
+    ['x="{name}"; echo \'{name}\' $(ls {name}) "$x" "$(ls {name})" `ls {name}` # {name}', []],
+    ["cat <<EOF\n{name}\nEOF", []],
+    ["x=${{y}} a=$((1+1)) [[ $x == y ]] && ls a[0-9] {name}", []],
+    ["echo $(( {name} ))", [calculates("((")]],
+    ["[[ {name} -eq 1 ]]", [calculates("[[")]],
+    ["a[{name}]=1", [calculates("a[")]],
+    ["echo $[{name}]", [calculates("$[")]],
+    ["echo ${{x:{name}}}", [calculates("${")]],
+    ["echo $(( {count} )); [[ {count} -eq 1 ]]", []],
+    ["echo \\{name}", ["a value cannot stand right after a backslash"]],
+    ["echo \\\\{name}", []],
+    ["echo ${name}", ["a value cannot stand right after $"]],
+  ])("%j", (text, expected) => {
     const found = problems(command(text, ", shell: true"));
-    expect(found.map((problem) => problem.replace(/^\S+ /, ""))).toEqual(
-      reasons.map((reason) => `a value cannot stand ${reason}`),
-    );
+    expect(found.map((problem) => problem.replace(/^\S+ /, ""))).toEqual(expected);
   });
 
   test("the program, and an unknown shell", () => {
@@ -347,123 +347,5 @@ describe("scripts for a shell", () => {
     expect(problems(command("x", ", shell: zsh"))).toEqual([
       '9:45 servers[0].tools[0].invocation.cli.shell cannot be "zsh"',
     ]);
-  });
-});
-
-describe("http", () => {
-  test.each<[string, string[]]>([
-    ["method: get, url: 'https://a.example/{name}?x={on}#f'", []],
-    ["method: DELETE, url: 'http://localhost:80/', body: json", []],
-    [
-      "method: OPTIONS, url: 'https://a.example'",
-      ['9:33 servers[0].tools[0].invocation.http.method cannot be "OPTIONS"'],
-    ],
-    ["url: 'https://a.example'", ["9:24 method is missing in servers[0].tools[0].invocation.http"]],
-    ["method: GET, url: 'ftp://a.example'", ["9:43 the url must start with http:// or https://"]],
-    ["method: GET, url: a.example", ["9:43 the url must start with http:// or https://"]],
-    [
-      "method: GET, url: 'https://{name}/'",
-      ["9:43 the scheme, host and port of the url cannot hold a value of the call"],
-    ],
-    [
-      "method: GET, url: 'https://{name}@a.example/'",
-      ["9:43 the scheme, host and port of the url cannot hold a value of the call"],
-    ],
-    [
-      "method: GET, url: 'https://a.example:{name}/'",
-      ["9:43 the scheme, host and port of the url cannot hold a value of the call"],
-    ],
-    [
-      "method: GET, url: 'https://a.example{name}'",
-      ["9:43 the scheme, host and port of the url cannot hold a value of the call"],
-    ],
-    [
-      "method: GET, url: '{name}://a.example'",
-      ["9:43 the scheme, host and port of the url cannot hold a value of the call"],
-    ],
-    ["method: GET, url: 'https://a b/'", ["9:43 the url holds white space"]],
-    ["method: GET, url: 'https://a:b/'", ["9:43 this is not a URL"]],
-    ["method: GET, url: 'https://a.example/{nam}'", ['9:62 "{nam}" is not a property of the inputSchema']],
-    ["method: GET, url: 'https://a.example', body: json", ["9:64 a GET request has no body"]],
-    [
-      "method: POST, url: 'https://a.example', body: xml",
-      ['9:71 servers[0].tools[0].invocation.http.body cannot be "xml"'],
-    ],
-    [
-      "method: POST, url: 'https://a.example', query: [nam]",
-      ['9:73 "nam" is not a property of the inputSchema'],
-    ],
-    [
-      "method: GET, url: 'https://a.example', timeout: soon",
-      [
-        '9:73 servers[0].tools[0].invocation.http.timeout must be a length of time such as 30, "500ms" or "2m", not "soon"',
-      ],
-    ],
-    [
-      "method: GET, url: 'https://a.example', headers: {}",
-      ['9:64 unknown key "headers" in servers[0].tools[0].invocation.http'],
-    ],
-  ])("%s", (fields, expected) => {
-    expect(problems(http(fields))).toEqual(expected);
-  });
-
-  const later = (fields: string): string =>
-    `mcpFileVersion: 0.1.1\nname: a\nversion: 1.0.0\ntools:\n- name: t\n  description: d\n  ${SCHEMA}\n  invocation: {http: {${fields}}}`;
-  test.each<[string, string[]]>([
-    ["method: GET, url: '${BASE}/{name}', headers: {A: '{name}{headers.B}${C}{env.D}'}", []],
-    ["method: GET, url: '${SCHEME}://a.example:${PORT}/{name}'", []],
-    [
-      "method: GET, url: '${BASE}{name}'",
-      ["8:41 the scheme, host and port of the url cannot hold a value of the call"],
-    ],
-    [
-      "method: GET, url: '${SCHEME}://{name}/'",
-      ["8:41 the scheme, host and port of the url cannot hold a value of the call"],
-    ],
-    [
-      "method: GET, url: 'https://{headers.Host}/'",
-      ["8:41 the scheme, host and port of the url cannot hold a value of the call"],
-    ],
-    ["method: GET, url: 'https://a.example', headers: {Host: a}", ["8:72 the header Host cannot be set"]],
-    [
-      "method: GET, url: 'https://a.example', headers: {content-length: 1}",
-      ["8:72 the header content-length cannot be set"],
-    ],
-    [
-      "method: GET, url: 'https://a.example', headers: {Transfer-Encoding: a}",
-      ["8:72 the header Transfer-Encoding cannot be set"],
-    ],
-    [
-      "method: GET, url: 'https://a.example', headers: {Connection: a}",
-      ["8:72 the header Connection cannot be set"],
-    ],
-    ["method: GET, url: 'https://a.example', headers: {a b: c}", ['8:72 "a b" is not the name of a header']],
-    [
-      "method: GET, url: 'https://a.example', headers: {A: b, a: c}",
-      ["8:78 the header a stands here twice: first at line 8"],
-    ],
-    [
-      'method: GET, url: "https://a.example", headers: {A: "b\\nc"}',
-      ["8:75 the header A holds a line break or another control character"],
-    ],
-    [
-      "method: GET, url: 'https://a.example', headers: {A: '{headers.b c}'}",
-      ['8:76 "b c" is not the name of a header'],
-    ],
-    ["method: POST, url: 'https://a.example', bodyRoot: 'name.'", ['8:73 bodyRoot "name." is not a path']],
-    [
-      "method: POST, url: 'https://a.example', bodyRoot: nam",
-      ['8:73 "nam" is not a property of the inputSchema'],
-    ],
-    [
-      "method: POST, url: 'https://a.example', bodyRoot: name, bodyAsArray: true",
-      ["8:79 bodyRoot and bodyAsArray exclude each other"],
-    ],
-    [
-      "method: GET, url: 'https://a.example', bodyRoot: name",
-      ["8:62 bodyRoot needs a JSON body, which this GET request does not have"],
-    ],
-  ])("later: %s", (fields, expected) => {
-    expect(problems(later(fields))).toEqual(expected);
   });
 });

@@ -6,6 +6,8 @@ import { isObject, type JsonSchema } from "../../model/index.ts";
 export interface Scope {
   /** The steps to the value, or nothing. */
   find(name: string): readonly string[] | undefined;
+  /** Whether it can only be a number. */
+  isNumber(name: string): boolean;
   hintFor(name: string): string;
   /** What a name must be, for messages. */
   readonly what: string;
@@ -28,6 +30,11 @@ const OPEN = [
 export function createScope(schema: JsonSchema | undefined): Scope {
   return {
     find: (name) => find(schema, name),
+    isNumber: (name) => {
+      let level: unknown = schema;
+      for (const step of find(schema, name) ?? [name]) level = propertyOf(level, step);
+      return isObject(level) && (level.type === "integer" || level.type === "number");
+    },
     what: schema === undefined ? "known: there are no arguments here" : "a property of the inputSchema",
     hintFor: (name) => {
       const names: string[] = [];

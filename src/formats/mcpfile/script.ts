@@ -1,101 +1,63 @@
-// A script for a shell, with gaps whose values will be quoted for it. A gap inside of quotes closes them before it and opens them after
-// it, so that a value is always quoted in the same way; where that cannot be done safely, the gap is refused.
+// Where in a shell script a value may stand. The shell gets it as data, so that it cannot become code, except where the shell calculates:
+// there it evaluates what it finds in a value, commands included. Only numbers may stand there.
 
-import type { GapPiece, Piece } from "./template.ts";
 import type { Complain } from "./split-words.ts";
+import type { GapPiece, Piece } from "./template.ts";
 
-export interface ScriptGap extends GapPiece {
-  /** Stands inside of quotes, so that it cannot become several words. */
-  readonly quoted: boolean;
-}
+/** Openers by what closes them. */
+const CALCULATING: Readonly<Record<string, readonly string[]>> = {
+  "))": ["(("],
+  "]]": ["[["],
+  "]": ["$[", "a["],
+  "}": ["${"],
+};
+const MARKS = /\(\(|\)\)|\$\[|\[\[|\]\]|\$\{|\}|\w\[|\]/g;
 
-type ScriptPiece = { readonly kind: "text"; readonly text: string; readonly at: number } | ScriptGap;
-
-const BY_VARIABLE = 'Put the value into a variable first: name={name}, and use "$name" here.';
-
-/** Nothing when a gap stands where its value could be taken for code. */
-export function readScript(pieces: readonly Piece[], complain: Complain): ScriptPiece[] | undefined {
-  const found: ScriptPiece[] = [];
-  const reader = new ShellReader();
+/** True when every gap may stand where it stands; if not, the reasons are told. */
+export function checkScript(
+  pieces: readonly Piece[],
+  isNumber: (gap: GapPiece) => boolean,
+  complain: Complain,
+): boolean {
+  const open = new Set<string>();
   let good = true;
+  let before = "";
   for (const piece of pieces) {
     if (piece.kind === "text") {
-      reader.read(piece.text);
-      found.push(piece);
+      // A mark may begin in one piece and end in the next: `{{` is a piece of its own.
+      for (const [mark] of `${before.slice(-1)}${piece.text}`.matchAll(MARKS)) follow(mark, open);
+      before = `${before}${piece.text}`.slice(-64);
       continue;
     }
-    const reason = reader.refusal();
-    if (reason !== undefined) {
-      complain(piece.at, `a value cannot stand ${reason}`, BY_VARIABLE);
+    const problem = refusal(before, isNumber(piece) ? undefined : [...open].at(-1));
+    if (problem !== undefined) {
+      complain(piece.at, problem.message, problem.hint);
       good = false;
-      continue;
     }
-    const { quote } = reader;
-    const gap: ScriptGap = { ...piece, quoted: quote !== "" };
-    const mark = { kind: "text", text: quote, at: piece.at } as const;
-    found.push(...(quote === "" ? [gap] : [mark, gap, mark]));
-    reader.passGap();
+    before = "x";
   }
-  return good ? found : undefined;
+  return good;
 }
 
-/**
- * Follows quotes through a script. It knows little on purpose: after the first construct in which quotes mean something else, every
- * gap is refused rather than guessed at.
- */
-class ShellReader {
-  quote: "" | "'" | '"' = "";
-  #lost: string | undefined;
-  #comment = false;
-  /** The last character, when it is not escaped itself. */
-  #before = "\n";
-  #escaped = false;
+function follow(mark: string, open: Set<string>): void {
+  const closed = CALCULATING[mark];
+  if (closed === undefined) open.add(/^\w/.test(mark) ? "a[" : mark);
+  else for (const opener of closed) open.delete(opener);
+}
 
-  read(text: string): void {
-    for (const char of text) this.#step(char);
-  }
-
-  passGap(): void {
-    this.#before = "x";
-  }
-
-  /** Why a value cannot stand here, or nothing. */
-  refusal(): string | undefined {
-    if (this.#lost !== undefined) return `after ${this.#lost}`;
-    if (this.#comment) return "in a comment";
-    if (this.#escaped) return "after a backslash";
-    // `$'...'` would read escapes in what follows.
-    if (this.#before === "$" && this.quote !== "'") return "after $";
-    return undefined;
-  }
-
-  #step(char: string): void {
-    const before = this.#before;
-    this.#before = char;
-    if (this.#comment) {
-      this.#comment = char !== "\n";
-    } else if (this.quote === "'") {
-      if (char === "'") this.quote = "";
-    } else if (this.#escaped) {
-      this.#escaped = false;
-      this.#before = "x";
-    } else if (char === "\\") this.#escaped = true;
-    else if (char === '"') this.quote = this.quote === '"' ? "" : '"';
-    else if (char === "`") this.#lose("a `");
-    else if (before === "$" && char === "{") this.#lose("${");
-    else if (before === "$" && char === "[") this.#lose("$[");
-    else if (this.quote === '"') {
-      if (before === "$" && char === "(") this.#lose('$( inside of "');
-    } else if (before === "$" && char === "'") this.#lose("$'");
-    else if (before === "(" && char === "(") this.#lose("((");
-    else if (before === "<" && char === "<") this.#lose("<<");
-    // `[[ x -eq … ]]` and `a[…]` calculate, which runs what stands in $( ) inside of a value.
-    else if (char === "[" && /[\w[]/.test(before)) this.#lose(before === "[" ? "[[" : "a [ of a list");
-    else if (char === "'") this.quote = "'";
-    else if (char === "#" && /[\s;&|()]/.test(before)) this.#comment = true;
-  }
-
-  #lose(what: string): void {
-    this.#lost ??= what;
-  }
+function refusal(
+  before: string,
+  opener: string | undefined,
+): { readonly message: string; readonly hint: string } | undefined {
+  const escaped = (/\\*$/.exec(before)?.[0].length ?? 0) % 2 === 1;
+  if (escaped || before.endsWith("$"))
+    return {
+      message: `a value cannot stand right after ${escaped ? "a backslash" : "$"}`,
+      hint: "A gap stands for the value itself: leave it out. For a variable of the shell write $name or ${{name}}.",
+    };
+  if (opener === undefined) return undefined;
+  return {
+    message: `a value inside of ${opener} could run commands, since the shell calculates with it`,
+    hint: "Give the property type: integer, or take the value out of there.",
+  };
 }

@@ -78,7 +78,7 @@ describe("the base URL", () => {
   ])("Swagger 2: %j", (more, expected) => {
     const text = JSON.stringify({ swagger: "2.0", info: {}, paths: { "/x": GET }, ...more });
     const { mcpfile } = convertOpenApi(text, { file: "a.json" });
-    expect((parse(mcpfile) as Loose)?.invocationBases.api.http.url).toBe(expected);
+    expect(parse(mcpfile)?.invocationBases.api.http.url).toBe(expected);
   });
 });
 
@@ -133,8 +133,8 @@ describe("only", () => {
     const result = convert({ paths }, { only: ["nothing*"] });
     expect(result).toMatchObject({ mcpfile: "", skipped: [] });
     expect(messages(result)).toEqual([
-      'no operation matches "nothing*"',
       "there is no operation to make a tool of",
+      'no operation matches "nothing*"',
     ]);
   });
 });

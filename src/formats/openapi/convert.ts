@@ -12,6 +12,7 @@ import { listOperations, type Operation } from "./operations.ts";
 import { readSpec } from "./read-spec.ts";
 import { Pack } from "./pack.ts";
 import { depthOf, renderFile } from "./render.ts";
+import { TooLarge } from "./schema.ts";
 import { createSecurity } from "./security.ts";
 import { baseUrlOf, checkBaseUrl } from "./servers.ts";
 import { type Making, toTool } from "./tool.ts";
@@ -58,7 +59,7 @@ function convertOperations(
   const info = child({ value: spec.root, path: [] }, "info");
   const title = textOf(info, "title") ?? "api";
   const name = serverName(options.name ?? title);
-  const making: Making = { spec, work: { left: SCHEMA_BUDGET.all }, findings };
+  const making: Making = { spec, work: { left: SCHEMA_BUDGET.all, largeOutputs: 0 }, findings };
   const credentialsOf = createSecurity(spec, name, findings);
   const bases = new Bases();
   const pack = new Pack();
@@ -83,20 +84,23 @@ function convertOperations(
       for (const need of credentials.needs) needs.add(need);
     } catch (thrown) {
       const [reason, path] = reasonOf(thrown, at);
-      if (baseProblems.has(reason)) findings.skipQuietly(label, reason, path);
+      if (making.work.left < 0 && thrown instanceof TooLarge) {
+        noRoom += 1;
+        findings.skipQuietly(label, reason, path);
+      } else if (baseProblems.has(reason)) findings.skipQuietly(label, reason, path);
       else findings.skip(label, reason, path);
     }
   }
   if (noRoom > 0)
-    findings.warn(
+    findings.summary(
       ["paths"],
       `${noRoom} operations have no room in one file`,
       "Choose the operations that are needed, or make several files.",
     );
   if (pack.count === 0) return NOTHING;
   const { texts, shortened } = pack.finish();
-  if (shortened > 0)
-    findings.info(["paths"], `${shortened} outputSchemas are left out: they are too large for one file`);
+  const left = shortened + making.work.largeOutputs;
+  if (left > 0) findings.summary(["paths"], `${left} outputSchemas are left out: they are too large`);
   const head = headOf(info, name, bases.named(used));
   const comments = [
     `Made by portolan from ${source(options.file)}: ${[title, versionOf(info)].join(" ").trim()} (${spec.version}).`,

@@ -13,6 +13,8 @@ export interface Spec {
   readonly dialect: "2.0" | "3.0" | "3.1";
   /** As it is written. */
   readonly version: string;
+  /** Where references lead that were followed already: the same ones are met again and again. */
+  readonly known: Map<string, At>;
 }
 
 /** Nothing when it is no description of an API; the reason is returned. */
@@ -20,7 +22,8 @@ export function openSpec(root: unknown): Spec | string {
   if (!isObject(root)) return "the file holds no description of an API";
   if (typeof root.swagger === "string" || typeof root.swagger === "number") {
     const swagger = String(root.swagger);
-    if (swagger === "2.0" || swagger === "2") return { root, dialect: "2.0", version: "Swagger 2.0" };
+    if (swagger === "2.0" || swagger === "2")
+      return { root, dialect: "2.0", version: "Swagger 2.0", known: new Map() };
     return `Swagger ${quoted(swagger)} is not known; Swagger 2.0 and OpenAPI 3 are read`;
   }
   if (typeof root.openapi !== "string" && typeof root.openapi !== "number")
@@ -29,7 +32,7 @@ export function openSpec(root: unknown): Spec | string {
   const minor = /^3(?:\.(\d{1,3}))?(?:[.-]|$)/.exec(openapi);
   if (minor === null) return `OpenAPI ${quoted(openapi)} is not known; Swagger 2.0 and OpenAPI 3 are read`;
   const dialect = Number(minor[1] ?? 0) === 0 ? "3.0" : "3.1";
-  return { root, dialect, version: `OpenAPI ${openapi.slice(0, 20)}` };
+  return { root, dialect, version: `OpenAPI ${openapi.slice(0, 20)}`, known: new Map() };
 }
 
 /** A member of an object; `undefined` as its value when it is not there. */
@@ -71,6 +74,8 @@ export function follow(spec: Spec, start: At): At {
 }
 
 function lookUp(spec: Spec, ref: string, from: Path): At {
+  const known = spec.known.get(ref);
+  if (known !== undefined) return known;
   if (!ref.startsWith("#"))
     throw new Unusable(`it refers to another file, ${quoted(ref)}, and these are not followed`, from);
   if (ref !== "#" && !ref.startsWith("#/"))
@@ -84,7 +89,9 @@ function lookUp(spec: Spec, ref: string, from: Path): At {
     value = (value as Record<string, unknown>)[step];
     path.push(list ? Number(step) : step);
   }
-  return { value, path };
+  const found: At = { value, path };
+  spec.known.set(ref, found);
+  return found;
 }
 
 function decodeStep(step: string): string {

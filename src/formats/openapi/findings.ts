@@ -11,11 +11,13 @@ interface Finding {
   readonly message: string;
   readonly hint: string | undefined;
   readonly place?: { readonly line: number; readonly column: number };
+  /** Speaks of many things, and comes before those that speak of one. */
+  readonly summary?: true;
 }
 
 /** More than this is never shown. */
 const MAX_FINDINGS = 500;
-const RANK = { error: 0, warning: 1, info: 2 } as const;
+const RANK = { error: 0, warning: 2, info: 3 } as const;
 
 export class Findings {
   readonly #file: string;
@@ -38,6 +40,10 @@ export class Findings {
 
   warn(path: Path, message: string, hint?: string): void {
     this.#add({ severity: "warning", path, message, hint });
+  }
+
+  summary(path: Path, message: string, hint?: string): void {
+    this.#add({ severity: "warning", path, message, hint, summary: true });
   }
 
   info(path: Path, message: string, hint?: string): void {
@@ -65,7 +71,8 @@ export class Findings {
 
   done(locate: Locate): { diagnostics: readonly Diagnostic[]; skipped: readonly SkippedOperation[] } {
     // The worst first, so that a crowd of small findings never hides an error.
-    const sorted = [...this.#list].sort((a, b) => RANK[a.severity] - RANK[b.severity]);
+    const rank = ({ severity, summary }: Finding): number => (summary === true ? 1 : RANK[severity]);
+    const sorted = [...this.#list].sort((a, b) => rank(a) - rank(b));
     const places = locate([...sorted, ...this.#skipped].map(({ path }) => path));
     const problems = new Problems(this.#file, this.#earlier);
     for (const [index, { severity, path, message, hint, place }] of sorted.entries())
@@ -82,7 +89,8 @@ export class Findings {
     const key = `${finding.path.join("/")} ${finding.message}`;
     if (this.#told.has(key)) return;
     this.#told.add(key);
-    if (this.#list.length < MAX_FINDINGS || finding.severity === "error") this.#list.push(finding);
+    if (this.#list.length < MAX_FINDINGS || finding.severity === "error" || finding.summary === true)
+      this.#list.push(finding);
   }
 }
 

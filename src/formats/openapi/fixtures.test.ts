@@ -12,7 +12,7 @@ type Loose = any;
 const folder = join(import.meta.dirname, "../../../test/fixtures/openapi");
 const load = (file: string): ConvertedApi & { file: Loose; tools: number; tool: (name: string) => Loose } => {
   const result = convertOpenApi(readFileSync(join(folder, file), "utf8"), { file });
-  const written = parse(result.mcpfile) as Loose;
+  const written: Loose = parse(result.mcpfile);
   return {
     ...result,
     file: written,

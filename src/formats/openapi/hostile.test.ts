@@ -72,7 +72,7 @@ describe("hostile texts", () => {
   });
 
   it("too many operations, and schemas that refer to everything, end soon and fit", () => {
-    const count = 300;
+    const count = 120;
     const schemas = Object.fromEntries(
       Array.from({ length: count }, (_, index) => [
         `S${index}`,
@@ -236,13 +236,14 @@ describe("any description", () => {
         const text = yaml ? stringify(value, { aliasDuplicateObjects: false }) : JSON.stringify(value);
         const result = convertOpenApi(text, { file: yaml ? "f.yaml" : "f.json" });
         for (const { line, column } of result.skipped) expect(line > 0 && column > 0).toBe(true);
-        if (result.tools === 0) return expect(result.mcpfile).toBe("");
+        expect(result.mcpfile === "").toBe(result.tools === 0);
+        if (result.tools === 0) return;
         const read = parseMcpfile(result.mcpfile, "m.yaml");
         expect(read.diagnostics).toEqual([]);
         expect(read.servers[0]?.tools).toHaveLength(result.tools);
         expect(convertOpenApi(text, { file: yaml ? "f.yaml" : "f.json" })).toEqual(result);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     );
   });
 
@@ -258,7 +259,7 @@ describe("any description", () => {
           expect(Array.isArray(convertOpenApi(text, { file: "f" }).diagnostics)).toBe(true);
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     );
   });
 });

@@ -20,7 +20,7 @@ export const RESULT_LIMITS: { readonly bytes: number; readonly lexemes: number; 
 };
 
 /** In schemas and values; all tools together have a bound too, since each carries what it refers to. */
-export const SCHEMA_BUDGET = { input: 20_000, output: 6_000, all: 5_000_000 } as const;
+export const SCHEMA_BUDGET = { input: 20_000, output: 6_000, all: 1_500_000 } as const;
 
 export const MAX_DESCRIPTION = 8_000;
 

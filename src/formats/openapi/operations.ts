@@ -61,7 +61,7 @@ export function listOperations(spec: Spec, choice: Choice, findings: Findings): 
     }
   }
   if (untaken > 0)
-    findings.warn(
+    findings.summary(
       ["paths"],
       `${untaken} operations are too many: at most ${SPEC_LIMITS.operations} are converted`,
       "Choose the operations that are needed.",

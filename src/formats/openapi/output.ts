@@ -6,7 +6,7 @@ import { child, follow, members, type Spec } from "./document.ts";
 import type { Findings } from "./findings.ts";
 import { findJson, isJson, listed, mediaOf } from "./media.ts";
 import type { Operation } from "./operations.ts";
-import { SchemaConverter, type Work } from "./schema.ts";
+import { SchemaConverter, TooLarge, type Work } from "./schema.ts";
 import { closed } from "./tool-schema.ts";
 import { type At, Unusable } from "./types.ts";
 
@@ -29,7 +29,8 @@ export function readOutput(spec: Spec, operation: Operation, work: Work, finding
     return { schema: convert(spec, schema, work), askForJson };
   } catch (thrown) {
     if (!(thrown instanceof Unusable)) throw thrown;
-    findings.info(thrown.path, `${operation.label}: its outputSchema is left out: ${thrown.message}`);
+    if (thrown instanceof TooLarge) work.largeOutputs += 1;
+    else findings.info(thrown.path, `${operation.label}: its outputSchema is left out: ${thrown.message}`);
     return { schema: undefined, askForJson };
   }
 }

@@ -1,7 +1,7 @@
 // Schemas of a description as JSON Schema 2020-12. What they refer to is collected in `$defs`, so that a tool says everything itself.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
-import { quoted, toPointer } from "../text/index.ts";
+import { quoted } from "../text/index.ts";
 import { follow, items, members, refOf, type Spec } from "./document.ts";
 import { type Direction, hiddenNames, isHidden, requiresAny } from "./hidden.ts";
 import { SCHEMA_BUDGET, SPEC_LIMITS } from "./limits.ts";
@@ -14,6 +14,8 @@ import { type At, type Schema, Unusable } from "./types.ts";
 /** Shared by all tools of one description. */
 export interface Work {
   left: number;
+  /** How many schemas of results were too large. */
+  largeOutputs: number;
 }
 
 /** Told apart, since a result's schema that is too large is left out while an argument's ends the operation. */
@@ -41,8 +43,8 @@ export class SchemaConverter {
   readonly #direction: Direction;
   readonly #work: Work;
   #left: number;
-  /** Names of definitions by the pointer to where they stand in the description. */
-  readonly #names = new Map<string, string>();
+  /** Names of definitions by what they are in the description. */
+  readonly #names = new Map<unknown, string>();
   readonly #taken = new Set<string>();
   readonly #waiting: { readonly name: string; readonly at: At }[] = [];
   readonly #edges = new Map<string, Set<string>>();
@@ -156,11 +158,10 @@ export class SchemaConverter {
   }
 
   #define(target: At): string {
-    const pointer = toPointer(target.path);
-    const known = this.#names.get(pointer);
+    const known = this.#names.get(target.value);
     if (known !== undefined) return known;
     const name = uniqueName(legalName(String(target.path.at(-1) ?? "root"), "schema"), this.#taken);
-    this.#names.set(pointer, name);
+    this.#names.set(target.value, name);
     this.#waiting.push({ name, at: target });
     return name;
   }
@@ -169,7 +170,6 @@ export class SchemaConverter {
     this.#left -= amount;
     this.#work.left -= amount;
     if (this.#left < 0) throw new TooLarge("its schemas are too large", at.path);
-    if (this.#work.left < 0)
-      throw new TooLarge("all schemas together are too large; choose fewer operations", at.path);
+    if (this.#work.left < 0) throw new TooLarge("all schemas together are too large", at.path);
   };
 }

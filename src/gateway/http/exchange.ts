@@ -7,7 +7,7 @@ export class Exchange {
   /** Called when the connection closes before `done()`. Without it, the exchange is over then. */
   left: (() => void) | undefined;
   readonly #over: () => void;
-  #isOver = false;
+  #isFree = false;
 
   constructor(response: ServerResponse, over: () => void) {
     this.response = response;
@@ -18,12 +18,17 @@ export class Exchange {
     });
   }
 
-  /** It takes no place any more; the answer may still be on its way. */
+  /** It is over: nothing more is done for it. */
   readonly done = (): void => {
-    if (this.#isOver) return;
-    this.#isOver = true;
     // The response is kept for a while by its connection; what was done for it need not be.
     this.left = undefined;
-    this.#over();
+    this.free();
   };
+
+  /** It takes no place any more, but goes on. */
+  free(): void {
+    if (this.#isFree) return;
+    this.#isFree = true;
+    this.#over();
+  }
 }

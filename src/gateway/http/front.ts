@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ERROR_CODES, isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
-import { hasMethod, isRpcMessage, LEGACY_REVISIONS, RPC } from "../../model/index.ts";
+import { hasMethod, isRpcMessage, LEGACY_REVISIONS, MODERN_REVISION, RPC } from "../../model/index.ts";
 import type { Admission, Door, Principal, Refusal } from "../door/door.ts";
 import { declaresRevision } from "../envelope.ts";
 import { RpcRefusal, statusOf, toRpcError, writeError } from "../messages.ts";
@@ -108,7 +108,8 @@ export class HttpFront {
   }
 
   #admit(request: IncomingMessage, response: ServerResponse, route: McpRoute): void {
-    if (this.#draining) return refuse(response, STOPPING);
+    // A client may still answer what a call under way has asked it.
+    if (this.#draining && request.headers["mcp-session-id"] === undefined) return refuse(response, STOPPING);
     const admission = this.#options.door.admit(request);
     if (!(admission instanceof Promise)) return this.#admitted(admission, request, response, route);
     admission.then(
@@ -129,9 +130,11 @@ export class HttpFront {
       if (route.kind !== "mcp") return this.#sse(request, response, route, visit);
       if (request.method === "POST") return this.#post(request, response, visit);
       const { legacy } = this.#options;
-      if (request.method === "GET")
+      // Only what came before has streams and sessions.
+      const isLegacy = request.headers["mcp-protocol-version"] !== MODERN_REVISION;
+      if (isLegacy && request.method === "GET")
         return legacy.get(request, response, visit, readAccept(request.headers.accept));
-      if (request.method === "DELETE") return legacy.delete(request, response, visit);
+      if (isLegacy && request.method === "DELETE") return legacy.delete(request, response, visit);
       sendError(
         response,
         405,
@@ -151,8 +154,7 @@ export class HttpFront {
         code: "NOT_FOUND",
         message: "The old HTTP+SSE transport is not switched on here; MCP is at /mcp",
       });
-    if (route.kind === "sse" && request.method === "GET")
-      return sse.open(request, response, visit, route.scope);
+    if (route.kind === "sse" && request.method === "GET") return sse.open(response, visit, route.scope);
     if (route.kind === "messages" && request.method === "POST")
       return sse.receive(request, response, visit, maxBodyBytes);
     sendError(response, 405, {
@@ -188,10 +190,10 @@ export class HttpFront {
         return sendRpc(response, 400, RPC.PARSE_ERROR, "The body is not JSON");
       }
       try {
-        // Answers to a server's questions must get through, or the calls that wait for them would never end.
-        const refusal = asksSomething(parsed) ? visit.principal.gate.enter() : undefined;
+        const requests = countRequests(parsed);
+        const refusal = this.#enter(visit.principal, requests);
         if (refusal !== undefined) return refuse(response, refusal);
-        const exchange = this.#entered(visit.principal, response, asksSomething(parsed));
+        const exchange = this.#entered(visit.principal, response, requests);
         this.#message(request, exchange, parsed, visit, accepts);
       } catch (error) {
         this.#fail(response, error);
@@ -211,7 +213,9 @@ export class HttpFront {
     const version = request.headers["mcp-protocol-version"];
     const isMessage = isRpcMessage(body);
     const isModern =
-      (version !== undefined && !LEGACY_REVISIONS.includes(version as string)) ||
+      (version !== undefined &&
+        !LEGACY_REVISIONS.includes(version as string) &&
+        request.headers["mcp-session-id"] === undefined) ||
       (isMessage && hasMethod(body) && declaresRevision(body.params));
     if (!isModern) return legacy.post(request, exchange, body, visit, accepts);
     if (!isMessage || !hasMethod(body))
@@ -234,15 +238,28 @@ export class HttpFront {
     }
     const reply = new HttpReply(exchange, accepts);
     // A stream that only listens asks for nothing, so it takes no place from what does.
-    if (body.method === "subscriptions/listen") exchange.done();
+    if (body.method === "subscriptions/listen") exchange.free();
     modern.handle(body, visit, reply);
   }
 
-  /** Counts a request as under way until it is done. */
-  #entered({ gate }: Principal, response: ServerResponse, counted: boolean): Exchange {
+  /** Counts each request in: all of them, or none. */
+  #enter({ gate }: Principal, requests: number): Refusal | undefined {
+    // Notices and answers to a server's questions get through, or the calls that wait for them would never end.
+    if (this.#draining && requests > 0) return STOPPING;
+    for (let entered = 0; entered < requests; entered += 1) {
+      const refusal = gate.enter();
+      if (refusal === undefined) continue;
+      for (let left = 0; left < entered; left += 1) gate.leave();
+      return refusal;
+    }
+    return undefined;
+  }
+
+  /** The request is under way until it is done. */
+  #entered({ gate }: Principal, response: ServerResponse, places: number): Exchange {
     this.#busy += 1;
     return new Exchange(response, () => {
-      if (counted) gate.leave();
+      for (let left = 0; left < places; left += 1) gate.leave();
       this.#busy -= 1;
       if (this.#busy === 0) this.#idle?.();
     });
@@ -259,10 +276,13 @@ export class HttpFront {
   }
 }
 
-/** Whether a body holds a request, as opposed to notices and answers. */
-function asksSomething(body: unknown): boolean {
-  if (Array.isArray(body)) return body.some(asksSomething);
-  return isRpcMessage(body) && hasMethod(body) && "id" in body;
+function countRequests(body: unknown): number {
+  if (!Array.isArray(body)) return isRequest(body) ? 1 : 0;
+  return body.filter(isRequest).length;
+}
+
+function isRequest(message: unknown): boolean {
+  return isRpcMessage(message) && hasMethod(message) && "id" in message;
 }
 
 type McpRoute = Extract<Route, { scope: Scope }>;

@@ -69,6 +69,11 @@ export class LegacyHttp {
     const version = request.headers["mcp-protocol-version"];
     if (version !== undefined && !LEGACY_REVISIONS.includes(version as string))
       return this.#refuse(response, 400, RPC.INVALID_REQUEST, "Unsupported MCP-Protocol-Version");
+    // Later revisions took batches away.
+    if (Array.isArray(body) && session.legacy.revision > LAST_WITH_BATCHES)
+      return this.#refuse(response, 400, RPC.INVALID_REQUEST, "This revision has no batches");
+    if (messages.some((message) => hasMethod(message) && "id" in message && !isRequestId(message.id)))
+      return this.#refuse(response, 400, RPC.INVALID_REQUEST, "The id must be a string or a number");
     const requests = messages.filter(
       (message) => hasMethod(message) && "id" in message && message.id != null,
     );
@@ -101,7 +106,9 @@ export class LegacyHttp {
     const seen = readEventId(String(request.headers["last-event-id"] ?? ""));
     const broken = seen === undefined ? undefined : session.streams.get(seen.stream);
     const writer = new EventWriter(response, { "mcp-session-id": session.legacy.id });
-    if (broken === undefined || seen === undefined) session.standing.attach(writer);
+    if (seen === undefined) session.standing.attach(writer);
+    // What is not known any more had come to its end.
+    else if (broken === undefined) writer.end();
     else broken.attach(writer, seen.seq);
     response.on("close", () => {
       session.usedAt = performance.now();
@@ -121,12 +128,12 @@ export class LegacyHttp {
   }
 
   #create(visit: Visit, message: RpcRequest, response: ServerResponse): HttpSession | "full" {
-    if (this.#sessions.size >= this.#options.maxSessions && !this.#makeRoom(visit)) {
+    if (this.#sessions.size >= this.#options.maxSessions && !this.#makeRoom()) {
       this.#refuse(response, 503, RPC.INTERNAL, "There are too many sessions; try again later");
       return "full";
     }
     const legacy = new LegacySession(randomUUID(), visit, message.params, this.#options);
-    const standing = new LegacyStream("0");
+    const standing = new LegacyStream("0", { news: true });
     const session: HttpSession = {
       legacy,
       standing,
@@ -168,10 +175,18 @@ export class LegacyHttp {
       if (session.usedAt < before && isIdle(session)) this.#end(session);
   }
 
-  /** The caller's own oldest goes before anybody else's. */
-  #makeRoom({ principal }: Visit): boolean {
-    const idle = [...this.#sessions.values()].filter(isIdle);
-    const oldest = idle.find(({ legacy }) => legacy.visit.principal.name === principal.name) ?? idle[0];
+  /** Whoever has the most gives one up: the one not used for longest, and one that is in use only if they have more than half. */
+  #makeRoom(): boolean {
+    const owned = new Map<string, HttpSession[]>();
+    for (const session of this.#sessions.values()) {
+      const { name } = session.legacy.visit.principal;
+      const own = owned.get(name);
+      if (own === undefined) owned.set(name, [session]);
+      else own.push(session);
+    }
+    const most = [...owned.values()].reduce((a, b) => (b.length > a.length ? b : a), []);
+    const hasMost = owned.size > 1 && most.length > this.#options.maxSessions / 2;
+    const oldest = most.find(isIdle) ?? (hasMost ? most[0] : [...this.#sessions.values()].find(isIdle));
     if (oldest === undefined) return false;
     this.#end(oldest);
     return true;
@@ -197,6 +212,7 @@ export class LegacyHttp {
 /** As servers of that era say it. */
 const SESSION_NOT_FOUND = -32001;
 const MAX_BATCH = 100;
+const LAST_WITH_BATCHES = "2025-03-26";
 const NOWHERE: Reply = { canStream: false, send() {}, end() {}, gone: undefined };
 
 function isInitialize(message: RpcMessage): message is RpcRequest {
@@ -205,4 +221,9 @@ function isInitialize(message: RpcMessage): message is RpcRequest {
 
 function isIdle({ legacy, standing }: HttpSession): boolean {
   return legacy.busy === 0 && !standing.connected;
+}
+
+/** Some libraries write a null id into notifications. */
+function isRequestId(id: unknown): boolean {
+  return id == null || typeof id === "string" || typeof id === "number";
 }

@@ -17,8 +17,12 @@ export class LegacyStream {
   /** The answer was the last event. */
   ended = false;
 
-  constructor(id: string) {
+  /** News that nobody has heard yet need not be told twice; what belongs to a call is told as often as it was said. */
+  readonly #news: boolean;
+
+  constructor(id: string, { news = false }: { news?: boolean } = {}) {
     this.id = id;
+    this.#news = news;
   }
 
   get connected(): boolean {
@@ -26,8 +30,11 @@ export class LegacyStream {
   }
 
   push(text: string): void {
-    // News that nobody has heard yet need not be told twice.
-    if (!this.connected && this.#events.some((event) => event.seq > this.#sentSeq && event.text === text))
+    if (
+      this.#news &&
+      !this.connected &&
+      this.#events.some((event) => event.seq > this.#sentSeq && event.text === text)
+    )
       return;
     const event = { seq: this.#nextSeq++, text };
     this.#events.push(event);

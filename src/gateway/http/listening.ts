@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { OpenedWorkspace } from "../../hub/index.ts";
 import { GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
+import { Channels } from "../channels.ts";
 import { createDoor } from "../door/door.ts";
 import type { LegacyOptions } from "../legacy-session.ts";
 import type { Modern } from "../modern.ts";
@@ -45,15 +46,11 @@ export async function listenHttp(options: {
   });
   const legacyHttp = new LegacyHttp(sessions);
   const { sse, websocket } = settings.transports ?? {};
-  const sseFront = sse === true ? new SseFront({ modern, legacy }, limits.sessions) : undefined;
+  const channels = new Channels({ modern, legacy, max: limits.sessions });
+  const sseFront = sse === true ? new SseFront(channels) : undefined;
   const webSockets =
     websocket === true
-      ? await WebSocketFront.create({
-          modern,
-          legacy,
-          maxMessageBytes: limits.bodyBytes,
-          maxConnections: limits.sessions,
-        })
+      ? await WebSocketFront.create({ channels, maxMessageBytes: limits.bodyBytes })
       : undefined;
   const front = new HttpFront({
     door,
@@ -68,21 +65,24 @@ export async function listenHttp(options: {
   server.headersTimeout = 10_000;
   server.requestTimeout = 60_000;
   server.keepAliveTimeout = 65_000;
-  server.on("upgrade", (request, socket, head) => {
-    const route = findRoute(request.url ?? "/");
-    socket.on("error", () => socket.destroy());
-    if (webSockets === undefined || route?.kind !== "mcp") return refuseUpgrade(socket, NO_WEBSOCKET);
-    front.visit(request, route.scope).then(
-      (found) => {
-        if ("refusal" in found) refuseUpgrade(socket, found.refusal);
-        else webSockets.accept(request, socket, head, found.visit);
-      },
-      (thrown: unknown) => {
-        const { code, message } = toPortolanError(thrown);
-        refuseUpgrade(socket, { status: 404, headers: {}, error: { code, message } });
-      },
-    );
-  });
+  // Without this listener a request that offers another protocol is served as the plain one that it also is.
+  if (webSockets !== undefined)
+    server.on("upgrade", (request, socket, head) => {
+      const route = findRoute(request.url ?? "/");
+      socket.on("error", () => socket.destroy());
+      const isWebSocket = request.headers.upgrade?.toLowerCase() === "websocket";
+      if (!isWebSocket || route?.kind !== "mcp") return refuseUpgrade(socket, NO_WEBSOCKET);
+      front.visit(request, route.scope).then(
+        (found) => {
+          if ("refusal" in found) refuseUpgrade(socket, found.refusal);
+          else webSockets.accept(request, socket, head, found.visit);
+        },
+        (thrown: unknown) => {
+          const { code, message } = toPortolanError(thrown);
+          refuseUpgrade(socket, { status: 404, headers: {}, error: { code, message } });
+        },
+      );
+    });
   await bind(server, host, port);
   port = (server.address() as AddressInfo).port;
   const scheme = settings.tls === undefined ? "http" : "https";
@@ -91,7 +91,7 @@ export async function listenHttp(options: {
     async drain() {
       server.close();
       modern.endStreams();
-      await front.drain();
+      await Promise.all([front.drain(), channels.drain()]);
     },
     stop() {
       legacyHttp.close();
@@ -105,7 +105,7 @@ export async function listenHttp(options: {
 const NO_WEBSOCKET = {
   status: 404,
   headers: {},
-  error: { code: "NOT_SUPPORTED", message: "WebSocket is not switched on here; MCP is at /mcp" },
+  error: { code: "NOT_SUPPORTED", message: "There is a WebSocket at /mcp, and nothing else to change to" },
 } as const;
 
 async function createServer(settings: GatewaySettings, listener: RequestListener): Promise<Server> {
@@ -167,6 +167,7 @@ function readinessOf({ hub }: OpenedWorkspace): { ready: boolean; servers: objec
   );
   return {
     ready: enabled.length === 0 || down.length < enabled.length,
-    servers: { up: enabled.length - down.length, down: down.map(({ alias }) => alias).toSorted() },
+    // Which ones is nobody's business who has not been let in.
+    servers: { up: enabled.length - down.length, down: down.length },
   };
 }

@@ -14,6 +14,8 @@ const PART = /^\/(servers|tags)\/([^/]+)\/(mcp|sse|messages)$/;
 
 export function findRoute(url: string): Route | undefined {
   if (url === "/mcp") return MCP;
+  // A client that takes this for a proxy sends the whole URL.
+  if (!url.startsWith("/")) return URL.canParse(url) ? findRoute(new URL(url).pathname) : undefined;
   const query = url.indexOf("?");
   const path = query === -1 ? url : url.slice(0, query);
   switch (path) {
@@ -27,8 +29,7 @@ export function findRoute(url: string): Route | undefined {
     case "/readyz":
       return { kind: "ready" };
   }
-  if (path === METADATA || path.startsWith(`${METADATA}/`))
-    return { kind: "metadata", path: path.slice(METADATA.length) };
+  if (path === METADATA || path.startsWith(`${METADATA}/`)) return { kind: "metadata", path };
   const [, group, encoded = "", kind] = PART.exec(path) ?? [];
   if (kind === undefined) return undefined;
   const name = decoded(encoded);

@@ -3,7 +3,8 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isRpcMessage, parseMessages, RPC } from "../../model/index.ts";
-import { Duplex, type DuplexOptions } from "../duplex.ts";
+import type { Channels } from "../channels.ts";
+import type { Duplex } from "../duplex.ts";
 import { writeError } from "../messages.ts";
 import type { Scope } from "../offer.ts";
 import type { Visit } from "../types.ts";
@@ -19,31 +20,22 @@ interface Line {
 }
 
 export class SseFront {
-  readonly #options: Pick<DuplexOptions, "modern" | "legacy">;
-  readonly #maxLines: number;
+  readonly #channels: Channels;
   readonly #lines = new Map<string, Line>();
 
-  constructor(options: Pick<DuplexOptions, "modern" | "legacy">, maxLines: number) {
-    this.#options = options;
-    this.#maxLines = maxLines;
+  constructor(channels: Channels) {
+    this.#channels = channels;
   }
 
-  open(_request: IncomingMessage, response: ServerResponse, visit: Visit, scope: Scope): void {
-    if (this.#lines.size >= this.#maxLines) return sendJson(response, 503, TOO_MANY);
+  open(response: ServerResponse, visit: Visit, scope: Scope): void {
+    const duplex = this.#channels.open(visit, (text) => writer.event(text, undefined, "message"));
+    if (duplex === undefined) return sendJson(response, 503, TOO_MANY);
     const id = randomUUID();
     const writer = new EventWriter(response);
-    const { gate } = visit.principal;
-    const duplex = new Duplex({
-      ...this.#options,
-      visit,
-      write: (text) => writer.event(text, undefined, "message"),
-      enter: () => gate.enter()?.error,
-      leave: () => gate.leave(),
-    });
     this.#lines.set(id, { visit, duplex, writer });
     response.on("close", () => {
       this.#lines.delete(id);
-      duplex.close();
+      this.#channels.close(duplex);
     });
     writer.event(`${basePath(scope)}/messages?sessionId=${id}`, undefined, "endpoint");
   }
@@ -70,7 +62,7 @@ export class SseFront {
 
   close(): void {
     for (const { duplex, writer } of this.#lines.values()) {
-      duplex.close();
+      this.#channels.close(duplex);
       writer.end();
     }
     this.#lines.clear();

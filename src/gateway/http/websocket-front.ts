@@ -3,17 +3,19 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex as NodeDuplex } from "node:stream";
 import type { WebSocket, WebSocketServer } from "ws";
-import { isRpcMessage, parseMessages } from "../../model/index.ts";
+import { isRpcMessage, parseMessages, RPC } from "../../model/index.ts";
 import type { Refusal } from "../door/door.ts";
-import { Duplex, type DuplexOptions } from "../duplex.ts";
+import type { Channels } from "../channels.ts";
+import type { Duplex } from "../duplex.ts";
+import { writeError } from "../messages.ts";
 import type { Visit } from "../types.ts";
 
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 const PING_MS = 30_000;
 
-export interface WebSocketFrontOptions extends Pick<DuplexOptions, "modern" | "legacy"> {
+export interface WebSocketFrontOptions {
+  readonly channels: Channels;
   readonly maxMessageBytes: number;
-  readonly maxConnections: number;
 }
 
 export class WebSocketFront {
@@ -39,32 +41,30 @@ export class WebSocketFront {
   }
 
   accept(request: IncomingMessage, socket: NodeDuplex, head: Buffer, visit: Visit): void {
-    if (this.#open.size >= this.#options.maxConnections) return refuseUpgrade(socket, TOO_MANY);
-    this.#server.handleUpgrade(request, socket, head, (channel) => this.#opened(channel, visit));
+    let channel: WebSocket | undefined;
+    const duplex = this.#options.channels.open(visit, (text) => {
+      if (channel === undefined) return;
+      if (channel.bufferedAmount > MAX_WAITING_BYTES) channel.terminate();
+      else if (channel.readyState === channel.OPEN) channel.send(text);
+    });
+    if (duplex === undefined) return refuseUpgrade(socket, TOO_MANY);
+    socket.once("close", () => this.#options.channels.close(duplex));
+    this.#server.handleUpgrade(request, socket, head, (opened) => {
+      channel = opened;
+      this.#opened(opened, duplex);
+    });
   }
 
   close(): void {
     clearInterval(this.#pings);
     for (const [channel, { duplex }] of this.#open) {
-      duplex.close();
+      this.#options.channels.close(duplex);
       channel.close(1001, "the gateway stops");
     }
     this.#server.close();
   }
 
-  #opened(channel: WebSocket, visit: Visit): void {
-    const { gate } = visit.principal;
-    const duplex = new Duplex({
-      modern: this.#options.modern,
-      legacy: this.#options.legacy,
-      visit,
-      write: (text) => {
-        if (channel.bufferedAmount > MAX_WAITING_BYTES) channel.terminate();
-        else if (channel.readyState === channel.OPEN) channel.send(text);
-      },
-      enter: () => gate.enter()?.error,
-      leave: () => gate.leave(),
-    });
+  #opened(channel: WebSocket, duplex: Duplex): void {
     const line = { duplex, alive: true };
     this.#open.set(channel, line);
     channel.on("pong", () => {
@@ -73,13 +73,15 @@ export class WebSocketFront {
     channel.on("message", (data) => {
       line.alive = true;
       // Text frames arrive as one Buffer.
-      for (const message of parseMessages((data as Buffer).toString("utf8")))
+      for (const message of parseMessages((data as Buffer).toString("utf8"))) {
         if (isRpcMessage(message)) duplex.receive(message);
+        else channel.send(writeError(null, { code: RPC.PARSE_ERROR, message: "That is not JSON-RPC" }));
+      }
     });
     channel.on("error", () => channel.terminate());
     channel.on("close", () => {
       this.#open.delete(channel);
-      duplex.close();
+      this.#options.channels.close(duplex);
     });
   }
 
@@ -106,7 +108,9 @@ export function refuseUpgrade(socket: NodeDuplex, { status, headers, error }: Re
     "content-length": Buffer.byteLength(body),
     connection: "close",
   });
+  // Nobody reads what comes after the refusal, and nobody waits for the other side to close.
   socket.end(
     `HTTP/1.1 ${status} Refused\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`,
+    () => socket.destroy(),
   );
 }

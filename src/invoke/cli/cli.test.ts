@@ -84,7 +84,7 @@ test("what is used nowhere is added in the order of the schema, when that is wan
     "--tags=x",
     "--tags=y",
   ]);
-  const { call } = await openTool(shell("printf '<%s>' {depth}", { appendUnused: true }), schema);
+  const { call } = await openTool(shell("printf '<%s>' {depth}\n", { appendUnused: true }), schema);
   expect(textOf(await call({ depth: 1, repoUrl: "a b" }))).toBe("<1><--repoUrl=a b>");
 });
 

@@ -29,12 +29,12 @@ export function createCommandBuilder(
   { folder, env }: Place,
 ): (run: Filling) => BuiltCommand {
   const { shell, cwd } = invocation;
-  const script = shell && prepareScript(shell.script, env, invocation.appendUnused);
+  const script = shell && prepareScript(shell.script, env, schema, invocation.appendUnused);
   if (shell === undefined) checkProgram(invocation.words[0], schema);
   return (run) => {
     const where = { cwd: fillFolder(cwd, folder, run), env: fillEnvironment(invocation.env, run) };
     if (shell !== undefined && script !== undefined)
-      return { program: shell.program, args: ["-c", script.fill(schema, run)], ...where };
+      return { program: shell.program, args: ["-c", script.fill(run)], ...where };
     const [program = "", ...args] = fillWords(invocation, schema, run);
     if (program === "") throw new Refusal("No program is left to run.");
     return { program: findProgram(program, hasGap(cwd) ? folder : where.cwd), args, ...where };

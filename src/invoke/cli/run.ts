@@ -1,5 +1,6 @@
 // Carries out CLI invocations: runs the command within its limits, and says what came of it.
 
+import { existsSync } from "node:fs";
 import type { CliInvocation, JsonSchema } from "../../model/index.ts";
 import { childEnvironment } from "../../upstream/index.ts";
 import { withDeadline } from "../deadline.ts";
@@ -125,8 +126,9 @@ function whyItFailed({ code, signal }: Ended, lateAfterMs: number | undefined): 
 
 function whyNotStarted({ program, cwd }: BuiltCommand, error: unknown): string {
   const code = (error as { code?: string }).code;
-  if (code === "ENOENT")
-    return `The command cannot be started: there is no program "${program}", or no folder "${cwd}".`;
+  if (code === "ENOENT" && !existsSync(cwd))
+    return `The command cannot be started: there is no folder "${cwd}".`;
+  if (code === "ENOENT") return `The command cannot be started: there is no program "${program}".`;
   if (code === "EACCES") return `The command cannot be started: "${program}" may not be run.`;
   if (code === "E2BIG") return "The command cannot be started: its arguments are too long.";
   return `The command "${program}" cannot be started (${code ?? "unknown reason"}).`;

@@ -1,9 +1,15 @@
-// In which kind of quotes each gap of a shell script stands. A wrong answer may split a value into words; it never runs one.
+// Where each gap of a shell script stands: in which quotes, and whether a value there would be code. A wrong answer about quotes may
+// split a value into words; it never runs one.
 
 export type Quotes = "none" | "double" | "single" | "ansi" | "here" | "here-quoted";
 
 /** `))` is arithmetic, where "<<" and "#" mean something else. */
 type Opened = '"' | "'" | "$'" | ")" | "))" | "`" | "#";
+
+/** Words behind which a command begins, or which run what they are given. */
+const BEFORE_COMMANDS = new Set(
+  "! { if then else elif do while until time exec eval command builtin source .".split(" "),
+);
 
 /** Follows a script piece by piece. */
 export class QuoteScanner {
@@ -16,16 +22,37 @@ export class QuoteScanner {
   #before = "\n";
   /** A value began the word that is being written; were it empty, the next one would. */
   #afterOpener = false;
+  /** The word before what comes next, with what ends commands as words of their own. */
+  #word = "\n";
+  #wordEnded = true;
+  #escaping = false;
 
   get quotes(): Quotes {
     if (this.#here !== undefined) return this.#here.quoted ? "here-quoted" : "here";
     const top = this.#open.at(-1);
-    return top === '"' ? "double" : top === "'" ? "single" : top === "$'" ? "ansi" : "none";
+    // Arithmetic is expanded as if it stood in double quotes.
+    return top === '"' || top === "))" ? "double" : top === "'" ? "single" : top === "$'" ? "ansi" : "none";
   }
 
   /** Whether what comes next begins a word, quotes aside. */
   get atWordStart(): boolean {
     return this.#here === undefined && (this.#afterOpener || /[\s|&;(<>]/.test(this.#before));
+  }
+
+  /** Whether a value here would choose the program that runs. */
+  get atCommand(): boolean {
+    if (this.#here !== undefined || this.inArithmetic || !this.atWordStart) return false;
+    return /^[\n;&|(`]$/.test(this.#word) || (this.#wordEnded && BEFORE_COMMANDS.has(this.#word));
+  }
+
+  /** In arithmetic a shell runs commands that it finds in values. */
+  get inArithmetic(): boolean {
+    return this.#open.at(-1) === "))";
+  }
+
+  /** Whether a backslash would change what is written next. */
+  get escaping(): boolean {
+    return this.#escaping && this.quotes !== "single";
   }
 
   /** Whether everything that was opened is closed; a last here-document may end with the script. */
@@ -36,11 +63,14 @@ export class QuoteScanner {
   /** A value: no syntax of its own. */
   gap(): void {
     this.#afterOpener = this.atWordStart;
+    this.#escaping = false;
     this.#before = "x";
+    this.#follow("x", true);
     if (this.#here !== undefined) this.#here.line += "\0";
   }
 
   text(text: string): void {
+    this.#escaping = /(?:^|[^\\])(?:\\\\)*\\$/.test(text);
     for (let at = 0; at < text.length;)
       at += this.#here === undefined ? this.#code(text, at) : this.#body(text, at);
   }
@@ -56,7 +86,7 @@ export class QuoteScanner {
 
   #nextHere(): { end: string; quoted: boolean; line: string } | undefined {
     const next = this.#waiting.shift();
-    if (next === undefined) this.#before = "\n";
+    if (next === undefined) this.#before = this.#word = "\n";
     return next === undefined ? undefined : { ...next, line: "" };
   }
 
@@ -65,6 +95,7 @@ export class QuoteScanner {
     const two = text.slice(at, at + 2);
     const char = text[at] ?? "";
     const before = this.#before;
+    this.#follow(char, top === '"' || top === "'" || top === "$'");
     // Quotes themselves are no part of a word, so that `"{x}"` begins one as `{x}` does.
     if (char !== '"' && char !== "'" && two !== "$'") {
       this.#before = char;
@@ -76,7 +107,8 @@ export class QuoteScanner {
     }
     if (top === "'") return this.#closeOn(char, "'");
     if (char === "\\") {
-      this.#before = text[at + 1] ?? "\\";
+      // A line that goes on is no new one.
+      this.#before = text[at + 1] === "\n" ? " " : "x";
       return 2;
     }
     if (top === "$'") return this.#closeOn(char, "'");
@@ -87,7 +119,7 @@ export class QuoteScanner {
     if (char === '"' || char === "'") return this.#push(char, 1, before);
     if (two === "$'") return this.#push("$'", 2, before);
     if (two === "((") return this.#push("))", 2, "(");
-    if (char === "(") return this.#push(")", 1, "(");
+    if (char === "(") return this.#push(")", 1, before === "=" ? this.#listBegins() : "(");
     if (top === "))") {
       if (two === "))") this.#open.pop();
       return two === "))" ? 2 : 1;
@@ -96,6 +128,22 @@ export class QuoteScanner {
     if (char === "#" && /[\s|&;()]/.test(before)) return this.#push("#", 1, "#");
     if (two === "<<") return this.#hereMark(text, at);
     return this.#endLine(char);
+  }
+
+  /** `name=(`: words follow, not a command. */
+  #listBegins(): string {
+    this.#word = "x";
+    return " ";
+  }
+
+  #follow(char: string, quoted: boolean): void {
+    if (!quoted && /["']/.test(char)) return;
+    if (!quoted && /[ \t]/.test(char)) this.#wordEnded = true;
+    else if (!quoted && /[\n;&|(`]/.test(char)) [this.#word, this.#wordEnded] = [char, true];
+    else {
+      this.#word = this.#wordEnded ? char : (this.#word + char).slice(0, 20);
+      this.#wordEnded = false;
+    }
   }
 
   #endLine(char: string): number {
@@ -112,6 +160,7 @@ export class QuoteScanner {
   #push(kind: Opened, length: number, before: string): number {
     this.#open.push(kind);
     this.#before = before;
+    if (before === "(") [this.#word, this.#wordEnded] = ["(", true];
     return length;
   }
 

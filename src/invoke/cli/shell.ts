@@ -4,7 +4,7 @@ import { PortolanError } from "../../errors/index.ts";
 import type { CliInvocation, CliPart, JsonSchema } from "../../model/index.ts";
 import { putIn } from "../env.ts";
 import { asText, fillGap, refuseNul, whatGap } from "../values.ts";
-import { refuseDash } from "./dash.ts";
+import { refuseDash, schemaAt } from "./dash.ts";
 import { type Quotes, QuoteScanner } from "./shell-quotes.ts";
 import { type Filling, fillVariable, unusedOptions, usedBy } from "./words.ts";
 
@@ -13,13 +13,14 @@ type ScriptGap = Exclude<CliPart, { kind: "text" }>;
 type Prepared = string | { readonly gap: ScriptGap; readonly quotes: Quotes; readonly atWordStart: boolean };
 
 export interface ShellScript {
-  fill(schema: JsonSchema, run: Filling): string;
+  fill(run: Filling): string;
 }
 
 /** Variables of the server are values too: what a secret holds is no code either. */
 export function prepareScript(
   script: Script,
   env: ReadonlyMap<string, string>,
+  schema: JsonSchema,
   appendUnused: boolean,
 ): ShellScript {
   const scanner = new QuoteScanner();
@@ -30,11 +31,8 @@ export function prepareScript(
     }
     const part = given.kind === "variable" ? putIn(given, env) : given;
     const { quotes, atWordStart } = scanner;
-    if (quotes === "here-quoted")
-      throw new PortolanError(
-        "DECLARATION_INVALID",
-        "a value cannot be put into a here-document whose end is quoted; take the quotes off its end",
-      );
+    const problem = problemOf(scanner, part, schema);
+    if (problem !== undefined) throw new PortolanError("DECLARATION_INVALID", problem);
     scanner.gap();
     return { gap: part, quotes, atWordStart };
   });
@@ -42,7 +40,7 @@ export function prepareScript(
     throw new PortolanError("DECLARATION_INVALID", "the quotes of the script do not match");
   const used = new Set(usedBy(script));
   return {
-    fill(schema, run) {
+    fill(run) {
       const values: string[] = [];
       const refer = (value: string): string => `\${portolan_${values.push(value)}}`;
       const code = prepared.map((piece) => {
@@ -50,11 +48,27 @@ export function prepareScript(
         return place(textsOf(piece, env, schema, run), piece.quotes, refer);
       });
       const more = appendUnused ? unusedOptions(used, schema, run) : [];
-      for (const word of more) code.push(` "${refer(word)}"`);
+      const options = more.map((word) => ` "${refer(word)}"`).join("");
+      // On the last line, which a block of YAML ends with a line break.
+      const body = options === "" ? code.join("") : code.join("").trimEnd() + options;
       const assigned = values.map((value, index) => `portolan_${index + 1}=${quoteForShell(value)}\n`);
-      return assigned.join("") + code.join("");
+      return assigned.join("") + body;
     },
   };
+}
+
+/** Places where a value cannot be, or would be code. */
+function problemOf(scanner: QuoteScanner, gap: ScriptGap, schema: JsonSchema): string | undefined {
+  if (scanner.quotes === "here-quoted")
+    return "a value cannot be put into a here-document whose end is quoted; take the quotes off its end";
+  if (scanner.escaping) return "a backslash cannot stand in front of a value";
+  const of = gap.kind === "input" ? schemaAt(schema, gap.path) : undefined;
+  const chosen = gap.kind === "env" || of?.const !== undefined || Array.isArray(of?.enum);
+  if (scanner.atCommand && gap.kind !== "variable" && !chosen)
+    return "a value cannot be the program that a script runs, unless it has an enum";
+  if (scanner.inArithmetic && of?.type !== "integer" && of?.type !== "number")
+    return "only an argument of type integer or number can be part of arithmetic in a script";
+  return undefined;
 }
 
 /** As POSIX has it: within single quotes nothing is special but the single quote. */

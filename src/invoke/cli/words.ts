@@ -74,9 +74,10 @@ function joinWord(row: readonly Piece[], schema: JsonSchema): string {
 function piecesOf(part: CliPart, schema: JsonSchema, run: Filling): Piece[] {
   if (part.kind === "text") return [{ text: part.text, from: undefined, free: false }];
   if (part.kind === "variable") {
+    // Its words were looked at when they were made.
     const words = fillVariable(part.variable, schema, run);
     const from: Gap = { kind: "input", path: part.variable.path };
-    return words.length === 0 ? [] : [{ text: words.join(" "), from, free: true }];
+    return words.length === 0 ? [] : [{ text: words.join(" "), from, free: false }];
   }
   const value = fillGap(part, run);
   if (value === undefined) return [];

@@ -296,14 +296,15 @@ test("cancelling and closing end a request", async () => {
   await expect(call()).rejects.toMatchObject({ code: "CONNECTION_CLOSED" });
 });
 
-const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
+const OPENSSL = "openssl";
+const hasOpenssl = spawnSync(OPENSSL, ["version"]).status === 0;
 
 test.skipIf(!hasOpenssl)("certificates: refused, trusted by file, by folder, and not looked at", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-tls-"));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
   const [key, cert] = [join(folder, "key"), join(folder, "cert.pem")];
   const words = `req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost`;
-  execFileSync("openssl", [...words.split(" "), "-keyout", key, "-out", cert], { stdio: "ignore" });
+  execFileSync(OPENSSL, [...words.split(" "), "-keyout", key, "-out", cert], { stdio: "ignore" });
   const pair = { key: readFileSync(key), cert: readFileSync(cert) };
   const server = createTlsServer(pair, (_request, response) => void response.end("safe"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

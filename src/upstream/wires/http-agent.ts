@@ -4,7 +4,7 @@ import type { Agent } from "undici";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** More requests than this at once wait for a free connection. */
-const MAX_CONNECTIONS = 256;
+const MAX_CONNECTIONS = 2_048;
 
 /** A pool of its own per server, so that closing one server closes its sockets and no others. */
 export async function createAgent(connections: number = MAX_CONNECTIONS): Promise<Agent> {
