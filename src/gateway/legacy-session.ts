@@ -113,9 +113,10 @@ export class LegacySession implements Hearer {
     );
   }
 
-  handle(message: RpcMessage, reply: Reply): void {
+  /** `headers` are those of the request that brought the message, where a server may want to know. */
+  handle(message: RpcMessage, reply: Reply, headers?: Visit["headers"]): void {
     if (!hasMethod(message)) this.#answered(message);
-    else if ("id" in message && message.id != null) this.#requested(message, reply);
+    else if ("id" in message && message.id != null) this.#requested(message, reply, headers);
     else this.#notified(message);
   }
 
@@ -160,10 +161,11 @@ export class LegacySession implements Hearer {
       capabilities: this.#capabilities,
       logLevel: this.#level ?? DEFAULT_LEVEL,
       account: this.visit.principal.name,
+      scopes: this.visit.principal.scopes,
     };
   }
 
-  #requested(message: RpcRequest, reply: Reply): void {
+  #requested(message: RpcRequest, reply: Reply, headers: Visit["headers"]): void {
     const { id, method, params } = message;
     // A request is known by its id while it is under way; a second one of that id could not be told apart.
     if (this.#inFlight.has(id))
@@ -173,7 +175,7 @@ export class LegacySession implements Hearer {
           message: `Request ${JSON.stringify(id)} is still under way`,
         }),
       );
-    this.#perform(method, params, message, reply).then(
+    this.#perform(method, params, message, reply, headers).then(
       (resultText) => reply.end(writeResult(id, resultText)),
       (error: unknown) => reply.end(writeError(id, toRpcError(error, false))),
     );
@@ -184,10 +186,11 @@ export class LegacySession implements Hearer {
     params: JsonObject | undefined,
     message: RpcRequest,
     reply: Reply,
+    headers: Visit["headers"],
   ): Promise<string> {
     switch (method) {
       case "tools/call":
-        return this.#relay(message, reply);
+        return this.#relay(message, reply, headers);
       case "ping":
         return Promise.resolve("{}");
       case "initialize":
@@ -202,7 +205,9 @@ export class LegacySession implements Hearer {
       case "subscriptions/listen":
         return Promise.reject(new RpcRefusal(RPC.METHOD_NOT_FOUND, `Method not found: ${method}`));
       default:
-        return LISTS[method] === undefined ? this.#relay(message, reply) : this.#list(method, params);
+        return LISTS[method] === undefined
+          ? this.#relay(message, reply, headers)
+          : this.#list(method, params);
     }
   }
 
@@ -212,7 +217,7 @@ export class LegacySession implements Hearer {
     return offer.listText(method, pageOf(method, whole, params?.cursor, this.#options.pageSize), "legacy");
   }
 
-  async #relay({ id, method, params }: RpcRequest, reply: Reply): Promise<string> {
+  async #relay({ id, method, params }: RpcRequest, reply: Reply, headers: Visit["headers"]): Promise<string> {
     const { results, tasks } = this.#options;
     const { principal } = this.visit;
     const kept = results.read(this.visit, method, params ?? {});
@@ -225,7 +230,7 @@ export class LegacySession implements Hearer {
     const call: Call = {
       method,
       params: tasks.open(principal.name, method, withoutEnvelope(params)),
-      caller: this.#caller,
+      caller: headers === undefined ? this.#caller : { ...this.#caller, headers },
       signal: stop.signal,
       ask:
         MAY_ASK.has(method) && reply.canStream && canAnswer(this.#capabilities)

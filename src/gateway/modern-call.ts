@@ -75,7 +75,7 @@ export class ModernCall implements Parkable {
 
   /** Sends it on. */
   start({ clientInfo, logLevel, capabilities }: Envelope, mayAsk: boolean): void {
-    const { principal, offer, channel } = this.#visit;
+    const { principal, offer, channel, headers } = this.#visit;
     const caller: Caller = {
       // Without a channel each call is a client of its own: several may share a token, and nothing says which it is.
       id: channel ?? `${principal.name} ${(calls += 1)}`,
@@ -83,6 +83,8 @@ export class ModernCall implements Parkable {
       capabilities,
       logLevel,
       account: principal.name,
+      scopes: principal.scopes,
+      headers,
     };
     if (mayAsk && this.#params.requestState === undefined && isObject(this.#params.inputResponses))
       this.#early = { ...this.#params.inputResponses };

@@ -26,6 +26,7 @@ export class Offer {
   readonly #hearers = new Set<Hearer>();
   readonly #texts = new WeakMap<JsonObject, { modern?: string; legacy?: string }>();
   #frame: ResultFrame | undefined;
+  #wantsHeaders: boolean | undefined;
 
   constructor(key: string, view: HubView) {
     this.key = key;
@@ -33,6 +34,7 @@ export class Offer {
     for (const list of ["tools", "prompts", "resources"] as const) {
       view.on(`${list}Changed`, () => {
         this.#frame = undefined;
+        this.#wantsHeaders = undefined;
         for (const hearer of this.#hearers) hearer.listChanged(list);
       });
     }
@@ -42,6 +44,12 @@ export class Offer {
     view.on("log", (message) => {
       for (const hearer of this.#hearers) hearer.logged(message);
     });
+  }
+
+  /** Whether a server may want to know the headers of the client's own request. */
+  get wantsHeaders(): boolean {
+    this.#wantsHeaders ??= this.view.members.some(({ declared }) => declared.endpoint.transport === "invoke");
+    return this.#wantsHeaders;
   }
 
   /** What a modern result says about who made it. */

@@ -21,4 +21,6 @@ export interface Visit {
   readonly offer: Offer;
   /** The channel that only this client uses, where there is such a thing. */
   readonly channel?: string | undefined;
+  /** Headers of the HTTP request, where a server that is carried out here may want one. */
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>> | undefined;
 }

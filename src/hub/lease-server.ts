@@ -1,7 +1,14 @@
 // From a declaration to a live server: its secrets resolved, its process shared with whoever declares the same.
 
-import { PortolanError, type Report } from "../errors/index.ts";
-import type { DeclaredServer, Endpoint, Limits, ServerDefinition } from "../model/index.ts";
+import type { Report } from "../errors/index.ts";
+import type {
+  DeclaredServer,
+  Endpoint,
+  InvokedServer,
+  InvokeEndpoint,
+  Limits,
+  ServerDefinition,
+} from "../model/index.ts";
 import { type Redactor, resolveEndpoint, type SecretStore, toSecretError } from "../secrets/index.ts";
 import { type Ask, type Caller, type EraMemory, openUpstream } from "../upstream/index.ts";
 import type { Lease, Pool } from "./pool.ts";
@@ -28,9 +35,11 @@ export async function leaseServer(
   spare = false,
 ): Promise<Lease> {
   const { declared, redactor, pool, caller, ask, eras, report } = options;
+  if (declared.endpoint.transport === "invoke")
+    return leaseInvoked(options, declared.endpoint, limits, leave, hearStderr);
   const definition: ServerDefinition = {
     name: declared.alias,
-    endpoint: await resolveDeclared(options),
+    endpoint: await resolveEndpointOf(options, declared.endpoint),
     era: spare ? "legacy" : (declared.era ?? "auto"),
     limits,
   };
@@ -46,18 +55,45 @@ export async function leaseServer(
   );
 }
 
-/** The endpoint with its secrets in place. Throws an error that names those that are missing. */
-export async function resolveDeclared({
-  declared,
-  secrets,
-  redactor,
-  report,
-}: LeaseOptions): Promise<Endpoint> {
-  const { alias, endpoint, origin } = declared;
-  if (endpoint.transport === "invoke")
-    throw new PortolanError("NOT_SUPPORTED", `${alias} is a server of an mcpfile, which cannot be run yet`, {
-      server: alias,
-    });
+/** A server that is carried out here, with the secrets that it mentions. */
+async function leaseInvoked(
+  options: LeaseOptions,
+  { server }: InvokeEndpoint,
+  limits: Limits,
+  leave: AbortSignal,
+  hearStderr: (text: string) => void,
+): Promise<Lease> {
+  const { declared, pool, report } = options;
+  const env = await resolveEnvOf(options, server);
+  const { openInvoked } = await import("../invoke/index.ts");
+  return pool.acquire(
+    JSON.stringify([server, [...env], limits]),
+    () => openInvoked(server, { name: declared.alias, limits, report, resolveEnv: (name) => env.get(name) }),
+    leave,
+    hearStderr,
+  );
+}
+
+/** Looks up every secret that a declaration mentions. Throws an error that names those that are missing. */
+export async function checkSecrets(options: LeaseOptions): Promise<void> {
+  const { endpoint } = options.declared;
+  if (endpoint.transport === "invoke") await resolveEnvOf(options, endpoint.server);
+  else await resolveEndpointOf(options, endpoint);
+}
+
+async function resolveEnvOf(options: LeaseOptions, server: InvokedServer): Promise<Map<string, string>> {
+  const { envNames } = await import("../invoke/index.ts");
+  const wanted = Object.fromEntries([...envNames(server)].map((name) => [name, `\${${name}}`]));
+  // As the environment of a program would be.
+  const resolved = await resolveEndpointOf(options, { transport: "stdio", command: "", env: wanted });
+  return new Map(Object.entries((resolved.transport === "stdio" ? resolved.env : undefined) ?? {}));
+}
+
+async function resolveEndpointOf(
+  { declared, secrets, redactor, report }: LeaseOptions,
+  endpoint: Endpoint,
+): Promise<Endpoint> {
+  const { alias, origin } = declared;
   const resolved = await resolveEndpoint(endpoint, secrets, { baseDir: folderOf(origin.file) });
   if (!resolved.ok) throw toSecretError(resolved, alias);
   for (const secret of resolved.secrets) redactor.add(secret);

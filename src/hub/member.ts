@@ -15,7 +15,7 @@ import { discreetLog, withoutSecrets } from "./discreet.ts";
 import type { EventBus } from "./events.ts";
 import type { Inventory, ListName } from "./inventory.ts";
 import { Lanes, type LanesOptions } from "./lanes.ts";
-import { type LeaseOptions, leaseServer, resolveDeclared } from "./lease-server.ts";
+import { checkSecrets, type LeaseOptions, leaseServer } from "./lease-server.ts";
 import type { Lease } from "./pool.ts";
 import type { Snapshots } from "./snapshots.ts";
 import { ALL_LISTS, Stock } from "./stock.ts";
@@ -42,6 +42,18 @@ export interface MemberOptions extends LeaseOptions {
   readonly resourceUpdated: (alias: string, uri: string) => void;
   readonly log: (alias: string, message: JsonObject) => void;
 }
+
+/** Errors that say nothing about the server's health. */
+const ABOUT_THE_CALL: ReadonlySet<string> = new Set([
+  "CANCELLED",
+  "CONNECTION_CLOSED",
+  "FORBIDDEN",
+  "INPUT_INVALID",
+  "PROMPT_NOT_FOUND",
+  "RESOURCE_NOT_FOUND",
+  "RPC_ERROR",
+  "TOOL_NOT_FOUND",
+]);
 
 export class Member {
   readonly alias: string;
@@ -116,7 +128,7 @@ export class Member {
     if (!(await this.load()) || this.declared.start !== "lazy") await this.start().catch(() => {});
     // One that waits to be needed still says now when it could not start.
     else if (this.state === "idle")
-      await resolveDeclared(this.#options).catch((thrown: unknown) => this.#failed(this.#noted(thrown)));
+      await checkSecrets(this.#options).catch((thrown: unknown) => this.#failed(this.#noted(thrown)));
   }
 
   /** The live server; starts it when it is not running. */
@@ -356,8 +368,7 @@ export class Member {
   /** The error with its place and without secrets; remembered when it says something about the server. */
   #noted(thrown: unknown): PortolanError {
     const error = withRedactedError(toPortolanError(thrown, { server: this.alias }), this.#options.redactor);
-    if (error.code !== "CANCELLED" && error.code !== "RPC_ERROR" && error.code !== "CONNECTION_CLOSED")
-      this.lastError = error;
+    if (!ABOUT_THE_CALL.has(error.code)) this.lastError = error;
     return error;
   }
 

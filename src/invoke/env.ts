@@ -3,16 +3,22 @@
 import { PortolanError } from "../errors/index.ts";
 import { type InvokedServer, isObject } from "../model/index.ts";
 
-/** Every variable that the server mentions, with its value. Throws an error that names all that are missing. */
+/** Every secret or variable that the server mentions. */
+export function envNames(server: InvokedServer): ReadonlySet<string> {
+  const names = new Set<string>();
+  const { tools, prompts, resources, resourceTemplates } = server;
+  for (const { invocation } of [...tools, ...prompts, ...resources, ...resourceTemplates])
+    collect(invocation, names);
+  return names;
+}
+
+/** Each with its value. Throws an error that names all that are missing. */
 export function lookUpEnv(
   server: InvokedServer,
   name: string,
   resolveEnv: (name: string) => string | undefined,
 ): ReadonlyMap<string, string> {
-  const names = new Set<string>();
-  const { tools, prompts, resources, resourceTemplates } = server;
-  for (const { invocation } of [...tools, ...prompts, ...resources, ...resourceTemplates])
-    collect(invocation, names);
+  const names = envNames(server);
   const values = new Map<string, string>();
   const missing: string[] = [];
   for (const wanted of names) {

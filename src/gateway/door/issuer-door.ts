@@ -66,7 +66,9 @@ export function createIssuerDoor(options: IssuerDoorOptions): IssuerDoor {
         const missing = scopes.filter((scope) => !held.has(scope));
         if (missing.length > 0) return { refusal: missingScope(challenge(), missing) };
         const principal = subjectOf(claims);
-        return principal === undefined ? { refusal: notACaller() } : { principal };
+        return principal === undefined
+          ? { refusal: notACaller() }
+          : { principal: { ...principal, scopes: [...held] } };
       };
 
       const decide = async (token: string, key: string): Promise<Admission> => {

@@ -10,6 +10,8 @@ export interface Principal {
   /** Nothing: everything. */
   readonly view: ToolView | undefined;
   readonly gate: Gate;
+  /** What the token allows; nothing where tokens say nothing about that. */
+  readonly scopes?: readonly string[] | undefined;
 }
 
 export interface ViewedTool {

@@ -7,7 +7,7 @@ import type { Admission, Door, Principal, Refusal } from "../door/door.ts";
 import { declaresRevision } from "../envelope.ts";
 import { RpcRefusal, statusOf, toRpcError, writeError } from "../messages.ts";
 import type { Modern } from "../modern.ts";
-import type { Offers, Scope } from "../offer.ts";
+import type { Offer, Offers, Scope } from "../offer.ts";
 import type { Visit } from "../types.ts";
 import { readBody } from "./body.ts";
 import { Exchange } from "./exchange.ts";
@@ -126,7 +126,7 @@ export class HttpFront {
     }
     try {
       const { principal } = admission;
-      const visit = { principal, offer: this.#options.offers.for(principal, route.scope) };
+      const visit = visitOf(principal, this.#options.offers.for(principal, route.scope), request);
       if (route.kind !== "mcp") return this.#sse(request, response, route, visit);
       if (request.method === "POST") return this.#post(request, response, visit);
       const { legacy } = this.#options;
@@ -274,6 +274,13 @@ export class HttpFront {
       hint: error.hint,
     });
   }
+}
+
+/** What let the client in is not passed on: a token for the gateway is for the gateway alone. */
+function visitOf(principal: Principal, offer: Offer, { headers }: IncomingMessage): Visit {
+  if (!offer.wantsHeaders) return { principal, offer };
+  const { authorization, ...others } = headers;
+  return { principal, offer, headers: principal.name === "anyone" ? { authorization, ...others } : others };
 }
 
 function countRequests(body: unknown): number {

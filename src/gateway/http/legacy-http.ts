@@ -89,6 +89,7 @@ export class LegacyHttp {
       session.legacy.handle(
         message,
         requests.includes(message) ? (shared ?? batch?.part() ?? NOWHERE) : NOWHERE,
+        visit.headers,
       );
   }
 
