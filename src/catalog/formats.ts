@@ -3,8 +3,9 @@
 import { basename } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
 import type { ManifestSettings, ServerDefaults } from "../formats/manifest/index.ts";
+import type { BesideFile } from "../formats/mcpfile/index.ts";
 import type { PlacedWord, WorkspaceSettings } from "../formats/workspace/index.ts";
-import type { DeclaredServer } from "../model/index.ts";
+import type { DeclaredServer, GatewaySettings } from "../model/index.ts";
 
 /** The only door from here to the formats: each is loaded by the first file that needs it. */
 const formats = {
@@ -15,7 +16,7 @@ const formats = {
   mcpfile: () => import("../formats/mcpfile/index.ts"),
 };
 
-export type { PlacedWord, ServerDefaults, WorkspaceSettings };
+export type { BesideFile, PlacedWord, ServerDefaults, WorkspaceSettings };
 
 export interface ParsedFile {
   readonly format: string;
@@ -23,6 +24,8 @@ export interface ParsedFile {
   readonly diagnostics: readonly Diagnostic[];
   readonly manifest?: ManifestSettings | undefined;
   readonly workspace?: WorkspaceSettings | undefined;
+  /** What a file that is no workspace says about being served by itself. */
+  readonly gateway?: GatewaySettings | undefined;
 }
 
 /** Nothing for a text that is not a client's file. */
@@ -45,6 +48,8 @@ export interface FormatContext {
   readonly folder?: string | undefined;
   readonly home?: string | undefined;
   readonly parseClientFile?: ParseClientFile | undefined;
+  /** What says how an mcpfile is served. */
+  readonly beside?: BesideFile | undefined;
 }
 
 /** The format of a file whose syntax is broken. */
@@ -61,7 +66,7 @@ export async function parseDeclaration(
 ): Promise<ParsedFile | undefined> {
   if (/^portolan\.ya?ml$/i.test(basename(file))) return asWorkspace(text, file);
   if (/mcpfile\.ya?ml$/i.test(file) && (await formats.mcpfile()).isMcpfileName(file))
-    return asMcpfile(text, file);
+    return asMcpfile(text, file, context.beside);
   const parseClient = async (): Promise<ParsedFile | undefined> => {
     const { folder: cwd, home } = context;
     const parse = context.parseClientFile ?? (await formats.clients()).parseClientFile;
@@ -100,9 +105,9 @@ function looksLikeManifestText(text: string): boolean {
   return /^"?config"?\s*:/m.test(text) && /^\s+"?servers"?\s*:/m.test(text);
 }
 
-async function asMcpfile(text: string, file: string): Promise<ParsedFile> {
+async function asMcpfile(text: string, file: string, beside?: BesideFile): Promise<ParsedFile> {
   const { declareMcpfile } = await formats.mcpfile();
-  return { format: "mcpfile", ...declareMcpfile(text, file) };
+  return { format: "mcpfile", ...declareMcpfile(text, file, beside) };
 }
 
 async function asWorkspace(text: string, file: string): Promise<ParsedFile> {

@@ -4,6 +4,7 @@ import { stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer } from "../model/index.ts";
+import { namesBeside } from "./beside.ts";
 import { finishServers } from "./finish.ts";
 import type { FormatContext, WorkspaceSettings } from "./formats.ts";
 import { mergeServers } from "./merge.ts";
@@ -36,7 +37,10 @@ export async function load(folder: string, options: CatalogOptions, memory: Memo
     single === undefined
       ? await readOwn(top, context, memory, diagnostics)
       : await readSource(single, undefined, context, memory);
-  const settings: WorkspaceSettings = own?.parsed?.workspace ?? { defaults: {} };
+  const settings: WorkspaceSettings = own?.parsed?.workspace ?? {
+    defaults: {},
+    gateway: own?.parsed?.gateway,
+  };
   const sources = await findSources(top, single, own, options.home);
   diagnostics.push(...sources.diagnostics);
   const read = await Promise.all(
@@ -56,9 +60,10 @@ export async function load(folder: string, options: CatalogOptions, memory: Memo
     diagnostics,
   };
   const names = single === undefined ? OWN_NAMES.map((name) => join(top, name)) : [single.file];
+  const files = [...names, ...sources.files.map(({ file }) => file)];
   return {
     catalog,
-    plan: { files: [...names, ...sources.files.map(({ file }) => file)], folders: sources.folders },
+    plan: { files: files.flatMap((file) => [file, ...namesBeside(file)]), folders: sources.folders },
   };
 }
 

@@ -1,11 +1,12 @@
 // One file of a workspace: read, told apart, parsed; a bad state of it never replaces a good one.
 
 import type { Diagnostic } from "../errors/index.ts";
+import { readBeside } from "./beside.ts";
 import { type FormatContext, KNOWN_FORMATS, type ParsedFile, parseDeclaration, UNKNOWN } from "./formats.ts";
 import { readDeclarationFile } from "./read-file.ts";
 import type { SourceFile } from "./sources.ts";
 
-/** The last good state of each file, by absolute path. */
+/** The last good state of each file, by absolute path; its text with that of the file beside it. */
 export type Memory = Map<string, { readonly text: string; readonly parsed: ParsedFile }>;
 
 export interface ReadSource {
@@ -46,10 +47,12 @@ export async function readSource(
     return keepOld(file, memory, undefined, [
       { code: "FILE_FAILED", severity: "error", message: `${file} cannot be read: ${read.message}`, file },
     ]);
+  const beside = await readBeside(file);
+  const text = beside === undefined ? read.text : JSON.stringify([read.text, beside]);
   const known = memory.get(file);
-  if (known?.text === read.text)
+  if (known?.text === text)
     return { file, parsed: known.parsed, diagnostics: known.parsed.diagnostics, valid: true };
-  const parsed = await parseDeclaration(read.text, file, options);
+  const parsed = await parseDeclaration(read.text, file, { ...options, beside });
   // A file that nobody named, that has a name of many uses and never was a declaration, may be something else.
   const expected = named !== undefined || memory.has(file) || file.endsWith("mcp.json");
   if (!expected && (parsed === undefined || parsed.format === UNKNOWN)) {
@@ -64,7 +67,7 @@ export async function readSource(
   if (parsed === undefined) return keepOld(file, memory, undefined, [unknownFormat(file)]);
   if (parsed.diagnostics.some(({ severity }) => severity === "error"))
     return keepOld(file, memory, parsed, parsed.diagnostics);
-  memory.set(file, { text: read.text, parsed });
+  memory.set(file, { text, parsed });
   return { file, parsed, diagnostics: parsed.diagnostics, valid: true };
 }
 

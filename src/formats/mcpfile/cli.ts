@@ -119,6 +119,12 @@ function toCliPart(gap: GapPiece, inside: boolean, reading: Reading): CliPart | 
 function checkProgram({ parts, at }: RawWord, complain: Complain): void {
   const [first] = parts;
   if (parts.some((part) => part.kind === "gap" && !part.env)) programProblem(at, complain);
+  else if (parts.some((part) => part.kind === "gap"))
+    complain(
+      at,
+      "the program itself cannot be a variable",
+      "What runs must be readable in the file. Write the program, and give the variable as an argument or in env.",
+    );
   else if (first?.kind === "text" && /^[A-Za-z_]\w*=/.test(first.text))
     complain(at, "a variable before the program needs a shell", "Put it into env.");
 }

@@ -24,6 +24,7 @@ interface CheckedHttp {
   readonly bodyAsArray?: boolean;
   readonly body?: "json" | "form";
   readonly query?: readonly string[];
+  readonly allowPrivate?: boolean;
   readonly timeout?: number;
   readonly maxResponseBytes?: number;
 }
@@ -55,6 +56,7 @@ export function readHttp(node: ObjectNode, scope: Scope, context: Context): Http
     query: checked.query ?? [],
     ...(bodyRoot === undefined ? {} : { bodyRoot }),
     bodyAsArray: checked.bodyAsArray === true,
+    ...(checked.allowPrivate === true ? { allowPrivate: true } : {}),
     ...(checked.timeout === undefined ? {} : { timeoutMs: checked.timeout }),
     ...(checked.maxResponseBytes === undefined ? {} : { maxResponseBytes: checked.maxResponseBytes }),
   };

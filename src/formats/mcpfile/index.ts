@@ -1,6 +1,6 @@
 // Public face of the mcpfile: tools as HTTP requests and commands.
 
-export { declareMcpfile } from "./declared.ts";
+export { type BesideFile, declareMcpfile } from "./declared.ts";
 export { isMcpfile, isMcpfileName, looksLikeMcpfile } from "./detect.ts";
 export { type McpfileEntry, type McpfileResult, parseMcpfile } from "./parse.ts";
 export { renderMcpfile, renderServerConfig } from "./render.ts";

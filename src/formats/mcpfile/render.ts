@@ -57,8 +57,8 @@ function primitive(
 }
 
 function http(invocation: HttpInvocation): Fields {
-  const { method, url, headers, rest, query, bodyRoot, bodyAsArray, timeoutMs, maxResponseBytes } =
-    invocation;
+  const { method, url, headers, rest, query, bodyRoot, bodyAsArray } = invocation;
+  const { allowPrivate, timeoutMs, maxResponseBytes } = invocation;
   const usual = BODY_METHODS.has(method) ? "json" : "query";
   return {
     method,
@@ -68,6 +68,7 @@ function http(invocation: HttpInvocation): Fields {
     body: rest === usual ? undefined : rest,
     bodyRoot: bodyRoot && pathText(bodyRoot),
     bodyAsArray: bodyAsArray ? true : undefined,
+    allowPrivate: allowPrivate === true ? true : undefined,
     timeout: duration(timeoutMs),
     maxResponseBytes,
   };

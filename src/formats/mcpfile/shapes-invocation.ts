@@ -57,6 +57,11 @@ const OWN_HTTP_FIELDS: Readonly<Record<string, Shape>> = {
     items: { type: "string" },
     description: "Arguments that go to the query although the rest goes to the body. Portolan's own.",
   },
+  allowPrivate: {
+    type: "boolean",
+    default: false,
+    description: "The host may be a name that leads to a private address. Portolan's own.",
+  },
 };
 
 export function httpShape(version: Version): ObjectShape {

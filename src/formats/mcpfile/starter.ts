@@ -2,7 +2,7 @@
 
 /** Works on any machine: a command that is there wherever this program runs, and a request to the gateway itself. */
 export const MCPFILE_TEMPLATE: string = `# Tools without a server program: each is a command or an HTTP request.
-# yaml-language-server: $schema=https://unpkg.com/portolan/schemas/mcpfile-0.2.schema.json
+# yaml-language-server: $schema=./node_modules/portolan/schemas/mcpfile-0.2.schema.json
 kind: MCPToolDefinitions
 schemaVersion: "0.2.0"
 name: my-tools

@@ -54,6 +54,18 @@ test("leftovers become a JSON body, without what was used elsewhere", async () =
   expect(requests[1]?.body).toBe("{}");
 });
 
+test.each([
+  ["application/merge-patch+json", "application/merge-patch+json"],
+  ["Application/JSON; profile=x", "Application/JSON; profile=x"],
+  ["application/json-seq", "application/json; charset=UTF-8"],
+  ["text/json-like", "application/json; charset=UTF-8"],
+])("a declared content type %s is sent as %s", async (declared, sent) => {
+  const { origin, requests } = await record();
+  const { call } = await openTool(http("PATCH", origin, { headers: { "Content-Type": declared } }), ANY);
+  await call({ a: 1 });
+  expect(requests[0]?.headers["content-type"]).toBe(sent);
+});
+
 test("bodies: form, root, list, and none", async () => {
   const { origin, requests } = await record();
   const bodyOf = async (more: Parameters<typeof http>[2], args: Record<string, unknown>) => {

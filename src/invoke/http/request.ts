@@ -38,13 +38,19 @@ export function createRequestBuilder(invocation: HttpInvocation): RequestBuilder
       const headers = fillHeaders(invocation.headers, run);
       if (url.authorization !== undefined) headers.authorization ??= url.authorization;
       const body = forQuery ? undefined : writeBody(invocation, others);
-      if (body !== undefined)
-        headers["content-type"] =
-          rest === "form" ? "application/x-www-form-urlencoded" : "application/json; charset=UTF-8";
-      else delete headers["content-type"];
+      const type = body === undefined ? undefined : contentType(rest, headers["content-type"]);
+      if (type === undefined) delete headers["content-type"];
+      else headers["content-type"] = type;
       return { method, url: fillUrl(url, run, leftoverPairs(asked, fixed)), headers, body };
     },
   };
+}
+
+/** What the body is; which kind of JSON it is, the declaration may say. */
+function contentType(rest: HttpInvocation["rest"], declared: string | undefined): string {
+  if (rest === "form") return "application/x-www-form-urlencoded";
+  const isJson = declared !== undefined && /^application\/(?:[^\s;,]+\+)?json\s*(?:;|$)/i.test(declared);
+  return isJson ? declared : "application/json; charset=UTF-8";
 }
 
 function writeBody({ rest, bodyRoot, bodyAsArray }: HttpInvocation, args: JsonObject): string {
