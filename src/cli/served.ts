@@ -19,6 +19,8 @@ export interface Served {
   readonly folder: string;
   /** Nothing is kept about servers that others declare. */
   readonly keepsNothing: boolean;
+  /** One declaration that says nothing about names: a server that is alone in it is served as itself. */
+  readonly bare: boolean;
   /** Where the servers come from, when that is worth a word. */
   readonly note: string | undefined;
 }
@@ -41,7 +43,12 @@ export async function findServed(
   const source = await loadSource(at);
   for (const alias of only ?? []) serverNamed(source, alias);
   const { folder } = await findWorkspace(cli.io, workspace === undefined ? {} : { workspace });
-  return { ...toServed(source), folder, note: sourceNote(source, cli.io) };
+  return {
+    ...toServed(source),
+    folder,
+    bare: only === undefined && isDeclaration(source),
+    note: sourceNote(source, cli.io),
+  };
 }
 
 function toServed(source: Source): Pick<Served, "source" | "config" | "keepsNothing"> {
@@ -68,7 +75,13 @@ function fromTarget(cli: Cli, words: Words, only: readonly string[] | undefined)
     naming: "{tool}",
     folder: cwd,
   };
-  return { source: config, config, folder: cwd, keepsNothing: true, note: undefined };
+  return { source: config, config, folder: cwd, keepsNothing: true, bare: true, note: undefined };
+}
+
+/** A file other than a portolan.yaml, which is a workspace also when it is named by itself. */
+function isDeclaration({ path, files, config }: Source): boolean {
+  const [file] = files;
+  return file?.file === path && file.format !== "workspace" && config.naming === undefined;
 }
 
 /** A folder or a declaration is a workspace, anything else is a server of its own. */

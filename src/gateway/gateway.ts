@@ -26,6 +26,8 @@ export interface GatewayOptions extends Omit<WorkspaceOptions, "handlers" | "cap
   readonly settings?: GatewaySettings | undefined;
   /** What `openAccess()` gives: the gateway's own token, and the key that it signs with. */
   readonly access: { readonly token: string; readonly key: Buffer };
+  /** A server that is the only one keeps its names and its identity at `/mcp` too, for as long as it is the only one. */
+  readonly bare?: boolean | undefined;
 }
 
 export interface Gateway extends AsyncDisposable {
@@ -51,7 +53,7 @@ export async function openGateway(
   const workspace = await openWorkspaceHub(source, { ...options, capabilities: GATEWAY_CAPABILITIES });
   const settings: GatewaySettings = { ...workspace.config.gateway, ...options.settings };
   try {
-    return await createGateway(workspace, settings, options.access);
+    return await createGateway(workspace, settings, options);
   } catch (error) {
     await workspace.close();
     throw error;
@@ -61,7 +63,7 @@ export async function openGateway(
 async function createGateway(
   workspace: OpenedWorkspace,
   declared: GatewaySettings,
-  access: GatewayOptions["access"],
+  { access, bare }: Pick<GatewayOptions, "access" | "bare">,
 ): Promise<Gateway> {
   const { hub, report, redactor, config } = workspace;
   const resolved = await resolveCallerTokens(declared, workspace.secrets, config.folder ?? ".");
@@ -86,7 +88,7 @@ async function createGateway(
       maxTotal: Math.max(MAX_PARKED, limits.parked),
     },
   });
-  const offers = new Offers(hub, "portolan");
+  const offers = new Offers(hub, "portolan", bare);
   const stopped = new AbortController();
   let http: Listening | undefined;
   let closing: Promise<void> | undefined;

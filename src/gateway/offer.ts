@@ -76,11 +76,14 @@ export class Offer {
 export class Offers {
   readonly #hub: Hub;
   readonly #name: string;
+  readonly #bare: boolean;
   readonly #offers = new Map<string, Offer>();
 
-  constructor(hub: Hub, name: string) {
+  /** With `bare`, a server that is the only one is offered as itself, for as long as it is the only one. */
+  constructor(hub: Hub, name: string, bare = false) {
     this.#hub = hub;
     this.#name = name;
+    this.#bare = bare;
   }
 
   /** Throws when there is no such server or tag, or when the caller may not know that there is. */
@@ -96,11 +99,16 @@ export class Offers {
         : member.declared.tags?.includes(scope.tag) === true);
     const visible = (member: Hub["members"][number]): boolean =>
       view === undefined || this.#isVisible(view, member);
+    const aloneIn = (): string | undefined =>
+      scope.kind === "server" ? scope.alias : scope.kind === "all" ? this.#onlyServer() : undefined;
     const offer = new Offer(
       key,
       this.#hub.view({
         name: this.#name,
-        alone: scope.kind === "server" ? scope.alias : undefined,
+        // Asked anew with every change: servers come and go while declarations are edited.
+        get alone() {
+          return aloneIn();
+        },
         includes:
           scope.kind === "all" && view === undefined
             ? undefined
@@ -114,6 +122,12 @@ export class Offers {
     );
     this.#offers.set(key, offer);
     return offer;
+  }
+
+  #onlyServer(): string | undefined {
+    if (!this.#bare) return undefined;
+    const [first, second] = this.#hub.members.filter(({ declared }) => declared.enabled);
+    return second === undefined ? first?.alias : undefined;
   }
 
   #check(scope: Exclude<Scope, { kind: "all" }>, view: Principal["view"]): void {

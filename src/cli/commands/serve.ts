@@ -48,6 +48,7 @@ export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promi
     access,
     settings,
     only: options.only,
+    bare: served.bare,
     // A client of this computer may be pointed at this very gateway, now or while it runs.
     leaveOut: (server) => isOwn(server, own, say),
     waitMs: cli.options.waitMs,
