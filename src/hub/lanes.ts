@@ -194,10 +194,28 @@ export class Lanes {
   /** Whether the account has all the spares that one may have. A few more can be opened, for others. */
   #hasEnough({ account }: Running): boolean {
     const { maxSpares = DEFAULT_SPARES } = this.#options;
+    return this.#heldBy(account) >= maxSpares;
+  }
+
+  #heldBy(account: string | undefined): number {
     let own = 0;
     for (const { running } of this.#spares)
       for (const other of running) if (other.account === account) own += 1;
-    return own >= maxSpares;
+    return own;
+  }
+
+  /** How many of those in line would get a spare of their own, if there were enough. */
+  #wanted(): number {
+    const { maxSpares = DEFAULT_SPARES } = this.#options;
+    const held = new Map<string | undefined, number>();
+    let wanted = 0;
+    for (const { running } of this.#waiting) {
+      const own = held.get(running.account) ?? this.#heldBy(running.account);
+      if (own >= maxSpares || !this.#needsSpare(running)) continue;
+      held.set(running.account, own + 1);
+      wanted += 1;
+    }
+    return wanted;
   }
 
   /** Another process is worth it for what is known to ask, and for what would share the main one with what does. */
@@ -281,9 +299,7 @@ export class Lanes {
 
   /** Opens a spare for everyone in line who is known to need one. */
   #grow(): void {
-    const wanted = this.#waiting.filter(
-      ({ running }) => this.#needsSpare(running) && !this.#hasEnough(running),
-    ).length;
+    const wanted = this.#wanted();
     while (
       !this.#cannotOpen &&
       this.#opening.size < wanted &&
