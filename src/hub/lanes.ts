@@ -1,45 +1,23 @@
 // Keeps calls apart that might ask at the same time, where a server does not say which of them a question belongs to:
 // on other processes of the same definition when it must be, and all on one as long as nothing asks.
 
-import { isPortolanError, PortolanError, type Report, toPortolanError } from "../errors/index.ts";
+import { isPortolanError, type PortolanError } from "../errors/index.ts";
 import type { JsonObject } from "../model/index.ts";
 import { type Call, type Upstream, within } from "../upstream/index.ts";
 import { Asking, type Running, thingOf } from "./asking.ts";
-import type { Lease } from "./pool.ts";
+import { type Lane, Spares, type SparesOptions } from "./spares.ts";
 
-const DEFAULT_SPARES = 15;
 /** How long a call of which nothing is known waits for others to end before it joins them; a tenth of it, when nobody could be asked. */
 const PATIENCE_MS = 1_000;
-/** A spare that nobody used for this long is closed. */
-const IDLE_MS = 60_000;
 /** How long a call that was given up may still ask something. */
 const GHOST_MS = 30_000;
-const RETRY_MS = 30_000;
-const PING_MS = 5_000;
 
-export interface LanesOptions {
-  readonly alias: string;
-  readonly maxSpares: number | undefined;
+export interface LanesOptions extends SparesOptions {
   /** How long a call may wait that does not say so itself. */
   readonly timeoutMs: number;
-  readonly report: Report;
   /** The process that all calls share. */
   readonly main: () => Upstream | undefined;
-  /** Another process like it, of one's own. */
-  readonly open: (signal: AbortSignal) => Promise<Lease>;
-  readonly opened?: ((upstream: Upstream) => void) | undefined;
   readonly patienceMs?: number | undefined;
-  readonly idleMs?: number | undefined;
-}
-
-/** A process and the calls on it that may be asked something. */
-interface Lane {
-  /** Absent for the main process. */
-  readonly lease?: Lease;
-  readonly running: Set<Running>;
-  /** Gets no more calls, and is closed with its last. */
-  retired: boolean;
-  idle?: NodeJS.Timeout;
 }
 
 interface Waiter {
@@ -57,16 +35,14 @@ export class Lanes {
   readonly #main: Lane = { running: new Set(), retired: false };
   /** Calls on the main process that were given up: the server may not know yet. */
   readonly #ghosts = new Set<Running>();
-  readonly #spares = new Set<Lane>();
-  readonly #opening = new Map<Promise<void>, AbortController>();
+  readonly #spares: Spares;
   #waiting: Waiter[] = [];
   /** Calls on the main process that are known to ask nothing. */
   #passing = 0;
-  #cannotOpen = false;
-  #told = false;
 
   constructor(options: LanesOptions) {
     this.#options = options;
+    this.#spares = new Spares(options, () => this.#settle());
   }
 
   /** How many processes there are beside the main one. */
@@ -77,6 +53,7 @@ export class Lanes {
   /** Goes on for another owner. */
   configure(options: LanesOptions): void {
     this.#options = options;
+    this.#spares.configure(options);
   }
 
   request(main: Upstream, call: Call): Promise<JsonObject> {
@@ -125,9 +102,8 @@ export class Lanes {
 
   /** Closes every spare, with what is still in flight there. Calls in line hear the reason. */
   async close(reason: PortolanError): Promise<void> {
-    for (const leaving of this.#opening.values()) leaving.abort();
     for (const { refuse } of this.#waiting.splice(0)) refuse(reason);
-    await Promise.all([...[...this.#spares].map((lane) => this.#discard(lane)), ...this.#opening.keys()]);
+    await this.#spares.close();
   }
 
   async #run(lane: Lane, upstream: Upstream, running: Running, call: Call): Promise<JsonObject> {
@@ -179,7 +155,7 @@ export class Lanes {
     const enough = this.#hasEnough(running);
     for (const lane of this.#spares)
       if (!enough && !lane.retired && !this.#conflicts(running, lane.running)) return lane;
-    return fits && (late || !this.#mayGrow()) ? this.#main : undefined;
+    return fits && (late || !this.#spares.mayGrow) ? this.#main : undefined;
   }
 
   /** Whether one of them might ask at the same time, and somebody else would have to answer. */
@@ -193,25 +169,16 @@ export class Lanes {
 
   /** Whether the account has all the spares that one may have. A few more can be opened, for others. */
   #hasEnough({ account }: Running): boolean {
-    const { maxSpares = DEFAULT_SPARES } = this.#options;
-    return this.#heldBy(account) >= maxSpares;
-  }
-
-  #heldBy(account: string | undefined): number {
-    let own = 0;
-    for (const { running } of this.#spares)
-      for (const other of running) if (other.account === account) own += 1;
-    return own;
+    return this.#spares.heldBy(account) >= this.#spares.maxPerAccount;
   }
 
   /** How many of those in line would get a spare of their own, if there were enough. */
   #wanted(): number {
-    const { maxSpares = DEFAULT_SPARES } = this.#options;
     const held = new Map<string | undefined, number>();
     let wanted = 0;
     for (const { running } of this.#waiting) {
-      const own = held.get(running.account) ?? this.#heldBy(running.account);
-      if (own >= maxSpares || !this.#needsSpare(running)) continue;
+      const own = held.get(running.account) ?? this.#spares.heldBy(running.account);
+      if (own >= this.#spares.maxPerAccount || !this.#needsSpare(running)) continue;
       held.set(running.account, own + 1);
       wanted += 1;
     }
@@ -221,7 +188,7 @@ export class Lanes {
   /** Another process is worth it for what is known to ask, and for what would share the main one with what does. */
   #needsSpare(running: Running): boolean {
     if (this.#asking.isAsker(running.thing)) return true;
-    if (running.ask === undefined || !this.#mayGrow() || this.#hasEnough(running)) return false;
+    if (running.ask === undefined || !this.#spares.mayGrow || this.#hasEnough(running)) return false;
     for (const other of this.#main.running)
       if (other.ask !== running.ask && this.#asking.isAsker(other.thing)) return true;
     return false;
@@ -249,7 +216,7 @@ export class Lanes {
       },
       running.ask === undefined ? patienceMs / 10 : patienceMs,
     );
-    this.#grow();
+    this.#spares.grow(this.#wanted());
     try {
       return await within(place, {
         server: alias,
@@ -284,69 +251,7 @@ export class Lanes {
       waiter.placed(lane);
     }
     this.#waiting = still;
-    this.#grow();
-  }
-
-  /** For all together. */
-  #maxSpares(): number {
-    const { maxSpares = DEFAULT_SPARES } = this.#options;
-    return maxSpares + Math.ceil(maxSpares / 4);
-  }
-
-  #mayGrow(): boolean {
-    return this.#opening.size > 0 || (!this.#cannotOpen && this.#spares.size < this.#maxSpares());
-  }
-
-  /** Opens a spare for everyone in line who is known to need one. */
-  #grow(): void {
-    const wanted = this.#wanted();
-    while (
-      !this.#cannotOpen &&
-      this.#opening.size < wanted &&
-      this.#spares.size + this.#opening.size < this.#maxSpares()
-    ) {
-      const leaving = new AbortController();
-      const opening: Promise<void> = this.#open(leaving.signal).finally(() => {
-        this.#opening.delete(opening);
-        this.#settle();
-      });
-      this.#opening.set(opening, leaving);
-    }
-  }
-
-  async #open(signal: AbortSignal): Promise<void> {
-    try {
-      const lease = await this.#options.open(signal);
-      const { upstream } = lease;
-      const lane: Lane = { lease, running: new Set(), retired: false };
-      // It is not waited for when it crashes: another can be opened.
-      upstream.on("stateChanged", (state) => {
-        if (state !== "ready") this.#retire(lane);
-      });
-      this.#options.opened?.(upstream);
-      // What a server asks when it has just been greeted is about no call, so it is let come before there is one.
-      await upstream.request({ method: "ping", timeoutMs: PING_MS, signal }).catch(() => {});
-      if (signal.aborted || lane.retired) await lease.release();
-      else this.#spares.add(lane);
-      this.#rest(lane);
-      if (lane.retired) throw new PortolanError("SERVER_CRASHED", "it ended when it had just been started");
-    } catch (thrown) {
-      if (!signal.aborted) this.#openingFailed(toPortolanError(thrown));
-    }
-  }
-
-  /** Calls wait for the processes that there are; another is tried after a while. */
-  #openingFailed({ code, message }: PortolanError): void {
-    const { alias, report } = this.#options;
-    this.#cannotOpen = true;
-    setTimeout(() => {
-      this.#cannotOpen = false;
-      this.#settle();
-    }, RETRY_MS).unref();
-    if (this.#told) return;
-    this.#told = true;
-    const what = `another process of ${alias} cannot be started, so calls that ask questions wait for each other`;
-    report({ code, severity: "warning", server: alias, message: `${what}: ${message}` });
+    this.#spares.grow(this.#wanted());
   }
 
   #enter(lane: Lane, running: Running): void {
@@ -356,36 +261,17 @@ export class Lanes {
 
   #leave(lane: Lane, running: Running): void {
     lane.running.delete(running);
-    if (lane.running.size === 0) this.#rest(lane);
+    if (lane.running.size === 0) this.#spares.rest(lane);
   }
 
   /** Nobody waits for it any more, but a question of it may still come: not into the call of another. */
   #gaveUp(lane: Lane, running: Running): void {
-    if (lane !== this.#main) return this.#retire(lane);
+    if (lane !== this.#main) return this.#spares.retire(lane);
     this.#ghosts.add(running);
     setTimeout(() => {
       this.#ghosts.delete(running);
       this.#settle();
     }, GHOST_MS).unref();
-  }
-
-  #retire(lane: Lane): void {
-    lane.retired = true;
-    if (lane.running.size === 0) this.#rest(lane);
-  }
-
-  #rest(lane: Lane): void {
-    if (lane.lease === undefined || !this.#spares.has(lane)) return;
-    clearTimeout(lane.idle);
-    if (lane.retired) return void this.#discard(lane);
-    lane.idle = setTimeout(() => void this.#discard(lane), this.#options.idleMs ?? IDLE_MS).unref();
-  }
-
-  async #discard(lane: Lane): Promise<void> {
-    clearTimeout(lane.idle);
-    if (!this.#spares.delete(lane)) return;
-    await lane.lease?.release().catch(() => {});
-    this.#settle();
   }
 }
 
