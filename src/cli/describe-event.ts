@@ -30,6 +30,6 @@ function detailOf(event: HubEvent): string {
   const reason = event.reason === undefined ? "" : ` ${plainLine(event.reason, 500)}`;
   const code = event.code === undefined ? "" : ` [${event.code}]`;
   if ("tool" in event)
-    return ` ${plainLine(event.tool, 80)} ${Math.round(event.durationMs)} ms${reason}${code}`;
+    return ` ${plainLine(event.tool, 80)}${event.caller === undefined ? "" : ` for ${plainLine(event.caller, 80)}`} ${Math.round(event.durationMs)} ms${reason}${code}`;
   return `${reason}${code}`;
 }

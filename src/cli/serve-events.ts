@@ -38,6 +38,11 @@ export function createServeEvents(
         if (!known.has(event.server)) down.set(event.server, "");
         known.add(event.server);
         return false;
+      case "mcp.server_stopped":
+        // If it comes back, it is a new one.
+        down.delete(event.server);
+        known.delete(event.server);
+        return true;
       case "mcp.server_ready":
       case "mcp.server_restarted":
         return down.delete(event.server);

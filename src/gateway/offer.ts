@@ -105,6 +105,7 @@ export class Offers {
       key,
       this.#hub.view({
         name: this.#name,
+        cutsResults: true,
         // Asked anew with every change: servers come and go while declarations are edited.
         get alone() {
           return aloneIn();

@@ -29,6 +29,8 @@ export interface ToolsChangedEvent extends Common {
 export interface ToolEvent extends Common {
   readonly type: "mcp.tool_called" | "mcp.tool_failed";
   readonly tool: string;
+  /** Whose call it was, where there are several callers. */
+  readonly caller?: string;
   readonly durationMs: number;
   /** The names of the arguments; never their values. */
   readonly argumentKeys: readonly string[];

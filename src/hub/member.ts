@@ -55,6 +55,9 @@ const ABOUT_THE_CALL: ReadonlySet<string> = new Set([
   "TOOL_NOT_FOUND",
 ]);
 
+/** Where the reason is likely to be what the server wrote last. */
+const OF_A_PROCESS: ReadonlySet<string> = new Set(["SERVER_CRASHED", "SERVER_START_FAILED"]);
+
 export class Member {
   readonly alias: string;
   readonly declared: DeclaredServer;
@@ -92,7 +95,13 @@ export class Member {
       ...options,
       alias: this.alias,
       // The declaration as written: references, not values, so that no secret reaches the disk.
-      key: JSON.stringify([this.alias, options.declared.endpoint, options.declared.era ?? "auto"]),
+      key: JSON.stringify([
+        this.alias,
+        options.declared.endpoint,
+        options.declared.era ?? "auto",
+        // A server may show more tools to a client that can answer questions.
+        Object.keys(options.caller.capabilities).toSorted(),
+      ]),
       limits: this.#limits,
       upstream: () => this.#lease?.upstream,
     });
@@ -114,6 +123,19 @@ export class Member {
 
   get stopped(): boolean {
     return this.state === "stopped" || this.state === "disabled";
+  }
+
+  /** Why it cannot be used now; undefined when it can, or may soon. */
+  get unavailable(): PortolanError | undefined {
+    const isDown = this.state === "failed" || this.state === "blocked";
+    return isDown ? this.#unavailable() : undefined;
+  }
+
+  /** It did not come up when it was last tried, whatever is tried now. */
+  get isDown(): boolean {
+    return (
+      this.stopped || this.unavailable !== undefined || (this.state === "starting" && this.#failures > 0)
+    );
   }
 
   /** Takes up what is known from before; false when there is nothing. */
@@ -193,6 +215,7 @@ export class Member {
     { quiet = false }: { quiet?: boolean } = {},
   ): Promise<void> {
     if (this.stopped) return;
+    const wasDown = this.isDown;
     clearTimeout(this.#retry);
     clearTimeout(this.#idle);
     if (state === "stopped") this.stock.stopRefreshing();
@@ -205,7 +228,8 @@ export class Member {
     await this.#starting?.catch(() => {});
     await this.#letGo()?.release();
     await this.stock.saved();
-    if (lease !== undefined && !quiet)
+    // One that was tried in vain is not tried any more.
+    if ((lease !== undefined || wasDown) && !quiet)
       this.#options.events.emit({ type: "mcp.server_stopped", server: this.alias });
   }
 
@@ -393,7 +417,12 @@ export class Member {
   }
 
   #reason(error: PortolanError | undefined): { code?: PortolanError["code"]; reason?: string } {
-    return error === undefined ? {} : { code: error.code, reason: error.message };
+    if (error === undefined) return {};
+    const lastWords = OF_A_PROCESS.has(error.code) ? (this.stderr.trim().split("\n").at(-1) ?? "") : "";
+    return {
+      code: error.code,
+      reason: lastWords === "" ? error.message : `${error.message}: ${lastWords.slice(0, 200)}`,
+    };
   }
 
   #setState(state: ServerState): void {

@@ -46,6 +46,13 @@ export interface OfferedTool {
   readonly annotations: ToolAnnotations | undefined;
 }
 
+/** What one kind of client sees. */
+export interface MergeView {
+  readonly admits?: ((tool: OfferedTool) => boolean) | undefined;
+  /** Results may be cut, so that they do not keep to the schema of a server with a limit of its own. */
+  readonly cutsResults?: boolean | undefined;
+}
+
 export interface MergeSettings {
   readonly naming: string;
   readonly descriptionPrefix: boolean | string;
@@ -54,7 +61,7 @@ export interface MergeSettings {
 export function merge(
   members: Iterable<Member>,
   settings: MergeSettings,
-  admits?: (tool: OfferedTool) => boolean,
+  { admits, cutsResults = false }: MergeView = {},
 ): Merged {
   const enabled = [...members]
     .filter((member) => member.declared.enabled)
@@ -62,7 +69,7 @@ export function merge(
   const diagnostics: Diagnostic[] = [];
   const tools = unambiguous(
     "tool",
-    enabled.flatMap((member) => toolsOf(member, settings, admits)),
+    enabled.flatMap((member) => toolsOf(member, settings, { admits, cutsResults })),
     diagnostics,
   );
   const prompts = unambiguous(
@@ -115,10 +122,13 @@ interface Named<D, R> {
 function toolsOf(
   member: Member,
   settings: MergeSettings,
-  admits: ((tool: OfferedTool) => boolean) | undefined,
+  { admits, cutsResults }: MergeView,
 ): Named<ToolDefinition, ToolRoute>[] {
   const { alias, declared, inventory } = member;
-  const offered = inventory.tools.filter(({ name }) => isOffered(declared, name));
+  const isCut = cutsResults === true && (declared.maxResultBytes ?? 0) > 0;
+  const offered = inventory.tools
+    .filter(({ name }) => isOffered(declared, name))
+    .map((tool) => (isCut ? withoutOutputSchema(tool) : tool));
   const own = offered.map((tool) => ({ tool, action: { kind: "call", name: tool.name } as const }));
   const prefix = descriptionPrefix(declared.descriptionPrefix ?? settings.descriptionPrefix, alias);
   const named = [...own, ...extraTools(member)].map(({ tool, action }) => ({
@@ -155,6 +165,10 @@ function promptsOf(member: Member, { naming }: MergeSettings): Named<PromptDefin
     route: { member, name: prompt.name },
     from: `${member.alias}.${prompt.name}`,
   }));
+}
+
+function withoutOutputSchema({ outputSchema: _dropped, ...tool }: ToolDefinition): ToolDefinition {
+  return tool;
 }
 
 function descriptionPrefix(wanted: boolean | string, alias: string): string {

@@ -94,8 +94,16 @@ export async function openWorkspaceHub(
   const leaveOut = (server: DeclaredServer): boolean =>
     only?.includes(server.alias) === false || options.leaveOut?.(server) === true;
   const roster = new Roster({ hub, toMember: (server) => opened.member(server), leaveOut });
+  let gateway = JSON.stringify(config.gateway);
+  const noteGateway = (now: WorkspaceConfig["gateway"]): void => {
+    if (gateway === (gateway = JSON.stringify(now))) return;
+    // Who may come in, and where, is not changed under those who are in.
+    const message = "what is said under gateway: has changed; it holds from the next start of the gateway on";
+    report({ code: "CONFIG_INVALID", severity: "warning", message, hint: "Start portolan serve again." });
+  };
   const change = (changed: CatalogChange): void => {
     for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);
+    noteGateway(changed.catalog.settings.gateway);
     if (changed.settingsChanged) hub.configure(mergeSettings(changed.catalog.settings));
     roster.apply(changed);
   };

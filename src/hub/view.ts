@@ -32,6 +32,8 @@ export interface ViewOptions {
   readonly includes?: ((member: Member) => boolean) | undefined;
   /** Which of their tools. */
   readonly admits?: ((tool: OfferedTool) => boolean) | undefined;
+  /** Results may be cut on their way to the client. */
+  readonly cutsResults?: boolean | undefined;
   /** The one server that this is about: it keeps its names, its identity and methods of its own. */
   readonly alone?: string | undefined;
 }
@@ -82,7 +84,7 @@ export class HubView implements Upstream {
   /** Everything in this view with the table that says which server each name belongs to. */
   get table(): Merged {
     if (this.#merged === undefined) {
-      this.#merged = merge(this.members, this.#settings, this.#options.admits);
+      this.#merged = merge(this.members, this.#settings, this.#options);
       const told = this.#told;
       this.#told = new Set();
       for (const diagnostic of this.#merged.diagnostics) {
@@ -237,6 +239,9 @@ export class HubView implements Upstream {
   #list(method: keyof typeof LISTS): JsonObject {
     const { field, list } = LISTS[method];
     const { members } = this;
+    const alone = this.#alone();
+    // An empty list would read as a server that has nothing.
+    if (alone?.unavailable !== undefined && alone.inventory.tools.length === 0) throw alone.unavailable;
     for (const member of members) member.stock.refreshWhenOld(list, field);
     let result = this.#results.get(field);
     if (result === undefined) {
@@ -263,14 +268,27 @@ export class HubView implements Upstream {
 
   #callTool(call: Call, name: string): Promise<JsonObject> {
     const route = this.table.toolRoutes.get(name);
-    if (route === undefined) {
-      const hint = didYouMean(name, this.table.toolRoutes.keys());
-      throw new PortolanError("TOOL_NOT_FOUND", `no server here has a tool "${name}"`, { tool: name, hint });
-    }
+    if (route === undefined) throw this.#down(name) ?? this.#noTool(name);
     const { member, action } = route;
     const { events } = this.#source;
     const called = this.#named(member, perform(member, action, call));
     return events.hearsCalls ? this.#watched(called, call, member.alias, name) : called;
+  }
+
+  #noTool(name: string): PortolanError {
+    const hint = didYouMean(name, this.table.toolRoutes.keys());
+    return new PortolanError("TOOL_NOT_FOUND", `no server here has a tool "${name}"`, { tool: name, hint });
+  }
+
+  /** Why the server is not there that a name can only be of; its tools may never have been seen. */
+  #down(name: string): PortolanError | undefined {
+    const { naming } = this.#settings;
+    for (const member of this.members) {
+      const prefix = naming.slice(0, naming.indexOf("{tool}")).replaceAll("{alias}", member.alias);
+      if (prefix.includes(member.alias) && name.startsWith(prefix) && member.unavailable !== undefined)
+        return member.unavailable;
+    }
+    return undefined;
   }
 
   /** Ids in the result become those that this view can find again. */
@@ -285,6 +303,7 @@ export class HubView implements Upstream {
     const seen = {
       server,
       tool,
+      ...(call.caller?.account === undefined ? {} : { caller: call.caller.account }),
       argumentKeys: Object.keys(call.params?.arguments ?? {}).toSorted(),
       inputBytes: size(call.params?.arguments),
     };

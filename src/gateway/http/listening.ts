@@ -162,9 +162,7 @@ function bind(server: Server, host: string, port: number): Promise<void> {
 /** Ready while not every server that should run has failed. */
 function readinessOf({ hub }: OpenedWorkspace): { ready: boolean; servers: object } {
   const enabled = hub.members.filter(({ declared }) => declared.enabled);
-  const down = enabled.filter(
-    ({ state }) => state === "failed" || state === "blocked" || state === "stopped",
-  );
+  const down = enabled.filter((member) => member.isDown);
   return {
     ready: enabled.length === 0 || down.length < enabled.length,
     // Which ones is nobody's business who has not been let in.
