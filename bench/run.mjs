@@ -1,8 +1,8 @@
-// The benchmarks: `node bench/run.mjs client|leak|start|hub|gateway [options]`. README.md says what they measure.
+// The benchmarks: `node bench/run.mjs client|leak|start|hub|gateway|mcpfile [options]`. README.md says what they measure.
 
 import { parseArgs } from "node:util";
 
-const USAGE = `Usage: npm run bench -- client|leak|start|hub|gateway [options]
+const USAGE = `Usage: npm run bench -- client|leak|start|hub|gateway|mcpfile [options]
 
 client   calls per second, latency and CPU per call, against the bare loop and the SDK clients
   --quick              a first look: 32 bytes, 16 in flight, short rounds
@@ -19,9 +19,12 @@ hub      how long 50 servers take to be ready together
 gateway  calls through the gateway, against a bare relay, direct calls and other gateways
   --quick, --rounds N (5), --duration MS (250), --in-flight, --payload   as for client
   --calls N            instead: what it holds after N calls and 10,000 abandoned sessions (try 100000)
+mcpfile  HTTP and CLI tools of a mcpfile, against the same done directly
+  --quick, --rounds N (9), --duration MS (400)   as for client
 
 For all:
-  --only stdio|http    one transport (client, leak), one kind of upstream (gateway)
+  --only stdio|http    one transport (client, leak), one kind of upstream (gateway);
+                       --only http|cli|node for one kind of tool (mcpfile)
   --client TEXT        only those whose name contains TEXT, beside the limit (client, leak, gateway)
   --json               figures as JSON`;
 
@@ -30,6 +33,7 @@ const BENCHMARKS = {
   leak: async (options) => (await import("./lib/leak-bench.mjs")).runLeakBench(options),
   gateway: async (options) => (await import("./lib/gateway-bench.mjs")).runGatewayBench(options),
   hub: async (options) => (await import("./lib/hub-bench.mjs")).runHubBench(options),
+  mcpfile: async (options) => (await import("./lib/mcpfile-bench.mjs")).runMcpfileBench(options),
   start: async (options) => (await import("./lib/start-bench.mjs")).runStartBench(options),
 };
 

@@ -1,17 +1,18 @@
 // Runs the official MCP conformance suite at both protocol revisions: its servers against test/conformance/client.mjs,
-// and its clients against the gateway in front of test/conformance/server.mjs.
+// and its clients against the gateway in front of test/conformance/server.mjs, and with test/conformance/mcpfile.yaml.
 //
 //   node scripts/conformance.mjs [--client] [--server] [--set 2026-07-28] [--scenario tools_call]
-//                                [--upstream modern|legacy] [--transport stdio|http] [--direct]
+//                                [--upstream modern|legacy|mcpfile] [--transport stdio|http] [--direct]
 //
-// --client and --server run only that half; --upstream and --transport narrow the server half to how the gateway reaches
-// the fixture; --direct tests the fixture itself, without a gateway.
+// --client and --server run only that half; --upstream and --transport narrow the server half to what stands behind the
+// gateway and how it is reached; --direct tests the fixture itself, without a gateway.
 //
 // Exit code 1: a required scenario failed or did not run. For the client test/conformance/expected-failures.yaml may list
 // failures, and must not list what passes. Failing optional scenarios are always printed.
 
 import { parseArgs } from "node:util";
 import { runClient } from "./lib/conformance-client.mjs";
+import { runMcpfile } from "./lib/conformance-mcpfile.mjs";
 import { ERAS, runServer, TRANSPORTS } from "./lib/conformance-server.mjs";
 import { readAll, SETS } from "./lib/conformance-suite.mjs";
 
@@ -28,21 +29,31 @@ const { values: options } = parseArgs({
 });
 
 const sets = choose("set", SETS);
-const eras = choose("upstream", ERAS);
+const upstreams = choose("upstream", [...ERAS, "mcpfile"]);
+const eras = upstreams.filter((upstream) => ERAS.includes(upstream));
 const transports = choose("transport", TRANSPORTS);
 const { scenario: only, direct = false } = options;
 
 const broken = [];
 if (wants("client")) broken.push(...(await runClient(sets, only)));
-if (wants("server")) broken.push(...(await runServer({ sets, eras, transports, only, direct })));
+if (wants("server") && eras.length > 0)
+  broken.push(...(await runServer({ sets, eras, transports, only, direct })));
+// A mcpfile is reached in one way only.
+const withMcpfile =
+  wants("server") && upstreams.includes("mcpfile") && !direct && options.transport === undefined;
+if (withMcpfile) broken.push(...(await runMcpfile(sets, only)));
 
 if (broken.length > 0) {
   console.log("\nConformance: failed");
   for (const line of broken) console.log(`  ${line}`);
   process.exitCode = 1;
 } else {
-  const exceptions = wants("client") ? ", apart from the client's expected failures listed above" : "";
-  console.log(`\nConformance: every required scenario passes${exceptions}.`);
+  const exceptions = [
+    wants("client") ? "the client's expected failures" : [],
+    withMcpfile ? "what a mcpfile cannot express" : [],
+  ].flat();
+  const apart = exceptions.length > 0 ? `, apart from ${exceptions.join(" and ")}, listed above` : "";
+  console.log(`\nConformance: every required scenario passes${apart}.`);
 }
 
 function choose(option, known) {

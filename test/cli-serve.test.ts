@@ -207,7 +207,7 @@ describe("what it shows", () => {
     const loud = serve("--port", "0", "--json", "--verbose", "--no-auth");
     const { url } = await loud.ready();
     await post(url, undefined, "tools/call", { name: "mcp_good_echo", arguments: { text: "hi" } });
-    await loud.shows(/good tool called mcp_good_echo \d+ ms/);
+    await loud.shows(/good tool called mcp_good_echo for anyone \d+ ms/);
     const quiet = serve("--port", "0", "--json", "--quiet", "--no-auth");
     await quiet.ready();
     quiet.child.kill("SIGTERM");
@@ -330,10 +330,21 @@ describe("what it serves", () => {
     const { env } = setUp({});
     const gateway = begin(["serve", "examples/quickstart", "--port", "0", "--json"], root, env);
     const { url, token, servers } = await gateway.ready();
-    expect(servers).toMatchObject([{ alias: "everything", state: "ready" }]);
+    expect(servers).toMatchObject([
+      { alias: "everything", state: "ready" },
+      { alias: "handy", state: "ready", tools: 2 },
+    ]);
     const call = { name: "mcp_everything_get-sum", arguments: { a: 2, b: 40 } };
     expect((await post(url, token, "tools/call", call)).body.result).toMatchObject({
       content: [{ text: "The sum of 2 and 40 is 42." }],
+    });
+    const roll = { name: "mcp_handy_roll_dice", arguments: { dice: 3, sides: 6 } };
+    expect((await post(url, token, "tools/call", roll)).body.result).toMatchObject({
+      content: [{ text: expect.stringMatching(/^[1-6] [1-6] [1-6]\n$/) }],
+    });
+    const time = { name: "mcp_handy_time_in", arguments: { zone: "UTC" } };
+    expect((await post(url, token, "tools/call", time)).body.result).toMatchObject({
+      content: [{ text: expect.stringContaining("UTC") }],
     });
     const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
       scripts: { start: string };

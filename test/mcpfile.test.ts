@@ -384,46 +384,7 @@ describe("while the file changes", () => {
 });
 
 describe("commands", () => {
-  /** Writes its own number and that of a helper, then waits for both. */
-  const WAITS = `
-kind: MCPToolDefinitions
-schemaVersion: 0.2.0
-name: slow
-version: 1.0.0
-tools:
-  - name: wait
-    description: Waits for a helper.
-    invocation:
-      cli:
-        shell: true
-        command: |
-          sleep 600 &
-          echo "$$ $!" > pids.new
-          mv pids.new pids
-          wait
-  - name: late
-    description: Takes too long.
-    invocation:
-      cli: { command: "sleep 600", timeout: 200ms }
-  - name: told
-    description: Goes on when it is told.
-    invocation:
-      cli:
-        shell: true
-        command: |
-          echo halfway
-          until [ -e go ]; do sleep 0.02; done
-          echo done
-  - name: large
-    description: Writes more than anybody reads.
-    inputSchema: { type: object, properties: { lines: { type: integer } }, required: [lines] }
-    invocation:
-      cli: { command: "seq -w {lines}" }
-  - name: short
-    description: Keeps little.
-    invocation:
-      cli: { command: "seq 100000", maxOutputBytes: 1000 }
-`;
+  const WAITS = fixture("slow-0.2.yaml");
 
   async function pidsOf(folder: string): Promise<number[]> {
     await until(() => existsSync(join(folder, "pids")));

@@ -1,12 +1,19 @@
 // Descriptions of HTTP APIs, converted and served by the gateway: every operation is called, and the API sees exactly the right request.
 
 import { readFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { convertOpenApi } from "../src/formats/openapi/index.ts";
 import { record, type Recorded } from "./invoke-helpers.ts";
 import { ERAS, serveMcpfile } from "./mcpfile-helpers.ts";
 import type { Loose } from "./raw-clients.ts";
+
+interface Answer {
+  readonly status?: number;
+  readonly type?: string;
+  readonly body: string;
+}
 
 interface Case {
   readonly tool: string;
@@ -17,7 +24,7 @@ interface Case {
   readonly headers?: Record<string, string>;
   /** Text as it is; anything else as JSON. */
   readonly body?: unknown;
-  readonly answer?: { status?: number; type?: string; body: string };
+  readonly answer?: Answer;
   /** What the client gets, beside that it is no error. */
   readonly result?: object;
 }
@@ -32,7 +39,7 @@ interface Api {
 
 const JSON_BODY = { "content-type": "application/json; charset=UTF-8" };
 const TRACE = "0b8f0f0e-8f43-4c2c-9f43-1f1f1f1f1f1f";
-const json = (value: unknown, status = 200): Case["answer"] => ({
+const json = (value: unknown, status = 200): Answer => ({
   status,
   type: "application/json",
   body: JSON.stringify(value),
@@ -144,7 +151,7 @@ const SHOP_3_1: Api = {
       tool: "patchOrder",
       args: { orderId: "7", body: { note: "later" } },
       method: "PATCH",
-      url: "/api/orders/7",
+      url: "/orders-api/orders/7",
       headers: { "content-type": "application/merge-patch+json" },
       body: { note: "later" },
       answer: { type: "text/plain", body: "patched" },
@@ -154,7 +161,7 @@ const SHOP_3_1: Api = {
       tool: "cancelOrder",
       args: { orderId: "7", dryRun: true, reason: "r" },
       method: "DELETE",
-      url: "/api/orders/7?dryRun=true",
+      url: "/orders-api/orders/7?dryRun=true",
       headers: JSON_BODY,
       body: { reason: "r" },
       answer: json({}),
@@ -228,6 +235,10 @@ const PETSTORE_2: Api = {
   ],
 };
 
+function reply(response: ServerResponse, { status = 200, type, body }: Answer = { body: "fine" }): void {
+  response.writeHead(status, type === undefined ? {} : { "content-type": type }).end(body);
+}
+
 const CARRYING = ["host", "connection", "content-length", "user-agent", "accept-encoding"];
 
 /** What was asked, without what carries it. */
@@ -247,12 +258,13 @@ describe.each([PETSTORE_2, PETSTORE_3, SHOP_3_1])("$file", ({ file, name, base, 
   it.each(ERAS)("every operation sends what the description says, for a %s client", async (era) => {
     for (const [secret, value] of Object.entries(secrets)) vi.stubEnv(secret, value);
     onTestFinished(() => void vi.unstubAllEnvs());
-    let answer: Case["answer"];
+    let answer: Answer | undefined;
     const { origin, requests } = await record((_request, response) => {
-      const { status = 200, type, body } = answer ?? { body: "fine" };
-      response.writeHead(status, type === undefined ? {} : { "content-type": type }).end(body);
+      reply(response, answer);
     });
-    const converted = convertOpenApi(text, { file, baseUrl: `${origin}${base}` });
+    // A server of one path alone is not replaced by the base URL.
+    const near = text.replace("https://orders.example", `${origin}/orders-api`);
+    const converted = convertOpenApi(near, { file, baseUrl: `${origin}${base}` });
     expect(converted.needs.toSorted()).toEqual(Object.keys(secrets).toSorted());
     const served = await serveMcpfile(converted.mcpfile);
     expect(served.diagnostics).toEqual([]);
@@ -276,15 +288,14 @@ describe("an API that does not keep its word", () => {
   it.each(ERAS)("is told to a %s client as an error", async (era) => {
     for (const [secret, value] of Object.entries(PETSTORE_3.secrets)) vi.stubEnv(secret, value);
     onTestFinished(() => void vi.unstubAllEnvs());
-    const answers: Case["answer"][] = [
+    const answers: Answer[] = [
       json({ name: "no id" }, 201),
       { type: "text/html", body: "<h1>Hello</h1>" },
       { status: 422, type: "application/json", body: '{"message":"too many pets"}' },
     ];
     let at = 0;
     const { origin, requests } = await record((_request, response) => {
-      const { status = 200, type, body } = answers[at++] ?? { body: "" };
-      response.writeHead(status, { "content-type": type }).end(body);
+      reply(response, answers[at++]);
     });
     const text = readFileSync(join(import.meta.dirname, "fixtures", "openapi", PETSTORE_3.file), "utf8");
     const { mcpfile } = convertOpenApi(text, { file: PETSTORE_3.file, baseUrl: origin });

@@ -1,4 +1,4 @@
-// What the server half of the suite talks to: the fixture of test/conformance, alone or behind the gateway.
+// What the server half of the suite talks to: the fixture of test/conformance, alone or behind the gateway, or the gateway with a mcpfile.
 
 import { spawn } from "node:child_process";
 import { createWriteStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -10,20 +10,52 @@ import { fileURLToPath } from "node:url";
 import { root } from "./install-once.mjs";
 
 const FIXTURE = fileURLToPath(new URL("../../test/conformance/server.mjs", import.meta.url));
+const MCPFILE = fileURLToPath(new URL("../../test/conformance/mcpfile.yaml", import.meta.url));
+const BACKEND = fileURLToPath(new URL("../../test/conformance/mcpfile-backend.mjs", import.meta.url));
 const READY_MS = 30_000;
 const STOP_MS = 10_000;
 
 const fixtureArgs = (era, transport) => [FIXTURE, "--era", era, "--transport", transport];
 
 /** The fixture over HTTP: `{ url, stop }`. */
-export async function startFixture(era, logFile) {
-  const fixture = start("The fixture", fixtureArgs(era, "http"), { logFile });
-  const url = await fixture.waitFor(() => /^listening on (\S+)$/m.exec(fixture.output())?.[1]);
-  return { url, stop: () => fixture.stop() };
+export function startFixture(era, logFile) {
+  return startServer("The fixture", fixtureArgs(era, "http"), logFile);
 }
 
 /** The gateway with the fixture as its only server, under the fixture's own names: `{ url, stop }`. */
-export async function startGateway(era, transport, logFolder) {
+export function startGateway(era, transport, logFolder) {
+  return startWorkspace(logFolder, async (cleanUp) => {
+    let server = { command: process.execPath, args: fixtureArgs(era, "stdio") };
+    if (transport === "http") {
+      const fixture = await startFixture(era, join(logFolder, "fixture.log"));
+      cleanUp.push(() => fixture.stop());
+      server = { url: fixture.url };
+    }
+    return { declaration: { servers: { fixture: { ...server, start: "eager" } } } };
+  });
+}
+
+/** The gateway with the mcpfile of test/conformance and the HTTP server that its tools call: `{ url, stop }`. */
+export function startMcpfileGateway(logFolder) {
+  return startWorkspace(logFolder, async (cleanUp) => {
+    const backend = await startServer("The backend", [BACKEND], join(logFolder, "backend.log"));
+    cleanUp.push(() => backend.stop());
+    return {
+      declaration: { sources: [MCPFILE] },
+      env: { CONFORMANCE_BACKEND: backend.url },
+    };
+  });
+}
+
+/** A program that says where it listens. */
+async function startServer(name, args, logFile) {
+  const server = start(name, args, { logFile });
+  const url = await server.waitFor(() => /^listening on (\S+)$/m.exec(server.output())?.[1]);
+  return { url, stop: () => server.stop() };
+}
+
+/** `prepare` starts what the workspace needs, and gives what it declares and the environment of the gateway. */
+async function startWorkspace(logFolder, prepare) {
   const home = mkdtempSync(join(tmpdir(), "portolan-conformance-"));
   const cleanUp = [async () => rmSync(home, { recursive: true, force: true })];
   const stop = async () => {
@@ -32,17 +64,12 @@ export async function startGateway(era, transport, logFolder) {
     return problems.filter(Boolean);
   };
   try {
-    let server = { command: process.execPath, args: fixtureArgs(era, "stdio") };
-    if (transport === "http") {
-      const fixture = await startFixture(era, join(logFolder, "fixture.log"));
-      cleanUp.push(() => fixture.stop());
-      server = { url: fixture.url };
-    }
+    const { declaration, env = {} } = await prepare(cleanUp);
     const workspace = join(home, "workspace");
     mkdirSync(workspace);
-    const declaration = { version: 1, naming: "{tool}", servers: { fixture: { ...server, start: "eager" } } };
+    const whole = { version: 1, naming: "{tool}", ...declaration };
     // JSON is YAML.
-    writeFileSync(join(workspace, "portolan.yaml"), `${JSON.stringify(declaration, null, 2)}\n`);
+    writeFileSync(join(workspace, "portolan.yaml"), `${JSON.stringify(whole, null, 2)}\n`);
 
     const port = await findFreePort();
     const program = join(root, "dist", "cli", "main.js");
@@ -53,6 +80,7 @@ export async function startGateway(era, transport, logFolder) {
         XDG_CACHE_HOME: join(home, "cache"),
         XDG_DATA_HOME: join(home, "data"),
         XDG_CONFIG_HOME: join(home, "config"),
+        ...env,
       },
     });
     cleanUp.push(() => gateway.stop());

@@ -111,7 +111,7 @@ function judge(results, { set, only, log }) {
 }
 
 /** One result for each folder `server-<scenario>-<time>`. */
-function readResults(output) {
+export function readResults(output) {
   return readdirSync(output, { recursive: true })
     .filter((path) => basename(path) === "checks.json")
     .map((path) => {
@@ -129,7 +129,7 @@ function readResults(output) {
     .sort((a, b) => a.scenario.localeCompare(b.scenario));
 }
 
-function printList(heading, results, reasonsOf) {
+export function printList(heading, results, reasonsOf) {
   if (results.length === 0) return;
   console.log(`\n${heading}:`);
   for (const result of results) {

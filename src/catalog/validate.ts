@@ -22,7 +22,14 @@ export async function validateFiles(
   const results = await Promise.all(paths.map((path) => validatePath(resolve(path), path, options)));
   const files = results.flatMap((result) => result.files);
   const diagnostics = results.flatMap((result) => result.diagnostics);
-  return { valid: !diagnostics.some(({ severity }) => severity === "error"), files, diagnostics };
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  // What only shows when all files are seen together makes the file that says it wrong.
+  const wrong = new Set(errors.map(({ file }) => file));
+  return {
+    valid: errors.length === 0,
+    files: files.map((one) => ({ ...one, valid: one.valid && !wrong.has(one.file) })),
+    diagnostics,
+  };
 }
 
 async function validatePath(

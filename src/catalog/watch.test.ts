@@ -240,3 +240,28 @@ test("a changed tool of an mcpfile changes its server, and a broken one changes 
     { endpoint: { server: { tools: [{ invocation: { words: [{ parts: [{ text: "uname" }] }] } }] } } },
   ]);
 });
+
+test("the mcpserver.yaml beside an mcpfile is watched, also before it is there", async () => {
+  const text = `kind: MCPToolDefinitions\nschemaVersion: "0.2.0"\nname: a\nversion: "1.0.0"\n`;
+  const { watch, next, write, path } = await watched({ "mcpfile.yaml": text });
+  expect(watch.catalog.servers).toHaveLength(1);
+  const settings = (more: string): string =>
+    `kind: MCPServerConfig\nschemaVersion: "0.2.0"\nruntime: {transportProtocol: streamablehttp${more}}\n`;
+
+  write("mcpserver.yaml", settings(", clientTlsConfig: {caCertFiles: [ca.pem]}"));
+  expect(await next()).toMatchObject({ changed: ["a"] });
+  expect(watch.catalog.servers).toMatchObject([
+    { endpoint: { server: { clientTls: { caCertFiles: [path("ca.pem")] } } } },
+  ]);
+
+  write("mcpserver.yaml", settings(", clientTlsConfig: {caCertFile: x}"));
+  const broken = await next();
+  expect(broken).toMatchObject({ changed: [] });
+  expect(broken.catalog.diagnostics).toMatchObject([
+    { severity: "error", file: path("mcpserver.yaml") },
+    { severity: "warning" },
+  ]);
+
+  rmSync(path("mcpserver.yaml"));
+  expect(await next()).toMatchObject({ changed: ["a"] });
+});

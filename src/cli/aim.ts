@@ -1,6 +1,15 @@
 // What the words of a command mean: a server given on the command line, or something of the workspace.
 
 import { didYouMean, isPortolanError, PortolanError } from "../errors/index.ts";
+import {
+  aimAtServerOf,
+  aimAtUriOf,
+  bareName,
+  isFileName,
+  noSuchFile,
+  takeFile,
+  unknownOf,
+} from "./aim-file.ts";
 import { type Cli, takeTarget, type Words } from "./connect.ts";
 import type { Target } from "./target.ts";
 import { loadSource, type Source } from "./workspace-source.ts";
@@ -26,32 +35,50 @@ const DEFAULT_NAMING = "mcp_{alias}_{tool}";
 const SCHEME = /^\s*[a-z][a-z0-9+.-]*:\/\//i;
 const CALL_HEAD = /^\s*(?:function\s+)?["']?([A-Za-z0-9_][A-Za-z0-9_./-]*)["']?\s*\(/;
 
-/** For `list`: nothing, an alias, or a target. */
+/** For `list`: nothing, an alias, a target, or a declaration. */
 export async function aimAtServer(words: Words, cli: Cli): Promise<Aim> {
   if (words.server !== undefined) return asTarget(words, cli);
+  const file = await takeFile(words, cli);
+  if (file !== undefined) return aimAtServerOf(file.source, file.rest);
   const [first] = words.words;
   if (first === undefined)
     return { kind: "workspace", source: await loadSource(cli), only: undefined, rest: [] };
-  return isTargetOnly(first) ? asTarget(words, cli) : lookUp(first, first, words, cli, false);
+  return isTargetOnly(first) ? asTarget(words, cli) : lookUp(first, words, cli, false);
 }
 
-/** For `call` and `prompt`: `alias.name`, a full name, an alias and a name, or a target and a name. */
+/** For `call` and `prompt`: `alias.name`, a full name, an alias and a name, or a target or a declaration and a name. */
 export async function aimAtName(words: Words, cli: Cli, missing: PortolanError): Promise<Aim> {
   if (words.server !== undefined) return asTarget(words, cli);
+  const file = await takeFile(words, cli);
+  if (file !== undefined) return aimAtNameOf(file.source, file.rest, missing);
   const [first] = words.words;
   if (first === undefined) throw missing;
   const head = CALL_HEAD.exec(first)?.[1];
   if (head === undefined && isTargetOnly(first)) return asTarget(words, cli);
-  return lookUp(head ?? first, first, words, cli, true);
+  return lookUp(head ?? first, words, cli, true);
 }
 
-/** For `read`: a URI alone, an alias and a URI, or a target and a URI. */
+function aimAtNameOf(source: Source, words: readonly string[], missing: PortolanError): Aim {
+  const [first] = words;
+  if (first === undefined) throw missing;
+  const name = CALL_HEAD.exec(first)?.[1] ?? first;
+  const bare = bareName(source, name, words);
+  if (bare?.isKnown === true) return bare.aim;
+  const found = findIn(source, name, words, true);
+  if (found !== undefined && (found.rest.length > 0 || bare === undefined)) return found;
+  if (bare === undefined) throw unknownOf(source, name);
+  return bare.aim;
+}
+
+/** For `read`: a URI alone, an alias and a URI, or a target or a declaration and a URI. */
 export async function aimAtUri(words: Words, cli: Cli, missing: PortolanError): Promise<Aim> {
   if (words.server !== undefined) return asTarget(words, cli);
+  const file = await takeFile(words, cli);
+  if (file !== undefined) return aimAtUriOf(file.source, file.rest);
   const [first, second] = words.words;
   if (first === undefined) throw missing;
   if (second !== undefined)
-    return isTargetOnly(first) ? asTarget(words, cli) : lookUp(first, first, words, cli, false);
+    return isTargetOnly(first) ? asTarget(words, cli) : lookUp(first, words, cli, false);
   const source = await loadSource(cli);
   const { servers } = source.config;
   const isUri = /^[a-z][a-z0-9+.-]*:/i.test(first);
@@ -68,31 +95,37 @@ function isTargetOnly(word: string): boolean {
   return SCHEME.test(word) || /\s/.test(word.trim()) || /^[.~]|[/\\]/.test(word);
 }
 
-/** `name` is what the first word calls; `word` is all of it, arguments included. */
-async function lookUp(name: string, word: string, words: Words, cli: Cli, named: boolean): Promise<Aim> {
+async function lookUp(name: string, words: Words, cli: Cli, named: boolean): Promise<Aim> {
   const source = await loadSource(cli);
-  const { servers, naming = DEFAULT_NAMING } = source.config;
-  const rest = words.words.slice(1);
-  const aliases = servers.map(({ alias }) => alias);
-  if (aliases.includes(name)) return { kind: "server", source, alias: name, rest };
-  if (named) {
-    const dot = name.indexOf(".");
-    const alias = dot < 0 ? "" : name.slice(0, dot);
-    const after = (start: string): string => word.slice(word.indexOf(start) + start.length);
-    if (aliases.includes(alias))
-      return { kind: "server", source, alias, rest: [after(`${alias}.`), ...rest] };
-    const owners = aliases.filter((candidate) => couldBeOf(name, candidate, naming));
-    const [only] = owners;
-    const prefix = naming.split("{tool}")[0]?.replaceAll("{alias}", only ?? "") ?? "";
-    if (only !== undefined && owners.length === 1 && naming.endsWith("{tool}"))
-      return { kind: "server", source, alias: only, rest: [after(prefix), ...rest] };
-    if (only !== undefined) return { kind: "workspace", source, only: owners, rest: [word, ...rest] };
-  }
+  const found = findIn(source, name, words.words, named);
+  if (found !== undefined) return found;
   try {
     return asTarget(words, cli);
   } catch (thrown) {
+    if (isFileName(name)) throw noSuchFile(name);
+    const { servers, naming = DEFAULT_NAMING } = source.config;
+    const aliases = servers.map(({ alias }) => alias);
     throw unknown(thrown, name, aliases, naming);
   }
+}
+
+/** What of the servers is meant. `name` is what the first word calls; the word itself may have arguments as well. */
+function findIn(source: Source, name: string, words: readonly string[], named: boolean): Aim | undefined {
+  const { servers, naming = DEFAULT_NAMING } = source.config;
+  const [word = "", ...rest] = words;
+  const aliases = servers.map(({ alias }) => alias);
+  if (aliases.includes(name)) return { kind: "server", source, alias: name, rest };
+  if (!named) return undefined;
+  const dot = name.indexOf(".");
+  const alias = dot < 0 ? "" : name.slice(0, dot);
+  const after = (start: string): string => word.slice(word.indexOf(start) + start.length);
+  if (aliases.includes(alias)) return { kind: "server", source, alias, rest: [after(`${alias}.`), ...rest] };
+  const owners = aliases.filter((candidate) => couldBeOf(name, candidate, naming));
+  const [only] = owners;
+  const prefix = naming.split("{tool}")[0]?.replaceAll("{alias}", only ?? "") ?? "";
+  if (only !== undefined && owners.length === 1 && naming.endsWith("{tool}"))
+    return { kind: "server", source, alias: only, rest: [after(prefix), ...rest] };
+  return only === undefined ? undefined : { kind: "workspace", source, only: owners, rest: [word, ...rest] };
 }
 
 /** Whether a full name could be that of a tool of this server, by the naming template alone. */

@@ -1,6 +1,7 @@
 // What a server runs or reaches, for people to recognise it: nothing in it that may be secret.
 
 import type { DeclaredEndpoint } from "../model/index.ts";
+import { invokedLabel } from "./invoked-label.ts";
 
 const HIDDEN = "…";
 const SECRET_NAME =
@@ -11,7 +12,7 @@ const KEY_PREFIX =
 
 /** The command line or the address. Values that may be secret are shown as `…`, references such as `${NAME}` stay. */
 export function endpointLabel(endpoint: DeclaredEndpoint): string {
-  if (endpoint.transport === "invoke") return `mcpfile ${endpoint.server.info.name}`;
+  if (endpoint.transport === "invoke") return invokedLabel(endpoint.server);
   if (endpoint.transport !== "stdio") return urlLabel(endpoint.url);
   const { command, args = [] } = endpoint;
   return [wordLabel(command), ...args.map((word, index) => argumentLabel(word, args[index - 1]))]

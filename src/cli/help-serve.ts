@@ -4,6 +4,7 @@ export const SERVE_HELP: string = `
 What is served:
   (nothing)                 the servers that this folder declares; where it declares none, those of other MCP clients
   ~/project, portolan.yaml  a folder, or one declaration; the same as -w
+  mcpfile.yaml              tools without a server program; one server alone in a declaration keeps its names
   https://host/mcp          one server by its URL; its tools keep their names
   "npx -y some-server"      one server by a quoted command
   -- node server.js --flag  the same, word by word
@@ -27,6 +28,8 @@ Output:
 Examples:
   portolan serve
   portolan serve ~/project --port 8080
+  portolan serve mcpfile.yaml
+  portolan serve mcpfile.yaml --stdio
   portolan serve --only github --only files
   portolan serve --stdio
   portolan serve -- npx -y @modelcontextprotocol/server-filesystem .

@@ -2,7 +2,7 @@
 
 const WORKSPACE = `
 Workspace:
-  The servers are those that this folder declares: in portolan.yaml, a bridge manifest, .mcp.json, .cursor/mcp.json or .vscode/mcp.json. --workspace names another folder, or one such file.
+  The servers are those that this folder declares: in portolan.yaml, a bridge manifest, mcpfile.yaml, .mcp.json, .cursor/mcp.json or .vscode/mcp.json. --workspace names another folder, or one such file.
   Where nothing is declared, the servers that other MCP clients on this computer know are used; then nothing is written.`;
 
 const EXIT_CODES = `
@@ -36,5 +36,6 @@ export const REMOVE_HELP: string = help(`  portolan remove files
   portolan remove files --dry-run`);
 
 export const VALIDATE_HELP: string = help(`  portolan validate
+  portolan validate mcpfile.yaml
   portolan validate manifest.yaml .cursor/mcp.json
   portolan validate --json | jq '.diagnostics[] | "\\(.file):\\(.line) \\(.message)"'`);

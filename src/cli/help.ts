@@ -20,6 +20,7 @@ export function fitHelp(text: string, width: number): string {
 const TARGETS = `
 Targets:
   github                      a server of the workspace, by its alias: what this folder declares, or --workspace names
+  mcpfile.yaml                a declaration of any kind: its servers, as -w does; where it has one, its names stand alone
   https://host/mcp            a URL: Streamable HTTP (with the fallback to SSE); ws:// and wss:// for WebSocket
   "npx -y some-server"        a quoted command: split into words here, never run by a shell
   -- node server.js --flag    everything after -- is the command, word by word; then no target stands before it`;
@@ -50,6 +51,7 @@ Run portolan <command> --help for the options of a command.`;
 
 export const LIST_HELP: string = help(`  portolan list
   portolan list github
+  portolan list mcpfile.yaml
   portolan list https://mcp.example.com/mcp --header "Authorization: Bearer $TOKEN"
   portolan list "npx -y @modelcontextprotocol/server-everything"
   portolan list --all -- node server.js --port 0
@@ -66,6 +68,8 @@ Arguments:
   --args '{...}'  all arguments as JSON; --args - reads them from stdin. key=value goes over it
 ${help(`  portolan call github.create_issue title="A bug" labels=ui
   portolan call mcp_github_create_issue title="A bug"
+  portolan call mcpfile.yaml say text=hi
+  portolan call tools.yaml server.say text=hi
   portolan call https://mcp.example.com/mcp create_issue title="A bug" labels=ui labels=urgent
   portolan call "npx -y some-server" 'create_issue(title: "A bug", labels: ["ui"])'
   portolan call create_issue title=@title.txt -- node server.js
@@ -73,10 +77,12 @@ ${help(`  portolan call github.create_issue title="A bug" labels=ui
 
 export const READ_HELP: string = help(`  portolan read file:///notes.md
   portolan read files file:///notes.md
+  portolan read mcpfile.yaml docs://index
   portolan read https://mcp.example.com/mcp file:///notes.md
   portolan read "npx -y some-server" demo://image --out image.png
   portolan read demo://text -- node server.js`);
 
 export const PROMPT_HELP: string = help(`  portolan prompt github.review language=python
+  portolan prompt mcpfile.yaml review language=python
   portolan prompt https://mcp.example.com/mcp review language=python code=@main.py
   portolan prompt greet name=Ann -- node server.js`);

@@ -7,6 +7,7 @@ import type { Cli, Words } from "./connect.ts";
 import { CALL_HELP, fitHelp, LIST_HELP, PROMPT_HELP, READ_HELP, ROOT_HELP } from "./help.ts";
 import type { CliIo } from "./io.ts";
 import { addServerOptions, type RawOptions } from "./options.ts";
+import { addMakeCommands } from "./make-commands.ts";
 import { createOutput, exitCodeOf } from "./output.ts";
 import { addServeCommands } from "./serve-commands.ts";
 import { addSetupCommands } from "./setup-commands.ts";
@@ -139,6 +140,7 @@ function createProgram(state: State): Command {
   };
   addServeCommands(host);
   addWorkspaceCommands(host);
+  addMakeCommands(host);
 
   program
     .command("completion")

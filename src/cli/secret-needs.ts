@@ -3,7 +3,7 @@
 import { access, constants } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { isPortolanError } from "../errors/index.ts";
-import type { DeclaredEndpoint, DeclaredServer } from "../model/index.ts";
+import type { DeclaredEndpoint, DeclaredServer, InvokedServer } from "../model/index.ts";
 import { parseReferences, type Reference, type SecretStore, type SourceName } from "../secrets/index.ts";
 
 export interface SecretNeed {
@@ -30,7 +30,9 @@ export async function findNeeds(
   store: Pick<SecretStore, "get">,
 ): Promise<SecretNeed[]> {
   const groups = new Map<string, Found[]>();
-  for (const found of servers.filter(({ enabled }) => enabled).flatMap(referencesOf)) {
+  const used = servers.filter(({ enabled }) => enabled);
+  const texts = await Promise.all(used.map(({ endpoint }) => textsOf(endpoint)));
+  for (const found of used.flatMap((server, index) => referencesOf(server, texts[index] ?? []))) {
     const { kind, name } = found.reference;
     const path = kind === "file" ? resolve(dirname(found.server.origin.file), name) : name;
     const key = `${kind === "secret" ? "any" : kind} ${path}`;
@@ -68,8 +70,13 @@ async function toNeed(group: readonly Found[], store: Pick<SecretStore, "get">):
   }
 }
 
-function referencesOf(server: DeclaredServer): Found[] {
-  return textsOf(server.endpoint).flatMap(({ where, text }) =>
+interface PlacedText {
+  readonly where: string;
+  readonly text: string;
+}
+
+function referencesOf(server: DeclaredServer, texts: readonly PlacedText[]): Found[] {
+  return texts.flatMap(({ where, text }) =>
     parseReferences(text).parts.flatMap((part) =>
       part.kind === "text" ? [] : [{ reference: part, server, where }],
     ),
@@ -77,15 +84,27 @@ function referencesOf(server: DeclaredServer): Found[] {
 }
 
 /** Where references count: a command and its folder are taken as they stand. */
-function textsOf(endpoint: DeclaredEndpoint): { where: string; text: string }[] {
-  const named = (
-    field: string,
-    map: Readonly<Record<string, string>> = {},
-  ): { where: string; text: string }[] =>
+async function textsOf(endpoint: DeclaredEndpoint): Promise<PlacedText[]> {
+  const named = (field: string, map: Readonly<Record<string, string>> = {}): PlacedText[] =>
     Object.entries(map).map(([name, text]) => ({ where: `${field}.${name}`, text }));
-  if (endpoint.transport === "invoke") return [];
+  if (endpoint.transport === "invoke") return invokedTexts(endpoint.server);
   if (endpoint.transport !== "stdio")
     return [{ where: "url", text: endpoint.url }, ...named("headers", endpoint.headers)];
   const args = (endpoint.args ?? []).map((text, index) => ({ where: `args[${index}]`, text }));
   return [...args, ...named("env", endpoint.env)];
+}
+
+/** Each name once for a server, with the first thing that needs it: a whole API may need one token. */
+async function invokedTexts(server: InvokedServer): Promise<PlacedText[]> {
+  const { envNames } = await import("../invoke/index.ts");
+  const users = new Map<string, string[]>();
+  const none = { tools: [], prompts: [], resources: [], resourceTemplates: [] };
+  for (const kind of ["tools", "prompts", "resources", "resourceTemplates"] as const)
+    for (const thing of server[kind])
+      for (const name of envNames({ ...server, ...none, [kind]: [thing] }))
+        users.set(name, [...(users.get(name) ?? []), thing.definition.name]);
+  return [...users].map(([name, [first = "", ...more]]) => ({
+    where: more.length === 0 ? first : `${first} and ${more.length} more`,
+    text: `\${${name}}`,
+  }));
 }

@@ -94,6 +94,7 @@ export function greetingText(greeting: Greeting, colors: Colors, columns: number
     `${summary(servers)} at ${colors.bold(colors.cyan(`${url}/mcp`))}`,
     ...servers.map((server) => serverLine(server, { width, colors, columns })),
     ...otherAddresses(greeting).map((line) => colors.dim(wrap(`  ${line}`, columns))),
+    ...publicNotes(greeting).map((line) => colors.yellow(wrap(`  ${line}`, columns))),
     ...(failed === undefined ? [] : [colors.dim(`  more about a server: portolan why ${failed.alias}`)]),
   ];
   const toCopy = clientLines(access).map(
@@ -101,6 +102,18 @@ export function greetingText(greeting: Greeting, colors: Colors, columns: number
       `${colors.bold(client)}${file === undefined ? "" : colors.dim(` in ${file}`)}\n  ${text}`,
   );
   return [about.join("\n"), wrap(tokenText(token, colors), columns), ...toCopy].join("\n\n");
+}
+
+/** Whoever opens it to others should know that they did, and what that means. */
+function publicNotes({ settings, token }: Greeting): string[] {
+  const { host = "127.0.0.1", tls } = settings;
+  if (/^(?:localhost|::1|127(?:\.\d{1,3}){3})$/.test(host)) return [];
+  return [
+    `It listens at ${host === "0.0.0.0" || host === "::" ? "all addresses of this computer" : host}, where others may reach it.`,
+    ...(tls === undefined && token !== undefined
+      ? ["Without TLS, tokens can be read on the way: see --tls-cert and --tls-key."]
+      : []),
+  ];
 }
 
 function summary(servers: readonly ServedServer[]): string {

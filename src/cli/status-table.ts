@@ -71,7 +71,12 @@ function cells(server: ServerHealth, { colors, now, label }: TableView): Cell[] 
   return [
     { text: plainLine(alias, MAX_ALIAS), paint: colors.bold },
     { text: state, paint: paintOf(state, colors) },
-    era === undefined ? none : { text: `${plainLine(revision ?? "", 20)} ${era}`.trim() },
+    // Nothing is spoken to what is carried out here.
+    origin.format === "mcpfile"
+      ? { text: "mcpfile" }
+      : era === undefined
+        ? none
+        : { text: `${plainLine(revision ?? "", 20)} ${era}`.trim() },
     tools === 0 && state !== "ready" ? none : { text: String(tools) },
     latencyMs === undefined ? none : { text: formatMs(latencyMs) },
     { text: formatAge(now - Date.parse(since)) },

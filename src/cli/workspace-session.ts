@@ -1,6 +1,7 @@
 // A server of the workspace, or the whole of it, as the connection that commands work with.
 
 import type { ServerHealth, Workspace } from "../hub/index.ts";
+import type { DeclaredServer } from "../model/index.ts";
 import type { Aim } from "./aim.ts";
 import { type Cli, type Session, type SessionOptions, type UsedConnection, withServer } from "./connect.ts";
 import { healthError, type OpenOptions, refuseTargetOptions, withWorkspace } from "./with-workspace.ts";
@@ -18,6 +19,7 @@ export function withAim<T>(
   refuseTargetOptions(cli);
   const started = performance.now();
   const alias = aim.kind === "server" ? aim.alias : undefined;
+  const declared = aim.source.config.servers.find((server) => server.alias === alias);
   const only = aim.kind === "server" ? [aim.alias] : aim.only;
   const open: OpenOptions = {
     only,
@@ -33,16 +35,23 @@ export function withAim<T>(
     // Nothing of what was asked for can be there.
     if (first !== undefined && only !== undefined && problems.length === health.length) throw first;
     const connectMs = Math.round(performance.now() - started);
-    const connection = { ...toConnection(workspace, alias, health), diagnostics: diagnostics() };
+    const tells = cli.options.verbose || cli.output.form === "json";
+    const connection = {
+      ...toConnection(workspace, declared, health),
+      diagnostics: diagnostics().filter(({ severity }) => tells || severity !== "info"),
+    };
     return use({ connection, label: alias ?? "this workspace", connectMs, request });
   });
 }
 
 function toConnection(
   workspace: Workspace,
-  alias: string | undefined,
+  declared: DeclaredServer | undefined,
   health: readonly ServerHealth[],
 ): UsedConnection {
+  const alias = declared?.alias;
+  // What is carried out here is known from its declaration.
+  const known = declared?.endpoint.transport === "invoke" ? declared.endpoint.server : undefined;
   const prefix = alias === undefined ? "" : workspace.fullName(`${alias}.`);
   const shorten = <T extends { name: string }>(item: T): T =>
     item.name.startsWith(prefix) ? { ...item, name: item.name.slice(prefix.length) } : item;
@@ -52,12 +61,12 @@ function toConnection(
   return {
     server: {
       name: alias ?? "workspace",
-      info: undefined,
+      info: known?.info,
       era: first?.era ?? "modern",
       revision: first?.revision ?? "",
       transport: (first?.transport ?? "memory") as UsedConnection["server"]["transport"],
       capabilities: {},
-      instructions: undefined,
+      instructions: known?.instructions,
     },
     diagnostics: workspace.diagnostics,
     listToolDefinitions: async () => (await workspace.tools()).map(({ definition }) => shorten(definition)),

@@ -1,7 +1,7 @@
 // Secrets and variables go into templates once, when the server starts. Arguments of calls are never looked at for them.
 
 import { PortolanError } from "../errors/index.ts";
-import { type InvokedServer, isObject } from "../model/index.ts";
+import { type InvokedServer, isObject, type Template } from "../model/index.ts";
 
 /** Every secret or variable that the server mentions. */
 export function envNames(server: InvokedServer): ReadonlySet<string> {
@@ -43,6 +43,24 @@ export function putIn<T>(value: T, env: ReadonlyMap<string, string>): T {
   if (isEnv(value)) return { kind: "text", text: env.get(value.name) ?? "" } as T;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, putIn(item, env)])) as T;
 }
+
+/** The same for a URL: what stands as a value in its query stays one value, whatever it holds. Elsewhere it may be a part of the URL. */
+export function putInUrl(url: Template, env: ReadonlyMap<string, string>): Template {
+  let before = "";
+  return url.map((part) => {
+    if (part.kind !== "env") {
+      before += part.kind === "text" ? part.text : "x";
+      return part;
+    }
+    const value = env.get(part.name) ?? "";
+    // By way of a buffer, because half a character cannot be encoded.
+    const text = IN_QUERY_VALUE.test(before) ? encodeURIComponent(Buffer.from(value).toString()) : value;
+    before += text;
+    return { kind: "text", text };
+  });
+}
+
+const IN_QUERY_VALUE = /\?(?:[^#]*&)?[^&=#]*=[^&#]*$/;
 
 function collect(value: unknown, names: Set<string>): void {
   if (Array.isArray(value)) for (const item of value) collect(item, names);

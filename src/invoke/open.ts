@@ -7,7 +7,7 @@ import type { Upstream } from "../upstream/index.ts";
 import { Attempts } from "./attempt.ts";
 import type { Group } from "./cli/process.ts";
 import { createCliRunner } from "./cli/run.ts";
-import { lookUpEnv, putIn } from "./env.ts";
+import { lookUpEnv, putIn, putInUrl } from "./env.ts";
 import { Handlers } from "./handlers.ts";
 import type { Agents } from "./http/agents.ts";
 import { createHttpRunner } from "./http/run.ts";
@@ -40,7 +40,7 @@ export async function openInvoked(server: InvokedServer, options: InvokeOptions)
   const agents = (): Promise<Agents> => (opening ??= createAgents());
   const createRunner = (invocation: Invocation, schema: JsonSchema): Runner =>
     invocation.kind === "http"
-      ? createHttpRunner(putIn(invocation, env), agents)
+      ? createHttpRunner(putIn({ ...invocation, url: putInUrl(invocation.url, env) }, env), agents)
       : createCliRunner(invocation, schema, { folder: server.folder, env, started });
 
   const prepared = await prepare(server, name, createRunner, report);

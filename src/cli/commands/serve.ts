@@ -1,5 +1,6 @@
 // `portolan serve`: the workspace as one MCP server, until it is told to stop.
 
+import { rm } from "node:fs/promises";
 import process from "node:process";
 import type { Diagnostic } from "../../errors/index.ts";
 import { type Gateway, openAccess, openGateway } from "../../gateway/index.ts";
@@ -9,6 +10,7 @@ import { checkPort } from "../check-port.ts";
 import { tokenCommand } from "../client-lines.ts";
 import { type Cli, noteDiagnostic, spinnerOf, type Words } from "../connect.ts";
 import { describeDiagnostic } from "../diagnostic.ts";
+import { describeFinding } from "../finding.ts";
 import { type OwnPlace, ownGateway } from "../own-gateway.ts";
 import { plainLine, toJsonText } from "../plain-text.ts";
 import { createPassphrasePrompt } from "../secret-input.ts";
@@ -63,6 +65,11 @@ export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promi
     // Measuring calls that nobody sees would only cost them time.
     callEvents: cli.options.verbose && !output.quiet,
     promptPassphrase: options.stdio ? undefined : createPassphrasePrompt(cli).prompt,
+  }).catch(async (error: unknown) => {
+    spinner.stop();
+    // A token that was never shown is nobody's: the next start makes one and shows it.
+    if (access.created) await rm(access.file, { force: true });
+    throw error;
   });
   try {
     spinner.stop();
@@ -139,8 +146,15 @@ function noteFailures({ workspace }: Gateway, { output }: Cli): void {
 
 /** What runs for days tells of warnings too. */
 function noteProblem(diagnostic: Diagnostic, { stdio }: ServeOptions, cli: Cli): void {
-  const { output } = cli;
-  if (diagnostic.severity !== "warning" || stdio) return noteDiagnostic(diagnostic, cli);
+  const { io, output, options } = cli;
+  const { severity, file, line } = diagnostic;
+  if (severity !== "error" && !options.verbose && (stdio || severity === "info")) return;
+  if (file !== undefined && line !== undefined) {
+    // A declaration that was saved with a mistake: where it is matters most.
+    const label = (path: string): string => pathLabel(path, computerOf(io, io.cwd));
+    return output.note(describeFinding(diagnostic, { colors: output.noteColors, width: undefined, label }));
+  }
+  if (severity !== "warning" || stdio) return noteDiagnostic(diagnostic, cli);
   const hint = diagnostic.hint === undefined ? "" : ` ${plainLine(diagnostic.hint, 300)}`;
   output.note(`${describeDiagnostic(diagnostic, output.noteColors.yellow)}${hint}`);
 }

@@ -2,7 +2,7 @@
 
 import { type Diagnostic, ERROR_CODES, PortolanError } from "../../errors/index.ts";
 import type { ServerHealth } from "../../hub/index.ts";
-import type { DeclaredServer } from "../../model/index.ts";
+import type { DeclaredEndpoint, DeclaredServer } from "../../model/index.ts";
 import type { Cli } from "../connect.ts";
 import { endpointLabel } from "../endpoint-label.ts";
 import { describeFinding } from "../finding.ts";
@@ -50,7 +50,7 @@ export async function why(cli: Cli, words: readonly string[]): Promise<number> {
     const about = diagnostics().filter(({ server }) => server === alias);
     const findings: Findings = {
       server: alias,
-      runs: toRuns(declared),
+      runs: await toRuns(declared),
       health,
       diagnostics: about,
       advice: adviceOn(declared, health, healthy, cli),
@@ -61,15 +61,22 @@ export async function why(cli: Cli, words: readonly string[]): Promise<number> {
   });
 }
 
-function toRuns({ endpoint }: DeclaredServer): Findings["runs"] {
+async function toRuns({ endpoint }: DeclaredServer): Promise<Findings["runs"]> {
   const stdio = endpoint.transport === "stdio";
   return {
     transport: endpoint.transport,
     command: endpointLabel(endpoint),
     ...(stdio ? { cwd: endpoint.cwd } : {}),
-    env: stdio ? Object.keys(endpoint.env ?? {}) : [],
+    env: stdio ? Object.keys(endpoint.env ?? {}) : await neededBy(endpoint),
     headers: "headers" in endpoint ? Object.keys(endpoint.headers ?? {}) : [],
   };
+}
+
+/** The secrets and variables that an mcpfile's server mentions. */
+async function neededBy(endpoint: DeclaredEndpoint): Promise<string[]> {
+  if (endpoint.transport !== "invoke") return [];
+  const { envNames } = await import("../../invoke/index.ts");
+  return [...envNames(endpoint.server)].toSorted();
 }
 
 function adviceOn(declared: DeclaredServer, health: ServerHealth, healthy: boolean, { io }: Cli): string[] {
@@ -105,13 +112,14 @@ function describe(
     "state",
     `${stateLabel(state, colors)} since ${new Date(since).toTimeString().slice(0, 8)}${restarts > 0 ? `, started again ${restarts} times` : ""}`,
   );
-  add(runs.transport === "stdio" ? "runs" : "reaches", plainLine(runs.command, 4_000));
+  const own = runs.transport === "invoke";
+  add(own || runs.transport === "stdio" ? "runs" : "reaches", plainLine(runs.command, 4_000));
   add("in", runs.cwd === undefined || runs.cwd === io.cwd ? "" : label(runs.cwd));
-  add("by", runs.transport);
-  add("env", runs.env.map((name) => plainLine(name, 100)).join(", "));
+  add("by", own ? "portolan itself" : runs.transport);
+  add(own ? "needs" : "env", runs.env.map((name) => plainLine(name, 100)).join(", "));
   add("headers", runs.headers.map((name) => plainLine(name, 100)).join(", "));
   add("declared", `${label(origin.file)}:${origin.line}:${origin.column} (${origin.format})`);
-  add("protocol", era === undefined ? "" : `${plainLine(revision ?? "", 40)} (${era})`);
+  add("protocol", era === undefined || own ? "" : `${plainLine(revision ?? "", 40)} (${era})`);
   add("tools", era === undefined && tools === 0 ? "" : String(tools));
   add("latency", latencyMs === undefined ? "" : `${latencyMs} ms`);
   add("error", error === undefined ? "" : `${plainLine(error.message, 1_000)} [${error.code}]`);

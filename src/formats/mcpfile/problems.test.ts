@@ -23,6 +23,24 @@ const invoke = (invocation: string): string =>
 const command = (text: string, more = ""): string =>
   invoke(`{cli: {command: ${JSON.stringify(text)}${more}}}`);
 
+test("a variable cannot be the program, and can be an argument", () => {
+  const file = (text: string): string =>
+    `mcpFileVersion: 0.1.0\nname: a\nversion: 1.0.0\ntools:\n- {name: t, description: d, invocation: {cli: {command: ${JSON.stringify(text)}}}}`;
+  expect(problems(file("${BIN}/tool x"))).toEqual(["5:58 the program itself cannot be a variable"]);
+  expect(problems(file("tool ${BIN}"))).toEqual([]);
+});
+
+test.each(["0.0.1", "0.1.0"])("allowPrivate in %s", (version) => {
+  const own = `tools: [{name: t, description: d, inputSchema: {type: object}, invocation: {http: {method: GET, url: "http://a.example", allowPrivate: true}}}]`;
+  const text =
+    version === "0.0.1"
+      ? `mcpFileVersion: 0.0.1\nservers: [{name: a, version: 1.0.0, ${own}}]`
+      : `mcpFileVersion: ${version}\nname: a\nversion: 1.0.0\n${own}`;
+  const { servers, diagnostics } = parseMcpfile(text, "m.yaml");
+  expect(diagnostics).toEqual([]);
+  expect(servers[0]?.tools[0]?.invocation).toMatchObject({ allowPrivate: true });
+});
+
 describe("the file", () => {
   test.each<[string, string, string[]]>([
     ["nothing", "", ["1:1 the file is empty"]],

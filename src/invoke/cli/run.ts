@@ -14,6 +14,9 @@ import type { Ended, Group } from "./process.ts";
 const TIMEOUT_MS = 60_000;
 const MAX_BYTES = 1024 * 1024;
 
+/** Child processes are a module that most programs never need; asking for it anew would cost every call. */
+let processes: Promise<typeof import("./process.ts")> | undefined;
+
 export interface CliPlace extends Place {
   /** Keeps hold of what runs until it has ended. */
   readonly started: (group: Group) => void;
@@ -29,8 +32,7 @@ export function createCliRunner(given: CliInvocation, schema: JsonSchema, place:
   return {
     async run(run) {
       const command = build(run);
-      // Child processes are a module that most programs never need.
-      const { startGroup } = await import("./process.ts");
+      const { startGroup } = await (processes ??= import("./process.ts"));
       run.signal.throwIfAborted();
       const output = new Output(maxBytes, run);
       let group: Group;

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { atEnd, http, open, openTool, record, textOf, tool } from "../../../test/invoke-helpers.ts";
+import { atEnd, http, open, openTool, record, strings, textOf, tool } from "../../../test/invoke-helpers.ts";
 import type { ClientTls, JsonSchema } from "../../model/index.ts";
 
 const ANY: JsonSchema = { type: "object", additionalProperties: true };
@@ -337,4 +337,15 @@ test.skipIf(!hasOpenssl)("certificates: refused, trusted by file, by folder, and
       code: "FILE_FAILED",
     },
   );
+});
+
+test("a secret in the query stays one value; in front it may be a part of the URL", async () => {
+  const { origin, requests } = await record();
+  const env = { KEY: "a&b=c+d #?", BASE: `${origin}/v1?x=1` };
+  for (const url of [`${origin}/p?a=1&key=\${KEY}&n={n}`, "${BASE}&key=x${KEY}"]) {
+    const { call } = await openTool(http("GET", url), strings("n"), { env });
+    await call({ n: "1" });
+  }
+  const key = encodeURIComponent(env.KEY);
+  expect(requests.map(({ url }) => url)).toEqual([`/p?a=1&key=${key}&n=1`, `/v1?x=1&key=x${key}&n=1`]);
 });

@@ -21,6 +21,9 @@ const SHOWN_CHARS = 4_000;
 const BINARY = "application/octet-stream";
 const NOTHING = Buffer.alloc(0);
 
+/** Loaded with the first request; asking for it anew would cost every call. */
+let undici: Promise<typeof import("undici")> | undefined;
+
 /** `agents` comes when the first request is made. */
 export function createHttpRunner(invocation: HttpInvocation, agents: () => Promise<Agents>): Runner {
   const builder = createRequestBuilder(invocation);
@@ -46,13 +49,13 @@ interface Sending {
 }
 
 async function send(first: HttpRequest, { dispatcher, signal, max }: Sending): Promise<Outcome> {
-  const undici = await import("undici");
+  const { request: dispatch } = await (undici ??= import("undici"));
   let request = first;
   try {
     for (let hops = 0; ; hops += 1) {
       const { url, method, headers, body } = request;
       const options = { dispatcher, signal, method, headers: { ...headers }, body: body ?? null };
-      const response = await undici.request(url, options);
+      const response = await dispatch(url, options);
       const next = followRedirect(request, response.statusCode, one(response.headers.location));
       if (next === undefined) return await toOutcome(request, response, max);
       await response.body.dump({ limit: 65_536, signal });

@@ -1,0 +1,3 @@
+// A command that writes its last argument.
+
+process.stdout.write(process.argv.at(-1));

@@ -1,0 +1,120 @@
+// A declaration as the first word of a command: its servers, in place of those of the workspace.
+
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { didYouMean, PortolanError } from "../errors/index.ts";
+import type { DeclaredServer } from "../model/index.ts";
+import type { Aim } from "./aim.ts";
+import type { Cli, Words } from "./connect.ts";
+import { loadSource, serverNamed, type Source } from "./workspace-source.ts";
+
+const DECLARATION = /\.(?:ya?ml|jsonc?|toml)$/i;
+const SCHEME = /^\s*[a-z][a-z0-9+.-]*:\/\//i;
+
+/** The servers of the file that the first word names, and the words after it; nothing when it names none. */
+export async function takeFile(
+  { words, server }: Words,
+  cli: Cli,
+): Promise<{ source: Source; rest: readonly string[] } | undefined> {
+  const [first, ...rest] = words;
+  if (first === undefined || server !== undefined || !isDeclaration(first, cli)) return undefined;
+  if (cli.options.workspace !== undefined)
+    throw new PortolanError("USAGE", "It is said twice which servers are meant: by a file and by -w.", {
+      hint: "Leave out one of them.",
+    });
+  const source = await loadSource({ ...cli, options: { ...cli.options, workspace: first } });
+  if (source.config.servers.length > 0) return { source, rest };
+  throw new PortolanError("SERVER_UNKNOWN", `${first} declares no servers.`, {
+    hint: /mcpserver\.ya?ml$/i.test(first)
+      ? "It says how an mcpfile is served. Name the mcpfile beside it."
+      : "See what it says: portolan validate " + first,
+  });
+}
+
+function isDeclaration(word: string, { io }: Cli): boolean {
+  if (!isFileName(word)) return false;
+  if (statSync(resolve(io.cwd, word), { throwIfNoEntry: false })?.isFile() === true) return true;
+  // What is no path may still be a name of something.
+  if (/\s/.test(word) || !/^[.~]|[/\\]/.test(word)) return false;
+  throw noSuchFile(word);
+}
+
+/** Whether a word ends as declarations do. */
+export function isFileName(word: string): boolean {
+  return DECLARATION.test(word) && !SCHEME.test(word);
+}
+
+export function noSuchFile(word: string): PortolanError {
+  return new PortolanError("TARGET_INVALID", `There is no file ${JSON.stringify(word)}.`, {
+    hint: "Correct the path. portolan init mcpfile makes a file to begin with.",
+  });
+}
+
+/** For `list`: the file alone, or one server of it. */
+export function aimAtServerOf(source: Source, rest: readonly string[]): Aim {
+  const [alias, extra] = rest;
+  const only = onlyServer(source);
+  if (extra !== undefined)
+    throw new PortolanError("USAGE", `list takes one server; ${JSON.stringify(extra)} is too much.`);
+  if (alias !== undefined)
+    return { kind: "server", source, alias: serverNamed(source, alias).alias, rest: [] };
+  return only === undefined
+    ? { kind: "workspace", source, only: undefined, rest: [] }
+    : { kind: "server", source, alias: only.alias, rest: [] };
+}
+
+/** For `read`: a URI alone, or a server and a URI. */
+export function aimAtUriOf(source: Source, rest: readonly string[]): Aim {
+  const [first, second] = rest;
+  const found = source.config.servers.find(({ alias }) => alias === first);
+  if (found !== undefined && second !== undefined)
+    return { kind: "server", source, alias: found.alias, rest: rest.slice(1) };
+  const only = onlyServer(source);
+  return only === undefined
+    ? { kind: "workspace", source, only: undefined, rest }
+    : { kind: "server", source, alias: only.alias, rest };
+}
+
+/** For `call` and `prompt`, where there is one server: its own name for something, and whether it is known to have that. */
+export function bareName(
+  source: Source,
+  name: string,
+  rest: readonly string[],
+): { aim: Aim; isKnown: boolean } | undefined {
+  const only = onlyServer(source);
+  if (only === undefined) return undefined;
+  return {
+    aim: { kind: "server", source, alias: only.alias, rest },
+    isKnown: namesOf(only).includes(name),
+  };
+}
+
+/** What to say about a name that no server of a file with several has. */
+export function unknownOf(source: Source, name: string): PortolanError {
+  const { servers } = source.config;
+  const own = servers.filter((server) => namesOf(server).includes(name)).map(({ alias }) => alias);
+  const names = servers.flatMap((server) => namesOf(server).map((tool) => `${server.alias}.${tool}`));
+  const known = servers.map(({ alias }) => alias);
+  return new PortolanError(
+    "TOOL_NOT_FOUND",
+    `There are several servers, and ${JSON.stringify(name)} names none of them.`,
+    {
+      hint:
+        own.length > 0
+          ? `Write ${own.map((alias) => `${alias}.${name}`).join(" or ")}.`
+          : (didYouMean(name, [...names, ...known]) ??
+            `Write <server>.<name>. Servers: ${known.slice(0, 20).join(", ")}.`),
+    },
+  );
+}
+
+function onlyServer({ config: { servers } }: Source): DeclaredServer | undefined {
+  return servers.length === 1 ? servers[0] : undefined;
+}
+
+/** Known before anything runs only where the file itself says them. */
+function namesOf({ endpoint }: DeclaredServer): readonly string[] {
+  if (endpoint.transport !== "invoke") return [];
+  const { tools, prompts } = endpoint.server;
+  return [...tools, ...prompts].map(({ definition }) => definition.name);
+}

@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import { declareMcpfile } from "./declared.ts";
+
+const FILE = "/work/x/mcpfile.yaml";
+const BESIDE = "/work/x/mcpserver.yaml";
+const NEW = `kind: MCPToolDefinitions\nschemaVersion: "0.2.0"\nname: a\nversion: "1.0.0"\n`;
+const settings = (runtime: string): string =>
+  `kind: MCPServerConfig\nschemaVersion: "0.2.0"\nruntime: {transportProtocol: streamablehttp, ${runtime}}\n`;
+const declare = (beside: string, text = NEW): ReturnType<typeof declareMcpfile> =>
+  declareMcpfile(text, FILE, { file: BESIDE, text: beside });
+const trusted = ({ servers }: ReturnType<typeof declareMcpfile>): unknown =>
+  servers.map(({ endpoint }) => (endpoint.transport === "invoke" ? endpoint.server.clientTls : undefined));
+
+describe("the file beside an mcpfile", () => {
+  test("says whom requests trust, and where to listen", () => {
+    const declared = declare(
+      settings(
+        "clientTlsConfig: {caCertFiles: [ca.pem]}, streamableHttpConfig: {port: 9000, basePath: /mcp, tls: {certFile: c.pem, keyFile: k.pem}}",
+      ),
+    );
+    expect(declared.diagnostics).toEqual([]);
+    expect(trusted(declared)).toEqual([{ caCertFiles: ["/work/x/ca.pem"], insecureSkipVerify: false }]);
+    expect(declared.gateway).toEqual({ port: 9000, tls: { cert: "c.pem", key: "k.pem" } });
+  });
+
+  test("what is not used is told, without concern", () => {
+    const { diagnostics } = declare(
+      settings(
+        "loggingConfig: {level: info}, streamableHttpConfig: {basePath: /x, stateless: true, auth: {jwksUri: https://a.example}, health: {livenessPath: /up}}",
+      ),
+    );
+    expect(diagnostics).toMatchObject([
+      {
+        severity: "info",
+        file: BESIDE,
+        message:
+          "portolan serve does not use basePath, stateless, auth, health, loggingConfig of the runtime",
+      },
+    ]);
+  });
+
+  test("its problems are problems of the mcpfile", () => {
+    expect(declare(settings("clientTlsConfig: {caCertFile: [x]}")).diagnostics).toMatchObject([
+      { severity: "error", file: BESIDE, line: 3 },
+    ]);
+    const unread = declareMcpfile(NEW, FILE, { file: BESIDE, problem: "it is a folder" });
+    expect(unread.diagnostics).toMatchObject([{ severity: "error", code: "FILE_FAILED" }]);
+  });
+
+  test("something else of that name does not matter, nor does it for older files", () => {
+    expect(declare("services: {}\n")).toMatchObject({ diagnostics: [], gateway: undefined });
+    const old = declare(
+      settings("streamableHttpConfig: {port: 9000}"),
+      'mcpFileVersion: "0.1.0"\nname: a\nversion: "1.0.0"\n',
+    );
+    expect(old).toMatchObject({ diagnostics: [], gateway: undefined });
+  });
+});
+
+describe("the runtime in a file", () => {
+  const server = (name: string, port: number): string =>
+    `{name: ${name}, version: 1.0.0, runtime: {transportProtocol: streamablehttp, streamableHttpConfig: {port: ${port}}}}`;
+
+  test("of one server says where to listen", () => {
+    expect(declareMcpfile(`mcpFileVersion: 0.0.1\nservers: [${server("a", 1)}]`, FILE)).toMatchObject({
+      gateway: { port: 1 },
+      diagnostics: [],
+    });
+  });
+
+  test("of several does not", () => {
+    const text = `mcpFileVersion: 0.0.1\nservers: [${server("a", 1)}, ${server("b", 2)}]`;
+    const { gateway, diagnostics } = declareMcpfile(text, FILE);
+    expect(gateway).toBeUndefined();
+    expect(diagnostics.map(({ severity, server: name }) => [severity, name])).toEqual([
+      ["info", "a"],
+      ["info", "b"],
+    ]);
+  });
+});
