@@ -373,7 +373,7 @@ describe("convert", () => {
   /** A web server of the test's own. */
   async function web(listener: RequestListener): Promise<string> {
     const server = createServer(listener).listen(0, "127.0.0.1");
-    onTestFinished(() => void server.close().closeAllConnections());
+    onTestFinished(() => server.close().closeAllConnections());
     await new Promise((resolve) => server.once("listening", resolve));
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }

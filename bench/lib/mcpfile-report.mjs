@@ -38,5 +38,7 @@ function judge({ title, goal, cells }) {
     goal.overMs === undefined
       ? [ratio <= 1 + goal.overShare, formatPercent(ratio - 1), formatPercent(goal.overShare)]
       : [overUs <= goal.overMs * 1000, `${(overUs / 1000).toFixed(2)} ms`, `${goal.overMs} ms`];
-  return `${met ? "met   " : "MISSED"}  ${title}: ${found} over the direct way; goal: at most ${wanted}`;
+  const other = cells[0].rows.find(({ role }) => role === "other");
+  const besides = other ? ` (${formatPercent(ratio / other.ratio - 1)} over a group of its own)` : "";
+  return `${met ? "met   " : "MISSED"}  ${title}: ${found} over the direct way${besides}; goal: at most ${wanted}`;
 }

@@ -73,17 +73,25 @@ export class Roster {
 
   async #replace(server: DeclaredServer): Promise<void> {
     const old = this.#hub.members.find(({ alias }) => alias === server.alias);
-    if (old === undefined || !isSameProcess(old.declared, server)) {
+    if (old === undefined) return this.#join(server);
+    if (isSameProcess(old.declared, server)) {
+      // Only what is offered of it is new: the server itself goes on, with the calls that it has.
+      const member = this.#toMember(server);
+      member.inherit(old);
+      this.#hub.add(member);
+      await member.begin();
+      await old.stop("stopped", { quiet: server.enabled });
+    } else if (server.endpoint.transport === "invoke") {
+      // It is no program that could stand in its own way: there need not be a moment without it.
+      const member = this.#toMember(server);
+      await member.begin();
+      if (this.#hub.closed) return await member.stop();
+      this.#hub.add(member);
+      await old.stop("stopped", { quiet: server.enabled });
+    } else {
       await this.#hub.remove(server.alias);
       if (!this.#hub.closed) await this.#join(server);
-      return;
     }
-    // Only what is offered of it is new: the server itself goes on, with the calls that it has.
-    const member = this.#toMember(server);
-    member.inherit(old);
-    this.#hub.add(member);
-    await member.begin();
-    await old.stop("stopped", { quiet: server.enabled });
   }
 
   #track(start: Promise<void>): Promise<void> {
