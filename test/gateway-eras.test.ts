@@ -480,7 +480,7 @@ describe("results", () => {
         await open(front, url, { path: "/servers/one/mcp" }),
       ]) {
         const { error } = await stranger.call("resources/read", { uri: link.uri });
-        expect(error).toMatchObject({ code: -32602 });
+        expect(error).toMatchObject({ code: front === "legacy" ? -32002 : -32602 });
         expect(error?.message).not.toContain("line 0");
       }
       // Its schema says what a client may expect; and one server has no limit.

@@ -69,7 +69,9 @@ export function toRpcError(thrown: unknown, modern: boolean): RpcErrorObject {
       modern && rpcCode === LEGACY_RESOURCE_NOT_FOUND ? RPC.INVALID_PARAMS : rpcCode || RPC.INTERNAL;
     return { code, message: error.message, ...(rpcData === undefined ? {} : { data: rpcData }) };
   }
-  return { code: ERROR_CODES[error.code].jsonrpc, message: error.message, data: faceOf(error) };
+  const isLegacyCode = !modern && error.code === "RESOURCE_NOT_FOUND";
+  const code = isLegacyCode ? LEGACY_RESOURCE_NOT_FOUND : ERROR_CODES[error.code].jsonrpc;
+  return { code, message: error.message, data: faceOf(error) };
 }
 
 function faceOf(error: PortolanError): JsonObject {
@@ -78,6 +80,7 @@ function faceOf(error: PortolanError): JsonObject {
     hint: error.hint,
     ...(error.server === undefined ? {} : { server: error.server }),
     ...(error.tool === undefined ? {} : { tool: error.tool }),
+    ...(error.code === "RESOURCE_NOT_FOUND" && error.data.uri !== undefined ? { uri: error.data.uri } : {}),
     ...(error.code === "CAPABILITY_MISSING" && error.data.requiredCapabilities !== undefined
       ? { requiredCapabilities: error.data.requiredCapabilities }
       : {}),
