@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { declareMcpfile } from "./declared.ts";
 
-const FILE = "/work/x/mcpfile.yaml";
-const BESIDE = "/work/x/mcpserver.yaml";
+const FILE = "/somewhere/x/mcpfile.yaml";
+const BESIDE = "/somewhere/x/mcpserver.yaml";
 const NEW = `kind: MCPToolDefinitions\nschemaVersion: "0.2.0"\nname: a\nversion: "1.0.0"\n`;
 const settings = (runtime: string): string =>
   `kind: MCPServerConfig\nschemaVersion: "0.2.0"\nruntime: {transportProtocol: streamablehttp, ${runtime}}\n`;
@@ -19,7 +19,7 @@ describe("the file beside an mcpfile", () => {
       ),
     );
     expect(declared.diagnostics).toEqual([]);
-    expect(trusted(declared)).toEqual([{ caCertFiles: ["/work/x/ca.pem"], insecureSkipVerify: false }]);
+    expect(trusted(declared)).toEqual([{ caCertFiles: ["/somewhere/x/ca.pem"], insecureSkipVerify: false }]);
     expect(declared.gateway).toEqual({ port: 9000, tls: { cert: "c.pem", key: "k.pem" } });
   });
 
