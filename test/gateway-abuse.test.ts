@@ -123,6 +123,20 @@ describe("sessions", () => {
   });
 });
 
+describe("a stream that is not known", () => {
+  it("ends at once, and does not take the place of another", async () => {
+    const { url } = await openTestGateway([server()]);
+    const client = await RawLegacy.open(url, { token: TOKEN });
+    const standing = await client.listen();
+    const unknown = await client.listen("99_5");
+    await unknown.over;
+    expect(unknown.status).toBe(200);
+    expect(unknown.messages).toEqual([]);
+    expect((await client.tool("mcp_one_echo", { text: "well" })).error).toBeUndefined();
+    standing.destroy();
+  });
+});
+
 describe("odd messages", () => {
   it("on a channel are answered, and the gateway goes on", async () => {
     const { url } = await openTestGateway([server()], { auth: "none", transports: { websocket: true } });

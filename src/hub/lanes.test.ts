@@ -245,6 +245,20 @@ describe("a call that asks", () => {
     expect([at("3"), at("4")]).toEqual(["spare 1", "main"]);
   });
 
+  it("of one account leaves a spare for another", async () => {
+    const { call, learn, at } = setUp({ maxSpares: 1 });
+    await learn("a", "asks");
+    const of = (account: string, id: string): Partial<Call> => ({
+      ask: ask(id),
+      caller: { id, account, clientInfo: { name: "c", version: "1" }, capabilities: {} },
+    });
+    for (const id of ["1", "2", "3"]) await call(id, "a", of("greedy", id));
+    expect([at("1"), at("2"), at("3")]).toEqual(["main", "spare 1", undefined]);
+    await call("4", "a", of("modest", "4"));
+    await vi.advanceTimersByTimeAsync(1);
+    expect([at("3"), at("4")]).toEqual([undefined, "spare 2"]);
+  });
+
   it("without spares waits for the main process, whose quiet calls go on", async () => {
     const { call, learn, sent, at } = setUp({ maxSpares: 0 });
     await learn("a", "asks");

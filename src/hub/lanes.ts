@@ -144,8 +144,12 @@ export class Lanes {
     const verdict = this.#asking.of(thing);
     if (verdict === "quiet") return this.#main;
     if (late && verdict === "unknown" && !this.#needsSpare(running)) return this.#main;
+    // Who has all the spares that an account may have does not keep others from theirs.
     const overtakes = ahead.some(
-      ({ running: first }) => first.ask !== ask && this.#asking.isAsker(first.thing),
+      ({ running: first }) =>
+        first.ask !== ask &&
+        this.#asking.isAsker(first.thing) &&
+        (first.account === running.account || !this.#hasEnough(first)),
     );
     if (overtakes) return undefined;
     const fits = !this.#conflicts(running, this.#main.running) && !this.#conflicts(running, this.#ghosts);

@@ -94,3 +94,15 @@ it("reads the ids that it wrote, and no others", () => {
   expect(readEventId("7_3")).toEqual({ stream: "7", seq: 3 });
   for (const id of ["", "_", "_1", "7", "7_x", "7_1.5"]) expect(readEventId(id)).toBeUndefined();
 });
+
+it("tells news that nobody heard once, and what belongs to a call as often as it was said", () => {
+  const texts = (stream: LegacyStream): string[] => {
+    stream.push("same");
+    stream.push("same");
+    const later = connection();
+    stream.attach(later.writer);
+    return later.events.map(([, text]) => text);
+  };
+  expect(texts(new LegacyStream("0", { news: true }))).toEqual(["same"]);
+  expect(texts(new LegacyStream("1"))).toEqual(["same", "same"]);
+});
