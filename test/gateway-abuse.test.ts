@@ -137,6 +137,46 @@ describe("a stream that is not known", () => {
   });
 });
 
+describe("a server that does not answer", () => {
+  /** Answers everything but the log level, and but a subscription to `h://silent`. */
+  const SILENT = `require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+    const { id, method, params } = JSON.parse(line);
+    const results = {
+      initialize: { protocolVersion: "2025-11-25", serverInfo: { name: "s", version: "1" },
+        capabilities: { tools: {}, logging: {}, resources: { subscribe: true } } },
+      "tools/list": { tools: [] },
+      "resources/list": { resources: [{ uri: "h://silent", name: "a" }, { uri: "h://open", name: "b" }] },
+      "resources/templates/list": { resourceTemplates: [] },
+    };
+    const silent = method === "logging/setLevel" || params?.uri === "h://silent";
+    if (id === undefined || silent) return;
+    const answer = method === "server/discover" ? { error: { code: -32601, message: "no" } } : { result: results[method] ?? {} };
+    console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+  });`;
+  const silent = {
+    alias: "silent",
+    endpoint: { transport: "stdio", command: process.execPath, args: ["-e", SILENT] },
+  } as const;
+
+  it("keeps no call of another waiting for a log level", async () => {
+    const { url } = await openTestGateway([server(), silent]);
+    const client = new RawModern(url, { token: TOKEN, logLevel: "debug" });
+    expect(textOf(await client.tool("mcp_one_echo", { text: "soon" }))).toBe("soon");
+  }, 10_000);
+
+  it("keeps no news of another resource back", async () => {
+    const { url } = await openTestGateway([silent]);
+    const client = new RawModern(url, { token: TOKEN });
+    const wanted = { resourceSubscriptions: ["h://silent", "h://open"] };
+    const stream = client.post("subscriptions/listen", { notifications: wanted });
+    const { params } = await stream.find(
+      ({ method }) => method === "notifications/subscriptions/acknowledged",
+    );
+    expect(params.notifications).toEqual({ resourceSubscriptions: ["h://open"] });
+    stream.destroy();
+  }, 15_000);
+});
+
 describe("odd messages", () => {
   it("on a channel are answered, and the gateway goes on", async () => {
     const { url } = await openTestGateway([server()], { auth: "none", transports: { websocket: true } });
