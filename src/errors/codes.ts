@@ -31,6 +31,11 @@ export type ErrorCode =
   | "OUTPUT_INVALID"
   | "SERVER_START_FAILED"
   | "SERVER_CRASHED"
+  | "SANDBOX_UNAVAILABLE"
+  | "SANDBOX_DENIED"
+  | "INSTALL_FAILED"
+  | "VERSION_MISMATCH"
+  | "PLATFORM_UNSUPPORTED"
   | "SERVER_UNAVAILABLE"
   | "CONNECTION_LOST"
   | "CONNECTION_CLOSED"
@@ -83,6 +88,11 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
   RPC_ERROR: face(1, 502, -32603, "The server refused the request; its message says why."),
   OUTPUT_INVALID: face(4, 502, -32603, "The server broke its own outputSchema; report it to its author."),
   SERVER_START_FAILED: face(3, 502, -32603, "Run the command by hand to see why it does not start."),
+  SANDBOX_UNAVAILABLE: face(3, 502, -32603, "Run portolan doctor to see what this machine can enforce."),
+  SANDBOX_DENIED: face(2, 403, -32602, "Grant it in the server's sandbox, if it should have it."),
+  INSTALL_FAILED: face(3, 502, -32603, "Check the package's name and version, and the network."),
+  VERSION_MISMATCH: face(3, 502, -32603, "Install a version within the range that the declaration asks for."),
+  PLATFORM_UNSUPPORTED: face(3, 502, -32603, "This server is not made for this machine."),
   SERVER_CRASHED: face(3, 502, -32603, "The call may or may not have run; check before calling again."),
   SERVER_UNAVAILABLE: face(
     3,

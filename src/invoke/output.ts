@@ -1,8 +1,14 @@
 // What came of an invocation, in the words of MCP.
 
-import { isObject, type CallToolResult, type ContentBlock, type JsonObject } from "../model/index.ts";
+import {
+  firstOf,
+  isObject,
+  lastOf,
+  type CallToolResult,
+  type ContentBlock,
+  type JsonObject,
+} from "../model/index.ts";
 import { formatProblem, measureInstance, type SchemaValidator } from "../schema/index.ts";
-import { firstOf, lastOf } from "../upstream/index.ts";
 import { decodeText, isJson, isTextual, mediaType } from "./media.ts";
 import type { Outcome } from "./types.ts";
 

@@ -1,5 +1,7 @@
 // Public face of the model room.
 
+export { isSpecialAddress } from "./address.ts";
+export { firstOf, lastOf } from "./cut.ts";
 export {
   GATEWAY_DEFAULTS,
   type GatewayCaller,
@@ -72,6 +74,15 @@ export {
   type RpcRequest,
   type RpcResponse,
 } from "./rpc.ts";
+export type {
+  InstallMethod,
+  LaunchSettings,
+  ResourceLimits,
+  SandboxBackendName,
+  SandboxDeclaration,
+  SandboxMode,
+  VersionCheck,
+} from "./sandbox.ts";
 export {
   type ContextRule,
   type DeclaredEndpoint,
@@ -79,6 +90,7 @@ export {
   DEFAULT_LIMITS,
   type Endpoint,
   type EraPin,
+  type HttpProgram,
   type InvokeEndpoint,
   type Limits,
   type Origin,

@@ -1,6 +1,7 @@
 // A server definition: how one server is reached and how much patience it gets. Plain data, free of any declaration format.
 
 import type { InvokedServer } from "./invoked-server.ts";
+import type { LaunchSettings } from "./sandbox.ts";
 
 export interface StdioEndpoint {
   readonly transport: "stdio";
@@ -11,11 +12,19 @@ export interface StdioEndpoint {
   readonly cwd?: string | undefined;
 }
 
+/** A local program that is spoken to over HTTP: started first, and gone with the connection. */
+export interface HttpProgram extends Omit<StdioEndpoint, "transport"> {
+  /** The port that it serves inside of its container; the one on this machine is chosen when it starts. */
+  readonly port: number;
+}
+
 export interface UrlEndpoint {
   /** `http` is Streamable HTTP, with the fallback to HTTP+SSE that the specification describes. */
   readonly transport: "http" | "sse" | "websocket";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** What serves that address; the address's port is filled in when it runs. */
+  readonly program?: HttpProgram | undefined;
 }
 
 /** Where a server is reached that speaks MCP itself. */
@@ -68,6 +77,10 @@ export interface ServerDefinition {
   readonly endpoint: Endpoint;
   readonly era: EraPin;
   readonly limits: Limits;
+  /** How a local program is brought here and boxed; the default profile when absent. */
+  readonly launch?: LaunchSettings | undefined;
+  /** Folders that the caller grants, as absolute paths. */
+  readonly roots?: readonly string[] | undefined;
 }
 
 /** Where a declaration says something. Lines and columns count from 1. */
@@ -114,4 +127,6 @@ export interface DeclaredServer {
   readonly maxResultBytes?: number | undefined;
   /** At the gateway: how many more processes of it may run at once, when it asks questions. */
   readonly lanes?: number | undefined;
+  /** How its program is brought here and boxed. */
+  readonly launch?: LaunchSettings | undefined;
 }

@@ -18,8 +18,5 @@ export type {
 export { openUpstream, type UpstreamOptions } from "./upstream.ts";
 export { timerMs, within } from "./waiting.ts";
 export { type ParamHeader, paramHeaders } from "./param-headers.ts";
-export { childEnvironment } from "./wires/child-env.ts";
-export { firstOf, lastOf } from "./wires/cut.ts";
 export { LineReader } from "./wires/lines.ts";
 export type { MemoryServer } from "./wires/memory.ts";
-export { reapOrphans } from "./wires/orphans.ts";

@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import type { CliInvocation, JsonSchema } from "../../model/index.ts";
-import { childEnvironment } from "../../upstream/index.ts";
+import { childEnvironment } from "../../launch/index.ts";
 import { withDeadline } from "../deadline.ts";
 import { putIn } from "../env.ts";
 import type { Outcome, Run, Runner } from "../types.ts";

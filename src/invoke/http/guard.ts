@@ -2,8 +2,7 @@
 
 import { lookup as dnsLookup, type LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
-import type { HttpInvocation } from "../../model/index.ts";
-import { isSpecialAddress } from "./address.ts";
+import { type HttpInvocation, isSpecialAddress } from "../../model/index.ts";
 
 /** A name that leads to an address which only a host written as such may lead to. */
 export class PrivateAddress extends Error {

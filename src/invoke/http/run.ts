@@ -2,8 +2,7 @@
 
 import { STATUS_CODES } from "node:http";
 import type { Dispatcher } from "undici";
-import type { HttpInvocation, JsonObject } from "../../model/index.ts";
-import { firstOf } from "../../upstream/index.ts";
+import { firstOf, type HttpInvocation, type JsonObject } from "../../model/index.ts";
 import { decodeText, isTextual } from "../media.ts";
 import type { Outcome, Run, Runner } from "../types.ts";
 import { withDeadline } from "../deadline.ts";

@@ -1,9 +1,8 @@
 // One HTTP request and its response on undici's dispatcher: redirects within the origin, limits on bodies, typed failures.
 
-import type { RpcErrorObject } from "../../model/index.ts";
+import { firstOf, type RpcErrorObject } from "../../model/index.ts";
 import type { Agent, Dispatcher } from "undici";
 import { PortolanError } from "../../errors/index.ts";
-import { firstOf } from "./cut.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import { SseParser, type SseEvent } from "./sse-parser.ts";
 

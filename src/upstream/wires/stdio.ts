@@ -1,11 +1,10 @@
 // The stdio wire: one child process, one JSON-RPC message per line.
 
 import { PortolanError } from "../../errors/index.ts";
-import type { StdioEndpoint } from "../../model/index.ts";
+import { type ChildGroup, type Exit, launch } from "../../launch/index.ts";
+import { firstOf, type StdioEndpoint } from "../../model/index.ts";
 import type { Outgoing } from "../outgoing.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
-import { firstOf } from "./cut.ts";
-import { ChildGroup, type Exit } from "./child.ts";
 import { LineReader } from "./lines.ts";
 
 /** How long the exit status may lag behind the end of stdout, and the other way round. */
@@ -31,7 +30,11 @@ export class StdioWire implements Wire {
   }
 
   async open(events: WireEvents): Promise<void> {
-    const child = await ChildGroup.start(this.#endpoint, this.#options.server, this.#options.onStderr);
+    const child = await launch({
+      server: this.#options.server,
+      endpoint: this.#endpoint,
+      onStderr: this.#options.onStderr,
+    });
     this.#child = child;
     this.#events = events;
     const reader = new LineReader(this.#options.maxMessageBytes, {

@@ -2,10 +2,9 @@
 
 import type { WebSocket } from "ws";
 import { PortolanError } from "../../errors/index.ts";
-import { type UrlEndpoint, isRpcMessage, parseMessages } from "../../model/index.ts";
+import { firstOf, type UrlEndpoint, isRpcMessage, parseMessages } from "../../model/index.ts";
 import type { Outgoing } from "../outgoing.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
-import { firstOf } from "./cut.ts";
 
 const CLOSE_GRACE_MS = 1_000;
 

@@ -4,9 +4,8 @@ import type { ChildProcess } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import spawn from "cross-spawn";
 import { PortolanError } from "../../errors/index.ts";
-import type { StdioEndpoint } from "../../model/index.ts";
-import { childEnvironment } from "./child-env.ts";
-import { lastOf } from "./cut.ts";
+import { lastOf } from "../../model/index.ts";
+import type { Spawnable } from "../types.ts";
 
 const STDERR_KEPT_BYTES = 64 * 1024;
 const STDERR_TAIL_LINES = 20;
@@ -48,12 +47,7 @@ export class ChildGroup {
     void this.exited.then(() => this.#killRest());
   }
 
-  static start(
-    endpoint: StdioEndpoint,
-    server: string,
-    onStderr?: (text: string) => void,
-  ): Promise<ChildGroup> {
-    const env = childEnvironment(endpoint.env);
+  static start(spawnable: Spawnable, server: string, onStderr?: (text: string) => void): Promise<ChildGroup> {
     if (!watchingExit) {
       watchingExit = true;
       process.on("exit", () => {
@@ -61,12 +55,16 @@ export class ChildGroup {
       });
     }
     return new Promise((resolve, reject) => {
-      const failed = (cause: Error & { code?: string }): void => reject(startError(endpoint, server, cause));
+      const failed = (cause: Error & { code?: string }): void => {
+        spawnable.spawned();
+        spawnable.ended();
+        reject(startError(spawnable, server, cause));
+      };
       try {
-        const child = spawn(endpoint.command, [...(endpoint.args ?? [])], {
-          env,
-          cwd: endpoint.cwd,
-          stdio: ["pipe", "pipe", "pipe"],
+        const child = spawn(spawnable.file, [...spawnable.args], {
+          env: spawnable.env,
+          cwd: spawnable.cwd,
+          stdio: ["pipe", "pipe", "pipe", ...spawnable.fds],
           shell: false,
           windowsHide: true,
           // Its own group, so that helpers which it starts can be stopped with it.
@@ -78,6 +76,8 @@ export class ChildGroup {
         child.off("error", failed);
         child.on("error", () => {});
         const group = new ChildGroup(child, pid);
+        spawnable.spawned();
+        void group.exited.then(() => spawnable.ended());
         if (onStderr !== undefined) child.stderr?.on("data", (chunk: Buffer) => onStderr(chunk.toString()));
         resolve(group);
       } catch (cause) {
@@ -147,18 +147,18 @@ export class ChildGroup {
 }
 
 function startError(
-  endpoint: StdioEndpoint,
+  { file, cwd }: Spawnable,
   server: string,
   cause: Error & { code?: string },
 ): PortolanError {
   const missing = cause.code === "ENOENT";
   const message = missing
-    ? `cannot start "${endpoint.command}": ${endpoint.cwd === undefined ? "no such program" : "no such program or folder"}`
-    : `cannot start "${endpoint.command}": ${cause.message}`;
+    ? `cannot start "${file}": ${cwd === undefined ? "no such program" : "no such program or folder"}`
+    : `cannot start "${file}": ${cause.message}`;
   return new PortolanError("SERVER_START_FAILED", message, {
     server,
     cause,
-    data: { command: endpoint.command, reason: cause.code ?? "unknown" },
+    data: { command: file, reason: cause.code ?? "unknown" },
     hint: missing ? "Check the spelling, install the program, or give its full path." : undefined,
   });
 }
