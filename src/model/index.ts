@@ -1,6 +1,29 @@
 // Public face of the model room.
 
 export { isSpecialAddress } from "./address.ts";
+export type {
+  Binding,
+  Contract,
+  ContractExample,
+  CostClass,
+  CostOverride,
+  Driver,
+  DriverAuth,
+  DriverError,
+  DriverErrorCode,
+  DriverHealthCheck,
+  DriverKind,
+  DriverPrompt,
+  DriverResource,
+  DriverResult,
+  DriverServer,
+  HttpExpectation,
+  MappedFrom,
+  RetryRule,
+  SecretEntry,
+  SecretGrant,
+  SecretOperation,
+} from "./contract.ts";
 export { firstOf, lastOf } from "./cut.ts";
 export {
   GATEWAY_DEFAULTS,
