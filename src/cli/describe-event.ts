@@ -1,20 +1,21 @@
 // One line for something that happened to a server.
 
 import type { HubEvent } from "../hub/index.ts";
-import type { Colors } from "./colors.ts";
+import type { Colors, Paint } from "./colors.ts";
 import { plainLine } from "./plain-text.ts";
 
 export function describeEvent(event: HubEvent, colors: Colors): string {
   const { type, time, server } = event;
   const at = new Date(time).toTimeString().slice(0, 8);
   const what = type.replace(/^mcp\.(?:server_)?/, "").replaceAll("_", " ");
-  const failed = type.endsWith("failed");
-  const paint = failed
-    ? colors.red
-    : type.endsWith("ready") || type.endsWith("restarted")
-      ? colors.green
-      : colors.cyan;
+  const paint = paintOf(type, colors);
   return `${colors.dim(at)} ${colors.bold(plainLine(server, 40))} ${paint(what)}${detailOf(event)}`;
+}
+
+function paintOf(type: string, colors: Colors): Paint {
+  if (/failed$|denied$/.test(type)) return colors.red;
+  if (type.endsWith("relaxed")) return colors.yellow;
+  return /ready$|restarted$/.test(type) ? colors.green : colors.cyan;
 }
 
 function detailOf(event: HubEvent): string {
@@ -26,6 +27,14 @@ function detailOf(event: HubEvent): string {
     ] as const;
     const shown = parts.flatMap(([sign, names]) => names.map((name) => `${sign}${plainLine(name, 80)}`));
     return ` ${shown.slice(0, 8).join(" ")}${shown.length > 8 ? ` and ${shown.length - 8} more` : ""}`;
+  }
+  if (event.type === "mcp.sandbox_denied")
+    return ` ${plainLine(event.host, 255)}:${event.port} ${plainLine(event.reason, 500)}`;
+  if (event.type === "mcp.sandbox_relaxed") {
+    const { mode, by, missing } = event;
+    const held =
+      missing.length === 0 ? "" : `; not held: ${missing.map((one) => plainLine(one, 200)).join(", ")}`;
+    return ` to ${mode} (${plainLine(by, 80)})${held}`;
   }
   const reason = event.reason === undefined ? "" : ` ${plainLine(event.reason, 500)}`;
   const code = event.code === undefined ? "" : ` [${event.code}]`;

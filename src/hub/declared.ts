@@ -55,5 +55,9 @@ export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) =
 export function atHome(server: DeclaredServer, folder: string): DeclaredServer {
   const { endpoint } = server;
   if (endpoint.transport !== "stdio" || endpoint.cwd !== undefined) return server;
-  return { ...server, endpoint: { ...endpoint, cwd: folder } };
+  return {
+    ...server,
+    endpoint: { ...endpoint, cwd: folder },
+    launch: { ...server.launch, cwdImplied: true },
+  };
 }

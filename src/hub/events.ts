@@ -1,6 +1,8 @@
 // What happens in a hub, on one typed bus: for listeners, as an async iterator, and as lines of JSON.
 
 import type { ErrorCode } from "../errors/index.ts";
+import type { LaunchNews } from "../launch/index.ts";
+import type { SandboxMode } from "../model/index.ts";
 
 interface Common {
   /** ISO time. */
@@ -14,7 +16,9 @@ export interface ServerEvent extends Common {
     | "mcp.server_ready"
     | "mcp.server_failed"
     | "mcp.server_stopped"
-    | "mcp.server_restarted";
+    | "mcp.server_restarted"
+    /** Something of it is being downloaded; the reason says what. */
+    | "mcp.server_installing";
   readonly code?: ErrorCode;
   readonly reason?: string;
 }
@@ -40,8 +44,37 @@ export interface ToolEvent extends Common {
   readonly reason?: string;
 }
 
-export type HubEvent = ServerEvent | ToolsChangedEvent | ToolEvent;
+/** A server tried to reach what its sandbox does not grant. */
+export interface SandboxDeniedEvent extends Common {
+  readonly type: "mcp.sandbox_denied";
+  readonly host: string;
+  readonly port: number;
+  readonly reason: string;
+}
+
+/** A server was started with less of a sandbox than the default, because somebody said so. */
+export interface SandboxRelaxedEvent extends Common {
+  readonly type: "mcp.sandbox_relaxed";
+  readonly mode: SandboxMode;
+  readonly by: string;
+  /** What is not held. */
+  readonly missing: readonly string[];
+}
+
+export type HubEvent = ServerEvent | ToolsChangedEvent | ToolEvent | SandboxDeniedEvent | SandboxRelaxedEvent;
 type Unstamped<E> = E extends HubEvent ? Omit<E, "time"> : never;
+
+/** What of a start is worth an event. */
+export function toLaunchEvent(server: string, news: LaunchNews): Unstamped<HubEvent> | undefined {
+  if (news.type === "denied") {
+    const { host, port, reason } = news;
+    return { type: "mcp.sandbox_denied", server, host, port, reason };
+  }
+  if (news.type === "progress") return { type: "mcp.server_installing", server, reason: news.what };
+  const { mode, by, missing } = news.plan.sandbox;
+  if (mode === "enforce") return undefined;
+  return { type: "mcp.sandbox_relaxed", server, mode, by, missing: missing.map(({ clause }) => clause) };
+}
 
 /** Events that an iterator has not taken yet; older ones are dropped beyond this. */
 const MAX_WAITING = 10_000;

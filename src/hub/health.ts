@@ -1,7 +1,7 @@
 // How each server of a hub is doing, in plain data.
 
 import type { ErrorCode } from "../errors/index.ts";
-import type { Era, Origin } from "../model/index.ts";
+import type { Era, Origin, SandboxBackendName, SandboxMode } from "../model/index.ts";
 import type { Member, ServerState } from "./member.ts";
 import { isOffered } from "./naming.ts";
 
@@ -19,6 +19,10 @@ export interface ServerHealth {
   readonly restarts: number;
   /** Processes beside the first, for calls that ask questions; absent when there are none. */
   readonly lanes?: number | undefined;
+  /** How its program is boxed; absent while it has not been started. */
+  readonly sandbox?:
+    | { readonly mode: SandboxMode; readonly backend: SandboxBackendName; readonly by: string }
+    | undefined;
   readonly error?: { readonly code: ErrorCode; readonly message: string; readonly hint: string } | undefined;
   /** The last lines of stderr. */
   readonly stderr?: string | undefined;
@@ -39,6 +43,11 @@ export function healthOf(member: Member): ServerHealth {
     tools: inventory.tools.filter(({ name }) => isOffered(declared, name)).length,
     latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs * 10) / 10,
     restarts,
+    sandbox: member.plan && {
+      mode: member.plan.sandbox.mode,
+      backend: member.plan.sandbox.backend,
+      by: member.plan.sandbox.by,
+    },
     lanes: member.lanes === 0 ? undefined : member.lanes,
     error:
       lastError === undefined || !failing

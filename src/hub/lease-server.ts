@@ -11,7 +11,7 @@ import type {
 } from "../model/index.ts";
 import { type Redactor, resolveEndpoint, type SecretStore, toSecretError } from "../secrets/index.ts";
 import { type Ask, type Caller, type EraMemory, openUpstream } from "../upstream/index.ts";
-import type { Lease, Pool } from "./pool.ts";
+import type { Heard, Lease, Pool } from "./pool.ts";
 
 export interface LeaseOptions {
   readonly declared: DeclaredServer;
@@ -22,6 +22,8 @@ export interface LeaseOptions {
   readonly ask: Ask | undefined;
   readonly eras: EraMemory;
   readonly report: Report;
+  /** Folders that whoever opened the hub grants to every server. */
+  readonly roots: readonly string[];
 }
 
 let spares = 0;
@@ -31,27 +33,32 @@ export async function leaseServer(
   options: LeaseOptions,
   limits: Limits,
   leave: AbortSignal,
-  hearStderr: (text: string) => void,
+  heard: Heard,
   spare = false,
 ): Promise<Lease> {
   const { declared, redactor, pool, caller, ask, eras, report } = options;
   if (declared.endpoint.transport === "invoke")
-    return leaseInvoked(options, declared.endpoint, limits, leave, hearStderr);
+    return leaseInvoked(options, declared.endpoint, limits, leave, heard);
   const definition: ServerDefinition = {
     name: declared.alias,
     endpoint: await resolveEndpointOf(options, declared.endpoint),
     era: spare ? "legacy" : (declared.era ?? "auto"),
     limits,
+    launch: declared.launch,
+    roots: options.roots,
   };
   if (spare) spares += 1;
   const lane = spare ? spares : 0;
-  const key = JSON.stringify([definition.endpoint, definition.era, definition.limits, lane]);
+  const key = JSON.stringify([definition.endpoint, definition.era, definition.limits, definition.launch, lane]);
   return pool.acquire(
     key,
-    (signal, onStderr) =>
-      openUpstream({ signal, definition, caller, ask, watch: !spare, report, redactor, eras, onStderr }),
+    (signal, { stderr: onStderr, launch: onLaunch }) =>
+      openUpstream({
+        ...{ signal, definition, caller, ask, watch: !spare, report, redactor, eras },
+        ...{ onStderr, onLaunch },
+      }),
     leave,
-    hearStderr,
+    heard,
   );
 }
 
@@ -61,7 +68,7 @@ async function leaseInvoked(
   { server }: InvokeEndpoint,
   limits: Limits,
   leave: AbortSignal,
-  hearStderr: (text: string) => void,
+  heard: Heard,
 ): Promise<Lease> {
   const { declared, pool, report } = options;
   const env = await resolveEnvOf(options, server);
@@ -70,7 +77,7 @@ async function leaseInvoked(
     JSON.stringify([server, [...env], limits]),
     () => openInvoked(server, { name: declared.alias, limits, report, resolveEnv: (name) => env.get(name) }),
     leave,
-    hearStderr,
+    heard,
   );
 }
 

@@ -1,6 +1,7 @@
 // One server of a hub: started when it should be, tried again when it fails, stopped when nobody needs it; its last good lists stay.
 
 import { PortolanError, toPortolanError } from "../errors/index.ts";
+import type { LaunchPlan } from "../launch/index.ts";
 import {
   type DeclaredServer,
   DEFAULT_LIMITS,
@@ -12,11 +13,11 @@ import {
 import { withRedactedError } from "../secrets/index.ts";
 import { type Call, type Description, type Upstream, within } from "../upstream/index.ts";
 import { discreetLog, withoutSecrets } from "./discreet.ts";
-import type { EventBus } from "./events.ts";
+import { type EventBus, toLaunchEvent } from "./events.ts";
 import type { Inventory, ListName } from "./inventory.ts";
 import { Lanes, type LanesOptions } from "./lanes.ts";
 import { checkSecrets, type LeaseOptions, leaseServer } from "./lease-server.ts";
-import type { Lease } from "./pool.ts";
+import type { Heard, Lease } from "./pool.ts";
 import type { Snapshots } from "./snapshots.ts";
 import { ALL_LISTS, Stock } from "./stock.ts";
 
@@ -52,7 +53,17 @@ const ABOUT_THE_CALL: ReadonlySet<string> = new Set([
   "PROMPT_NOT_FOUND",
   "RESOURCE_NOT_FOUND",
   "RPC_ERROR",
+  "SANDBOX_DENIED",
   "TOOL_NOT_FOUND",
+]);
+
+/** What does not go away by trying again. */
+const BLOCKING: ReadonlySet<string> = new Set([
+  "PLATFORM_UNSUPPORTED",
+  "SANDBOX_UNAVAILABLE",
+  "SECRET_MISSING",
+  "SECRET_STORE_FAILED",
+  "VERSION_MISMATCH",
 ]);
 
 /** Where the reason is likely to be what the server wrote last. */
@@ -68,6 +79,8 @@ export class Member {
   latencyMs: number | undefined;
   stderr = "";
   description: Description | undefined;
+  /** How its program was started last. */
+  plan: LaunchPlan | undefined;
   readonly #options: MemberOptions;
   readonly #limits: Limits;
   #lease: Lease | undefined;
@@ -276,12 +289,19 @@ export class Member {
   }
 
   #open(): Promise<Lease> {
-    return leaseServer(this.#options, this.#limits, this.#leaving.signal, this.#hearStderr);
+    return leaseServer(this.#options, this.#limits, this.#leaving.signal, this.#heard);
   }
 
-  readonly #hearStderr = (text: string): void => {
-    // Redacted after joining: a secret may come in two pieces.
-    this.stderr = this.#options.redactor.redactText(this.stderr + text).slice(-STDERR_CHARS);
+  readonly #heard: Heard = {
+    stderr: (text) => {
+      // Redacted after joining: a secret may come in two pieces.
+      this.stderr = this.#options.redactor.redactText(this.stderr + text).slice(-STDERR_CHARS);
+    },
+    launch: (news) => {
+      if (news.type === "planned") this.plan = news.plan;
+      const event = toLaunchEvent(this.alias, news);
+      if (event !== undefined) this.#options.events.emit(event);
+    },
   };
 
   #laneOptions(): LanesOptions {
@@ -291,7 +311,7 @@ export class Member {
       timeoutMs: this.#limits.requestTimeoutMs,
       report: this.#options.report,
       main: () => this.#lease?.upstream,
-      open: (signal) => leaseServer(this.#options, this.#limits, signal, this.#hearStderr, true),
+      open: (signal) => leaseServer(this.#options, this.#limits, signal, this.#heard, true),
       opened: (spare) => {
         spare.on("log", this.#logged);
         if (this.#logLevel !== undefined) spare.setLogLevel(this.#logLevel).catch(() => {});
@@ -356,7 +376,7 @@ export class Member {
   #failed(error: PortolanError): void {
     this.lastError = error;
     this.#failures += 1;
-    const blocked = error.code === "SECRET_MISSING" || error.code === "SECRET_STORE_FAILED";
+    const blocked = BLOCKING.has(error.code);
     const backoff = blocked
       ? MAX_RETRY_MS
       : Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), MAX_RETRY_MS);
@@ -398,7 +418,7 @@ export class Member {
 
   #unavailable(): PortolanError {
     const last = this.lastError;
-    if (last?.code === "SECRET_MISSING") return last;
+    if (last !== undefined && BLOCKING.has(last.code)) return last;
     return new PortolanError(
       "SERVER_UNAVAILABLE",
       `${this.alias} is not running${last === undefined ? "" : `: ${last.message}`}`,

@@ -1,6 +1,6 @@
 // The names under which a hub offers what its servers have: a pure function of the template, the alias and the server's own name.
 
-import type { DeclaredServer } from "../model/index.ts";
+import { type DeclaredServer, toWildcard } from "../model/index.ts";
 import { exposedName } from "../tools/index.ts";
 
 export const DEFAULT_NAMING = "mcp_{alias}_{tool}";
@@ -19,19 +19,5 @@ export function isOffered({ allowTools, blockTools }: DeclaredServer, name: stri
 
 /** Whether a list of patterns with `*` names this; an absent list says nothing. */
 export function matchesAny(patterns: readonly string[] | undefined, name: string): boolean | undefined {
-  return patterns?.some((pattern) => matches(pattern, name));
-}
-
-function matches(pattern: string, name: string): boolean {
-  const [first = "", ...rest] = pattern.split("*");
-  if (rest.length === 0) return pattern === name;
-  if (!name.startsWith(first)) return false;
-  const last = rest.pop() as string;
-  let at = first.length;
-  for (const part of rest) {
-    const found = name.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return name.length - last.length >= at && name.endsWith(last);
+  return patterns?.some((pattern) => toWildcard(pattern)(name));
 }

@@ -1,9 +1,9 @@
 // A hub over declared servers: everything that its members share, in one place.
 
 import type { Diagnostic } from "../errors/index.ts";
-import type { DeclaredServer, Implementation, JsonObject } from "../model/index.ts";
+import type { DeclaredServer, Implementation, JsonObject, SandboxMode } from "../model/index.ts";
 import { createRedactor, createSecretStore, type Redactor, type SecretStore } from "../secrets/index.ts";
-import { type McpHandlers, toAsk, toCapabilities, VERSION } from "../tools/index.ts";
+import { type McpHandlers, rootFolders, toAsk, toCapabilities, VERSION } from "../tools/index.ts";
 import { createEraMemory } from "../upstream/index.ts";
 import { EventBus } from "./events.ts";
 import { Hub } from "./hub.ts";
@@ -27,6 +27,8 @@ export interface HubOptions {
   /** Where tool lists are kept between runs; `false` keeps none. */
   readonly snapshots?: string | false | undefined;
   readonly onDiagnostic?: ((diagnostic: Diagnostic) => void) | undefined;
+  /** How strictly servers are boxed, by alias, over what their declarations say. */
+  readonly sandbox?: Readonly<Record<string, SandboxMode>> | undefined;
 }
 
 export interface OpenedHub {
@@ -63,6 +65,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     // Who wants nothing kept gets nothing kept.
     eras:
       options.snapshots === false ? { ...createEraMemory(), remember: async () => {} } : createEraMemory(),
+    roots: await rootFolders(handlers),
     ask: withRedactedQuestions(toAsk(handlers), redactor),
     caller: {
       clientInfo: options.clientInfo ?? { name: "portolan", version: VERSION },
@@ -72,7 +75,13 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     resourceUpdated: (alias: string, uri: string) => hub.resourceUpdated(alias, uri),
     log: (alias: string, message: JsonObject) => hub.logged(alias, message),
   };
-  return { hub, events, redactor, member: (declared) => new Member({ ...shared, declared }) };
+  const boxed = (declared: DeclaredServer): DeclaredServer => {
+    const { sandbox = {} } = options;
+    if (!Object.hasOwn(sandbox, declared.alias)) return declared;
+    return { ...declared, launch: { ...declared.launch, sandboxOverride: sandbox[declared.alias] } };
+  };
+  const member = (declared: DeclaredServer): Member => new Member({ ...shared, declared: boxed(declared) });
+  return { hub, events, redactor, member };
 }
 
 /** The settings with what they leave open filled in. */

@@ -1,14 +1,21 @@
 // One live server per identical resolved definition, shared by everybody who needs it and closed by the last.
 
+import type { LaunchNews } from "../launch/index.ts";
 import type { Upstream } from "../upstream/index.ts";
 
-type OnStderr = (text: string) => void;
+/** Who hears what a server writes to stderr, and how it is started. */
+export interface Heard {
+  stderr(text: string): void;
+  launch(news: LaunchNews): void;
+}
 
 interface Shared {
   readonly opening: Promise<Upstream>;
   readonly nobodyWaits: AbortController;
   /** One per user: what the server writes is everybody's. */
-  readonly readers: Set<OnStderr>;
+  readonly readers: Set<Heard>;
+  /** For those who come later. */
+  planned: LaunchNews | undefined;
   users: number;
 }
 
@@ -26,25 +33,32 @@ export class Pool {
    */
   async acquire(
     key: string,
-    open: (signal: AbortSignal, onStderr: OnStderr) => Promise<Upstream>,
+    open: (signal: AbortSignal, heard: Heard) => Promise<Upstream>,
     leave: AbortSignal,
-    onStderr: OnStderr,
+    heard: Heard,
   ): Promise<Lease> {
     let shared = this.#shared.get(key);
     if (shared === undefined) {
       const nobodyWaits = new AbortController();
-      const readers = new Set<OnStderr>();
-      const opening = open(nobodyWaits.signal, (text) => {
-        for (const reader of readers) reader(text);
+      const readers = new Set<Heard>();
+      const opening = open(nobodyWaits.signal, {
+        stderr: (text) => {
+          for (const reader of readers) reader.stderr(text);
+        },
+        launch: (news) => {
+          if (news.type === "planned" && shared !== undefined) shared.planned = news;
+          for (const reader of readers) reader.launch(news);
+        },
       });
-      shared = { opening, nobodyWaits, readers, users: 0 };
+      shared = { opening, nobodyWaits, readers, planned: undefined, users: 0 };
       this.#shared.set(key, shared);
     }
     const own = shared;
     own.users += 1;
-    // A function of its own: a member that leaves and comes back is two users for a moment.
-    const reader: OnStderr = (text) => onStderr(text);
+    // An object of its own: a member that leaves and comes back is two users for a moment.
+    const reader: Heard = { ...heard };
     own.readers.add(reader);
+    if (own.planned !== undefined) reader.launch(own.planned);
     let released = false;
     const release = async (): Promise<void> => {
       if (released) return;

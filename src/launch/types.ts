@@ -53,6 +53,13 @@ export interface Denied {
   readonly reason: string;
 }
 
+/** What happens between the wish to start a server and its end, beside what it says itself. */
+export type LaunchNews =
+  | { readonly type: "planned"; readonly plan: LaunchPlan }
+  | ({ readonly type: "denied" } & Denied)
+  /** Something that takes a while, such as a download. */
+  | { readonly type: "progress"; readonly server: string; readonly what: string };
+
 /** What is handed to the operating system. Descriptors of `fds` become 3, 4, … of the child. */
 export interface Spawnable {
   readonly file: string;

@@ -81,6 +81,13 @@ export type {
   TemplatePart,
 } from "./invoked-server.ts";
 export {
+  canonicalHost,
+  matchesRule,
+  type NetworkRule,
+  type ParsedNetworkRule,
+  parseNetworkRule,
+} from "./network-rule.ts";
+export {
   hasMethod,
   isModernErrorCode,
   isRpcMessage,
@@ -107,6 +114,14 @@ export type {
   VersionCheck,
 } from "./sandbox.ts";
 export {
+  compareVersions,
+  parseRange,
+  parseVersion,
+  satisfies,
+  type Version,
+  type VersionRange,
+} from "./semver.ts";
+export {
   type ContextRule,
   type DeclaredEndpoint,
   type DeclaredServer,
@@ -121,3 +136,4 @@ export {
   type StdioEndpoint,
   type UrlEndpoint,
 } from "./server-definition.ts";
+export { toWildcard } from "./wildcard.ts";

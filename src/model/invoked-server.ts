@@ -8,6 +8,7 @@ import type {
   ResourceTemplateDefinition,
   ToolDefinition,
 } from "./mcp.ts";
+import type { SandboxDeclaration } from "./sandbox.ts";
 
 export interface InvokedServer {
   readonly info: Implementation;
@@ -99,6 +100,8 @@ export interface CliInvocation {
   readonly appendUnused: boolean;
   readonly timeoutMs?: number | undefined;
   readonly maxOutputBytes?: number | undefined;
+  /** What the command may touch: that of its file, narrowed by its own. */
+  readonly sandbox?: SandboxDeclaration | undefined;
 }
 
 /** One word, or a gap that becomes none, one or several. */

@@ -88,7 +88,11 @@ export interface VersionCheck {
 
 /** What a declaration says about how a program is brought here and started, beside its command. */
 export interface LaunchSettings {
+  /** The working folder is where the declaration stands, not one that it asks for: nothing is granted by it. */
+  readonly cwdImplied?: boolean | undefined;
   readonly sandbox?: SandboxDeclaration | undefined;
+  /** The mode that whoever starts the server asks for, over the declared one. */
+  readonly sandboxOverride?: SandboxMode | undefined;
   /** In order of preference. */
   readonly install?: readonly InstallMethod[] | undefined;
   readonly versionCheck?: VersionCheck | undefined;

@@ -5,16 +5,23 @@ import {
   DEFAULT_LIMITS,
   type Endpoint,
   isObject,
+  type LaunchSettings,
   type Limits,
+  parseNetworkRule,
+  type SandboxDeclaration,
   type ServerDefinition,
 } from "../model/index.ts";
-import type { McpConfig } from "./types.ts";
+import type { McpConfig, McpStdioConfig } from "./types.ts";
 
 const PROTOCOLS: ReadonlyMap<string, readonly string[]> = new Map([
   ["http", ["http:", "https:"]],
   ["sse", ["http:", "https:"]],
   ["websocket", ["ws:", "wss:"]],
 ]);
+
+const SANDBOX_KEYS: readonly (keyof SandboxDeclaration)[] = [
+  ...(["mode", "backend", "network", "fs", "env", "exec", "home", "limits", "pathArguments"] as const),
+];
 
 export function toServerDefinition(config: McpConfig): ServerDefinition {
   const problems: string[] = [];
@@ -36,7 +43,32 @@ export function toServerDefinition(config: McpConfig): ServerDefinition {
       },
     );
   }
-  return { name: config.name ?? defaultName(endpoint), endpoint, era, limits };
+  const launch = config.transport === "stdio" ? toLaunch(config) : undefined;
+  return { name: config.name ?? defaultName(endpoint), endpoint, era, limits, launch };
+}
+
+function toLaunch({ sandbox, cwd }: McpStdioConfig): LaunchSettings {
+  return {
+    sandbox: typeof sandbox === "string" ? { mode: sandbox } : sandbox,
+    cwdImplied: cwd === undefined,
+  };
+}
+
+function checkSandbox(sandbox: unknown, problems: string[]): void {
+  const mode = isObject(sandbox) ? sandbox.mode : sandbox;
+  if (mode !== undefined && mode !== "enforce" && mode !== "warn" && mode !== "off")
+    problems.push('sandbox must be "enforce", "warn", "off", or an object with such a mode');
+  if (!isObject(sandbox)) return;
+  const known = new Set<string>(SANDBOX_KEYS);
+  for (const key of Object.keys(sandbox))
+    if (!known.has(key)) problems.push(`sandbox has no ${key}; it has ${SANDBOX_KEYS.join(", ")}`);
+  const network = sandbox.network ?? [];
+  if (!Array.isArray(network)) problems.push("sandbox.network must be a list of hosts");
+  else
+    for (const host of network) {
+      const parsed = parseNetworkRule(String(host));
+      if (!parsed.ok) problems.push(`sandbox.network: ${parsed.problem}`);
+    }
 }
 
 function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefined {
@@ -55,6 +87,7 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
       problems.push("args must be a list of strings");
     }
     if (env !== undefined && !isStringMap(env)) problems.push("env must map names to strings");
+    checkSandbox(config.sandbox, problems);
     if (cwd !== undefined && typeof cwd !== "string") problems.push("cwd must be a folder");
     return { transport: "stdio", command, args, env, cwd };
   }

@@ -5,7 +5,7 @@ import type { Implementation } from "../model/index.ts";
 import { createEraMemory, openUpstream } from "../upstream/index.ts";
 import { toServerDefinition } from "./config.ts";
 import { Connection } from "./connection.ts";
-import { toAsk, toCapabilities } from "./handlers.ts";
+import { rootFolders, toAsk, toCapabilities } from "./handlers.ts";
 import type { McpConfig, McpConnection } from "./types.ts";
 import { VERSION } from "./version.ts";
 
@@ -14,7 +14,7 @@ const MAX_DIAGNOSTICS = 200;
 
 /** Connects to one MCP server, whichever era it speaks. Throws a PortolanError that says why when it cannot. */
 export async function connectMcp(config: McpConfig): Promise<McpConnection> {
-  const definition = toServerDefinition(config);
+  const definition = { ...toServerDefinition(config), roots: await rootFolders(config.handlers ?? {}) };
   const diagnostics: Diagnostic[] = [];
   const seen = new Set<string>();
   const report = (diagnostic: Diagnostic): void => {

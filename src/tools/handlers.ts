@@ -1,5 +1,6 @@
 // The handlers that a caller registered, as capabilities to declare and as the one function that answers questions.
 
+import { fileURLToPath } from "node:url";
 import { type ElicitRequest, isObject, type JsonObject } from "../model/index.ts";
 import type { Ask } from "../upstream/index.ts";
 import type { McpHandlers } from "./types.ts";
@@ -29,6 +30,12 @@ export function toAsk(handlers: McpHandlers): Ask {
     }
     return undefined;
   };
+}
+
+/** The folders that the caller grants, for a program that is about to start. */
+export async function rootFolders({ roots }: McpHandlers): Promise<string[]> {
+  const granted = typeof roots === "function" ? await roots() : (roots ?? []);
+  return granted.flatMap(({ uri }) => (/^file:\/\/\//i.test(uri) ? [fileURLToPath(uri)] : []));
 }
 
 /** What the user left out but the form has a default for. */

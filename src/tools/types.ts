@@ -22,6 +22,8 @@ import type {
   ResourceDefinition,
   ResourceTemplateDefinition,
   Root,
+  SandboxDeclaration,
+  SandboxMode,
   ServerCapabilities,
   ToolAnnotations,
   ToolDefinition,
@@ -61,6 +63,11 @@ export interface McpStdioConfig extends McpOptions {
   args?: readonly string[];
   env?: Readonly<Record<string, string>>;
   cwd?: string;
+  /**
+   * What the program may touch. Without it the default profile holds: a read-only system and its own folder, a private HOME and
+   * /tmp, no network, and the folders of `handlers.roots`. "off" runs it with all rights of this program.
+   */
+  sandbox?: SandboxMode | SandboxDeclaration;
   /** Hears what the server writes to stderr, as it comes. The last lines are in every error anyway. */
   onStderr?: (text: string) => void;
 }

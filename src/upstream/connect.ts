@@ -46,6 +46,9 @@ async function connectOnce(reach: Reach, options: SessionOptions): Promise<Sessi
     maxQueuedBytes: options.definition.limits.maxQueuedBytes,
     report: options.report,
     onStderr: options.onStderr,
+    launch: options.definition.launch,
+    roots: options.definition.roots,
+    onLaunch: options.onLaunch,
   };
   try {
     return await Session.open(await createWire(reach, wireOptions), options);

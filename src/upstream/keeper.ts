@@ -17,7 +17,7 @@ const MAX_WAITING = 1_000;
 
 export interface KeeperOptions extends Pick<
   SessionOptions,
-  "definition" | "caller" | "ask" | "report" | "notice" | "onStderr"
+  "definition" | "caller" | "ask" | "report" | "notice" | "onStderr" | "onLaunch"
 > {
   readonly reach: Reach;
   readonly eras: EraMemory;
@@ -138,7 +138,7 @@ export class Keeper {
       this.#closing.signal,
       ...(signal === undefined ? [] : [signal]),
     ]);
-    const { reach, eras, definition, caller, ask, report, notice, onStderr } = this.#options;
+    const { reach, eras, definition, caller, ask, report, notice, onStderr, onLaunch } = this.#options;
     const options: SessionOptions = {
       definition,
       caller,
@@ -146,6 +146,7 @@ export class Keeper {
       report,
       notice,
       onStderr,
+      onLaunch,
       knownLegacy: this.description?.era === "legacy",
       signal: start,
       unresponsive: (session, consecutive) => this.#unresponsive(session, consecutive),

@@ -1,6 +1,7 @@
 // One negotiated connection: requests in the words of its era, the server's questions answered, its notices passed on.
 
 import { isPortolanError, PortolanError, type Report } from "../errors/index.ts";
+import type { LaunchNews } from "../launch/index.ts";
 import {
   type JsonObject,
   type LogLevel,
@@ -38,6 +39,7 @@ export interface SessionOptions {
   readonly closed: (session: Session, error: PortolanError) => void;
   readonly onProbe: () => void;
   readonly onStderr?: ((text: string) => void) | undefined;
+  readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
 }
 
 export class Session {

@@ -1,6 +1,7 @@
 // One server as the rest of the program sees it: sessions come and go behind it, and nothing that may have run is run again.
 
 import { type PortolanError, type Report, toPortolanError } from "../errors/index.ts";
+import type { LaunchNews } from "../launch/index.ts";
 import type { JsonObject, LogLevel, ServerDefinition } from "../model/index.ts";
 import { type Redactor, withRedactedError } from "../secrets/index.ts";
 import { Breaker } from "./breaker.ts";
@@ -8,6 +9,7 @@ import type { Reach } from "./connect.ts";
 import { Emitter } from "./emitter.ts";
 import type { EraMemory } from "./era-memory.ts";
 import { Keeper } from "./keeper.ts";
+import { withLaunchReports } from "./launch-reports.ts";
 import { redactorFor } from "./sensitive.ts";
 import type { Session } from "./session.ts";
 import { Subscriptions } from "./subscriptions.ts";
@@ -50,6 +52,8 @@ export interface UpstreamOptions {
   readonly report: Report;
   readonly eras: EraMemory;
   readonly onStderr?: ((text: string) => void) | undefined;
+  /** Hears how a local program is started, and what it is refused. */
+  readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
   /** Takes secrets out of errors; by default it knows the credentials of the definition. */
   readonly redactor?: Redactor | undefined;
   /** Gives up the first start. */
@@ -60,7 +64,8 @@ export async function openUpstream(options: UpstreamOptions): Promise<Upstream> 
   const redactor = options.redactor ?? redactorFor(options.definition.endpoint);
   const report: Report = (finding) =>
     options.report({ ...finding, message: redactor.redactText(finding.message) });
-  const upstream = new ServerUpstream({ ...options, report, redactor });
+  const onLaunch = withLaunchReports(options.definition.name, report, options.onLaunch);
+  const upstream = new ServerUpstream({ ...options, report, redactor, onLaunch });
   try {
     await upstream.start(options.signal);
   } catch (error) {
@@ -82,7 +87,7 @@ class ServerUpstream implements Upstream {
   readonly #recent = new Map<keyof UpstreamEvents, boolean>();
 
   constructor(options: UpstreamOptions & { redactor: Redactor }) {
-    const { definition, reach, caller, ask, watch, report, eras, onStderr } = options;
+    const { definition, reach, caller, ask, watch, report, eras, onStderr, onLaunch } = options;
     this.#redactor = options.redactor;
     this.name = definition.name;
     this.#logLevel = caller.logLevel;
@@ -100,6 +105,7 @@ class ServerUpstream implements Upstream {
       report,
       eras,
       onStderr,
+      onLaunch,
       notice: (event, ...args) => this.#noticed(event, ...args),
       opened: (session, again) => this.#opened(session, again),
       lost: (session) => this.#lost(session),

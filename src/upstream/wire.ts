@@ -1,7 +1,8 @@
 // A wire carries JSON-RPC messages to one server and back. It knows bytes and connections, not what the messages mean.
 
 import type { PortolanError, Report } from "../errors/index.ts";
-import type { Era, RequestId, RpcMessage } from "../model/index.ts";
+import type { LaunchNews } from "../launch/index.ts";
+import type { Era, LaunchSettings, RequestId, RpcMessage } from "../model/index.ts";
 import type { Outgoing } from "./outgoing.ts";
 
 export type TransportName = "stdio" | "http" | "sse" | "websocket" | "memory";
@@ -22,6 +23,11 @@ export interface WireOptions {
   readonly report: Report;
   /** Hears what the server writes to stderr, as it comes. */
   readonly onStderr?: ((text: string) => void) | undefined;
+  /** How a local program is brought here and boxed. */
+  readonly launch?: LaunchSettings | undefined;
+  readonly roots?: readonly string[] | undefined;
+  /** Hears how the program is started, and what it is refused. */
+  readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
 }
 
 export interface WireCounters {

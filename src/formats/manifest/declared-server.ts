@@ -3,6 +3,8 @@
 import type { DeclaredServer, Limits, Origin } from "../../model/index.ts";
 import type { ObjectNode, Problems } from "../text/index.ts";
 import { inferTransport, toEndpoint } from "./endpoint.ts";
+import { toLaunchSettings } from "./launch.ts";
+import { folderOf } from "./paths.ts";
 import type { CheckedDefaults, CheckedServer } from "./server-fields.ts";
 
 /** What a declaration says for servers that say nothing themselves. */
@@ -25,6 +27,7 @@ export function toDeclaredServer(server: CheckedServer, context: ServerContext):
   const transport = server.transport ?? inferTransport(server);
   if (transport === undefined) return undefined;
   const endpoint = toEndpoint(server, transport, node, problems);
+  const launch = toLaunchSettings(server, node, folderOf(origin.file), problems);
   if (problems.within(node)) return undefined;
   return {
     alias,
@@ -43,6 +46,7 @@ export function toDeclaredServer(server: CheckedServer, context: ServerContext):
     ...optional("tags", server.tags),
     ...optional("maxResultBytes", server.max_result_bytes),
     ...optional("lanes", server.lanes),
+    ...optional("launch", launch),
   };
 }
 

@@ -2,6 +2,8 @@
 
 import type { Endpoint, UrlEndpoint } from "../../model/index.ts";
 import { entryOf, type ObjectNode, type Problems, quoted, toLabel } from "../text/index.ts";
+import { ignored } from "./ignored.ts";
+import { toPackagedEndpoint } from "./packaged.ts";
 import type { CheckedServer } from "./server-fields.ts";
 
 const URL_TRANSPORTS: Readonly<Record<string, UrlEndpoint["transport"]>> = {
@@ -10,6 +12,9 @@ const URL_TRANSPORTS: Readonly<Record<string, UrlEndpoint["transport"]>> = {
   websocket: "websocket",
 };
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const TARGETS: readonly string[] = ["command", "npm", "docker", "url"];
+const PROGRAM_FIELDS = ["args", "env", "cwd"];
+const LAUNCH_KEYS = ["sandbox", "install", "version_check", "requires"];
 const LAUNCHER = /^(npx|uvx|uv|node|python3?|docker|bunx?|deno|npm|pnpm|yarn)\s+\S/;
 
 /** The endpoint; with problems reported it may be half right, and the server is not used. */
@@ -19,10 +24,17 @@ export function toEndpoint(
   node: ObjectNode,
   problems: Problems,
 ): Endpoint {
+  if (server.npm !== undefined || server.docker !== undefined) {
+    checkOnlyOne(node, problems);
+    checkEnv(server, node, problems);
+    checkHeaders(server, node, problems);
+    return toPackagedEndpoint(server, transport, node, problems);
+  }
+  ignored(["bin", "port", "path"], "without npm or docker", node, problems);
   if (transport === "stdio") {
     requireField("command", "a stdio server is a program to run", server, node, problems);
     refuse("url", "transport stdio runs a command", node, problems);
-    ignored(["headers"], transport, node, problems);
+    ignored(["headers"], "with transport stdio", node, problems);
     checkCommand(server, node, problems);
     checkEnv(server, node, problems);
     return {
@@ -35,7 +47,7 @@ export function toEndpoint(
   }
   requireField("url", `a ${transport} server has an address`, server, node, problems);
   refuse("command", `transport ${transport} reaches a url`, node, problems);
-  ignored(["args", "env", "cwd"], transport, node, problems);
+  ignored([...PROGRAM_FIELDS, ...LAUNCH_KEYS], `with transport ${transport}`, node, problems);
   checkUrl(server.url, transport, node, problems);
   checkHeaders(server, node, problems);
   return {
@@ -47,7 +59,8 @@ export function toEndpoint(
 
 /** The transport that is meant when none is written. */
 export function inferTransport(server: CheckedServer): string | undefined {
-  if (server.command !== undefined) return "stdio";
+  if (server.docker !== undefined && server.port !== undefined) return "streamable-http";
+  if (server.command !== undefined || server.npm !== undefined || server.docker !== undefined) return "stdio";
   if (server.url !== undefined) return /^wss?:/i.test(server.url) ? "websocket" : "streamable-http";
   return undefined;
 }
@@ -76,12 +89,16 @@ function refuse(name: "command" | "url", why: string, node: ObjectNode, problems
   problems.add(entry, `${name} does not fit here: ${why}`, `Remove ${name}, or write transport: ${fitting}.`);
 }
 
-function ignored(names: readonly string[], transport: string, node: ObjectNode, problems: Problems): void {
-  for (const name of names) {
-    const entry = entryOf(node, name);
-    if (entry !== undefined && entry.value.kind !== "null")
-      problems.warn(entry, `${name} has no effect with transport ${transport}`, `Remove ${name}.`);
-  }
+function checkOnlyOne(node: ObjectNode, problems: Problems): void {
+  const [first, ...more] = node.entries.filter(
+    ({ key, value }) => TARGETS.includes(key) && value.kind !== "null",
+  );
+  for (const entry of more)
+    problems.add(
+      entry,
+      `${entry.key} does not fit beside ${first?.key}: a server has exactly one of ${TARGETS.join(", ")}`,
+      "Keep one of them.",
+    );
 }
 
 function checkCommand(server: CheckedServer, node: ObjectNode, problems: Problems): void {

@@ -1,6 +1,7 @@
 // Public face of the bridge manifest.
 
 export { type ServerDefaults, toDeclaredServer, toDefaults, withDefaults } from "./declared-server.ts";
+export { definedOnly, filled } from "./defined.ts";
 export { checkNaming, NAMING } from "./naming.ts";
 export {
   looksLikeManifest,
@@ -10,6 +11,8 @@ export {
   unknownAliasHint,
   withServer,
 } from "./parse.ts";
+export { type SandboxContext, toSandboxDeclaration } from "./sandbox.ts";
+export { type CheckedSandbox, SANDBOX_SHAPE } from "./sandbox-shape.ts";
 export {
   type CheckedDefaults,
   type CheckedServer,

@@ -2,6 +2,8 @@
 
 import type { EraPin } from "../../model/index.ts";
 import type { ObjectShape, Shape } from "../text/index.ts";
+import { type CheckedLaunch, LAUNCH_FIELDS } from "./launch-shape.ts";
+import { type CheckedSandbox, SANDBOX_SHAPE } from "./sandbox-shape.ts";
 
 export const TRANSPORTS: readonly string[] = ["stdio", "sse", "streamable-http", "websocket"];
 
@@ -53,6 +55,26 @@ export const SERVER_FIELDS: Readonly<Record<string, Shape>> = {
     description: "How the server is reached.",
   },
   command: { type: "string", description: "The program to run, for stdio." },
+  npm: {
+    type: "string",
+    description: "A package of npm to run in place of a command, such as @scope/server@^1.2.",
+  },
+  bin: { type: "string", description: "For npm: which program of the package, when it has several." },
+  docker: {
+    type: "string",
+    description: "A container image to run in place of a command, such as name@sha256:….",
+  },
+  port: {
+    type: "number",
+    integer: true,
+    minimum: 1,
+    maximum: 65_535,
+    description: "For docker with transport http or sse: the port that it serves inside of its container.",
+  },
+  path: {
+    type: "string",
+    description: "For docker with transport http or sse: the path of its endpoint (default /mcp, or /sse).",
+  },
   args: {
     type: "list",
     items: { type: "string", scalars: true, empty: true },
@@ -71,6 +93,8 @@ export const SERVER_FIELDS: Readonly<Record<string, Shape>> = {
   },
   cwd: { type: "string", description: "The folder to run in; relative to this file." },
   enabled: { type: "boolean", description: "false leaves the server out." },
+  sandbox: SANDBOX_SHAPE,
+  ...LAUNCH_FIELDS,
   ...DEFAULT_FIELDS,
   tool_allowlist: {
     ...PATTERNS,
@@ -131,9 +155,15 @@ export interface CheckedDefaults {
 }
 
 /** The fields after the check: durations in milliseconds, `http` already called by its own name. */
-export interface CheckedServer extends CheckedDefaults {
+export interface CheckedServer extends CheckedDefaults, CheckedLaunch {
   readonly transport?: string;
   readonly command?: string;
+  readonly npm?: string;
+  readonly bin?: string;
+  readonly docker?: string;
+  readonly port?: number;
+  readonly path?: string;
+  readonly sandbox?: CheckedSandbox;
   readonly args?: readonly string[];
   readonly url?: string;
   readonly headers?: Readonly<Record<string, string>>;

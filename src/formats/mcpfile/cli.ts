@@ -1,6 +1,14 @@
 // A `cli` invocation: the command taken apart once, so that values go into words and never make more of them.
 
-import type { CliInvocation, CliPart, CliWord, Template, TemplatePart } from "../../model/index.ts";
+import type {
+  CliInvocation,
+  CliPart,
+  CliWord,
+  SandboxDeclaration,
+  Template,
+  TemplatePart,
+} from "../../model/index.ts";
+import { type CheckedSandbox, toSandboxDeclaration } from "../manifest/index.ts";
 import {
   checkShape,
   nodeAt,
@@ -10,6 +18,7 @@ import {
   type TextNode,
 } from "../text/index.ts";
 import type { Context } from "./context.ts";
+import { narrowSandbox } from "./narrow-sandbox.ts";
 import { checkScript } from "./script.ts";
 import type { Scope } from "./scope.ts";
 import { CLI_SHAPE } from "./shapes-invocation.ts";
@@ -23,6 +32,7 @@ interface CheckedCli {
   readonly appendUnused?: boolean;
   readonly timeout?: number;
   readonly maxOutputBytes?: number;
+  readonly sandbox?: CheckedSandbox;
 }
 
 /** What a command is read with. */
@@ -53,6 +63,7 @@ export function readCli(node: ObjectNode, scope: Scope, context: Context): CliIn
   const words = typeof program === "string" ? [] : toWords(pieces, reading);
   const cwd = optionalTemplate(nodeAt(node, "cwd"), scope, context);
   const env = readEnv(nodeAt(node, "env"), scope, context);
+  const sandbox = readSandbox(checked.sandbox, node, context);
   if (problems.within(node) || words === undefined) return undefined;
   return {
     kind: "cli",
@@ -63,7 +74,18 @@ export function readCli(node: ObjectNode, scope: Scope, context: Context): CliIn
     appendUnused: checked.appendUnused === true,
     ...(checked.timeout === undefined ? {} : { timeoutMs: checked.timeout }),
     ...(checked.maxOutputBytes === undefined ? {} : { maxOutputBytes: checked.maxOutputBytes }),
+    ...(sandbox === undefined ? {} : { sandbox }),
   };
+}
+
+function readSandbox(
+  checked: CheckedSandbox | undefined,
+  node: ObjectNode,
+  { sandbox: outer, folder, problems }: Context,
+): SandboxDeclaration | undefined {
+  const own = nodeAt(node, "sandbox");
+  const inner = toSandboxDeclaration(checked, { node: own, folder, problems });
+  return narrowSandbox(outer, inner, own, problems);
 }
 
 /** The line break at the end of a block text means nothing. What stands before must keep its place. */

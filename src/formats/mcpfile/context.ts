@@ -1,5 +1,6 @@
 // What every part of the reader needs: where problems go, which version is read, and how much work is left.
 
+import type { SandboxDeclaration } from "../../model/index.ts";
 import type { Place, Problems, ScalarNode } from "../text/index.ts";
 import type { Version } from "./versions.ts";
 
@@ -9,6 +10,10 @@ export interface Context {
   /** The place of a character of a text, where that can be told, else that of the text. */
   readonly within: (node: ScalarNode, offset: number) => Place;
   readonly budget: Budget;
+  /** What relative paths start from. */
+  readonly folder: string;
+  /** What every command of the server may touch, where the file says it. */
+  readonly sandbox?: SandboxDeclaration | undefined;
 }
 
 /** Characters and entries that may be looked at: bases that many tools extend would multiply a small file. */

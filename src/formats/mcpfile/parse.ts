@@ -54,13 +54,19 @@ export function parseMcpfile(text: string, file: string): McpfileResult {
   const detected = detectVersion(root, problems);
   if (detected === undefined) return { ...nothing, diagnostics: problems.done() };
   const { version } = detected;
-  const context: Context = { problems, version, within: createPlacer(text), budget: new Budget() };
+  const context: Context = {
+    problems,
+    version,
+    within: createPlacer(text),
+    budget: new Budget(),
+    folder: dirname(resolve(file)),
+  };
   if (detected.kind === "config") {
     checkShape(CONFIG_SHAPE, shallow(root), problems);
     const runtime = readRuntime(nodeAt(root, "runtime"), context);
     return { ...nothing, version, runtime, config: { runtime }, diagnostics: problems.done() };
   }
-  const read = readServers(root, dirname(resolve(file)), context);
+  const read = readServers(root, context);
   const entries = read.map(({ server, runtime, node }) => ({ server, runtime, place: placeOf(node) }));
   return {
     servers: read.map(({ server }) => server),
@@ -71,9 +77,9 @@ export function parseMcpfile(text: string, file: string): McpfileResult {
   };
 }
 
-function readServers(root: ObjectNode, folder: string, context: Context): ReadServer[] {
+function readServers(root: ObjectNode, context: Context): ReadServer[] {
   if (context.version !== "0.0.1") {
-    const server = readServer(root, folder, context);
+    const server = readServer(root, context);
     return server === undefined ? [] : [server];
   }
   checkShape(fileShape(context.version), shallow(root), context.problems);
@@ -86,7 +92,7 @@ function readServers(root: ObjectNode, folder: string, context: Context): ReadSe
   );
   const seen = new Set<string>();
   return list.items.flatMap((item) => {
-    const server = readServer(item, folder, context);
+    const server = readServer(item, context);
     // Of two with one name the first is used.
     if (server === undefined || seen.has(server.server.info.name)) return [];
     seen.add(server.server.info.name);

@@ -1,6 +1,7 @@
 // One server of a file, from its node.
 
 import type { InvokedServer } from "../../model/index.ts";
+import { type CheckedSandbox, toSandboxDeclaration } from "../manifest/index.ts";
 import { checkShape, nodeAt, type ObjectNode, quoted, type TextNode, toLabel } from "../text/index.ts";
 import type { Context } from "./context.ts";
 import { createBases } from "./extends.ts";
@@ -21,13 +22,14 @@ interface CheckedServer {
   readonly name?: string;
   readonly version?: string;
   readonly instructions?: string;
+  readonly sandbox?: CheckedSandbox;
 }
 
 const SEMVER = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
 
 /** Nothing when it has no name or version, or its node is not an object. */
-export function readServer(node: TextNode, folder: string, context: Context): ReadServer | undefined {
-  const { problems, version } = context;
+export function readServer(node: TextNode, outside: Context): ReadServer | undefined {
+  const { problems, version, folder } = outside;
   const whole = node.path.length === 0;
   const shape = whole ? fileShape(version) : serverShape(version);
   const checked = (checkShape(
@@ -36,6 +38,8 @@ export function readServer(node: TextNode, folder: string, context: Context): Re
     problems,
   ) ?? {}) as CheckedServer;
   if (node.kind !== "object") return undefined;
+  const sandbox = toSandboxDeclaration(checked.sandbox, { node: nodeAt(node, "sandbox"), folder, problems });
+  const context = { ...outside, sandbox };
   checkVersion(nodeAt(node, "version"), context);
   const runtime = version === "0.2" ? undefined : readRuntime(nodeAt(node, "runtime"), context);
   const bases = createBases(version === "0.0.1" ? undefined : nodeAt(node, "invocationBases"), context);

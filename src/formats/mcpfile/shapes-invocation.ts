@@ -1,5 +1,6 @@
 // The shapes of invocations, for the checker and for the JSON Schemas that editors use.
 
+import { SANDBOX_SHAPE } from "../manifest/index.ts";
 import type { ObjectShape, Shape } from "../text/index.ts";
 import type { Version } from "./versions.ts";
 
@@ -114,6 +115,10 @@ export const CLI_SHAPE: ObjectShape = {
     },
     timeout: { type: "duration", description: "How long it may run. Portolan's own." },
     maxOutputBytes: bytes("The most output that is read. Portolan's own."),
+    sandbox: {
+      ...SANDBOX_SHAPE,
+      description: "What it may touch: no more than the sandbox of the file. Portolan's own.",
+    },
   },
 };
 

@@ -1,5 +1,6 @@
 // The shapes of whole files, by version: for the checker and for the JSON Schemas that editors use.
 
+import { SANDBOX_SHAPE } from "../manifest/index.ts";
 import type { ObjectShape, Shape } from "../text/index.ts";
 import { invocationShape } from "./shapes-invocation.ts";
 import { RUNTIME_SHAPE } from "./shapes-runtime.ts";
@@ -106,6 +107,10 @@ function serverFields(version: Version): Readonly<Record<string, Shape>> {
       description: "the version of its tools, such as 1.0.0",
     },
     ...(version === "0.2" ? {} : { runtime: RUNTIME_SHAPE }),
+    sandbox: {
+      ...SANDBOX_SHAPE,
+      description: "What its commands may touch; a command may narrow it. Portolan's own.",
+    },
     tools: list("tools", "What it can do."),
     ...(version === "0.0.1"
       ? {}

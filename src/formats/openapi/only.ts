@@ -1,5 +1,7 @@
 // Which operations were asked for: patterns with `*`, matched in time that grows with the text and never faster.
 
+import { toWildcard } from "../../model/index.ts";
+
 export interface Candidate {
   readonly label: string;
   readonly route: string;
@@ -31,16 +33,5 @@ export function createChoice(patterns: readonly string[] | undefined): Choice {
 
 /** Upper and lower case are the same: `get /pets*` is what people type. */
 export function matches(pattern: string, text: string): boolean {
-  const [first = "", ...rest] = pattern.toLowerCase().split("*");
-  const lower = text.toLowerCase();
-  const last = rest.pop();
-  if (last === undefined) return lower === first;
-  if (!lower.startsWith(first)) return false;
-  let at = first.length;
-  for (const part of rest) {
-    const found = lower.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return lower.length - last.length >= at && lower.endsWith(last);
+  return toWildcard(pattern.toLowerCase())(text.toLowerCase());
 }

@@ -2,9 +2,26 @@
 
 import { didYouMean } from "../../errors/index.ts";
 import { parseDuration } from "./duration.ts";
-import { type Entry, type ObjectNode, type ScalarNode, type TextNode, toLabel } from "./node.ts";
+import {
+  type Entry,
+  type ListNode,
+  type ObjectNode,
+  type ScalarNode,
+  type TextNode,
+  toLabel,
+  toPlain,
+} from "./node.ts";
 import type { Problems } from "./problems.ts";
-import type { DurationShape, NumberShape, ObjectShape, Shape, StringShape } from "./shape.ts";
+import type {
+  DurationShape,
+  ListShape,
+  NumberShape,
+  ObjectShape,
+  Shape,
+  SizeShape,
+  StringShape,
+} from "./shape.ts";
+import { parseSize } from "./size.ts";
 import { actual, expected, quoted } from "./words.ts";
 
 /**
@@ -21,10 +38,12 @@ export function checkShape(shape: Shape, node: TextNode, problems: Problems): un
       return checkNumber(chosen, node as ScalarNode, problems);
     case "duration":
       return checkDuration(chosen, node as ScalarNode, problems);
+    case "size":
+      return checkSize(chosen, node as ScalarNode, problems);
     case "boolean":
       return (node as ScalarNode).value;
     case "list":
-      return node.kind === "list" ? node.items.map((item) => checkShape(chosen.items, item, problems)) : [];
+      return checkList(chosen, node as ListNode, problems);
     case "map": {
       const entries = node.kind === "object" ? node.entries : [];
       return Object.fromEntries(
@@ -33,6 +52,8 @@ export function checkShape(shape: Shape, node: TextNode, problems: Problems): un
     }
     case "object":
       return checkObject(chosen, node as ObjectNode, problems);
+    case "any":
+      return toPlain(node);
     default:
       return checkShape(chosen, node, problems);
   }
@@ -44,7 +65,7 @@ function checkObject(shape: ObjectShape, node: ObjectNode, problems: Problems): 
   for (const entry of node.entries) {
     const name = fieldName(shape, entry.key);
     if (name === undefined) {
-      if (!entry.key.startsWith("x-")) unknownKey(shape, entry, problems);
+      if (!entry.key.startsWith("x-") && shape.open !== true) unknownKey(shape, entry, problems);
       continue;
     }
     const other = given.get(name);
@@ -102,11 +123,47 @@ function checkString(shape: StringShape, node: ScalarNode, problems: Problems): 
     problems.add(node, `${toLabel(node.path)} holds a NUL character`);
     return undefined;
   }
-  if (shape.enum === undefined || shape.enum.includes(text)) return text;
+  if (shape.enum === undefined) return checkForm(shape, text, node, problems);
+  if (shape.enum.includes(text)) return text;
   if (shape.synonyms !== undefined && Object.hasOwn(shape.synonyms, text)) return shape.synonyms[text];
   const hint = didYouMean(text, shape.enum) ?? `Write one of ${shape.enum.join(", ")}.`;
   problems.add(node, `${toLabel(node.path)} cannot be ${quoted(text)}`, hint);
   return undefined;
+}
+
+function checkForm(
+  { maxLength, pattern, says }: StringShape,
+  text: string,
+  node: ScalarNode,
+  problems: Problems,
+): string | undefined {
+  if (maxLength !== undefined && text.length > maxLength && [...text].length > maxLength) {
+    problems.add(node, `${toLabel(node.path)} is longer than ${maxLength} characters`, "Make it shorter.");
+    return undefined;
+  }
+  if (pattern === undefined || says === undefined || new RegExp(pattern).test(text)) return text;
+  problems.add(node, `${toLabel(node.path)} cannot be ${quoted(text)}`, says);
+  return undefined;
+}
+
+function checkList(shape: ListShape, node: ListNode, problems: Problems): unknown[] {
+  const values = node.items.map((item) => checkShape(shape.items, item, problems));
+  if (shape.filled === true && node.items.length === 0)
+    problems.add(node, `${toLabel(node.path)} is empty`, "Write at least one item.");
+  if (shape.unique !== true) return values;
+  const seen = new Map<unknown, TextNode>();
+  for (const [index, value] of values.entries()) {
+    const [item, first] = [node.items[index], seen.get(value)];
+    if (item === undefined || value === undefined) continue;
+    if (first === undefined) seen.set(value, item);
+    else
+      problems.add(
+        item,
+        `${toLabel(item.path)} says the same as ${toLabel(first.path)} at line ${first.line}`,
+        "Keep one of them.",
+      );
+  }
+  return values;
 }
 
 function checkNumber(shape: NumberShape, node: ScalarNode, problems: Problems): number | undefined {
@@ -115,6 +172,7 @@ function checkNumber(shape: NumberShape, node: ScalarNode, problems: Problems): 
     Number.isFinite(value) &&
     (shape.integer !== true || Number.isSafeInteger(value)) &&
     (shape.minimum === undefined || value >= shape.minimum) &&
+    (shape.maximum === undefined || value <= shape.maximum) &&
     (shape.oneOf === undefined || shape.oneOf.includes(value));
   if (good) return value;
   problems.add(node, `${toLabel(node.path)} must be ${expected(shape)}, not ${quoted(node.source)}`);
@@ -133,6 +191,18 @@ function checkDuration(shape: DurationShape, node: ScalarNode, problems: Problem
   return undefined;
 }
 
+function checkSize(shape: SizeShape, node: ScalarNode, problems: Problems): number | undefined {
+  const text = node.kind === "string" ? String(node.value) : node.source;
+  const bytes = parseSize(text);
+  if (bytes !== undefined) return bytes;
+  problems.add(
+    node,
+    `${toLabel(node.path)} must be ${expected(shape)}, not ${quoted(text)}`,
+    "Write bytes, or a number with B, KB, MB or GB (thousands), KiB, MiB or GiB (1024s).",
+  );
+  return undefined;
+}
+
 function accepts(shape: Shape, node: TextNode): boolean {
   switch (shape.type) {
     case "string":
@@ -141,9 +211,12 @@ function accepts(shape: Shape, node: TextNode): boolean {
         (shape.scalars === true && (node.kind === "number" || node.kind === "boolean"))
       );
     case "duration":
+    case "size":
       return node.kind === "number" || node.kind === "string";
     case "map":
       return node.kind === "object";
+    case "any":
+      return true;
     case "union":
       return shape.options.some((option) => accepts(option, node));
     default:

@@ -1,6 +1,7 @@
 // The JSON Schema of a shape, for editors that complete and check declarations while they are written.
 
 import { DURATION_PATTERN } from "./duration.ts";
+import { SIZE_PATTERN } from "./size.ts";
 import type { ObjectShape, Shape, StringShape } from "./shape.ts";
 
 export type SchemaObject = { [key: string]: unknown };
@@ -26,13 +27,21 @@ function body(shape: Shape): SchemaObject {
           ? { type: shape.integer === true ? "integer" : "number" }
           : { enum: shape.oneOf }),
         ...(shape.minimum === undefined ? {} : { minimum: shape.minimum }),
+        ...(shape.maximum === undefined ? {} : { maximum: shape.maximum }),
       };
     case "boolean":
       return { type: "boolean" };
     case "duration":
       return { type: ["number", "string"], minimum: 0, pattern: DURATION_PATTERN };
+    case "size":
+      return { type: ["number", "string"], minimum: 1, pattern: SIZE_PATTERN };
     case "list":
-      return { type: "array", items: convert(shape.items) };
+      return {
+        type: "array",
+        items: convert(shape.items),
+        ...(shape.unique === true ? { uniqueItems: true } : {}),
+        ...(shape.filled === true ? { minItems: 1 } : {}),
+      };
     case "map":
       return {
         type: "object",
@@ -41,6 +50,8 @@ function body(shape: Shape): SchemaObject {
       };
     case "object":
       return objectBody(shape);
+    case "any":
+      return {};
     case "union":
       return { anyOf: shape.options.map(convert) };
   }
@@ -51,6 +62,7 @@ function stringBody(shape: StringShape): SchemaObject {
   return {
     type: shape.scalars === true ? ["string", "number", "boolean"] : "string",
     ...(shape.empty === true ? {} : { minLength: 1 }),
+    ...(shape.maxLength === undefined ? {} : { maxLength: shape.maxLength }),
     ...(shape.pattern === undefined ? {} : { pattern: shape.pattern }),
   };
 }
@@ -68,7 +80,6 @@ function objectBody(shape: ObjectShape): SchemaObject {
     type: "object",
     ...(required.length === 0 ? {} : { required }),
     properties,
-    patternProperties: { "^x-": {} },
-    additionalProperties: false,
+    ...(shape.open === true ? {} : { patternProperties: { "^x-": {} }, additionalProperties: false }),
   };
 }

@@ -19,14 +19,19 @@ export interface StringShape extends About {
   readonly scalars?: true;
   /** May be the empty string. */
   readonly empty?: true;
-  /** A regular expression without flags. What breaks it is told by the format, which knows the reason. */
+  /** A regular expression without flags. What breaks it is told by the format, which knows the reason, or by `says`. */
   readonly pattern?: string;
+  /** What `pattern` asks for, as a hint: with it the checker tells what breaks the pattern. */
+  readonly says?: string;
+  /** In characters, as people count them. */
+  readonly maxLength?: number;
 }
 
 export interface NumberShape extends About {
   readonly type: "number";
   readonly integer?: true;
   readonly minimum?: number;
+  readonly maximum?: number;
   /** The only numbers allowed. */
   readonly oneOf?: readonly number[];
 }
@@ -42,9 +47,18 @@ export interface DurationShape extends About {
   readonly zero?: true;
 }
 
+/** `512MB`, `1GiB`, `4096`; the checker gives bytes. */
+export interface SizeShape extends About {
+  readonly type: "size";
+}
+
 export interface ListShape extends About {
   readonly type: "list";
   readonly items: Shape;
+  /** Nothing stands in it twice; for texts and numbers. */
+  readonly unique?: true;
+  /** It has at least one item. */
+  readonly filled?: true;
 }
 
 /** An object with any keys and values of one shape. */
@@ -58,6 +72,13 @@ export interface MapShape extends About {
 export interface ObjectShape extends About {
   readonly type: "object";
   readonly fields: Readonly<Record<string, Shape>>;
+  /** Other keys are allowed, and left out of the checked value. */
+  readonly open?: true;
+}
+
+/** Any value; the checker gives it without its places. */
+export interface AnyShape extends About {
+  readonly type: "any";
 }
 
 /** One of several shapes, told apart by the type of the value. */
@@ -71,7 +92,9 @@ export type Shape =
   | NumberShape
   | BooleanShape
   | DurationShape
+  | SizeShape
   | ListShape
   | MapShape
   | ObjectShape
+  | AnyShape
   | UnionShape;

@@ -96,7 +96,7 @@ function toServer(entry: Entry, workspace: CheckedWorkspace, problems: Problems)
   const { key: alias, value: node } = entry;
   const server = workspace.servers?.[alias];
   if (node.kind !== "object" || server === undefined) return undefined;
-  const reachable = ["transport", "command", "url"].some((name) => {
+  const reachable = ["transport", "command", "npm", "docker", "url"].some((name) => {
     const given = nodeAt(node, name);
     return given !== undefined && given.kind !== "null";
   });
@@ -104,7 +104,7 @@ function toServer(entry: Entry, workspace: CheckedWorkspace, problems: Problems)
     problems.add(
       entry,
       `${toLabel(entry.path)} says neither command nor url`,
-      "Write command for a program to run, or url for a server to reach.",
+      "Write command (or npm, or docker) for a program to run, or url for a server to reach.",
     );
   const { file } = problems;
   return toDeclaredServer(server, {

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { GatewayToolRules, ToolAnnotations, ToolTrait } from "../../model/index.ts";
 import type { ToolView, ViewedTool } from "./types.ts";
-import { createView, hasTrait, toPattern } from "./view.ts";
+import { toWildcard } from "../../model/index.ts";
+import { createView, hasTrait } from "./view.ts";
 
 const tool = (more: Partial<ViewedTool> = {}): ViewedTool => ({
   name: "mcp_files_read",
@@ -107,7 +108,7 @@ test("patterns match as regular expressions with .* would", () => {
   fc.assert(
     fc.property(text, name, (pattern, name) => {
       const escaped = pattern.split("*").map((part) => part.replaceAll(".", "\\."));
-      expect(toPattern(pattern)(name)).toBe(new RegExp(`^${escaped.join(".*")}$`).test(name));
+      expect(toWildcard(pattern)(name)).toBe(new RegExp(`^${escaped.join(".*")}$`).test(name));
     }),
     { numRuns: 2_000 },
   );

@@ -1,10 +1,11 @@
 // Which tools a caller sees: the rules of its declaration, ready to be asked for every tool.
 
-import type {
-  GatewayCaller,
-  GatewayToolRules,
-  ToolAnnotations,
-  ToolTrait as Trait,
+import {
+  type GatewayCaller,
+  type GatewayToolRules,
+  type ToolAnnotations,
+  type ToolTrait as Trait,
+  toWildcard,
 } from "../../model/index.ts";
 import type { ToolView, ViewedServer, ViewedTool } from "./types.ts";
 
@@ -35,7 +36,7 @@ function toTests(rules: GatewayToolRules | undefined): { tools: ToolTest[]; serv
   const { tools, servers, tags, annotations } = rules ?? {};
   const found = { tools: [] as ToolTest[], servers: [] as ServerTest[] };
   if (tools !== undefined) {
-    const patterns = tools.map(toPattern);
+    const patterns = tools.map(toWildcard);
     found.tools.push(({ name, alias, own }) => {
       const dotted = `${alias}.${own}`;
       return patterns.some((matches) => matches(name) || matches(dotted));
@@ -77,23 +78,6 @@ export function hasTrait(annotations: ToolAnnotations | undefined, trait: Trait)
     case "not-open-world":
       return openWorldHint === false;
   }
-}
-
-/** `*` stands for anything. Each part is looked for once, so that no pattern takes long. */
-export function toPattern(pattern: string): (name: string) => boolean {
-  const [first = "", ...middle] = pattern.split("*");
-  const last = middle.pop();
-  if (last === undefined) return (name) => name === pattern;
-  return (name) => {
-    if (!name.startsWith(first)) return false;
-    let at = first.length;
-    for (const part of middle) {
-      const found = name.indexOf(part, at);
-      if (found === -1) return false;
-      at = found + part.length;
-    }
-    return name.length - last.length >= at && name.endsWith(last);
-  };
 }
 
 /** The order in which rules are written, and what is written twice, change nothing. */

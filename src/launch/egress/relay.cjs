@@ -1,0 +1,211 @@
+// Stands before a server inside of its box: gives every name that is asked for an address of its own, and carries what is sent there
+// to the gate outside, which alone decides. Whoever imitates or ends it gains nothing. Small, since it delays every start.
+"use strict";
+
+const { spawn } = require("node:child_process");
+const { createSocket } = require("node:dgram");
+const { connect, createServer } = require("node:net");
+
+/** `socket`: the gate's; `ports`: those of the rules; `setup`: makes all addresses lead here; `drop`: gives up what that needed. */
+const { socket: gate, ports, setup, drop } = JSON.parse(process.argv[2]);
+const KEPT = "PORTOLAN_KEPT_";
+
+const MAX_NAMES = 65_000;
+/** @type {Map<string, string>} */
+const names = new Map();
+/** Name to its address, or why there is none; promises, since several programs may ask at once. */
+const addresses = new Map([["localhost", Promise.resolve("127.0.0.1")]]);
+
+main().catch((error) => fail(error, 1));
+
+async function main() {
+  await Promise.all([serveUdp(), serveDnsOverTcp(), reachAllAddresses(), ...ports.map(carry)]);
+  run(process.argv.slice(3));
+}
+
+function run(command) {
+  const env = {};
+  // What would change this program too was put aside for the server.
+  for (const [name, value] of Object.entries(process.env))
+    env[name.startsWith(KEPT) ? name.slice(KEPT.length) : name] = value;
+  const [file, ...args] = [...drop, ...command];
+  const child = spawn(file, args, { stdio: "inherit", env });
+  child.on("error", (error) => fail(error, error.code === "ENOENT" ? 127 : 126));
+  const signals = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
+  for (const signal of signals) process.on(signal, () => child.kill(signal));
+  child.on("exit", (code, signal) => {
+    if (signal === null) process.exit(code);
+    for (const name of signals) process.removeAllListeners(name);
+    process.kill(process.pid, signal);
+    setTimeout(() => process.exit(1), 100);
+  });
+}
+
+function reachAllAddresses() {
+  if (setup === undefined) return undefined;
+  return new Promise((resolve) => {
+    const child = spawn(setup.file, setup.args, { stdio: ["pipe", "ignore", "ignore"] });
+    // Without it, addresses that no name leads to cannot be reached at all: less is heard of them, nothing gets through.
+    child.on("error", resolve);
+    child.on("close", resolve);
+    child.stdin.on("error", () => {});
+    child.stdin.end(setup.input);
+  });
+}
+
+function carry(port) {
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (inner) => {
+    const local = (inner.localAddress ?? "").replace(/^::ffff:/, "");
+    inner.on("error", () => {});
+    const outer = connect({ path: gate, allowHalfOpen: true });
+    outer.write(`${JSON.stringify({ host: names.get(local) ?? local, port })}\n`);
+    const giveUp = () => {
+      outer.destroy();
+      inner.resetAndDestroy();
+    };
+    inner.once("close", () => outer.destroyed || isDone(inner) || outer.destroy());
+    outer.on("error", giveUp);
+    outer.once("end", giveUp);
+    outer.once("data", (data) => {
+      if (data[0] !== 0x2b) return giveUp();
+      outer.off("end", giveUp);
+      outer.once("close", () => isDone(outer) || inner.resetAndDestroy());
+      outer.pause();
+      if (data.length > 1) outer.unshift(data.subarray(1));
+      outer.pipe(inner);
+    });
+    inner.pipe(outer);
+    inner.resume();
+  });
+  return listen(server, { port, host: "::" }).catch(() => listen(server, { port, host: "0.0.0.0" }));
+}
+
+function isDone(stream) {
+  return stream.readableEnded && stream.writableFinished;
+}
+
+function listen(server, where) {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ ...where, backlog: 511 }, () => {
+      server.off("error", reject);
+      server.on("error", () => {});
+      resolve(undefined);
+    });
+  });
+}
+
+function serveUdp() {
+  return new Promise((resolve, reject) => {
+    const socket = createSocket("udp4");
+    socket.once("error", reject);
+    socket.on("message", (query, from) => {
+      void answer(query).then((reply) => reply && socket.send(reply, from.port, from.address, () => {}));
+    });
+    socket.bind(53, "127.0.0.1", () => {
+      socket.off("error", reject);
+      socket.on("error", () => {});
+      resolve(undefined);
+    });
+  });
+}
+
+function serveDnsOverTcp() {
+  const server = createServer((socket) => {
+    let waiting = Buffer.alloc(0);
+    socket.on("error", () => {});
+    socket.setTimeout(10_000, () => socket.destroy());
+    socket.on("data", (data) => {
+      waiting = Buffer.concat([waiting, data]);
+      while (waiting.length > 1 && waiting.length >= waiting.readUInt16BE(0) + 2) {
+        const end = waiting.readUInt16BE(0) + 2;
+        const query = waiting.subarray(2, end);
+        waiting = waiting.subarray(end);
+        void answer(query).then((reply) => {
+          if (reply === undefined) return socket.destroy();
+          return socket.write(Buffer.concat([Buffer.from([reply.length >> 8, reply.length & 255]), reply]));
+        });
+      }
+    });
+  });
+  return listen(server, { port: 53, host: "127.0.0.1" });
+}
+
+const CODES = { ok: 0, malformed: 1, failed: 2, unknown: 3, unsupported: 4 };
+
+async function answer(query) {
+  if (query.length < 12 || (query[2] & 0x80) !== 0) return undefined;
+  const question = readQuestion(query);
+  if ((query[2] & 0x78) !== 0) return reply(query, 12, CODES.unsupported);
+  if (question === undefined) return reply(query, 12, CODES.malformed);
+  const { name, type, end } = question;
+  // Which name an address has is nobody's secret here, and nobody's question either.
+  if (type === 12) return reply(query, end, CODES.unknown);
+  const address = await addressOf(name);
+  if (address === undefined) return reply(query, end, CODES.failed);
+  if (address === "") return reply(query, end, CODES.unknown);
+  return reply(query, end, CODES.ok, type === 1 ? address : undefined);
+}
+
+function readQuestion(query) {
+  const labels = [];
+  let at = 12;
+  if (query.readUInt16BE(4) !== 1) return undefined;
+  for (;;) {
+    const length = query[at];
+    if (length === undefined || length > 63 || at + length + 5 > query.length) return undefined;
+    at += 1;
+    if (length === 0) break;
+    labels.push(query.toString("latin1", at, at + length));
+    at += length;
+  }
+  return { name: labels.join(".").toLowerCase(), type: query.readUInt16BE(at), end: at + 4 };
+}
+
+function reply(query, end, code, address) {
+  const head = Buffer.from(query.subarray(0, end));
+  head[2] = 0x80 | (query[2] & 0x79);
+  head[3] = 0x80 | code;
+  head.writeUInt16BE(end > 12 ? 1 : 0, 4);
+  head.writeUInt16BE(address === undefined ? 0 : 1, 6);
+  head.writeUInt32BE(0, 8);
+  if (address === undefined) return head;
+  const record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, ...address.split(".").map(Number)];
+  return Buffer.concat([head, Buffer.from(record)]);
+}
+
+/** An address of its own; empty when the gate says no, undefined when there is no gate to ask. */
+function addressOf(name) {
+  let address = addresses.get(name);
+  if (address !== undefined) return address;
+  address = ask(name).then((verdict) => {
+    if (verdict === "+" && names.size < MAX_NAMES) {
+      const number = names.size + 1;
+      const fresh = `127.64.${number >> 8}.${number & 255}`;
+      names.set(fresh, name);
+      return fresh;
+    }
+    // Programs ask for IPv4 and IPv6 at once: that is one attempt, and a later one is another.
+    setTimeout(() => addresses.delete(name), verdict === "-" ? 500 : 0).unref();
+    return verdict === "-" ? "" : undefined;
+  });
+  addresses.set(name, address);
+  return address;
+}
+
+function ask(host) {
+  return new Promise((resolve) => {
+    const socket = connect({ path: gate });
+    socket.write(`${JSON.stringify({ host, port: 0 })}\n`);
+    socket.once("data", (data) => {
+      resolve(String.fromCharCode(data[0]));
+      socket.destroy();
+    });
+    socket.on("error", () => resolve(undefined));
+    socket.on("close", () => resolve(undefined));
+  });
+}
+
+function fail(error, code) {
+  process.stderr.write(`portolan: ${error.message}\n`, () => process.exit(code));
+}

@@ -1,0 +1,39 @@
+// Which kind of program a command is: a package that is fetched, an image that is run, or a program of this machine.
+
+import type { StdioEndpoint } from "../../model/index.ts";
+import { type DockerRun, parseDockerRun } from "../sandbox/docker-run.ts";
+import { type NpxCommand, parseNpx } from "./npx-words.ts";
+
+/** A program of this machine, whatever it is called. */
+export interface BinaryCommand {
+  readonly kind: "binary";
+  /** Why it is none of the other kinds, although it looks like one. */
+  readonly note?: string | undefined;
+}
+
+export type Recognised =
+  BinaryCommand | (NpxCommand & { readonly kind: "npm" }) | (DockerRun & { readonly kind: "docker" });
+
+export function recognise({ command, args = [] }: Pick<StdioEndpoint, "command" | "args">): Recognised {
+  const program = programName(command);
+  if (program === "npx") return asNpm(parseNpx(args, "npx"), "npx");
+  if (program === "npm" && (args[0] === "exec" || args[0] === "x"))
+    return asNpm(parseNpx(args.slice(1), "npm exec"), "npm exec");
+  if (program === "docker" || program === "podman") {
+    const words = args[0] === "container" ? args.slice(1) : args;
+    const run = words[0] === "run" ? parseDockerRun(program, words.slice(1)) : `it is no "${program} run"`;
+    if (typeof run !== "string") return { kind: "docker", ...run };
+    return { kind: "binary", note: `"${program}" is started as it is: ${run}.` };
+  }
+  return { kind: "binary" };
+}
+
+/** `/usr/bin/npx` and `npx.cmd` are npx. */
+export function programName(command: string): string {
+  return command.replace(/^.*[/\\]/, "").replace(/\.(?:exe|cmd|bat|ps1)$/i, "");
+}
+
+function asNpm(found: NpxCommand | string, command: string): Recognised {
+  if (typeof found !== "string") return { kind: "npm", ...found };
+  return { kind: "binary", note: `"${command}" is started as it is: ${found}.` };
+}

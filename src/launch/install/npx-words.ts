@@ -1,0 +1,80 @@
+// The words after `npx` or `npm exec`, read as npm reads them: which package, which of its programs, and what that program gets.
+
+import { type PackageSpec, parsePackageSpec } from "./package-spec.ts";
+
+export interface NpxCommand extends PackageSpec {
+  /** The program of the package, when it is named apart from the package. */
+  readonly bin?: string | undefined;
+  readonly args: readonly string[];
+}
+
+/** They change how npm talks, not what is run. */
+const HARMLESS = new Set([
+  "--yes",
+  "--quiet",
+  "--silent",
+  "--verbose",
+  "--prefer-offline",
+  "--prefer-online",
+  "--ignore-scripts",
+  "--no-audit",
+  "--no-fund",
+  "--no-progress",
+  "--no-update-notifier",
+]);
+const SHORT: Readonly<Record<string, string>> = {
+  "-y": "--yes",
+  "-q": "--quiet",
+  "-s": "--silent",
+  "-d": "--verbose",
+  "-p": "--package",
+  "-c": "--call",
+};
+
+/** The reason when it is something that only npm itself can carry out. */
+export function parseNpx(words: readonly string[], mode: "npx" | "npm exec"): NpxCommand | string {
+  const packages: string[] = [];
+  const rest: string[] = [];
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] as string;
+    if (word === "--") {
+      rest.push(...words.slice(at + 1));
+      break;
+    }
+    if (!word.startsWith("-") || word === "-") {
+      // After the first plain word everything is the program's with npx, and still npm's with `npm exec`.
+      if (mode === "npx") {
+        rest.push(...words.slice(at));
+        break;
+      }
+      rest.push(word);
+      continue;
+    }
+    const [flag = "", inline] = splitFlag(word);
+    if (flag === "--call") return `"${word}" is a line for a shell`;
+    if (flag === "--package") {
+      const value = inline ?? words[(at += 1)];
+      if (value === undefined) return `"${word}" names no package`;
+      packages.push(value);
+    } else if (!HARMLESS.has(flag) || (inline !== undefined && inline !== "true"))
+      return `"${word}" is not known here`;
+  }
+  if (packages.length > 1) return "it names more than one package";
+  const [named] = packages;
+  const [first, ...args] = rest;
+  if (first === undefined) return named === undefined ? "it names no package" : "it names no program";
+  const spec = parsePackageSpec(named ?? first);
+  if (typeof spec === "string") return spec;
+  if (named === undefined) return { ...spec, args };
+  return isProgramName(first) ? { ...spec, bin: first, args } : `"${first}" is not the name of a program`;
+}
+
+export function isProgramName(text: string): boolean {
+  return /^[\w@+~][\w.@+~-]{0,200}$/.test(text);
+}
+
+function splitFlag(word: string): [string, string | undefined] {
+  const equals = word.indexOf("=");
+  const flag = equals === -1 ? word : word.slice(0, equals);
+  return [SHORT[flag] ?? flag, equals === -1 ? undefined : word.slice(equals + 1)];
+}

@@ -1,0 +1,30 @@
+// Which package of a registry a text names: only names and ranges, never a folder, an archive, an address or a repository.
+
+import { parseRange } from "../../model/index.ts";
+
+export interface PackageSpec {
+  readonly name: string;
+  /** A version, a range or a tag; `latest` when nothing is said. */
+  readonly range: string;
+  /** `name@range`: what it is remembered by. */
+  readonly spec: string;
+}
+
+const MOST_CHARACTERS = 214;
+const NAME = /^(?:@[a-z0-9~][\w.~-]*\/)?[a-z0-9~][\w.~-]*$/i;
+const TAG = /^[a-z][\w.~-]*$/i;
+
+/** The reason when it is no such name. */
+export function parsePackageSpec(text: string): PackageSpec | string {
+  const at = text.indexOf("@", 1);
+  const name = at === -1 ? text : text.slice(0, at);
+  const range = (at === -1 ? "" : text.slice(at + 1).trim()) || "latest";
+  if (/^[./~\\]|\.(?:tgz|tar|tar\.gz)$/i.test(name) || /[:\\]/.test(text))
+    return `"${text}" is a file, an address or a repository, not the name of a package`;
+  if (name.includes("/") && !name.startsWith("@"))
+    return `"${text}" is a repository, not the name of a package`;
+  if (!NAME.test(name) || name.length > MOST_CHARACTERS) return `"${text}" is not the name of a package`;
+  if (parseRange(range) === undefined && !TAG.test(range))
+    return `"${range}" is neither a version, a range nor a tag`;
+  return { name, range, spec: `${name}@${range}` };
+}

@@ -1,0 +1,70 @@
+// Paths as declarations write them: `~/`, `/folder/**`, and patterns that are looked up once, when the server starts.
+
+import { readdir } from "node:fs/promises";
+import { dirname, join, normalize, sep } from "node:path";
+import { expandHome } from "./paths.ts";
+
+const MAX_VISITED = 20_000;
+const MAX_MATCHES = 256;
+
+export interface DeclaredPath {
+  /** Absolute; of a pattern, the folder above its first wildcard. */
+  readonly path: string;
+  /** The names below it, when there are wildcards in them. */
+  readonly pattern: readonly string[] | undefined;
+}
+
+/** `/folder/`, `/folder/**` and `/folder` are the same folder. */
+export function parseDeclared(written: string, homedir: string): DeclaredPath {
+  const path = normalize(expandHome(written, homedir).replace(/(?:\/\*\*)?\/*$/, "") || sep);
+  const names = path.split(sep).filter((name) => name !== "");
+  const first = names.findIndex((name) => /[*?]/.test(name));
+  if (first === -1) return { path, pattern: undefined };
+  return { path: sep + names.slice(0, first).join(sep), pattern: names.slice(first) };
+}
+
+/** Undefined when there is too much to look through, or to mount one by one. */
+export async function expandPattern({ path, pattern }: DeclaredPath): Promise<string[] | undefined> {
+  const found = new Set<string>();
+  let visited = 0;
+  let open: { folder: string; rest: readonly string[] }[] = [{ folder: path, rest: pattern ?? [] }];
+  while (open.length > 0) {
+    const next: typeof open = [];
+    for (const { folder, rest } of open) {
+      const [name = "", ...further] = rest;
+      const deep = name === "**";
+      const matches = matcher(deep ? (further[0] ?? "*") : name);
+      const after = deep ? further.slice(1) : further;
+      // oxlint-disable-next-line no-await-in-loop -- bounded by what was visited before
+      for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+        visited += 1;
+        if (visited > MAX_VISITED) return undefined;
+        const whole = join(folder, entry.name);
+        if (matches(entry.name)) {
+          if (after.length === 0) found.add(whole);
+          else next.push({ folder: whole, rest: after });
+        }
+        // Links are not followed in search of more: they may lead back.
+        if (deep && entry.isDirectory()) next.push({ folder: whole, rest });
+      }
+      if (found.size > MAX_MATCHES) return undefined;
+    }
+    open = next;
+  }
+  return [...found].sort();
+}
+
+/** What to name instead of a pattern. */
+export function folderOf(declared: DeclaredPath): string {
+  return declared.pattern === undefined ? dirname(declared.path) : declared.path;
+}
+
+function matcher(name: string): (candidate: string) => boolean {
+  const parts = name.split(/([*?])/).map((part) => {
+    if (part === "*") return ".*";
+    return part === "?" ? "." : part.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
+  });
+  // Runs of wildcards would make it slow, and mean no more than one.
+  const expression = new RegExp(`^${parts.join("").replaceAll(/(?:\.\*)+/g, ".*")}$`, "s");
+  return (candidate) => expression.test(candidate);
+}

@@ -1,0 +1,57 @@
+// Paths as a box compares them: whole names, links followed one by one.
+
+import { readlink, realpath } from "node:fs/promises";
+import { dirname, join, resolve, sep } from "node:path";
+
+/** As many as the kernel follows. */
+const MAX_LINKS = 40;
+
+/** The folder itself, or something in it; `/workspace-evil` is not in `/workspace`. */
+export function isInside(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+export function depth(path: string): number {
+  return path.split(sep).filter((name) => name !== "").length;
+}
+
+/** `~` and `~/…`; a tilde elsewhere is a name like any other. */
+export function expandHome(path: string, homedir: string): string {
+  return path === "~" || path.startsWith("~/") ? join(homedir, path.slice(1)) : path;
+}
+
+export interface Link {
+  readonly path: string;
+  /** As it is written in the link. */
+  readonly target: string;
+}
+
+export interface Resolved {
+  readonly real: string;
+  /** The links on the way, in the order in which they are met. */
+  readonly links: readonly Link[];
+}
+
+/** Undefined when there is nothing at that path. */
+export async function resolveLinks(path: string): Promise<Resolved | undefined> {
+  const real = await realpath(path).catch(() => undefined);
+  if (real === undefined) return undefined;
+  if (real === path) return { real, links: [] };
+  const links: Link[] = [];
+  let rest = path.split(sep).filter((name) => name !== "");
+  let at: string = sep;
+  while (rest.length > 0 && links.length < MAX_LINKS) {
+    const next = join(at, rest[0] ?? "");
+    rest = rest.slice(1);
+    // oxlint-disable-next-line no-await-in-loop -- each step depends on the one before
+    const target = await readlink(next).catch(() => undefined);
+    if (target === undefined) {
+      at = next;
+    } else {
+      links.push({ path: next, target });
+      rest = resolve(dirname(next), target).split(sep).concat(rest).filter((name) => name !== "");
+      at = sep;
+    }
+  }
+  return { real, links };
+}

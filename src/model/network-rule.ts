@@ -1,0 +1,130 @@
+// One line of an egress list, such as `*.example.com:8443`, read once: what it says, and which host and port it lets through.
+
+import { isIP } from "node:net";
+import { domainToASCII } from "node:url";
+import { isSpecialAddress } from "./address.ts";
+
+export interface NetworkRule {
+  /** The one spelling of this rule. */
+  readonly text: string;
+  /** `name`: this very name; `names below`: every name that ends in it, not itself; `public`: every host of the Internet. */
+  readonly kind: "name" | "names below" | "address" | "public";
+  /** In its one spelling, without brackets; empty for `public`. */
+  readonly host: string;
+  readonly ports: readonly number[];
+}
+
+export type ParsedNetworkRule =
+  | { readonly ok: true; readonly rule: NetworkRule }
+  | { readonly ok: false; readonly problem: string; readonly hint: string };
+
+/** The ports of a rule that names none. */
+const DEFAULT_PORTS: readonly number[] = [443, 80];
+const FORMS =
+  "Write a host (api.example.com), its sub-names (*.example.com), an address, or * for every public host; each may end in a port, as in db.example.com:5432.";
+
+export function parseNetworkRule(text: string): ParsedNetworkRule {
+  if (text === "") return refuse("It is empty.");
+  if (text.length > 300) return refuse("It is longer than any host name.");
+  if (/[\p{Cc}\p{Cf}\p{Z}]/u.test(text)) return refuse("It holds a space or an invisible character.");
+  if (text.includes("://")) return refuse("It is a URL.", hostOfUrl(text));
+  if (/^\[?[\da-f.:]+\]?\/\d+$/i.test(text))
+    return refuse("It is a range of addresses.", "Ranges are not supported: list each address by itself.");
+  if (/[/\\?#@]/.test(text)) return refuse("It holds more than a host and a port.");
+  const split = splitPort(text);
+  if (split === undefined)
+    return refuse("Its port is not one.", "A port is a number from 1 to 65535, without leading zeros.");
+  const { host, port } = split;
+  if (host === "*") return accept("public", "", port);
+  if (host.startsWith("*.")) return namesBelow(host.slice(2), port);
+  if (host.includes("*")) return refuse("A * stands for whole sub-names only, at the beginning.");
+  return nameOrAddress(host, port);
+}
+
+/** Whether the rule lets this host and port through, as far as a name tells: where it leads must be checked when it is dialled. */
+export function matchesRule(rule: NetworkRule, host: string, port: number): boolean {
+  if (!rule.ports.includes(port)) return false;
+  const asked = canonicalHost(host);
+  if (asked === undefined) return false;
+  if (rule.kind === "names below") return isIP(asked) === 0 && asked.endsWith(`.${rule.host}`);
+  if (rule.kind === "public") return !isSpecialAddress(asked) && !/(^|\.)localhost$/.test(asked);
+  return asked === rule.host;
+}
+
+/**
+ * The one spelling of a host name or an address (IPv6 without brackets), whichever of their many it comes in;
+ * undefined for what is neither.
+ */
+export function canonicalHost(text: string): string | undefined {
+  if (text.length > 300 || /[\s\p{Cc}%/\\?#@*]/u.test(text)) return undefined;
+  const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text;
+  if (isIP(bare) === 6) return shortestIpv6(bare);
+  if (/[:[\]]/.test(text)) return undefined;
+  // Lower case, one kind of dot, xn-- for what is not ASCII; and numbers such as 0x7f.1 become the address that they mean.
+  const ascii = domainToASCII(text);
+  const name = ascii.endsWith(".") ? ascii.slice(0, -1) : ascii;
+  if (isIP(name) === 4) return name;
+  // A name that ends in a number would be read as an address by one program and as a name by the next.
+  if (name.length > 253 || /(^|\.)(\d+|0x[\da-f]*)$/.test(name)) return undefined;
+  return name.split(".").every((label) => /^[\da-z_]([\da-z_-]{0,61}[\da-z_])?$/.test(label))
+    ? name
+    : undefined;
+}
+
+function namesBelow(parent: string, port: number | undefined): ParsedNetworkRule {
+  if (parent.includes("*")) return refuse("A * stands for whole sub-names only, at the beginning.");
+  const host = canonicalHost(parent);
+  if (host === undefined) return refuse(`${JSON.stringify(parent)} is not a host name.`);
+  if (isIP(host) !== 0) return refuse("An address has no sub-names.");
+  return accept("names below", host, port);
+}
+
+function nameOrAddress(written: string, port: number | undefined): ParsedNetworkRule {
+  const host = canonicalHost(written);
+  if (host === undefined) return refuse(`${JSON.stringify(written)} is not a host name.`);
+  if (isIP(host) === 0) return accept("name", host, port);
+  // Whoever reads a declaration must see the address that it opens.
+  if (isIP(host) === 4 && written !== host)
+    return refuse("It is an address in an unusual spelling.", `Write ${host}.`);
+  return accept("address", host, port);
+}
+
+function accept(kind: NetworkRule["kind"], host: string, port: number | undefined): ParsedNetworkRule {
+  const shown = { name: host, "names below": `*.${host}`, address: bracketed(host), public: "*" }[kind];
+  const text = port === undefined ? shown : `${shown}:${port}`;
+  return { ok: true, rule: { text, kind, host, ports: port === undefined ? DEFAULT_PORTS : [port] } };
+}
+
+function refuse(problem: string, hint: string = FORMS): ParsedNetworkRule {
+  return { ok: false, problem, hint };
+}
+
+function splitPort(text: string): { host: string; port: number | undefined } | undefined {
+  if (isIP(text) === 6) return { host: text, port: undefined };
+  const [, host = "", digits] = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/s.exec(text) ?? ["", text];
+  if (digits === undefined) return { host, port: undefined };
+  return /^[1-9]\d{0,4}$/.test(digits) && Number(digits) < 65_536
+    ? { host, port: Number(digits) }
+    : undefined;
+}
+
+function shortestIpv6(address: string): string {
+  const short = new URL(`http://[${address}]/`).hostname.slice(1, -1);
+  const mapped = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(short);
+  if (mapped === null) return short;
+  const [high, low] = [parseInt(mapped[1] ?? "", 16), parseInt(mapped[2] ?? "", 16)];
+  return [high >> 8, high & 255, low >> 8, low & 255].join(".");
+}
+
+function bracketed(address: string): string {
+  return isIP(address) === 6 ? `[${address}]` : address;
+}
+
+function hostOfUrl(text: string): string {
+  try {
+    const { hostname, port } = new URL(text);
+    return hostname === "" ? FORMS : `Write ${port === "" ? hostname : `${hostname}:${port}`}.`;
+  } catch {
+    return FORMS;
+  }
+}
