@@ -1,8 +1,8 @@
-// The benchmarks: `node bench/run.mjs client|leak|start|hub|gateway|mcpfile [options]`. README.md says what they measure.
+// The benchmarks: `node bench/run.mjs client|leak|start|hub|gateway|mcpfile|sandbox [options]`. README.md says what they measure.
 
 import { parseArgs } from "node:util";
 
-const USAGE = `Usage: npm run bench -- client|leak|start|hub|gateway|mcpfile [options]
+const USAGE = `Usage: npm run bench -- client|leak|start|hub|gateway|mcpfile|sandbox [options]
 
 client   calls per second, latency and CPU per call, against the bare loop and the SDK clients
   --quick              a first look: 32 bytes, 16 in flight, short rounds
@@ -21,6 +21,8 @@ gateway  calls through the gateway, against a bare relay, direct calls and other
   --calls N            instead: what it holds after N calls and 10,000 abandoned sessions (try 100000)
 mcpfile  HTTP and CLI tools of a mcpfile, against the same done directly
   --quick, --rounds N (9), --duration MS (400)   as for client
+sandbox  what the box adds to a start and to a call
+  --rounds N (25)
 
 For all:
   --only stdio|http    one transport (client, leak), one kind of upstream (gateway);
@@ -34,6 +36,7 @@ const BENCHMARKS = {
   gateway: async (options) => (await import("./lib/gateway-bench.mjs")).runGatewayBench(options),
   hub: async (options) => (await import("./lib/hub-bench.mjs")).runHubBench(options),
   mcpfile: async (options) => (await import("./lib/mcpfile-bench.mjs")).runMcpfileBench(options),
+  sandbox: async (options) => (await import("./lib/sandbox-bench.mjs")).runSandboxBench(options),
   start: async (options) => (await import("./lib/start-bench.mjs")).runStartBench(options),
 };
 
@@ -58,6 +61,8 @@ if (!benchmark || values.help) {
   console.log(USAGE);
   process.exitCode = values.help ? 0 : 2;
 } else {
+  // Rivals have no box; ours is measured by itself.
+  if (positionals[0] !== "sandbox") process.env.PORTOLAN_SANDBOX ??= "off";
   const { rounds, duration, calls, "in-flight": inFlight, payload, ...rest } = values;
   await benchmark({
     ...rest,

@@ -18,6 +18,7 @@ export {
   type WorkspaceConfig,
   type WorkspaceOptions,
 } from "./hub/index.ts";
+export type { LaunchPlan } from "./launch/index.ts";
 export type {
   CallToolResult,
   CompleteResult,
@@ -32,6 +33,7 @@ export type {
   Implementation,
   JsonObject,
   JsonSchema,
+  LaunchSettings,
   Limits,
   LogLevel,
   LogMessage,
@@ -43,7 +45,10 @@ export type {
   ResourceContents,
   ResourceDefinition,
   ResourceTemplateDefinition,
+  ResourceLimits,
   Root,
+  SandboxDeclaration,
+  SandboxMode,
   ServerCapabilities,
   ToolAnnotations,
   ToolDefinition,

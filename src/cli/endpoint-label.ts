@@ -1,6 +1,6 @@
 // What a server runs or reaches, for people to recognise it: nothing in it that may be secret.
 
-import type { DeclaredEndpoint } from "../model/index.ts";
+import type { DeclaredEndpoint, StdioEndpoint } from "../model/index.ts";
 import { invokedLabel } from "./invoked-label.ts";
 
 const HIDDEN = "…";
@@ -13,11 +13,22 @@ const KEY_PREFIX =
 /** The command line or the address. Values that may be secret are shown as `…`, references such as `${NAME}` stay. */
 export function endpointLabel(endpoint: DeclaredEndpoint): string {
   if (endpoint.transport === "invoke") return invokedLabel(endpoint.server);
-  if (endpoint.transport !== "stdio") return urlLabel(endpoint.url);
-  const { command, args = [] } = endpoint;
+  if (endpoint.transport !== "stdio")
+    return endpoint.program === undefined ? urlLabel(endpoint.url) : programLabel(endpoint.program);
+  return programLabel(endpoint);
+}
+
+function programLabel({ command, args = [] }: Omit<StdioEndpoint, "transport">): string {
   return [wordLabel(command), ...args.map((word, index) => argumentLabel(word, args[index - 1]))]
     .map(quoteWord)
     .join(" ");
+}
+
+/** The words of a command line, each without what may be secret in it. */
+export function maskedWords(words: readonly string[]): string[] {
+  return words.map((word, index) =>
+    words[index - 2] === "--setenv" ? HIDDEN : argumentLabel(word, words[index - 1]),
+  );
 }
 
 /** The address without user, query and fragment, and without path segments that look like keys. */
@@ -74,6 +85,6 @@ function isWords(text: string): boolean {
   return text.split(/[-_]/).every((part) => /^(?:[A-Za-z]{0,16}|v?\d{1,4}|[a-z]{2,12}\d{1,2})$/.test(part));
 }
 
-function quoteWord(word: string): string {
+export function quoteWord(word: string): string {
   return word === "" || /[\s"'\\]/.test(word) ? JSON.stringify(word) : word;
 }

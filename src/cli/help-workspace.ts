@@ -21,6 +21,8 @@ export const STATUS_HELP: string = help(`  portolan status
   portolan status -w ~/project --json | jq '.servers[] | select(.state != "ready")'`);
 
 export const WHY_HELP: string = help(`  portolan why github
+  portolan why --plan github
+  portolan why --plan --allow-net api.example.com -- npx -y some-server
   portolan why github --json | jq -r .health.stderr`);
 
 export const EVENTS_HELP: string = help(`  portolan events
@@ -30,6 +32,7 @@ export const EVENTS_HELP: string = help(`  portolan events
 export const ADD_HELP: string = help(`  portolan add files -- npx -y @modelcontextprotocol/server-filesystem .
   portolan add github https://api.githubcopilot.com/mcp/ --header 'Authorization: Bearer \${GITHUB_TOKEN}'
   portolan add search --env API_KEY --start lazy -- uvx search-server
+  portolan add weather --allow-net api.weather.gov -- npx -y weather-server
   portolan add files --dry-run -- node server.js`);
 
 export const REMOVE_HELP: string = help(`  portolan remove files

@@ -25,6 +25,10 @@ Targets:
   "npx -y some-server"        a quoted command: split into words here, never run by a shell
   -- node server.js --flag    everything after -- is the command, word by word; then no target stands before it`;
 
+const SANDBOX = `
+Sandbox:
+  A command runs in a sandbox: a read-only system and its own folder, an empty home, no network. --allow-net, --allow-read, --allow-write and --root grant more; --sandbox off switches it off. What a command would get: portolan why --plan -- <command...>`;
+
 const EXIT_CODES = `
 Exit codes:
   0    done
@@ -42,7 +46,8 @@ const FORMS = `
 Output:
   On a terminal: text. Otherwise, or with --json: JSON on stdout and nothing else there. An error goes to stderr in the same form; as JSON it is one line, the last one: {"error": {"code", "message", "hint", ...}}`;
 
-const help = (examples: string): string => `${TARGETS}\n\nExamples:\n${examples}\n${FORMS}\n${EXIT_CODES}`;
+const help = (examples: string): string =>
+  `${TARGETS}\n${SANDBOX}\n\nExamples:\n${examples}\n${FORMS}\n${EXIT_CODES}`;
 
 export const ROOT_HELP: string = `${TARGETS}
 ${EXIT_CODES}
@@ -55,6 +60,7 @@ export const LIST_HELP: string = help(`  portolan list
   portolan list https://mcp.example.com/mcp --header "Authorization: Bearer $TOKEN"
   portolan list "npx -y @modelcontextprotocol/server-everything"
   portolan list --all -- node server.js --port 0
+  portolan list --allow-net api.example.com -- node server.js
   portolan list "npx -y some-server" --json | jq '.tools[].name'`);
 
 export const CALL_HELP: string = `

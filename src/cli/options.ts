@@ -3,9 +3,15 @@
 import type { Command } from "commander";
 import { didYouMean, PortolanError } from "../errors/index.ts";
 import type { EraPin, Limits } from "../model/index.ts";
+import {
+  addSandboxOptions,
+  parseSandboxOptions,
+  type RawSandboxOptions,
+  type SandboxOptions,
+} from "./sandbox-options.ts";
 
 /** As commander hands them over: text and flags. */
-export interface RawOptions {
+export interface RawOptions extends RawSandboxOptions {
   json?: boolean;
   text?: boolean;
   quiet?: boolean;
@@ -40,6 +46,7 @@ export interface ServerOptions {
   readonly workspace: string | undefined;
   /** How long servers are waited for. */
   readonly waitMs: number | undefined;
+  readonly sandbox: SandboxOptions;
 }
 
 export const collect = (value: string, previous: string[] | undefined): string[] => [
@@ -48,7 +55,7 @@ export const collect = (value: string, previous: string[] | undefined): string[]
 ];
 
 export function addServerOptions(command: Command): Command {
-  return addWorkspaceOption(addOutputOptions(command))
+  const known = addWorkspaceOption(addOutputOptions(command))
     .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
     .option(
       "--env <variable>",
@@ -56,7 +63,8 @@ export function addServerOptions(command: Command): Command {
       collect,
     )
     .option("--cwd <dir>", "working directory of the server (commands)")
-    .option("--root <dir>", "directory to offer the server as a root (repeatable)", collect)
+    .option("--root <dir>", "directory to offer the server as a root (repeatable)", collect);
+  return addSandboxOptions(known)
     .option("--transport <kind>", "http, sse or websocket (URLs)")
     .option("--era <era>", "protocol era: auto, legacy or modern")
     .option("--timeout <time>", "give up on a request that is silent for this long: 30, 500ms, 2m")
@@ -136,6 +144,7 @@ export function parseServerOptions(
     problems.push(`--wait must be seconds or a time such as 500ms, 2m, 1h, got ${JSON.stringify(raw.wait)}`);
   const transport = oneOf("--transport", raw.transport, ["http", "sse", "websocket"] as const, problems);
   const era = oneOf("--era", raw.era, ["auto", "legacy", "modern"] as const, problems);
+  const sandbox = parseSandboxOptions(raw, problems);
   if (problems.length > 0) throw new PortolanError("USAGE", problems.join("\n"), { data: { problems } });
   return {
     headers,
@@ -149,6 +158,7 @@ export function parseServerOptions(
     input: raw.input !== false,
     workspace: raw.workspace,
     waitMs,
+    sandbox,
   };
 }
 

@@ -4,17 +4,20 @@ import type { Command } from "commander";
 import { SERVE_HELP, TOKEN_HELP } from "./help-serve.ts";
 import { EXIT_CODES_OF_A_SERVICE } from "./interrupt.ts";
 import { addWorkspaceOption, collect, type RawOptions } from "./options.ts";
+import { addSandboxOptions } from "./sandbox-options.ts";
 import type { RawServeOptions } from "./serve-options.ts";
 import type { Host } from "./workspace-commands.ts";
 
 export function addServeCommands({ program, explain, run, server }: Host): void {
   explain(
-    addWorkspaceOption(
-      addLineOptions(
-        program
-          .command("serve")
-          .description("serve the workspace, or one server, as one MCP server")
-          .argument("[workspace...]"),
+    addSandboxOptions(
+      addWorkspaceOption(
+        addLineOptions(
+          program
+            .command("serve")
+            .description("serve the workspace, or one server, as one MCP server")
+            .argument("[workspace...]"),
+        ),
       ),
     )
       .usage("[workspace | target] [options]\n       portolan serve [options] -- <command> [args...]")

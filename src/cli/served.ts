@@ -5,6 +5,8 @@ import { resolve } from "node:path";
 import { isPortolanError, PortolanError } from "../errors/index.ts";
 import type { WorkspaceConfig } from "../hub/index.ts";
 import { type Cli, takeTarget, type Words } from "./connect.ts";
+import type { SandboxMode } from "../model/index.ts";
+import { workspaceSandbox } from "./sandbox-modes.ts";
 import { sourceNote } from "./source-note.ts";
 import { targetServer } from "./target-server.ts";
 import { refuseTargetOptions } from "./with-workspace.ts";
@@ -23,6 +25,8 @@ export interface Served {
   readonly bare: boolean;
   /** Where the servers come from, when that is worth a word. */
   readonly note: string | undefined;
+  /** How strictly servers are boxed, over what they declare. */
+  readonly sandbox?: Readonly<Record<string, SandboxMode>> | undefined;
 }
 
 const DECLARATION = /\.(?:ya?ml|jsonc?|toml)$/i;
@@ -42,12 +46,14 @@ export async function findServed(
   const at = { ...cli, options: { ...cli.options, workspace } };
   const source = await loadSource(at);
   for (const alias of only ?? []) serverNamed(source, alias);
+  const sandbox = workspaceSandbox(cli.options.sandbox, source);
   const { folder } = await findWorkspace(cli.io, workspace === undefined ? {} : { workspace });
   return {
     ...toServed(source),
     folder,
     bare: only === undefined && isDeclaration(source),
     note: sourceNote(source, cli.io),
+    sandbox,
   };
 }
 

@@ -2,12 +2,13 @@
 
 import { statSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { PortolanError } from "../errors/index.ts";
 import type { Root } from "../model/index.ts";
 import type { McpConfig, McpOptions } from "../tools/index.ts";
 import type { ServerOptions } from "./options.ts";
 import { plainLine } from "./plain-text.ts";
+import { givenSandboxFlags, sandboxOfCommand } from "./sandbox-options.ts";
 import type { Target } from "./target.ts";
 
 /** Throws one USAGE error for all options that do not fit the target. */
@@ -36,7 +37,10 @@ export function toConfig(
   return config;
 }
 
-type Stdio = Pick<McpConfig & { transport: "stdio" }, "transport" | "command" | "args" | "env" | "cwd">;
+type Stdio = Pick<
+  McpConfig & { transport: "stdio" },
+  "transport" | "command" | "args" | "env" | "cwd" | "sandbox"
+>;
 type Url = Pick<Exclude<McpConfig, { transport: "stdio" }>, "transport" | "url" | "headers">;
 
 function stdioConfig(
@@ -50,18 +54,22 @@ function stdioConfig(
     problems.push("--transport is for URLs; a command is spoken to by stdio");
   const folder = options.cwd === undefined ? undefined : resolve(cwd, options.cwd);
   if (folder !== undefined && !isDirectory(folder)) problems.push(`--cwd ${options.cwd} is not a directory`);
+  const sandbox = sandboxOfCommand(options.sandbox, cwd, problems);
   return {
     transport: "stdio",
     command: target.command,
     args: [...target.args],
     env: { ...options.env },
     ...(folder === undefined ? {} : { cwd: folder }),
+    ...(sandbox === undefined ? {} : { sandbox }),
   };
 }
 
 function urlConfig(target: Target & { kind: "url" }, options: ServerOptions, problems: string[]): Url {
   if (Object.keys(options.env).length > 0) problems.push("--env is for commands; a URL takes --header");
   if (options.cwd !== undefined) problems.push("--cwd is for commands");
+  for (const flag of givenSandboxFlags(options.sandbox))
+    problems.push(`${flag} is for commands; what a URL reaches runs elsewhere`);
   const transport = options.transport ?? target.transport;
   if ((transport === "websocket") !== (target.transport === "websocket")) {
     const scheme = `${new URL(target.url).protocol}//`;
@@ -70,6 +78,14 @@ function urlConfig(target: Target & { kind: "url" }, options: ServerOptions, pro
     );
   }
   return { transport, url: target.url, headers: { ...options.headers } };
+}
+
+/** Absolute paths; throws for what is no folder. */
+export function rootFolders(folders: readonly string[], cwd: string): string[] {
+  const problems: string[] = [];
+  const roots = rootsOf(folders, cwd, problems).map(({ uri }) => fileURLToPath(uri));
+  if (problems.length > 0) throw new PortolanError("USAGE", problems.join("\n"), { data: { problems } });
+  return roots;
 }
 
 function rootsOf(folders: readonly string[], cwd: string, problems: string[]): Root[] {

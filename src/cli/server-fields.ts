@@ -1,10 +1,15 @@
 // A server of any declaration in the words of portolan.yaml.
 
 import { dirname, resolve } from "node:path";
+import {
+  definedOnly,
+  filled,
+  type Loose,
+  toDockerFields,
+  toLaunchFields,
+} from "../formats/manifest/index.ts";
 import type { ServerFields } from "../formats/workspace/index.ts";
 import type { DeclaredEndpoint, DeclaredServer } from "../model/index.ts";
-
-type Loose<T> = { [K in keyof T]: T[K] | undefined };
 
 export function toServerFields(server: DeclaredServer): ServerFields {
   const { limits } = server;
@@ -30,6 +35,7 @@ export function toServerFields(server: DeclaredServer): ServerFields {
     max_message_bytes: limits?.maxMessageBytes,
     max_result_bytes: server.maxResultBytes,
     lanes: server.lanes,
+    ...toLaunchFields(server.launch),
   });
 }
 
@@ -37,7 +43,13 @@ function endpointFields(endpoint: DeclaredEndpoint, file: string): Loose<ServerF
   // portolan.yaml has no words for it: the mcpfile itself is among its sources.
   if (endpoint.transport === "invoke") return {};
   if (endpoint.transport !== "stdio") {
-    const { transport, url, headers } = endpoint;
+    const { transport, url, headers, program } = endpoint;
+    if (program !== undefined)
+      return {
+        transport: transport === "sse" ? "sse" : "streamable-http",
+        ...toDockerFields(endpoint),
+        headers: filled(headers),
+      };
     const inferred = /^wss?:/i.test(url) ? "websocket" : "http";
     const written = transport === "http" ? "streamable-http" : transport;
     return { transport: transport === inferred ? undefined : written, url, headers: filled(headers) };
@@ -57,16 +69,8 @@ function projectOf(file: string): string {
   return /[\\/]\.[^\\/]+$/.test(folder) ? dirname(folder) : folder;
 }
 
-function filled<T extends object>(value: T | undefined): T | undefined {
-  return value === undefined || Object.keys(value).length === 0 ? undefined : value;
-}
-
 function toDuration(ms: number | undefined): string | undefined {
   if (ms === undefined) return undefined;
   if (ms % 60_000 === 0 && ms > 0) return `${ms / 60_000}m`;
   return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
-}
-
-function definedOnly<T extends object>(fields: Loose<T>): T {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }

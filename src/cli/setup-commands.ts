@@ -1,4 +1,4 @@
-// The commands about declarations and secrets on this computer: import, export, secrets.
+// The commands about this computer, and declarations and secrets on it: doctor, import, export, secrets.
 
 import type { Command } from "commander";
 import type { SecretsOptions } from "./commands/secrets.ts";
@@ -7,6 +7,7 @@ import type { CliIo } from "./io.ts";
 import { addOutputOptions, addWorkspaceOption, type RawOptions } from "./options.ts";
 import {
   CHECK_HELP,
+  DOCTOR_HELP,
   EXPORT_HELP,
   IMPORT_HELP,
   RM_HELP,
@@ -35,6 +36,18 @@ export function addSetupCommands(program: Command, frame: CommandFrame, explain:
       const all = [...words, ...(frame.server ?? [])];
       frame.code = await runCommand(frame.io, options, (cli) => work(cli, all, options as never));
     });
+
+  explain(
+    addOutputOptions(
+      program.command("doctor").description("show what of the sandbox this machine can enforce, and try it"),
+    ).action(async (options: RawOptions) => {
+      const { runCommand } = await import("./run-command.ts");
+      frame.code = await runCommand(frame.io, options, async (cli) =>
+        (await import("./commands/doctor.ts")).doctor(cli),
+      );
+    }),
+    DOCTOR_HELP,
+  );
 
   const imports = add(
     program,

@@ -15,6 +15,20 @@ Exit codes:
   70   a bug here
   130  interrupted (Ctrl-C)`;
 
+export const DOCTOR_HELP: string = `
+Local servers run in a sandbox: a read-only system, a folder of their own, no network. What holds it is tried here, not looked up: each part of bubblewrap, Docker if it is there, and at last a small program in the default profile that tries to get out. For what is missing, the command that mends it is shown.
+
+Examples:
+  portolan doctor
+  portolan doctor --json | jq '.backends[].report.findings[] | select(.ok | not)'
+${FORMS}
+
+Exit codes:
+  0    the default profile is enforced here
+  3    it cannot be enforced
+  70   a bug here
+  130  interrupted (Ctrl-C)`;
+
 export const IMPORT_HELP: string = `${CLIENTS}
 
 Their files are looked for in this folder, in the folders above it up to the root of the repository, and in your home folder. They are only read, never changed. Values that may be secret are not shown.

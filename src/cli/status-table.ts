@@ -4,6 +4,7 @@ import type { ServerHealth, ServerState } from "../hub/index.ts";
 import type { Colors, Paint } from "./colors.ts";
 import { cut, displayWidth, wrap } from "./layout.ts";
 import { plainLine } from "./plain-text.ts";
+import { sandboxLabel } from "./plan-view.ts";
 
 export interface TableView {
   readonly colors: Colors;
@@ -22,6 +23,8 @@ const HEAD = ["server", "state", "protocol", "tools", "latency", "since", "decla
 const RIGHT: ReadonlySet<number> = new Set([3, 4]);
 const GAP = "  ";
 const MAX_ALIAS = 40;
+/** Who owns the machine says it for all servers that do not say it themselves. */
+const OWNER = "PORTOLAN_SANDBOX";
 
 export function describeStatus(servers: readonly ServerHealth[], view: TableView): string {
   const { colors, width } = view;
@@ -85,7 +88,7 @@ function cells(server: ServerHealth, { colors, now, label }: TableView): Cell[] 
 }
 
 function details(server: ServerHealth, declared: string | undefined, { colors, width }: TableView): string[] {
-  const { error, restarts, state, lanes = 0 } = server;
+  const { error, restarts, state, lanes = 0, sandbox } = server;
   const room = width === undefined ? undefined : width - 4;
   const lines: string[] = [];
   const add = (text: string, paint: Paint = (same) => same): void => {
@@ -101,10 +104,23 @@ function details(server: ServerHealth, declared: string | undefined, { colors, w
     add(`${plainLine(error.message, 500)} [${error.code}]`, paintOf(state, colors));
     if (error.hint !== "") add(`hint ${plainLine(error.hint, 500)}`);
   } else if (state === "starting") add("It is not ready yet.");
+  if (sandbox !== undefined && sandbox.mode !== "enforce" && sandbox.by !== OWNER)
+    add(`sandbox ${sandboxLabel(sandbox)}`, colors.yellow);
   if (lanes > 0)
     add(`${lanes} more ${lanes === 1 ? "process" : "processes"} for calls that ask questions`, colors.dim);
   if (restarts > 0) add(`started again ${restarts} ${restarts === 1 ? "time" : "times"}`, colors.dim);
   return lines;
+}
+
+/** Said once, since it is the same for all of them; nothing where every server is boxed or says for itself that it is not. */
+export function describeOwnersSandbox(servers: readonly ServerHealth[]): string | undefined {
+  const relaxed = servers.filter(
+    ({ sandbox }) => sandbox !== undefined && sandbox.mode !== "enforce" && sandbox.by === OWNER,
+  );
+  const mode = relaxed[0]?.sandbox?.mode;
+  if (mode === undefined) return undefined;
+  const which = relaxed.map(({ alias }) => plainLine(alias, MAX_ALIAS)).join(", ");
+  return `${OWNER} is ${mode}: ${mode === "off" ? "no sandbox" : "what cannot be held is only said"} for ${which}.`;
 }
 
 function paintOf(state: ServerState, colors: Colors): Paint {

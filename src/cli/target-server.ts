@@ -1,7 +1,8 @@
 // A server given on the command line, as if a declaration had it.
 
 import { basename } from "node:path";
-import type { DeclaredServer, Endpoint } from "../model/index.ts";
+import type { DeclaredServer, Endpoint, LaunchSettings } from "../model/index.ts";
+import type { McpConfig } from "../tools/index.ts";
 import type { ServerOptions } from "./options.ts";
 import { toConfig } from "./server-config.ts";
 import type { Target } from "./target.ts";
@@ -29,6 +30,15 @@ export function targetServer(target: Target, options: ServerOptions, cwd: string
     ),
     ...(options.era === undefined ? {} : { era: options.era }),
     ...(Object.keys(options.limits).length === 0 ? {} : { limits: options.limits }),
+    ...(config.transport === "stdio" ? { launch: launchOf(config) } : {}),
+  };
+}
+
+/** A folder that nobody named is not granted. */
+function launchOf({ cwd, sandbox }: McpConfig & { transport: "stdio" }): LaunchSettings {
+  return {
+    ...(cwd === undefined ? { cwdImplied: true } : {}),
+    ...(sandbox === undefined ? {} : { sandbox: typeof sandbox === "string" ? { mode: sandbox } : sandbox }),
   };
 }
 

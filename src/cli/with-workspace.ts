@@ -17,6 +17,7 @@ import {
 } from "./connect.ts";
 import { createPassphrasePrompt } from "./secret-input.ts";
 import { plainText } from "./plain-text.ts";
+import { workspaceSandbox, workspaceSandboxProblems } from "./sandbox-modes.ts";
 import { sourceNote } from "./source-note.ts";
 import type { Spinner } from "./spinner.ts";
 import { serverNamed, type Source } from "./workspace-source.ts";
@@ -52,6 +53,7 @@ export async function withWorkspace<T>(
 ): Promise<T> {
   const { io, output, interrupt } = cli;
   for (const alias of options.only ?? []) serverNamed(source, alias);
+  const sandbox = workspaceSandbox(cli.options.sandbox, source);
   const spinner = spinnerOf(cli);
   const config = {
     ...source.config,
@@ -80,6 +82,7 @@ export async function withWorkspace<T>(
         if (options.showsSource !== true) noteDiagnostic(diagnostic, cli);
       },
       ...(source.kind === "clients" ? { snapshots: false } : {}),
+      ...(sandbox === undefined ? {} : { sandbox }),
     });
     const opened = workspace;
     if (cli.options.verbose) opened.on("log", (message) => output.note(describeLog(message, cli)));
@@ -154,9 +157,8 @@ export function refuseTargetOptions({ options }: Cli): void {
   ] as const;
   const problems = given
     .filter(([, isGiven]) => isGiven)
-    .map(
-      ([flag]) => `${flag} is for a URL or a command; a server of the workspace has it in its declaration`,
-    );
+    .map(([flag]) => `${flag} is for a URL or a command; a server of the workspace has it in its declaration`)
+    .concat(workspaceSandboxProblems(options.sandbox));
   if (problems.length > 0) throw new PortolanError("USAGE", problems.join("\n"), { data: { problems } });
 }
 

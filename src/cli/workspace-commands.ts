@@ -12,6 +12,7 @@ import {
 } from "./help-workspace.ts";
 import { addOutputOptions, addWorkspaceOption, collect, type RawOptions } from "./options.ts";
 import type { Frame } from "./run-command.ts";
+import { addSandboxModeOption, addSandboxOptions } from "./sandbox-options.ts";
 
 /** How the program runs a command and explains it. */
 export interface Host {
@@ -27,7 +28,7 @@ export function addWorkspaceCommands(host: Host): void {
   const command = (name: string, description: string, argument: string): Command =>
     addWorkspaceOption(addOutputOptions(program.command(name).description(description).argument(argument)));
   const patient = (own: Command): Command =>
-    own
+    addSandboxModeOption(own)
       .option("--wait <time>", "how long to wait for servers: 30, 500ms, 2m")
       .option("--start-timeout <time>", "give up on a server that is not ready by then");
 
@@ -40,11 +41,21 @@ export function addWorkspaceCommands(host: Host): void {
     STATUS_HELP,
   );
   explain(
-    patient(
+    addSandboxOptions(
       command("why", "show all there is to know about one server, and what to do", "[server...]"),
-    ).action((servers: string[], raw: RawOptions) =>
-      host.run(raw, async (cli) => (await import("./commands/why.ts")).why(cli, servers)),
-    ),
+    )
+      .usage("<server> [options]\n       portolan why --plan [options] -- <command> [args...]")
+      .option("--plan", "show how it would be started and what it may touch, and start nothing")
+      .option("--root <dir>", "directory that is granted to it as a root (repeatable; with --plan)", collect)
+      .option("--wait <time>", "how long to wait for servers: 30, 500ms, 2m")
+      .option("--start-timeout <time>", "give up on a server that is not ready by then")
+      .action((words: string[], raw: RawOptions & { plan?: boolean }) =>
+        host.run(raw, async (cli) => {
+          const { server } = host;
+          if (raw.plan === true) return (await import("./commands/plan.ts")).plan(cli, { words, server });
+          return (await import("./commands/why.ts")).why(cli, { words, server });
+        }),
+      ),
     WHY_HELP,
   );
   explain(
@@ -56,7 +67,7 @@ export function addWorkspaceCommands(host: Host): void {
     EVENTS_HELP,
   );
   explain(
-    command("add", "add a server to the workspace's portolan.yaml", "[words...]")
+    addSandboxOptions(command("add", "add a server to the workspace's portolan.yaml", "[words...]"))
       .usage("<name> [options] -- <command> [args...]\n       portolan add <name> <url> [options]")
       .option(
         "--env <variable>",

@@ -135,7 +135,11 @@ function shadowed(second: DeclaredServer, used: string): Diagnostic {
 function runIn(server: DeclaredServer, folder: string): DeclaredServer {
   const { endpoint } = server;
   if (endpoint.transport !== "stdio" || endpoint.cwd !== undefined) return server;
-  return { ...server, endpoint: { ...endpoint, cwd: folder } };
+  return {
+    ...server,
+    endpoint: { ...endpoint, cwd: folder },
+    launch: { ...server.launch, cwdImplied: true },
+  };
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -5,6 +5,7 @@ import type { Report } from "../errors/index.ts";
 import type { Invocation, InvokedServer, JsonSchema, Limits } from "../model/index.ts";
 import type { Upstream } from "../upstream/index.ts";
 import { Attempts } from "./attempt.ts";
+import { checkBoxes } from "./cli/boxed.ts";
 import type { Group } from "./cli/process.ts";
 import { createCliRunner } from "./cli/run.ts";
 import { lookUpEnv, putIn, putInUrl } from "./env.ts";
@@ -41,8 +42,9 @@ export async function openInvoked(server: InvokedServer, options: InvokeOptions)
   const createRunner = (invocation: Invocation, schema: JsonSchema): Runner =>
     invocation.kind === "http"
       ? createHttpRunner(putIn({ ...invocation, url: putInUrl(invocation.url, env) }, env), agents)
-      : createCliRunner(invocation, schema, { folder: server.folder, env, started });
+      : createCliRunner(invocation, schema, { folder: server.folder, env, started, name, report });
 
+  await checkBoxes(server, { name, report });
   const prepared = await prepare(server, name, createRunner, report);
   // Certificates that cannot be read are better known now than at the first call.
   if (server.clientTls !== undefined) await agents();

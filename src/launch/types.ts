@@ -38,6 +38,8 @@ export interface Box {
   readonly mounts: readonly Mount[];
   /** HOME inside of the box; forgotten afterwards unless it lies on a mount. */
   readonly home: string;
+  /** The working folder inside of the box. Absent: HOME. */
+  readonly cwd?: string | undefined;
   /** Empty: no network at all. */
   readonly network: readonly string[];
   readonly exec: { readonly allow: readonly string[] | undefined; readonly spawn: boolean };

@@ -151,12 +151,37 @@ export type DriverResource = {
   readonly description?: string | undefined;
 } & ({ readonly integrateAs: "ref_kind"; readonly refKindId: string } | { readonly integrateAs: "raw" });
 
-/** What says where the server comes from, for comparing two versions of a driver. */
+/** What a local server is started with. */
+interface DriverProgram {
+  readonly args: readonly string[];
+  /** Values may hold `${secrets.NAME}`. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Which secret is sent to a remote server, and in which header. */
+export type DriverServerAuth =
+  | { readonly type: "none" }
+  | { readonly type: "bearer"; readonly env: string }
+  | { readonly type: "header"; readonly name: string; readonly env: string };
+
+/** The server as it is written: where it comes from, for comparing two versions of a driver, and what it is started with. */
 export type DriverServer =
-  | { readonly kind: "binary"; readonly path: string }
-  | { readonly kind: "npm"; readonly package: string }
-  | { readonly kind: "docker"; readonly image: string }
-  | { readonly kind: "remote"; readonly url: string };
+  | ({ readonly kind: "binary"; readonly path: string } & DriverProgram)
+  | ({ readonly kind: "npm"; readonly package: string } & DriverProgram)
+  | ({
+      readonly kind: "docker";
+      readonly image: string;
+      /** For http: the port inside of the container, and the path that is asked for. */
+      readonly port?: number | undefined;
+      readonly path?: string | undefined;
+    } & DriverProgram)
+  | {
+      readonly kind: "remote";
+      readonly url: string;
+      /** Values may hold `${secrets.NAME}`. */
+      readonly headers?: Readonly<Record<string, string>> | undefined;
+      readonly auth?: DriverServerAuth | undefined;
+    };
 
 /** What a DRIVER.md of kind `mcp` declares. */
 export interface Driver {
@@ -216,6 +241,12 @@ export interface SecretEntry {
   readonly tags: readonly string[];
   readonly metadata: JsonObject;
   readonly origin: Origin;
+}
+
+/** Where a program's variable gets its value from, as a manifest says it. */
+export interface SecretConsumer {
+  readonly env: string;
+  readonly from: { readonly vault: string } | { readonly oauth: string } | { readonly value: string };
 }
 
 export type DriverErrorCode =

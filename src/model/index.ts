@@ -17,10 +17,12 @@ export type {
   DriverResource,
   DriverResult,
   DriverServer,
+  DriverServerAuth,
   HttpExpectation,
   MappedFrom,
   RetryRule,
   SecretEntry,
+  SecretConsumer,
   SecretGrant,
   SecretOperation,
 } from "./contract.ts";
@@ -39,6 +41,14 @@ export {
   type ToolTrait,
 } from "./gateway-settings.ts";
 export { isObject, type Json, type JsonObject } from "./json.ts";
+export {
+  evaluateJsonPath,
+  type Followed,
+  type JsonPath,
+  type JsonPathSegment,
+  type ParsedJsonPath,
+  parseJsonPath,
+} from "./json-path.ts";
 export type {
   CallToolResult,
   CompleteResult,
@@ -87,6 +97,15 @@ export {
   type ParsedNetworkRule,
   parseNetworkRule,
 } from "./network-rule.ts";
+export {
+  escapeRefBody,
+  isRefKind,
+  type ParsedRef,
+  parseRef,
+  type Ref,
+  serializeRef,
+  unescapeRefBody,
+} from "./ref.ts";
 export {
   hasMethod,
   isModernErrorCode,

@@ -43,8 +43,7 @@ export function compareVersions(a: Version, b: Version): number {
     return Math.sign(b.prerelease.length - a.prerelease.length);
   for (let index = 0; ; index += 1) {
     const [left, right] = [a.prerelease[index], b.prerelease[index]];
-    if (left === undefined || right === undefined)
-      return left === right ? 0 : left === undefined ? -1 : 1;
+    if (left === undefined || right === undefined) return left === right ? 0 : left === undefined ? -1 : 1;
     if (left === right) continue;
     if (typeof left === typeof right) return left < right ? -1 : 1;
     return typeof left === "number" ? -1 : 1;
@@ -96,7 +95,8 @@ function parseSet(text: string): Comparator[] | undefined {
   if (hyphen !== null) {
     const [from, to] = [toPartial(hyphen.slice(2, 6)), toPartial(hyphen.slice(7, 11))];
     if (from === undefined || to === undefined) return undefined;
-    if (isDoubled(hyphen[1], from) || (to.prerelease.length === 0 && isDoubled(hyphen[6], to))) return undefined;
+    if (isDoubled(hyphen[1], from) || (to.prerelease.length === 0 && isDoubled(hyphen[6], to)))
+      return undefined;
     const lower = from.major === undefined ? [] : [at(">=", floorOf(from))];
     if (to.major === undefined) return lower;
     return [...lower, to.patch === undefined ? at("<", afterPartial(to)) : at("<=", floorOf(to))];

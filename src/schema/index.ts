@@ -11,6 +11,20 @@ export {
   type SchemaFacts,
 } from "./bounds.ts";
 export { type Budgeted, withinBudget } from "./budget.ts";
+export { compareSchemas, type Demand, describeView, meant, type Mismatch } from "./compatibility.ts";
+export { type PathView, viewAtPath } from "./compatibility-path.ts";
+export {
+  fieldNames,
+  fieldOf,
+  type FieldView,
+  itemOf,
+  requiredOf,
+  type SchemaView,
+  type TypeName,
+  typesOf,
+  viewOf,
+  viewSchema,
+} from "./compatibility-view.ts";
 export { type Dialect, dialectOf } from "./dialect.ts";
 export { formatProblem, type Problem } from "./problems.ts";
 export { isSafePattern } from "./safe-pattern.ts";

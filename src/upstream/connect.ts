@@ -15,6 +15,10 @@ export type Reach = Endpoint | { readonly transport: "memory"; readonly server: 
 const MAYBE_SSE = new Set([400, 404, 405]);
 
 export async function connect(reach: Reach, options: SessionOptions, eras: EraMemory): Promise<Session> {
+  if ("program" in reach && reach.program !== undefined) {
+    const { withProgram } = await import("./http-program.ts");
+    return withProgram({ ...reach, program: reach.program }, options, (at) => connect(at, options, eras));
+  }
   const knownLegacy = options.knownLegacy || (reach.transport === "stdio" && (await eras.isLegacy(reach)));
   let session: Session;
   try {

@@ -1,6 +1,7 @@
 // Keeps one session open: starts it, starts it again after a loss with growing pauses, and gives up on a crash loop.
 
 import { ERROR_CODES, isPortolanError, PortolanError, toPortolanError } from "../errors/index.ts";
+import { install } from "../launch/index.ts";
 import type { ServerDefinition } from "../model/index.ts";
 import { connect, type Reach } from "./connect.ts";
 import type { EraMemory } from "./era-memory.ts";
@@ -125,7 +126,18 @@ export class Keeper {
     );
   }
 
+  /** A download has its own time; the patience with a start begins after it. */
+  async #installed(signal: AbortSignal | undefined): Promise<void> {
+    const { reach, report, onLaunch } = this.#options;
+    const endpoint = reach.transport === "http" ? reach.program : reach;
+    if (endpoint === undefined || !("command" in endpoint)) return;
+    const { name: server, launch: settings } = this.#definition;
+    const signals = [this.#closing.signal, ...(signal === undefined ? [] : [signal])];
+    await install({ server, endpoint, settings, report, onLaunch, signal: AbortSignal.any(signals) });
+  }
+
   async #open(signal: AbortSignal | undefined): Promise<Session> {
+    await this.#installed(signal);
     const { startTimeoutMs } = this.#definition.limits;
     const tooLate = new AbortController();
     const giveUp = (): void => {

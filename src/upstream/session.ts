@@ -48,6 +48,8 @@ export class Session {
   declined = 0;
   /** Who waits for a subscription stream to be acknowledged. */
   readonly acknowledged: Map<RequestId, () => void> = new Map();
+  /** What ends with it. */
+  onClose: (() => Promise<void>) | undefined;
   /** What must be finished before a close is. */
   afterwards: Promise<void> | undefined;
   readonly peer: Peer;
@@ -126,7 +128,7 @@ export class Session {
     });
     this.#ended.abort(error);
     await this.peer.close(error);
-    await this.afterwards;
+    await Promise.all([this.onClose?.(), this.afterwards]);
   }
 
   /** Closes when what is in flight has been answered: the server forgot the session, but each request is its own to lose. */

@@ -9,6 +9,7 @@ import type { Reach } from "./connect.ts";
 import { Emitter } from "./emitter.ts";
 import type { EraMemory } from "./era-memory.ts";
 import { Keeper } from "./keeper.ts";
+import { createPathGuard, type PathGuard } from "./path-guard.ts";
 import { withLaunchReports } from "./launch-reports.ts";
 import { redactorFor } from "./sensitive.ts";
 import type { Session } from "./session.ts";
@@ -83,6 +84,7 @@ class ServerUpstream implements Upstream {
   readonly #redactor: Redactor;
   readonly #past = { lateAnswers: 0, unknownAnswers: 0, noise: 0, declined: 0, ambiguous: 0 };
   #logLevel: LogLevel | undefined;
+  #guard: PathGuard | undefined;
   /** List news of the last moment, and whether the same came again since. */
   readonly #recent = new Map<keyof UpstreamEvents, boolean>();
 
@@ -105,7 +107,11 @@ class ServerUpstream implements Upstream {
       report,
       eras,
       onStderr,
-      onLaunch,
+      onLaunch: (news) => {
+        if (news.type === "planned")
+          this.#guard = createPathGuard(news.plan, definition.launch?.sandbox?.pathArguments);
+        onLaunch?.(news);
+      },
       notice: (event, ...args) => this.#noticed(event, ...args),
       opened: (session, again) => this.#opened(session, again),
       lost: (session) => this.#lost(session),
@@ -124,6 +130,11 @@ class ServerUpstream implements Upstream {
   }
 
   request(call: Call): Promise<JsonObject> {
+    const guarded = this.#guard?.(call);
+    return guarded === undefined ? this.#request(call) : guarded.then(() => this.#request(call));
+  }
+
+  #request(call: Call): Promise<JsonObject> {
     const { session } = this.#keeper;
     if (session === undefined || !this.#breaker.closed) return this.#requestLater(call, 0);
     const sentAt = performance.now();

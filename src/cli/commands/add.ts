@@ -5,12 +5,13 @@ import { parseClientFile } from "../../formats/clients/index.ts";
 import { addServer, type ServerFields } from "../../formats/workspace/index.ts";
 import { isSecretName } from "../../secrets/index.ts";
 import type { Cli, Words } from "../connect.ts";
-import { parseServerOptions } from "../options.ts";
+import { parseServerOptions, type RawOptions } from "../options.ts";
 import { changeOwnFile } from "../own-file.ts";
+import { givenSandboxFlags, type RawSandboxOptions, type SandboxOptions } from "../sandbox-options.ts";
 import { splitWords } from "../target.ts";
 import { loadSource } from "../workspace-source.ts";
 
-export interface AddOptions {
+export interface AddOptions extends RawSandboxOptions {
   env?: string[];
   header?: string[];
   transport?: string;
@@ -74,13 +75,18 @@ function toFields(
   const problems: string[] = [];
   // The value of a variable is not copied: the file refers to it by name.
   const env = toEnv(options.env ?? [], problems);
-  const { headers, transport, era } = parseServerOptions(pick(options), {});
+  const { headers, transport, era, sandbox } = parseServerOptions(pick(options), {});
   if (options.start !== undefined && options.start !== "lazy" && options.start !== "eager")
     problems.push(`--start must be eager or lazy, got ${JSON.stringify(options.start)}`);
   if (isUrl && Object.keys(env).length > 0) problems.push("--env is for commands; a URL takes --header");
   if (isUrl && options.cwd !== undefined) problems.push("--cwd is for commands");
   if (!isUrl && Object.keys(headers).length > 0) problems.push("--header is for URLs; a command takes --env");
   if (!isUrl && transport !== undefined) problems.push("--transport is for URLs");
+  if (isUrl)
+    for (const flag of givenSandboxFlags(sandbox))
+      problems.push(`${flag} is for commands; what a URL reaches runs elsewhere`);
+  for (const [name, mode] of Object.entries(sandbox.modes))
+    problems.push(`--sandbox ${name}=${mode} is for servers that are there; here it is --sandbox ${mode}`);
   if (problems.length > 0) throw new PortolanError("USAGE", problems.join("\n"), { data: { problems } });
   const common = {
     ...(era === undefined ? {} : { era }),
@@ -98,16 +104,29 @@ function toFields(
     ...(args.length === 0 ? {} : { args }),
     ...(Object.keys(env).length === 0 ? {} : { env }),
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    ...sandboxFields(sandbox),
     ...common,
   };
 }
 
-function pick({ header, transport, era }: AddOptions): {
-  header?: string[];
-  transport?: string;
-  era?: string;
-} {
+/** As they are written: the file takes them from its own folder. */
+function sandboxFields({ mode, network, read, write }: SandboxOptions): Pick<ServerFields, "sandbox"> {
+  const fs = { ...(read.length === 0 ? {} : { read }), ...(write.length === 0 ? {} : { write }) };
+  const block = {
+    ...(mode === undefined ? {} : { mode }),
+    ...(network.length === 0 ? {} : { network }),
+    ...(Object.keys(fs).length === 0 ? {} : { fs }),
+  };
+  if (Object.keys(block).length === 0) return {};
+  return { sandbox: Object.keys(block).length === 1 && mode !== undefined ? mode : block };
+}
+
+function pick({ header, transport, era, sandbox, allowNet, allowRead, allowWrite }: AddOptions): RawOptions {
   return {
+    ...(sandbox === undefined ? {} : { sandbox }),
+    ...(allowNet === undefined ? {} : { allowNet }),
+    ...(allowRead === undefined ? {} : { allowRead }),
+    ...(allowWrite === undefined ? {} : { allowWrite }),
     ...(header === undefined ? {} : { header }),
     ...(transport === undefined ? {} : { transport }),
     ...(era === undefined ? {} : { era }),

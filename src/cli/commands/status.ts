@@ -4,7 +4,7 @@ import type { Cli } from "../connect.ts";
 import { describeFinding } from "../finding.ts";
 import { wrap } from "../layout.ts";
 import { sourceNote } from "../source-note.ts";
-import { describeStatus, summarize } from "../status-table.ts";
+import { describeOwnersSandbox, describeStatus, summarize } from "../status-table.ts";
 import { withWorkspace } from "../with-workspace.ts";
 import { computerOf, pathLabel } from "../workspace-folder.ts";
 import { loadSource } from "../workspace-source.ts";
@@ -32,10 +32,12 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
     const note = sourceNote(source, io);
     const computer = computerOf(io, io.cwd);
     const label = (file: string): string => pathLabel(file, computer);
+    const relaxed = describeOwnersSandbox(servers);
     const shown = diagnostics().filter(({ severity }) => options.verbose || severity !== "info");
     const parts = [
       ...(note === undefined ? [] : [colors.dim(wrap(note, width))]),
       ...(servers.length === 0 ? [] : [describeStatus(servers, { colors, width, now: Date.now(), label })]),
+      ...(relaxed === undefined ? [] : [colors.yellow(wrap(relaxed, width))]),
       ...(shown.length === 0
         ? []
         : [shown.map((one) => describeFinding(one, { colors, width, label })).join("\n")]),

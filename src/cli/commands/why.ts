@@ -3,11 +3,14 @@
 import { type Diagnostic, ERROR_CODES, PortolanError } from "../../errors/index.ts";
 import type { ServerHealth } from "../../hub/index.ts";
 import type { DeclaredEndpoint, DeclaredServer } from "../../model/index.ts";
-import type { Cli } from "../connect.ts";
+import type { Cli, Words } from "../connect.ts";
 import { endpointLabel } from "../endpoint-label.ts";
 import { describeFinding } from "../finding.ts";
-import { displayWidth, wrap } from "../layout.ts";
+import type { Paint } from "../colors.ts";
+import { wrap } from "../layout.ts";
 import { plainLine, plainText } from "../plain-text.ts";
+import { sandboxLabel, sandboxPaint } from "../plan-view.ts";
+import { renderRows, type Row } from "../rows.ts";
 import { sourceNote } from "../source-note.ts";
 import { stateLabel } from "../status-table.ts";
 import { withWorkspace } from "../with-workspace.ts";
@@ -33,8 +36,12 @@ interface Findings {
   readonly advice: readonly string[];
 }
 
-export async function why(cli: Cli, words: readonly string[]): Promise<number> {
+export async function why(cli: Cli, { words, server }: Words): Promise<number> {
   const [alias, extra] = words;
+  if (server !== undefined)
+    throw new PortolanError("USAGE", "why is about a server of the workspace.", {
+      hint: "How a command would be started: portolan why --plan -- <command...>",
+    });
   if (alias === undefined || extra !== undefined)
     throw new PortolanError("USAGE", alias === undefined ? "No server is given." : "why takes one server.", {
       hint: "portolan why <server>; portolan status shows their names.",
@@ -103,11 +110,9 @@ function describe(
   const { colors, width } = output;
   const computer = computerOf(io, io.cwd);
   const label = (file: string): string => pathLabel(file, computer);
-  const rows: [string, string][] = [];
-  const add = (name: string, value: string): void => {
-    if (value !== "") rows.push([name, value]);
-  };
-  const { state, since, era, revision, tools, latencyMs, restarts, origin, error, stderr } = health;
+  const rows: Row[] = [];
+  const add = (name: string, value: string, paint?: Paint): void => void rows.push({ name, value, paint });
+  const { state, since, era, revision, tools, latencyMs, restarts, origin, error, stderr, sandbox } = health;
   add(
     "state",
     `${stateLabel(state, colors)} since ${new Date(since).toTimeString().slice(0, 8)}${restarts > 0 ? `, started again ${restarts} times` : ""}`,
@@ -118,19 +123,14 @@ function describe(
   add("by", own ? "portolan itself" : runs.transport);
   add(own ? "needs" : "env", runs.env.map((name) => plainLine(name, 100)).join(", "));
   add("headers", runs.headers.map((name) => plainLine(name, 100)).join(", "));
+  if (sandbox !== undefined) add("sandbox", sandboxLabel(sandbox), sandboxPaint(sandbox.mode, colors));
   add("declared", `${label(origin.file)}:${origin.line}:${origin.column} (${origin.format})`);
   add("protocol", era === undefined || own ? "" : `${plainLine(revision ?? "", 40)} (${era})`);
   add("tools", era === undefined && tools === 0 ? "" : String(tools));
   add("latency", latencyMs === undefined ? "" : `${latencyMs} ms`);
-  add("error", error === undefined ? "" : `${plainLine(error.message, 1_000)} [${error.code}]`);
-  const column = Math.max(...rows.map(([name]) => displayWidth(name))) + 2;
-  const table = rows.map(([name, value]) => {
-    const wrapped = wrap(value, width === undefined ? undefined : width - column);
-    const text = wrapped.replaceAll("\n", `\n${" ".repeat(column)}`);
-    return `${colors.dim(name.padEnd(column))}${name === "error" ? colors.red(text) : text}`;
-  });
+  add("error", error === undefined ? "" : `${plainLine(error.message, 1_000)} [${error.code}]`, colors.red);
   const note = sourceNote(source, io);
-  const sections = [`${colors.bold(plainLine(server))}\n${table.join("\n")}`];
+  const sections = [`${colors.bold(plainLine(server))}\n${renderRows(rows, output)}`];
   if (note !== undefined) sections.unshift(colors.dim(wrap(note, width)));
   if (stderr) {
     const lines = plainText(stderr).trimEnd().split("\n").slice(-STDERR_LINES);

@@ -95,9 +95,15 @@ export class EntryReader {
     if (value === undefined) return undefined;
     const key = this.keyOf(field) ?? field;
     if (!Array.isArray(value)) return this.#wrong(field, 'a list of texts, such as ["-y", "a-package"]');
-    return value.flatMap((item: unknown, index) => {
-      if (isSimple(item)) return [this.#translate(String(item), [key, index], place)];
-      this.refuse([key, index], `${key}[${index}] is ${kindOf(item)}`, "Make it a text.");
+    return this.items(value, [key], place);
+  }
+
+  /** The texts of a list somewhere in the entry. */
+  items(list: readonly unknown[], at: Path, place: ValuePlace): string[] {
+    return list.flatMap((item, index) => {
+      const here = [...at, index];
+      if (isSimple(item)) return [this.#translate(String(item), here, place)];
+      this.refuse(here, `${toLabel(here)} is ${kindOf(item)}`, "Make it a text.");
       return [];
     });
   }

@@ -1,6 +1,6 @@
 // What a writer of entries works with: the client's way with values, the server's settings, and notes about what finds no place.
 
-import type { Limits } from "../../model/index.ts";
+import type { Limits, SandboxDeclaration } from "../../model/index.ts";
 import { type ValuePlace, writeValue } from "./interpolation.ts";
 import { CLIENT_TITLES } from "./titles.ts";
 import type { ClientId, ExportNote, WritableServer } from "./types.ts";
@@ -38,6 +38,9 @@ const PORTOLAN_ONLY = [
   "tags",
 ] as const;
 
+/** How a program is brought here and boxed: VS Code has words for some of it. */
+const LAUNCH = ["sandbox", "install", "versionCheck", "requires"] as const;
+
 export class EntryWriter {
   readonly client: ClientId;
   readonly #server: WritableServer;
@@ -66,6 +69,12 @@ export class EntryWriter {
     return this.#settings[setting];
   }
 
+  /** The sandbox, for a client that has one. */
+  takeSandbox(): SandboxDeclaration | undefined {
+    this.#taken.add("sandbox");
+    return this.#server.launch?.sandbox;
+  }
+
   /** Settings that were not taken. */
   untaken(): (keyof Settings)[] {
     return (Object.keys(WORDS) as (keyof Settings)[]).filter(
@@ -78,8 +87,11 @@ export class EntryWriter {
     if (untaken.length > 0) this.note(`has no place for ${untaken.join(", ")}: left out`);
     const own = PORTOLAN_ONLY.filter((setting) => this.#server[setting] !== undefined);
     const limits = Object.keys(this.#server.limits ?? {}).filter((limit) => !(limit in this.#settings));
-    if (own.length + limits.length > 0)
-      this.note(`does not know ${[...own, ...limits].join(", ")}: left out`);
+    const launch = LAUNCH.filter(
+      (setting) => this.#server.launch?.[setting] !== undefined && !this.#taken.has(setting),
+    );
+    const all = [...own, ...limits, ...launch];
+    if (all.length > 0) this.note(`does not know ${all.join(", ")}: left out`);
   }
 
   value(text: string, place: ValuePlace = "value"): string {

@@ -20,7 +20,9 @@ export type Field =
   | "startMilliseconds"
   | "requestSeconds"
   | "allowTools"
-  | "blockTools";
+  | "blockTools"
+  | "sandboxEnabled"
+  | "sandbox";
 
 /** Spellings in order of preference; when an entry has several of a field, the first of these counts. */
 const SPELLINGS: Readonly<Record<Field, readonly string[]>> = {
@@ -44,6 +46,8 @@ const SPELLINGS: Readonly<Record<Field, readonly string[]>> = {
   requestSeconds: ["tool_timeout_sec"],
   allowTools: ["enabled_tools", "includeTools", "allowedTools"],
   blockTools: ["disabled_tools", "excludeTools", "blockedTools"],
+  sandboxEnabled: ["sandboxEnabled"],
+  sandbox: ["sandbox"],
 };
 
 /** Upper and lower case, `_`, `-` and stray blanks do not count: people write all of them. */

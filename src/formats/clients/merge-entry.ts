@@ -32,8 +32,11 @@ export function changesOf({ raw, path, server }: FoundEntry, wanted: Wanted): Ch
 }
 
 /** Written as if it were switched on where a client has no other way. */
-function canonical(server: EntryServer, { client, second }: Wanted): Entry | undefined {
-  const whole = { alias: "server", origin: { file: "", line: 1, column: 1, format: client }, ...server };
+function canonical(server: EntryServer, { client, second, entry }: Wanted): Entry | undefined {
+  const origin = { file: "", line: 1, column: 1, format: client };
+  // A sandbox that stands there is not taken away by somebody who says nothing about it.
+  const launch = "sandboxEnabled" in entry ? server.launch : undefined;
+  const whole = { alias: "server", origin, ...server, launch };
   return (
     writeEntry(client, whole, second).entry ?? writeEntry(client, { ...whole, enabled: true }, second).entry
   );
@@ -80,7 +83,10 @@ function isWanted(changes: readonly Change[], raw: Entry, wanted: Wanted): boole
 
 /** Every member that this room knows as it writes it; unknown ones stay. */
 function rewrite(raw: Entry, wanted: Entry): Change[] {
-  const gone = Object.keys(raw).filter((key) => fieldOf(key) !== undefined && wanted[key] === undefined);
+  const gone = Object.keys(raw).filter((key) => {
+    const field = fieldOf(key);
+    return field !== undefined && !field.startsWith("sandbox") && wanted[key] === undefined;
+  });
   const set = Object.entries(wanted).filter(([key, value]) => !sameValue(raw[key], value));
   return [
     ...gone.map((key): Change => ({ path: [key] })),

@@ -3,6 +3,7 @@
 import type { Endpoint } from "../../model/index.ts";
 import { compact, type EntryWriter } from "./entry-writer.ts";
 import type { ClientId } from "./types.ts";
+import { writeSandbox } from "./vscode-sandbox.ts";
 
 type PlainClient = Exclude<ClientId, "codex" | "opencode" | "axle">;
 
@@ -16,6 +17,7 @@ interface Abilities {
   readonly timeout?: true;
   readonly allowKey?: string;
   readonly blockKey?: string;
+  readonly sandbox?: true;
 }
 
 const url = (): string => "url";
@@ -46,6 +48,7 @@ const ABILITIES: Readonly<Record<PlainClient, Abilities>> = {
     urlKey: url,
     cwd: true,
     envFile: true,
+    sandbox: true,
   },
   gemini: {
     types: { stdio: null, http: null, sse: null, websocket: undefined },
@@ -97,5 +100,6 @@ function toTarget(
     env: writer.map(endpoint.env),
     envFile: envFile === undefined ? undefined : writer.value(envFile),
     cwd: cwd === undefined ? undefined : writer.value(cwd),
+    ...(can.sandbox === true ? writeSandbox(writer, writer.takeSandbox()) : {}),
   };
 }

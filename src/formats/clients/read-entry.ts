@@ -9,10 +9,11 @@ import { readCommand, readUrl, wholePath } from "./read-endpoint.ts";
 import { readLimits } from "./read-limits.ts";
 import { CLIENT_TITLES } from "./titles.ts";
 import type { ClientId, ClientServer, Path } from "./types.ts";
+import { readSandbox } from "./vscode-sandbox.ts";
 
 export type EntryServer = Pick<
   ClientServer,
-  "endpoint" | "enabled" | "limits" | "allowTools" | "blockTools" | "envFile"
+  "endpoint" | "enabled" | "limits" | "allowTools" | "blockTools" | "envFile" | "launch"
 >;
 
 export interface EntryPlace {
@@ -59,6 +60,8 @@ export function readEntry(
   const allowTools = reader.names("allowTools");
   const blockTools = reader.names("blockTools");
   const envFile = transport === "stdio" ? readEnvFile(reader, place) : undefined;
+  const launch =
+    place.client === "vscode" && transport === "stdio" ? readSandbox(reader, place.context) : undefined;
   if (reader.failed || endpoint === undefined) return undefined;
   return {
     endpoint,
@@ -67,6 +70,7 @@ export function readEntry(
     ...(allowTools === undefined ? {} : { allowTools }),
     ...(blockTools === undefined || blockTools.length === 0 ? {} : { blockTools }),
     ...(envFile === undefined ? {} : { envFile }),
+    ...(launch === undefined ? {} : { launch }),
   };
 }
 

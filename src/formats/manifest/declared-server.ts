@@ -27,7 +27,9 @@ export function toDeclaredServer(server: CheckedServer, context: ServerContext):
   const transport = server.transport ?? inferTransport(server);
   if (transport === undefined) return undefined;
   const endpoint = toEndpoint(server, transport, node, problems);
-  const launch = toLaunchSettings(server, node, folderOf(origin.file), problems);
+  // What is reached at an address runs elsewhere.
+  const isProgram = endpoint.transport === "stdio" || endpoint.program !== undefined;
+  const launch = isProgram ? toLaunchSettings(server, node, folderOf(origin.file), problems) : undefined;
   if (problems.within(node)) return undefined;
   return {
     alias,

@@ -1,7 +1,8 @@
 // Public face of the bridge manifest.
 
 export { type ServerDefaults, toDeclaredServer, toDefaults, withDefaults } from "./declared-server.ts";
-export { definedOnly, filled } from "./defined.ts";
+export { definedOnly, filled, type Loose } from "./defined.ts";
+export { type LaunchFields, toDockerFields, toLaunchFields, toSandboxFields } from "./launch-fields.ts";
 export { checkNaming, NAMING } from "./naming.ts";
 export {
   looksLikeManifest,

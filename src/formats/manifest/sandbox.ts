@@ -26,9 +26,12 @@ export function toSandboxDeclaration(
   context: SandboxContext,
 ): SandboxDeclaration | undefined {
   if (checked === undefined) return undefined;
-  if (typeof checked !== "object") return { mode: toMode(checked) };
+  if (typeof checked !== "object") return { mode: noted(toMode(checked), context.node, context.problems) };
   return definedOnly<SandboxDeclaration>({
-    mode: checked.mode === undefined ? undefined : toMode(checked.mode),
+    mode:
+      checked.mode === undefined
+        ? undefined
+        : noted(toMode(checked.mode), nodeAt(context.node, "mode"), context.problems),
     backend: checked.backend,
     network: networkOf(checked.network, context),
     fs: filled(definedOnly(fsOf(checked, context))),
@@ -48,6 +51,23 @@ export function toSandboxDeclaration(
 function toMode(written: SandboxMode | boolean): SandboxMode {
   if (typeof written !== "boolean") return written;
   return written ? "enforce" : "off";
+}
+
+/** Nobody should find out by accident what a server was allowed. */
+function noted(mode: SandboxMode, place: Place | undefined, problems: Problems): SandboxMode {
+  if (place === undefined || mode === "enforce") return mode;
+  const [message, hint] =
+    mode === "off"
+      ? [
+          "sandbox is off: the program gets every file, host and program that you have",
+          "Without this line it gets what portolan why --plan shows; grant what it needs beside that.",
+        ]
+      : [
+          "sandbox only warns: what this machine cannot hold, the program gets",
+          "See what that is with portolan why --plan, and what would help with portolan doctor.",
+        ];
+  problems.add(place, message, hint, "info");
+  return mode;
 }
 
 function networkOf(
@@ -74,11 +94,11 @@ function fsOf({ fs }: CheckedSandboxBlock, context: SandboxContext): SandboxDecl
 
 function envOf({ env }: CheckedSandboxBlock, context: SandboxContext): SandboxDeclaration["env"] & object {
   const { node, problems } = context;
-  for (const [name, value] of Object.entries(env?.set ?? {})) {
+  for (const [name, value] of Object.entries<string | undefined>(env?.set ?? {})) {
     const entry = entryOf(nodeAt(node, "env", "set"), name);
-    if (entry === undefined) continue;
+    if (entry === undefined || value === undefined) continue;
     if (!VARIABLE.test(name)) notVariable(name, entry, problems);
-    else if (value?.includes("${") === true)
+    else if (value.includes("${"))
       problems.add(
         entry.value,
         `env.set takes ${name} as it is written, and it holds a reference`,

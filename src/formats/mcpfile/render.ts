@@ -9,6 +9,7 @@ import type {
   InvokedServer,
   JsonSchema,
 } from "../../model/index.ts";
+import { toSandboxFields } from "../manifest/index.ts";
 import type { McpServerConfig } from "./runtime.ts";
 import { nameVariables } from "./render-variables.ts";
 import { renderFormat, renderScript, renderTemplate, renderWords } from "./render-template.ts";
@@ -75,7 +76,7 @@ function http(invocation: HttpInvocation): Fields {
 }
 
 function cli(invocation: CliInvocation): Fields {
-  const { words, shell, cwd, env, appendUnused, timeoutMs, maxOutputBytes } = invocation;
+  const { words, shell, cwd, env, appendUnused, timeoutMs, maxOutputBytes, sandbox } = invocation;
   const { variables, nameOf } = nameVariables(invocation);
   return {
     command: shell === undefined ? renderWords(words, nameOf) : renderScript(shell.script, nameOf),
@@ -88,6 +89,7 @@ function cli(invocation: CliInvocation): Fields {
     appendUnused: appendUnused ? true : undefined,
     timeout: duration(timeoutMs),
     maxOutputBytes,
+    sandbox: sandbox && toSandboxFields(sandbox),
   };
 }
 

@@ -1,6 +1,7 @@
 // The JSON Schemas of mcpfiles, for editors: those of the shapes, with what a shape cannot say put in.
 
 import { isObject } from "../../model/index.ts";
+import { SANDBOX_SHAPE } from "../manifest/index.ts";
 import { type SchemaObject, toJsonSchema } from "../text/index.ts";
 import { CONFIG_SHAPE, fileShape } from "./shapes.ts";
 
@@ -49,9 +50,16 @@ const LATER: SchemaObject = {
 
 const ROOT_OF_SCHEMA = { type: "object", allOf: [SELF], properties: { type: { const: "object" } } };
 
+/** Every command may have one, so it is written once. */
+const SANDBOX: unknown = (
+  toJsonSchema({ type: "object", fields: { sandbox: SANDBOX_SHAPE } }, "").properties as SchemaObject
+)["sandbox"];
+
 function finished(schema: SchemaObject, jsonSchema?: SchemaObject): SchemaObject {
   const patched = patch(schema) as SchemaObject;
-  return jsonSchema === undefined ? patched : { ...patched, $defs: { JsonSchema: jsonSchema } };
+  return jsonSchema === undefined
+    ? patched
+    : { ...patched, $defs: { JsonSchema: jsonSchema, Sandbox: SANDBOX } };
 }
 
 /** Puts in schemas of schemas, and that an invocation has exactly one key. */
@@ -60,6 +68,7 @@ function patch(value: unknown, name?: string): unknown {
   if (!isObject(value)) return value;
   const { description } = value;
   if (name === "inputSchema" || name === "outputSchema") return { description, ...ROOT_OF_SCHEMA };
+  if (name === "sandbox") return { description, $ref: "#/$defs/Sandbox" };
   if (name === "initialFields") return { description, type: "object" };
   if (name === "extend" || name === "override" || name === "remove") return { description, type: "object" };
   const entries = Object.entries(value).map(([key, inner]): [string, unknown] => {

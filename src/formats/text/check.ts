@@ -137,7 +137,7 @@ function checkForm(
   node: ScalarNode,
   problems: Problems,
 ): string | undefined {
-  if (maxLength !== undefined && text.length > maxLength && [...text].length > maxLength) {
+  if (maxLength !== undefined && text.length > maxLength && Array.from(text).length > maxLength) {
     problems.add(node, `${toLabel(node.path)} is longer than ${maxLength} characters`, "Make it shorter.");
     return undefined;
   }

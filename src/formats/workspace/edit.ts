@@ -4,15 +4,21 @@ import { isDeepStrictEqual } from "node:util";
 import { type Document, parseDocument } from "yaml";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
+import type { LaunchFields } from "../manifest/index.ts";
 import { aliasProblem, entryOf, nodeAt, readYaml, type TextNode, toPlain } from "../text/index.ts";
 import { cutServer, insertServer } from "./edit-lines.ts";
 import { parseWorkspace } from "./parse.ts";
 import { renderServer } from "./render.ts";
 
 /** The fields of a server as portolan.yaml writes them, durations as words or seconds. */
-export interface ServerFields {
+export interface ServerFields extends LaunchFields {
   readonly transport?: "stdio" | "sse" | "streamable-http" | "websocket";
   readonly command?: string;
+  readonly npm?: string;
+  readonly bin?: string;
+  readonly docker?: string;
+  readonly port?: number;
+  readonly path?: string;
   readonly args?: readonly string[];
   readonly url?: string;
   readonly headers?: Readonly<Record<string, string>>;

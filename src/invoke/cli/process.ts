@@ -12,6 +12,11 @@ export interface Command {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Descriptors that become 3, 4, … of the command. */
+  readonly fds?: readonly number[];
+  /** Gives back what was opened for it. */
+  spawned?(): void;
+  ended?(): void;
 }
 
 export interface Ended {
@@ -35,11 +40,11 @@ export function startGroup(command: Command, listeners: Listeners): Promise<Grou
       for (const group of live) group.signal("SIGKILL");
     });
   }
-  return new Promise((resolve, reject) => {
+  return new Promise<Group>((resolve, reject) => {
     const child = spawn(command.program, [...command.args], {
       cwd: command.cwd,
       env: command.env,
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["ignore", "pipe", "pipe", ...(command.fds ?? [])],
       shell: false,
       windowsHide: true,
       // Its own group, so that helpers which it starts can be stopped with it.
@@ -53,7 +58,18 @@ export function startGroup(command: Command, listeners: Listeners): Promise<Grou
     child.stdout?.on("data", (chunk: Buffer) => listeners.stdout(chunk));
     child.stderr?.on("data", (chunk: Buffer) => listeners.stderr(chunk));
     resolve(new Group(child, pid));
-  });
+  })
+    .finally(() => command.spawned?.())
+    .then(
+      (group) => {
+        void group.ended.then(() => command.ended?.());
+        return group;
+      },
+      (error: unknown) => {
+        command.ended?.();
+        throw error;
+      },
+    );
 }
 
 export class Group {

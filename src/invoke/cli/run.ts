@@ -1,11 +1,13 @@
 // Carries out CLI invocations: runs the command within its limits, and says what came of it.
 
 import { existsSync } from "node:fs";
+import { isPortolanError } from "../../errors/index.ts";
 import type { CliInvocation, JsonSchema } from "../../model/index.ts";
 import { childEnvironment } from "../../launch/index.ts";
 import { withDeadline } from "../deadline.ts";
 import { putIn } from "../env.ts";
 import type { Outcome, Run, Runner } from "../types.ts";
+import { boxCommand, type BoxPlace } from "./boxed.ts";
 import { type BuiltCommand, createCommandBuilder, type Place } from "./command.ts";
 import { KeptOutput } from "./kept-output.ts";
 import { LastLine } from "./last-line.ts";
@@ -17,15 +19,15 @@ const MAX_BYTES = 1024 * 1024;
 /** Child processes are a module that most programs never need; asking for it anew would cost every call. */
 let processes: Promise<typeof import("./process.ts")> | undefined;
 
-export interface CliPlace extends Place {
+export interface CliPlace extends Place, BoxPlace {
   /** Keeps hold of what runs until it has ended. */
   readonly started: (group: Group) => void;
 }
 
 /** Throws when the declaration cannot be used. */
 export function createCliRunner(given: CliInvocation, schema: JsonSchema, place: CliPlace): Runner {
-  const { shell, ...rest } = given;
-  const invocation: CliInvocation = { ...putIn(rest, place.env), shell };
+  const { shell, sandbox, ...rest } = given;
+  const invocation: CliInvocation = { ...putIn(rest, place.env), shell, sandbox };
   const build = createCommandBuilder(invocation, schema, place);
   const timeoutMs = invocation.timeoutMs ?? TIMEOUT_MS;
   const maxBytes = invocation.maxOutputBytes ?? MAX_BYTES;
@@ -37,7 +39,12 @@ export function createCliRunner(given: CliInvocation, schema: JsonSchema, place:
       const output = new Output(maxBytes, run);
       let group: Group;
       try {
-        group = await startGroup({ ...command, env: childEnvironment(command.env) }, output);
+        group = await startGroup(
+          sandbox === undefined
+            ? { ...command, env: childEnvironment(command.env) }
+            : await boxCommand(command, invocation, place),
+          output,
+        );
       } catch (error) {
         return { failure: whyNotStarted(command, error), bytes: Buffer.alloc(0) };
       }
@@ -127,6 +134,7 @@ function whyItFailed({ code, signal }: Ended, lateAfterMs: number | undefined): 
 }
 
 function whyNotStarted({ program, cwd }: BuiltCommand, error: unknown): string {
+  if (isPortolanError(error)) return `The command cannot be started: ${error.message}.`;
   const code = (error as { code?: string }).code;
   if (code === "ENOENT" && !existsSync(cwd))
     return `The command cannot be started: there is no folder "${cwd}".`;

@@ -12,7 +12,9 @@ export interface BinaryCommand {
 }
 
 export type Recognised =
-  BinaryCommand | (NpxCommand & { readonly kind: "npm" }) | (DockerRun & { readonly kind: "docker" });
+  | BinaryCommand
+  | (NpxCommand & { readonly kind: "npm" })
+  | (DockerRun & { readonly kind: "docker" });
 
 export function recognise({ command, args = [] }: Pick<StdioEndpoint, "command" | "args">): Recognised {
   const program = programName(command);

@@ -26,3 +26,19 @@ export function childEnvironment(
   }
   return Object.assign(env, declared, { [OWNER_VARIABLE]: ownerTag() });
 }
+
+/** What a program in a box gets unasked: how to find others, how to write to its user. */
+const IN_A_BOX = ["LANG", "LC_ALL", "PATH", "TZ"];
+
+/** Nothing of it says whose program this is, or where it lives. */
+export function boxEnvironment(
+  home: string,
+  declared: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const env: Record<string, string> = { HOME: home, TMPDIR: "/tmp" };
+  for (const name of IN_A_BOX) {
+    const value = process.env[name];
+    if (value !== undefined) env[name] = value;
+  }
+  return Object.assign(env, declared);
+}

@@ -20,7 +20,7 @@ export function reapOrphans(): number {
   let ended = 0;
   for (const pid of processes()) {
     const owner = ownerOf(pid);
-    if (owner === undefined || owner === ownerTag() || isElsewhere(owner) || isAlive(owner)) continue;
+    if (owner === undefined || !isOwnerGone(owner)) continue;
     try {
       process.kill(pid, "SIGKILL");
       ended += 1;
@@ -29,6 +29,11 @@ export function reapOrphans(): number {
     }
   }
   return ended;
+}
+
+/** Whether the process that had this tag has ended; false for one that cannot be looked up here. */
+export function isOwnerGone(owner: string): boolean {
+  return owner !== ownerTag() && !isElsewhere(owner) && !isAlive(owner);
 }
 
 /** Whether an owner with that number cannot be looked up here. */

@@ -33,14 +33,14 @@ export async function expandPattern({ path, pattern }: DeclaredPath): Promise<st
     for (const { folder, rest } of open) {
       const [name = "", ...further] = rest;
       const deep = name === "**";
-      const matches = matcher(deep ? (further[0] ?? "*") : name);
+      const wanted = deep ? (further[0] ?? "*") : name;
       const after = deep ? further.slice(1) : further;
       // oxlint-disable-next-line no-await-in-loop -- bounded by what was visited before
       for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
         visited += 1;
         if (visited > MAX_VISITED) return undefined;
         const whole = join(folder, entry.name);
-        if (matches(entry.name)) {
+        if (matches(entry.name, wanted)) {
           if (after.length === 0) found.add(whole);
           else next.push({ folder: whole, rest: after });
         }
@@ -59,12 +59,24 @@ export function folderOf(declared: DeclaredPath): string {
   return declared.pattern === undefined ? dirname(declared.path) : declared.path;
 }
 
-function matcher(name: string): (candidate: string) => boolean {
-  const parts = name.split(/([*?])/).map((part) => {
-    if (part === "*") return ".*";
-    return part === "?" ? "." : part.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
-  });
-  // Runs of wildcards would make it slow, and mean no more than one.
-  const expression = new RegExp(`^${parts.join("").replaceAll(/(?:\.\*)+/g, ".*")}$`, "s");
-  return (candidate) => expression.test(candidate);
+/** `*` and `?`, in time that no pattern can blow up: only the last `*` is ever tried again. */
+function matches(name: string, pattern: string): boolean {
+  let [at, within, star, mark] = [0, 0, -1, 0];
+  while (at < name.length) {
+    if (pattern[within] === "*") {
+      star = within;
+      mark = at;
+      within += 1;
+    } else if (within < pattern.length && (pattern[within] === "?" || pattern[within] === name[at])) {
+      at += 1;
+      within += 1;
+    } else if (star !== -1) {
+      within = star + 1;
+      mark += 1;
+      at = mark;
+    } else {
+      return false;
+    }
+  }
+  return /^\**$/.test(pattern.slice(within));
 }

@@ -49,7 +49,10 @@ export async function resolveLinks(path: string): Promise<Resolved | undefined> 
       at = next;
     } else {
       links.push({ path: next, target });
-      rest = resolve(dirname(next), target).split(sep).concat(rest).filter((name) => name !== "");
+      rest = resolve(dirname(next), target)
+        .split(sep)
+        .concat(rest)
+        .filter((name) => name !== "");
       at = sep;
     }
   }

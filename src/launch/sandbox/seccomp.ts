@@ -29,6 +29,9 @@ const TIOCLINUX = 0x541c;
 /** unix, inet, inet6, netlink. Others reach past the network namespace (vsock), or straight into rarely used parts of the kernel. */
 const FAMILIES = [1, 2, 10, 16];
 
+/** What bubblewrap itself does. */
+const FOR_NESTING = new Set(["mount", "umount2", "pivot_root", "unshare", "chroot"]);
+
 interface Instruction {
   readonly code: number;
   readonly value: number;
@@ -41,6 +44,8 @@ interface Instruction {
 export interface SeccompOptions {
   /** Whether new processes may be started; threads always may. */
   readonly spawn: boolean;
+  /** Whether another box may be made inside; for what starts one, never for a server. */
+  readonly nests?: boolean | undefined;
   /** As `process.arch` names it. */
   readonly arch?: string | undefined;
 }
@@ -50,11 +55,17 @@ export function knowsArchitecture(arch: string = process.arch): boolean {
 }
 
 /** Undefined for a processor whose numbers are not known here. */
-export function seccompProgram({ spawn, arch = process.arch }: SeccompOptions): Uint8Array | undefined {
+export function seccompProgram({
+  spawn,
+  nests = false,
+  arch = process.arch,
+}: SeccompOptions): Uint8Array | undefined {
   const architecture = ARCHITECTURES[arch];
   if (architecture === undefined) return undefined;
   const { column, audit, foreignFrom } = architecture;
-  const refused = Object.values(FORBIDDEN).concat(spawn ? [] : FORKS);
+  const refused = Object.entries(FORBIDDEN)
+    .flatMap(([name, numbers]) => (nests && FOR_NESTING.has(name) ? [] : [numbers]))
+    .concat(spawn ? [] : FORKS);
   const lines: Instruction[] = [
     { code: LOAD, value: OFFSET_ARCH },
     { code: JUMP_EQUAL, value: audit, otherwise: "foreign" },
@@ -73,7 +84,7 @@ export function seccompProgram({ spawn, arch = process.arch }: SeccompOptions): 
     }),
     { code: RETURN, value: ALLOW },
     { code: LOAD, value: OFFSET_ARGUMENT[0], label: "clone" },
-    { code: JUMP_ANY_BIT, value: NEW_NAMESPACES, then: "refused" },
+    ...(nests ? [] : [{ code: JUMP_ANY_BIT, value: NEW_NAMESPACES, then: "refused" }]),
     ...(spawn ? [] : [{ code: JUMP_ANY_BIT, value: CLONE_THREAD, otherwise: "refused" }]),
     { code: RETURN, value: ALLOW },
     { code: LOAD, value: OFFSET_ARGUMENT[0], label: "socket" },

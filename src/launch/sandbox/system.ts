@@ -1,8 +1,8 @@
 // The read-only system of a box: what programs need of a machine to run at all, and nothing that is about its owner.
 
-import { lstat, open, readdir, realpath } from "node:fs/promises";
+import { open, readdir, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
-import { isInside, resolveLinks } from "./paths.ts";
+import { isInside } from "./paths.ts";
 
 /** Single folders of /etc, since next to certificates lie private keys. Accounts, hosts and name servers are stubs of the backend. */
 const SYSTEM = [
@@ -23,9 +23,9 @@ const PROGRAM_FOLDERS = ["/usr/bin", "/usr/sbin", "/usr/games", "/usr/local/bin"
 
 let whole: Promise<readonly string[]> | undefined;
 
-/** All that exist, links included. A machine's layout is looked at once. */
+/** All that exist: links, and what they lead to. A machine's layout is looked at once. */
 export function systemPaths(): Promise<readonly string[]> {
-  whole ??= existing(SYSTEM);
+  whole ??= existing(SYSTEM).then(withReal);
   return whole;
 }
 
@@ -60,7 +60,7 @@ export async function systemWithOnly(
     // oxlint-disable-next-line no-await-in-loop -- as above
     else for (const one of await withInterpreters(path, searchPath)) found.add(one);
   }
-  return { paths: [...bare, ...found], unknown };
+  return { paths: await withReal([...bare, ...found]), unknown };
 }
 
 export async function findProgram(name: string, searchPath: string | undefined): Promise<string | undefined> {
@@ -110,10 +110,12 @@ async function withoutPrograms(path: string): Promise<string[]> {
 
 async function existing(paths: readonly string[]): Promise<string[]> {
   const found = await Promise.all(
-    paths.map(async (path) => {
-      const there = await lstat(path).catch(() => undefined);
-      return there === undefined || (await resolveLinks(path)) === undefined ? [] : [path];
-    }),
+    paths.map(async (path) => ((await realpath(path).catch(() => undefined)) === undefined ? [] : [path])),
   );
   return found.flat();
+}
+
+async function withReal(paths: readonly string[]): Promise<string[]> {
+  const real = await Promise.all(paths.map((path) => realpath(path)));
+  return [...new Set([...paths, ...real])];
 }

@@ -47,7 +47,7 @@ export class HttpWire implements Wire {
   readonly transport = "http";
   readonly perRequestStreams = true;
   readonly counters: WireCounters = { noise: 0 };
-  protected readonly url: URL;
+  readonly #url: URL;
   readonly #headers: Record<string, string>;
   readonly #options: WireOptions;
   readonly #flights = new Map<RequestId, Flight>();
@@ -63,8 +63,8 @@ export class HttpWire implements Wire {
   #closed = false;
 
   constructor(endpoint: UrlEndpoint, options: WireOptions) {
-    this.url = new URL(endpoint.url);
-    this.#headers = baseHeaders(this.url, endpoint.headers);
+    this.#url = new URL(endpoint.url);
+    this.#headers = baseHeaders(this.#url, endpoint.headers);
     this.#options = options;
   }
 
@@ -117,7 +117,7 @@ export class HttpWire implements Wire {
     });
   }
 
-  stderrTail(): string | undefined {
+  stderrTail(): undefined {
     return undefined;
   }
 
@@ -302,7 +302,7 @@ export class HttpWire implements Wire {
     const { server, maxMessageBytes } = this.#options;
     return exchange(
       agent as Agent,
-      { server, url: this.url, method, headers, body, maxMessageBytes },
+      { server, url: this.#url, method, headers, body, maxMessageBytes },
       events,
     );
   }

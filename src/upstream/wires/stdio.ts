@@ -29,11 +29,16 @@ export class StdioWire implements Wire {
     this.#options = options;
   }
 
-  async open(events: WireEvents): Promise<void> {
+  async open(events: WireEvents, signal: AbortSignal): Promise<void> {
     const child = await launch({
       server: this.#options.server,
       endpoint: this.#endpoint,
+      settings: this.#options.launch,
+      roots: this.#options.roots,
+      report: this.#options.report,
+      onLaunch: this.#options.onLaunch,
       onStderr: this.#options.onStderr,
+      signal,
     });
     this.#child = child;
     this.#events = events;

@@ -1,0 +1,80 @@
+// What this machine can enforce, for people: each way to hold a sandbox, what it lacks, and what mends that.
+
+import type { Colors } from "./colors.ts";
+import { wrap } from "./layout.ts";
+import { plainLine } from "./plain-text.ts";
+
+/** One thing that a machine can or cannot do. */
+export interface DoctorFinding {
+  readonly what: string;
+  readonly ok: boolean;
+  readonly detail?: string | undefined;
+  /** The exact command that mends it. */
+  readonly remedy?: string | undefined;
+}
+
+export interface Diagnosis {
+  readonly backends: readonly {
+    readonly name: string;
+    readonly report: {
+      readonly available: boolean;
+      readonly version?: string | undefined;
+      readonly findings: readonly DoctorFinding[];
+    };
+  }[];
+  readonly selfTest: readonly DoctorFinding[];
+  readonly store: readonly DoctorFinding[];
+}
+
+export interface DoctorView {
+  readonly colors: Colors;
+  readonly width: number | undefined;
+}
+
+/** Whether the default profile holds here: something can hold it, and it was seen to. */
+export function canEnforce({ backends, selfTest }: Diagnosis): boolean {
+  return (
+    backends.some(({ report }) => report.available) && selfTest.length > 0 && selfTest.every(({ ok }) => ok)
+  );
+}
+
+export function describeDiagnosis(diagnosis: Diagnosis, view: DoctorView): string {
+  const { colors, width } = view;
+  const { backends, selfTest, store } = diagnosis;
+  const sections = backends.map(({ name, report: { available, version, findings } }) => {
+    const state = available ? colors.green("works here") : colors.yellow("does not work here");
+    const head = `${colors.bold(name)}${version === undefined ? "" : ` ${plainLine(version, 60)}`} ${state}`;
+    return [head, ...findings.flatMap((finding) => lines(finding, view))].join("\n");
+  });
+  if (selfTest.length > 0) sections.push(part("Self-test: a program in the default profile", selfTest, view));
+  if (store.length > 0) sections.push(part("Installed packages", store, view));
+  const verdict = canEnforce(diagnosis)
+    ? colors.green("The default profile is enforced here.")
+    : `${colors.red("The default profile cannot be enforced here")}, so servers that ask for nothing else do not start.`;
+  return [...sections, wrap([verdict, ...remedies(diagnosis)].join("\n"), width)].join("\n\n");
+}
+
+function part(title: string, findings: readonly DoctorFinding[], view: DoctorView): string {
+  return [view.colors.bold(title), ...findings.flatMap((finding) => lines(finding, view))].join("\n");
+}
+
+function lines({ what, ok, detail, remedy }: DoctorFinding, { colors, width }: DoctorView): string[] {
+  const mark = ok ? colors.green("ok  ") : colors.red("no  ");
+  const more = detail === undefined || detail === "" ? "" : colors.dim(`: ${plainLine(detail, 500)}`);
+  const shown = [wrap(`  ${mark}${plainLine(what, 300)}${more}`, width, 6)];
+  // A command stands on its own line, to be copied.
+  if (!ok && remedy !== undefined && remedy !== "")
+    shown.push(`      ${colors.cyan("fix")} ${plainLine(remedy, 1_000)}`);
+  return shown;
+}
+
+/** What would help first. */
+function remedies(diagnosis: Diagnosis): string[] {
+  if (canEnforce(diagnosis)) return [];
+  const all = [...diagnosis.backends.flatMap(({ report }) => report.findings), ...diagnosis.selfTest];
+  const first = all.find(({ ok, remedy }) => !ok && remedy !== undefined && remedy !== "");
+  return [
+    ...(first?.remedy === undefined ? [] : [`Begin with: ${plainLine(first.remedy, 1_000)}`]),
+    "Where the machine is itself the box, such as in a container, PORTOLAN_SANDBOX=off says so.",
+  ];
+}

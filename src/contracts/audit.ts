@@ -1,0 +1,115 @@
+// What is written down about contracts: who was chosen and why, what was called, which secrets were given out. Never a value.
+
+import type { Driver } from "../model/index.ts";
+import type { AuthState } from "./capability.ts";
+import type { PhaseName, Resolution } from "./resolver.ts";
+import type { BoundTool, CallContext } from "./types.ts";
+
+export type AuditEvent = ResolvedEvent | InvokedEvent | SecretEvent;
+
+export interface ResolvedEvent {
+  readonly type: "driver.resolved";
+  readonly tool: string;
+  /** How many drivers were left after these phases. */
+  readonly afterCapability: number;
+  readonly afterPolicy: number;
+  readonly pin?: string | undefined;
+  readonly rejected: readonly {
+    readonly provider_id: string;
+    readonly phase: PhaseName;
+    readonly reason: string;
+  }[];
+  readonly selected?: string | undefined;
+  readonly ts: string;
+}
+
+export interface InvokedEvent {
+  readonly type: "driver.invoked";
+  readonly provider_id: string;
+  readonly provider_version: string;
+  readonly tool_id: string;
+  readonly tool_mutates: readonly string[];
+  readonly user?: string | undefined;
+  readonly workspace?: string | undefined;
+  readonly input_keys: readonly string[];
+  readonly duration_ms: number;
+  readonly ok: boolean;
+  readonly code?: string | undefined;
+  readonly retries: number;
+  readonly cost_units_charged: number;
+  readonly auth_state: AuthState;
+  readonly kind: "mcp";
+  readonly mcp_tool_name: string;
+  readonly transport: Driver["transport"];
+  readonly server_kind: Driver["server"]["kind"];
+  readonly ts: string;
+}
+
+export interface SecretEvent {
+  readonly type: "secret.reveal" | "secret.reveal.denied";
+  readonly slug: string;
+  readonly operation: "bind" | "reveal";
+  readonly driver?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly user?: string | undefined;
+  /** Such as `tool:fs-read`; absent when it was denied. */
+  readonly granted_by?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly ts: string;
+}
+
+export type Audit = (event: AuditEvent) => void;
+
+export function resolvedEvent(tool: string, { phases, selected }: Resolution, pin: string | undefined): ResolvedEvent {
+  const after = (name: PhaseName): number => phases.find(({ phase }) => phase === name)?.kept.length ?? 0;
+  return {
+    type: "driver.resolved",
+    tool,
+    afterCapability: after("capability"),
+    afterPolicy: after("policy"),
+    ...(pin === undefined ? {} : { pin }),
+    rejected: phases.flatMap(({ phase, rejected }) =>
+      rejected.map(({ driver, reason }) => ({ provider_id: driver, phase, reason })),
+    ),
+    ...(selected === undefined ? {} : { selected }),
+    ts: now(),
+  };
+}
+
+export function invokedEvent(
+  { driver, contract, binding, cost }: BoundTool,
+  { userId, workspaceId }: CallContext,
+  outcome: {
+    readonly inputKeys: readonly string[];
+    readonly ms: number;
+    readonly code: string | undefined;
+    readonly retries: number;
+    readonly auth: AuthState;
+  },
+): InvokedEvent {
+  return {
+    type: "driver.invoked",
+    provider_id: driver.id,
+    provider_version: driver.version,
+    tool_id: contract.id,
+    tool_mutates: contract.mutates,
+    ...(userId === undefined ? {} : { user: userId }),
+    ...(workspaceId === undefined ? {} : { workspace: workspaceId }),
+    input_keys: outcome.inputKeys,
+    duration_ms: outcome.ms,
+    ok: outcome.code === undefined,
+    ...(outcome.code === undefined ? {} : { code: outcome.code }),
+    retries: outcome.retries,
+    cost_units_charged: cost.unitsPerCall ?? 0,
+    auth_state: outcome.auth,
+    kind: "mcp",
+    mcp_tool_name: binding.toolName,
+    transport: driver.transport,
+    server_kind: driver.server.kind,
+    ts: now(),
+  };
+}
+
+function now(): string {
+  return new Date().toISOString();
+}

@@ -1,0 +1,73 @@
+// Who is logged in where, between runs: one small file, written whole under a lock. States and times only, never a token.
+
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { isObject } from "../model/index.ts";
+import { withFileLock, writeWhole } from "../secrets/index.ts";
+import type { AuthState } from "./capability.ts";
+
+export interface AuthRecord {
+  readonly state: AuthState;
+  /** When it became so, in milliseconds since 1970. */
+  readonly since: number;
+  readonly nextRefreshAt?: number | undefined;
+}
+
+export interface AuthStore {
+  get(key: string): AuthRecord | undefined;
+  set(key: string, record: AuthRecord): Promise<void>;
+  /** Takes up what other processes have written. */
+  reload(): Promise<void>;
+}
+
+const STATES: ReadonlySet<unknown> = new Set(["unknown", "unauthed", "logging-in", "authed", "expired"]);
+const MOST_RECORDS = 10_000;
+
+/** Without a file, what is known is known for as long as this program runs. */
+export function createAuthStore(file: string | undefined): AuthStore {
+  let records = new Map<string, AuthRecord>();
+  const reload = async (): Promise<void> => {
+    if (file !== undefined) records = new Map([...records, ...(await read(file))]);
+  };
+  return {
+    get: (key) => records.get(key),
+    reload,
+    async set(key, record) {
+      records.set(key, record);
+      if (file === undefined) return;
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+      await withFileLock(file, async () => {
+        const all = await read(file);
+        all.delete(key);
+        all.set(key, record);
+        const kept = [...all].slice(-MOST_RECORDS);
+        const text = JSON.stringify({ version: 1, logins: Object.fromEntries(kept) }, undefined, 2);
+        await writeWhole(file, Buffer.from(`${text}\n`), { mode: 0o600 });
+      });
+    },
+  };
+}
+
+/** One login is that of one driver, in one workspace, for one user. */
+export function authKey(driver: string, workspace: string | undefined, user: string | undefined): string {
+  return JSON.stringify([driver, workspace ?? "", user ?? ""]);
+}
+
+/** What cannot be read counts as not known: the worst that follows is that somebody logs in again. */
+async function read(file: string): Promise<Map<string, AuthRecord>> {
+  const records = new Map<string, AuthRecord>();
+  try {
+    const value: unknown = JSON.parse(await readFile(file, "utf8"));
+    const logins: unknown = isObject(value) ? value.logins : undefined;
+    for (const [key, record] of Object.entries(isObject(logins) ? logins : {})) {
+      if (!isObject(record) || !STATES.has(record.state) || typeof record.since !== "number") continue;
+      // A program that ended while somebody logged in left nobody logged in.
+      const state = record.state === "logging-in" ? "unauthed" : (record.state as AuthState);
+      const next = typeof record.nextRefreshAt === "number" ? { nextRefreshAt: record.nextRefreshAt } : {};
+      records.set(key, { state, since: record.since, ...next });
+    }
+  } catch {
+    // See above.
+  }
+  return records;
+}

@@ -1,0 +1,143 @@
+// The part of a call that leaves this program: arguments out, result in, within the time that the contract allows.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { JsonObject, RetryRule } from "../model/index.ts";
+import { timerMs, type Upstream } from "../upstream/index.ts";
+import type { ContractCall, DispatchParts, ReadyTool } from "./dispatch.ts";
+import { fail, Failure, toFailure } from "./failure.ts";
+import type { BoundTool, CallContext } from "./types.ts";
+
+/** Pauses grow no longer than this. */
+const LONGEST_PAUSE_MS = 30_000;
+
+/** `sent.retries` counts, also when it fails. */
+export async function callServer(
+  ready: ReadyTool,
+  input: JsonObject,
+  context: CallContext,
+  call: ContractCall,
+  parts: DispatchParts,
+  sent: { retries: number },
+): Promise<unknown> {
+  const { bound, hooks } = ready;
+  const { driver, contract } = bound;
+  parts.grants?.requireBind(driver, contract.id, context);
+  const execute = hooks.execute?.[contract.id];
+  // Starting has a limit of its own, which is the server's; the contract's time begins when the server can be asked.
+  const upstream =
+    execute === undefined
+      ? await parts.acquire(bound, { context, tool: contract.id, signal: call.signal })
+      : undefined;
+  const args = upstream === undefined ? {} : argumentsOf(ready, input, context, parts);
+  const deadline = performance.now() + limitOf(bound, call);
+  const rule = bound.retry;
+  for (;;) {
+    try {
+      if (upstream !== undefined) return await callTool(ready, upstream, args, context, call, deadline);
+      return await runExecute(ready, input, context, call, deadline);
+    } catch (thrown) {
+      const failure = toFailure(thrown);
+      const wait = pauseBefore(sent.retries + 1, rule);
+      const again = mayRepeat(failure, contract.idempotent) && wait !== undefined;
+      if (!again || call.signal?.aborted === true || performance.now() + wait >= deadline) throw failure;
+      sent.retries += 1;
+      if (wait > 0) await sleep(wait, undefined, { signal: call.signal }).catch(() => {});
+    }
+  }
+}
+
+function argumentsOf(
+  { bound, hooks }: ReadyTool,
+  input: JsonObject,
+  context: CallContext,
+  parts: DispatchParts,
+): JsonObject {
+  const { contract, driver, binding } = bound;
+  const mapped = bound.arguments.build(input);
+  const args =
+    hooks.buildArguments?.({
+      driver,
+      context,
+      tool: contract.id,
+      toolName: binding.toolName,
+      input,
+      arguments: mapped,
+    }) ?? mapped;
+  const problem = parts.checkArguments?.(bound, args);
+  if (problem !== undefined) throw fail("policy_violation", problem);
+  return args;
+}
+
+async function callTool(
+  { bound, hooks }: ReadyTool,
+  upstream: Upstream,
+  args: JsonObject,
+  context: CallContext,
+  call: ContractCall,
+  deadline: number,
+): Promise<unknown> {
+  const { binding, contract, driver } = bound;
+  const left = Math.max(1, Math.ceil(deadline - performance.now()));
+  const result = await upstream.request({
+    method: "tools/call",
+    params: { name: binding.toolName, arguments: args },
+    caller: call.caller,
+    signal: call.signal,
+    timeoutMs: Math.min(left, call.timeoutMs || left),
+    maxTimeoutMs: left,
+    onProgress: call.onProgress,
+    onLog: call.onLog,
+    ask: call.ask,
+  });
+  if (hooks.parseToolResult === undefined) return bound.result.narrow(bound.result.extract(result));
+  const parsed = hooks.parseToolResult({
+    driver,
+    context,
+    tool: contract.id,
+    toolName: binding.toolName,
+    result,
+  });
+  if (!parsed.ok) throw new Failure(parsed.error);
+  return bound.result.narrow(parsed.value);
+}
+
+async function runExecute(
+  { bound, hooks }: ReadyTool,
+  input: JsonObject,
+  context: CallContext,
+  call: ContractCall,
+  deadline: number,
+): Promise<unknown> {
+  const { driver, contract } = bound;
+  const late = AbortSignal.timeout(Math.ceil(timerMs(deadline - performance.now())));
+  const signal = call.signal === undefined ? late : AbortSignal.any([call.signal, late]);
+  const ended = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () =>
+      reject(
+        call.signal?.aborted === true
+          ? fail("cancelled", `${contract.id} was cancelled`)
+          : fail("timeout", `${contract.id} took longer than ${bound.timeoutMs} ms`, { retryable: true }),
+      ),
+    );
+  });
+  ended.catch(() => {});
+  const value = await Promise.race([hooks.execute?.[contract.id]?.({ driver, context, input, signal }), ended]);
+  return bound.result.narrow(value);
+}
+
+/** The contract's and the driver's time, and less when the caller has less. */
+function limitOf({ timeoutMs }: BoundTool, call: ContractCall): number {
+  return Math.min(timeoutMs, call.maxTimeoutMs || timeoutMs);
+}
+
+/** Nothing that may have run is run again, unless the contract says that this does no harm. */
+function mayRepeat({ error, neverSent }: Failure, idempotent: boolean): boolean {
+  return error.retryable === true && (idempotent || neverSent);
+}
+
+/** How long to wait before the next attempt; undefined when there is none left. */
+function pauseBefore(retry: number, rule: RetryRule | undefined): number | undefined {
+  if (rule === undefined || retry >= rule.maxAttempts) return undefined;
+  const ms = rule.backoff === "fixed" ? rule.initialMs : rule.initialMs * 2 ** (retry - 1);
+  return Math.min(ms, LONGEST_PAUSE_MS);
+}

@@ -1,0 +1,337 @@
+// Contracts as the rest of the program sees them: a server like any other, whose tools are served by whichever driver is right for the call.
+
+import { didYouMean, type Diagnostic, PortolanError } from "../errors/index.ts";
+import {
+  type Driver,
+  type JsonObject,
+  META,
+  MODERN_REVISION,
+  type ServerCapabilities,
+} from "../model/index.ts";
+import {
+  type Call,
+  type Description,
+  Emitter,
+  type Upstream,
+  type UpstreamEvents,
+  type UpstreamStats,
+} from "../upstream/index.ts";
+import { VERSION } from "../tools/index.ts";
+import { ContractSet, type ContractsOptions, type DriverReport } from "./contracts.ts";
+import type { ContractCall, Dispatched } from "./dispatch.ts";
+import { toFailure } from "./failure.ts";
+import type { Registered } from "./registry.ts";
+import type { Resolution } from "./resolver.ts";
+import { findResource, offerPrompts, offerResources, resourceLists } from "./surfaces.ts";
+import { toCallResult, toToolDefinition } from "./to-mcp.ts";
+import type { CallContext, DriverHooks } from "./types.ts";
+
+/** What routing a client may ask for in `_meta`; both can only turn drivers away. */
+export const CONTEXT_META: { readonly pin: string; readonly region: string } = {
+  pin: "portolan/pinnedProvider",
+  region: "portolan/regionConstraint",
+};
+
+/** Who calls, as far as a request tells. */
+export type ContextOf = (call: Call) => CallContext;
+
+export interface OpenContractsOptions extends ContractsOptions {
+  readonly contextOf?: ContextOf | undefined;
+}
+
+export interface Contracts extends Upstream {
+  register(driver: Driver, hooks?: DriverHooks): Promise<readonly Diagnostic[]>;
+  unregister(id: string): void;
+  call(call: ContractCall): Promise<Dispatched>;
+  explain(tool: string, context?: CallContext, inputs?: readonly string[]): Resolution | undefined;
+  status(context?: CallContext): readonly DriverReport[];
+  /** What a reference of the form `<ref_kind_id>:<uri>` leads to. */
+  readReference(reference: string, context?: CallContext, signal?: AbortSignal): Promise<JsonObject>;
+}
+
+export async function openContracts(options: OpenContractsOptions): Promise<Contracts> {
+  const upstream = new ContractsUpstream(options);
+  await upstream.open();
+  return upstream;
+}
+
+class ContractsUpstream implements Contracts {
+  readonly name: string;
+  readonly #options: OpenContractsOptions;
+  readonly #contextOf: ContextOf;
+  readonly #emitter = new Emitter<UpstreamEvents>();
+  #set!: ContractSet;
+  #tools: readonly JsonObject[] | undefined;
+  #told = "";
+  #inFlight = 0;
+  #closed = false;
+  #announcing = false;
+
+  constructor(options: OpenContractsOptions) {
+    this.name = options.name ?? "contracts";
+    this.#options = options;
+    this.#contextOf = options.contextOf ?? defaultContext;
+  }
+
+  async open(): Promise<void> {
+    this.#set = await ContractSet.open(this.#options, () => this.#changed());
+    this.#told = JSON.stringify(this.#listTools());
+    this.#announcing = true;
+  }
+
+  describe(): Description {
+    return {
+      info: { name: this.name, version: VERSION },
+      era: "modern",
+      revision: MODERN_REVISION,
+      transport: "memory",
+      capabilities: this.#capabilities(),
+      instructions: undefined,
+    };
+  }
+
+  async request(call: Call): Promise<JsonObject> {
+    if (this.#closed)
+      throw new PortolanError("CONNECTION_CLOSED", `${this.name} is closed`, { server: this.name });
+    switch (call.method) {
+      case "tools/call":
+        return this.#callTool(call);
+      case "prompts/get":
+        return this.#getPrompt(call);
+      case "resources/read":
+        return this.#read(textOf(call, "uri"), this.#contextOf(call), call);
+      default:
+        return this.#answer(call.method);
+    }
+  }
+
+  notify(): void {}
+
+  subscribe(): Promise<() => Promise<void>> {
+    return Promise.reject(this.#notSupported("news of resources"));
+  }
+
+  async setLogLevel(): Promise<void> {}
+
+  on<E extends keyof UpstreamEvents>(event: E, listener: (...args: UpstreamEvents[E]) => void): () => void {
+    return this.#emitter.on(event, listener);
+  }
+
+  stats(): UpstreamStats {
+    const inFlight = this.#inFlight;
+    return { inFlight, lateAnswers: 0, unknownAnswers: 0, noise: 0, declined: 0, restarts: 0, eraProbes: 0 };
+  }
+
+  register(driver: Driver, hooks?: DriverHooks): Promise<readonly Diagnostic[]> {
+    return this.#set.register(driver, hooks);
+  }
+
+  unregister(id: string): void {
+    this.#set.unregister(id);
+  }
+
+  call(call: ContractCall): Promise<Dispatched> {
+    return this.#set.call(call);
+  }
+
+  explain(tool: string, context?: CallContext, inputs?: readonly string[]): Resolution | undefined {
+    return this.#set.explain(tool, context, inputs);
+  }
+
+  status(context?: CallContext): readonly DriverReport[] {
+    return this.#set.status(context);
+  }
+
+  readReference(reference: string, context: CallContext = {}, signal?: AbortSignal): Promise<JsonObject> {
+    return this.#read(reference, context, { method: "resources/read", signal });
+  }
+
+  /** The servers of the drivers are whoever's gave them. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#set.close();
+    this.#emitter.emit("stateChanged", "closed");
+    this.#emitter.clear();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #callTool(call: Call): Promise<JsonObject> {
+    const tool = textOf(call, "name");
+    const exposed = this.#set.exposed();
+    if (!exposed.has(tool))
+      throw new PortolanError("TOOL_NOT_FOUND", `${this.name} has no tool ${JSON.stringify(tool.slice(0, 200))}`, {
+        server: this.name,
+        hint: didYouMean(tool, exposed.keys()),
+      });
+    const { caller, signal, timeoutMs, maxTimeoutMs, onProgress, onLog, ask } = call;
+    const input = call.params?.arguments;
+    const context = this.#contextOf(call);
+    this.#inFlight += 1;
+    try {
+      const { result, driver } = await this.#set.call({
+        tool,
+        input,
+        context,
+        caller,
+        signal,
+        timeoutMs,
+        maxTimeoutMs,
+        onProgress,
+        onLog,
+        ask,
+      });
+      return toCallResult(result, driver);
+    } finally {
+      this.#inFlight -= 1;
+    }
+  }
+
+  async #getPrompt(call: Call): Promise<JsonObject> {
+    const name = textOf(call, "name");
+    const prompts = this.#prompts();
+    const offered = prompts.get(name);
+    if (offered === undefined)
+      throw new PortolanError("PROMPT_NOT_FOUND", `${this.name} has no prompt ${JSON.stringify(name.slice(0, 200))}`, {
+        server: this.name,
+        hint: didYouMean(name, prompts.keys()),
+      });
+    return this.#forward(offered.registered, this.#contextOf(call), {
+      ...call,
+      params: { ...call.params, name: offered.name },
+    });
+  }
+
+  async #read(uri: string, context: CallContext, call: Call): Promise<JsonObject> {
+    const found = findResource(uri, offerResources(this.#set.allowed()));
+    const { registered } = found.offer;
+    const problem = await this.#options.checkUri(registered.driver, found.uri);
+    if (problem !== undefined)
+      throw new PortolanError("SANDBOX_DENIED", `${registered.driver.id}: ${problem}`, {
+        server: registered.driver.id,
+      });
+    const result = await this.#forward(registered, context, {
+      ...call,
+      params: { ...call.params, uri: found.uri },
+    });
+    return found.uri === uri ? result : renamed(result, found.uri, uri);
+  }
+
+  /** Straight to one driver's server: what is not a contract is not routed. */
+  async #forward(registered: Registered, context: CallContext, call: Call): Promise<JsonObject> {
+    const { driver, hooks, bound } = registered;
+    const [tool = ""] = bound.keys();
+    try {
+      this.#set.grants?.requireBind(driver, tool, context);
+      if (this.#set.auth.concerns(driver, hooks)) {
+        const state = await this.#set.auth.ready(driver, hooks, context, call.signal);
+        if (!state.ok) throw state.failure;
+      }
+      const upstream = await this.#set.registry.acquire(registered, { context, tool, signal: call.signal });
+      return await upstream.request(call);
+    } catch (thrown) {
+      if (thrown instanceof PortolanError) throw thrown;
+      const { code, message } = toFailure(thrown).error;
+      const known = { auth_required: "AUTH_REQUIRED", unauthorised: "FORBIDDEN" } as const;
+      const own = code in known ? known[code as keyof typeof known] : "SERVER_UNAVAILABLE";
+      throw new PortolanError(own, message, { server: driver.id, cause: thrown });
+    }
+  }
+
+  #answer(method: string): JsonObject {
+    const list = (field: string, things: readonly JsonObject[]): JsonObject => ({
+      resultType: "complete",
+      [field]: things,
+      ttlMs: 0,
+      cacheScope: "private",
+    });
+    switch (method) {
+      case "tools/list":
+        return list("tools", this.#listTools());
+      case "prompts/list":
+        return list(
+          "prompts",
+          Array.from(this.#prompts().values(), ({ definition }) => definition),
+        );
+      case "resources/list":
+        return list("resources", resourceLists(offerResources(this.#set.allowed())).resources);
+      case "resources/templates/list":
+        return list("resourceTemplates", resourceLists(offerResources(this.#set.allowed())).templates);
+      case "ping":
+        return { resultType: "complete" };
+      case "server/discover":
+        return {
+          resultType: "complete",
+          supportedVersions: [MODERN_REVISION],
+          capabilities: this.#capabilities(),
+          _meta: { [META.SERVER_INFO]: { name: this.name, version: VERSION } },
+        };
+      default:
+        throw this.#notSupported(method);
+    }
+  }
+
+  #listTools(): readonly JsonObject[] {
+    this.#tools ??= Array.from(this.#set.exposed().values(), toToolDefinition);
+    return this.#tools;
+  }
+
+  #prompts(): ReturnType<typeof offerPrompts> {
+    return offerPrompts(this.#set.allowed(), (name, one, other) =>
+      this.#options.report?.({
+        code: "NAME_AMBIGUOUS",
+        severity: "warning",
+        server: one.driver.id,
+        message: `the prompt ${name} of ${one.driver.id} is left out: ${other.driver.id} has one of that name`,
+      }),
+    );
+  }
+
+  /** Drivers come and go after the client has asked, so that all is said to be there from the beginning. */
+  #capabilities(): ServerCapabilities {
+    return { tools: { listChanged: true }, prompts: { listChanged: true }, resources: { listChanged: true } };
+  }
+
+  #changed(): void {
+    this.#tools = undefined;
+    // While it is being opened, nobody has seen anything yet.
+    if (!this.#announcing || this.#closed) return;
+    const now = JSON.stringify(this.#listTools());
+    const differs = now !== this.#told;
+    this.#told = now;
+    if (differs) this.#emitter.emit("toolsChanged");
+    this.#emitter.emit("promptsChanged");
+    this.#emitter.emit("resourcesChanged");
+  }
+
+  #notSupported(what: string): PortolanError {
+    return new PortolanError("NOT_SUPPORTED", `${this.name} does not offer ${what}`, { server: this.name });
+  }
+}
+
+function defaultContext({ caller, params }: Call): CallContext {
+  const meta = params?._meta as JsonObject | undefined;
+  const text = (name: string): string | undefined =>
+    typeof meta?.[name] === "string" ? meta[name] : undefined;
+  return {
+    userId: caller?.account,
+    pinnedProvider: text(CONTEXT_META.pin),
+    regionConstraint: text(CONTEXT_META.region),
+  };
+}
+
+/** What was read comes back under the name by which it was asked for. */
+function renamed(result: JsonObject, from: string, to: string): JsonObject {
+  if (!Array.isArray(result.contents)) return result;
+  const contents = (result.contents as JsonObject[]).map((one) => (one?.uri === from ? { ...one, uri: to } : one));
+  return { ...result, contents };
+}
+
+function textOf({ method, params }: Call, field: string): string {
+  const value = params?.[field];
+  if (typeof value === "string") return value;
+  throw new PortolanError("INPUT_INVALID", `${method} needs "${field}" as text`);
+}

@@ -1,0 +1,293 @@
+// Contracts and the drivers that serve them, put together: who is registered, who is chosen, and what happens when that changes.
+
+import type { Diagnostic, Report } from "../errors/index.ts";
+import {
+  type Contract,
+  compareVersions,
+  type Driver,
+  type JsonObject,
+  parseVersion,
+  type SecretEntry,
+} from "../model/index.ts";
+import type { Audit } from "./audit.ts";
+import { AuthMachine, type AuthPorts } from "./auth.ts";
+import { type AuthStore, authKey, createAuthStore } from "./auth-store.ts";
+import type { AuthState } from "./capability.ts";
+import {
+  type Approve,
+  type ContractCall,
+  dispatch,
+  type Dispatched,
+  type DispatchParts,
+} from "./dispatch.ts";
+import { HealthChecks } from "./health.ts";
+import { type ContractPolicy, policyOf, regionOf } from "./policy.ts";
+import { type PreparedContract, prepareContract } from "./prepared-contract.ts";
+import { type Acquire, DriverRegistry, type Registered } from "./registry.ts";
+import { ResolutionCache } from "./resolution-cache.ts";
+import type { Candidate, Resolution, RouteRequest, RouteState } from "./resolver.ts";
+import { type FetchSecret, SecretGrants } from "./secret-grants.ts";
+import type { BoundTool, CallContext, DriverHooks } from "./types.ts";
+
+export interface DriverEntry {
+  readonly driver: Driver;
+  readonly hooks?: DriverHooks | undefined;
+}
+
+export interface ContractsOptions {
+  readonly name?: string | undefined;
+  readonly contracts: readonly Contract[];
+  readonly drivers: readonly DriverEntry[];
+  readonly acquire: Acquire;
+  readonly policy?: ContractPolicy | undefined;
+  readonly approve?: Approve | undefined;
+  readonly audit?: Audit | undefined;
+  readonly report?: Report | undefined;
+  /** What paths of contracts are looked for from first. */
+  readonly root?: string | undefined;
+  readonly workspaceId?: string | undefined;
+  /** Without it, no secret of a driver is given out by grants, and `acquire` resolves them as it likes. */
+  readonly secrets?: { readonly entries: readonly SecretEntry[]; readonly fetch: FetchSecret } | undefined;
+  readonly auth?: (AuthPorts & { readonly file?: string | undefined }) | undefined;
+  /** Why a resource's address must not reach a driver's server; nothing when it may. */
+  readonly checkUri: (driver: Driver, uri: string) => string | undefined | Promise<string | undefined>;
+  /** The same for the arguments of a call. */
+  readonly checkArguments?: ((bound: BoundTool, args: JsonObject) => string | undefined) | undefined;
+  /** `eager` starts every driver's server now, to find out whether it fits; `lazy` with the first call. Default: `eager`. */
+  readonly probe?: "eager" | "lazy" | undefined;
+}
+
+export interface DriverReport {
+  readonly id: string;
+  readonly version: string;
+  readonly server: Registered["server"];
+  readonly reason?: string | undefined;
+  readonly auth: AuthState;
+  readonly health: Registered["health"];
+  readonly contracts: readonly string[];
+  readonly problems: readonly Diagnostic[];
+}
+
+export class ContractSet {
+  readonly options: ContractsOptions;
+  readonly registry: DriverRegistry;
+  readonly grants: SecretGrants | undefined;
+  readonly auth: AuthMachine;
+  readonly #prepared: ReadonlyMap<string, readonly PreparedContract[]>;
+  readonly #store: AuthStore;
+  readonly #cache = new ResolutionCache();
+  readonly #states = new Map<string, RouteState>();
+  readonly #health: HealthChecks;
+  readonly #changed: () => void;
+  #exposed: ReadonlyMap<string, PreparedContract> | undefined;
+  #narrowed: ReadonlyMap<string, ReadonlySet<string>> | undefined;
+  readonly #parts: DispatchParts;
+
+  private constructor(
+    options: ContractsOptions,
+    prepared: ReadonlyMap<string, readonly PreparedContract[]>,
+    changed: () => void,
+  ) {
+    this.options = options;
+    this.#prepared = prepared;
+    this.#changed = changed;
+    const { secrets, audit, auth, acquire, contracts, root } = options;
+    const report: Report = options.report ?? (() => {});
+    this.grants = secrets && new SecretGrants(secrets.entries, secrets.fetch, audit);
+    this.#store = createAuthStore(auth?.file);
+    this.auth = new AuthMachine(this.#store, auth ?? {}, () => this.#invalidate());
+    this.registry = new DriverRegistry({ contracts, root, acquire, report, changed: () => this.#invalidate() });
+    this.#health = new HealthChecks(this.registry, auth ?? {}, () => this.#invalidate());
+    this.#parts = this.#dispatchParts(report);
+  }
+
+  static async open(options: ContractsOptions, changed: () => void): Promise<ContractSet> {
+    const prepared = new Map<string, PreparedContract[]>();
+    for (const one of await Promise.all(options.contracts.map(prepareContract))) {
+      const { id } = one.contract;
+      prepared.set(id, [...(prepared.get(id) ?? []), one].sort(newestFirst));
+    }
+    const set = new ContractSet(options, prepared, changed);
+    await set.#store.reload();
+    await Promise.all(options.drivers.map(({ driver, hooks }) => set.register(driver, hooks)));
+    return set;
+  }
+
+  /** Takes a driver in, or takes the place of its earlier version. Tells everything that is wrong with it. */
+  async register(driver: Driver, hooks: DriverHooks = {}): Promise<readonly Diagnostic[]> {
+    const registered = this.registry.add(driver, hooks);
+    if (this.options.probe !== "lazy") await this.#probe(registered);
+    this.#health.watch(registered, this.#context({}));
+    return registered.problems;
+  }
+
+  unregister(id: string): void {
+    this.#health.forget(id);
+    this.registry.remove(id);
+  }
+
+  call(call: ContractCall): Promise<Dispatched> {
+    return dispatch({ ...call, context: this.#context(call.context ?? {}) }, this.#parts);
+  }
+
+  /** Why which driver would be chosen, without calling it. */
+  explain(tool: string, context: CallContext = {}, inputs: readonly string[] = []): Resolution | undefined {
+    const contract = this.exposed().get(tool)?.contract;
+    if (contract === undefined) return undefined;
+    const { pinnedProvider: pin, regionConstraint: region } = context;
+    return this.#route({ contract, inputs, pin, region }, this.#context(context));
+  }
+
+  /** The contracts that some driver serves, each in the newest version that one does. */
+  exposed(): ReadonlyMap<string, PreparedContract> {
+    this.#exposed ??= new Map(
+      [...this.#prepared].flatMap(([id, versions]): [string, PreparedContract][] => {
+        const served = [...this.registry.all()].flatMap(({ bound, server }) =>
+          server === "refused" ? [] : [bound.get(id)?.contract.version],
+        );
+        const newest = versions.find(({ contract }) => served.includes(contract.version));
+        return newest === undefined ? [] : [[id, newest]];
+      }),
+    );
+    return this.#exposed;
+  }
+
+  /** Drivers that the policy lets serve at all, for what is not routed. */
+  allowed(): readonly Registered[] {
+    const policy = this.options.policy ?? {};
+    return [...this.registry.all()].filter(
+      ({ driver, server }) =>
+        server !== "refused" &&
+        policyOf(driver, policy) === undefined &&
+        regionOf(driver, undefined, policy) === undefined,
+    );
+  }
+
+  status(context: CallContext = {}): readonly DriverReport[] {
+    const who = this.#context(context);
+    return Array.from(this.registry.all(), ({ driver, hooks, server, reason, bound, health, problems }) => ({
+      id: driver.id,
+      version: driver.version,
+      server,
+      ...(reason === undefined ? {} : { reason }),
+      auth: this.auth.stateOf(driver, hooks, who),
+      health,
+      contracts: [...bound.keys()],
+      problems,
+    }));
+  }
+
+  close(): void {
+    this.#health.close();
+    this.registry.close();
+  }
+
+  async #probe(registered: Registered): Promise<void> {
+    const { driver, hooks, bound } = registered;
+    const context = this.#context({});
+    const [tool] = bound.keys();
+    if (tool === undefined) return;
+    // Whoever is not logged in would only be told so; the server is looked at with the first call that is.
+    if (this.auth.concerns(driver, hooks) && this.auth.stateOf(driver, hooks, context) !== "authed") return;
+    await this.registry.probe(registered, { context, tool });
+  }
+
+  #context(context: CallContext): CallContext {
+    const { workspaceId } = this.options;
+    return context.workspaceId === undefined && workspaceId !== undefined ? { ...context, workspaceId } : context;
+  }
+
+  #route(request: RouteRequest, context: CallContext): Resolution {
+    const who = authKey("", context.workspaceId, context.userId);
+    const narrowed = this.#narrowedInputs(request.contract.id);
+    return this.#cache.resolve(request, () => this.#stateFor(who, context), narrowed, who);
+  }
+
+  #stateFor(who: string, context: CallContext): RouteState {
+    let state = this.#states.get(who);
+    if (state === undefined) {
+      const drivers = Array.from(this.registry.all(), (registered) => this.#candidate(registered, context));
+      state = { drivers, policy: this.options.policy ?? NO_POLICY };
+      if (this.#states.size > MOST_STATES) this.#states.clear();
+      this.#states.set(who, state);
+    }
+    return state;
+  }
+
+  #candidate({ driver, hooks, bound, server, reason, code, health, healthyAt }: Registered, context: CallContext): Candidate {
+    return {
+      id: driver.id,
+      version: driver.version,
+      kind: driver.kind,
+      region: driver.region,
+      policyTags: driver.policyTags,
+      status: { server, reason, code, auth: this.auth.routingState(driver, hooks, context), health, healthyAt },
+      serves:
+        bound.size === 0
+          ? driver.implements.map(({ tool, range, dropInputs }) => ({ tool: idOf(tool, this.#prepared), range, dropInputs }))
+          : Array.from(bound.values(), ({ contract, binding, cost }) => ({
+              tool: contract.id,
+              range: binding.range,
+              dropInputs: binding.dropInputs,
+              cost,
+            })),
+    };
+  }
+
+  #narrowedInputs(contract: string): ReadonlySet<string> {
+    if (this.#narrowed === undefined) {
+      const all = new Map<string, Set<string>>();
+      for (const { bound } of this.registry.all())
+        for (const [id, { binding }] of bound)
+          if (binding.dropInputs.length > 0)
+            all.set(id, new Set([...(all.get(id) ?? []), ...binding.dropInputs]));
+      this.#narrowed = all;
+    }
+    return this.#narrowed.get(contract) ?? NOTHING;
+  }
+
+  #invalidate(): void {
+    this.#cache.invalidate();
+    this.#states.clear();
+    this.#exposed = undefined;
+    this.#narrowed = undefined;
+    this.#changed();
+  }
+
+  #dispatchParts(report: Report): DispatchParts {
+    const { policy, approve, audit, checkArguments } = this.options;
+    return {
+      contract: (id) => this.exposed().get(id) ?? this.#prepared.get(id)?.[0],
+      contractIds: () => this.#prepared.keys(),
+      route: (request, context) => this.#route(request, context),
+      ready: (driver, contract) => {
+        const registered = this.registry.get(driver);
+        const bound = registered?.bound.get(contract);
+        return registered === undefined || bound === undefined ? undefined : { bound, hooks: registered.hooks };
+      },
+      acquire: (bound, who) => this.registry.acquire(this.registry.get(bound.driver.id) as Registered, who),
+      policy: policy ?? NO_POLICY,
+      auth: this.auth,
+      grants: this.grants,
+      approve,
+      audit,
+      report,
+      checkArguments,
+    };
+  }
+}
+
+const NO_POLICY: ContractPolicy = {};
+const NOTHING: ReadonlySet<string> = new Set();
+const MOST_STATES = 1_000;
+
+/** A refused driver is bound to nothing, and is still named among those that could not serve. */
+function idOf(tool: string, known: ReadonlyMap<string, unknown>): string {
+  if (known.has(tool)) return tool;
+  return tool.replace(/\/TOOL\.md$/, "").replace(/^.*\//, "");
+}
+
+function newestFirst(a: PreparedContract, b: PreparedContract): number {
+  const [left, right] = [parseVersion(a.contract.version), parseVersion(b.contract.version)];
+  return left === undefined || right === undefined ? 0 : compareVersions(right, left);
+}

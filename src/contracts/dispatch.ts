@@ -1,0 +1,287 @@
+// One call of a contract from input to output: checked, routed, approved, sent by one driver, and its answer held to the promise.
+
+import { didYouMean, type Report } from "../errors/index.ts";
+import type { DriverResult, JsonObject, LogMessage, Progress } from "../model/index.ts";
+import type { Ask, Caller, Upstream } from "../upstream/index.ts";
+import { type Audit, invokedEvent, resolvedEvent } from "./audit.ts";
+import type { AuthMachine } from "./auth.ts";
+import { callServer } from "./call-server.ts";
+import { fail, type Failure, toFailure } from "./failure.ts";
+import { approvalReason, type ContractPolicy } from "./policy.ts";
+import type { PreparedContract } from "./prepared-contract.ts";
+import type { Resolution, RouteRequest } from "./resolver.ts";
+import type { SecretGrants } from "./secret-grants.ts";
+import type { BoundTool, CallContext, DriverHooks } from "./types.ts";
+
+export interface ContractCall {
+  /** The contract's id. */
+  readonly tool: string;
+  readonly input?: unknown;
+  readonly context?: CallContext | undefined;
+  readonly caller?: Caller | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Less than what the contract allows; more does not help. */
+  readonly timeoutMs?: number | undefined;
+  readonly maxTimeoutMs?: number | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  readonly onLog?: ((message: LogMessage) => void) | undefined;
+  readonly ask?: Ask | undefined;
+}
+
+export interface ApprovalRequest {
+  readonly contract: PreparedContract["contract"];
+  readonly driver: string;
+  readonly input: JsonObject;
+  readonly context: CallContext;
+  /** Why it must be approved. */
+  readonly reason: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** True lets the call go on; a text says why not. */
+export type Approve = (request: ApprovalRequest) => Promise<boolean | string>;
+
+/** On whose behalf a driver's server is needed. */
+export interface Acquirer {
+  readonly context: CallContext;
+  /** The contract that is called. */
+  readonly tool: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ReadyTool {
+  readonly bound: BoundTool;
+  readonly hooks: DriverHooks;
+}
+
+export interface DispatchParts {
+  contract(id: string): PreparedContract | undefined;
+  contractIds(): Iterable<string>;
+  route(request: RouteRequest, context: CallContext): Resolution;
+  ready(driver: string, contract: string): ReadyTool | undefined;
+  /** The driver's live server; throws when it does not come up or does not fit any more. */
+  acquire(bound: BoundTool, who: Acquirer): Promise<Upstream>;
+  readonly policy: ContractPolicy;
+  readonly auth: AuthMachine;
+  readonly grants: SecretGrants | undefined;
+  readonly approve: Approve | undefined;
+  readonly audit: Audit | undefined;
+  readonly report: Report;
+  /** Why these arguments must not reach the server, such as a path outside of its box. */
+  readonly checkArguments: ((bound: BoundTool, args: JsonObject) => string | undefined) | undefined;
+}
+
+export interface Dispatched {
+  readonly result: DriverResult<unknown>;
+  /** Who served it, or was to. */
+  readonly driver?: string | undefined;
+}
+
+/** No more drivers than this are tried for one call. */
+const MOST_DRIVERS = 4;
+const MOST_LOGINS = 2;
+const NOBODY: CallContext = {};
+
+export async function dispatch(call: ContractCall, parts: DispatchParts): Promise<Dispatched> {
+  const started = performance.now();
+  let driver: string | undefined;
+  try {
+    const prepared = parts.contract(call.tool);
+    if (prepared === undefined) throw unknownContract(call.tool, parts);
+    const context = call.context ?? NOBODY;
+    const input = prepared.checkInput(call.input);
+    prepared.checkContext(context.values);
+    const one = new Attempt(call, prepared, input, context, parts);
+    try {
+      const value = await one.run();
+      return { result: { ok: true, value, ms: performance.now() - started }, driver: one.driver };
+    } finally {
+      ({ driver } = one);
+    }
+  } catch (thrown) {
+    const { error } = toFailure(thrown);
+    return { result: { ok: false, error, ms: performance.now() - started }, driver };
+  }
+}
+
+class Attempt {
+  driver: string | undefined;
+  readonly #call: ContractCall;
+  readonly #prepared: PreparedContract;
+  readonly #input: JsonObject;
+  readonly #given: readonly string[];
+  readonly #context: CallContext;
+  readonly #parts: DispatchParts;
+  #resolution: Resolution | undefined;
+  #approvedFor: string | undefined;
+
+  constructor(
+    call: ContractCall,
+    prepared: PreparedContract,
+    input: JsonObject,
+    context: CallContext,
+    parts: DispatchParts,
+  ) {
+    this.#call = call;
+    this.#prepared = prepared;
+    this.#input = input;
+    // A default that a driver cannot take is no reason to turn the driver away.
+    this.#given = Object.keys((call.input ?? {}) as JsonObject);
+    this.#context = context;
+    this.#parts = parts;
+  }
+
+  /** One driver per call; a second one only where the policy allows it and nothing can have happened twice. */
+  async run(): Promise<unknown> {
+    const { policy } = this.#parts;
+    const { idempotent } = this.#prepared.contract;
+    const failed: string[] = [];
+    for (;;) {
+      const ready = await this.#choose(failed);
+      this.driver = ready.bound.driver.id;
+      try {
+        return await this.#invoke(ready);
+      } catch (thrown) {
+        const failure = toFailure(thrown);
+        const another = policy.fallback === true && idempotent && failure.error.retryable === true;
+        if (!another || this.#call.signal?.aborted === true || failed.length + 1 >= MOST_DRIVERS) throw failure;
+        failed.push(ready.bound.driver.id);
+        if (this.#route(failed).error !== undefined) throw failure;
+      }
+    }
+  }
+
+  /** Routes, and logs in where that is what is missing and somebody is there to do it. */
+  async #choose(failed: readonly string[]): Promise<ReadyTool> {
+    const { auth } = this.#parts;
+    for (let logins = 0; ; logins += 1) {
+      const resolution = this.#route(failed);
+      this.#resolution = resolution;
+      const needsLogin = resolution.error?.code === "auth_required";
+      const chosen =
+        needsLogin && this.#context.interactive === true
+          ? this.#route(failed, true).selected
+          : resolution.selected;
+      const ready = chosen === undefined ? undefined : this.#parts.ready(chosen, this.#prepared.contract.id);
+      if (ready === undefined) throw this.#noRoute(resolution, failed);
+      const { driver } = ready.bound;
+      if (!auth.concerns(driver, ready.hooks)) return ready;
+      const signal = this.#call.signal;
+      const state = await auth.ready(driver, ready.hooks, this.#context, signal);
+      if (state.ok) return ready;
+      // Another driver may be logged in; this one is known not to be by now.
+      if (logins >= MOST_LOGINS || this.#context.interactive === true || this.#route(failed).selected === driver.id)
+        throw state.failure;
+    }
+  }
+
+  #route(exclude: readonly string[], loginOnly = false): Resolution {
+    const { pinnedProvider, regionConstraint } = this.#context;
+    const { contract } = this.#prepared;
+    return this.#parts.route(
+      {
+        contract,
+        inputs: this.#given,
+        pin: pinnedProvider,
+        region: regionConstraint,
+        ...(exclude.length === 0 ? {} : { exclude }),
+        ...(loginOnly ? { loginOnly } : {}),
+      },
+      this.#context,
+    );
+  }
+
+  async #invoke(ready: ReadyTool): Promise<unknown> {
+    const { audit, auth, report } = this.#parts;
+    const { bound } = ready;
+    const { contract, driver } = bound;
+    if (this.#resolution !== undefined)
+      audit?.(resolvedEvent(contract.id, this.#resolution, this.#context.pinnedProvider));
+    const fields = bound.arguments.unsupported((this.#call.input ?? {}) as JsonObject);
+    if (fields.length > 0) throw unsupported(driver.id, contract.id, fields);
+    await this.#approve(bound);
+    const started = performance.now();
+    const sent = { retries: 0 };
+    let failure: Failure | undefined;
+    try {
+      const value = await callServer(ready, this.#input, this.#context, this.#call, this.#parts, sent);
+      const unsure = this.#prepared.checkOutput(value);
+      if (unsure !== undefined)
+        report({
+          code: "SCHEMA_UNSUPPORTED",
+          severity: "warning",
+          server: driver.id,
+          tool: contract.id,
+          message: `the output of ${contract.id} is not checked: ${unsure}`,
+        });
+      return value;
+    } catch (thrown) {
+      failure = auth.noticed(driver, ready.hooks, this.#context, toFailure(thrown));
+      throw failure;
+    } finally {
+      audit?.(
+        invokedEvent(bound, this.#context, {
+          inputKeys: this.#given,
+          ms: performance.now() - started,
+          code: failure?.error.code,
+          retries: sent.retries,
+          auth: auth.stateOf(driver, ready.hooks, this.#context),
+        }),
+      );
+    }
+  }
+
+  async #approve({ contract, driver }: BoundTool): Promise<void> {
+    const { policy, approve } = this.#parts;
+    const reason = approvalReason(contract, policy);
+    if (reason === undefined || this.#approvedFor === driver.id) return;
+    if (approve === undefined) {
+      if (policy.unattended === "allow") return;
+      throw fail("unauthorised", `This call needs approval, and nobody is there to give it: ${reason}.`);
+    }
+    const { signal } = this.#call;
+    const answer = await approve({
+      contract,
+      driver: driver.id,
+      input: this.#input,
+      context: this.#context,
+      reason,
+      signal,
+    });
+    if (answer !== true)
+      throw fail("unauthorised", `The call was not approved${typeof answer === "string" ? `: ${answer}` : "."}`);
+    this.#approvedFor = driver.id;
+  }
+
+  #noRoute(resolution: Resolution, failed: readonly string[]): Failure {
+    const { audit } = this.#parts;
+    audit?.(resolvedEvent(this.#prepared.contract.id, resolution, this.#context.pinnedProvider));
+    const { error } = resolution;
+    if (error === undefined) return fail("no_route", `No driver serves ${this.#prepared.contract.id}.`);
+    const logins =
+      error.code === "auth_required"
+        ? error.nearest.flatMap(({ driver }) => {
+            const login = this.#parts.ready(driver, this.#prepared.contract.id)?.bound.driver.auth?.login;
+            return login === undefined ? [] : [{ driver, login }];
+          })
+        : [];
+    const [field] = error.fields ?? [];
+    return fail(error.code, error.message, {
+      retryable: false,
+      ...(field === undefined ? {} : { field: (error.fields ?? []).join(", ") }),
+      cause: { nearest: error.nearest, ...(logins.length === 0 ? {} : { login: logins }), ...(failed.length === 0 ? {} : { failed }) },
+    });
+  }
+}
+
+function unsupported(driver: string, contract: string, fields: readonly string[]): Failure {
+  return fail("input_unsupported", `${driver} serves ${contract} without ${fields.join(", ")}.`, {
+    field: fields.join(", "),
+    retryable: false,
+  });
+}
+
+function unknownContract(id: string, parts: DispatchParts): Failure {
+  const hint = didYouMean(id, parts.contractIds());
+  return fail("not_found", `There is no contract ${JSON.stringify(id.slice(0, 120))}.${hint === undefined ? "" : ` ${hint}`}`);
+}

@@ -1,0 +1,89 @@
+// Whether drivers are well, by the check that each declares: an MCP ping, a command, a request, or nothing.
+
+import type { DriverHealthCheck } from "../model/index.ts";
+import type { AuthPorts } from "./auth.ts";
+import type { DriverRegistry, Registered } from "./registry.ts";
+import type { CallContext } from "./types.ts";
+
+/** Checks that did not come for this many times their pause say nothing any more. */
+const STALE_AFTER = 3;
+const LEAST_PAUSE_MS = 1_000;
+
+export class HealthChecks {
+  readonly #registry: DriverRegistry;
+  readonly #ports: AuthPorts;
+  readonly #changed: () => void;
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+
+  constructor(registry: DriverRegistry, ports: AuthPorts, changed: () => void) {
+    this.#registry = registry;
+    this.#ports = ports;
+    this.#changed = changed;
+  }
+
+  /** From now on, as often as the driver asks for. A driver that nobody uses is not started for it. */
+  watch(registered: Registered, context: CallContext): void {
+    const { driver } = registered;
+    this.forget(driver.id);
+    const check = driver.healthCheck;
+    if (check?.everyMs === undefined || check.method === "noop") return;
+    const every = Math.max(LEAST_PAUSE_MS, check.everyMs);
+    const timer = setInterval(() => {
+      if (registered.server === "fits") void this.check(registered, context);
+      const { healthyAt, health } = registered;
+      if (health === "healthy" && healthyAt !== undefined && Date.now() - healthyAt > every * STALE_AFTER)
+        this.#set(registered, "stale");
+    }, every).unref();
+    this.#timers.set(driver.id, timer);
+  }
+
+  async check(registered: Registered, context: CallContext): Promise<boolean> {
+    const { healthCheck } = registered.driver;
+    if (healthCheck === undefined || healthCheck.method === "noop") return true;
+    const well = await this.#ask(registered, healthCheck, context).catch(() => false);
+    if (well) registered.healthyAt = Date.now();
+    this.#set(registered, well ? "healthy" : "failed");
+    return well;
+  }
+
+  forget(id: string): void {
+    clearInterval(this.#timers.get(id));
+    this.#timers.delete(id);
+  }
+
+  close(): void {
+    for (const timer of this.#timers.values()) clearInterval(timer);
+    this.#timers.clear();
+  }
+
+  async #ask(registered: Registered, check: DriverHealthCheck, context: CallContext): Promise<boolean> {
+    const { driver, bound } = registered;
+    const signal = AbortSignal.timeout(check.timeoutMs);
+    switch (check.method) {
+      case "ping": {
+        const [tool = ""] = bound.keys();
+        const upstream = await this.#registry.acquire(registered, { context, tool, signal });
+        await upstream.request({ method: "ping", timeoutMs: check.timeoutMs, signal });
+        return true;
+      }
+      case "exec": {
+        if (check.command === undefined || this.#ports.run === undefined) return false;
+        const ran = await this.#ports.run(check.command, { driver, context, interactive: false, signal });
+        return ran.exitCode === (check.expectExit ?? 0);
+      }
+      case "http": {
+        if (check.http === undefined || this.#ports.http === undefined) return false;
+        const { status } = await this.#ports.http(check.http, signal);
+        return check.http.expectStatus === undefined ? status < 400 : status === check.http.expectStatus;
+      }
+      default:
+        return true;
+    }
+  }
+
+  #set(registered: Registered, health: Registered["health"]): void {
+    if (registered.health === health) return;
+    registered.health = health;
+    this.#changed();
+  }
+}

@@ -1,0 +1,83 @@
+// What a workspace allows, whatever drivers say about themselves: by their tags, by their region, and by whom a call must be approved.
+
+import type { Contract, DriverErrorCode } from "../model/index.ts";
+
+export interface ContractPolicy {
+  /** A driver needs at least one of these tags; without the list, any driver may serve. */
+  readonly allowTags?: readonly string[] | undefined;
+  /** A driver with one of these never serves. */
+  readonly denyTags?: readonly string[] | undefined;
+  /** Where data may go, beside what a call asks for. */
+  readonly region?: string | undefined;
+  /** A driver that is `global` is not in any region. */
+  readonly strictRegion?: boolean | undefined;
+  /** Approval that is asked for beyond what contracts say; the stricter one holds. */
+  readonly approval?: "auto" | "on-mutate" | "always" | undefined;
+  /** From this risk level on every call is approved first. */
+  readonly approveFromRisk?: number | undefined;
+  /** What happens to a call that needs approval where nobody can give it. Default: it is refused. */
+  readonly unattended?: "refuse" | "allow" | undefined;
+  /** After a driver has failed with an error that may pass, an idempotent call may go to the next one. Default: never. */
+  readonly fallback?: boolean | undefined;
+}
+
+interface Tagged {
+  readonly policyTags: readonly string[];
+  readonly region: readonly string[];
+}
+
+interface Verdict {
+  readonly reason: string;
+  readonly code: DriverErrorCode;
+}
+
+export function policyOf({ policyTags }: Tagged, policy: ContractPolicy): Verdict | undefined {
+  const denied = policyTags.find((tag) => policy.denyTags?.includes(tag) === true);
+  if (denied !== undefined)
+    return { reason: `the policy denies drivers tagged ${denied}`, code: "policy_violation" };
+  const { allowTags } = policy;
+  if (allowTags === undefined || policyTags.some((tag) => allowTags.includes(tag))) return undefined;
+  const tags = policyTags.length === 0 ? "it has no tags" : `it is tagged ${policyTags.join(", ")}`;
+  return { reason: `the policy wants ${allowTags.join(" or ")}, and ${tags}`, code: "policy_violation" };
+}
+
+export function regionOf(
+  { region }: Tagged,
+  asked: string | undefined,
+  policy: ContractPolicy,
+): Verdict | undefined {
+  for (const wanted of [policy.region, asked]) {
+    if (wanted === undefined || region.includes(wanted)) continue;
+    if (policy.strictRegion !== true && region.includes("global")) continue;
+    return { reason: `it is in ${region.join(", ") || "no region"}, not in ${wanted}`, code: "region_mismatch" };
+  }
+  return undefined;
+}
+
+/** Why a call must be approved; undefined when it need not be. A driver has no say in it. */
+export function approvalReason(
+  { approval, mutates, riskLevel, id }: Contract,
+  policy: ContractPolicy,
+): string | undefined {
+  if (approval === "always") return `${id} asks for approval of every call`;
+  if (policy.approval === "always") return "the policy asks for approval of every call";
+  if (approval.startsWith("policy:")) return `${id} asks for approval by ${approval}`;
+  if (mutates.length > 0 && (approval === "on-mutate" || policy.approval === "on-mutate"))
+    return `${id} changes ${mutates.join(", ")}`;
+  if (policy.approveFromRisk !== undefined && riskLevel >= policy.approveFromRisk)
+    return `${id} has the risk level ${riskLevel}`;
+  return undefined;
+}
+
+const fingerprints = new WeakMap<ContractPolicy, string>();
+
+/** The same for policies that route alike. */
+export function policyFingerprint(policy: ContractPolicy): string {
+  let text = fingerprints.get(policy);
+  if (text === undefined) {
+    const { allowTags, denyTags, region, strictRegion } = policy;
+    text = JSON.stringify([allowTags?.toSorted() ?? null, denyTags?.toSorted() ?? null, region, strictRegion]);
+    fingerprints.set(policy, text);
+  }
+  return text;
+}

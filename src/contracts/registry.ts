@@ -1,0 +1,264 @@
+// The drivers that are registered: what each is found to be, looked at again when its server changes. One that does not fit is withdrawn, the others stay.
+
+import type { Diagnostic, Report } from "../errors/index.ts";
+import {
+  type Contract,
+  DEFAULT_LIMITS,
+  type Driver,
+  isObject,
+  type JsonObject,
+  type ToolDefinition,
+} from "../model/index.ts";
+import { listAll, type Upstream } from "../upstream/index.ts";
+import type { DriverStatus } from "./capability.ts";
+import type { Acquirer } from "./dispatch.ts";
+import { fail, type Failure, toFailure } from "./failure.ts";
+import { checkDriver } from "./registration.ts";
+import type { BoundTool, DriverHooks } from "./types.ts";
+
+/** How a driver's server is got hold of, started if need be; the same one for whoever may share it. */
+export type Acquire = (driver: Driver, who: Acquirer) => Promise<Upstream>;
+
+export interface RegistryOptions {
+  readonly contracts: readonly Contract[];
+  readonly acquire: Acquire;
+  readonly report: Report;
+  readonly root: string | undefined;
+  /** Something that routing or the lists depend on is not what it was. */
+  readonly changed: () => void;
+}
+
+export interface Registered {
+  readonly driver: Driver;
+  readonly hooks: DriverHooks;
+  server: DriverStatus["server"];
+  reason: string | undefined;
+  code: DriverStatus["code"];
+  /** By contract id; what can be called once the server is found to fit. */
+  bound: ReadonlyMap<string, BoundTool>;
+  problems: readonly Diagnostic[];
+  /** Until then it is not tried again. */
+  retryAt: number;
+  failures: number;
+  healthyAt: number | undefined;
+  health: DriverStatus["health"];
+  /** What the server has beside tools, as last seen. */
+  prompts: readonly JsonObject[];
+}
+
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+const LIST_MS = 30_000;
+/** These say something about the driver, not about one caller. */
+const UNREACHABLE: ReadonlySet<string> = new Set(["tool_unavailable", "install_failed", "version_mismatch", "upstream_error"]);
+
+export class DriverRegistry {
+  readonly #options: RegistryOptions;
+  readonly #drivers = new Map<string, Registered>();
+  /** Servers that were looked at, and how that went. */
+  readonly #checks = new Map<Upstream, { readonly id: string; check: Promise<void>; stop: () => void }>();
+  readonly #retries = new Set<NodeJS.Timeout>();
+
+  constructor(options: RegistryOptions) {
+    this.#options = options;
+  }
+
+  get(id: string): Registered | undefined {
+    return this.#drivers.get(id);
+  }
+
+  all(): Iterable<Registered> {
+    return this.#drivers.values();
+  }
+
+  /** Everything that can be told without the server. */
+  add(driver: Driver, hooks: DriverHooks): Registered {
+    this.remove(driver.id);
+    const { contracts, root } = this.#options;
+    const checked = checkDriver(driver, contracts, undefined, { root, hooks });
+    const problems = [...checked.problems, ...this.#refKindProblems(driver)];
+    const broken = problems.find(({ severity }) => severity === "error");
+    const registered: Registered = {
+      driver,
+      hooks,
+      server: broken === undefined ? "unchecked" : "refused",
+      reason: broken?.message,
+      code: undefined,
+      bound: byContract(broken === undefined ? checked.bound : []),
+      problems,
+      retryAt: 0,
+      failures: 0,
+      healthyAt: undefined,
+      health: "unknown",
+      prompts: [],
+    };
+    this.#drivers.set(driver.id, registered);
+    for (const problem of problems) this.#options.report(problem);
+    this.#options.changed();
+    return registered;
+  }
+
+  remove(id: string): void {
+    if (!this.#drivers.delete(id)) return;
+    for (const [upstream, entry] of this.#checks) if (entry.id === id) this.#forget(upstream);
+    this.#options.changed();
+  }
+
+  /** Looks at the server now, so that what does not fit is known before the first call. */
+  async probe(registered: Registered, who: Acquirer): Promise<void> {
+    if (registered.server === "refused") return;
+    await this.acquire(registered, who).catch((thrown: unknown) => {
+      const { code, message } = toFailure(thrown).error;
+      this.#options.report({
+        code: "SERVER_UNAVAILABLE",
+        severity: "warning",
+        server: registered.driver.id,
+        message: `the driver ${registered.driver.id} cannot be used now (${code}): ${message}`,
+      });
+    });
+  }
+
+  /** The live server, which is known to fit. */
+  async acquire(registered: Registered, who: Acquirer): Promise<Upstream> {
+    let upstream: Upstream;
+    try {
+      upstream = await this.#options.acquire(registered.driver, who);
+    } catch (thrown) {
+      throw this.#unreachable(registered, toFailure(thrown));
+    }
+    await this.#checked(registered, upstream);
+    if (registered.server === "refused") throw misfit(registered);
+    return upstream;
+  }
+
+  close(): void {
+    for (const upstream of this.#checks.keys()) this.#forget(upstream);
+    for (const timer of this.#retries) clearTimeout(timer);
+    this.#drivers.clear();
+  }
+
+  #checked(registered: Registered, upstream: Upstream): Promise<void> {
+    const known = this.#checks.get(upstream);
+    if (known !== undefined) return known.check;
+    const again = (): void => {
+      const entry = this.#checks.get(upstream);
+      if (entry !== undefined) entry.check = this.#look(registered, upstream);
+      entry?.check.catch(() => {});
+    };
+    const stops = [
+      upstream.on("toolsChanged", again),
+      upstream.on("promptsChanged", again),
+      upstream.on("stateChanged", (state) => {
+        if (state === "failed" || state === "closed") this.#forget(upstream);
+      }),
+    ];
+    const check = this.#look(registered, upstream);
+    this.#checks.set(upstream, { id: registered.driver.id, check, stop: () => stops.forEach((stop) => stop()) });
+    check.catch(() => this.#forget(upstream));
+    return check;
+  }
+
+  async #look(registered: Registered, upstream: Upstream): Promise<void> {
+    const { contracts, root, report } = this.#options;
+    const { driver, hooks } = registered;
+    let tools: readonly ToolDefinition[];
+    try {
+      tools = (await this.#list(upstream, "tools")) as readonly ToolDefinition[];
+      if (driver.prompts.length > 0) registered.prompts = await this.#list(upstream, "prompts");
+    } catch (thrown) {
+      throw this.#unreachable(registered, toFailure(thrown));
+    }
+    const { bound, problems } = checkDriver(driver, contracts, tools, { root, hooks });
+    const broken = problems.find(({ severity }) => severity === "error");
+    const before = registered.server;
+    const news = problems.filter(({ message }) => !registered.problems.some((old) => old.message === message));
+    registered.problems = problems;
+    registered.server = broken === undefined ? "fits" : "refused";
+    registered.reason = broken?.message;
+    registered.code = undefined;
+    registered.failures = 0;
+    if (broken === undefined) {
+      registered.bound = byContract(bound);
+      registered.healthyAt = Date.now();
+    }
+    for (const problem of news) report(problem);
+    if (before !== registered.server || driver.prompts.length > 0) this.#options.changed();
+  }
+
+  async #list(upstream: Upstream, what: "tools" | "prompts"): Promise<readonly JsonObject[]> {
+    if (what === "prompts" && upstream.describe().capabilities.prompts === undefined) return [];
+    const call = { method: `${what}/list`, timeoutMs: LIST_MS };
+    const onLoop = (message: string): void =>
+      this.#options.report({ code: "PROTOCOL_ERROR", severity: "warning", server: upstream.name, message });
+    const { items } = await listAll(upstream, what, call, { maxPages: DEFAULT_LIMITS.maxPages, onLoop });
+    return items.filter((item): item is JsonObject => isObject(item) && typeof item.name === "string");
+  }
+
+  #unreachable(registered: Registered, failure: Failure): Failure {
+    const { code, message } = failure.error;
+    if (!UNREACHABLE.has(code) || registered.server === "refused") return failure;
+    registered.failures += 1;
+    const wait = Math.min(FIRST_RETRY_MS * 2 ** (registered.failures - 1), LONGEST_RETRY_MS);
+    registered.server = "unreachable";
+    registered.reason = message;
+    registered.code = code === "upstream_error" ? "tool_unavailable" : (code as DriverStatus["code"]);
+    registered.retryAt = Date.now() + wait;
+    // From then on it may be chosen again, which finds out whether it is back.
+    const timer = setTimeout(() => {
+      this.#retries.delete(timer);
+      if (registered.server !== "unreachable") return;
+      registered.server = "unchecked";
+      this.#options.changed();
+    }, wait).unref();
+    this.#retries.add(timer);
+    this.#options.changed();
+    return failure;
+  }
+
+  #forget(upstream: Upstream): void {
+    this.#checks.get(upstream)?.stop();
+    this.#checks.delete(upstream);
+  }
+
+  /** A kind of reference belongs to one driver only. */
+  #refKindProblems(driver: Driver): Diagnostic[] {
+    const problems: Diagnostic[] = [];
+    const own = new Set<string>();
+    for (const resource of driver.resources) {
+      if (resource.integrateAs !== "ref_kind") continue;
+      const kind = resource.refKindId;
+      const other = [...this.#drivers.values()].find(
+        (one) =>
+          one.driver.id !== driver.id &&
+          one.server !== "refused" &&
+          one.driver.resources.some((its) => its.integrateAs === "ref_kind" && its.refKindId === kind),
+      );
+      const taken = BASE_KINDS.has(kind) ? "is one of the kinds that every host has" : other && `is that of ${other.driver.id}`;
+      if (taken !== undefined && !own.has(kind))
+        problems.push({
+          code: "DECLARATION_INVALID",
+          severity: "error",
+          server: driver.id,
+          file: driver.origin.file,
+          message: `${driver.id}: the ref_kind_id ${kind} ${taken}`,
+          hint: `Take a name of its own, such as mcp_${driver.id.replace(/-mcp$/, "").replace(/[^a-z0-9]+/g, "_")}.`,
+        });
+      own.add(kind);
+    }
+    return problems;
+  }
+}
+
+const BASE_KINDS: ReadonlySet<string> = new Set(
+  "local url git github ipfs email operator user persona eth_tx ots".split(" "),
+);
+
+function byContract(bound: readonly BoundTool[]): ReadonlyMap<string, BoundTool> {
+  return new Map(bound.map((one) => [one.contract.id, one]));
+}
+
+function misfit({ driver, reason }: Registered): Failure {
+  return fail("tool_unavailable", `${driver.id} does not fit its contracts any more: ${reason ?? ""}`, {
+    retryable: false,
+  });
+}

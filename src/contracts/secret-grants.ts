@@ -1,0 +1,167 @@
+// Who may have which secret: asked before any value is fetched, and written down either way.
+
+import type { Driver, SecretEntry, SecretGrant, SecretOperation } from "../model/index.ts";
+import { parseReferences } from "../secrets/index.ts";
+import type { Audit } from "./audit.ts";
+import { fail, type Failure } from "./failure.ts";
+import type { CallContext } from "./types.ts";
+
+/** Who asks. What is absent grants nothing. */
+export interface SecretSubject extends CallContext {
+  readonly tool?: string | undefined;
+}
+
+export type Access =
+  | { readonly granted: true; readonly grantedBy: string }
+  | { readonly granted: false; readonly reason: string };
+
+/** Gives the value of a secret; undefined when there is none. Asked only for what is granted. */
+export type FetchSecret = (entry: SecretEntry, name: string) => Promise<string | undefined>;
+
+/** Any one grant is enough; without any there is no access. */
+export function checkAccess(entry: SecretEntry, operation: SecretOperation, subject: SecretSubject): Access {
+  const grants = entry.access[operation];
+  const grant = grants.find((one) => holds(one, subject));
+  if (grant !== undefined) return { granted: true, grantedBy: describe(grant) };
+  const who = subject.tool === undefined ? "this caller" : `the tool ${subject.tool}`;
+  const some = grants.length === 0 ? "nobody may" : `only ${grants.map(describe).join(", ")} may`;
+  return { granted: false, reason: `${some} ${operation} ${entry.slug}, and not ${who}` };
+}
+
+function holds(grant: SecretGrant, subject: SecretSubject): boolean {
+  if ("role" in grant) return subject.roles?.includes(grant.role) === true;
+  if ("userId" in grant) return subject.userId !== undefined && subject.userId === grant.userId;
+  if ("cap" in grant) return subject.capabilities?.includes(grant.cap) === true;
+  if ("tool" in grant) return subject.tool !== undefined && subject.tool === grant.tool;
+  return subject.workflow !== undefined && subject.workflow === grant.workflow;
+}
+
+function describe(grant: SecretGrant): string {
+  const [[kind, name] = ["", ""]] = Object.entries(grant) as [string, string][];
+  return `${kind}:${name}`;
+}
+
+/** `STRIPE_API_KEY` asks for `stripe-api-key`, unless an entry says that the name is its own. */
+export function slugOf(name: string): string {
+  return name.toLowerCase().replaceAll("_", "-");
+}
+
+export class SecretGrants {
+  readonly #entries: readonly SecretEntry[];
+  readonly #fetch: FetchSecret;
+  readonly #audit: Audit | undefined;
+  readonly #names = new WeakMap<Driver, readonly string[]>();
+
+  constructor(entries: readonly SecretEntry[], fetch: FetchSecret, audit?: Audit) {
+    this.#entries = entries;
+    this.#fetch = fetch;
+    this.#audit = audit;
+  }
+
+  /** By its slug, by a name that it binds, or by the name that follows from its slug. */
+  find(name: string): SecretEntry | undefined {
+    const slug = slugOf(name);
+    return (
+      this.#entries.find((entry) => entry.envNames.includes(name)) ??
+      this.#entries.find((entry) => entry.slug === name || entry.slug === slug) ??
+      this.#entries.find((entry) => entry.slug.replaceAll("/", "-") === slug)
+    );
+  }
+
+  /** Names that the environment and the headers of a driver's server refer to. */
+  namesOf(driver: Driver): readonly string[] {
+    let names = this.#names.get(driver);
+    if (names === undefined) this.#names.set(driver, (names = secretNames(driver)));
+    return names;
+  }
+
+  /** Throws unless the tool may have every secret of the driver bound to its server. Fetches nothing. */
+  requireBind(driver: Driver, tool: string, context: CallContext): void {
+    const names = this.namesOf(driver);
+    if (names.length === 0) return;
+    for (const name of names) this.#require(name, "bind", { ...context, tool }, driver.id);
+  }
+
+  /** Every secret that the driver's server is started with. All grants are checked before the first value is asked for. */
+  async bind(driver: Driver, tool: string, context: CallContext): Promise<ReadonlyMap<string, string>> {
+    const subject = { ...context, tool };
+    const granted = this.namesOf(driver).map(
+      (name) => [name, this.#require(name, "bind", subject, driver.id)] as const,
+    );
+    const values = new Map<string, string>();
+    for (const [name, { entry, by }] of granted) {
+      const value = await this.#fetch(entry, name);
+      if (value === undefined) throw missing(entry, driver.id);
+      this.#tell("secret.reveal", entry.slug, "bind", subject, { driver: driver.id, granted_by: by });
+      values.set(name, value);
+    }
+    return values;
+  }
+
+  /** One secret for whoever asks for it by name. */
+  async reveal(name: string, subject: SecretSubject): Promise<string> {
+    const { entry, by } = this.#require(name, "reveal", subject, undefined);
+    const value = await this.#fetch(entry, name);
+    if (value === undefined) throw missing(entry, undefined);
+    this.#tell("secret.reveal", entry.slug, "reveal", subject, { granted_by: by });
+    return value;
+  }
+
+  #require(
+    name: string,
+    operation: "bind" | "reveal",
+    subject: SecretSubject,
+    driver: string | undefined,
+  ): { readonly entry: SecretEntry; readonly by: string } {
+    const entry = this.find(name);
+    const access: Access =
+      entry === undefined
+        ? { granted: false, reason: `no SECRETS.md has an entry for ${name} (as ${slugOf(name)})` }
+        : checkAccess(entry, operation, subject);
+    if (entry !== undefined && access.granted) return { entry, by: access.grantedBy };
+    const reason = access.granted ? "" : access.reason;
+    const slug = entry?.slug ?? slugOf(name);
+    this.#tell("secret.reveal.denied", slug, operation, subject, { reason, ...(driver === undefined ? {} : { driver }) });
+    throw denied(slug, operation, subject, reason);
+  }
+
+  #tell(
+    type: "secret.reveal" | "secret.reveal.denied",
+    slug: string,
+    operation: "bind" | "reveal",
+    { tool, userId }: SecretSubject,
+    more: { readonly driver?: string; readonly granted_by?: string; readonly reason?: string },
+  ): void {
+    this.#audit?.({
+      type,
+      slug,
+      operation,
+      ...(tool === undefined ? {} : { tool }),
+      ...(userId === undefined ? {} : { user: userId }),
+      ...more,
+      ts: new Date().toISOString(),
+    });
+  }
+}
+
+function secretNames({ endpoint }: Driver): readonly string[] {
+  const texts =
+    endpoint.transport === "stdio"
+      ? Object.values(endpoint.env ?? {})
+      : [...Object.values(endpoint.headers ?? {}), ...Object.values(endpoint.program?.env ?? {})];
+  const names = new Set<string>();
+  for (const text of texts)
+    if (text.includes("${"))
+      for (const part of parseReferences(text).parts) if (part.kind === "secret") names.add(part.name);
+  return [...names];
+}
+
+function denied(slug: string, operation: string, { tool }: SecretSubject, reason: string): Failure {
+  const grant = tool === undefined ? "" : ` Grant it in SECRETS.md: access: { ${operation}: [{ tool: ${tool} }] }.`;
+  return fail("unauthorised", `The secret ${slug} is not given out: ${reason}.${grant}`, { retryable: false });
+}
+
+function missing({ slug, name }: SecretEntry, driver: string | undefined): Failure {
+  const whose = driver === undefined ? "" : `${driver}: `;
+  return fail("auth_required", `${whose}the secret ${slug} (${name}) has no value.`, { retryable: false });
+}

@@ -1,0 +1,137 @@
+// What drivers offer beside tools: prompts as blocks of a skill or as they are, resources as kinds of references or as they are.
+
+import { didYouMean, PortolanError } from "../errors/index.ts";
+import {
+  type DriverResource,
+  type JsonObject,
+  type PromptDefinition,
+  parseRef,
+  type ResourceDefinition,
+  type ResourceTemplateDefinition,
+} from "../model/index.ts";
+import type { Registered } from "./registry.ts";
+
+export interface OfferedPrompt {
+  readonly definition: PromptDefinition;
+  /** What the server calls it. */
+  readonly name: string;
+  readonly registered: Registered;
+}
+
+export interface OfferedResource {
+  readonly declared: DriverResource;
+  readonly registered: Registered;
+}
+
+/** By the name under which it is offered; what is offered twice keeps its first meaning. */
+export function offerPrompts(
+  drivers: Iterable<Registered>,
+  taken: (name: string, one: Registered, other: Registered) => void,
+): ReadonlyMap<string, OfferedPrompt> {
+  const offered = new Map<string, OfferedPrompt>();
+  for (const registered of drivers) {
+    for (const declared of registered.driver.prompts) {
+      const name =
+        declared.integrateAs === "skill_block" ? `${skillName(declared.skillRef)}/${declared.name}` : declared.name;
+      const served = registered.prompts.find((prompt) => prompt.name === declared.name);
+      const known = offered.get(name);
+      if (known !== undefined) {
+        taken(name, registered, known.registered);
+        continue;
+      }
+      const description = declared.description ?? served?.description;
+      const definition: PromptDefinition = {
+        ...served,
+        name,
+        ...(description === undefined ? {} : { description: description as string }),
+      };
+      offered.set(name, { definition, name: declared.name, registered });
+    }
+  }
+  return offered;
+}
+
+/** The folder of a SKILL.md is its name. */
+export function skillName(ref: string): string {
+  const steps = ref
+    .replaceAll("\\", "/")
+    .replace(/\/?SKILL\.md$/i, "")
+    .split("/")
+    .filter((step) => step !== "" && step !== "." && step !== "..");
+  return steps.at(-1) ?? "skill";
+}
+
+export function offerResources(drivers: Iterable<Registered>): readonly OfferedResource[] {
+  return [...drivers].flatMap((registered) =>
+    registered.driver.resources.map((declared) => ({ declared, registered })),
+  );
+}
+
+export function resourceLists(offered: readonly OfferedResource[]): {
+  readonly resources: readonly ResourceDefinition[];
+  readonly templates: readonly ResourceTemplateDefinition[];
+} {
+  const resources: ResourceDefinition[] = [];
+  const templates: ResourceTemplateDefinition[] = [];
+  for (const { declared, registered } of offered) {
+    const prefix = declared.integrateAs === "ref_kind" ? `${declared.refKindId}:` : "";
+    const uri = `${prefix}${declared.uriTemplate}`;
+    const about: JsonObject = declared.description === undefined ? {} : { description: declared.description };
+    const name = declared.integrateAs === "ref_kind" ? declared.refKindId : registered.driver.id;
+    if (/[{}]/.test(uri)) templates.push({ uriTemplate: uri, name, ...about });
+    else resources.push({ uri, name, ...about });
+  }
+  return { resources, templates };
+}
+
+/** Whose a URI is, and what its server calls it. Throws for what nobody declared. */
+export function findResource(
+  uri: string,
+  offered: readonly OfferedResource[],
+): { readonly offer: OfferedResource; readonly uri: string } {
+  const parsed = parseRef(uri);
+  for (const offer of offered) {
+    const { declared } = offer;
+    if (declared.integrateAs === "ref_kind") {
+      if (!parsed.ok || parsed.ref.kind !== declared.refKindId) continue;
+      if (isOf(declared.uriTemplate, parsed.ref.body)) return { offer, uri: parsed.ref.body };
+      throw new PortolanError(
+        "RESOURCE_NOT_FOUND",
+        `InvalidRefBody: ${quoted(parsed.ref.body)} is not of the form ${declared.uriTemplate}`,
+        { hint: `References of the kind ${declared.refKindId} are written ${declared.refKindId}:${declared.uriTemplate}.` },
+      );
+    }
+    if (isOf(declared.uriTemplate, uri)) return { offer, uri };
+  }
+  const known = offered.flatMap(({ declared }) =>
+    declared.integrateAs === "ref_kind" ? [declared.refKindId] : [declared.uriTemplate],
+  );
+  throw new PortolanError("RESOURCE_NOT_FOUND", `no driver has the resource ${quoted(uri)}`, {
+    hint: didYouMean(parsed.ok ? parsed.ref.kind : uri, known),
+  });
+}
+
+/**
+ * Whether a URI is one of a template's. A value may hold any character, slashes too, as in `file:///{path}`: where it leads is for the
+ * check against the server's box to say.
+ */
+export function isOf(template: string, uri: string): boolean {
+  if (uri.length > 8_192 || /[\p{Cc}\s]/u.test(uri)) return false;
+  const literals = template.split(/\{[^{}]*\}/);
+  const [first = "", ...rest] = literals;
+  if (rest.length === 0) return uri === template;
+  if (!uri.startsWith(first)) return false;
+  let at = first.length;
+  for (const [index, literal] of rest.entries()) {
+    const last = index === rest.length - 1;
+    // Every gap stands for at least one character.
+    const found = last && literal === "" ? uri.length : last ? uri.lastIndexOf(literal) : uri.indexOf(literal, at + 1);
+    if (found < at + 1 || (last && found + literal.length !== uri.length)) return false;
+    at = found + literal.length;
+  }
+  return true;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, 200));
+}

@@ -1,0 +1,140 @@
+// Logins and health checks of a driver, in the model's words.
+
+import type { DriverAuth, DriverHealthCheck, HttpExpectation } from "../../model/index.ts";
+import { definedOnly } from "../manifest/index.ts";
+import { nodeAt, type Problems, quoted, type TextNode, toLabel } from "../text/index.ts";
+import type { CheckedAuth, CheckedDriver, CheckedHttp } from "./driver-shape.ts";
+import { checkPath } from "./bindings.ts";
+import { parseIsoDuration } from "./iso-duration.ts";
+
+const DETECT: Readonly<Record<string, RegExp>> = {
+  exit_code: /^\d{1,3}$/,
+  http_status: /^[1-5]\d\d$/,
+  exception: /^\S+$/,
+  header: /^[^:\s]+:.+$/,
+};
+
+export function readAuth(
+  checked: CheckedAuth | undefined,
+  node: TextNode | undefined,
+  problems: Problems,
+): DriverAuth | undefined {
+  if (checked === undefined) return undefined;
+  const { ref, state, login, refresh, expiry } = checked;
+  const refNode = nodeAt(node, "ref");
+  if (ref !== undefined && refNode !== undefined) checkPath(ref, refNode, problems);
+  checkUrl(nodeAt(node, "login", "url"), problems);
+  checkUrl(nodeAt(node, "refresh", "url"), problems);
+  checkDetect(nodeAt(node, "expiry", "detect"), problems);
+  const when = login?.completes_when;
+  return definedOnly<DriverAuth>({
+    ref,
+    state: state && { paths: state.paths ?? [], env: state.env ?? [] },
+    login:
+      login &&
+      definedOnly<NonNullable<DriverAuth["login"]>>({
+        command: filledText(login.cmd),
+        url: login.url,
+        interactive: login.interactive,
+        requiresCallbackUrl: login.requires_callback_url,
+        completesWhen:
+          when &&
+          definedOnly({
+            command: filledText(when.cmd),
+            exitCode: when.exit_code,
+            http: readHttp(when.http, nodeAt(node, "login", "completes_when", "http"), problems),
+          }),
+      }),
+    refresh:
+      refresh &&
+      definedOnly({
+        command: filledText(refresh.cmd),
+        url: refresh.url,
+        everyMs: readEvery(refresh.every, nodeAt(node, "refresh", "every"), problems),
+      }),
+    expiryDetect: expiry?.detect,
+  });
+}
+
+export function readHealth(
+  checked: CheckedDriver["health_check"],
+  node: TextNode | undefined,
+  problems: Problems,
+): DriverHealthCheck | undefined {
+  if (checked?.method === undefined || node === undefined) return undefined;
+  const { method, cmd, http } = checked;
+  if (method === "exec" && cmd === undefined)
+    problems.add(node, "cmd is missing in health_check: exec runs a command", "Write cmd: and the command.");
+  if (method === "http" && http === undefined)
+    problems.add(node, "http is missing in health_check", "Write http: { method: GET, url: https://… }.");
+  return definedOnly<DriverHealthCheck>({
+    method,
+    command: cmd,
+    expectExit: checked.expect_exit,
+    http: readHttp(http, nodeAt(node, "http"), problems),
+    everyMs: readEvery(checked.every, nodeAt(node, "every"), problems),
+    timeoutMs: checked.timeout_ms,
+  });
+}
+
+function readHttp(
+  http: CheckedHttp | undefined,
+  node: TextNode | undefined,
+  problems: Problems,
+): HttpExpectation | undefined {
+  checkUrl(nodeAt(node, "url"), problems);
+  if (http?.method === undefined || http.url === undefined) return undefined;
+  return definedOnly<HttpExpectation>({
+    method: http.method,
+    url: http.url,
+    expectStatus: http.expect_status,
+  });
+}
+
+function readEvery(
+  written: string | undefined,
+  node: TextNode | undefined,
+  problems: Problems,
+): number | undefined {
+  if (written === undefined || node === undefined) return undefined;
+  const ms = parseIsoDuration(written);
+  if (ms === undefined)
+    problems.add(
+      node,
+      `${toLabel(node.path)} ${quoted(written)} is not a length of time`,
+      "Write PT30S, PT5M, PT1H or P1D: seconds, minutes, hours, days.",
+    );
+  return ms;
+}
+
+function checkUrl(node: TextNode | undefined, problems: Problems): void {
+  if (node?.kind !== "string") return;
+  const url = String(node.value);
+  const protocol = URL.canParse(url) ? new URL(url).protocol : undefined;
+  if (protocol !== "https:" && protocol !== "http:")
+    problems.add(
+      node,
+      `${toLabel(node.path)} is not a whole URL`,
+      "Write an address that begins with https://.",
+    );
+}
+
+/** Words of other hosts are let be; the known ones must be right. */
+function checkDetect(node: TextNode | undefined, problems: Problems): void {
+  if (node?.kind !== "string") return;
+  const text = String(node.value);
+  const colon = text.indexOf(":");
+  const word = colon < 0 ? text : text.slice(0, colon);
+  const known = Object.hasOwn(DETECT, word) ? DETECT[word] : undefined;
+  if (known === undefined || (colon >= 0 && known.test(text.slice(colon + 1)))) return;
+  problems.add(
+    node,
+    `${toLabel(node.path)} ${quoted(text)} is not complete`,
+    "Write exit_code:N, http_status:N, exception:Name or header:NAME:VALUE.",
+  );
+}
+
+/** An empty command stands for one that a program brings. */
+function filledText(text: string | undefined): string | undefined {
+  return text === "" ? undefined : text;
+}

@@ -1,0 +1,248 @@
+// A DRIVER.md: what every driver must have, then what an MCP driver must have; all problems of both at once.
+
+import { basename, dirname, resolve } from "node:path";
+import type { Diagnostic } from "../../errors/index.ts";
+import type { Binding, Driver, DriverServer } from "../../model/index.ts";
+import { definedOnly } from "../manifest/index.ts";
+import {
+  checkShape,
+  entryOf,
+  nodeAt,
+  type ObjectNode,
+  Problems,
+  quoted,
+  type TextNode,
+} from "../text/index.ts";
+import { readAuth, readHealth } from "./auth.ts";
+import { checkBindings, checkMcpBindings, toBinding, toCost, toRetry } from "./bindings.ts";
+import { type CheckedDriver, DRIVER_SHAPE } from "./driver-shape.ts";
+import { checkEgress } from "./egress.ts";
+import { toEndpoint } from "./endpoint.ts";
+import { checkVersion } from "./fields.ts";
+import { readFrontmatter } from "./frontmatter.ts";
+import { readLaunch } from "./launch.ts";
+import { type CheckedMcp, MCP_SHAPE } from "./mcp-shape.ts";
+import { findRevision } from "./protocol-version.ts";
+import { checkNoSecrets } from "./references.ts";
+import { checkTransport, readServer } from "./server.ts";
+import { readServerJson, type ServerJson } from "./server-json.ts";
+import { type Moved, noteSlips, takeMoved } from "./strict-keys.ts";
+import { readPrompts, readResources } from "./surfaces.ts";
+
+export interface DriverOptions {
+  /** The `server.json` beside the file, which may carry the server block. */
+  readonly serverJson?: ServerJson | undefined;
+}
+
+export interface DriverFile {
+  /** Nothing when something in it is wrong. */
+  readonly driver?: Driver | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const TOOL_NAME = "Write metadata: { mcp: { tool_name: <name> } } in each entry of implements.";
+const MOVED: Readonly<Record<string, Moved>> = {
+  mcp_tools: { hint: TOOL_NAME },
+  mcp_tool_name: { hint: TOOL_NAME },
+  server_ref: { hint: "Write server: { kind: npm, package: <name> }, or another kind of server." },
+  prompts_ref: { hint: "Write prompts: with an entry for each prompt." },
+  driver: { hint: "This file is the driver; its fields stand at the top.", severity: "warning" },
+  concrete: { hint: "Every driver is concrete; remove it.", severity: "warning" },
+};
+const MOVED_IN_BINDING: Readonly<Record<string, Moved>> = {
+  mcp_tool_name: { hint: "Write metadata: { mcp: { tool_name: <name> } }." },
+  tool_name: { hint: "Write metadata: { mcp: { tool_name: <name> } }." },
+  argument_mapping: { hint: "It belongs into metadata.mcp." },
+  result_extract: { hint: "It belongs into metadata.mcp." },
+  mcp: { hint: "Write it one level deeper: metadata: { mcp: … }." },
+};
+const MOVED_IN_SANDBOX: Readonly<Record<string, Moved>> = {
+  mode: { hint: "How strictly a driver is held is for the workspace to say, not for the driver." },
+  backend: { hint: "What holds a driver is for the workspace to say, not for the driver." },
+};
+
+export function parseDriver(text: string, file: string, options: DriverOptions = {}): DriverFile {
+  const { root: written, diagnostics } = readFrontmatter(text, file);
+  if (written === undefined) return { diagnostics };
+  const problems = new Problems(file, diagnostics);
+  const root = withoutMoved(written, problems);
+  const checked = checkUniversal(root, problems);
+  const kind = nodeAt(root, "kind");
+  if (checked.kind !== undefined && checked.kind !== "mcp" && kind !== undefined)
+    problems.add(
+      kind,
+      `drivers of kind ${checked.kind} are not supported here`,
+      "Only kind: mcp is; a driver of another kind is for another host.",
+    );
+  if (kind !== undefined && checked.kind !== "mcp") return { diagnostics: problems.done() };
+  const mcp = (checkShape(MCP_SHAPE, withoutServer(root), problems) ?? {}) as CheckedMcp;
+  const { server, diagnostics: beside } = findServer(root, options.serverJson, problems);
+  const driver = toDriver(checked, mcp, server, { root, file, problems });
+  const broken = beside.some(({ severity }) => severity === "error");
+  return definedOnly<DriverFile>({
+    driver: broken || problems.within(root) ? undefined : driver,
+    diagnostics: [...once(problems.done()), ...beside],
+  });
+}
+
+/** What both checks find is told once. */
+function once(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const seen = new Set<string>();
+  return diagnostics.filter(({ path, message }) => {
+    const size = seen.size;
+    return seen.add(`${path}\n${message}`).size > size;
+  });
+}
+
+function checkUniversal(root: ObjectNode, problems: Problems): CheckedDriver {
+  const checked = (checkShape(DRIVER_SHAPE, root, problems) ?? {}) as CheckedDriver;
+  noteSlips(root, [...Object.keys(DRIVER_SHAPE.fields), ...Object.keys(MCP_SHAPE.fields)], problems);
+  checkVersion(checked.version, nodeAt(root, "version"), problems);
+  checkBindings(checked.implements ?? [], nodeAt(root, "implements"), problems);
+  const folder = /(?:^|[\\/])\.drivers[\\/]([^\\/]+)[\\/][^\\/]+$/.exec(problems.file)?.[1];
+  const id = nodeAt(root, "id");
+  if (id !== undefined && folder !== undefined && checked.id !== undefined && checked.id !== folder)
+    problems.warn(
+      id,
+      `the id ${quoted(checked.id)} is not the name of its folder`,
+      `Call the folder ${checked.id}.`,
+    );
+  return checked;
+}
+
+interface Context {
+  readonly root: ObjectNode;
+  readonly file: string;
+  readonly problems: Problems;
+}
+
+/** The parts, each with its own checks; nothing without a server. */
+function toDriver(
+  checked: CheckedDriver,
+  mcp: CheckedMcp,
+  server: DriverServer | undefined,
+  { root, file, problems }: Context,
+): Driver | undefined {
+  const folder = dirname(resolve(file));
+  const at = (...path: string[]): TextNode | undefined => nodeAt(root, ...path);
+  checkMcpBindings(at("implements"), problems);
+  checkTransport(server?.kind, mcp.transport, at("transport"), problems);
+  checkNoSecrets(root, readAlready(root), problems);
+  const launch = readLaunch(checked, mcp, { root, folder, problems, remote: server?.kind === "remote" });
+  checkEgress(server, launch.sandbox?.network, at("network", "egress") ?? at("network"), problems);
+  const auth = readAuth(checked.auth, at("auth"), problems);
+  const parts = {
+    launch,
+    auth,
+    protocolVersion: readRevision(mcp.protocol_version, at("protocol_version"), problems),
+    prompts: readPrompts(mcp.prompts, at("prompts"), problems),
+    resources: readResources(mcp.resources, at("resources"), problems),
+    healthCheck: readHealth(checked.health_check, at("health_check"), problems),
+  };
+  const { transport, connection_options: connection } = mcp;
+  if (server === undefined || transport === undefined || problems.within(root)) return undefined;
+  return definedOnly<Driver>({
+    id: checked.id ?? "",
+    name: checked.name ?? "",
+    description: checked.description ?? "",
+    version: checked.version ?? "",
+    kind: "mcp",
+    implements: toBindings(checked, mcp, at("implements"), file),
+    server,
+    transport,
+    endpoint: toEndpoint(server, transport, auth, folder),
+    ...parts,
+    connection: definedOnly({
+      timeoutMs: connection?.timeout_ms,
+      maxRetries: connection?.max_retries,
+      keepalive: connection?.keepalive,
+    }),
+    region: checked.region ?? ["global"],
+    policyTags: checked.policy_tags ?? [],
+    cost: toCost(checked.cost_override),
+    timeoutMs: checked.timeout_override_ms,
+    retry: toRetry(checked.retry_override),
+    tags: checked.tags ?? [],
+    metadata: { ...checked.metadata },
+    origin: { file, line: root.line, column: root.column, format: "driver" },
+  });
+}
+
+function toBindings(
+  checked: CheckedDriver,
+  mcp: CheckedMcp,
+  list: TextNode | undefined,
+  file: string,
+): Binding[] {
+  return (checked.implements ?? []).flatMap((binding, index) => {
+    const [own, node] = [mcp.implements?.[index]?.metadata?.mcp, nodeAt(list, index)];
+    return binding === undefined || own === undefined || node === undefined
+      ? []
+      : [toBinding(binding, own, node, file)];
+  });
+}
+
+/** The block of the frontmatter, or that of the file beside it. */
+function findServer(
+  root: ObjectNode,
+  serverJson: ServerJson | undefined,
+  problems: Problems,
+): { readonly server?: DriverServer | undefined; readonly diagnostics: readonly Diagnostic[] } {
+  const entry = entryOf(root, "server");
+  if (entry !== undefined && entry.value.kind !== "null") {
+    if (serverJson !== undefined)
+      problems.warn(
+        entry,
+        `server stands here and in ${basename(serverJson.file)}, which is not read`,
+        "Keep one of the two.",
+      );
+    return { server: readServer(entry.value, problems), diagnostics: [] };
+  }
+  if (serverJson !== undefined) return readServerJson(serverJson);
+  problems.add(
+    entry ?? root,
+    "server is missing: nothing says where the MCP server is",
+    "Write server: { kind: npm, package: <name> }, or another kind: binary, docker, remote.",
+  );
+  return { diagnostics: [] };
+}
+
+function readRevision(
+  written: string | undefined,
+  node: TextNode | undefined,
+  problems: Problems,
+): string | undefined {
+  if (written === undefined || node === undefined) return undefined;
+  const found = findRevision(written);
+  if (found.ok) return found.revision;
+  problems.add(node, `protocol_version ${quoted(written)} ${found.message}`, found.hint);
+  return undefined;
+}
+
+function withoutMoved(root: ObjectNode, problems: Problems): ObjectNode {
+  const top = takeMoved(root, MOVED, problems);
+  const entries = top.entries.map((entry) => {
+    const { key, value } = entry;
+    if (key === "implements" && value.kind === "list") {
+      const items = value.items.map((item) =>
+        item.kind === "object" ? takeMoved(item, MOVED_IN_BINDING, problems) : item,
+      );
+      return { ...entry, value: { ...value, items } };
+    }
+    if (key === "sandbox" && value.kind === "object")
+      return { ...entry, value: takeMoved(value, MOVED_IN_SANDBOX, problems) };
+    return entry;
+  });
+  return { ...top, entries };
+}
+
+/** The server block is checked by its own kind. */
+function withoutServer(root: ObjectNode): ObjectNode {
+  return { ...root, entries: root.entries.filter(({ key }) => key !== "server") };
+}
+
+/** Where references to secrets may stand; these parts have checks of their own. */
+function readAlready(root: ObjectNode): ReadonlySet<TextNode> {
+  const nodes = [nodeAt(root, "server", "env"), nodeAt(root, "server", "headers")];
+  return new Set(nodes.filter((node) => node !== undefined));
+}

@@ -1,0 +1,148 @@
+// How the program of a driver is brought here and boxed.
+
+import {
+  type LaunchSettings,
+  parseNetworkRule,
+  type SandboxDeclaration,
+  type VersionCheck,
+} from "../../model/index.ts";
+import { type CheckedSandbox, definedOnly, filled, toSandboxDeclaration } from "../manifest/index.ts";
+import { entryOf, nodeAt, type ObjectNode, type Problems, quoted, type TextNode } from "../text/index.ts";
+import type { CheckedDriver } from "./driver-shape.ts";
+import { checkRange } from "./fields.ts";
+import { readInstall } from "./install.ts";
+import type { CheckedMcp, CheckedSandboxBlock } from "./mcp-shape.ts";
+
+const OS: Readonly<Record<string, string>> = { windows: "win32" };
+const ARCH: Readonly<Record<string, string>> = { x86: "ia32" };
+
+export interface LaunchContext {
+  readonly root: ObjectNode;
+  readonly folder: string;
+  readonly problems: Problems;
+  /** A server elsewhere has no program here: nothing is boxed unless something is said. */
+  readonly remote: boolean;
+}
+
+export function readLaunch(driver: CheckedDriver, mcp: CheckedMcp, context: LaunchContext): LaunchSettings {
+  const { root, folder, problems } = context;
+  const { os, arch } = driver.requires ?? {};
+  noteUnused(root, problems);
+  return definedOnly<LaunchSettings>({
+    sandbox: readSandbox(driver, mcp.sandbox, context),
+    install: readInstall(nodeAt(root, "install"), folder, problems),
+    versionCheck: readVersionCheck(driver.version_check, nodeAt(root, "version_check"), problems),
+    requires: filled(
+      definedOnly({
+        os: os?.map((name) => OS[name] ?? name),
+        arch: arch?.map((name) => ARCH[name] ?? name),
+      }),
+    ),
+  });
+}
+
+function readVersionCheck(
+  checked: CheckedDriver["version_check"],
+  node: TextNode | undefined,
+  problems: Problems,
+): VersionCheck | undefined {
+  if (checked === undefined) return undefined;
+  const { cmd: command = "", parse = "", range = "", timeout_ms: timeoutMs } = checked;
+  checkRange(checked.range, nodeAt(node, "range"), problems);
+  const place = nodeAt(node, "parse");
+  const groups = groupsOf(parse);
+  if (place !== undefined && checked.parse !== undefined && groups !== undefined && groups === 0)
+    problems.add(
+      place,
+      "version_check.parse has no group",
+      "Put the part that is the version into parentheses: v(\\S+).",
+    );
+  else if (place !== undefined && groups === undefined)
+    problems.add(place, "version_check.parse is not a regular expression", "Write for example v(\\S+).");
+  return definedOnly<VersionCheck>({ command, parse, range, timeoutMs });
+}
+
+/** With an empty alternative it matches at once, whatever it is: that is enough to count. */
+function groupsOf(pattern: string): number | undefined {
+  try {
+    // Read by itself first: what stands before the | must be whole.
+    void new RegExp(pattern);
+    return (new RegExp(`|${pattern}`).exec("")?.length ?? 1) - 1;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is absent from `network.egress` is not reached: no network at all when nothing is said. */
+function readSandbox(
+  driver: CheckedDriver,
+  block: CheckedSandboxBlock | undefined,
+  { root, folder, problems, remote }: LaunchContext,
+): SandboxDeclaration | undefined {
+  const node = nodeAt(root, "sandbox");
+  const twice = entryOf(node, "network");
+  if (twice !== undefined && driver.network !== undefined)
+    problems.add(twice, "network stands here and beside sandbox", "Keep the one beside sandbox.");
+  const inner = driver.network === undefined && twice !== undefined;
+  const written = inner ? block?.network?.egress : driver.network?.egress;
+  const place = nodeAt(root, ...(inner ? ["sandbox", "network", "egress"] : ["network", "egress"]));
+  const network = readEgress(written, place, problems);
+  if (block?.tty?.required === true)
+    problems.add(nodeAt(node, "tty") ?? root, "a server has no terminal", "Remove tty.");
+  const { network: _network, exec, tty: _tty, fs, ...rest } = block ?? {};
+  const plain = definedOnly({ ...rest, fs: fs && withoutStars(fs) }) as CheckedSandbox & object;
+  const said = block === undefined ? {} : toSandboxDeclaration(plain, { node, folder, problems });
+  if (remote && block === undefined && driver.network === undefined) return undefined;
+  return definedOnly<SandboxDeclaration>({ ...said, network: network ?? [], exec: toExec(exec) });
+}
+
+function readEgress(
+  hosts: readonly (string | undefined)[] | undefined,
+  list: TextNode | undefined,
+  problems: Problems,
+): readonly string[] | undefined {
+  return hosts?.flatMap((host, index) => {
+    const place = nodeAt(list, index);
+    if (host === undefined || place === undefined) return [];
+    const parsed = parseNetworkRule(host);
+    if (parsed.ok) return [parsed.rule.text];
+    const reason = `${parsed.problem.charAt(0).toLowerCase()}${parsed.problem.slice(1).replace(/\.$/, "")}`;
+    problems.add(place, `${quoted(host)} is no host: ${reason}`, parsed.hint);
+    return [];
+  });
+}
+
+/** `allow` says whether and `spawn` says which, or the other way round, as this program's own blocks do. */
+function toExec(exec: CheckedSandboxBlock["exec"]): SandboxDeclaration["exec"] {
+  if (exec === undefined) return undefined;
+  const { allow, spawn } = exec;
+  const programs = [allow, spawn].filter((one) => typeof one === "object").flat();
+  const none = allow === false || spawn === false;
+  if (none || (typeof spawn === "object" && programs.length === 0)) return { spawn: false };
+  const named = typeof allow === "object" || typeof spawn === "object";
+  return definedOnly({ allow: named ? programs : undefined, spawn: spawn === true ? true : undefined });
+}
+
+/** A folder stands for all that is in it. */
+function withoutStars(
+  fs: NonNullable<CheckedSandboxBlock["fs"]>,
+): Readonly<Record<string, readonly string[] | undefined>> {
+  return Object.fromEntries(
+    Object.entries(fs).map(([name, paths]) => [
+      name,
+      paths?.map((path) => path?.replace(/(?<=.)\/\*\*$/, "")),
+    ]),
+  );
+}
+
+function noteUnused(root: ObjectNode, problems: Problems): void {
+  const note = (path: readonly string[], message: string): void => {
+    const node = nodeAt(root, ...path);
+    if (node !== undefined && node.kind !== "null" && !(node.kind === "list" && node.items.length === 0))
+      problems.add(node, message, undefined, "info");
+  };
+  note(["runner"], "runner is not used: an MCP server has a process of its own");
+  note(["network", "ingress"], "network.ingress is not used: nothing reaches a server but this program");
+  note(["requires", "min_disk_mb"], "requires.min_disk_mb is not checked");
+  note(["requires", "min_memory_mb"], "requires.min_memory_mb is not checked");
+}

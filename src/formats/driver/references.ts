@@ -1,0 +1,68 @@
+// References in a driver: secrets reach a server through its environment or its headers, and nothing else of this machine reaches it.
+
+import type { ObjectNode, Place, Problems, TextNode } from "../text/index.ts";
+import { quoted, toLabel } from "../text/index.ts";
+
+const SECRET = /^secrets\.[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** The insides of each `${...}` in a text; `$${` is not one. Without its end it is all of the rest. */
+export function referencesIn(text: string): string[] {
+  return [...text.matchAll(/(\$?)\$\{([^}]*)(\}?)/g)]
+    .filter(([, escape]) => escape === "")
+    .map(([, , inside = "", end]) => (end === "" ? `${inside} ` : inside));
+}
+
+/** In `env` and `headers`: only `${secrets.NAME}`. A stranger's driver must not ask for files or other variables. */
+export function checkSecretValues(map: TextNode | undefined, problems: Problems): void {
+  if (map?.kind !== "object") return;
+  for (const { value } of map.entries) {
+    if (value.kind !== "string") continue;
+    const wrong = referencesIn(String(value.value)).find((inside) => !SECRET.test(inside));
+    if (wrong === undefined) continue;
+    const name = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)$/.exec(wrong)?.[1];
+    problems.add(
+      value,
+      `${toLabel(value.path)} holds the reference ${quoted(`\${${wrong.trim()}}`)}, which a driver may not make`,
+      name === undefined
+        ? "Write ${secrets.NAME}, or $${ for the characters themselves."
+        : `Write \${secrets.${name}}, and an entry for it in SECRETS.md.`,
+    );
+  }
+}
+
+/** In the other texts of a server there is no reference at all. */
+export function checkNoReference(node: TextNode | undefined, problems: Problems): void {
+  if (node === undefined) return;
+  if (node.kind === "list") for (const item of node.items) checkNoReference(item, problems);
+  if (node.kind !== "string" || isSecret(String(node.value))) return;
+  const [inside] = referencesIn(String(node.value));
+  if (inside === undefined) return;
+  problems.add(
+    node,
+    `${toLabel(node.path)} holds the reference ${quoted(`\${${inside.trim()}}`)}; only env and headers may`,
+    "Write the value itself, or $${ for the characters themselves.",
+  );
+}
+
+/** Everywhere but in `skip`, `${secrets.…}` would be a secret in a place where it is seen, or no secret at all. */
+export function checkNoSecrets(root: ObjectNode, skip: ReadonlySet<TextNode>, problems: Problems): void {
+  const todo: TextNode[] = [root];
+  for (let node = todo.pop(); node !== undefined; node = todo.pop()) {
+    if (skip.has(node)) continue;
+    if (node.kind === "list") todo.push(...node.items);
+    else if (node.kind === "object") for (const { value } of node.entries) todo.push(value);
+    else if (node.kind === "string" && isSecret(String(node.value))) refuse(node, problems);
+  }
+}
+
+function isSecret(text: string): boolean {
+  return referencesIn(text).some((inside) => /^secrets?\b/.test(inside));
+}
+
+function refuse(place: Place, problems: Problems): void {
+  problems.add(
+    place,
+    `${toLabel(place.path)} holds a reference to a secret, which has no place there`,
+    "Secrets reach a server through server.env, those of a remote server through server.headers.",
+  );
+}

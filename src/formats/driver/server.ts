@@ -1,0 +1,182 @@
+// The server block of a driver: which of the four it is, and whether its parts fit each other and the transport.
+
+import { isIP } from "node:net";
+import { didYouMean } from "../../errors/index.ts";
+import { type DriverServer, isSpecialAddress } from "../../model/index.ts";
+import { definedOnly } from "../manifest/index.ts";
+import {
+  checkShape,
+  entryOf,
+  nodeAt,
+  type ObjectNode,
+  type Problems,
+  quoted,
+  type TextNode,
+} from "../text/index.ts";
+import { checkNoReference, checkSecretValues } from "./references.ts";
+import { type CheckedServer, SERVER_SHAPES } from "./server-shape.ts";
+import { noteSlips } from "./strict-keys.ts";
+
+const TRANSPORTS: Readonly<Record<DriverServer["kind"], readonly string[]>> = {
+  binary: ["stdio"],
+  npm: ["stdio"],
+  docker: ["stdio", "http"],
+  remote: ["sse", "http"],
+};
+const HEADER = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+/** Nothing when it is wrong; the reasons are among the problems. */
+export function readServer(node: TextNode, problems: Problems): DriverServer | undefined {
+  if (node.kind !== "object") {
+    problems.add(
+      node,
+      "server must be an object with keys",
+      "Write kind: npm and package: <name>, for example.",
+    );
+    return undefined;
+  }
+  const shape = shapeOf(node, problems);
+  if (shape === undefined) return undefined;
+  const checked = checkShape(shape, node, problems) as CheckedServer;
+  noteSlips(node, Object.keys(shape.fields), problems);
+  for (const name of ["path", "package", "image", "url", "args"])
+    checkNoReference(nodeAt(node, name), problems);
+  checkSecretValues(nodeAt(node, "env"), problems);
+  checkSecretValues(nodeAt(node, "headers"), problems);
+  checkNames(node, problems);
+  checkWords(checked, node, problems);
+  if (checked.kind === "remote") checkRemote(checked, node, problems);
+  return problems.within(node) ? undefined : toServer(checked);
+}
+
+/** `transport` and the kind of the server, which no schema compares. */
+export function checkTransport(
+  server: DriverServer["kind"] | undefined,
+  transport: string | undefined,
+  place: TextNode | undefined,
+  problems: Problems,
+): void {
+  if (server === undefined || transport === undefined || place === undefined) return;
+  const fitting = TRANSPORTS[server];
+  if (fitting.includes(transport)) return;
+  problems.add(
+    place,
+    `transport ${transport} does not fit a server of kind ${server}`,
+    `Write transport: ${fitting.join(" or ")}.`,
+  );
+}
+
+function shapeOf(node: ObjectNode, problems: Problems): (typeof SERVER_SHAPES)[string] | undefined {
+  const kind = nodeAt(node, "kind");
+  const kinds = Object.keys(SERVER_SHAPES);
+  const written = kind?.kind === "string" ? String(kind.value) : undefined;
+  if (written !== undefined && Object.hasOwn(SERVER_SHAPES, written)) return SERVER_SHAPES[written];
+  if (written === undefined)
+    problems.add(kind ?? node, "server has no kind", `Write kind: ${kinds.join(", or ")}.`);
+  else
+    problems.add(
+      kind ?? node,
+      `there is no server of kind ${quoted(written)}`,
+      didYouMean(written, kinds) ?? `Write one of ${kinds.join(", ")}.`,
+    );
+  return undefined;
+}
+
+function checkNames(node: ObjectNode, problems: Problems): void {
+  const env = nodeAt(node, "env");
+  for (const entry of env?.kind === "object" ? env.entries : [])
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(entry.key))
+      problems.add(entry, `${quoted(entry.key)} is not the name of a variable`, "Use letters, digits and _.");
+  const headers = nodeAt(node, "headers");
+  for (const entry of headers?.kind === "object" ? headers.entries : [])
+    if (!HEADER.test(entry.key)) problems.add(entry, `${quoted(entry.key)} cannot be the name of a header`);
+    else if (entry.value.kind === "string" && /[\r\n]/.test(String(entry.value.value)))
+      problems.add(entry.value, `the header ${entry.key} holds a line break`, "Write its value on one line.");
+}
+
+/** Words that a command line would take for an option are refused before it is made. */
+function checkWords(checked: CheckedServer, node: ObjectNode, problems: Problems): void {
+  for (const name of ["path", "package", "image"] as const) {
+    const word = checked[name];
+    const place = nodeAt(node, name);
+    if (word === undefined || place === undefined || (name === "path" && checked.kind === "docker")) continue;
+    if (word.startsWith("-"))
+      problems.add(place, `server.${name} begins with -`, "It would be read as an option.");
+    else if (name !== "path" && /\s/.test(word))
+      problems.add(
+        place,
+        `server.${name} holds a space`,
+        `Write only the ${name}; other words belong to args.`,
+      );
+  }
+}
+
+function checkRemote(checked: CheckedServer, node: ObjectNode, problems: Problems): void {
+  const place = nodeAt(node, "url");
+  const { url, auth } = checked;
+  if (url !== undefined && place !== undefined) checkUrl(url, place, problems);
+  const block = nodeAt(node, "auth");
+  if (auth?.type === undefined || block === undefined) return;
+  if (auth.type !== "none" && entryOf(block, "env") === undefined)
+    problems.add(block, "env is missing in server.auth", "Write env: and the name of the secret.");
+  if (auth.type === "header" && (auth.name === undefined || !HEADER.test(auth.name)))
+    problems.add(
+      nodeAt(block, "name") ?? block,
+      "server.auth has no header",
+      "Write name: X-Api-Key, for example.",
+    );
+}
+
+function checkUrl(written: string, place: TextNode, problems: Problems): void {
+  const url = URL.canParse(written) ? new URL(written) : undefined;
+  if (url === undefined || !["https:", "http:"].includes(url.protocol))
+    problems.add(place, "server.url is not a whole URL", "Write an address that begins with https://.");
+  else if (url.username !== "" || url.password !== "")
+    problems.add(place, "server.url holds a name or a password", "Use server.auth or server.headers.");
+  else if (url.protocol === "http:" && !isLoopback(url.hostname))
+    problems.add(
+      place,
+      "server.url is not encrypted",
+      "Write https://; http:// is only for this machine itself (localhost, 127.0.0.1).",
+    );
+}
+
+export function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
+  if (isIP(host) === 4) return host.startsWith("127.") && isSpecialAddress(host);
+  return host === "::1" || host === "localhost" || host.endsWith(".localhost");
+}
+
+function toServer(checked: CheckedServer): DriverServer | undefined {
+  const { path = "", package: name = "", image = "", url = "", args = [], env = {} } = checked;
+  switch (checked.kind) {
+    case "binary":
+      return { kind: "binary", path, args, env };
+    case "npm":
+      return { kind: "npm", package: name, args, env };
+    case "docker":
+      return definedOnly({
+        kind: "docker" as const,
+        image,
+        port: checked.port,
+        path: checked.path,
+        args,
+        env,
+      });
+    case "remote":
+      return definedOnly({
+        kind: "remote" as const,
+        url,
+        headers: checked.headers,
+        auth: toAuth(checked.auth),
+      });
+    default:
+      return undefined;
+  }
+}
+
+function toAuth(auth: CheckedServer["auth"]): (DriverServer & { kind: "remote" })["auth"] {
+  if (auth?.type === "bearer") return { type: "bearer", env: auth.env ?? "" };
+  if (auth?.type === "header") return { type: "header", name: auth.name ?? "", env: auth.env ?? "" };
+  return auth?.type === "none" ? { type: "none" } : undefined;
+}

@@ -1,0 +1,93 @@
+// The prompts and resources of a driver: each once, and with what its integration needs.
+
+import type { DriverPrompt, DriverResource } from "../../model/index.ts";
+import { definedOnly } from "../manifest/index.ts";
+import { nodeAt, type Place, type Problems, quoted, type TextNode, toLabel } from "../text/index.ts";
+import { checkPath } from "./bindings.ts";
+import type { CheckedMcp } from "./mcp-shape.ts";
+
+export function readPrompts(
+  checked: CheckedMcp["prompts"],
+  list: TextNode | undefined,
+  problems: Problems,
+): DriverPrompt[] {
+  checkOnce(list, "name", "prompt", problems);
+  return (checked ?? []).flatMap((prompt, index): DriverPrompt[] => {
+    const node = nodeAt(list, index);
+    if (node === undefined || prompt?.name === undefined) return [];
+    const { name, description, integrate_as: how, skill_ref: skillRef } = prompt;
+    const place = nodeAt(node, "skill_ref");
+    if (place !== undefined && skillRef !== undefined) checkPath(skillRef, place, problems);
+    if (how === "skill_block" && skillRef === undefined)
+      problems.add(
+        node,
+        `skill_ref is missing in ${toLabel(node.path)}: a skill_block is a part of a skill`,
+        "Write skill_ref: ./skills/<name>/SKILL.md, or integrate_as: raw.",
+      );
+    if (how === "raw" && place !== undefined)
+      problems.warn(place, "skill_ref has no effect with integrate_as: raw", "Remove skill_ref.");
+    if (how === "skill_block")
+      return [definedOnly<DriverPrompt>({ name, description, integrateAs: how, skillRef: skillRef ?? "" })];
+    return [definedOnly<DriverPrompt>({ name, description, integrateAs: "raw" })];
+  });
+}
+
+export function readResources(
+  checked: CheckedMcp["resources"],
+  list: TextNode | undefined,
+  problems: Problems,
+): DriverResource[] {
+  checkOnce(list, "uri_template", "resource", problems);
+  checkOnce(list, "ref_kind_id", "kind of reference", problems);
+  return (checked ?? []).flatMap((resource, index): DriverResource[] => {
+    const node = nodeAt(list, index);
+    if (node === undefined || resource?.uri_template === undefined) return [];
+    const { uri_template: uriTemplate, description, integrate_as: how, ref_kind_id: refKindId } = resource;
+    const [template, place] = [nodeAt(node, "uri_template"), nodeAt(node, "ref_kind_id")];
+    if (template !== undefined) checkTemplate(uriTemplate, template, problems);
+    if (how === "ref_kind" && place === undefined)
+      problems.add(
+        node,
+        `ref_kind_id is missing in ${toLabel(node.path)}: a ref_kind has a name`,
+        "Write ref_kind_id: mcp_<name>, or integrate_as: raw.",
+      );
+    if (how === "raw" && place !== undefined)
+      problems.warn(place, "ref_kind_id has no effect with integrate_as: raw", "Remove ref_kind_id.");
+    if (how === "ref_kind")
+      return [
+        definedOnly<DriverResource>({
+          uriTemplate,
+          description,
+          integrateAs: how,
+          refKindId: refKindId ?? "",
+        }),
+      ];
+    return [definedOnly<DriverResource>({ uriTemplate, description, integrateAs: "raw" })];
+  });
+}
+
+function checkOnce(list: TextNode | undefined, key: string, what: string, problems: Problems): void {
+  const seen = new Map<string, Place>();
+  for (const item of list?.kind === "list" ? list.items : []) {
+    const node = nodeAt(item, key);
+    if (node?.kind !== "string") continue;
+    const text = String(node.value);
+    const first = seen.get(text);
+    if (first === undefined) seen.set(text, node);
+    else
+      problems.add(
+        node,
+        `the ${what} ${quoted(text)} stands here and at line ${first.line}`,
+        "Keep one of the two.",
+      );
+  }
+}
+
+/** Braces that do not close, and what cannot be an address at all. */
+function checkTemplate(template: string, place: TextNode, problems: Problems): void {
+  const sample = template.replace(/\{[^{}]+\}/g, "x");
+  if (/[{}]/.test(sample))
+    problems.add(place, `${toLabel(place.path)} has braces that do not match`, "Write gaps as {name}.");
+  else if (!/^[A-Za-zx][A-Za-z0-9+.-]*:/.test(sample))
+    problems.add(place, `${toLabel(place.path)} has no scheme`, "Write an address such as file:///{path}.");
+}

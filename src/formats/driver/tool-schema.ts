@@ -1,0 +1,104 @@
+// The JSON Schemas of a contract: objects of a bearable size, with patterns and references that can be used.
+
+import { isObject, type JsonSchema } from "../../model/index.ts";
+import { boundSchema } from "../../schema/index.ts";
+import { entryOf, type Problems, quoted, type TextNode, toLabel, toPlain } from "../text/index.ts";
+
+const TYPES: readonly string[] = ["string", "number", "integer", "boolean", "array", "object", "null"];
+
+/** Nothing when it cannot be used; the reasons are among the problems. */
+export function readToolSchema(
+  node: TextNode | undefined,
+  problems: Problems,
+  mustBeObject: boolean,
+): JsonSchema | undefined {
+  if (node?.kind !== "object") return undefined;
+  const schema = withNullTypes(toPlain(node)) as JsonSchema;
+  const label = toLabel(node.path);
+  const bounds = boundSchema(schema);
+  if (!bounds.ok) {
+    problems.add(node, `${label} cannot be used: ${bounds.reason}`, "Make it smaller.");
+    return undefined;
+  }
+  const { patterns, namePatterns } = bounds.facts;
+  const broken = [...patterns, ...namePatterns].find((pattern) => !compiles(pattern));
+  if (broken !== undefined)
+    problems.add(node, `${label} has the pattern ${quoted(broken)}, which is not a regular expression`);
+  checkTypes(node, problems);
+  const type = entryOf(node, "type");
+  if (mustBeObject && type !== undefined && schema.type !== "object")
+    problems.add(
+      type.value,
+      `${label} must have type: object`,
+      "The inputs of a tool have names; put the value into a property.",
+    );
+  return problems.within(node) ? undefined : schema;
+}
+
+/** `type` says one of the seven types, or several of them; looked at where it is a keyword. */
+function checkTypes(node: TextNode, problems: Problems): void {
+  const todo: { node: TextNode; kind: "schema" | "map" | "list" }[] = [{ node, kind: "schema" }];
+  for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+    const { node: at, kind } = next;
+    if (kind === "list" && at.kind === "list")
+      for (const item of at.items) todo.push({ node: item, kind: "schema" });
+    if (at.kind !== "object") continue;
+    for (const { key, value } of at.entries) {
+      if (kind === "map") todo.push({ node: value, kind: "schema" });
+      else if (MAPS.has(key)) todo.push({ node: value, kind: "map" });
+      else if (LISTS.has(key)) todo.push({ node: value, kind: "list" });
+      else if (SCHEMAS.has(key)) todo.push({ node: value, kind: "schema" });
+      else if (key === "type")
+        for (const one of value.kind === "list" ? value.items : [value]) checkType(one, problems);
+    }
+  }
+}
+
+const MAPS: ReadonlySet<string> = new Set([
+  "properties",
+  "patternProperties",
+  "$defs",
+  "definitions",
+  "dependentSchemas",
+]);
+const LISTS: ReadonlySet<string> = new Set(["allOf", "anyOf", "oneOf", "prefixItems"]);
+const SCHEMAS: ReadonlySet<string> = new Set([
+  "items",
+  "additionalProperties",
+  "contains",
+  "propertyNames",
+  "not",
+  "if",
+  "then",
+  "else",
+]);
+
+function checkType(node: TextNode, problems: Problems): void {
+  if (node.kind === "null" || (node.kind === "string" && TYPES.includes(String(node.value)))) return;
+  const shown = node.kind === "string" ? quoted(String(node.value)) : `a ${node.kind}`;
+  problems.add(node, `${toLabel(node.path)} cannot be ${shown}`, `Types are ${TYPES.join(", ")}.`);
+}
+
+/** `type: null` without quotes is nothing for YAML, and a type here; a property of which nothing is said may be anything. */
+function withNullTypes(value: unknown, isMap = false): unknown {
+  if (Array.isArray(value)) return value.map((item) => withNullTypes(item));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => {
+      if (isMap) return [key, withNullTypes(inner ?? {})];
+      if (key === "type" && inner === null) return [key, "null"];
+      if (key === "type" && Array.isArray(inner)) return [key, inner.map((one: unknown) => one ?? "null")];
+      return [key, DATA.has(key) ? inner : withNullTypes(inner, MAPS.has(key))];
+    }),
+  );
+}
+
+const DATA: ReadonlySet<string> = new Set(["const", "enum", "default", "examples"]);
+
+function compiles(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, "u") instanceof RegExp;
+  } catch {
+    return false;
+  }
+}

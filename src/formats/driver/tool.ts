@@ -1,0 +1,145 @@
+// A TOOL.md: text in, a contract out, with every problem of the file.
+
+import type { Diagnostic } from "../../errors/index.ts";
+import type { Contract, ContractExample, Json, JsonSchema } from "../../model/index.ts";
+import { definedOnly } from "../manifest/index.ts";
+import {
+  checkShape,
+  nodeAt,
+  type ObjectNode,
+  Problems,
+  type TextNode,
+  toLabel,
+  toPlain,
+} from "../text/index.ts";
+import { toRetry } from "./bindings.ts";
+import { checkVersion } from "./fields.ts";
+import { readFrontmatter } from "./frontmatter.ts";
+import { type Moved, takeMoved } from "./strict-keys.ts";
+import { readToolSchema } from "./tool-schema.ts";
+import { type CheckedTool, TOOL_SHAPE } from "./tool-shape.ts";
+
+export interface ToolFile {
+  /** Nothing when something in it is wrong. */
+  readonly contract?: Contract | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const DRIVER = "A contract does not say how it is carried out; a DRIVER.md does";
+const MOVED: Readonly<Record<string, Moved>> = {
+  ...Object.fromEntries(
+    ["code", "run", "runner", "entry", "execute"].map((key) => [
+      key,
+      { hint: `${DRIVER}: write one that lists this file under implements.` },
+    ]),
+  ),
+  secrets: {
+    hint: `${DRIVER}, with server.env and auth. What is needed stands here under requires.secrets.`,
+  },
+  network: { hint: `${DRIVER}, with network.egress. What is needed stands here under requires.network.` },
+  ...Object.fromEntries(
+    ["kind", "server", "transport", "auth", "install"].map((key) => [
+      key,
+      { hint: `${DRIVER}, and this key belongs there.` },
+    ]),
+  ),
+  default_driver: { hint: "It is called default_implementation." },
+};
+
+export function parseTool(text: string, file: string): ToolFile {
+  const { root: written, diagnostics } = readFrontmatter(text, file);
+  if (written === undefined) return { diagnostics };
+  const problems = new Problems(file, diagnostics);
+  const root = takeMoved(written, MOVED, problems);
+  const checked = (checkShape(TOOL_SHAPE, root, problems) ?? {}) as CheckedTool;
+  checkVersion(checked.version, nodeAt(root, "version"), problems);
+  checkApproval(checked, root, problems);
+  const implemented = nodeAt(root, "implements");
+  if (implemented !== undefined && implemented.kind !== "null")
+    problems.add(implemented, "implements is not used here", undefined, "info");
+  const inputs = readToolSchema(nodeAt(root, "inputs"), problems, true);
+  const outputs = readToolSchema(nodeAt(root, "outputs"), problems, false);
+  const contextSchema = readContextSchema(root, problems);
+  if (inputs === undefined || outputs === undefined || problems.within(root))
+    return { diagnostics: problems.done() };
+  const contract = toContract(checked, { inputs, outputs, contextSchema }, root, file);
+  return { contract, diagnostics: problems.done() };
+}
+
+/** What changes something is not done without anybody's leave. */
+function checkApproval(checked: CheckedTool, root: ObjectNode, problems: Problems): void {
+  const mutates = nodeAt(root, "mutates");
+  if (checked.approval !== "auto" || mutates?.kind !== "list" || mutates.items.length === 0) return;
+  const approval = nodeAt(root, "approval");
+  const absent = approval === undefined || approval.kind === "null";
+  problems.add(
+    absent ? mutates : approval,
+    absent
+      ? "it changes something (mutates), and approval is missing, which stands for auto"
+      : "it changes something (mutates), and approval is auto",
+    "Write approval: on-mutate, always, or policy:<name>.",
+  );
+}
+
+function readContextSchema(root: ObjectNode, problems: Problems): JsonSchema | undefined {
+  const node = nodeAt(root, "metadata", "contextSchema");
+  if (node === undefined || node.kind === "null") return undefined;
+  if (node.kind === "object") return readToolSchema(node, problems, true);
+  problems.add(node, `${toLabel(node.path)} must be a JSON Schema of an object`);
+  return undefined;
+}
+
+interface Schemas {
+  readonly inputs: JsonSchema;
+  readonly outputs: JsonSchema;
+  readonly contextSchema: JsonSchema | undefined;
+}
+
+function toContract(checked: CheckedTool, schemas: Schemas, root: ObjectNode, file: string): Contract {
+  const { requires, driver_constraints: constraints } = checked;
+  const { contextSchema: _own, ...metadata } = checked.metadata ?? {};
+  return definedOnly<Contract>({
+    id: checked.id ?? "",
+    name: checked.name ?? "",
+    description: checked.description ?? "",
+    version: checked.version ?? "",
+    ...schemas,
+    idempotent: checked.idempotent,
+    mutates: checked.mutates ?? [],
+    requires: {
+      network: requires?.network ?? [],
+      secrets: requires?.secrets ?? [],
+      tools: requires?.tools ?? [],
+    },
+    approval: checked.approval,
+    riskLevel: checked.risk_level,
+    costClass: checked.cost_class,
+    timeoutMs: checked.timeout_ms,
+    retry: toRetry(checked.retry),
+    defaultImplementation: checked.default_implementation,
+    driverConstraints: {
+      forbid: constraints?.forbid ?? [],
+      requireKind: constraints?.require_kind ?? [],
+    },
+    tags: checked.tags ?? [],
+    examples: (checked.examples ?? []).map((example, index) =>
+      toExample(example, nodeAt(root, "examples", index)),
+    ),
+    metadata,
+    origin: { file, line: root.line, column: root.column, format: "tool" },
+  });
+}
+
+/** `output: null` is an output; without the key there is none. */
+function toExample(
+  example: NonNullable<CheckedTool["examples"]>[number],
+  node: TextNode | undefined,
+): ContractExample {
+  const output = nodeAt(node, "output");
+  return definedOnly<ContractExample>({
+    name: example.name,
+    input: example.input,
+    output: output === undefined ? undefined : (toPlain(output) as Json),
+    note: example.note,
+  });
+}

@@ -1,0 +1,88 @@
+// What a package says about its security, as a sandbox. Its words are few and broad, so what they leave open stays closed.
+
+import type { SandboxDeclaration } from "../../model/index.ts";
+
+/** The `security` part of a package, as its format has it. */
+export interface PackageSecurity {
+  readonly permissions?: readonly string[] | undefined;
+  readonly sandbox?:
+    | { readonly required?: boolean | undefined; readonly type?: string | undefined }
+    | undefined;
+}
+
+export interface PermissionNote {
+  readonly message: string;
+  readonly hint: string;
+}
+
+export type PermissionResult =
+  | { readonly ok: true; readonly sandbox: SandboxDeclaration; readonly notes: readonly PermissionNote[] }
+  /** What it asks for cannot be held here, so that it must not start. */
+  | { readonly ok: false; readonly problem: string; readonly hint: string };
+
+/** Services with permissions of their own: the hosts that such a permission is about. */
+const SERVICES: Readonly<Record<string, readonly string[]>> = {
+  "github-api": ["api.github.com"],
+  "gitlab-api": ["gitlab.com"],
+  "slack-api": ["slack.com", "*.slack.com"],
+  "openai-api": ["api.openai.com"],
+  "anthropic-api": ["api.anthropic.com"],
+  "google-api": ["*.googleapis.com"],
+  "notion-api": ["api.notion.com"],
+  "stripe-api": ["api.stripe.com"],
+  "discord-api": ["discord.com"],
+  "linear-api": ["api.linear.app"],
+};
+
+/**
+ * `network` alone is every public host. With the permission for a service beside it, that service is what the network is for.
+ * `filesystem` names no folder, so it opens none: those that a caller grants, or a declaration adds, are all there is.
+ */
+export function sandboxFromPermissions(security: PackageSecurity): PermissionResult {
+  const { required, type } = security.sandbox ?? {};
+  const notes: PermissionNote[] = [];
+  const unheld = unheldType(type);
+  if (unheld !== undefined && required === true) return { ok: false, ...unheld };
+  if (unheld !== undefined)
+    notes.push({ message: unheld.problem, hint: "It is not required, so the usual sandbox is used." });
+  const permissions = new Set(security.permissions ?? []);
+  const services = [...permissions].filter((name) => Object.hasOwn(SERVICES, name));
+  const hosts = services.flatMap((name) => SERVICES[name] ?? []);
+  for (const name of permissions) {
+    if (!["network", "filesystem", "process"].includes(name) && !services.includes(name))
+      notes.push({
+        message: `the permission ${JSON.stringify(name)} is not known and opens nothing`,
+        hint: "Grant what it is about in the sandbox of the server: network, or fs.",
+      });
+  }
+  if (permissions.has("filesystem"))
+    notes.push({
+      message: "the permission filesystem names no folder, so it opens none",
+      hint: "Grant folders in the sandbox of the server: fs.read and fs.write; or offer them as roots.",
+    });
+  const network = hosts.length > 0 ? hosts : permissions.has("network") ? ["*"] : [];
+  return {
+    ok: true,
+    sandbox: {
+      // What a package requires, nobody but its user takes away again.
+      ...(required === true ? { mode: "enforce" as const } : {}),
+      ...(type === "docker" ? { backend: "docker" as const } : {}),
+      network,
+      exec: { spawn: permissions.has("process") },
+    },
+    notes,
+  };
+}
+
+function unheldType(type: string | undefined): { problem: string; hint: string } | undefined {
+  if (type === undefined || type === "process" || type === "docker") return undefined;
+  return type === "wasm"
+    ? {
+        problem: "the package asks for a sandbox of type wasm, and Portolan runs no WebAssembly",
+        hint: "A box of another kind is not what it requires. Use a version of it that asks for process or docker.",
+      }
+    : {
+        problem: `the package asks for a sandbox of type ${JSON.stringify(type)}, which is not known`,
+        hint: "The types are process, wasm and docker.",
+      };
+}

@@ -1,0 +1,56 @@
+// Commands of an mcpfile that declares a sandbox: each runs in a box of its own.
+
+import type { Report } from "../../errors/index.ts";
+import { type LaunchNews, prepare } from "../../launch/index.ts";
+import type { CliInvocation, InvokedServer, SandboxDeclaration } from "../../model/index.ts";
+import type { BuiltCommand } from "./command.ts";
+import type { Command } from "./process.ts";
+
+export interface BoxPlace {
+  readonly name: string;
+  readonly report: Report;
+}
+
+export async function boxCommand(
+  { program, args, cwd, env }: BuiltCommand,
+  { sandbox, cwd: template }: CliInvocation,
+  { name, report }: BoxPlace,
+): Promise<Command> {
+  // A folder that the arguments of a call choose grants nothing.
+  const isFixed = template !== undefined && template.every(({ kind }) => kind === "text");
+  const { spawnable } = await prepare({
+    server: name,
+    endpoint: { command: program, args, cwd, env },
+    settings: { sandbox, cwdImplied: !isFixed },
+    report,
+    onLaunch: (news) => reportDenial(news, report),
+  });
+  const { file, ...rest } = spawnable;
+  return { program: file, ...rest, cwd: spawnable.cwd ?? cwd };
+}
+
+/** Throws when a box that the file declares cannot be held here: then nothing of it is served. */
+export async function checkBoxes(server: InvokedServer, place: BoxPlace): Promise<void> {
+  const { tools, prompts, resources, resourceTemplates } = server;
+  const declared = new Map<string, SandboxDeclaration>();
+  for (const { invocation } of [...tools, ...prompts, ...resources, ...resourceTemplates])
+    if (invocation.kind === "cli" && invocation.sandbox !== undefined)
+      declared.set(JSON.stringify(invocation.sandbox), invocation.sandbox);
+  for (const sandbox of declared.values()) {
+    const { spawnable } = await prepare({
+      server: place.name,
+      endpoint: { command: process.execPath, cwd: server.folder },
+      settings: { sandbox, cwdImplied: true },
+      report: place.report,
+    });
+    spawnable.spawned();
+    spawnable.ended();
+  }
+}
+
+function reportDenial(news: LaunchNews, report: Report): void {
+  if (news.type !== "denied") return;
+  const { server, host, port, reason } = news;
+  const message = `${server} was refused ${host}:${port}: ${reason}`;
+  report({ code: "SANDBOX_DENIED", severity: "warning", server, message });
+}

@@ -1,0 +1,158 @@
+// What this machine can hold, found by trying: each backend asked, and a program put into the default profile that tries to get out.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { toPortolanError } from "../errors/index.ts";
+import type { SandboxBackendName } from "../model/index.ts";
+import { defaultStoreRoot } from "./install/store.ts";
+import { listInstalled } from "./install/npm.ts";
+import { prepare, type Prepared } from "./prepare.ts";
+import { runPlain } from "./process/run-plain.ts";
+import { backendNamed } from "./sandbox/backends.ts";
+import { probeEngine } from "./sandbox/docker-engine.ts";
+import type { BackendReport, Finding } from "./types.ts";
+
+export interface Diagnosis {
+  readonly backends: readonly { readonly name: SandboxBackendName; readonly report: BackendReport }[];
+  /** Empty when there is nothing to test. */
+  readonly selfTest: readonly Finding[];
+  readonly store: readonly Finding[];
+}
+
+const TEST_MS = 15_000;
+const DEATH_MS = 1_000;
+
+export async function diagnose(): Promise<Diagnosis> {
+  const own = process.platform === "linux" ? "bubblewrap" : "srt";
+  const [first, docker] = await Promise.all([
+    backendNamed(own).then((backend) => backend.probe()),
+    probeEngine("docker"),
+  ]);
+  const backends = [
+    { name: own, report: first },
+    { name: "docker", report: docker },
+  ] as const;
+  return { backends, selfTest: first.available ? await selfTest() : [], store: await lookAtStore() };
+}
+
+async function selfTest(): Promise<Finding[]> {
+  const folder = await mkdtemp(join(tmpdir(), "portolan-doctor-"));
+  const trap = createServer((socket) => socket.on("error", () => {}).end());
+  try {
+    const outside = join(folder, "outside");
+    await writeFile(outside, "outside");
+    trap.listen(0, "127.0.0.1");
+    await once(trap, "listening");
+    return [...(await tryToGetOut(outside, trap)), await diesWithUs()];
+  } catch (error) {
+    const { message, hint } = toPortolanError(error, {});
+    return [{ what: "a program starts in the default profile", ok: false, detail: message, remedy: hint }];
+  } finally {
+    trap.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs in the box; says of each attempt whether it was kept in. */
+const ATTEMPTS = `
+const { readFileSync, writeFileSync } = require("node:fs");
+const { connect } = require("node:net");
+const [outside, port, pid] = process.argv.slice(1);
+const fails = (attempt) => { try { attempt(); return false; } catch { return true; } };
+const results = {
+  home: !fails(() => writeFileSync(process.env.HOME + "/probe", "x")),
+  files: fails(() => readFileSync(outside)) && fails(() => readFileSync("/etc/shadow")),
+  system: fails(() => writeFileSync("/usr/portolan-probe", "x")),
+  processes: fails(() => process.kill(Number(pid), 0)),
+};
+const socket = connect(Number(port), "127.0.0.1");
+const done = (network) => { console.log(JSON.stringify({ ...results, network })); process.exit(0); };
+socket.on("connect", () => done(false)).on("error", () => done(true));
+`;
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  files: "it cannot read files outside of its box",
+  system: "it cannot change the system",
+  network: "it cannot reach the network, nor this machine's own ports",
+  processes: "it can neither see nor signal other programs",
+  home: "it has a private HOME to write to",
+};
+
+async function tryToGetOut(outside: string, trap: Server): Promise<Finding[]> {
+  const { port } = trap.address() as AddressInfo;
+  const { spawnable } = await inTheBox(["-e", ATTEMPTS, outside, String(port), String(process.pid)]);
+  const { stdout, stderr } = await runPlain(spawnable, { timeoutMs: TEST_MS });
+  if (stdout === "")
+    return [
+      {
+        what: "a program starts in the default profile",
+        ok: false,
+        detail: stderr.trim() || "it said nothing",
+      },
+    ];
+  const results = JSON.parse(stdout) as Record<string, boolean>;
+  return Object.entries(MEANINGS).map(([name, what]) => ({ what, ok: results[name] === true }));
+}
+
+/** Starts what it is given, and waits to be killed. */
+const STARTER = `
+const [file, args, count] = JSON.parse(process.argv[1]);
+const fds = Array.from({ length: count }, (_, index) => index + 3);
+require("node:child_process").spawn(file, args, { stdio: ["ignore", 1, 2, ...fds] });
+setInterval(() => {}, 1000);
+`;
+
+async function diesWithUs(): Promise<Finding> {
+  const marker = `portolan-doctor-${process.pid}-${Date.now()}`;
+  const { spawnable } = await inTheBox(["-e", "console.log('up'); setInterval(() => {}, 1000)", marker]);
+  const { file, args, env, fds } = spawnable;
+  const starter = spawn(process.execPath, ["-e", STARTER, JSON.stringify([file, args, fds.length])], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "ignore", ...fds],
+  });
+  spawnable.spawned();
+  const up = await Promise.race([once(starter.stdout as NodeJS.ReadableStream, "data"), sleep(TEST_MS)]);
+  starter.kill("SIGKILL");
+  const deadline = performance.now() + DEATH_MS;
+  let left = await countWith(marker);
+  while (left > 0 && performance.now() < deadline) {
+    await sleep(20);
+    left = await countWith(marker);
+  }
+  spawnable.ended();
+  const ok = up !== undefined && left === 0;
+  const detail = up === undefined ? "it did not start" : undefined;
+  return { what: "it ends when the program that started it is killed", ok, detail };
+}
+
+async function countWith(marker: string): Promise<number> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "latin1").catch(() => "")),
+  );
+  return lines.filter((line) => line.includes(marker)).length;
+}
+
+function inTheBox(args: readonly string[]): Promise<Prepared> {
+  return prepare({
+    server: "doctor",
+    endpoint: { command: process.execPath, args },
+    settings: { sandbox: { mode: "enforce" }, cwdImplied: true },
+  });
+}
+
+async function lookAtStore(): Promise<Finding[]> {
+  const root = await defaultStoreRoot();
+  try {
+    const packages = await listInstalled(root);
+    return packages.map(({ name, version }) => ({ what: `${name}@${version}`, ok: true }));
+  } catch (error) {
+    const remedy = `rm -r ${root}`;
+    return [{ what: "the store can be read", ok: false, detail: toPortolanError(error, {}).message, remedy }];
+  }
+}

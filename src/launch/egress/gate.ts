@@ -1,0 +1,135 @@
+// The only way out of a server's box: a Unix socket outside of it, where every connection is checked before it is made.
+
+import { lookup as lookupAll } from "node:dns/promises";
+import { connect, createServer, isIP, type Socket } from "node:net";
+import type { NetworkRule } from "../../model/index.ts";
+import type { Denied } from "../types.ts";
+import { type Header, readHeader } from "./header.ts";
+import { join } from "./join.ts";
+import { decide, type Lookup, reasonAgainstName } from "./policy.ts";
+import { createDenials } from "./denials.ts";
+
+export interface GateOptions {
+  readonly path: string;
+  readonly server: string;
+  readonly rules: readonly NetworkRule[];
+  readonly onDenied: (denied: Denied) => void;
+  readonly lookup?: Lookup | undefined;
+  readonly headerTimeoutMs?: number | undefined;
+  /** At once, of one server. */
+  readonly maxConnections?: number | undefined;
+}
+
+export interface Gate {
+  /** Connections that are open at this moment, whether they got through or not. */
+  readonly connections: number;
+  /** Breaks every connection; none is made afterwards. */
+  close(): void;
+}
+
+const [YES, NO] = ["+", "-"];
+const DIAL_TIMEOUT_MS = 30_000;
+
+export async function openGate(options: GateOptions): Promise<Gate> {
+  const { rules, lookup = systemLookup, headerTimeoutMs = 5000, maxConnections = 256 } = options;
+  const deny = createDenials(options.server, options.onDenied);
+  const sockets = new Set<Socket>();
+  let carried = 0;
+
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
+    track(socket);
+    void serve(socket).catch(() => socket.destroy());
+  });
+  // Those that ask for names, or nothing yet, have room beside those that are carried.
+  server.maxConnections = maxConnections * 2;
+  server.on("drop", () => deny("", 0, `more than ${maxConnections * 2} connections at once`));
+  server.on("error", () => {});
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.path, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  server.unref();
+  return {
+    get connections() {
+      return sockets.size;
+    },
+    close: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+
+  async function serve(socket: Socket): Promise<void> {
+    const header = await readHeader(socket, headerTimeoutMs);
+    if (header === "timeout" || header === "closed") return void socket.destroy();
+    const problem =
+      header === "malformed" ? "the request is not one of the relay" : await admit(socket, header);
+    if (problem === undefined) return;
+    if (header === "malformed") deny("", 0, problem);
+    else deny(header.host, header.port, problem);
+    socket.end(NO, () => socket.destroy());
+  }
+
+  /** Returns why not, or nothing when the connection has been taken care of. */
+  async function admit(socket: Socket, { host, port }: Header): Promise<string | undefined> {
+    if (port === 0) {
+      const reason = reasonAgainstName(rules, host);
+      if (reason === undefined) socket.end(YES, () => socket.destroy());
+      return reason;
+    }
+    if (carried >= maxConnections) return `more than ${maxConnections} connections at once`;
+    carried += 1;
+    socket.once("close", () => (carried -= 1));
+    const verdict = await decide(rules, host, port, lookup);
+    if ("denied" in verdict) return verdict.denied;
+    // Closed meanwhile, or there is no such host: nothing was denied.
+    if ("unknown" in verdict || socket.destroyed) socket.destroy();
+    else carry(socket, verdict.addresses, port);
+    return undefined;
+  }
+
+  function carry(inner: Socket, addresses: readonly string[], port: number): void {
+    const outer = track(dial(addresses, port));
+    const abandon = (): void => void outer.destroy();
+    inner.once("close", abandon);
+    outer.setTimeout(DIAL_TIMEOUT_MS, abandon);
+    outer.once("close", () => inner.destroyed || outer.readableEnded || inner.destroy());
+    outer.once("connect", () => {
+      outer.setTimeout(0);
+      outer.setKeepAlive(true, 60_000);
+      outer.setNoDelay(true);
+      inner.off("close", abandon);
+      inner.write(YES);
+      join(inner, outer);
+    });
+  }
+
+  function track(socket: Socket): Socket {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.once("close", () => sockets.delete(socket));
+    return socket;
+  }
+}
+
+/** Never by name: a second look-up could lead elsewhere. */
+function dial(addresses: readonly string[], port: number): Socket {
+  const checked = addresses.map((address) => ({ address, family: isIP(address) }));
+  if (checked.length === 1) return connect({ host: checked[0]?.address ?? "", port, allowHalfOpen: true });
+  return connect({
+    host: "checked.invalid",
+    port,
+    allowHalfOpen: true,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: 500,
+    lookup: (_host, _options, callback) => callback(null, checked),
+  });
+}
+
+async function systemLookup(host: string): Promise<readonly string[]> {
+  const found = await lookupAll(host, { all: true });
+  return found.map(({ address }) => address);
+}

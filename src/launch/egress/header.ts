@@ -1,0 +1,57 @@
+// Reads the one line with which each connection says where it wants to go; bounded in size and time, since anyone in the box can write it.
+
+import type { Socket } from "node:net";
+import { isObject } from "../../model/index.ts";
+
+export interface Header {
+  readonly host: string;
+  /** 0: only asks whether the name is allowed. */
+  readonly port: number;
+}
+
+const MAX_BYTES = 1024;
+
+/** Leaves the socket paused with what came after the line. `timeout` and `closed`: nobody is waiting for an answer. */
+export function readHeader(
+  socket: Socket,
+  timeoutMs: number,
+): Promise<Header | "malformed" | "timeout" | "closed"> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const timer = setTimeout(() => settle("timeout"), timeoutMs);
+    const onData = (chunk: Buffer): void => {
+      const end = chunk.indexOf(0x0a);
+      length += end === -1 ? chunk.length : end;
+      if (length > MAX_BYTES) return settle("malformed");
+      if (end === -1) {
+        chunks.push(chunk);
+        return undefined;
+      }
+      chunks.push(chunk.subarray(0, end));
+      settle(parseHeader(Buffer.concat(chunks)));
+      if (end + 1 < chunk.length) socket.unshift(chunk.subarray(end + 1));
+      return undefined;
+    };
+    const onClose = (): void => settle("closed");
+    const settle = (result: Header | "malformed" | "timeout" | "closed"): void => {
+      clearTimeout(timer);
+      socket.pause();
+      socket.off("data", onData).off("end", onClose).off("close", onClose);
+      resolve(result);
+    };
+    socket.on("data", onData).on("end", onClose).on("close", onClose).resume();
+  });
+}
+
+function parseHeader(line: Buffer): Header | "malformed" {
+  try {
+    const value: unknown = JSON.parse(line.toString("utf8"));
+    if (!isObject(value)) return "malformed";
+    const { host, port } = value;
+    if (typeof host !== "string" || typeof port !== "number") return "malformed";
+    return Number.isInteger(port) && port >= 0 && port < 65_536 ? { host, port } : "malformed";
+  } catch {
+    return "malformed";
+  }
+}

@@ -1,0 +1,120 @@
+// Public face of egress: a server's network list, held by a gate outside of its box and a relay inside of it.
+
+import { existsSync, realpathSync } from "node:fs";
+import { hostname } from "node:os";
+import { fileURLToPath } from "node:url";
+import { PortolanError } from "../../errors/index.ts";
+import { type NetworkRule, parseNetworkRule } from "../../model/index.ts";
+import type { Denied, Program } from "../types.ts";
+import { findAddressTools } from "./address-tools.ts";
+import { createSocketFolder } from "./folder.ts";
+import { openGate } from "./gate.ts";
+import type { Lookup } from "./policy.ts";
+
+export type { Lookup } from "./policy.ts";
+
+export interface EgressOptions {
+  readonly server: string;
+  readonly rules: readonly string[];
+  readonly onDenied: (denied: Denied) => void;
+  readonly lookup?: Lookup | undefined;
+  /** Whether bare addresses lead to the gate, too; needs two more programs in the box. Default: where this machine has them. */
+  readonly bareAddresses?: boolean | undefined;
+}
+
+export interface Egress {
+  /** Holds the gate's socket; to be mounted, read-only, at the same path. */
+  readonly folder: string;
+  /** To be there in the box. */
+  readonly files: readonly { readonly path: string; readonly content: string }[];
+  /** To be mounted, read-only, at the same paths. */
+  readonly mounts: readonly string[];
+  /** To be kept in the box, whose network namespace must be its own. */
+  readonly caps: readonly string[];
+  /** What runs in the box instead of the program, and with which environment. */
+  command(program: Program): {
+    readonly file: string;
+    readonly args: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+  };
+  /** Nothing gets out any more. */
+  close(): void;
+}
+
+/** Variables that would change the relay or this program's own tools; kept for the server under other names. */
+const PUT_ASIDE = /^(NODE_|LD_|UV_|OPENSSL_|SSL_|MALLOC_|GLIBC_)/;
+
+/** Listened on whatever the rules say: attempts to get there are worth telling of, and no server may use them itself. */
+const WATCHED_PORTS = [443, 80];
+
+export async function openEgress(options: EgressOptions): Promise<Egress> {
+  const rules = options.rules.map((text) => ruleOf(text, options.server));
+  const relay = findRelay();
+  const tools = options.bareAddresses === false ? undefined : findAddressTools();
+  const folder = createSocketFolder();
+  try {
+    const { server, onDenied, lookup } = options;
+    const gate = await openGate({ path: folder.socket, server, rules, onDenied, lookup });
+    const node = realpathSync(process.execPath);
+    const settings = {
+      socket: folder.socket,
+      ports: [...new Set([...WATCHED_PORTS, ...rules.flatMap((rule) => rule.ports)])],
+      setup: tools?.setup,
+      drop: tools?.drop ?? [],
+    };
+    return {
+      folder: folder.path,
+      files: FILES(),
+      mounts: [node, relay, ...(tools?.mounts ?? [])],
+      caps: ["CAP_NET_BIND_SERVICE", ...(tools?.caps ?? [])],
+      command: ({ file, args, env }) => ({
+        file: node,
+        // Options of the engine itself would make its cached code unusable, and the start a third longer.
+        args: ["--v8-pool-size=0", relay, JSON.stringify(settings), file, ...args],
+        env: Object.fromEntries(
+          Object.entries(env).map(([name, value]) => [
+            PUT_ASIDE.test(name) ? `PORTOLAN_KEPT_${name}` : name,
+            value,
+          ]),
+        ),
+      }),
+      close: () => {
+        gate.close();
+        folder.remove();
+      },
+    };
+  } catch (error) {
+    folder.remove();
+    throw error;
+  }
+}
+
+function ruleOf(text: string, server: string): NetworkRule {
+  const parsed = parseNetworkRule(text);
+  if (parsed.ok) return parsed.rule;
+  throw new PortolanError("CONFIG_INVALID", `network: ${JSON.stringify(text)}: ${parsed.problem}`, {
+    server,
+    hint: parsed.hint,
+  });
+}
+
+const FILES = (): Egress["files"] => [
+  { path: "/etc/resolv.conf", content: "nameserver 127.0.0.1\noptions timeout:5 attempts:1\n" },
+  {
+    path: "/etc/nsswitch.conf",
+    content:
+      "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n",
+  },
+  { path: "/etc/hosts", content: `127.0.0.1 localhost ${hostname()}\n` },
+];
+
+/** It stands beside this source, and at the top of what is built, whichever of its files this one went into. */
+function findRelay(): string {
+  for (const place of ["./relay.cjs", "../relay.cjs"]) {
+    const file = fileURLToPath(new URL(place, import.meta.url));
+    if (existsSync(file)) return realpathSync(file);
+  }
+  throw new PortolanError("SANDBOX_UNAVAILABLE", "A file of this program is missing: relay.cjs.", {
+    hint: "Install portolan again; a bundle of it needs relay.cjs beside it.",
+  });
+}

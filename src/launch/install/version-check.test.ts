@@ -1,0 +1,122 @@
+import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type RunProgram, runPlain } from "../process/run-plain.ts";
+import type { Program } from "../types.ts";
+import { splitCommand } from "./command-words.ts";
+import { findProgram } from "./find-program.ts";
+import { checkRequires } from "./requires.ts";
+import { checkVersion } from "./version-check.ts";
+
+const program: Program = { file: process.execPath, args: [], env: {}, cwd: undefined };
+const says =
+  (stdout: string, stderr = ""): RunProgram =>
+  async () => ({ stdout, stderr, code: 0 });
+
+describe("a version", () => {
+  test.each([
+    ["v(\\S+)", "tool v1.4.2\n", ">=1.2", true],
+    ["(\\d+\\.\\d+\\.\\d+)", "2.0.0", "^1", false],
+    ["(\\S+)$", "tool 0.5", ">=0.5", true],
+    ["(\\d[\\d.]*)", "2026.08.31", ">=0.5", true],
+    ["(.*)+x(\\d+)", "xxxxx", "*", false],
+    ["version (.+)", "nothing here", "*", false],
+  ])("by %j in %j within %s: %s", async (parse, said, range, ok) => {
+    expect((await checkVersion({ command: "tool", parse, range }, program, says(said))).ok).toBe(ok);
+  });
+
+  test("is looked for in stdout, then in stderr", async () => {
+    const check = { command: "tool", parse: "v(\\S+)", range: "*" };
+    expect((await checkVersion(check, program, says("v1.0.0", "v2.0.0"))).version).toBe("1.0.0");
+    expect((await checkVersion(check, program, says("hello", "v2.0.0"))).version).toBe("2.0.0");
+    expect((await checkVersion(check, program, says("hello"))).problem).toContain('it says "hello"');
+  });
+
+  test("a pattern or a range that cannot be used is said", async () => {
+    for (const [parse, range] of [
+      ["(", "*"],
+      ["(?=x)((a+)+)b", "*"],
+      ["(x)", "one"],
+    ] as const)
+      await expect(checkVersion({ command: "t", parse, range }, program, says("x"))).rejects.toMatchObject({
+        code: "CONFIG_INVALID",
+      });
+  });
+
+  test("a pattern that would take forever does not", async () => {
+    const check = { command: "t", parse: "^(a+)+$", range: "*" };
+    expect((await checkVersion(check, program, says(`${"a".repeat(10_000)}!`))).ok).toBe(false);
+  });
+
+  test("a real program is run, and ended when it takes too long", async () => {
+    const node = (code: string): Program => ({ ...program, args: ["-e", code] });
+    expect(await runPlain(node("console.log('v3.1.0')"), { timeoutMs: 20_000 })).toMatchObject({
+      stdout: "v3.1.0\n",
+      code: 0,
+    });
+    const stuck = await runPlain(node("setInterval(() => {}, 1000)"), { timeoutMs: 200 });
+    expect(stuck.code).toBeNull();
+    const abort = AbortSignal.timeout(100);
+    await expect(
+      runPlain(node("setInterval(() => {}, 1000)"), { timeoutMs: 20_000, signal: abort }),
+    ).rejects.toMatchObject({ name: "TimeoutError" });
+    await expect(runPlain({ ...program, file: "/no/such" }, { timeoutMs: 100 })).rejects.toMatchObject({
+      code: "SERVER_START_FAILED",
+      data: { reason: "ENOENT" },
+    });
+  });
+});
+
+test("a command is split into words, never by a shell", () => {
+  expect(splitCommand(`tool "a b" 'c $d' e\\ f ""`)).toEqual(["tool", "a b", "c $d", "e f", ""]);
+  expect(splitCommand(`tool "say \\"hi\\""`)).toEqual(["tool", 'say "hi"']);
+  for (const line of [
+    "a | b",
+    "a; b",
+    "a $(b)",
+    'a "$b"',
+    "a `b`",
+    "a > b",
+    "a\nb",
+    "a 'b",
+    'a "b',
+    "",
+    "a &",
+  ])
+    expect(() => splitCommand(line)).toThrow(/cannot be used/);
+});
+
+test("a machine is known by several names", () => {
+  const here = { platform: "darwin", arch: "arm64" };
+  checkRequires({ os: ["linux", "macOS"], arch: ["aarch64"] }, here);
+  checkRequires({ os: [], arch: undefined }, here);
+  checkRequires(undefined);
+  expect(() => checkRequires({ os: ["windows"] }, here)).toThrow("made for the operating system windows");
+  expect(() => checkRequires({ arch: ["amd64"] }, here)).toThrow("this machine has arm64");
+});
+
+test.skipIf(process.platform === "win32")(
+  "a program is found on the PATH, and not in the current folder",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "portolan-find-"));
+    writeFileSync(join(folder, "tool"), "#!/bin/sh\n", { mode: 0o755 });
+    writeFileSync(join(folder, "plain"), "", { mode: 0o644 });
+    symlinkSync(process.execPath, join(folder, "linked"));
+    const env = { PATH: `.:relative::${folder}` };
+    expect(await findProgram("tool", { env })).toBe(join(folder, "tool"));
+    expect(await findProgram("linked", { env })).toBe(join(folder, "linked"));
+    expect(await findProgram("./tool", { env, cwd: folder })).toBe(join(folder, "tool"));
+    expect(await findProgram(join(folder, "tool"), { env: {} })).toBe(join(folder, "tool"));
+    for (const name of ["plain", "missing", "", "./missing"])
+      await expect(findProgram(name, { env: { PATH: folder }, cwd: folder })).rejects.toMatchObject({
+        code: "SERVER_START_FAILED",
+        message: `cannot start "${name}": no such program`,
+        data: { command: name, reason: "ENOENT" },
+      });
+    await expect(findProgram("tool", { env: { PATH: "." }, cwd: folder })).rejects.toThrow("no such program");
+    await expect(findProgram("./plain", { cwd: folder })).rejects.toMatchObject({
+      data: { reason: "EACCES" },
+    });
+  },
+);

@@ -1,0 +1,146 @@
+// A program and its box, made ready to be spawned: everything that was declared is held, or nothing is started.
+
+import { mkdir } from "node:fs/promises";
+import { homedir } from "node:os";
+import { PortolanError, type Report } from "../errors/index.ts";
+import type { LaunchSettings, SandboxDeclaration, StdioEndpoint } from "../model/index.ts";
+import { keptHomeOf } from "./folders.ts";
+import { chooseMode, type ChosenMode } from "./mode.ts";
+import { boxEnvironment, childEnvironment } from "./process/child-env.ts";
+import { type RunProgram, runPlain } from "./process/run-plain.ts";
+import { findServerProgram, type FoundProgram } from "./program.ts";
+import { backendFor } from "./sandbox/backends.ts";
+import { makeBox, type MadeBox } from "./sandbox/box.ts";
+import { ownFolders } from "./sandbox/own-folder.ts";
+import type { Box, Clause, LaunchNews, LaunchPlan, SandboxBackend, Spawnable } from "./types.ts";
+
+export interface LaunchRequest {
+  readonly server: string;
+  readonly endpoint: Omit<StdioEndpoint, "transport">;
+  readonly settings?: LaunchSettings | undefined;
+  /** Folders that the caller grants, as absolute paths. */
+  readonly roots?: readonly string[] | undefined;
+  readonly report?: Report | undefined;
+  readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** What must be reachable of an image. */
+  readonly port?: number | undefined;
+  /** Nothing is downloaded, and what cannot be held is only said. */
+  readonly dryRun?: boolean | undefined;
+}
+
+export interface Prepared {
+  readonly plan: LaunchPlan;
+  readonly spawnable: Spawnable;
+}
+
+const NO_BOX: Box = {
+  mounts: [],
+  home: homedir(),
+  network: [],
+  exec: { allow: undefined, spawn: true },
+  limits: {},
+  declaredLimits: new Set(),
+};
+
+export async function prepare(request: LaunchRequest): Promise<Prepared> {
+  const chosen = chooseMode(request.settings, process.env);
+  return wrap(await prepareProgram(request, chosen), request, chosen);
+}
+
+/** The program alone: installed, and of the right version. */
+export function prepareProgram(
+  request: LaunchRequest,
+  chosen: ChosenMode = chooseMode(request.settings, process.env),
+): Promise<FoundProgram> {
+  return findServerProgram(request, versionRunner(request, chosen));
+}
+
+/** A stranger's program is asked for its version in the box that it will run in, but without network. */
+function versionRunner(request: LaunchRequest, chosen: ChosenMode): RunProgram {
+  return async ({ file, args, cwd }, options) => {
+    const found = { kind: "binary", source: file, file, args, cwd, folders: [], docker: undefined } as const;
+    const sandbox = { ...request.settings?.sandbox, network: [] };
+    const settings = { ...request.settings, sandbox };
+    const { spawnable } = await wrap(found, { ...request, settings, roots: [] }, chosen);
+    return runPlain(spawnable, options);
+  };
+}
+
+async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenMode): Promise<Prepared> {
+  const { server, endpoint, settings, dryRun = false, report = () => {}, onLaunch } = request;
+  const made = chosen.mode === "off" ? { box: NO_BOX, problems: [] } : await boxOf(found, request);
+  const { backend, missing } = await heldBy(chosen, found, request, made);
+  if (chosen.mode === "enforce" && missing.length > 0 && !dryRun) throw notHeld(server, missing);
+  const { box } = made;
+  const declared = declaredEnvironment(endpoint.env, settings?.sandbox?.env);
+  const env = backend.name === "none" ? childEnvironment(declared) : boxEnvironment(box.home, declared);
+  const { kind, source, file, args, cwd } = found;
+  const program = { file, args, cwd, env };
+  const onDenied: Parameters<SandboxBackend["wrap"]>[2]["onDenied"] = (denied) =>
+    onLaunch?.({ type: "denied", ...denied });
+  const spawnable = await backend.wrap(program, box, { server, report, onDenied });
+  const plan: LaunchPlan = {
+    ...{ server, kind, source, program: file, args, cwd },
+    env: Object.keys(env).toSorted(),
+    sandbox: { ...chosen, backend: backend.name, box, missing },
+    spawn: [spawnable.file, ...spawnable.args],
+  };
+  return { plan, spawnable };
+}
+
+async function boxOf(found: FoundProgram, request: LaunchRequest): Promise<MadeBox> {
+  const { server, endpoint, settings, roots = [] } = request;
+  const declaration = settings?.sandbox;
+  const keptHome = declaration?.home === "kept" ? await keptHomeOf(server, endpoint.cwd ?? "") : undefined;
+  if (keptHome !== undefined) await mkdir(keptHome, { recursive: true, mode: 0o700 });
+  const { file, args, cwd, folders, docker } = found;
+  // What is in an image brings all of its own.
+  const own = docker === undefined ? await ownFolders(file, args, cwd) : [];
+  return makeBox({
+    program: { file, args, cwd, env: { ...endpoint.env, PATH: process.env.PATH ?? "" } },
+    declaration,
+    roots,
+    ownFolders: [...folders, ...own],
+    keptHome,
+    homedir: homedir(),
+    cwdGranted: settings?.cwdImplied !== true,
+  });
+}
+
+function declaredEnvironment(
+  own: StdioEndpoint["env"],
+  { pass = [], set = {} }: NonNullable<SandboxDeclaration["env"]> = {},
+): Record<string, string> {
+  const passed = pass.flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { ...Object.fromEntries(passed), ...set, ...own };
+}
+
+/** The backend, and what of the box it does not hold. */
+async function heldBy(
+  { mode }: ChosenMode,
+  found: FoundProgram,
+  { settings, port }: LaunchRequest,
+  { box, problems }: MadeBox,
+): Promise<{ backend: SandboxBackend; missing: readonly Clause[] }> {
+  const backend = await backendFor(mode, { ...found, port }, settings?.sandbox?.backend);
+  if (mode === "off") return { backend, missing: [] };
+  const missing = [...problems, ...(await backend.missing(box))];
+  const usable = (await backend.probe()).available;
+  // Asked to start all the same, or only to say what would be: with as much of a box as there is.
+  return { backend: usable ? backend : await backendFor("off", { ...found, port }, undefined), missing };
+}
+
+function notHeld(server: string, missing: readonly Clause[]): PortolanError {
+  const clauses = missing.map(({ clause, problem }) => `${clause}: ${problem}`).join("; ");
+  const remedies = [...new Set(missing.map(({ remedy }) => remedy))].join(" ");
+  const message = `${server} is not started, since its sandbox cannot be held: ${clauses}`;
+  return new PortolanError("SANDBOX_UNAVAILABLE", message, {
+    server,
+    hint: `${remedies} To run it with all your rights instead: --sandbox off, or sandbox: off in its declaration.`,
+    data: { missing },
+  });
+}

@@ -1,0 +1,77 @@
+// Where a server's program is: on this machine, in the store (after it was fetched there), or in an image.
+
+import { stat } from "node:fs/promises";
+import { ensureInstalled } from "./install/ensure.ts";
+import { recognise } from "./install/kinds.ts";
+import { installed } from "./install/npm.ts";
+import { defaultStoreRoot } from "./install/store.ts";
+import type { LaunchRequest } from "./prepare.ts";
+import type { RunProgram, RunResult } from "./process/run-plain.ts";
+import type { DockerRun } from "./sandbox/docker-run.ts";
+import type { LaunchPlan, Program } from "./types.ts";
+
+export interface FoundProgram {
+  readonly kind: LaunchPlan["kind"];
+  /** For people: where it comes from. */
+  readonly source: string;
+  /** An absolute path. */
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cwd: string | undefined;
+  /** What it was installed into. */
+  readonly folders: readonly string[];
+  readonly docker: DockerRun | undefined;
+}
+
+/** `run` asks a program for its version. */
+export async function findServerProgram(request: LaunchRequest, run: RunProgram): Promise<FoundProgram> {
+  const { server, endpoint, settings, signal, onLaunch, report = () => {}, dryRun = false } = request;
+  const { cwd } = endpoint;
+  const absent = dryRun ? await notInstalled(request) : undefined;
+  if (absent !== undefined) return absent;
+  const { kind, source, file, args, own, docker } = await ensureInstalled(settings, endpoint, {
+    server,
+    report,
+    run: dryRun ? undefined : onceEach(run),
+    signal,
+    onProgress: ({ what }) => onLaunch?.({ type: "progress", server, what }),
+  });
+  return { kind, source, file, args, cwd, folders: own === undefined ? [] : [own], docker };
+}
+
+/** A package that would be fetched by a real start. */
+async function notInstalled({ endpoint }: LaunchRequest): Promise<FoundProgram | undefined> {
+  const kind = recognise(endpoint);
+  if (kind.kind !== "npm") return undefined;
+  const { spec, bin, args } = kind;
+  if ((await installed({ spec, bin, root: await defaultStoreRoot() })) !== undefined) return undefined;
+  const source = `${spec}, which is not installed yet`;
+  return {
+    kind: "npm",
+    source,
+    file: process.execPath,
+    args,
+    cwd: endpoint.cwd,
+    folders: [],
+    docker: undefined,
+  };
+}
+
+const answers = new Map<string, RunResult>();
+
+/** A program that has not changed says the same again. */
+function onceEach(run: RunProgram): RunProgram {
+  return async (program, options) => {
+    const key = JSON.stringify([program.file, program.args, await changedAt(program)]);
+    const known = answers.get(key);
+    if (known !== undefined) return known;
+    const answer = await run(program, options);
+    answers.set(key, answer);
+    return answer;
+  };
+}
+
+async function changedAt({ file, args }: Program): Promise<(number | undefined)[]> {
+  const times = [file, ...args.slice(0, 1)].map((path) => stat(path).catch(() => undefined));
+  return (await Promise.all(times)).map((found) => found?.mtimeMs);
+}

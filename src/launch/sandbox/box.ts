@@ -1,0 +1,150 @@
+// Works out one server's box: the default profile, what its declaration adds and takes away, and the caller's folders.
+
+import { join, sep } from "node:path";
+import type { ResourceLimits, SandboxDeclaration } from "../../model/index.ts";
+import type { Box, Clause, Mount, Program } from "../types.ts";
+import { declaredMounts, deniedMounts } from "./box-declared.ts";
+import { depth, isInside, resolveLinks } from "./paths.ts";
+import { systemPaths, systemWithOnly } from "./system.ts";
+
+export interface BoxRequest {
+  readonly program: Program;
+  readonly declaration: SandboxDeclaration | undefined;
+  /** Folders that the caller works in; given for writing. */
+  readonly roots: readonly string[];
+  /** What the program needs of its own; see `ownFolders`. */
+  readonly ownFolders: readonly string[];
+  /** The folder that is its HOME from one start to the next. */
+  readonly keptHome: string | undefined;
+  /** Whether the working folder may be read; otherwise it is there, and empty unless something else grants it. Default: true. */
+  readonly cwdGranted?: boolean | undefined;
+  /** Of the user that this program runs as. */
+  readonly homedir: string;
+}
+
+export interface MadeBox {
+  readonly box: Box;
+  /** What was asked for and cannot be had, however good the backend. */
+  readonly problems: readonly Clause[];
+}
+
+export const DEFAULT_LIMITS: ResourceLimits = {
+  memoryBytes: 1024 ** 3,
+  processes: 256,
+  openFiles: 1024,
+};
+
+export async function makeBox(request: BoxRequest): Promise<MadeBox> {
+  const { program, declaration, homedir } = request;
+  const [system, declared] = await Promise.all([systemMounts(request), declaredMounts(request)]);
+  const own = await ownMounts(request, declared.mounts);
+  const grants = layered([...system.mounts, ...own.mounts, ...declared.mounts]);
+  const denied = await deniedMounts(declaration?.fs?.deny ?? [], homedir, grants);
+  const mounts = grants
+    .filter(({ path }) => !denied.mounts.some((hidden) => isInside(path, hidden.path)))
+    .concat(denied.mounts);
+  const home = request.keptHome ?? (homedir === sep ? "/home/user" : homedir);
+  const limits = Object.entries(declaration?.limits ?? {}).filter(([, value]) => value !== undefined);
+  return {
+    box: {
+      mounts,
+      home,
+      cwd: cwdInside(program.cwd ?? process.cwd(), program.cwd !== undefined, mounts, home),
+      network: declaration?.network ?? [],
+      exec: { allow: declaration?.exec?.allow, spawn: declaration?.exec?.spawn ?? true },
+      limits: { ...DEFAULT_LIMITS, ...Object.fromEntries(limits) },
+      declaredLimits: new Set(limits.map(([name]) => name as keyof ResourceLimits)),
+    },
+    problems: [...system.problems, ...own.problems, ...declared.problems, ...denied.problems],
+  };
+}
+
+interface Part {
+  readonly mounts: readonly Mount[];
+  readonly problems: readonly Clause[];
+}
+
+async function systemMounts({ program, declaration }: BoxRequest): Promise<Part> {
+  const allow = declaration?.exec?.allow;
+  const mounts = (paths: readonly string[]): Mount[] =>
+    paths.map((path) => ({ path, access: "read", reason: "system" }));
+  if (allow === undefined) return { mounts: mounts(await systemPaths()), problems: [] };
+  const { paths, unknown } = await systemWithOnly([program.file, ...allow], program.env["PATH"]);
+  return {
+    mounts: mounts(paths),
+    problems: unknown.map((name) => ({
+      clause: `exec.allow: ${name}`,
+      problem: "there is no such program",
+      remedy: "Install it, give its full path, or take it out of exec.allow.",
+    })),
+  };
+}
+
+/** The server's folders, its working folder and its kept HOME. */
+async function ownMounts(
+  { program, ownFolders, keptHome, homedir, cwdGranted = true }: BoxRequest,
+  declared: readonly Mount[],
+): Promise<Part> {
+  const mounts: Mount[] = [];
+  const problems: Clause[] = [];
+  const add = async (path: string, access: "read" | "write", reason: Mount["reason"]): Promise<boolean> => {
+    const resolved = await resolveLinks(path);
+    if (resolved === undefined) return false;
+    // Otherwise a server could lay a link into a folder of its own, and be given what it leads to at the next start.
+    const steered = resolved.links.some((link) => isWritable(link.path, declared));
+    const paths = steered ? [] : new Set([resolved.real, path]);
+    for (const one of paths) mounts.push({ path: one, access, reason });
+    return true;
+  };
+  for (const folder of ownFolders) await add(folder, "read", "own");
+  await add(program.file, "read", "own");
+  if (program.cwd !== undefined && cwdGranted && !isTooWide(program.cwd, homedir)) {
+    if (!(await add(program.cwd, "read", "cwd"))) {
+      problems.push({
+        clause: `cwd: ${program.cwd}`,
+        problem: "there is no such folder",
+        remedy: `mkdir -p ${program.cwd}`,
+      });
+    }
+  }
+  if (keptHome !== undefined) await add(keptHome, "write", "kept home");
+  return { mounts, problems };
+}
+
+/** Working folders which are that of everybody and everything: they are there, and empty. */
+function isTooWide(path: string, homedir: string): boolean {
+  return (
+    isInside(homedir, path) || ["/tmp", "/proc", "/sys", "/dev", "/run"].some((one) => isInside(one, path))
+  );
+}
+
+function isWritable(path: string, mounts: readonly Mount[]): boolean {
+  return mounts.some((mount) => mount.access === "write" && isInside(path, mount.path));
+}
+
+/** Outer folders first, so that inner ones lie over them; what would change nothing is left out. */
+function layered(mounts: readonly Mount[]): Mount[] {
+  const kept: Mount[] = [];
+  const byDepth = mounts.toSorted((a, b) => depth(a.path) - depth(b.path) || rank(b) - rank(a));
+  for (const mount of byDepth) {
+    // Over a granted `/` lie the box's own HOME and /tmp, so that it does not stand for what is in those.
+    const below = kept.findLast(({ path }) => path !== sep && isInside(mount.path, path));
+    const isAsked = mount.reason === "declared" || mount.reason === "root";
+    // What is granted for writing is not taken back by what a server is given unasked.
+    const isHeld =
+      below !== undefined &&
+      (below.access === mount.access || below.path === mount.path || (!isAsked && below.access === "write"));
+    if (!isHeld) kept.push(mount);
+  }
+  return kept;
+}
+
+function rank({ access, reason }: Mount): number {
+  return (access === "write" ? 2 : 0) + (reason === "declared" || reason === "root" ? 1 : 0);
+}
+
+function cwdInside(cwd: string, isDeclared: boolean, mounts: readonly Mount[], home: string): string {
+  const mount = mounts.findLast(({ path }) => path !== sep && isInside(cwd, path));
+  const isThere = mount !== undefined && mount.access !== "hidden";
+  return isThere || isDeclared ? join(cwd) : home;
+}

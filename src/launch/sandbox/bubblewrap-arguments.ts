@@ -1,0 +1,142 @@
+// A box in the words of bubblewrap. Everything is mounted where it really lies; links that lead there are made again inside.
+
+import { stat } from "node:fs/promises";
+import type { Box, Mount } from "../types.ts";
+import { isInside, resolveLinks } from "./paths.ts";
+
+export const BOX_HOSTNAME = "portolan";
+
+const TMPFS_BYTES = 1024 ** 3;
+const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];
+
+export interface Extra {
+  /** Read-only, beside what the box itself has. */
+  readonly mounts: readonly string[];
+  readonly files: readonly { readonly path: string; readonly content: string | Uint8Array }[];
+  readonly caps: readonly string[];
+}
+
+export interface BoxArguments {
+  readonly box: Box;
+  readonly extra: Extra;
+  readonly namespaces: readonly string[];
+  /** Whether this bubblewrap knows `--size`. */
+  readonly canSize: boolean;
+  /** Makes a descriptor of the child from a content, and says its number there. */
+  readonly data: (content: string | Uint8Array) => number;
+}
+
+export async function boxArguments({
+  box,
+  extra,
+  namespaces,
+  canSize,
+  data,
+}: BoxArguments): Promise<string[]> {
+  const granted = box.mounts.filter(({ access }) => access !== "hidden");
+  const everything = granted.find(({ path }) => path === "/");
+  const rest = granted.filter((mount) => mount !== everything);
+  const isCovered = (path: string): boolean => rest.some((mount) => isInside(path, mount.path));
+  const words = [...namespaces, "--die-with-parent", "--new-session", "--cap-drop", "ALL"];
+  for (const cap of extra.caps) words.push("--cap-add", cap);
+  words.push("--hostname", BOX_HOSTNAME);
+  words.push(...(everything === undefined ? ["--dir", "/etc"] : bind(everything)));
+  words.push("--proc", "/proc", ...devices(extra.caps.length > 0));
+  // They lie in the machine's memory, of which one server must not take all.
+  const tmpfs = canSize ? ["--size", String(TMPFS_BYTES), "--tmpfs"] : ["--tmpfs"];
+  words.push(...tmpfs, "/tmp");
+  if (!isCovered(box.home) && box.home !== "/tmp") words.push(...tmpfs, box.home);
+  if (everything === undefined && !isCovered("/var/tmp")) words.push("--symlink", "/tmp", "/var/tmp");
+  // Where the machine's own /etc is granted, only what must be different lies over it.
+  const isOver = everything !== undefined || isCovered("/etc/hosts");
+  if (!isOver) words.push(...fileWords([...stubs(box.home), ...extra.files], data));
+  words.push(...(await mountWords(rest, everything !== undefined)));
+  const reading = (path: string): Mount => ({ path, access: "read", reason: "system" });
+  const further = extra.mounts.filter((path) => !isCovered(path)).map(reading);
+  words.push(...(await mountWords(further, false)));
+  if (isOver) words.push(...fileWords(extra.files, data));
+  words.push(...(await hiddenWords(box.mounts, isCovered, everything !== undefined)));
+  const cwd = box.cwd ?? box.home;
+  if (!isCovered(cwd)) words.push("--dir", cwd);
+  words.push("--chdir", cwd, "--remount-ro", "/");
+  return words;
+}
+
+/** Of two for the same place the later one; bubblewrap cannot lay one over another. */
+function fileWords(files: Extra["files"], data: BoxArguments["data"]): string[] {
+  const contents = new Map(files.map(({ path, content }) => [path, content]));
+  return [...contents].flatMap(([path, content]) => ["--ro-bind-data", String(data(content)), path]);
+}
+
+function bind({ path, access }: Mount): string[] {
+  return [access === "write" ? "--bind" : "--ro-bind", path, path];
+}
+
+async function mountWords(mounts: readonly Mount[], hasEverything: boolean): Promise<string[]> {
+  const resolved = await Promise.all(mounts.map(({ path }) => resolveLinks(path)));
+  const words: string[] = [];
+  const linked = new Set<string>();
+  const there: string[] = [];
+  for (const [index, mount] of mounts.entries()) {
+    const found = resolved[index];
+    // It went away since the box was worked out; a program that needs it will say so better.
+    if (found === undefined) continue;
+    if (found.real === mount.path) {
+      words.push(...bind(mount));
+      there.push(mount.path);
+      continue;
+    }
+    for (const { path, target } of hasEverything ? [] : found.links) {
+      if (linked.has(path) || there.some((folder) => isInside(path, folder))) continue;
+      linked.add(path);
+      words.push("--symlink", target, path);
+    }
+  }
+  return words;
+}
+
+/** A folder is covered with an empty one, a file with one that cannot be opened. */
+async function hiddenWords(
+  mounts: readonly Mount[],
+  isCovered: (path: string) => boolean,
+  hasEverything: boolean,
+): Promise<string[]> {
+  const words: string[] = [];
+  for (const { path, access } of mounts) {
+    if (access !== "hidden" || !(hasEverything || isCovered(path))) continue;
+    // oxlint-disable-next-line no-await-in-loop -- few, and in order
+    const there = await stat(path).catch(() => undefined);
+    if (there?.isDirectory() === true) words.push("--tmpfs", path, "--remount-ro", path);
+    else if (there !== undefined) words.push("--ro-bind", "/dev/null", path);
+  }
+  return words;
+}
+
+/** With capabilities, nodes one by one: for a whole /dev an ordinary user needs a second user namespace, in which they are lost. */
+function devices(keepsCapabilities: boolean): string[] {
+  if (!keepsCapabilities) return ["--dev", "/dev"];
+  const nodes = DEVICES.flatMap((name) => ["--dev-bind-try", `/dev/${name}`, `/dev/${name}`]);
+  const links = [
+    ["/proc/self/fd", "/dev/fd"],
+    ["/proc/self/fd/0", "/dev/stdin"],
+    ["/proc/self/fd/1", "/dev/stdout"],
+    ["/proc/self/fd/2", "/dev/stderr"],
+  ].flatMap((link) => ["--symlink", ...link]);
+  return ["--tmpfs", "/dev", ...nodes, ...links, "--dir", "/dev/shm"];
+}
+
+/** Accounts and names that say nothing about the machine. */
+function stubs(home: string): { readonly path: string; readonly content: string }[] {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  const root = uid === 0 ? [] : ["root:x:0:0:root:/:/usr/sbin/nologin"];
+  const user = `user:x:${uid}:${gid}:user:${home.replaceAll(/[:\n]/g, "_")}:/bin/sh`;
+  const nobody = uid === 65_534 ? [] : ["nobody:x:65534:65534:nobody:/:/usr/sbin/nologin"];
+  const groups = [`user:x:${gid}:`, ...(gid === 65_534 ? [] : ["nogroup:x:65534:"])];
+  return [
+    { path: "/etc/passwd", content: `${[...root, user, ...nobody].join("\n")}\n` },
+    { path: "/etc/group", content: `${groups.join("\n")}\n` },
+    { path: "/etc/hosts", content: `127.0.0.1 localhost ${BOX_HOSTNAME}\n::1 localhost\n` },
+    { path: "/etc/resolv.conf", content: "" },
+    { path: "/etc/nsswitch.conf", content: "passwd: files\ngroup: files\nhosts: files\n" },
+  ];
+}

@@ -1,0 +1,64 @@
+// Resource limits as words of a command: set inside of the box, on the server alone, so that processes of the same user elsewhere do not count.
+
+import { readFileSync } from "node:fs";
+import { release } from "node:os";
+import type { ResourceLimits } from "../../model/index.ts";
+
+interface Limit {
+  readonly option: string;
+  /** The line in /proc/self/limits. */
+  readonly line: string;
+}
+
+const PRLIMIT: Readonly<Partial<Record<keyof ResourceLimits, Limit>>> = {
+  memoryBytes: { option: "--data", line: "Max data size" },
+  processes: { option: "--nproc", line: "Max processes" },
+  openFiles: { option: "--nofile", line: "Max open files" },
+  cpuSeconds: { option: "--cpu", line: "Max cpu time" },
+  fileBytes: { option: "--fsize", line: "Max file size" },
+};
+
+export const LIMITS_OF_PRLIMIT: readonly (keyof ResourceLimits)[] = Object.keys(
+  PRLIMIT,
+) as (keyof ResourceLimits)[];
+
+/** What stands before the program; no core files in any case. */
+export function limitWords(prlimit: string, limits: ResourceLimits, countsProcesses: boolean): string[] {
+  const words = [prlimit, "--core=0"];
+  for (const name of LIMITS_OF_PRLIMIT) {
+    const limit = PRLIMIT[name];
+    const wanted = limits[name];
+    if (limit === undefined || wanted === undefined || (name === "processes" && !countsProcesses)) continue;
+    // Nobody may ask for more than this program itself has; less holds what was declared just as well.
+    words.push(`${limit.option}=${Math.min(wanted, hardLimit(limit.line))}`);
+  }
+  return words;
+}
+
+/** Why a limit on processes would not hold here; undefined when it does. */
+export function processLimitProblem(
+  uid: number | undefined = process.getuid?.(),
+  kernel: string = release(),
+): { readonly problem: string; readonly remedy: string } | undefined {
+  if (uid === 0) {
+    return {
+      problem: "the kernel does not count the processes of root",
+      remedy: "Run portolan as an ordinary user.",
+    };
+  }
+  const [major = 0, minor = 0] = kernel.split(".").map((part) => Number.parseInt(part, 10));
+  if (major > 5 || (major === 5 && minor >= 14)) return undefined;
+  return {
+    problem: `Linux ${kernel} counts all processes of this user, not those of one box`,
+    remedy: "Update the kernel to 5.14 or newer.",
+  };
+}
+
+let own: string | undefined;
+
+function hardLimit(line: string): number {
+  own ??= readFileSync("/proc/self/limits", "latin1");
+  const words = own.split("\n").find((one) => one.startsWith(line));
+  const hard = words?.slice(line.length).trim().split(/\s+/)[1];
+  return hard === undefined || hard === "unlimited" ? Number.POSITIVE_INFINITY : Number(hard);
+}

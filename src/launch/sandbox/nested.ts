@@ -1,0 +1,34 @@
+// A second box inside of the first, for a server that may reach the network and may not start processes: the relay, which starts it, must.
+
+import { realpath } from "node:fs/promises";
+import type { Box, Program } from "../types.ts";
+import type { Extra } from "./bubblewrap-arguments.ts";
+import type { BubblewrapProbe } from "./probe.ts";
+import { seccompProgram } from "./seccomp.ts";
+
+const FILTER = "/etc/portolan-filter";
+const SHELL = "/bin/sh";
+
+export interface Nested extends Pick<Extra, "mounts" | "files"> {
+  /** What the relay runs instead of the program. */
+  command(program: Program): Program;
+}
+
+export async function nestedBox(box: Box, { bwrap }: BubblewrapProbe): Promise<Nested> {
+  const filter = seccompProgram({ spawn: false });
+  // Processes of its own, so that the relay's memory cannot be reached through /proc.
+  const walls = ["--unshare-user", "--unshare-pid", "--die-with-parent", "--cap-drop", "ALL"];
+  const mounts = ["--dev-bind", "/", "/", "--proc", "/proc", "--chdir", box.cwd ?? box.home];
+  // A shell, since the relay passes on no descriptors but the usual three. It has left before the server begins.
+  const opens = ["-c", `exec 9< ${FILTER} && exec "$@"`, "sh"];
+  const inner = [bwrap, ...walls, ...mounts, "--seccomp", "9", "--"];
+  return {
+    mounts: [...new Set([bwrap, SHELL, await realpath(bwrap), await realpath(SHELL)])],
+    files: filter === undefined ? [] : [{ path: FILTER, content: filter }],
+    command: (program) => ({
+      ...program,
+      file: SHELL,
+      args: [...opens, ...inner, program.file, ...program.args],
+    }),
+  };
+}

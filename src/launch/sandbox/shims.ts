@@ -1,0 +1,45 @@
+// Finds the program that a version manager's shim would run: the shim is a shell script that asks again at every start.
+
+import { access, readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+/** The real program behind a pyenv or rbenv shim, as the environment and the files of the folder choose it; otherwise the file itself. */
+export async function behindShim(
+  file: string,
+  cwd: string,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<string> {
+  const root = dirname(dirname(file));
+  const manager = /^\.?(py|rb|nod)env$/.exec(basename(root))?.[1];
+  if (basename(dirname(file)) !== "shims" || manager === undefined) return file;
+  const { variable, local } = NAMES[manager as keyof typeof NAMES];
+  const chosen = environment[variable] ?? (await nearest(cwd, local)) ?? (await text(join(root, "version")));
+  for (const version of chosen?.split(/[\s:]+/) ?? []) {
+    const program = join(root, "versions", version, "bin", basename(file));
+    // oxlint-disable-next-line no-await-in-loop -- in order of preference
+    const found = await access(program).then(
+      () => true,
+      () => false,
+    );
+    if (version !== "" && !version.includes("/") && found) return program;
+  }
+  return file;
+}
+
+const NAMES = {
+  py: { variable: "PYENV_VERSION", local: ".python-version" },
+  rb: { variable: "RBENV_VERSION", local: ".ruby-version" },
+  nod: { variable: "NODENV_VERSION", local: ".node-version" },
+};
+
+async function nearest(folder: string, name: string): Promise<string | undefined> {
+  for (let at = folder; ; at = dirname(at)) {
+    // oxlint-disable-next-line no-await-in-loop -- nearest first
+    const found = await text(join(at, name));
+    if (found !== undefined || at === dirname(at)) return found;
+  }
+}
+
+async function text(file: string): Promise<string | undefined> {
+  return (await readFile(file, "utf8").catch(() => undefined))?.trim();
+}

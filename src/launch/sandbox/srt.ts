@@ -1,0 +1,250 @@
+// The backend for where there is no bubblewrap of ours: Anthropic's sandbox-runtime, when it is installed. It holds less, and says so.
+
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { BackendReport, Box, Clause, Finding, Program, SandboxBackend, Spawnable } from "../types.ts";
+
+const PACKAGE = "@anthropic-ai/sandbox-runtime";
+const INSTALL = `npm install ${PACKAGE}`;
+
+interface Filesystem {
+  readonly denyRead: readonly string[];
+  readonly allowRead: readonly string[];
+  readonly allowWrite: readonly string[];
+  readonly denyWrite: readonly string[];
+}
+
+/** As much of the package as is used. */
+interface Runtime {
+  readonly SandboxManager: {
+    isSupportedPlatform(): boolean;
+    checkDependenciesAsync(): Promise<{ readonly errors: readonly string[] }>;
+    initialize(config: { network: object; filesystem: Filesystem }): Promise<void>;
+    wrapWithSandbox(command: string, shell: string, config: { filesystem: Filesystem }): Promise<string>;
+    cleanupAfterCommand(): void;
+    reset(): Promise<void>;
+  };
+}
+
+export interface SrtOptions {
+  /** The module whose packages are searched. Default: this one. */
+  readonly from?: string | undefined;
+}
+
+/** Its own places for temporary files, which all of its sandboxes would share. */
+const SHARED = ["/tmp/claude", "/private/tmp/claude"];
+const SHELL = "/bin/sh";
+
+export function createSrt({ from = import.meta.url }: SrtOptions = {}): SandboxBackend {
+  let probed: Promise<BackendReport> | undefined;
+  const session = createSession(from);
+  const probe = (): Promise<BackendReport> => (probed ??= tryOut(from, wrap));
+  return {
+    name: "srt",
+    probe,
+    missing: async (box) => missing(box, await probe()),
+    wrap: async (program, box) => wrap(program, box),
+  };
+
+  async function wrap(program: Program, box: Box): Promise<Spawnable> {
+    const { runtime, folder, leave } = await session.enter();
+    const home = await privateFolder();
+    const ended = (): void => {
+      leave();
+      void rm(home, { recursive: true, force: true });
+    };
+    try {
+      const isMounted = box.mounts.some(({ path, access }) => access === "write" && path === box.home);
+      const HOME = isMounted ? box.home : home;
+      // It sets TMPDIR inside to a folder that all share.
+      const words = ["env", `TMPDIR=${home}`, `HOME=${HOME}`, program.file, ...program.args];
+      const filesystem = filesystemOf(box, home, folder);
+      const command = `exec ${words.map(quote).join(" ")}`;
+      const wrapped = await runtime.wrapWithSandbox(command, SHELL, { filesystem });
+      // Without `exec`, a shell stays between us and the box, and the box outlives us. As `bash` it would read the user's .bashrc.
+      const args = ["-c", `exec ${wrapped}`];
+      const env = { ...program.env, HOME, TMPDIR: home };
+      return { file: SHELL, args, env, cwd: box.cwd ?? HOME, fds: [], spawned: () => {}, ended };
+    } catch (error) {
+      ended();
+      throw error;
+    }
+  }
+}
+
+/** The package has one state for the whole process: begun with the first box, ended with the last. */
+function createSession(from: string): {
+  enter(): Promise<{ runtime: Runtime["SandboxManager"]; folder: string; leave: () => void }>;
+} {
+  let users = 0;
+  let state: Promise<void> = Promise.resolve();
+  return {
+    enter: async () => {
+      const { folder, entry } = find(from);
+      const { SandboxManager: runtime } = (await import(pathToFileURL(entry).href)) as Runtime;
+      users += 1;
+      const leave = (): void => {
+        users -= 1;
+        runtime.cleanupAfterCommand();
+        if (users === 0)
+          state = state.then(() => (users === 0 ? runtime.reset() : undefined)).catch(() => {});
+      };
+      const filesystem = { denyRead: ["/"], allowRead: [], allowWrite: [], denyWrite: [] };
+      const begun = state.then(() =>
+        runtime.initialize({ network: { allowedDomains: [], deniedDomains: [] }, filesystem }),
+      );
+      state = begun.catch(() => {});
+      try {
+        await begun;
+      } catch (error) {
+        leave();
+        throw error;
+      }
+      return { runtime, folder, leave };
+    },
+  };
+}
+
+function filesystemOf(box: Box, home: string, itself: string): Filesystem {
+  const paths = (wanted: string): string[] =>
+    box.mounts.filter(({ access }) => access === wanted).map(({ path }) => path);
+  return {
+    denyRead: ["/", ...paths("hidden")],
+    allowRead: [...paths("read"), ...paths("write"), home, itself],
+    allowWrite: [...paths("write"), home],
+    denyWrite: [...SHARED, ...paths("hidden")],
+  };
+}
+
+function missing(box: Box, report: BackendReport): Clause[] {
+  const fault = report.findings.find(({ ok }) => !ok);
+  if (!report.available)
+    return [
+      {
+        clause: "sandbox",
+        problem: fault?.detail ?? `${PACKAGE} cannot be used here`,
+        remedy: fault?.remedy ?? "portolan doctor",
+      },
+    ];
+  const clauses: Clause[] = box.network.map((rule) => ({
+    clause: `network: ${rule}`,
+    problem: `${PACKAGE} has one list for all servers of a process, so nothing is let through`,
+    remedy: "Use bubblewrap, on Linux, or run the server from an image.",
+  }));
+  const cannot = (clause: string): number =>
+    clauses.push({
+      clause,
+      problem: `${PACKAGE} cannot hold it`,
+      remedy: "Use bubblewrap, on Linux, or leave it out.",
+    });
+  if (box.exec.allow !== undefined) cannot(`exec.allow: ${box.exec.allow.join(", ")}`);
+  if (!box.exec.spawn) cannot("exec.spawn: false");
+  for (const name of box.declaredLimits) cannot(`limits.${name}: ${box.limits[name]}`);
+  // There, what is allowed wins over what is hidden inside of it.
+  if (process.platform === "darwin")
+    for (const { path, access } of box.mounts) if (access === "hidden") cannot(`fs.deny: ${path}`);
+  return clauses;
+}
+
+async function tryOut(
+  from: string,
+  wrap: (program: Program, box: Box) => Promise<Spawnable>,
+): Promise<BackendReport> {
+  const findings: Finding[] = [];
+  let version: string | undefined;
+  const report = (what: string, detail?: string, remedy?: string): BackendReport => {
+    findings.push({ what, ok: detail === undefined, detail, remedy });
+    return { available: detail === undefined, version, findings };
+  };
+  try {
+    const found = find(from);
+    version = found.version;
+    const { SandboxManager: runtime } = (await import(pathToFileURL(found.entry).href)) as Runtime;
+    // There, it cannot be told per server what may be read and written.
+    if (process.platform === "win32" || !runtime.isSupportedPlatform())
+      return report("platform", `${PACKAGE} cannot hold a box of its own for each server here`);
+    const { errors } = await runtime.checkDependenciesAsync();
+    if (errors.length > 0)
+      return report("what it needs", errors.join("; "), "sudo apt-get install bubblewrap socat ripgrep");
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    return report(PACKAGE, isMissing ? "it is not installed" : String(error), INSTALL);
+  }
+  try {
+    const failure = await runTrue(wrap);
+    return report("a box", failure);
+  } catch (error) {
+    return report("a box", String(error));
+  }
+}
+
+/** Undefined when it worked. */
+async function runTrue(
+  wrap: (program: Program, box: Box) => Promise<Spawnable>,
+): Promise<string | undefined> {
+  const places = [
+    "/usr",
+    "/bin",
+    "/lib",
+    "/lib64",
+    "/etc/ld.so.cache",
+    "/System",
+    "/Library",
+    "/private/var/select",
+  ];
+  const spawnable = await wrap(
+    { file: "true", args: [], cwd: "/", env: { PATH: "/usr/bin:/bin" } },
+    {
+      mounts: places.map((path) => ({ path, access: "read", reason: "system" })),
+      home: "/",
+      network: [],
+      exec: { allow: undefined, spawn: true },
+      limits: {},
+      declaredLimits: new Set(),
+    },
+  );
+  try {
+    return await new Promise((resolve) => {
+      let said = "";
+      const child = spawn(spawnable.file, spawnable.args, {
+        env: spawnable.env,
+        cwd: spawnable.cwd,
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      child.stderr.on("data", (data: Buffer) => (said += data.toString().slice(0, 2000)));
+      child.on("error", (error) => resolve(error.message));
+      child.on("close", (code) => resolve(code === 0 ? undefined : said.trim() || `it ended with ${code}`));
+    });
+  } finally {
+    spawnable.ended();
+  }
+}
+
+/** By hand: the package shows `import` only, and its helper programs must be in the box, so its folder must be known. */
+function find(from: string): { folder: string; entry: string; version: string } {
+  for (const modules of createRequire(from).resolve.paths(PACKAGE) ?? []) {
+    const folder = join(modules, PACKAGE);
+    try {
+      const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+        version: string;
+      };
+      return { folder, entry: join(folder, "dist", "index.js"), version };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+  throw Object.assign(new Error(`${PACKAGE} is not installed.`), { code: "ENOENT" });
+}
+
+async function privateFolder(): Promise<string> {
+  return mkdtemp(join(await realpath(tmpdir()), "portolan-home-"));
+}
+
+function quote(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}

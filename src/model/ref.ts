@@ -1,0 +1,75 @@
+// References of the form `<kind>:<body>`, with an optional hash of what they lead to. Nothing is looked up here.
+
+export interface Ref {
+  readonly kind: string;
+  /** As it is written; what it means is for its kind to say. */
+  readonly body: string;
+  /** 64 hexadecimal digits, as they are written. */
+  readonly sha256?: string | undefined;
+}
+
+export type ParsedRef =
+  | { readonly ok: true; readonly ref: Ref }
+  | { readonly ok: false; readonly code: "UnknownRefKind" | "InvalidRefBody"; readonly message: string };
+
+const MAX_LENGTH = 8_192;
+const KIND = /^[a-z][a-z0-9_]*$/;
+const SHA256 = /^[0-9a-fA-F]{64}$/;
+const MARK = "#sha256=";
+const RESERVED = /[@:#%]/g;
+
+export function isRefKind(name: string): boolean {
+  return name.length <= 80 && KIND.test(name);
+}
+
+/** A kind has no escapes, so that the first colon ends it; more of them belong to the body. */
+export function parseRef(text: string): ParsedRef {
+  const colon = text.indexOf(":");
+  if (colon < 0)
+    return { ok: false, code: "UnknownRefKind", message: "it has no kind: a reference is <kind>:<body>" };
+  const kind = text.slice(0, colon);
+  if (!isRefKind(kind))
+    return {
+      ok: false,
+      code: "UnknownRefKind",
+      message: `${JSON.stringify(kind.slice(0, 80))} cannot be a kind: small letters, digits and _, a letter first`,
+    };
+  const rest = text.slice(colon + 1);
+  const mark = rest.lastIndexOf(MARK);
+  const body = mark < 0 ? rest : rest.slice(0, mark);
+  const problem = bodyProblem(body) ?? (text.length > MAX_LENGTH ? "it is too long" : undefined);
+  if (problem !== undefined) return { ok: false, code: "InvalidRefBody", message: problem };
+  if (mark < 0) return { ok: true, ref: { kind, body } };
+  const sha256 = rest.slice(mark + MARK.length);
+  if (!SHA256.test(sha256))
+    return { ok: false, code: "InvalidRefBody", message: `after ${MARK} stand 64 hexadecimal digits` };
+  return { ok: true, ref: { kind, body, sha256 } };
+}
+
+/** The text that is read as the same reference; nothing when there is none. */
+export function serializeRef({ kind, body, sha256 }: Ref): string | undefined {
+  const text = `${kind}:${body}${sha256 === undefined ? "" : `${MARK}${sha256}`}`;
+  const parsed = parseRef(text);
+  if (!parsed.ok) return undefined;
+  const { ref } = parsed;
+  return ref.kind === kind && ref.body === body && ref.sha256 === sha256 ? text : undefined;
+}
+
+/** A path or an address as a body of which no character has a meaning of its own. */
+export function escapeRefBody(text: string): string {
+  return text.replace(RESERVED, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Undefined for what is not escaped rightly. */
+export function unescapeRefBody(body: string): string | undefined {
+  try {
+    return decodeURIComponent(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function bodyProblem(body: string): string | undefined {
+  if (body === "") return "there is nothing after its kind";
+  return /\p{Cc}/u.test(body) ? "it holds a control character" : undefined;
+}
