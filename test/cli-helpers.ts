@@ -36,7 +36,7 @@ export interface Running {
 
 /** Nothing of the developer's own settings, and no colour from the test runner. */
 function environment(env: RunOptions["env"]): Record<string, string> {
-  const kept = ["PATH", "HOME", "LANG", "TMPDIR", "XDG_CACHE_HOME"];
+  const kept = ["PATH", "HOME", "LANG", "TMPDIR", "XDG_CACHE_HOME", "PORTOLAN_SANDBOX"];
   const own = Object.fromEntries(kept.map((name) => [name, process.env[name] ?? ""]));
   return { ...own, ...env };
 }

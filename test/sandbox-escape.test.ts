@@ -47,7 +47,9 @@ function environment(home: string): NodeJS.ProcessEnv {
   return { PATH, LANG, HOME: home, XDG_CACHE_HOME: join(home, "cache"), XDG_DATA_HOME: join(home, "data") };
 }
 
-const users: readonly ("root" | "an ordinary user")[] = isRoot ? ["root", "an ordinary user"] : ["an ordinary user"];
+const users: readonly ("root" | "an ordinary user")[] = isRoot
+  ? ["root", "an ordinary user"]
+  : ["an ordinary user"];
 
 describe.skipIf(!hasBubblewrap("the escape probes"))("a hostile server", () => {
   it.each(users)("finds no way out as %s", { timeout: 60_000 }, async (user) => {

@@ -1,8 +1,9 @@
 // What the doctor says.
 
 import { expect, test } from "vitest";
+import type { Diagnosis } from "../launch/index.ts";
 import { createColors } from "./colors.ts";
-import { canEnforce, describeDiagnosis, type Diagnosis } from "./doctor-view.ts";
+import { canEnforce, describeDiagnosis } from "./doctor-view.ts";
 
 const view = { colors: createColors(false), width: 100 };
 

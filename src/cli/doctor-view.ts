@@ -1,30 +1,9 @@
 // What this machine can enforce, for people: each way to hold a sandbox, what it lacks, and what mends that.
 
+import type { Diagnosis, Finding } from "../launch/index.ts";
 import type { Colors } from "./colors.ts";
 import { wrap } from "./layout.ts";
 import { plainLine } from "./plain-text.ts";
-
-/** One thing that a machine can or cannot do. */
-export interface DoctorFinding {
-  readonly what: string;
-  readonly ok: boolean;
-  readonly detail?: string | undefined;
-  /** The exact command that mends it. */
-  readonly remedy?: string | undefined;
-}
-
-export interface Diagnosis {
-  readonly backends: readonly {
-    readonly name: string;
-    readonly report: {
-      readonly available: boolean;
-      readonly version?: string | undefined;
-      readonly findings: readonly DoctorFinding[];
-    };
-  }[];
-  readonly selfTest: readonly DoctorFinding[];
-  readonly store: readonly DoctorFinding[];
-}
 
 export interface DoctorView {
   readonly colors: Colors;
@@ -54,11 +33,11 @@ export function describeDiagnosis(diagnosis: Diagnosis, view: DoctorView): strin
   return [...sections, wrap([verdict, ...remedies(diagnosis)].join("\n"), width)].join("\n\n");
 }
 
-function part(title: string, findings: readonly DoctorFinding[], view: DoctorView): string {
+function part(title: string, findings: readonly Finding[], view: DoctorView): string {
   return [view.colors.bold(title), ...findings.flatMap((finding) => lines(finding, view))].join("\n");
 }
 
-function lines({ what, ok, detail, remedy }: DoctorFinding, { colors, width }: DoctorView): string[] {
+function lines({ what, ok, detail, remedy }: Finding, { colors, width }: DoctorView): string[] {
   const mark = ok ? colors.green("ok  ") : colors.red("no  ");
   const more = detail === undefined || detail === "" ? "" : colors.dim(`: ${plainLine(detail, 500)}`);
   const shown = [wrap(`  ${mark}${plainLine(what, 300)}${more}`, width, 6)];
@@ -71,7 +50,8 @@ function lines({ what, ok, detail, remedy }: DoctorFinding, { colors, width }: D
 /** What would help first. */
 function remedies(diagnosis: Diagnosis): string[] {
   if (canEnforce(diagnosis)) return [];
-  const all = [...diagnosis.backends.flatMap(({ report }) => report.findings), ...diagnosis.selfTest];
+  const { backends, selfTest } = diagnosis;
+  const all = [...selfTest, ...backends.flatMap(({ report }) => report.findings)];
   const first = all.find(({ ok, remedy }) => !ok && remedy !== undefined && remedy !== "");
   return [
     ...(first?.remedy === undefined ? [] : [`Begin with: ${plainLine(first.remedy, 1_000)}`]),

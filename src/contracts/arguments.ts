@@ -57,7 +57,7 @@ export function planArguments(binding: Binding, inputs: SchemaView): PlannedArgu
   }
   const routes: Route[] = [];
   for (const [key, value] of Object.entries(binding.mapping)) {
-    const route = readMapping(key, value, add);
+    const route = readMapping(key, value, isInput, add);
     if (route === undefined) continue;
     if (!isInput(route.source))
       add(
@@ -75,10 +75,11 @@ export function planArguments(binding: Binding, inputs: SchemaView): PlannedArgu
   return { plan: new Plan(renamed, dropped, names), problems };
 }
 
-/** A text maps an input to a key; an object says where a key comes from. */
+/** A text maps an input to a key; an object says where a key comes from: an input, or a part of one as `a.b` or `$.a.b`. */
 function readMapping(
   key: string,
   value: string | MappedFrom,
+  isInput: (name: string) => boolean,
   add: (message: string, hint?: string) => void,
 ): Route | undefined {
   if (typeof value === "string") return { source: key, path: [], transform: undefined, target: value };
@@ -91,8 +92,10 @@ function readMapping(
         `mapping of "${key}" has the unknown transform "${value.transform}"${meant(value.transform, known)}`,
       );
   }
-  if (!value.from.startsWith("$")) return { source: value.from, path: [], transform, target: key };
-  const parsed = parseJsonPath(value.from);
+  const { from } = value;
+  const isName = !from.startsWith("$") && (isInput(from) || !from.includes("."));
+  if (isName) return { source: from, path: [], transform, target: key };
+  const parsed = parseJsonPath(from.startsWith("$") ? from : `$.${from}`);
   if (!parsed.ok) return void add(`mapping of "${key}": ${parsed.message}`, parsed.hint);
   const [first, ...rest] = parsed.path;
   if (first?.kind !== "name")

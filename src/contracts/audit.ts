@@ -60,7 +60,11 @@ export interface SecretEvent {
 
 export type Audit = (event: AuditEvent) => void;
 
-export function resolvedEvent(tool: string, { phases, selected }: Resolution, pin: string | undefined): ResolvedEvent {
+export function resolvedEvent(
+  tool: string,
+  { phases, selected }: Resolution,
+  pin: string | undefined,
+): ResolvedEvent {
   const after = (name: PhaseName): number => phases.find(({ phase }) => phase === name)?.kept.length ?? 0;
   return {
     type: "driver.resolved",

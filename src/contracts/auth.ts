@@ -11,8 +11,12 @@ import type { CallContext, DriverHooks, LoginResult, RefreshResult } from "./typ
 /** What a login needs of the world; what is absent cannot be done, and says so. */
 export interface AuthPorts {
   /** One command line, split into words and run without a shell. */
-  readonly run?: ((command: string, options: RunOptions) => Promise<{ readonly exitCode: number | null }>) | undefined;
-  readonly http?: ((request: HttpExpectation, signal: AbortSignal) => Promise<{ readonly status: number }>) | undefined;
+  readonly run?:
+    | ((command: string, options: RunOptions) => Promise<{ readonly exitCode: number | null }>)
+    | undefined;
+  readonly http?:
+    | ((request: HttpExpectation, signal: AbortSignal) => Promise<{ readonly status: number }>)
+    | undefined;
   /** Shows a page to the user; resolves when it was done there, or when a callback came, whose address it made itself. */
   readonly openUrl?:
     | ((url: string, options: RunOptions & { readonly needsCallback: boolean }) => Promise<LoginResult>)
@@ -188,7 +192,10 @@ export class AuthMachine {
         return { ok: false, reason: "upstream_error", message: `the command ended with ${String(exitCode)}` };
     } else if (login?.url !== undefined) {
       if (this.#ports.openUrl === undefined) return noWay("no page can be shown here");
-      const shown = await this.#ports.openUrl(login.url, { ...options, needsCallback: login.requiresCallbackUrl });
+      const shown = await this.#ports.openUrl(login.url, {
+        ...options,
+        needsCallback: login.requiresCallbackUrl,
+      });
       if (!shown.ok) return shown;
     } else return noWay("the driver does not say how to log in");
     return this.#completed(driver, context, signal);
@@ -199,7 +206,8 @@ export class AuthMachine {
     if (driver.auth?.login?.completesWhen === undefined) return { ok: true };
     for (;;) {
       if (await this.#check(driver, context, signal)) return { ok: true };
-      if (signal.aborted) return { ok: false, reason: "callback_failed", message: "it was not completed in time" };
+      if (signal.aborted)
+        return { ok: false, reason: "callback_failed", message: "it was not completed in time" };
       await new Promise((resolve) => setTimeout(resolve, this.#ports.pollMs ?? POLL_MS));
     }
   }
@@ -217,7 +225,9 @@ export class AuthMachine {
       }
       if (when?.http !== undefined && this.#ports.http !== undefined) {
         const { status } = await this.#ports.http(when.http, within);
-        return when.http.expectStatus === undefined ? status >= 200 && status < 300 : status === when.http.expectStatus;
+        return when.http.expectStatus === undefined
+          ? status >= 200 && status < 300
+          : status === when.http.expectStatus;
       }
       if (state !== undefined && state.paths.length > 0) {
         const exists = this.#ports.exists ?? isThere;
@@ -259,12 +269,7 @@ export class AuthMachine {
     return true;
   }
 
-  async #set(
-    driver: Driver,
-    context: CallContext,
-    to: AuthState,
-    nextRefreshAt?: number,
-  ): Promise<void> {
+  async #set(driver: Driver, context: CallContext, to: AuthState, nextRefreshAt?: number): Promise<void> {
     const key = this.#key(driver, context);
     const from = this.#store.get(key)?.state ?? "unknown";
     const saved = this.#store.set(key, {
@@ -291,14 +296,23 @@ export class AuthMachine {
 }
 
 function canRefresh({ auth }: Driver, hooks: DriverHooks): boolean {
-  return hooks.refresh !== undefined || auth?.refresh?.command !== undefined || auth?.refresh?.url !== undefined;
+  return (
+    hooks.refresh !== undefined || auth?.refresh?.command !== undefined || auth?.refresh?.url !== undefined
+  );
 }
 
 function required(driver: Driver, why: string): Failure {
   const login: DriverAuth["login"] = driver.auth?.login;
   const how =
-    login?.command !== undefined ? ` Log in with: ${login.command}` : login?.url !== undefined ? ` Log in at ${login.url}` : "";
-  return fail("auth_required", `${driver.id} needs a login: ${why}.${how}`, { retryable: false, cause: { login } });
+    login?.command !== undefined
+      ? ` Log in with: ${login.command}`
+      : login?.url !== undefined
+        ? ` Log in at ${login.url}`
+        : "";
+  return fail("auth_required", `${driver.id} needs a login: ${why}.${how}`, {
+    retryable: false,
+    cause: { login },
+  });
 }
 
 const NO_WAY = "no way:";

@@ -121,7 +121,10 @@ async function runExecute(
     );
   });
   ended.catch(() => {});
-  const value = await Promise.race([hooks.execute?.[contract.id]?.({ driver, context, input, signal }), ended]);
+  const value = await Promise.race([
+    hooks.execute?.[contract.id]?.({ driver, context, input, signal }),
+    ended,
+  ]);
   return bound.result.narrow(value);
 }
 

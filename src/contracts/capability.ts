@@ -24,11 +24,17 @@ export function capabilityOf(
 ): { readonly reason: string; readonly code: DriverErrorCode } | undefined {
   const { server, reason, code } = status;
   if (server === "refused")
-    return { reason: `it does not fit: ${reason ?? "its registration was refused"}`, code: code ?? "tool_unavailable" };
+    return {
+      reason: `it does not fit: ${reason ?? "its registration was refused"}`,
+      code: code ?? "tool_unavailable",
+    };
   if (server === "unreachable")
     return { reason: reason ?? "it cannot be reached", code: code ?? "tool_unavailable" };
   if (!loginOnly && (status.auth === "unauthed" || status.auth === "expired"))
-    return { reason: status.auth === "expired" ? "its login has expired" : "nobody is logged in", code: "auth_required" };
+    return {
+      reason: status.auth === "expired" ? "its login has expired" : "nobody is logged in",
+      code: "auth_required",
+    };
   if (status.health === "failed") return { reason: "its health check failed", code: "tool_unavailable" };
   if (status.health === "stale")
     return { reason: "its health was not checked for too long", code: "tool_unavailable" };

@@ -163,10 +163,14 @@ class ContractsUpstream implements Contracts {
     const tool = textOf(call, "name");
     const exposed = this.#set.exposed();
     if (!exposed.has(tool))
-      throw new PortolanError("TOOL_NOT_FOUND", `${this.name} has no tool ${JSON.stringify(tool.slice(0, 200))}`, {
-        server: this.name,
-        hint: didYouMean(tool, exposed.keys()),
-      });
+      throw new PortolanError(
+        "TOOL_NOT_FOUND",
+        `${this.name} has no tool ${JSON.stringify(tool.slice(0, 200))}`,
+        {
+          server: this.name,
+          hint: didYouMean(tool, exposed.keys()),
+        },
+      );
     const { caller, signal, timeoutMs, maxTimeoutMs, onProgress, onLog, ask } = call;
     const input = call.params?.arguments;
     const context = this.#contextOf(call);
@@ -195,10 +199,14 @@ class ContractsUpstream implements Contracts {
     const prompts = this.#prompts();
     const offered = prompts.get(name);
     if (offered === undefined)
-      throw new PortolanError("PROMPT_NOT_FOUND", `${this.name} has no prompt ${JSON.stringify(name.slice(0, 200))}`, {
-        server: this.name,
-        hint: didYouMean(name, prompts.keys()),
-      });
+      throw new PortolanError(
+        "PROMPT_NOT_FOUND",
+        `${this.name} has no prompt ${JSON.stringify(name.slice(0, 200))}`,
+        {
+          server: this.name,
+          hint: didYouMean(name, prompts.keys()),
+        },
+      );
     return this.#forward(offered.registered, this.#contextOf(call), {
       ...call,
       params: { ...call.params, name: offered.name },
@@ -326,7 +334,9 @@ function defaultContext({ caller, params }: Call): CallContext {
 /** What was read comes back under the name by which it was asked for. */
 function renamed(result: JsonObject, from: string, to: string): JsonObject {
   if (!Array.isArray(result.contents)) return result;
-  const contents = (result.contents as JsonObject[]).map((one) => (one?.uri === from ? { ...one, uri: to } : one));
+  const contents = (result.contents as JsonObject[]).map((one) =>
+    one?.uri === from ? { ...one, uri: to } : one,
+  );
   return { ...result, contents };
 }
 

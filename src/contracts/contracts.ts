@@ -96,7 +96,13 @@ export class ContractSet {
     this.grants = secrets && new SecretGrants(secrets.entries, secrets.fetch, audit);
     this.#store = createAuthStore(auth?.file);
     this.auth = new AuthMachine(this.#store, auth ?? {}, () => this.#invalidate());
-    this.registry = new DriverRegistry({ contracts, root, acquire, report, changed: () => this.#invalidate() });
+    this.registry = new DriverRegistry({
+      contracts,
+      root,
+      acquire,
+      report,
+      changed: () => this.#invalidate(),
+    });
     this.#health = new HealthChecks(this.registry, auth ?? {}, () => this.#invalidate());
     this.#parts = this.#dispatchParts(report);
   }
@@ -194,7 +200,9 @@ export class ContractSet {
 
   #context(context: CallContext): CallContext {
     const { workspaceId } = this.options;
-    return context.workspaceId === undefined && workspaceId !== undefined ? { ...context, workspaceId } : context;
+    return context.workspaceId === undefined && workspaceId !== undefined
+      ? { ...context, workspaceId }
+      : context;
   }
 
   #route(request: RouteRequest, context: CallContext): Resolution {
@@ -214,17 +222,31 @@ export class ContractSet {
     return state;
   }
 
-  #candidate({ driver, hooks, bound, server, reason, code, health, healthyAt }: Registered, context: CallContext): Candidate {
+  #candidate(
+    { driver, hooks, bound, server, reason, code, health, healthyAt }: Registered,
+    context: CallContext,
+  ): Candidate {
     return {
       id: driver.id,
       version: driver.version,
       kind: driver.kind,
       region: driver.region,
       policyTags: driver.policyTags,
-      status: { server, reason, code, auth: this.auth.routingState(driver, hooks, context), health, healthyAt },
+      status: {
+        server,
+        reason,
+        code,
+        auth: this.auth.routingState(driver, hooks, context),
+        health,
+        healthyAt,
+      },
       serves:
         bound.size === 0
-          ? driver.implements.map(({ tool, range, dropInputs }) => ({ tool: idOf(tool, this.#prepared), range, dropInputs }))
+          ? driver.implements.map(({ tool, range, dropInputs }) => ({
+              tool: idOf(tool, this.#prepared),
+              range,
+              dropInputs,
+            }))
           : Array.from(bound.values(), ({ contract, binding, cost }) => ({
               tool: contract.id,
               range: binding.range,
@@ -263,7 +285,9 @@ export class ContractSet {
       ready: (driver, contract) => {
         const registered = this.registry.get(driver);
         const bound = registered?.bound.get(contract);
-        return registered === undefined || bound === undefined ? undefined : { bound, hooks: registered.hooks };
+        return registered === undefined || bound === undefined
+          ? undefined
+          : { bound, hooks: registered.hooks };
       },
       acquire: (bound, who) => this.registry.acquire(this.registry.get(bound.driver.id) as Registered, who),
       policy: policy ?? NO_POLICY,

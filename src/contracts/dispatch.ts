@@ -144,7 +144,8 @@ class Attempt {
       } catch (thrown) {
         const failure = toFailure(thrown);
         const another = policy.fallback === true && idempotent && failure.error.retryable === true;
-        if (!another || this.#call.signal?.aborted === true || failed.length + 1 >= MOST_DRIVERS) throw failure;
+        if (!another || this.#call.signal?.aborted === true || failed.length + 1 >= MOST_DRIVERS)
+          throw failure;
         failed.push(ready.bound.driver.id);
         if (this.#route(failed).error !== undefined) throw failure;
       }
@@ -170,7 +171,11 @@ class Attempt {
       const state = await auth.ready(driver, ready.hooks, this.#context, signal);
       if (state.ok) return ready;
       // Another driver may be logged in; this one is known not to be by now.
-      if (logins >= MOST_LOGINS || this.#context.interactive === true || this.#route(failed).selected === driver.id)
+      if (
+        logins >= MOST_LOGINS ||
+        this.#context.interactive === true ||
+        this.#route(failed).selected === driver.id
+      )
         throw state.failure;
     }
   }
@@ -249,7 +254,10 @@ class Attempt {
       signal,
     });
     if (answer !== true)
-      throw fail("unauthorised", `The call was not approved${typeof answer === "string" ? `: ${answer}` : "."}`);
+      throw fail(
+        "unauthorised",
+        `The call was not approved${typeof answer === "string" ? `: ${answer}` : "."}`,
+      );
     this.#approvedFor = driver.id;
   }
 
@@ -269,7 +277,11 @@ class Attempt {
     return fail(error.code, error.message, {
       retryable: false,
       ...(field === undefined ? {} : { field: (error.fields ?? []).join(", ") }),
-      cause: { nearest: error.nearest, ...(logins.length === 0 ? {} : { login: logins }), ...(failed.length === 0 ? {} : { failed }) },
+      cause: {
+        nearest: error.nearest,
+        ...(logins.length === 0 ? {} : { login: logins }),
+        ...(failed.length === 0 ? {} : { failed }),
+      },
     });
   }
 }
@@ -283,5 +295,8 @@ function unsupported(driver: string, contract: string, fields: readonly string[]
 
 function unknownContract(id: string, parts: DispatchParts): Failure {
   const hint = didYouMean(id, parts.contractIds());
-  return fail("not_found", `There is no contract ${JSON.stringify(id.slice(0, 120))}.${hint === undefined ? "" : ` ${hint}`}`);
+  return fail(
+    "not_found",
+    `There is no contract ${JSON.stringify(id.slice(0, 120))}.${hint === undefined ? "" : ` ${hint}`}`,
+  );
 }

@@ -49,7 +49,10 @@ export function regionOf(
   for (const wanted of [policy.region, asked]) {
     if (wanted === undefined || region.includes(wanted)) continue;
     if (policy.strictRegion !== true && region.includes("global")) continue;
-    return { reason: `it is in ${region.join(", ") || "no region"}, not in ${wanted}`, code: "region_mismatch" };
+    return {
+      reason: `it is in ${region.join(", ") || "no region"}, not in ${wanted}`,
+      code: "region_mismatch",
+    };
   }
   return undefined;
 }
@@ -76,7 +79,12 @@ export function policyFingerprint(policy: ContractPolicy): string {
   let text = fingerprints.get(policy);
   if (text === undefined) {
     const { allowTags, denyTags, region, strictRegion } = policy;
-    text = JSON.stringify([allowTags?.toSorted() ?? null, denyTags?.toSorted() ?? null, region, strictRegion]);
+    text = JSON.stringify([
+      allowTags?.toSorted() ?? null,
+      denyTags?.toSorted() ?? null,
+      region,
+      strictRegion,
+    ]);
     fingerprints.set(policy, text);
   }
   return text;

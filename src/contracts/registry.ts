@@ -50,7 +50,12 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 const LIST_MS = 30_000;
 /** These say something about the driver, not about one caller. */
-const UNREACHABLE: ReadonlySet<string> = new Set(["tool_unavailable", "install_failed", "version_mismatch", "upstream_error"]);
+const UNREACHABLE: ReadonlySet<string> = new Set([
+  "tool_unavailable",
+  "install_failed",
+  "version_mismatch",
+  "upstream_error",
+]);
 
 export class DriverRegistry {
   readonly #options: RegistryOptions;
@@ -153,7 +158,11 @@ export class DriverRegistry {
       }),
     ];
     const check = this.#look(registered, upstream);
-    this.#checks.set(upstream, { id: registered.driver.id, check, stop: () => stops.forEach((stop) => stop()) });
+    this.#checks.set(upstream, {
+      id: registered.driver.id,
+      check,
+      stop: () => stops.forEach((stop) => stop()),
+    });
     check.catch(() => this.#forget(upstream));
     return check;
   }
@@ -171,7 +180,9 @@ export class DriverRegistry {
     const { bound, problems } = checkDriver(driver, contracts, tools, { root, hooks });
     const broken = problems.find(({ severity }) => severity === "error");
     const before = registered.server;
-    const news = problems.filter(({ message }) => !registered.problems.some((old) => old.message === message));
+    const news = problems.filter(
+      ({ message }) => !registered.problems.some((old) => old.message === message),
+    );
     registered.problems = problems;
     registered.server = broken === undefined ? "fits" : "refused";
     registered.reason = broken?.message;
@@ -233,7 +244,9 @@ export class DriverRegistry {
           one.server !== "refused" &&
           one.driver.resources.some((its) => its.integrateAs === "ref_kind" && its.refKindId === kind),
       );
-      const taken = BASE_KINDS.has(kind) ? "is one of the kinds that every host has" : other && `is that of ${other.driver.id}`;
+      const taken = BASE_KINDS.has(kind)
+        ? "is one of the kinds that every host has"
+        : other && `is that of ${other.driver.id}`;
       if (taken !== undefined && !own.has(kind))
         problems.push({
           code: "DECLARATION_INVALID",

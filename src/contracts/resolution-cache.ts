@@ -10,7 +10,12 @@ export class ResolutionCache {
   readonly #kept = new Map<string, Resolution>();
 
   /** `who` tells apart callers for whom the state differs, such as by who is logged in. */
-  resolve(request: RouteRequest, state: () => RouteState, narrowed: ReadonlySet<string>, who = ""): Resolution {
+  resolve(
+    request: RouteRequest,
+    state: () => RouteState,
+    narrowed: ReadonlySet<string>,
+    who = "",
+  ): Resolution {
     // A call that was made before with other drivers left out is another question.
     if (request.exclude !== undefined || request.loginOnly === true) return resolve(request, state());
     const current = state();

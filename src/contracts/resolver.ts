@@ -111,7 +111,10 @@ export function resolve(request: RouteRequest, state: RouteState): Resolution {
   const ok =
     filter("candidates", (one) => candidateVerdict(one, request)) &&
     filter("capability", ({ driver }) => capabilityOf(driver.status, request.loginOnly === true)) &&
-    filter("policy", ({ driver }) => policyOf(driver, state.policy) ?? regionOf(driver, request.region, state.policy)) &&
+    filter(
+      "policy",
+      ({ driver }) => policyOf(driver, state.policy) ?? regionOf(driver, request.region, state.policy),
+    ) &&
     filter("pin", ({ driver }) => pinVerdict(driver, pin));
   if (!ok) return { phases, error: failureOf(request, phases) };
 
@@ -128,11 +131,17 @@ function candidateVerdict({ driver, service }: Running, request: RouteRequest): 
   const { forbid, requireKind } = contract.driverConstraints;
   if (exclude?.includes(driver.id) === true) return { reason: "it was tried and failed", code: "no_route" };
   if (!satisfies(contract.version, service.range))
-    return { reason: `it serves ${service.range}, and the contract is ${contract.version}`, code: "no_route" };
+    return {
+      reason: `it serves ${service.range}, and the contract is ${contract.version}`,
+      code: "no_route",
+    };
   if (forbid.includes(driver.kind))
     return { reason: `the contract forbids drivers of the kind ${driver.kind}`, code: "no_route" };
   if (requireKind.length > 0 && !requireKind.includes(driver.kind))
-    return { reason: `the contract wants a driver of the kind ${requireKind.join(" or ")}`, code: "no_route" };
+    return {
+      reason: `the contract wants a driver of the kind ${requireKind.join(" or ")}`,
+      code: "no_route",
+    };
   const fields = service.dropInputs.filter((name) => inputs.includes(name));
   if (fields.length === 0) return undefined;
   return { reason: `it does not take ${fields.join(", ")}`, code: "input_unsupported", fields };
@@ -145,7 +154,8 @@ function pinVerdict({ id }: Candidate, pin: string | undefined): Verdict {
 
 /** What the contract prefers, what it costs, of which kind it is, who was seen healthy last, and then the alphabet. */
 function rank(a: Running, b: Running, { defaultImplementation, costClass }: Contract): number {
-  const preferred = Number(b.driver.id === defaultImplementation) - Number(a.driver.id === defaultImplementation);
+  const preferred =
+    Number(b.driver.id === defaultImplementation) - Number(a.driver.id === defaultImplementation);
   if (preferred !== 0) return preferred;
   return (
     compareCost(a.service.cost, b.service.cost, costClass) ||

@@ -1,5 +1,6 @@
 // Who may have which secret: asked before any value is fetched, and written down either way.
 
+import { findSecret, slugOfEnv } from "../formats/driver/index.ts";
 import type { Driver, SecretEntry, SecretGrant, SecretOperation } from "../model/index.ts";
 import { parseReferences } from "../secrets/index.ts";
 import type { Audit } from "./audit.ts";
@@ -41,11 +42,6 @@ function describe(grant: SecretGrant): string {
   return `${kind}:${name}`;
 }
 
-/** `STRIPE_API_KEY` asks for `stripe-api-key`, unless an entry says that the name is its own. */
-export function slugOf(name: string): string {
-  return name.toLowerCase().replaceAll("_", "-");
-}
-
 export class SecretGrants {
   readonly #entries: readonly SecretEntry[];
   readonly #fetch: FetchSecret;
@@ -60,12 +56,7 @@ export class SecretGrants {
 
   /** By its slug, by a name that it binds, or by the name that follows from its slug. */
   find(name: string): SecretEntry | undefined {
-    const slug = slugOf(name);
-    return (
-      this.#entries.find((entry) => entry.envNames.includes(name)) ??
-      this.#entries.find((entry) => entry.slug === name || entry.slug === slug) ??
-      this.#entries.find((entry) => entry.slug.replaceAll("/", "-") === slug)
-    );
+    return findSecret(this.#entries, name) ?? this.#entries.find(({ slug }) => slug === name);
   }
 
   /** Names that the environment and the headers of a driver's server refer to. */
@@ -116,12 +107,15 @@ export class SecretGrants {
     const entry = this.find(name);
     const access: Access =
       entry === undefined
-        ? { granted: false, reason: `no SECRETS.md has an entry for ${name} (as ${slugOf(name)})` }
+        ? { granted: false, reason: `no SECRETS.md has an entry for ${name} (as ${slugOfEnv(name)})` }
         : checkAccess(entry, operation, subject);
     if (entry !== undefined && access.granted) return { entry, by: access.grantedBy };
     const reason = access.granted ? "" : access.reason;
-    const slug = entry?.slug ?? slugOf(name);
-    this.#tell("secret.reveal.denied", slug, operation, subject, { reason, ...(driver === undefined ? {} : { driver }) });
+    const slug = entry?.slug ?? slugOfEnv(name);
+    this.#tell("secret.reveal.denied", slug, operation, subject, {
+      reason,
+      ...(driver === undefined ? {} : { driver }),
+    });
     throw denied(slug, operation, subject, reason);
   }
 
@@ -144,7 +138,8 @@ export class SecretGrants {
   }
 }
 
-function secretNames({ endpoint }: Driver): readonly string[] {
+/** Names that the environment and the headers of a server refer to as `${secrets.NAME}`. */
+export function secretNames({ endpoint }: Driver): readonly string[] {
   const texts =
     endpoint.transport === "stdio"
       ? Object.values(endpoint.env ?? {})
@@ -157,8 +152,11 @@ function secretNames({ endpoint }: Driver): readonly string[] {
 }
 
 function denied(slug: string, operation: string, { tool }: SecretSubject, reason: string): Failure {
-  const grant = tool === undefined ? "" : ` Grant it in SECRETS.md: access: { ${operation}: [{ tool: ${tool} }] }.`;
-  return fail("unauthorised", `The secret ${slug} is not given out: ${reason}.${grant}`, { retryable: false });
+  const grant =
+    tool === undefined ? "" : ` Grant it in SECRETS.md: access: { ${operation}: [{ tool: ${tool} }] }.`;
+  return fail("unauthorised", `The secret ${slug} is not given out: ${reason}.${grant}`, {
+    retryable: false,
+  });
 }
 
 function missing({ slug, name }: SecretEntry, driver: string | undefined): Failure {

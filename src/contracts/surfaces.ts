@@ -32,7 +32,9 @@ export function offerPrompts(
   for (const registered of drivers) {
     for (const declared of registered.driver.prompts) {
       const name =
-        declared.integrateAs === "skill_block" ? `${skillName(declared.skillRef)}/${declared.name}` : declared.name;
+        declared.integrateAs === "skill_block"
+          ? `${skillName(declared.skillRef)}/${declared.name}`
+          : declared.name;
       const served = registered.prompts.find((prompt) => prompt.name === declared.name);
       const known = offered.get(name);
       if (known !== undefined) {
@@ -98,7 +100,9 @@ export function findResource(
       throw new PortolanError(
         "RESOURCE_NOT_FOUND",
         `InvalidRefBody: ${quoted(parsed.ref.body)} is not of the form ${declared.uriTemplate}`,
-        { hint: `References of the kind ${declared.refKindId} are written ${declared.refKindId}:${declared.uriTemplate}.` },
+        {
+          hint: `References of the kind ${declared.refKindId} are written ${declared.refKindId}:${declared.uriTemplate}.`,
+        },
       );
     }
     if (isOf(declared.uriTemplate, uri)) return { offer, uri };
@@ -125,7 +129,8 @@ export function isOf(template: string, uri: string): boolean {
   for (const [index, literal] of rest.entries()) {
     const last = index === rest.length - 1;
     // Every gap stands for at least one character.
-    const found = last && literal === "" ? uri.length : last ? uri.lastIndexOf(literal) : uri.indexOf(literal, at + 1);
+    const found =
+      last && literal === "" ? uri.length : last ? uri.lastIndexOf(literal) : uri.indexOf(literal, at + 1);
     if (found < at + 1 || (last && found + literal.length !== uri.length)) return false;
     at = found + literal.length;
   }

@@ -1,6 +1,13 @@
 // Contracts and their results in the words of MCP.
 
-import type { CallToolResult, Contract, DriverError, DriverResult, JsonObject, ToolDefinition } from "../model/index.ts";
+import type {
+  CallToolResult,
+  Contract,
+  DriverError,
+  DriverResult,
+  JsonObject,
+  ToolDefinition,
+} from "../model/index.ts";
 import { typesOf } from "../schema/index.ts";
 import type { PreparedContract } from "./prepared-contract.ts";
 
@@ -12,7 +19,9 @@ export function toToolDefinition({ contract, outputs }: PreparedContract): ToolD
     description: contract.description,
     inputSchema: { type: "object", ...contract.inputs },
     // Clients of older revisions take no schema that is not an object's.
-    ...(types.size === 1 && types.has("object") ? { outputSchema: { type: "object", ...contract.outputs } } : {}),
+    ...(types.size === 1 && types.has("object")
+      ? { outputSchema: { type: "object", ...contract.outputs } }
+      : {}),
     annotations: annotationsOf(contract),
   };
 }
@@ -32,11 +41,13 @@ export function toCallResult(result: DriverResult<unknown>, driver: string | und
   const meta = driver === undefined ? {} : { "portolan/driver": driver };
   if (!result.ok) return toErrorResult(result.error, meta);
   const { value } = result;
-  const text = typeof value === "string" ? value : (JSON.stringify(value) as string | undefined) ?? "";
+  const text = typeof value === "string" ? value : ((JSON.stringify(value) as string | undefined) ?? "");
   return {
     resultType: "complete",
     content: [{ type: "text", text }],
-    ...(typeof value === "object" && value !== null && !Array.isArray(value) ? { structuredContent: value } : {}),
+    ...(typeof value === "object" && value !== null && !Array.isArray(value)
+      ? { structuredContent: value }
+      : {}),
     _meta: meta,
   };
 }
@@ -60,5 +71,10 @@ function toErrorResult(error: DriverError, meta: JsonObject): CallToolResult {
 }
 
 function isPlainCause(cause: unknown): boolean {
-  return typeof cause === "object" && cause !== null && Object.getPrototypeOf(cause) === Object.prototype && !("error" in cause);
+  return (
+    typeof cause === "object" &&
+    cause !== null &&
+    Object.getPrototypeOf(cause) === Object.prototype &&
+    !("error" in cause)
+  );
 }

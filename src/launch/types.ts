@@ -51,6 +51,7 @@ export interface Box {
 export interface Denied {
   readonly server: string;
   readonly host: string;
+  /** 0: it was only looked up by name, and not told where it is. */
   readonly port: number;
   readonly reason: string;
 }

@@ -13,7 +13,7 @@ export function withLaunchReports(server: string, report: Report, onLaunch: OnLa
   let relaxed = false;
   return (news) => {
     if (news.type === "denied") {
-      const target = `${news.host}:${news.port}`;
+      const target = news.port === 0 ? news.host : `${news.host}:${news.port}`;
       if (!refused.has(target) && refused.size < MAX_REFUSALS) {
         refused.add(target);
         report({
@@ -36,4 +36,4 @@ export function withLaunchReports(server: string, report: Report, onLaunch: OnLa
   };
 }
 
-const usualPort = (port: number): string => (port === 443 || port === 80 ? "" : `:${port}`);
+const usualPort = (port: number): string => ([0, 80, 443].includes(port) ? "" : `:${port}`);

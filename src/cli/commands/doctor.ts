@@ -1,15 +1,14 @@
 // `portolan doctor`: what this machine can enforce, what is missing, and what mends it.
 
 import { type Cli, spinnerOf } from "../connect.ts";
-import { canEnforce, describeDiagnosis, type Diagnosis } from "../doctor-view.ts";
+import { canEnforce, describeDiagnosis } from "../doctor-view.ts";
 
 /** As for a server that cannot be started. */
 const NOT_ENFORCED = 3;
 
 export async function doctor(cli: Cli): Promise<number> {
   const { output } = cli;
-  const launch: object = await import("../../launch/index.ts");
-  const { diagnose } = launch as { diagnose: () => Promise<Diagnosis> };
+  const { diagnose } = await import("../../launch/index.ts");
   const spinner = spinnerOf(cli);
   output.around(spinner);
   spinner.start("trying what this machine can hold");

@@ -127,7 +127,7 @@ function toDriver(
   const at = (...path: string[]): TextNode | undefined => nodeAt(root, ...path);
   checkMcpBindings(at("implements"), problems);
   checkTransport(server?.kind, mcp.transport, at("transport"), problems);
-  checkNoSecrets(root, readAlready(root), problems);
+  checkNoSecrets(withoutServer(root), new Set(), problems);
   const launch = readLaunch(checked, mcp, { root, folder, problems, remote: server?.kind === "remote" });
   checkEgress(server, launch.sandbox?.network, at("network", "egress") ?? at("network"), problems);
   const auth = readAuth(checked.auth, at("auth"), problems);
@@ -236,13 +236,7 @@ function withoutMoved(root: ObjectNode, problems: Problems): ObjectNode {
   return { ...top, entries };
 }
 
-/** The server block is checked by its own kind. */
+/** The server block has checks of its own, wherever it stands. */
 function withoutServer(root: ObjectNode): ObjectNode {
   return { ...root, entries: root.entries.filter(({ key }) => key !== "server") };
-}
-
-/** Where references to secrets may stand; these parts have checks of their own. */
-function readAlready(root: ObjectNode): ReadonlySet<TextNode> {
-  const nodes = [nodeAt(root, "server", "env"), nodeAt(root, "server", "headers")];
-  return new Set(nodes.filter((node) => node !== undefined));
 }

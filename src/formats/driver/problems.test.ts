@@ -69,7 +69,7 @@ describe("refused", () => {
     ],
     [
       "camelCase",
-      bindings("tool: a, metadata: { mcp: { toolName: x } }"),
+      bindings("tool: a, metadata: { mcp: { tool_name: x, toolName: y } }"),
       'unknown key "toolName"',
       '"tool_name"',
     ],
@@ -111,7 +111,7 @@ describe("refused", () => {
     ["an absolute contract", bindings(`tool: /etc/TOOL.md, ${MCP}`), "absolute path"],
     [
       "an old word in an entry",
-      bindings("tool: a, mcp_tool_name: x"),
+      bindings(`tool: a, mcp_tool_name: x, ${MCP}`),
       "mcp_tool_name has no place in implements[0]",
       "metadata",
     ],

@@ -13,7 +13,7 @@ import {
   quoted,
   type TextNode,
 } from "../text/index.ts";
-import { checkNoReference, checkSecretValues } from "./references.ts";
+import { checkNoReference, checkNoSecrets, checkSecretValues } from "./references.ts";
 import { type CheckedServer, SERVER_SHAPES } from "./server-shape.ts";
 import { noteSlips } from "./strict-keys.ts";
 
@@ -41,8 +41,9 @@ export function readServer(node: TextNode, problems: Problems): DriverServer | u
   noteSlips(node, Object.keys(shape.fields), problems);
   for (const name of ["path", "package", "image", "url", "args"])
     checkNoReference(nodeAt(node, name), problems);
-  checkSecretValues(nodeAt(node, "env"), problems);
-  checkSecretValues(nodeAt(node, "headers"), problems);
+  const open = [nodeAt(node, "env"), nodeAt(node, "headers")].filter((map) => map !== undefined);
+  for (const map of open) checkSecretValues(map, problems);
+  checkNoSecrets(node, new Set(open), problems);
   checkNames(node, problems);
   checkWords(checked, node, problems);
   if (checked.kind === "remote") checkRemote(checked, node, problems);

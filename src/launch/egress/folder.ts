@@ -10,6 +10,7 @@ const PREFIX = "portolan-egress-";
 const MAX_SOCKET_PATH = 107;
 
 const open = new Set<string>();
+let isTidied = false;
 
 export interface SocketFolder {
   readonly path: string;
@@ -19,10 +20,9 @@ export interface SocketFolder {
 
 export function createSocketFolder(): SocketFolder {
   const base = baseFolder();
-  if (open.size === 0) {
-    removeStaleFolders(base);
-    process.once("exit", removeAll);
-  }
+  if (!isTidied) removeStaleFolders(base);
+  isTidied = true;
+  if (open.size === 0) process.once("exit", removeAll);
   const path = mkdtempSync(join(base, `${PREFIX}${ownerTag()}-`));
   open.add(path);
   return { path, socket: join(path, "gate"), remove: () => remove(path) };

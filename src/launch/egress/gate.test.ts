@@ -86,7 +86,8 @@ test("bytes go both ways, those behind the header included, and each side ends b
 
 test("a large answer arrives whole, however slowly it is read", async () => {
   await open([`allowed.test:${port}`, `127.0.0.1:${port}`]);
-  const size = 8 * 1024 * 1024;
+  // More than the kernel takes on its own.
+  const size = 64 * 1024 * 1024;
   let written = 0;
   serve = (socket) => {
     socket.resume();
@@ -206,13 +207,17 @@ test("a host that does not exist, or does not answer, ends the connection withou
   expect(denied).toEqual([]);
 });
 
-test("a header that is too long is denied, and one that never comes is given up", async () => {
-  await open([`allowed.test:${port}`], { headerTimeoutMs: 50 });
+test("a header that is too long is denied", async () => {
+  await open([`allowed.test:${port}`]);
   expect(await talk("x".repeat(5000), { end: false })).toBe("-");
   expect(denied).toMatchObject([{ host: "", reason: "the request is not one of the relay" }]);
+});
+
+test("a header that never comes is given up", async () => {
+  await open([`allowed.test:${port}`], { headerTimeoutMs: 50 });
   expect(await talk('{"host":', { end: false })).toBe("");
   expect(await talk("")).toBe("");
-  expect(denied).toHaveLength(1);
+  expect(denied).toEqual([]);
 });
 
 test("no header gets through but a right one", async () => {

@@ -1,6 +1,6 @@
 // From a declared command to a program that is here, is the right one, and can be started.
 
-import type { Report } from "../../errors/index.ts";
+import { isPortolanError, type Report } from "../../errors/index.ts";
 import type { LaunchSettings, StdioEndpoint, VersionCheck } from "../../model/index.ts";
 import { childEnvironment } from "../process/child-env.ts";
 import type { RunProgram } from "../process/run-plain.ts";
@@ -61,6 +61,18 @@ export async function ensureInstalled(
   endpoint: Command,
   context: InstallContext,
 ): Promise<Resolved> {
+  try {
+    return await ensure(settings, endpoint, context);
+  } catch (error) {
+    throw isPortolanError(error) ? error.at({ server: context.server }) : error;
+  }
+}
+
+async function ensure(
+  settings: LaunchSettings | undefined,
+  endpoint: Command,
+  context: InstallContext,
+): Promise<Resolved> {
   checkRequires(settings?.requires, { server: context.server });
   const first = await find(settings, endpoint, context, false);
   const check = settings?.versionCheck;
@@ -83,7 +95,7 @@ export async function ensureInstalled(
       if (checked.ok) return { ...plain(second), version: second.version ?? checked.version };
     }
   }
-  throw versionError(check, checked, hintFor(settings?.install)).at({ server: context.server });
+  throw versionError(check, checked, hintFor(settings?.install));
 }
 
 async function find(

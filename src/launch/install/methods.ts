@@ -184,8 +184,13 @@ async function toProgram(
 /** "Fetch this and run it" is an installer for the whole machine, not the program. */
 async function refuseScript(path: string): Promise<void> {
   const file = await open(path, "r");
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(64), 0, 64, 0).finally(() => file.close());
-  if (!/^#!.*\b(?:ba|da|z|k)?sh\b/.test(buffer.toString("latin1", 0, bytesRead))) return;
+  const head = Buffer.alloc(64);
+  try {
+    await file.read(head, 0, head.length, 0);
+  } finally {
+    await file.close();
+  }
+  if (!/^#!.*\b(?:ba|da|z|k)?sh\b/.test(head.toString("latin1"))) return;
   throw new PortolanError("INSTALL_FAILED", "The download is a shell script, which is not run.", {
     hint: "If it installs the program: read it, and run it yourself.",
   });

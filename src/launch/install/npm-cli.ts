@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { access, readFile, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import { lastOf } from "../../model/index.ts";
 import { createRedactor, Secret } from "../../secrets/index.ts";
@@ -46,7 +46,7 @@ export async function findNpm(env: NodeJS.ProcessEnv = process.env): Promise<str
       join(folder, "../lib/node_modules/npm/bin/npm-cli.js"),
       join(folder, "node_modules/npm/bin/npm-cli.js"),
     ]);
-  for (const folder of (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "")) {
+  for (const folder of (env.PATH ?? "").split(delimiter).filter(isAbsolute)) {
     const npm = await realpath(join(folder, "npm")).catch(() => undefined);
     if (npm?.endsWith("npm-cli.js") === true) places.push(npm);
     places.push(join(folder, "node_modules/npm/bin/npm-cli.js"));

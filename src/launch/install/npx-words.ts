@@ -50,7 +50,7 @@ export function parseNpx(words: readonly string[], mode: "npx" | "npm exec"): Np
       rest.push(word);
       continue;
     }
-    const [flag = "", inline] = splitFlag(word);
+    const [flag, inline] = splitFlag(word);
     if (flag === "--call") return `"${word}" is a line for a shell`;
     if (flag === "--package") {
       const value = inline ?? words[(at += 1)];

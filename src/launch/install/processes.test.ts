@@ -72,7 +72,7 @@ async function start(body: string, wrap: readonly string[] = []): Promise<ChildP
      const die = async () => { process.kill(process.pid, "SIGKILL"); await new Promise(() => {}); };
      ${body}`,
   );
-  const [file = "", ...args] = [...wrap, process.execPath, script];
+  const [file, ...args] = [...wrap, process.execPath, script];
   return spawn(file, args, { stdio: ["ignore", "pipe", "inherit"], env });
 }
 
@@ -197,12 +197,12 @@ test.skipIf(prlimit.status !== 0)(
      const open = [];
      try { for (;;) open.push(openSync("/dev/null")); } catch {}
      const root = ${JSON.stringify(root)};
-     try { await install(root); } catch (error) { process._rawDebug; open.splice(0, 40).forEach(closeSync); console.log(error.code); }
+     try { await install(root); } catch (error) { open.splice(0, 40).forEach(closeSync); console.log(error.code); }
      open.forEach(closeSync);
      console.log((await install(root)).version);`,
       ["prlimit", "--nofile=128"],
     );
-    expect(await output(child)).toMatch(/^(?:INSTALL_FAILED|EMFILE)\n1\.0\.0\n$/);
+    expect(await output(child)).toMatch(/^INSTALL_FAILED\n1\.0\.0\n$/);
     expect(existsSync(join(root, "npm", "entries"))).toBe(true);
   },
 );

@@ -111,38 +111,35 @@ export function openStore(root: string, kind: "npm" | "files", pause: Pause = as
     folderOf,
     spoil: (key) => rm(join(folderOf(key), MARKER), { force: true }),
     async add(spec, make, { again = false, signal } = {}) {
-      await Promise.all(
-        [entries, specs, work].map((folder) => mkdir(folder, { recursive: true, mode: 0o755 })),
-      );
       const id = idOf(spec);
-      const before = again ? undefined : await find(spec);
-      if (before !== undefined) return before;
       const lock = join(work, id);
-      return withFileLock(
-        lock,
-        async () => {
-          const meanwhile = again ? undefined : await find(spec);
-          if (meanwhile !== undefined) return meanwhile;
-          const beat = setInterval(() => void touch(`${lock}.lock`), HEARTBEAT_MS);
-          const folder = join(work, `${id}.${randomUUID()}`);
-          try {
-            await sweep(id);
-            await removeLeftovers(lock);
-            await mkdir(folder, { mode: 0o755 });
-            await pause("begun");
-            const made: StoreRecord = { spec, ...(await make({ folder })) };
-            await pause("made");
-            await keep(folder, made);
-            return made;
-          } catch (error) {
-            throw storeError(error, spec);
-          } finally {
-            clearInterval(beat);
-            await removeTree(folder);
-          }
-        },
-        { waitMs: WAIT_MS, signal, code: "INSTALL_FAILED" },
-      );
+      const install = async (): Promise<StoreRecord> => {
+        const meanwhile = again ? undefined : await find(spec);
+        if (meanwhile !== undefined) return meanwhile;
+        const beat = setInterval(() => void touch(`${lock}.lock`), HEARTBEAT_MS);
+        const folder = join(work, `${id}.${randomUUID()}`);
+        try {
+          await sweep(id);
+          await removeLeftovers(lock);
+          await mkdir(folder, { mode: 0o755 });
+          await pause("begun");
+          const made: StoreRecord = { spec, ...(await make({ folder })) };
+          await pause("made");
+          await keep(folder, made);
+          return made;
+        } finally {
+          clearInterval(beat);
+          await removeTree(folder);
+        }
+      };
+      try {
+        const before = again ? undefined : await find(spec);
+        if (before !== undefined) return before;
+        for (const path of [entries, specs, work]) await mkdir(path, { recursive: true, mode: 0o755 });
+        return await withFileLock(lock, install, { waitMs: WAIT_MS, signal, code: "INSTALL_FAILED" });
+      } catch (error) {
+        throw signal?.aborted === true ? (signal.reason as Error) : storeError(error, spec);
+      }
     },
     async remove(spec) {
       const record = await readRecord(recordOf(spec));

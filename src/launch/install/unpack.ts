@@ -102,7 +102,7 @@ export function safePath(text: string): string {
     steps.length === 0 ||
     steps.length > 64 ||
     steps.some((step) => step === ".." || step.length > 255 || /[. ]$/.test(step));
-  if (bad && !/^(?:\.\/?)+$/.test(text))
+  if (bad && !/^\.(?:\/\.?)*$/.test(text))
     throw archiveError(`it holds the path ${JSON.stringify(text.slice(0, 200))}`);
   return steps.join("/") || ".";
 }

@@ -65,8 +65,11 @@ export async function deniedMounts(
   denied: readonly string[],
   homedir: string,
   grants: readonly Mount[],
+  program: string,
 ): Promise<Mounts> {
   const found: Mounts = { mounts: [], problems: [] };
+  const own = grants.flatMap(({ path, reason }) => (reason === "own" ? [path] : []));
+  own.push((await resolveLinks(program))?.real ?? program);
   for (const written of denied) {
     const declared = parseDeclared(written, homedir);
     const tell = (problem: string, remedy: string): number =>
@@ -81,9 +84,9 @@ export async function deniedMounts(
     // oxlint-disable-next-line no-await-in-loop -- in the order in which they were written
     const resolved = await resolveLinks(declared.path);
     const real = resolved?.real ?? declared.path;
-    const needed = grants.find(({ path, reason }) => reason === "own" && isInside(path, real));
+    const needed = own.find((path) => isInside(path, real));
     if (needed !== undefined) {
-      tell(`it hides ${needed.path}, which the server itself is run from`, "Deny something narrower.");
+      tell(`it hides ${needed}, which the server itself is run from`, "Deny something narrower.");
     } else if (resolved === undefined && grants.some(({ path }) => isInside(real, path))) {
       tell(
         "it does not exist, and would be seen as soon as it does",

@@ -74,6 +74,12 @@ describe("the default profile", () => {
     ]);
   });
 
+  test("without one it runs where this program does, if paths from there lead to something", async () => {
+    const own = await make(undefined, { ownFolders: [join(process.cwd(), "src")] });
+    expect(own.box.cwd).toBe(process.cwd());
+    expect((await make()).box.cwd).toBe(at("home"));
+  });
+
   test("a kept HOME is a folder of its own", async () => {
     const made = await make({ home: "kept" }, { keptHome: at("kept") });
     expect(made.box.home).toBe(at("kept"));
@@ -198,6 +204,7 @@ describe("what is denied", () => {
   });
 
   test("is not the server itself", async () => {
+    expect((await make({ fs: { deny: ["/usr"] } })).problems).toMatchObject([{ clause: "fs.deny: /usr" }]);
     expect((await make({ fs: { deny: [folder] } })).problems).toMatchObject([
       { clause: `fs.deny: ${folder}` },
     ]);

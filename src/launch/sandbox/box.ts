@@ -1,6 +1,6 @@
 // Works out one server's box: the default profile, what its declaration adds and takes away, and the caller's folders.
 
-import { join, sep } from "node:path";
+import { normalize, sep } from "node:path";
 import type { ResourceLimits, SandboxDeclaration } from "../../model/index.ts";
 import type { Box, Clause, Mount, Program } from "../types.ts";
 import { declaredMounts, deniedMounts } from "./box-declared.ts";
@@ -39,7 +39,7 @@ export async function makeBox(request: BoxRequest): Promise<MadeBox> {
   const [system, declared] = await Promise.all([systemMounts(request), declaredMounts(request)]);
   const own = await ownMounts(request, declared.mounts);
   const grants = layered([...system.mounts, ...own.mounts, ...declared.mounts]);
-  const denied = await deniedMounts(declaration?.fs?.deny ?? [], homedir, grants);
+  const denied = await deniedMounts(declaration?.fs?.deny ?? [], homedir, grants, program.file);
   const mounts = grants
     .filter(({ path }) => !denied.mounts.some((hidden) => isInside(path, hidden.path)))
     .concat(denied.mounts);
@@ -49,7 +49,7 @@ export async function makeBox(request: BoxRequest): Promise<MadeBox> {
     box: {
       mounts,
       home,
-      cwd: cwdInside(program.cwd ?? process.cwd(), program.cwd !== undefined, mounts, home),
+      cwd: cwdInside(program.cwd, mounts, home),
       network: declaration?.network ?? [],
       exec: { allow: declaration?.exec?.allow, spawn: declaration?.exec?.spawn ?? true },
       limits: { ...DEFAULT_LIMITS, ...Object.fromEntries(limits) },
@@ -143,8 +143,13 @@ function rank({ access, reason }: Mount): number {
   return (access === "write" ? 2 : 0) + (reason === "declared" || reason === "root" ? 1 : 0);
 }
 
-function cwdInside(cwd: string, isDeclared: boolean, mounts: readonly Mount[], home: string): string {
-  const mount = mounts.findLast(({ path }) => path !== sep && isInside(cwd, path));
-  const isThere = mount !== undefined && mount.access !== "hidden";
-  return isThere || isDeclared ? join(cwd) : home;
+/** The folder that was declared; or the one this program runs in, as far as paths from there lead to something in the box; or HOME. */
+function cwdInside(declared: string | undefined, mounts: readonly Mount[], home: string): string {
+  if (declared !== undefined) return normalize(declared);
+  const here = process.cwd();
+  const isOfUse = mounts.some(
+    ({ path, access }) =>
+      access !== "hidden" && path !== sep && (isInside(here, path) || isInside(path, here)),
+  );
+  return here !== sep && isOfUse ? here : home;
 }

@@ -20,6 +20,8 @@ export interface BoxArguments {
   readonly box: Box;
   readonly extra: Extra;
   readonly namespaces: readonly string[];
+  /** Another number for user and group inside; outside they stay what they are. */
+  readonly uid?: number | undefined;
   /** Whether this bubblewrap knows `--size`. */
   readonly canSize: boolean;
   /** Makes a descriptor of the child from a content, and says its number there. */
@@ -30,6 +32,7 @@ export async function boxArguments({
   box,
   extra,
   namespaces,
+  uid,
   canSize,
   data,
 }: BoxArguments): Promise<string[]> {
@@ -38,6 +41,7 @@ export async function boxArguments({
   const rest = granted.filter((mount) => mount !== everything);
   const isCovered = (path: string): boolean => rest.some((mount) => isInside(path, mount.path));
   const words = [...namespaces, "--die-with-parent", "--new-session", "--cap-drop", "ALL"];
+  if (uid !== undefined) words.push("--unshare-user", "--uid", String(uid), "--gid", String(uid));
   for (const cap of extra.caps) words.push("--cap-add", cap);
   words.push("--hostname", BOX_HOSTNAME);
   words.push(...(everything === undefined ? ["--dir", "/etc"] : bind(everything)));
@@ -49,7 +53,7 @@ export async function boxArguments({
   if (everything === undefined && !isCovered("/var/tmp")) words.push("--symlink", "/tmp", "/var/tmp");
   // Where the machine's own /etc is granted, only what must be different lies over it.
   const isOver = everything !== undefined || isCovered("/etc/hosts");
-  if (!isOver) words.push(...fileWords([...stubs(box.home), ...extra.files], data));
+  if (!isOver) words.push(...fileWords([...stubs(box.home, uid), ...extra.files], data));
   words.push(...(await mountWords(rest, everything !== undefined)));
   const reading = (path: string): Mount => ({ path, access: "read", reason: "system" });
   const further = extra.mounts.filter((path) => !isCovered(path)).map(reading);
@@ -126,8 +130,11 @@ function devices(keepsCapabilities: boolean): string[] {
 }
 
 /** Accounts and names that say nothing about the machine. */
-function stubs(home: string): { readonly path: string; readonly content: string }[] {
-  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+function stubs(
+  home: string,
+  other: number | undefined,
+): { readonly path: string; readonly content: string }[] {
+  const [uid, gid] = [other ?? process.getuid?.() ?? 0, other ?? process.getgid?.() ?? 0];
   const root = uid === 0 ? [] : ["root:x:0:0:root:/:/usr/sbin/nologin"];
   const user = `user:x:${uid}:${gid}:user:${home.replaceAll(/[:\n]/g, "_")}:/bin/sh`;
   const nobody = uid === 65_534 ? [] : ["nobody:x:65534:65534:nobody:/:/usr/sbin/nologin"];

@@ -56,6 +56,7 @@ async function wrap(
     const words = await boxArguments({
       box,
       namespaces: found.namespaces,
+      uid: nested?.uid,
       canSize: found.canSize,
       extra: {
         mounts: [

@@ -7,9 +7,12 @@ import type { BubblewrapProbe } from "./probe.ts";
 import { seccompProgram } from "./seccomp.ts";
 
 const FILTER = "/etc/portolan-filter";
+const OTHER_UID = 1000;
 const SHELL = "/bin/sh";
 
 export interface Nested extends Pick<Extra, "mounts" | "files"> {
+  /** Root without its rights may not make a namespace with root in it, so that the outer one calls it otherwise. */
+  readonly uid: number | undefined;
   /** What the relay runs instead of the program. */
   command(program: Program): Program;
 }
@@ -23,6 +26,7 @@ export async function nestedBox(box: Box, { bwrap }: BubblewrapProbe): Promise<N
   const opens = ["-c", `exec 9< ${FILTER} && exec "$@"`, "sh"];
   const inner = [bwrap, ...walls, ...mounts, "--seccomp", "9", "--"];
   return {
+    uid: process.getuid?.() === 0 ? OTHER_UID : undefined,
     mounts: [...new Set([bwrap, SHELL, await realpath(bwrap), await realpath(SHELL)])],
     files: filter === undefined ? [] : [{ path: FILTER, content: filter }],
     command: (program) => ({

@@ -64,6 +64,7 @@ test("an installation: its prefix; a single binary: itself", async () => {
 
 test("a venv, and the installation that it stands on", async () => {
   const python = lay("pythons/3.11/bin/python3.11");
+  symlinkSync("python3.11", at("pythons/3.11/bin/python3"));
   lay("pythons/3.11/lib/x");
   lay("venv/pyvenv.cfg", `home = ${dirname(python)}\nversion = 3.11\n`);
   mkdirSync(at("venv/bin"));
@@ -72,6 +73,9 @@ test("a venv, and the installation that it stands on", async () => {
   expect((await ownFolders(at("venv/bin/python"), [], undefined)).sort()).toEqual(expected);
   const script = lay("venv/bin/mcp-server", `#!${at("venv/bin/python")}\n`);
   expect((await ownFolders(script, [], undefined)).sort()).toEqual(expected);
+  lay("private/bin/notes");
+  lay("forged/pyvenv.cfg", `home = ${at("private/bin")}\n`);
+  expect(await ownFolders(lay("forged/bin/server"), [], undefined)).toEqual([at("forged")]);
 });
 
 test("the interpreter that a script's first line looks for", async () => {

@@ -86,7 +86,10 @@ async function basesOfVenv(prefix: string): Promise<string[]> {
   const base = /^home\s*=\s*(.+)$/m.exec(text)?.[1]?.trim();
   if (base === undefined || !isAbsolute(base)) return [];
   const real = await realpath(base).catch(() => undefined);
-  return real === undefined || basename(real) !== "bin" || isTooWide(dirname(real)) ? [] : [dirname(real)];
+  if (real === undefined || basename(real) !== "bin" || isTooWide(dirname(real))) return [];
+  // The file may have been written by the server itself, to be given some other folder at the next start.
+  const pythons = await Promise.all(["python", "python3", "pypy3"].map((name) => exists(join(real, name))));
+  return pythons.includes(true) ? [dirname(real)] : [];
 }
 
 /** The first argument that is a file, with the options before it passed over. */

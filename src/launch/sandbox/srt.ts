@@ -1,35 +1,13 @@
 // The backend for where there is no bubblewrap of ours: Anthropic's sandbox-runtime, when it is installed. It holds less, and says so.
 
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { BackendReport, Box, Clause, Finding, Program, SandboxBackend, Spawnable } from "../types.ts";
+import { createSession, type Filesystem, loadRuntime, PACKAGE } from "./srt-runtime.ts";
 
-const PACKAGE = "@anthropic-ai/sandbox-runtime";
 const INSTALL = `npm install ${PACKAGE}`;
-
-interface Filesystem {
-  readonly denyRead: readonly string[];
-  readonly allowRead: readonly string[];
-  readonly allowWrite: readonly string[];
-  readonly denyWrite: readonly string[];
-}
-
-/** As much of the package as is used. */
-interface Runtime {
-  readonly SandboxManager: {
-    isSupportedPlatform(): boolean;
-    checkDependenciesAsync(): Promise<{ readonly errors: readonly string[] }>;
-    initialize(config: { network: object; filesystem: Filesystem }): Promise<void>;
-    wrapWithSandbox(command: string, shell: string, config: { filesystem: Filesystem }): Promise<string>;
-    cleanupAfterCommand(): void;
-    reset(): Promise<void>;
-  };
-}
 
 export interface SrtOptions {
   /** The module whose packages are searched. Default: this one. */
@@ -39,6 +17,9 @@ export interface SrtOptions {
 /** Its own places for temporary files, which all of its sandboxes would share. */
 const SHARED = ["/tmp/claude", "/private/tmp/claude"];
 const SHELL = "/bin/sh";
+/** Variables by which the shell and the sandbox's own programs, outside of the box, could be made to run other code. */
+const INSIDE_ONLY =
+  /^(?:LD_|DYLD_|MALLOC_|GLIBC_TUNABLES$|GCONV_PATH$|LOCPATH$|NLSPATH$|BASH_|SHELLOPTS$|ENV$)/;
 
 export function createSrt({ from = import.meta.url }: SrtOptions = {}): SandboxBackend {
   let probed: Promise<BackendReport> | undefined;
@@ -62,52 +43,21 @@ export function createSrt({ from = import.meta.url }: SrtOptions = {}): SandboxB
       const isMounted = box.mounts.some(({ path, access }) => access === "write" && path === box.home);
       const HOME = isMounted ? box.home : home;
       // It sets TMPDIR inside to a folder that all share.
-      const words = ["env", `TMPDIR=${home}`, `HOME=${HOME}`, program.file, ...program.args];
+      const own = Object.entries({ ...program.env, HOME, TMPDIR: home });
+      const inside = own.filter(([name]) => INSIDE_ONLY.test(name) || name === "TMPDIR");
+      const words = ["env", ...inside.map((entry) => entry.join("=")), program.file, ...program.args];
       const filesystem = filesystemOf(box, home, folder);
       const command = `exec ${words.map(quote).join(" ")}`;
       const wrapped = await runtime.wrapWithSandbox(command, SHELL, { filesystem });
       // Without `exec`, a shell stays between us and the box, and the box outlives us. As `bash` it would read the user's .bashrc.
       const args = ["-c", `exec ${wrapped}`];
-      const env = { ...program.env, HOME, TMPDIR: home };
+      const env = Object.fromEntries(own.filter(([name]) => !INSIDE_ONLY.test(name)));
       return { file: SHELL, args, env, cwd: box.cwd ?? HOME, fds: [], spawned: () => {}, ended };
     } catch (error) {
       ended();
       throw error;
     }
   }
-}
-
-/** The package has one state for the whole process: begun with the first box, ended with the last. */
-function createSession(from: string): {
-  enter(): Promise<{ runtime: Runtime["SandboxManager"]; folder: string; leave: () => void }>;
-} {
-  let users = 0;
-  let state: Promise<void> = Promise.resolve();
-  return {
-    enter: async () => {
-      const { folder, entry } = find(from);
-      const { SandboxManager: runtime } = (await import(pathToFileURL(entry).href)) as Runtime;
-      users += 1;
-      const leave = (): void => {
-        users -= 1;
-        runtime.cleanupAfterCommand();
-        if (users === 0)
-          state = state.then(() => (users === 0 ? runtime.reset() : undefined)).catch(() => {});
-      };
-      const filesystem = { denyRead: ["/"], allowRead: [], allowWrite: [], denyWrite: [] };
-      const begun = state.then(() =>
-        runtime.initialize({ network: { allowedDomains: [], deniedDomains: [] }, filesystem }),
-      );
-      state = begun.catch(() => {});
-      try {
-        await begun;
-      } catch (error) {
-        leave();
-        throw error;
-      }
-      return { runtime, folder, leave };
-    },
-  };
 }
 
 function filesystemOf(box: Box, home: string, itself: string): Filesystem {
@@ -162,9 +112,8 @@ async function tryOut(
     return { available: detail === undefined, version, findings };
   };
   try {
-    const found = find(from);
-    version = found.version;
-    const { SandboxManager: runtime } = (await import(pathToFileURL(found.entry).href)) as Runtime;
+    const { runtime, version: found } = await loadRuntime(from);
+    version = found;
     // There, it cannot be told per server what may be read and written.
     if (process.platform === "win32" || !runtime.isSupportedPlatform())
       return report("platform", `${PACKAGE} cannot hold a box of its own for each server here`);
@@ -223,22 +172,6 @@ async function runTrue(
   } finally {
     spawnable.ended();
   }
-}
-
-/** By hand: the package shows `import` only, and its helper programs must be in the box, so its folder must be known. */
-function find(from: string): { folder: string; entry: string; version: string } {
-  for (const modules of createRequire(from).resolve.paths(PACKAGE) ?? []) {
-    const folder = join(modules, PACKAGE);
-    try {
-      const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
-        version: string;
-      };
-      return { folder, entry: join(folder, "dist", "index.js"), version };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    }
-  }
-  throw Object.assign(new Error(`${PACKAGE} is not installed.`), { code: "ENOENT" });
 }
 
 async function privateFolder(): Promise<string> {

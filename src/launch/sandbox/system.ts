@@ -1,6 +1,6 @@
 // The read-only system of a box: what programs need of a machine to run at all, and nothing that is about its owner.
 
-import { open, readdir, realpath } from "node:fs/promises";
+import { access, constants, open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { isInside } from "./paths.ts";
 
@@ -67,7 +67,11 @@ export async function findProgram(name: string, searchPath: string | undefined):
   const candidates = isAbsolute(name)
     ? [name]
     : (searchPath ?? "/usr/local/bin:/usr/bin:/bin").split(":").map((folder) => join(folder, name));
-  return (await existing(candidates.filter((path) => isAbsolute(path))))[0];
+  for (const path of candidates.filter((one) => isAbsolute(one))) {
+    // oxlint-disable-next-line no-await-in-loop -- the first one counts
+    if (await isProgram(path)) return path;
+  }
+  return undefined;
 }
 
 /** What `#!` of a script names: the interpreter, and with `env` the program that it looks for. */
@@ -106,6 +110,12 @@ async function withoutPrograms(path: string): Promise<string[]> {
   }
   const parts = await readdir(path);
   return (await Promise.all(parts.map((name) => withoutPrograms(join(path, name)).catch(() => [])))).flat();
+}
+
+async function isProgram(path: string): Promise<boolean> {
+  return access(path, constants.X_OK)
+    .then(async () => (await stat(path)).isFile())
+    .catch(() => false);
 }
 
 async function existing(paths: readonly string[]): Promise<string[]> {

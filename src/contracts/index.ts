@@ -1,0 +1,80 @@
+// Public face of the contracts room.
+
+export type { ArgumentPlan, Route } from "./arguments.ts";
+export type { Audit, AuditEvent, InvokedEvent, ResolvedEvent, SecretEvent } from "./audit.ts";
+export {
+  AuthMachine,
+  type AuthOutcome,
+  type AuthPorts,
+  type AuthTransition,
+  type RunOptions,
+} from "./auth.ts";
+export { authKey, type AuthRecord, type AuthStore, createAuthStore } from "./auth-store.ts";
+export type { AuthState, DriverStatus } from "./capability.ts";
+export type { ContractsOptions, DriverEntry, DriverReport } from "./contracts.ts";
+export {
+  CONTEXT_META,
+  type ContextOf,
+  type Contracts,
+  openContracts,
+  type OpenContractsOptions,
+} from "./contracts-upstream.ts";
+export {
+  defineDriver,
+  defineSecret,
+  defineTool,
+  type DriverHandle,
+  mergeEntry,
+  type SecretHandle,
+  type ToolHandle,
+} from "./define.ts";
+export type {
+  AnySchema,
+  AuthDefinition,
+  BindingDefinition,
+  McpDriverDefinition,
+  McpPrompt,
+  McpResource,
+  McpServer,
+  SecretDefinition,
+  ToolContractDefinition,
+} from "./define-types.ts";
+export { type Change, checkBump, diffContracts, type Difference, diffDrivers, type Step } from "./diff.ts";
+export type { Acquirer, Approve, ApprovalRequest, ContractCall, Dispatched } from "./dispatch.ts";
+export { majorKey } from "./find-contract.ts";
+export type { ContractPolicy } from "./policy.ts";
+export { processKey } from "./process-key.ts";
+export { type CheckedDriver, checkDriver, type CheckOptions } from "./registration.ts";
+export type { Acquire } from "./registry.ts";
+export {
+  type Candidate,
+  type Phase,
+  type PhaseName,
+  type Rejection,
+  type Resolution,
+  resolve,
+  type RouteFailure,
+  type RouteRequest,
+  type RouteState,
+  type Service,
+} from "./resolver.ts";
+export {
+  type Access,
+  checkAccess,
+  type FetchSecret,
+  SecretGrants,
+  type SecretSubject,
+} from "./secret-grants.ts";
+export type {
+  BoundTool,
+  BuildArgumentsArgs,
+  CallContext,
+  DriverContext,
+  DriverHooks,
+  ExecuteArgs,
+  ExpirySigns,
+  LoginArgs,
+  LoginResult,
+  ParseToolResultArgs,
+  RefreshResult,
+} from "./types.ts";

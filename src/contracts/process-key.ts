@@ -1,0 +1,12 @@
+// Who may share one process of a driver: everybody, unless it was started with somebody's secrets.
+
+import type { Driver } from "../model/index.ts";
+import { majorKey } from "./find-contract.ts";
+import { secretNames } from "./secret-grants.ts";
+import type { CallContext } from "./types.ts";
+
+/** The same for calls that the same process may serve. */
+export function processKey(driver: Driver, { workspaceId, userId }: CallContext): string {
+  const shared = secretNames(driver).length === 0;
+  return JSON.stringify(shared ? [majorKey(driver)] : [majorKey(driver), workspaceId ?? "", userId ?? ""]);
+}

@@ -1,0 +1,196 @@
+// The sandbox as users of the command say and see it: options, plans, the doctor, what is relaxed.
+
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { envelope, MAIN, portolan, resultText, temporaryFolder } from "./cli-helpers.ts";
+import { stdioCommand } from "./fixtures/processes.mjs";
+
+interface Plan {
+  readonly server: string;
+  readonly args: readonly string[];
+  readonly env: readonly string[];
+  readonly sandbox: {
+    readonly mode: string;
+    readonly by: string;
+    readonly backend: string;
+    readonly box: {
+      readonly mounts: readonly { path: string; access: string }[];
+      readonly network: string[];
+    };
+  };
+  readonly spawn: readonly string[];
+}
+
+/** As on a machine whose owner says nothing. */
+const STRICT = { PORTOLAN_SANDBOX: "" };
+
+const enforced =
+  spawnSync(process.execPath, [MAIN, "doctor", "--json"], { env: { ...process.env, ...STRICT } }).status ===
+  0;
+
+function setUp(servers: Record<string, unknown>) {
+  const cwd = temporaryFolder();
+  mkdirSync(join(cwd, "data"));
+  writeFileSync(join(cwd, "portolan.yaml"), `version: 1\nservers: ${JSON.stringify(servers)}\n`);
+  const run = (words: string[], env: Record<string, string> = STRICT) => portolan(words, { cwd, env });
+  return { cwd, run };
+}
+
+const entry = (...flags: string[]) => {
+  const { command, args } = stdioCommand(...flags);
+  return { command, args: [...args] };
+};
+
+describe("a plan", () => {
+  it("shows what a server would get, and starts nothing", async () => {
+    const { cwd, run } = setUp({
+      files: {
+        command: process.execPath,
+        args: ["-e", "require('node:fs').writeFileSync('started', '')", "--api-key", "s3cret-in-argument"],
+        env: { TOKEN: "s3cret-in-env", OTHER: "${NOT_SET_ANYWHERE}" },
+        cwd: ".",
+        sandbox: { mode: "warn", network: ["api.example.com"], fs: { write: ["data"] } },
+      },
+    });
+    const json = await run(["why", "--plan", "files"]);
+    expect({ code: json.code, err: json.err }).toEqual({ code: 0, err: "" });
+    const plan = JSON.parse(json.out) as Plan;
+    expect(plan.sandbox).toMatchObject({
+      mode: "warn",
+      by: "declaration",
+      box: { network: ["api.example.com"] },
+    });
+    expect(plan.sandbox.box.mounts).toContainEqual(
+      expect.objectContaining({ path: join(cwd, "data"), access: "write" }),
+    );
+    expect(plan.env).toEqual(expect.arrayContaining(["TOKEN", "OTHER"]));
+    const text = await run(["why", "--plan", "files", "--text"]);
+    expect(text.out).toContain("network   api.example.com");
+    expect(text.out).toMatch(/write\s+data {2}declared/);
+    for (const { out, err } of [json, text]) expect(`${out}${err}`).not.toContain("s3cret");
+    expect(existsSync(join(cwd, "started"))).toBe(false);
+  });
+
+  it("is also for a command, and for servers without a program says so", async () => {
+    const { run } = setUp({ away: { url: "https://mcp.example.com/mcp" } });
+    const { command, args } = stdioCommand();
+    const ran = await run(["why", "--plan", "--sandbox", "off", "--", command, ...args]);
+    expect(JSON.parse(ran.out)).toMatchObject({ sandbox: { mode: "off", backend: "none" } });
+    const away = await run(["why", "--plan", "away", "--text"]);
+    expect(away).toMatchObject({ code: 0, out: "away is reached at an address: nothing is started here.\n" });
+    expect(envelope(await run(["why", "--", command])).message).toContain("a server of the workspace");
+  });
+
+  it("heeds what the command line and the owner of the machine say", async () => {
+    const { run } = setUp({ a: entry(), b: { ...entry(), sandbox: "enforce" } });
+    const sandboxOf = async (words: string[], env?: Record<string, string>) =>
+      (JSON.parse((await run(["why", "--plan", ...words], env)).out) as Plan).sandbox;
+    expect(await sandboxOf(["a"])).toMatchObject({ mode: "enforce", by: "default" });
+    expect(await sandboxOf(["a", "--sandbox", "a=off"])).toMatchObject({ mode: "off", by: "command line" });
+    const owner = { PORTOLAN_SANDBOX: "off" };
+    expect(await sandboxOf(["a"], owner)).toMatchObject({ mode: "off", by: "PORTOLAN_SANDBOX" });
+    expect(await sandboxOf(["b"], owner)).toMatchObject({ mode: "enforce", by: "declaration" });
+  });
+});
+
+describe("what is relaxed", () => {
+  const servers = { open: { ...entry(), sandbox: "off" }, plain: entry() };
+
+  it("is seen in status, why, events and validate", async () => {
+    const { run } = setUp(servers);
+    const owner = { PORTOLAN_SANDBOX: "off" };
+    const status = await run(["status", "--text"], owner);
+    expect(status.out).toContain("sandbox off (said by the declaration), nothing is held");
+    expect(status.out).toContain("PORTOLAN_SANDBOX is off: no sandbox for plain.");
+    const why = await run(["why", "open", "--text"]);
+    expect(why.out).toMatch(/sandbox\s+off \(said by the declaration\), nothing is held/);
+    const events = await run(["events", "open"]);
+    expect(events.out.split("\n").filter((line) => line.includes("relaxed"))).toHaveLength(1);
+    const validate = await run(["validate", "--text"]);
+    expect(validate).toMatchObject({ code: 0 });
+    expect(validate.out).toContain("note sandbox is off: the program gets every file, host and program");
+  });
+
+  it("is said by name or not at all", async () => {
+    const { run } = setUp(servers);
+    const status = await run(["status", "plain", "--sandbox", "plain=off"]);
+    expect(JSON.parse(status.out)).toMatchObject({
+      servers: [{ alias: "plain", state: "ready", sandbox: { mode: "off", by: "command line" } }],
+    });
+    for (const command of ["status", "list", "events"]) {
+      const refused = envelope(await run([command, "--sandbox", "off"]));
+      expect(refused).toMatchObject({ code: "USAGE" });
+      expect(refused.message).toContain("--sandbox <server>=off");
+    }
+    expect(envelope(await run(["list", "--sandbox", "plai=off"]))).toMatchObject({
+      code: "SERVER_UNKNOWN",
+      hint: 'Did you mean "plain"?',
+    });
+    expect(envelope(await run(["list", "plain", "--allow-net", "a.com"])).message).toContain(
+      "in its declaration",
+    );
+  });
+});
+
+it("a command gets what its options grant", async () => {
+  const { cwd, run } = setUp({});
+  writeFileSync(join(cwd, "data", "note.txt"), "hello");
+  const { command, args } = stdioCommand();
+  const off = await run(["call", "echo", "text=hi", "--sandbox", "off", "--", command, ...args]);
+  expect(resultText(off)).toContain("hi");
+  const wrong = envelope(
+    await run(["list", "--allow-read", "nowhere", "--allow-net", "http://a", "--", command]),
+  );
+  expect(wrong.message).toContain("--allow-net");
+});
+
+it("add writes what was granted", async () => {
+  const { run } = setUp({});
+  const ran = await run([
+    "add",
+    "x",
+    "--allow-net",
+    "a.com",
+    "--allow-write",
+    "data",
+    "--dry-run",
+    "--text",
+    "--",
+    "node",
+  ]);
+  expect(ran.out).toContain("sandbox:");
+  expect(ran.out).toContain("network: [a.com]");
+  expect(ran.out).toContain("write: [data]");
+});
+
+describe("the doctor", () => {
+  it("says what can be enforced, also by its exit code", async () => {
+    const ran = await portolan(["doctor", "--json"], { env: STRICT });
+    const found = JSON.parse(ran.out) as { enforced: boolean; backends: { name: string }[] };
+    expect(ran.code).toBe(found.enforced ? 0 : 3);
+    expect(found.backends.length).toBeGreaterThan(0);
+    const text = await portolan(["doctor", "--text"], { env: STRICT });
+    expect(text.out).toMatch(/The default profile (is enforced|cannot be enforced) here/);
+  });
+
+  it("names the command that mends it", async () => {
+    const empty = temporaryFolder();
+    const ran = await portolan(["doctor", "--text"], { env: { ...STRICT, PATH: empty } });
+    expect(ran.code).toBe(3);
+    expect(ran.out).toMatch(/fix sudo .*bubblewrap|fix .*install/);
+  });
+});
+
+describe.skipIf(!enforced)("enforced", () => {
+  it("a server without a word about it runs in the default profile", async () => {
+    const { run } = setUp({ a: entry() });
+    const status = await run(["status"]);
+    expect(JSON.parse(status.out)).toMatchObject({
+      healthy: true,
+      servers: [{ sandbox: { mode: "enforce", by: "default" } }],
+    });
+    expect((await run(["status", "--text"])).out).not.toContain("sandbox");
+  });
+});
