@@ -59,7 +59,11 @@ function setUp(files: Record<string, string> = { "portolan.yaml": GOOD }) {
 function begin(words: readonly string[], cwd: string, env: Record<string, string>) {
   const child = spawn(process.execPath, [MAIN, ...words], {
     cwd,
-    env: { PATH: process.env["PATH"] ?? "", ...env },
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      PORTOLAN_SANDBOX: process.env["PORTOLAN_SANDBOX"] ?? "",
+      ...env,
+    },
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   let out = "";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseServerOptions, type RawOptions } from "./options.ts";
 import { workspaceSandbox } from "./sandbox-modes.ts";
-import { sandboxOfCommand } from "./sandbox-options.ts";
+import { sandboxOfCommand } from "./sandbox-of-command.ts";
 import { toConfig } from "./server-config.ts";
 import type { Target } from "./target.ts";
 import { targetServer } from "./target-server.ts";
@@ -54,8 +54,7 @@ test.each<[RawOptions, string[]]>([
   [{ sandbox: ["files=on"] }, ['--sandbox must be enforce, warn, off, got "on".']],
   [{ sandbox: ["off", "warn"] }, ["--sandbox says both off and warn"]],
   [{ sandbox: ["a=off", "a=warn"] }, ["--sandbox says both off and warn for a"]],
-  [{ allowNet: ["https://a.com"] }, ['--allow-net "https://a.com": It is a URL. Write a.com.']],
-  [{ sandbox: ["x"], allowNet: ["a b"] }, ["--sandbox must be", "--allow-net"]],
+  [{ sandbox: ["x"], era: "y" }, ["--era must be", "--sandbox must be"]],
 ])("%j is refused", (raw, messages) => {
   expect(() => parseServerOptions(raw, {})).toThrow();
   try {
@@ -68,8 +67,15 @@ test.each<[RawOptions, string[]]>([
 });
 
 test("what does not fit a command or a URL is refused, all at once", () => {
-  expect(ofCommand({ sandbox: ["files=off"], allowRead: ["none"], allowWrite: ["none"] }).problems).toEqual([
+  const wrong = {
+    sandbox: ["files=off"],
+    allowNet: ["https://a.com"],
+    allowRead: ["none"],
+    allowWrite: ["none"],
+  };
+  expect(ofCommand(wrong).problems).toEqual([
     "--sandbox files=off is for a server of the workspace; here it is --sandbox off",
+    '--allow-net "https://a.com": It is a URL. Write a.com.',
     "--allow-read none is not there",
     "--allow-write none is not there",
   ]);

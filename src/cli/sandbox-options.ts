@@ -1,10 +1,8 @@
 // The options about the sandbox: all of it for a command given on the command line, the mode alone for servers of the workspace.
 
-import { statSync } from "node:fs";
-import { resolve } from "node:path";
 import type { Command } from "commander";
 import { didYouMean } from "../errors/index.ts";
-import { parseNetworkRule, type SandboxDeclaration, type SandboxMode } from "../model/index.ts";
+import type { SandboxMode } from "../model/index.ts";
 
 export interface RawSandboxOptions {
   sandbox?: string[];
@@ -18,8 +16,8 @@ export interface SandboxOptions {
   readonly mode?: SandboxMode | undefined;
   /** By the names of servers. */
   readonly modes: Readonly<Record<string, SandboxMode>>;
+  /** These as they are written. */
   readonly network: readonly string[];
-  /** As they are written. */
   readonly read: readonly string[];
   readonly write: readonly string[];
 }
@@ -71,16 +69,10 @@ export function parseSandboxOptions(raw: RawSandboxOptions, problems: string[]):
     else if (server === undefined) own = mode;
     else modes.set(server, mode);
   }
-  const network = (raw.allowNet ?? []).flatMap((host) => {
-    const parsed = parseNetworkRule(host);
-    if (parsed.ok) return [parsed.rule.text];
-    problems.push(`--allow-net ${JSON.stringify(host)}: ${parsed.problem} ${parsed.hint}`);
-    return [];
-  });
   return {
     ...(own === undefined ? {} : { mode: own }),
     modes: Object.fromEntries(modes),
-    network,
+    network: raw.allowNet ?? [],
     read: raw.allowRead ?? [],
     write: raw.allowWrite ?? [],
   };
@@ -90,37 +82,6 @@ function wrongMode(text: string, written: string, server: string | undefined): s
   if (server === "") return `--sandbox ${JSON.stringify(text)} names no server before =`;
   const hint = didYouMean(written, MODES);
   return `--sandbox must be ${MODES.join(", ")}, got ${JSON.stringify(written)}.${hint === undefined ? "" : ` ${hint}`}`;
-}
-
-/** The sandbox of a command given on the command line; nothing when nothing is said. */
-export function sandboxOfCommand(
-  { mode, modes, network, read, write }: SandboxOptions,
-  cwd: string,
-  problems: string[],
-): SandboxDeclaration | undefined {
-  for (const [server, own] of Object.entries(modes))
-    problems.push(`--sandbox ${server}=${own} is for a server of the workspace; here it is --sandbox ${own}`);
-  const paths = (flag: string, written: readonly string[]): string[] =>
-    written.map((path) => {
-      const found = resolve(cwd, path);
-      if (statSync(found, { throwIfNoEntry: false }) === undefined)
-        problems.push(`${flag} ${path} is not there`);
-      return found;
-    });
-  const [readable, writable] = [paths("--allow-read", read), paths("--allow-write", write)];
-  const sandbox: SandboxDeclaration = {
-    ...(mode === undefined ? {} : { mode }),
-    ...(network.length === 0 ? {} : { network }),
-    ...(readable.length + writable.length === 0
-      ? {}
-      : {
-          fs: {
-            ...(readable.length === 0 ? {} : { read: readable }),
-            ...(writable.length === 0 ? {} : { write: writable }),
-          },
-        }),
-  };
-  return Object.keys(sandbox).length === 0 ? undefined : sandbox;
 }
 
 /** Which of the options are given, by their flags. */

@@ -8,7 +8,8 @@ import type { Root } from "../model/index.ts";
 import type { McpConfig, McpOptions } from "../tools/index.ts";
 import type { ServerOptions } from "./options.ts";
 import { plainLine } from "./plain-text.ts";
-import { givenSandboxFlags, sandboxOfCommand } from "./sandbox-options.ts";
+import { sandboxOfCommand } from "./sandbox-of-command.ts";
+import { givenSandboxFlags } from "./sandbox-options.ts";
 import type { Target } from "./target.ts";
 
 /** Throws one USAGE error for all options that do not fit the target. */

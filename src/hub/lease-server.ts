@@ -49,7 +49,13 @@ export async function leaseServer(
   };
   if (spare) spares += 1;
   const lane = spare ? spares : 0;
-  const key = JSON.stringify([definition.endpoint, definition.era, definition.limits, definition.launch, lane]);
+  const key = JSON.stringify([
+    definition.endpoint,
+    definition.era,
+    definition.limits,
+    definition.launch,
+    lane,
+  ]);
   return pool.acquire(
     key,
     (signal, { stderr: onStderr, launch: onLaunch }) =>

@@ -9,7 +9,6 @@ import {
   type Redactor,
   type SecretStore,
 } from "../secrets/index.ts";
-import { reapOrphans } from "../launch/index.ts";
 import { checkConfig, fromCatalog, type WorkspaceConfig } from "./declared.ts";
 import type { EventBus, HubEvent } from "./events.ts";
 import type { Hub } from "./hub.ts";
@@ -62,6 +61,7 @@ export async function openWorkspaceHub(
     diagnostics.push(diagnostic);
     options.onDiagnostic?.(diagnostic);
   };
+  const { reapOrphans } = await import("../launch/index.ts");
   reapOrphans();
   const changes: CatalogChange[] = [];
   // Until the hub is there, changes wait.

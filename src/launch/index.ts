@@ -1,10 +1,20 @@
 // Public face of the launch room.
 
-export { diagnose, type Diagnosis } from "./diagnose.ts";
-export { install, launch, launchHttp, planLaunch, type StartRequest } from "./launch.ts";
+import type { Diagnosis } from "./diagnose.ts";
+import type * as images from "./image.ts";
+
+export type { Diagnosis };
+export { install, launch, planLaunch, type StartRequest } from "./launch.ts";
 export { type LaunchRequest, prepare } from "./prepare.ts";
 export type { ChildGroup, Exit } from "./process/child.ts";
 export { childEnvironment } from "./process/child-env.ts";
 export { reapOrphans } from "./process/orphans.ts";
-export { createPathCheck } from "./sandbox/path-check.ts";
 export type { Finding, LaunchNews, LaunchPlan } from "./types.ts";
+export type { PathCheck } from "./sandbox/path-check.ts";
+
+// What few programs need is loaded when one does.
+
+export const diagnose = async (): Promise<Diagnosis> => (await import("./diagnose.ts")).diagnose();
+
+export const launchHttp: typeof images.launchHttp = async (...args) =>
+  (await import("./image.ts")).launchHttp(...args);

@@ -1,12 +1,8 @@
 // From a server definition to a running program. Nothing else in this house starts a server.
 
-import { PortolanError } from "../errors/index.ts";
-import { findProgram } from "./install/find-program.ts";
 import { recognise } from "./install/kinds.ts";
-import { type LaunchRequest, prepare, prepareProgram } from "./prepare.ts";
+import { type LaunchRequest, planned, prepare, prepareProgram } from "./prepare.ts";
 import { ChildGroup } from "./process/child.ts";
-import type { DockerSpawnable } from "./sandbox/docker.ts";
-import { type Engine, ensureImage, probeEngine, publishedPort } from "./sandbox/docker-engine.ts";
 import type { LaunchPlan } from "./types.ts";
 
 export interface StartRequest extends LaunchRequest {
@@ -15,64 +11,17 @@ export interface StartRequest extends LaunchRequest {
 
 export async function launch(request: StartRequest): Promise<ChildGroup> {
   const { plan, spawnable } = await prepare(request);
-  request.onLaunch?.({ type: "planned", plan });
+  request.onLaunch?.(planned(plan));
   return ChildGroup.start(spawnable, request.server, request.onStderr);
-}
-
-/** A server that is reached at a port; the port on this machine is chosen here. */
-export async function launchHttp(
-  request: StartRequest & { readonly port: number },
-  signal: AbortSignal,
-): Promise<{ child: ChildGroup; port: number }> {
-  const { server, port } = request;
-  const { plan, spawnable } = await prepare(request);
-  const { container } = spawnable as Partial<DockerSpawnable>;
-  request.onLaunch?.({ type: "planned", plan });
-  const child = await ChildGroup.start(spawnable, server, request.onStderr);
-  const ended = new AbortController();
-  void child.exited.then(() => ended.abort());
-  try {
-    if (container === undefined) throw notAnImage(server);
-    const file = plan.program;
-    const found = { file, container, port, signal: AbortSignal.any([signal, ended.signal]) };
-    return { child, port: await publishedPort(found) };
-  } catch (error) {
-    await child.stop();
-    if (!ended.signal.aborted || signal.aborted) throw error;
-    const message = `${server} ended before its port could be reached`;
-    throw new PortolanError("SERVER_START_FAILED", message, {
-      server,
-      stderr: child.stderrTail() || undefined,
-    });
-  }
-}
-
-function notAnImage(server: string): PortolanError {
-  return new PortolanError(
-    "CONFIG_INVALID",
-    `${server} is a program, and only an image is started for HTTP`,
-    {
-      server,
-      hint: "Declare it as docker: <image>, or start it yourself and give its url.",
-    },
-  );
 }
 
 /** Fetches what is not here yet; undefined where nothing ever is. A start that follows need not wait for it. */
 export function install(request: LaunchRequest): Promise<unknown> | undefined {
   const kind = recognise(request.endpoint);
-  if (kind.kind === "docker") return pull(kind.engine, kind.image, request);
+  if (kind.kind === "docker")
+    return import("./image.ts").then(({ pull }) => pull(kind.engine, kind.image, request));
   const fetched = kind.kind === "npm" || (request.settings?.install?.length ?? 0) > 0;
   return fetched ? prepareProgram(request) : undefined;
-}
-
-/** An engine that is not there is for the start to say. */
-async function pull(engine: Engine, image: string, request: LaunchRequest): Promise<void> {
-  if (!(await probeEngine(engine)).available) return;
-  const { server, signal, onLaunch } = request;
-  const file = await findProgram(request.endpoint.command, { server });
-  const onProgress = ({ what }: { what: string }): void => onLaunch?.({ type: "progress", server, what });
-  await ensureImage({ file, image, server, signal, onProgress });
 }
 
 /** What would be run, without running it. */

@@ -12,6 +12,7 @@ import { findServerProgram, type FoundProgram } from "./program.ts";
 import { backendFor } from "./sandbox/backends.ts";
 import { makeBox, type MadeBox } from "./sandbox/box.ts";
 import { ownFolders } from "./sandbox/own-folder.ts";
+import { createPathCheck } from "./sandbox/path-check.ts";
 import type { Box, Clause, LaunchNews, LaunchPlan, SandboxBackend, Spawnable } from "./types.ts";
 
 export interface LaunchRequest {
@@ -54,6 +55,11 @@ export function prepareProgram(
   chosen: ChosenMode = chooseMode(request.settings, process.env),
 ): Promise<FoundProgram> {
   return findServerProgram(request, versionRunner(request, chosen));
+}
+
+export function planned(plan: LaunchPlan): LaunchNews {
+  const { backend, box } = plan.sandbox;
+  return { type: "planned", plan, checkPath: backend === "none" ? undefined : createPathCheck(box) };
 }
 
 /** A stranger's program is asked for its version in the box that it will run in, but without network. */

@@ -1,10 +1,8 @@
 // Where a server's program is: on this machine, in the store (after it was fetched there), or in an image.
 
 import { stat } from "node:fs/promises";
-import { ensureInstalled } from "./install/ensure.ts";
+import { findProgram } from "./install/find-program.ts";
 import { recognise } from "./install/kinds.ts";
-import { installed } from "./install/npm.ts";
-import { defaultStoreRoot } from "./install/store.ts";
 import type { LaunchRequest } from "./prepare.ts";
 import type { RunProgram, RunResult } from "./process/run-plain.ts";
 import type { DockerRun } from "./sandbox/docker-run.ts";
@@ -27,16 +25,35 @@ export interface FoundProgram {
 export async function findServerProgram(request: LaunchRequest, run: RunProgram): Promise<FoundProgram> {
   const { server, endpoint, settings, signal, onLaunch, report = () => {}, dryRun = false } = request;
   const { cwd } = endpoint;
+  if (isPlain(request)) {
+    const env = { ...process.env, ...endpoint.env };
+    const file = await findProgram(endpoint.command, { server, env, cwd, args: endpoint.args });
+    const { args = [] } = endpoint;
+    return { kind: "binary", source: file, file, args, cwd, folders: [], docker: undefined };
+  }
   const absent = dryRun ? await notInstalled(request) : undefined;
   if (absent !== undefined) return absent;
-  const { kind, source, file, args, own, docker } = await ensureInstalled(settings, endpoint, {
+  const { ensureInstalled } = await import("./install/ensure.ts");
+  const { kind, source, file, args, own, docker, notes } = await ensureInstalled(settings, endpoint, {
     server,
     report,
     run: dryRun ? undefined : onceEach(run),
     signal,
     onProgress: ({ what }) => onLaunch?.({ type: "progress", server, what }),
   });
-  return { kind, source, file, args, cwd, folders: own === undefined ? [] : [own], docker };
+  return {
+    ...{ kind, file, args, cwd, docker },
+    source: [source, ...notes].join(". "),
+    folders: own === undefined ? [] : [own],
+  };
+}
+
+/** A program of this machine about which nothing more is said, as most are. */
+function isPlain({ endpoint, settings = {} }: LaunchRequest): boolean {
+  const { install = [], versionCheck, requires } = settings;
+  if (install.length > 0 || versionCheck !== undefined || requires !== undefined) return false;
+  const kind = recognise(endpoint);
+  return kind.kind === "binary" && kind.note === undefined;
 }
 
 /** A package that would be fetched by a real start. */
@@ -44,6 +61,10 @@ async function notInstalled({ endpoint }: LaunchRequest): Promise<FoundProgram |
   const kind = recognise(endpoint);
   if (kind.kind !== "npm") return undefined;
   const { spec, bin, args } = kind;
+  const [{ installed }, { defaultStoreRoot }] = await Promise.all([
+    import("./install/npm.ts"),
+    import("./install/store.ts"),
+  ]);
   if ((await installed({ spec, bin, root: await defaultStoreRoot() })) !== undefined) return undefined;
   const source = `${spec}, which is not installed yet`;
   return {

@@ -2,6 +2,7 @@
 
 import type { Report } from "../errors/index.ts";
 import type { ResourceLimits, SandboxBackendName, SandboxMode } from "../model/index.ts";
+import type { PathCheck } from "./sandbox/path-check.ts";
 
 /** A server's program, found and installed, as it is to run: inside of a box or not. */
 export interface Program {
@@ -58,7 +59,8 @@ export interface Denied {
 
 /** What happens between the wish to start a server and its end, beside what it says itself. */
 export type LaunchNews =
-  | { readonly type: "planned"; readonly plan: LaunchPlan }
+  /** `checkPath` says what is wrong with a path or file URI; absent where there is no box. */
+  | { readonly type: "planned"; readonly plan: LaunchPlan; readonly checkPath?: PathCheck | undefined }
   | ({ readonly type: "denied" } & Denied)
   /** Something that takes a while, such as a download. */
   | { readonly type: "progress"; readonly server: string; readonly what: string };

@@ -1,7 +1,6 @@
 // Keeps one session open: starts it, starts it again after a loss with growing pauses, and gives up on a crash loop.
 
 import { ERROR_CODES, isPortolanError, PortolanError, toPortolanError } from "../errors/index.ts";
-import { install } from "../launch/index.ts";
 import type { ServerDefinition } from "../model/index.ts";
 import { connect, type Reach } from "./connect.ts";
 import type { EraMemory } from "./era-memory.ts";
@@ -133,6 +132,7 @@ export class Keeper {
     if (endpoint === undefined || !("command" in endpoint)) return;
     const { name: server, launch: settings } = this.#definition;
     const signals = [this.#closing.signal, ...(signal === undefined ? [] : [signal])];
+    const { install } = await import("../launch/index.ts");
     await install({ server, endpoint, settings, report, onLaunch, signal: AbortSignal.any(signals) });
   }
 

@@ -1,7 +1,7 @@
 // Paths and file URIs on their way to a boxed server: what lies outside of its box is refused before it is forwarded.
 
 import { PortolanError } from "../errors/index.ts";
-import { createPathCheck, type LaunchPlan } from "../launch/index.ts";
+import type { PathCheck } from "../launch/index.ts";
 import { isObject, type SandboxDeclaration, toWildcard } from "../model/index.ts";
 import type { Call } from "./types.ts";
 
@@ -10,14 +10,14 @@ export type PathGuard = (call: Call) => Promise<void> | undefined;
 
 const WITH_URI: ReadonlySet<string> = new Set(["resources/read", "resources/subscribe"]);
 
-/** Undefined where there is no box: then a path leads wherever this program's own rights lead. */
+/** `problemOf` is undefined where there is no box: then a path leads wherever this program's own rights lead. */
 export function createPathGuard(
-  { server, sandbox }: LaunchPlan,
+  server: string,
+  problemOf: PathCheck | undefined,
   declared: SandboxDeclaration["pathArguments"] = {},
 ): PathGuard | undefined {
-  if (sandbox.mode === "off" || sandbox.backend === "none") return undefined;
+  if (problemOf === undefined) return undefined;
   const rules = Object.entries(declared).map(([tool, names]) => [toWildcard(tool), names] as const);
-  const problemOf = createPathCheck(sandbox.box);
   const check = async (values: readonly (readonly [string, string])[], tool?: string): Promise<void> => {
     for (const [what, value] of values) {
       const problem = await problemOf(value);

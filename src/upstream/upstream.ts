@@ -109,7 +109,7 @@ class ServerUpstream implements Upstream {
       onStderr,
       onLaunch: (news) => {
         if (news.type === "planned")
-          this.#guard = createPathGuard(news.plan, definition.launch?.sandbox?.pathArguments);
+          this.#guard = createPathGuard(this.name, news.checkPath, definition.launch?.sandbox?.pathArguments);
         onLaunch?.(news);
       },
       notice: (event, ...args) => this.#noticed(event, ...args),

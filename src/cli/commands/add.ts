@@ -7,6 +7,7 @@ import { isSecretName } from "../../secrets/index.ts";
 import type { Cli, Words } from "../connect.ts";
 import { parseServerOptions, type RawOptions } from "../options.ts";
 import { changeOwnFile } from "../own-file.ts";
+import { networkOf } from "../sandbox-of-command.ts";
 import { givenSandboxFlags, type RawSandboxOptions, type SandboxOptions } from "../sandbox-options.ts";
 import { splitWords } from "../target.ts";
 import { loadSource } from "../workspace-source.ts";
@@ -87,6 +88,7 @@ function toFields(
       problems.push(`${flag} is for commands; what a URL reaches runs elsewhere`);
   for (const [name, mode] of Object.entries(sandbox.modes))
     problems.push(`--sandbox ${name}=${mode} is for servers that are there; here it is --sandbox ${mode}`);
+  const network = networkOf(sandbox.network, problems);
   if (problems.length > 0) throw new PortolanError("USAGE", problems.join("\n"), { data: { problems } });
   const common = {
     ...(era === undefined ? {} : { era }),
@@ -104,7 +106,7 @@ function toFields(
     ...(args.length === 0 ? {} : { args }),
     ...(Object.keys(env).length === 0 ? {} : { env }),
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    ...sandboxFields(sandbox),
+    ...sandboxFields({ ...sandbox, network }),
     ...common,
   };
 }

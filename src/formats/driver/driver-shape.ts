@@ -164,6 +164,7 @@ export const DRIVER_SHAPE: ObjectShape = {
       parse: {
         type: "string",
         required: true,
+        maxLength: 1_000,
         description: "a regular expression whose first group is the version",
       },
       range: {

@@ -150,12 +150,12 @@ describe("any text", () => {
         const from = at % file.length;
         survives(file.slice(0, from) + by + file.slice(from + length));
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
     // Each key's whole value, one after the other.
     for (const file of FILES)
       for (const match of file.matchAll(/([a-z_]+: )("[^"]*"|[^\s,{}[\]]+|\{[^{}]*\}|\[[^[\]]*\])/g))
-        for (const by of ["", "1", "[]", "[~]", "{}", "{ a: ~ }", "constructor"])
+        for (const by of ["", "1", "[~]", "{ a: ~ }"])
           survives(file.slice(0, match.index) + match[1] + by + file.slice(match.index + match[0].length));
   });
 });
@@ -183,6 +183,7 @@ test.each([
     "long patterns",
     `---\nversion_check: { cmd: a, parse: "${"(a*)*".repeat(20_000)}b", range: "${"1.x || ".repeat(20_000)}" }\n---\n`,
   ],
+  ["long patterns of a schema", `---\ninputs: { pattern: "${"(a*)*".repeat(40_000)}b" }\n---\n`],
   ["many fences", "---\n".repeat(200_000)],
   ["many dashes", `---\n${"-".repeat(900_000)}`],
   ["many spaces after dashes", `---\n---${" ".repeat(900_000)}x`],

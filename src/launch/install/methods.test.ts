@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { deflateRawSync } from "node:zlib";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { deflateRawSync, gzipSync } from "node:zlib";
+import fc from "fast-check";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { makeTar, makeTarGz, type TarEntry } from "../../../test/fixtures/lib/tar.mjs";
 import { type Registry, startRegistry } from "../../../test/fixtures/npm-registry.mjs";
 import type { Diagnostic } from "../../errors/index.ts";
@@ -200,6 +201,40 @@ describe("an archive is not unpacked", () => {
       code: "INSTALL_FAILED",
     });
     expect(await attempt(Buffer.from("plain"))).toBe(false);
+  });
+
+  test("whatever bytes it has: it fails in our words, or writes inside only, and gives back what it opened", async () => {
+    const whole = makeTar([
+      { path: "a/b", body: "one" },
+      { path: "n", type: "L", body: `${"d/".repeat(60)}x` },
+      { path: "s", body: "two".repeat(300) },
+      { path: "p", type: "x", body: "13 path=e/f\n\n" },
+      { path: "q", body: "three" },
+    ]);
+    const zip = makeZip([
+      ["a/b", Buffer.from("one".repeat(50))],
+      ["c", Buffer.from("two")],
+    ]);
+    const open = (): number => (existsSync("/proc/self/fd") ? readdirSync("/proc/self/fd").length : 0);
+    const before = open();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.boolean(),
+        fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }),
+        fc.boolean(),
+        async (isZip, changes, packed) => {
+          const bytes = Buffer.from(isZip ? zip : whole);
+          for (const [at, byte] of changes) bytes[at % bytes.length] = byte;
+          try {
+            await attempt(packed && !isZip ? gzipSync(bytes) : bytes);
+          } catch (error) {
+            expect(error).toMatchObject({ code: "INSTALL_FAILED" });
+          }
+        },
+      ),
+      { numRuns: 150 },
+    );
+    await vi.waitFor(() => expect(open()).toBeLessThan(before + 20));
   });
 
   test("paths stay what they are", () => {

@@ -154,6 +154,13 @@ describe("what fails says why, and leaves nothing", () => {
     await clean();
   });
 
+  test("a part of it that is a git repository", async () => {
+    const dependencies = { part: "git+https://127.0.0.1:1/part.git" };
+    registry.publish({ name: "with-git", version: "1.0.0", bin: "x.js", dependencies });
+    await expect(install("with-git")).rejects.toMatchObject({ code: "INSTALL_FAILED" });
+    await clean();
+  });
+
   test("no network, and no credentials in the words", async () => {
     const npmrc = join(folder, "npmrc");
     await writeFile(npmrc, "//127.0.0.1:1/:_authToken=${MY_TOKEN}\n");

@@ -126,6 +126,27 @@ test("killed while npm is at work, at several moments: nothing is broken", async
   expect((await installed({ spec: "server@1", root }))?.version).toBe("1.0.0");
 });
 
+test("killed at any moment: nothing is broken", async () => {
+  const root = join(folder, "killed-any");
+  for (let round = 0; round < 6; round += 1) {
+    const child = await start(
+      `console.log("go"); for (;;) await install(${JSON.stringify(root)}, { update: true });`,
+    );
+    const ended = once(child, "exit");
+    await once(child.stdout as NonNullable<typeof child.stdout>, "data");
+    await new Promise((resolve) => setTimeout(resolve, 100 + round * 130));
+    child.kill("SIGKILL");
+    await ended;
+    // There or not there, but never half of it.
+    const found = await installed({ spec: "server@1", root });
+    if (found === undefined) expect(await listInstalled(root)).toEqual([]);
+    else expect(await readdir(join(found.folder, "node_modules", "part", "lib"))).toHaveLength(40);
+  }
+  await installNpm({ spec: "server@1", root, env, update: true });
+  const found = await installed({ spec: "server@1", root });
+  expect(await readdir(join(found?.folder ?? "", "node_modules", "server", "lib"))).toHaveLength(40);
+});
+
 test("leftovers of another package are cleared, too, but not those of one who is at work", async () => {
   const root = join(folder, "leftovers");
   const dead = await start(`await install(${JSON.stringify(root)}, { pause: die });`);

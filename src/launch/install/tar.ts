@@ -7,29 +7,33 @@ const MOST_NAME = 4_096;
 
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<ArchiveEntry> {
   const bytes = new Bytes(source);
-  let longPath: string | undefined;
-  let longSize: number | undefined;
+  try {
+    yield* readEntries(bytes);
+  } finally {
+    await bytes.close();
+  }
+}
+
+async function* readEntries(bytes: Bytes): AsyncGenerator<ArchiveEntry> {
+  let long: { path?: string | undefined; size?: number | undefined } = {};
   for (;;) {
     const header = await bytes.take(BLOCK);
     if (header === undefined) throw new Error("it ends in the middle");
     if (header.every((byte) => byte === 0)) return;
     checkSum(header);
     const type = String.fromCharCode(header[156] ?? 0);
-    const size = longSize ?? number(header, 124, 12);
     if (type === "x" || type === "g" || type === "L") {
+      const size = number(header, 124, 12);
       if (size > MOST_NAME * 4) throw new Error("it holds an overlong name");
       const body = (await bytes.take(size)) ?? Buffer.alloc(0);
       await bytes.skip(padding(size));
-      if (type === "L") longPath = text(body, 0, body.length);
-      if (type !== "x") continue;
-      const fields = paxFields(body);
-      longPath = fields.get("path") ?? longPath;
-      longSize = fields.has("size") ? Number(fields.get("size")) : undefined;
-      if (longSize !== undefined && !Number.isSafeInteger(longSize)) throw new Error("it holds a wrong size");
+      if (type === "L") long.path = text(body, 0, body.length);
+      if (type === "x") long = { ...long, ...paxFields(body) };
       continue;
     }
-    const path = longPath ?? ustarPath(header);
-    [longPath, longSize] = [undefined, undefined];
+    const path = long.path ?? ustarPath(header);
+    const size = long.size ?? number(header, 124, 12);
+    long = {};
     if (type !== "0" && type !== "\0" && type !== "5" && type !== "7")
       throw new Error(`${JSON.stringify(path)} is a link or a device`);
     const folder = type === "5" || (type === "\0" && path.endsWith("/"));
@@ -67,19 +71,21 @@ function checkSum(header: Buffer): void {
 }
 
 /** `LENGTH key=value\n`, the length counting itself. */
-function paxFields(body: Buffer): Map<string, string> {
+function paxFields(body: Buffer): { path?: string; size?: number } {
   const fields = new Map<string, string>();
   for (let at = 0; at < body.length;) {
     const space = body.indexOf(0x20, at);
     const length = space === -1 ? 0 : Number(body.toString("latin1", at, space));
-    if (!Number.isInteger(length) || length < 5 || at + length > body.length)
+    if (!Number.isInteger(length) || length < 5 || at + length > body.length || at + length <= space)
       throw new Error("it is damaged");
     const line = body.toString("utf8", space + 1, at + length - 1);
     const equals = line.indexOf("=");
     if (equals > 0) fields.set(line.slice(0, equals), line.slice(equals + 1));
     at += length;
   }
-  return fields;
+  const [path, size] = [fields.get("path"), fields.get("size")];
+  if (size !== undefined && !/^\d{1,15}$/.test(size)) throw new Error("it holds a wrong size");
+  return { ...(path === undefined ? {} : { path }), ...(size === undefined ? {} : { size: Number(size) }) };
 }
 
 /** Takes what is asked for from chunks as they come. */
@@ -104,6 +110,10 @@ class Bytes {
       missing -= part.length;
     }
     return Buffer.concat(parts);
+  }
+
+  async close(): Promise<void> {
+    await this.#source.return?.();
   }
 
   async skip(length: number): Promise<void> {

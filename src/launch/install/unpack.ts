@@ -3,6 +3,7 @@
 import { createReadStream } from "node:fs";
 import { chmod, mkdir, open, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { PortolanError } from "../../errors/index.ts";
 import { readTar } from "./tar.ts";
@@ -83,10 +84,8 @@ async function openArchive(path: string): Promise<AsyncIterable<ArchiveEntry> | 
     await file.close();
   }
   if (head[0] === 0x1f && head[1] === 0x8b) {
-    const source = createReadStream(path);
-    const gunzip = createGunzip();
-    source.on("error", (error) => gunzip.destroy(error));
-    return readTar(source.pipe(gunzip));
+    // A pipeline closes both when one of them ends early.
+    return readTar(pipeline(createReadStream(path), createGunzip(), () => {}));
   }
   if (head.toString("latin1", 257, 262) === "ustar") return readTar(createReadStream(path));
   return head.readUInt32LE(0) === 0x04034b50 ? readZip(path) : undefined;

@@ -2,6 +2,7 @@
 
 import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { pipeline } from "node:stream";
 import { createInflateRaw } from "node:zlib";
 import type { ArchiveEntry } from "./unpack.ts";
 
@@ -56,9 +57,8 @@ async function* content(
   if (length === 0) return;
   const source = createReadStream(path, { start, end: start + length - 1 });
   if (method === 0) return yield* source as AsyncIterable<Uint8Array>;
-  const inflate = createInflateRaw();
-  source.on("error", (error) => inflate.destroy(error));
-  yield* source.pipe(inflate) as AsyncIterable<Uint8Array>;
+  // A pipeline closes both when one of them ends early.
+  yield* pipeline(source, createInflateRaw(), () => {}) as AsyncIterable<Uint8Array>;
 }
 
 async function readEnd(file: FileHandle): Promise<{ count: number; size: number; start: number }> {

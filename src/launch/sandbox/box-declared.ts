@@ -28,7 +28,6 @@ export async function declaredMounts({ declaration, roots, homedir }: BoxRequest
   for (const access of ["read", "write"] as const) {
     for (const written of declaration?.fs?.[access] ?? []) {
       const clause = `fs.${access}: ${written}`;
-      // oxlint-disable-next-line no-await-in-loop -- in the order in which they were written
       const found = await paths(clause, written, homedir);
       if (Array.isArray(found)) grants.push(...found.map((path) => ({ clause, path, access })));
       else problems.push(found);
@@ -40,7 +39,6 @@ export async function declaredMounts({ declaration, roots, homedir }: BoxRequest
   ]);
   const mounts: Mount[] = [];
   for (const grant of grants) {
-    // oxlint-disable-next-line no-await-in-loop -- as above
     const found = await granted(grant, writable);
     if (Array.isArray(found)) {
       mounts.push(...found.map((path) => ({ path, access: grant.access, reason: "declared" as const })));
@@ -49,7 +47,6 @@ export async function declaredMounts({ declaration, roots, homedir }: BoxRequest
     }
   }
   for (const root of roots) {
-    // oxlint-disable-next-line no-await-in-loop -- as above
     const found = await granted({ clause: `root: ${root}`, path: root, access: "write" }, writable);
     // A caller may name folders that are not on this machine; it is not the server's fault.
     if (Array.isArray(found)) {
@@ -81,7 +78,6 @@ export async function deniedMounts(
       );
       continue;
     }
-    // oxlint-disable-next-line no-await-in-loop -- in the order in which they were written
     const resolved = await resolveLinks(declared.path);
     const real = resolved?.real ?? declared.path;
     const needed = own.find((path) => isInside(path, real));

@@ -108,7 +108,6 @@ async function hiddenWords(
   const words: string[] = [];
   for (const { path, access } of mounts) {
     if (access !== "hidden" || !(hasEverything || isCovered(path))) continue;
-    // oxlint-disable-next-line no-await-in-loop -- few, and in order
     const there = await stat(path).catch(() => undefined);
     if (there?.isDirectory() === true) words.push("--tmpfs", path, "--remount-ro", path);
     else if (there !== undefined) words.push("--ro-bind", "/dev/null", path);

@@ -35,7 +35,6 @@ export async function expandPattern({ path, pattern }: DeclaredPath): Promise<st
       const deep = name === "**";
       const wanted = deep ? (further[0] ?? "*") : name;
       const after = deep ? further.slice(1) : further;
-      // oxlint-disable-next-line no-await-in-loop -- bounded by what was visited before
       for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
         visited += 1;
         if (visited > MAX_VISITED) return undefined;

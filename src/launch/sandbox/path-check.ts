@@ -23,7 +23,6 @@ export function createPathCheck(box: Box): PathCheck {
     const { visible, hidden, own } = await places;
     for (const reading of read) {
       const absolute = reading.startsWith(sep) ? reading : `${cwd}${sep}${reading}`;
-      // oxlint-disable-next-line no-await-in-loop -- one or two
       const walked = await walk(absolute);
       // As text, and as the system walks it: they differ where `..` follows a link.
       for (const path of [resolve(absolute), walked.path]) {
@@ -97,7 +96,6 @@ async function walk(path: string): Promise<Walked> {
   for (const name of path.split(sep)) {
     if (name === "" || name === ".") continue;
     const next = name === ".." ? dirname(at) : join(at, name);
-    // oxlint-disable-next-line no-await-in-loop -- each step depends on the one before
     const real = await realpath(next).catch(() => undefined);
     at = real ?? next;
     existing = real ?? existing;

@@ -43,7 +43,6 @@ export async function resolveLinks(path: string): Promise<Resolved | undefined> 
   while (rest.length > 0 && links.length < MAX_LINKS) {
     const next = join(at, rest[0] ?? "");
     rest = rest.slice(1);
-    // oxlint-disable-next-line no-await-in-loop -- each step depends on the one before
     const target = await readlink(next).catch(() => undefined);
     if (target === undefined) {
       at = next;

@@ -16,7 +16,6 @@ export async function behindShim(
   const chosen = environment[variable] ?? (await nearest(cwd, local)) ?? (await text(join(root, "version")));
   for (const version of chosen?.split(/[\s:]+/) ?? []) {
     const program = join(root, "versions", version, "bin", basename(file));
-    // oxlint-disable-next-line no-await-in-loop -- in order of preference
     const found = await access(program).then(
       () => true,
       () => false,
@@ -34,7 +33,6 @@ const NAMES = {
 
 async function nearest(folder: string, name: string): Promise<string | undefined> {
   for (let at = folder; ; at = dirname(at)) {
-    // oxlint-disable-next-line no-await-in-loop -- nearest first
     const found = await text(join(at, name));
     if (found !== undefined || at === dirname(at)) return found;
   }

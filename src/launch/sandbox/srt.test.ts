@@ -72,7 +72,7 @@ describe.skipIf(!report.available)("srt", () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test("names every clause that it cannot hold", async () => {
-    const asked = box([], {
+    const asked = box([read("/data/[a]")], {
       network: ["api.example.com", "*"],
       exec: { allow: ["/usr/bin/git"], spawn: false },
       limits: { memoryBytes: 1, processes: 2 },
@@ -80,7 +80,7 @@ describe.skipIf(!report.available)("srt", () => {
     });
     expect((await backend.missing(asked)).map(({ clause }) => clause)).toEqual([
       ...["network: api.example.com", "network: *", "exec.allow: /usr/bin/git", "exec.spawn: false"],
-      "limits.memoryBytes: 1",
+      ...["limits.memoryBytes: 1", "fs: /data/[a]"],
     ]);
     expect(await backend.missing(box([]))).toEqual([]);
   });

@@ -45,9 +45,11 @@ export function createSrt({ from = import.meta.url }: SrtOptions = {}): SandboxB
       // It sets TMPDIR inside to a folder that all share.
       const own = Object.entries({ ...program.env, HOME, TMPDIR: home });
       const inside = own.filter(([name]) => INSIDE_ONLY.test(name) || name === "TMPDIR");
-      const words = ["env", ...inside.map((entry) => entry.join("=")), program.file, ...program.args];
+      const exported = inside
+        .filter(([name]) => /^\w+$/.test(name))
+        .map(([name, value]) => `export ${name}=${quote(value)}; `);
       const filesystem = filesystemOf(box, home, folder);
-      const command = `exec ${words.map(quote).join(" ")}`;
+      const command = `${exported.join("")}exec ${[program.file, ...program.args].map(quote).join(" ")}`;
       const wrapped = await runtime.wrapWithSandbox(command, SHELL, { filesystem });
       // Without `exec`, a shell stays between us and the box, and the box outlives us. As `bash` it would read the user's .bashrc.
       const args = ["-c", `exec ${wrapped}`];
@@ -95,6 +97,7 @@ function missing(box: Box, report: BackendReport): Clause[] {
   if (box.exec.allow !== undefined) cannot(`exec.allow: ${box.exec.allow.join(", ")}`);
   if (!box.exec.spawn) cannot("exec.spawn: false");
   for (const name of box.declaredLimits) cannot(`limits.${name}: ${box.limits[name]}`);
+  for (const { path } of box.mounts) if (/[*?[\]{}]/.test(path)) cannot(`fs: ${path}`);
   // There, what is allowed wins over what is hidden inside of it.
   if (process.platform === "darwin")
     for (const { path, access } of box.mounts) if (access === "hidden") cannot(`fs.deny: ${path}`);

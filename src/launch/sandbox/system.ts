@@ -48,16 +48,13 @@ export async function systemWithOnly(
 ): Promise<Allowed> {
   const bare: string[] = [];
   for (const path of await systemPaths()) {
-    // oxlint-disable-next-line no-await-in-loop -- a handful of folders, in order
     bare.push(...(await withoutPrograms(path)));
   }
   const found = new Set<string>();
   const unknown: string[] = [];
   for (const name of programs) {
-    // oxlint-disable-next-line no-await-in-loop -- as above
     const path = await findProgram(name, searchPath);
     if (path === undefined) unknown.push(name);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     else for (const one of await withInterpreters(path, searchPath)) found.add(one);
   }
   return { paths: await withReal([...bare, ...found]), unknown };
@@ -68,7 +65,6 @@ export async function findProgram(name: string, searchPath: string | undefined):
     ? [name]
     : (searchPath ?? "/usr/local/bin:/usr/bin:/bin").split(":").map((folder) => join(folder, name));
   for (const path of candidates.filter((one) => isAbsolute(one))) {
-    // oxlint-disable-next-line no-await-in-loop -- the first one counts
     if (await isProgram(path)) return path;
   }
   return undefined;
