@@ -6,6 +6,8 @@ import { findNode24 } from "./lib/node24.mjs";
 
 console.log(installOnce("interop", { shadcn: "4.23.0", supergateway: "4.0.0" }));
 
+console.log(installOnce("srt", { "@anthropic-ai/sandbox-runtime": "0.0.78" }));
+
 // Two of these demand a newer Node than the project does, and get one.
 console.log(
   installOnce(

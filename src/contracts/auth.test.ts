@@ -20,7 +20,9 @@ function machine(auth: DriverAuth, ports: AuthPorts = {}, hooks: DriverHooks = {
   const one = driver({ auth });
   const moves: string[] = [];
   const store = createAuthStore(file);
-  const auths = new AuthMachine(store, { pollMs: 1, ...ports }, ({ from, to }) => moves.push(`${from} > ${to}`));
+  const auths = new AuthMachine(store, { pollMs: 1, ...ports }, ({ from, to }) =>
+    moves.push(`${from} > ${to}`),
+  );
   return {
     moves,
     auths,
@@ -50,7 +52,13 @@ test("a headless caller hears at once how to log in, and nothing is run", async 
   const { ready, state } = machine(login, exits({}, ran));
   expect(await ready()).toMatchObject({
     ok: false,
-    failure: { error: { code: "auth_required", message: expect.stringContaining("tool login") as string, cause: { login: login.login } } },
+    failure: {
+      error: {
+        code: "auth_required",
+        message: expect.stringContaining("tool login") as string,
+        cause: { login: login.login },
+      },
+    },
   });
   expect(ran).toEqual([]);
   expect(state()).toBe("unauthed");
@@ -59,7 +67,11 @@ test("a headless caller hears at once how to log in, and nothing is run", async 
 test("an interactive caller logs in, once for all that wait", async () => {
   const ran: string[] = [];
   const { ready, state, moves } = machine(login, exits({ "tool login": 0 }, ran));
-  expect(await Promise.all([ready(annHere), ready(annHere), ready(annHere)])).toEqual([{ ok: true }, { ok: true }, { ok: true }]);
+  expect(await Promise.all([ready(annHere), ready(annHere), ready(annHere)])).toEqual([
+    { ok: true },
+    { ok: true },
+    { ok: true },
+  ]);
   expect(ran).toEqual(["tool login"]);
   expect(state()).toBe("authed");
   expect(moves).toEqual(["unknown > logging-in", "logging-in > authed"]);
@@ -68,18 +80,30 @@ test("an interactive caller logs in, once for all that wait", async () => {
 
 test("a login that fails leaves nobody logged in", async () => {
   const { ready, state } = machine(login, exits({ "tool login": 3 }));
-  expect(await ready(annHere)).toMatchObject({ ok: false, failure: { error: { code: "auth_failed", message: expect.stringContaining("ended with 3") as string } } });
+  expect(await ready(annHere)).toMatchObject({
+    ok: false,
+    failure: { error: { code: "auth_failed", message: expect.stringContaining("ended with 3") as string } },
+  });
   expect(state()).toBe("unauthed");
 });
 
 test("where nothing can be run, a login is still only required", async () => {
-  expect(await machine(login).ready(annHere)).toMatchObject({ failure: { error: { code: "auth_required" } } });
+  expect(await machine(login).ready(annHere)).toMatchObject({
+    failure: { error: { code: "auth_required" } },
+  });
 });
 
 describe("it is known to be done", () => {
   test("by a command, which is asked until it says so", async () => {
     let asked = 0;
-    const auth: DriverAuth = { login: { ...login.login, interactive: true, requiresCallbackUrl: false, completesWhen: { command: "tool whoami", exitCode: 7 } } };
+    const auth: DriverAuth = {
+      login: {
+        ...login.login,
+        interactive: true,
+        requiresCallbackUrl: false,
+        completesWhen: { command: "tool whoami", exitCode: 7 },
+      },
+    };
     const { ready } = machine(auth, {
       run: async (command) => ({ exitCode: command === "tool login" ? 0 : (asked += 1) < 4 ? 1 : 7 }),
     });
@@ -90,7 +114,12 @@ describe("it is known to be done", () => {
   test("by a request, after a page was shown", async () => {
     const shown: string[] = [];
     const auth: DriverAuth = {
-      login: { url: "https://example.com/in", interactive: true, requiresCallbackUrl: true, completesWhen: { http: { method: "GET", url: "https://example.com/me", expectStatus: 204 } } },
+      login: {
+        url: "https://example.com/in",
+        interactive: true,
+        requiresCallbackUrl: true,
+        completesWhen: { http: { method: "GET", url: "https://example.com/me", expectStatus: 204 } },
+      },
     };
     const { ready } = machine(auth, {
       openUrl: async (url, { needsCallback }) => {
@@ -111,15 +140,30 @@ describe("it is known to be done", () => {
 
   test("by the entry module", async () => {
     const { ready, state } = machine({}, {}, { login: async () => ({ ok: true }) });
-    expect((await ready()).ok).toBe(true);
+    expect((await ready()).ok).toBe(false);
+    expect((await ready(annHere)).ok).toBe(true);
     expect(state()).toBe("authed");
     const no = machine(login, {}, { login: async () => ({ ok: false, reason: "user_cancelled" }) });
-    expect(await no.ready(annHere)).toMatchObject({ failure: { error: { code: "auth_failed", message: expect.stringContaining("user cancelled") as string } } });
+    expect(await no.ready(annHere)).toMatchObject({
+      failure: {
+        error: { code: "auth_failed", message: expect.stringContaining("user cancelled") as string },
+      },
+    });
   });
 
   test("or not in time", async () => {
-    const auth: DriverAuth = { login: { command: "tool login", interactive: true, requiresCallbackUrl: false, completesWhen: { command: "tool whoami" } } };
-    const { ready, state } = machine(auth, { ...exits({ "tool login": 0, "tool whoami": 1 }), loginTimeoutMs: 30 });
+    const auth: DriverAuth = {
+      login: {
+        command: "tool login",
+        interactive: true,
+        requiresCallbackUrl: false,
+        completesWhen: { command: "tool whoami" },
+      },
+    };
+    const { ready, state } = machine(auth, {
+      ...exits({ "tool login": 0, "tool whoami": 1 }),
+      loginTimeoutMs: 30,
+    });
     expect((await ready(annHere)).ok).toBe(false);
     expect(state()).toBe("unauthed");
   });
@@ -130,7 +174,10 @@ describe("a refresh", () => {
   test("comes when it is due, once for all that wait", async () => {
     let now = 0;
     const ran: string[] = [];
-    const { ready } = machine(auth, { ...exits({ "tool login": 0, "tool refresh": 0 }, ran), now: () => now });
+    const { ready } = machine(auth, {
+      ...exits({ "tool login": 0, "tool refresh": 0 }, ran),
+      now: () => now,
+    });
     await ready(annHere);
     now = 999;
     await ready();
@@ -142,7 +189,10 @@ describe("a refresh", () => {
 
   test("that fails leaves nobody logged in", async () => {
     let now = 0;
-    const { ready, state } = machine(auth, { ...exits({ "tool login": 0, "tool refresh": 1 }), now: () => now });
+    const { ready, state } = machine(auth, {
+      ...exits({ "tool login": 0, "tool refresh": 1 }),
+      now: () => now,
+    });
     await ready(annHere);
     now = 5_000;
     expect(await ready()).toMatchObject({ ok: false, failure: { error: { code: "auth_required" } } });
@@ -151,7 +201,10 @@ describe("a refresh", () => {
 
   test("mends what has expired", async () => {
     const ran: string[] = [];
-    const { ready, auths, one, state } = machine({ ...auth, expiryDetect: "http_status:401" }, exits({ "tool login": 0, "tool refresh": 0 }, ran));
+    const { ready, auths, one, state } = machine(
+      { ...auth, expiryDetect: "http_status:401" },
+      exits({ "tool login": 0, "tool refresh": 0 }, ran),
+    );
     await ready(annHere);
     auths.noticed(one, {}, ann, toFailure(new PortolanError("HTTP_ERROR", "no", { data: { status: 401 } })));
     expect(state()).toBe("expired");
@@ -168,7 +221,11 @@ describe("an expired login shows by", () => {
     ["http_status:401", { httpStatus: 401 }, true],
     ["exception:TokenExpired", { exception: "TokenExpired: log in again" }, true],
     ["exception:TokenExpired", { exception: "TokenExpiredSoon" }, false],
-    ["header:WWW-Authenticate:Bearer error=expired", { headers: { "www-authenticate": "Bearer error=expired" } }, true],
+    [
+      "header:WWW-Authenticate:Bearer error=expired",
+      { headers: { "www-authenticate": "Bearer error=expired" } },
+      true,
+    ],
     ["http_status:401, exit_code:4", { exitCode: 4 }, true],
     ["moon:full", { exitCode: 4 }, false],
     [undefined, { httpStatus: 401 }, false],
@@ -177,11 +234,16 @@ describe("an expired login shows by", () => {
   });
 
   test("what the tool itself says, and the call fails as one that needs a login", async () => {
-    const { ready, auths, one, state } = machine({ ...login, expiryDetect: "exception:TokenExpired" }, exits({ "tool login": 0 }));
+    const { ready, auths, one, state } = machine(
+      { ...login, expiryDetect: "exception:TokenExpired" },
+      exits({ "tool login": 0 }),
+    );
     await ready(annHere);
     const other = fail("upstream_error", "disk full");
     expect(auths.noticed(one, {}, ann, other)).toBe(other);
-    expect(auths.noticed(one, {}, ann, fail("upstream_error", "TokenExpired: yesterday")).error.code).toBe("auth_required");
+    expect(auths.noticed(one, {}, ann, fail("upstream_error", "TokenExpired: yesterday")).error.code).toBe(
+      "auth_required",
+    );
     expect(state()).toBe("expired");
   });
 });
@@ -200,7 +262,9 @@ describe("between runs", () => {
     expect(await later.ready()).toEqual({ ok: true });
     expect((await later.ready({ ...ann, userId: "bob" })).ok).toBe(false);
     expect((await later.ready({ ...ann, workspaceId: "v" })).ok).toBe(false);
-    expect(JSON.parse(await readFile(path, "utf8"))).toMatchObject({ logins: { [authKey("files-mcp", "w", "ann")]: { state: "authed" } } });
+    expect(JSON.parse(await readFile(path, "utf8"))).toMatchObject({
+      logins: { [authKey("files-mcp", "w", "ann")]: { state: "authed" } },
+    });
   });
 
   test("one that was under way is nobody's, and a broken file is an empty one", async () => {
@@ -216,7 +280,11 @@ describe("between runs", () => {
   test("many at once do not lose each other's", async () => {
     const path = await file();
     const stores = [createAuthStore(path), createAuthStore(path)];
-    await Promise.all(stores.flatMap((store, index) => [1, 2, 3].map((n) => store.set(`${index}.${n}`, { state: "authed", since: n }))));
+    await Promise.all(
+      stores.flatMap((store, index) =>
+        [1, 2, 3].map((n) => store.set(`${index}.${n}`, { state: "authed", since: n })),
+      ),
+    );
     const { logins } = JSON.parse(await readFile(path, "utf8")) as { logins: object };
     expect(Object.keys(logins)).toHaveLength(6);
   });

@@ -139,7 +139,7 @@ export class AuthMachine {
     if ((state === "authed" || state === "expired") && canRefresh(driver, hooks)) {
       if (await this.#refresh(driver, hooks, context, signal)) return OK;
       state = "unauthed";
-    } else if (state === "unknown" && (await this.#check(driver, context, signal))) {
+    } else if (state === "unknown" && (await this.#check(driver, hooks, context, signal))) {
       await this.#set(driver, context, "authed", this.#nextRefresh(driver));
       return OK;
     }
@@ -198,14 +198,19 @@ export class AuthMachine {
       });
       if (!shown.ok) return shown;
     } else return noWay("the driver does not say how to log in");
-    return this.#completed(driver, context, signal);
+    return this.#completed(driver, hooks, context, signal);
   }
 
   /** Until the driver's own sign says that it is done; without a sign, the login itself was it. */
-  async #completed(driver: Driver, context: CallContext, signal: AbortSignal): Promise<LoginResult> {
+  async #completed(
+    driver: Driver,
+    hooks: DriverHooks,
+    context: CallContext,
+    signal: AbortSignal,
+  ): Promise<LoginResult> {
     if (driver.auth?.login?.completesWhen === undefined) return { ok: true };
     for (;;) {
-      if (await this.#check(driver, context, signal)) return { ok: true };
+      if (await this.#check(driver, hooks, context, signal)) return { ok: true };
       if (signal.aborted)
         return { ok: false, reason: "callback_failed", message: "it was not completed in time" };
       await new Promise((resolve) => setTimeout(resolve, this.#ports.pollMs ?? POLL_MS));
@@ -213,7 +218,12 @@ export class AuthMachine {
   }
 
   /** Whether somebody is logged in, as far as that can be seen without logging in. */
-  async #check(driver: Driver, context: CallContext, signal: AbortSignal): Promise<boolean> {
+  async #check(
+    driver: Driver,
+    hooks: DriverHooks,
+    context: CallContext,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { login, state } = driver.auth ?? {};
     const when = login?.completesWhen;
     const within = AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)]);
@@ -238,7 +248,7 @@ export class AuthMachine {
       return false;
     }
     // Nothing but refreshing is declared: what is refreshed was there before.
-    return login === undefined;
+    return login === undefined && hooks.login === undefined;
   }
 
   async #refresh(

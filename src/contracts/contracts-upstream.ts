@@ -62,7 +62,8 @@ class ContractsUpstream implements Contracts {
   readonly #emitter = new Emitter<UpstreamEvents>();
   #set!: ContractSet;
   #tools: readonly JsonObject[] | undefined;
-  #told = "";
+  /** The lists as they were last told of, in the order of `NEWS`. */
+  #told: readonly string[] = [];
   #inFlight = 0;
   #closed = false;
   #announcing = false;
@@ -75,7 +76,7 @@ class ContractsUpstream implements Contracts {
 
   async open(): Promise<void> {
     this.#set = await ContractSet.open(this.#options, () => this.#changed());
-    this.#told = JSON.stringify(this.#listTools());
+    this.#told = this.#lists();
     this.#announcing = true;
   }
 
@@ -287,6 +288,13 @@ class ContractsUpstream implements Contracts {
     return this.#tools;
   }
 
+  #lists(): readonly string[] {
+    const prompts = offerPrompts(this.#set.allowed(), () => {});
+    return [this.#listTools(), [...prompts.keys()], resourceLists(offerResources(this.#set.allowed()))].map(
+      (list) => JSON.stringify(list),
+    );
+  }
+
   #prompts(): ReturnType<typeof offerPrompts> {
     return offerPrompts(this.#set.allowed(), (name, one, other) =>
       this.#options.report?.({
@@ -307,18 +315,18 @@ class ContractsUpstream implements Contracts {
     this.#tools = undefined;
     // While it is being opened, nobody has seen anything yet.
     if (!this.#announcing || this.#closed) return;
-    const now = JSON.stringify(this.#listTools());
-    const differs = now !== this.#told;
-    this.#told = now;
-    if (differs) this.#emitter.emit("toolsChanged");
-    this.#emitter.emit("promptsChanged");
-    this.#emitter.emit("resourcesChanged");
+    const before = this.#told;
+    this.#told = this.#lists();
+    for (const [index, event] of NEWS.entries())
+      if (this.#told[index] !== before[index]) this.#emitter.emit(event);
   }
 
   #notSupported(what: string): PortolanError {
     return new PortolanError("NOT_SUPPORTED", `${this.name} does not offer ${what}`, { server: this.name });
   }
 }
+
+const NEWS = ["toolsChanged", "promptsChanged", "resourcesChanged"] as const;
 
 function defaultContext({ caller, params }: Call): CallContext {
   const meta = params?._meta as JsonObject | undefined;

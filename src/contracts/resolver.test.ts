@@ -11,7 +11,10 @@ import { type Candidate, type PhaseName, resolve, type RouteRequest, type Servic
 
 function candidate(
   id: string,
-  more: Partial<Omit<Candidate, "status" | "serves">> & { status?: Partial<DriverStatus>; serves?: Partial<Service> } = {},
+  more: Partial<Omit<Candidate, "status" | "serves">> & {
+    status?: Partial<DriverStatus>;
+    serves?: Partial<Service>;
+  } = {},
 ): Candidate {
   return {
     id,
@@ -30,7 +33,10 @@ const run = (drivers: Candidate[], request: Partial<RouteRequest> = {}, policy: 
 
 const rejected = (resolution: ReturnType<typeof run>, phase: PhaseName): Record<string, string> =>
   Object.fromEntries(
-    (resolution.phases.find((one) => one.phase === phase)?.rejected ?? []).map(({ driver, reason }) => [driver, reason]),
+    (resolution.phases.find((one) => one.phase === phase)?.rejected ?? []).map(({ driver, reason }) => [
+      driver,
+      reason,
+    ]),
   );
 
 test("one driver goes through all phases", () => {
@@ -71,17 +77,35 @@ describe("1 candidates", () => {
 
   test("left with nobody by inputs alone, it names them (D17)", () => {
     const narrow = candidate("a", { serves: { dropInputs: ["tail"] } });
-    expect(run([narrow], { inputs: ["path", "tail"] }).error).toMatchObject({ code: "input_unsupported", fields: ["tail"] });
+    expect(run([narrow], { inputs: ["path", "tail"] }).error).toMatchObject({
+      code: "input_unsupported",
+      fields: ["tail"],
+    });
     expect(run([narrow]).selected).toBe("a");
   });
 });
 
 describe("2 capability", () => {
   test.each<[string, Partial<DriverStatus>, string, string]>([
-    ["refused", { server: "refused", reason: "no such tool" }, "tool_unavailable", "it does not fit: no such tool"],
+    [
+      "refused",
+      { server: "refused", reason: "no such tool" },
+      "tool_unavailable",
+      "it does not fit: no such tool",
+    ],
     ["unreachable", { server: "unreachable", reason: "it crashed" }, "tool_unavailable", "it crashed"],
-    ["not installed", { server: "unreachable", code: "install_failed", reason: "no package" }, "install_failed", "no package"],
-    ["of the wrong version", { server: "unreachable", code: "version_mismatch", reason: "0.4" }, "version_mismatch", "0.4"],
+    [
+      "not installed",
+      { server: "unreachable", code: "install_failed", reason: "no package" },
+      "install_failed",
+      "no package",
+    ],
+    [
+      "of the wrong version",
+      { server: "unreachable", code: "version_mismatch", reason: "0.4" },
+      "version_mismatch",
+      "0.4",
+    ],
     ["not logged in", { auth: "unauthed" }, "auth_required", "nobody is logged in"],
     ["expired", { auth: "expired" }, "auth_required", "its login has expired"],
     ["ill", { health: "failed" }, "tool_unavailable", "its health check failed"],
@@ -101,13 +125,20 @@ describe("2 capability", () => {
   });
 
   test("of several reasons, the one that somebody can do something about", () => {
-    const found = run([candidate("a", { status: { auth: "unauthed" } }), candidate("b", { status: { server: "refused" } })]);
+    const found = run([
+      candidate("a", { status: { auth: "unauthed" } }),
+      candidate("b", { status: { server: "refused" } }),
+    ]);
     expect(found.error?.code).toBe("auth_required");
   });
 });
 
 describe("3 policy", () => {
-  const tagged = [candidate("a", { policyTags: ["pii-safe", "eu"] }), candidate("b", { policyTags: ["cloud"] }), candidate("none")];
+  const tagged = [
+    candidate("a", { policyTags: ["pii-safe", "eu"] }),
+    candidate("b", { policyTags: ["cloud"] }),
+    candidate("none"),
+  ];
   test("one tag of the allowlist is enough, and untagged drivers are left out (D22)", () => {
     const found = run(tagged, {}, { allowTags: ["pii-safe"] });
     expect(found.phases[2]?.kept).toEqual(["a"]);
@@ -118,15 +149,23 @@ describe("3 policy", () => {
   });
 
   test("a denied tag outweighs an allowed one, and case counts", () => {
-    expect(run(tagged, {}, { allowTags: ["pii-safe"], denyTags: ["eu"] }).error?.code).toBe("policy_violation");
+    expect(run(tagged, {}, { allowTags: ["pii-safe"], denyTags: ["eu"] }).error?.code).toBe(
+      "policy_violation",
+    );
     expect(run(tagged, {}, { allowTags: ["PII-safe"] }).error?.code).toBe("policy_violation");
   });
 
   test("a region must be named, or be global (D19)", () => {
-    const drivers = [candidate("eu", { region: ["eu-west-1"] }), candidate("us", { region: ["us"] }), candidate("all")];
+    const drivers = [
+      candidate("eu", { region: ["eu-west-1"] }),
+      candidate("us", { region: ["us"] }),
+      candidate("all"),
+    ];
     expect(run(drivers, { region: "eu-west-1" }).phases[2]?.kept).toEqual(["eu", "all"]);
     expect(run(drivers, { region: "eu-west-1" }, { strictRegion: true }).phases[2]?.kept).toEqual(["eu"]);
-    expect(run(drivers, { region: "us" }, { strictRegion: true, region: "eu-west-1" }).error?.code).toBe("region_mismatch");
+    expect(run(drivers, { region: "us" }, { strictRegion: true, region: "eu-west-1" }).error?.code).toBe(
+      "region_mismatch",
+    );
     expect(run([drivers[1] as Candidate], { region: "eu-west-1" }).error).toMatchObject({
       code: "region_mismatch",
       message: expect.stringContaining("us: it is in us, not in eu-west-1") as string,
@@ -145,12 +184,18 @@ describe("4 pin", () => {
   });
 
   test("or nobody, with the reason of the phase that turned it away", () => {
-    const found = run([candidate("a"), candidate("b", { policyTags: ["cloud"] })], { pin: "b" }, { denyTags: ["cloud"] });
+    const found = run(
+      [candidate("a"), candidate("b", { policyTags: ["cloud"] })],
+      { pin: "b" },
+      { denyTags: ["cloud"] },
+    );
     expect(found.error).toMatchObject({
       code: "pinned_provider_unavailable",
       message: expect.stringContaining("the policy denies drivers tagged cloud") as string,
     });
-    expect(run([candidate("a")], { pin: "c" }).error?.message).toContain("no such driver serves this contract");
+    expect(run([candidate("a")], { pin: "c" }).error?.message).toContain(
+      "no such driver serves this contract",
+    );
   });
 });
 
@@ -160,7 +205,9 @@ describe("5 rank", () => {
     const one = contract({ defaultImplementation: "z" });
     const drivers = [candidate("a", { serves: { cost: { unitsPerCall: 0 } } }), candidate("z")];
     expect(run(drivers, { contract: one }).selected).toBe("z");
-    expect(run([candidate("a"), candidate("z", { status: { health: "failed" } })], { contract: one }).selected).toBe("a");
+    expect(
+      run([candidate("a"), candidate("z", { status: { health: "failed" } })], { contract: one }).selected,
+    ).toBe("a");
   });
 
   test("then the price, and a price before a class (D18)", () => {
@@ -177,18 +224,32 @@ describe("5 rank", () => {
 
   test("then the kind", () => {
     const kinds: DriverKind[] = ["cli", "mcp", "http", "sdk", "builtin"];
-    expect(order(...kinds.map((kind) => candidate(kind, { kind })))).toEqual(["builtin", "sdk", "http", "mcp", "cli"]);
+    expect(order(...kinds.map((kind) => candidate(kind, { kind })))).toEqual([
+      "builtin",
+      "sdk",
+      "http",
+      "mcp",
+      "cli",
+    ]);
   });
 
   test("then who was well last, then the alphabet", () => {
     expect(
-      order(candidate("c"), candidate("b", { status: { healthyAt: 5 } }), candidate("d", { status: { healthyAt: 9 } }), candidate("a")),
+      order(
+        candidate("c"),
+        candidate("b", { status: { healthyAt: 5 } }),
+        candidate("d", { status: { healthyAt: 9 } }),
+        candidate("a"),
+      ),
     ).toEqual(["d", "b", "a", "c"]);
   });
 
   test("is the same whatever order drivers come in", () => {
     const drivers = ["a", "b", "c", "d"].map((id, index) =>
-      candidate(id, { serves: { cost: index % 2 === 0 ? { unitsPerCall: index } : {} }, status: { healthyAt: index % 3 } }),
+      candidate(id, {
+        serves: { cost: index % 2 === 0 ? { unitsPerCall: index } : {} },
+        status: { healthyAt: index % 3 },
+      }),
     );
     const expected = order(...drivers);
     fc.assert(
@@ -207,19 +268,23 @@ test("every driver that serves the contract is kept or turned away with a reason
     server: fc.constantFrom<DriverStatus["server"]>("fits", "refused"),
   });
   fc.assert(
-    fc.property(fc.array(some, { maxLength: 5 }), fc.option(fc.constantFrom("d0", "d9"), { nil: undefined }), (all, pin) => {
-      const drivers = all.map(({ region, policyTags, auth, server }, index) =>
-        candidate(`d${index}`, { region, policyTags, status: { auth, server } }),
-      );
-      const found = run(drivers, { region: "eu", pin }, { allowTags: ["x"] });
-      let alive = drivers.map(({ id }) => id);
-      for (const { kept, rejected: out, phase } of found.phases.slice(0, 4)) {
-        expect([...kept, ...out.map(({ driver }) => driver)].toSorted(), phase).toEqual(alive.toSorted());
-        expect(out.every(({ reason }) => reason !== "")).toBe(true);
-        alive = [...kept];
-      }
-      expect(found.selected === undefined).toBe(found.error !== undefined);
-    }),
+    fc.property(
+      fc.array(some, { maxLength: 5 }),
+      fc.option(fc.constantFrom("d0", "d9"), { nil: undefined }),
+      (all, pin) => {
+        const drivers = all.map(({ region, policyTags, auth, server }, index) =>
+          candidate(`d${index}`, { region, policyTags, status: { auth, server } }),
+        );
+        const found = run(drivers, { region: "eu", pin }, { allowTags: ["x"] });
+        let alive = drivers.map(({ id }) => id);
+        for (const { kept, rejected: out, phase } of found.phases.slice(0, 4)) {
+          expect([...kept, ...out.map(({ driver }) => driver)].toSorted(), phase).toEqual(alive.toSorted());
+          expect(out.every(({ reason }) => reason !== "")).toBe(true);
+          alive = [...kept];
+        }
+        expect(found.selected === undefined).toBe(found.error !== undefined);
+      },
+    ),
   );
 });
 
@@ -231,8 +296,19 @@ describe("a kept resolution", () => {
     const drivers = [candidate("a", { serves: { dropInputs: ["tail"] } }), candidate("b")];
     const ask = (request: Partial<RouteRequest>, more: { policy?: ContractPolicy; who?: string } = {}) => {
       const before = asked;
-      const state = { policy: more.policy ?? policy, get drivers() { asked += 1; return drivers; } };
-      cache.resolve({ contract: contract(), inputs: ["path"], ...request }, () => state, new Set(["tail"]), more.who);
+      const state = {
+        policy: more.policy ?? policy,
+        get drivers() {
+          asked += 1;
+          return drivers;
+        },
+      };
+      cache.resolve(
+        { contract: contract(), inputs: ["path"], ...request },
+        () => state,
+        new Set(["tail"]),
+        more.who,
+      );
       return asked > before ? "anew" : "kept";
     };
     expect(ask({})).toBe("anew");

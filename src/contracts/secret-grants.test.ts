@@ -7,7 +7,8 @@ import type { AuditEvent } from "./audit.ts";
 import { processKey } from "./process-key.ts";
 import { checkAccess, SecretGrants, type SecretSubject } from "./secret-grants.ts";
 
-const withEnv = (env: Record<string, string>) => driver({ endpoint: { transport: "stdio", command: "x", env } });
+const withEnv = (env: Record<string, string>) =>
+  driver({ endpoint: { transport: "stdio", command: "x", env } });
 
 describe("a grant", () => {
   test.each<[SecretGrant, SecretSubject, string]>([
@@ -20,7 +21,10 @@ describe("a grant", () => {
     const entry = secret({ access: { reveal: [], bind: [{ role: "nobody" }, grant], rotate: [] } });
     expect(checkAccess(entry, "bind", subject)).toEqual({ granted: true, grantedBy: by });
     expect(checkAccess(entry, "bind", {}).granted).toBe(false);
-    expect(checkAccess(entry, "reveal", subject)).toEqual({ granted: false, reason: expect.stringContaining("nobody may reveal") as string });
+    expect(checkAccess(entry, "reveal", subject)).toEqual({
+      granted: false,
+      reason: expect.stringContaining("nobody may reveal") as string,
+    });
   });
 });
 
@@ -29,7 +33,11 @@ function grants(bind: SecretGrant[]): { grants: SecretGrants; fetched: string[];
   const events: AuditEvent[] = [];
   const entries = [
     secret({ slug: "api-key", access: { reveal: [{ role: "admin" }], bind, rotate: [] } }),
-    secret({ slug: "db/url", envNames: ["DATABASE_URL"], access: { reveal: [], bind: [{ tool: "fs-read" }], rotate: [] } }),
+    secret({
+      slug: "db/url",
+      envNames: ["DATABASE_URL"],
+      access: { reveal: [], bind: [{ tool: "fs-read" }], rotate: [] },
+    }),
   ];
   const fetch = async ({ slug }: { slug: string }): Promise<string | undefined> => {
     fetched.push(slug);
@@ -48,10 +56,20 @@ test("a variable finds its secret by its name, by a binding, and by its slug", (
 
 test("granted to the tool that is called: fetched, and written down without its value (D10)", async () => {
   const { grants: all, events } = grants([{ tool: "fs-read" }]);
-  const values = await all.bind(withEnv({ KEY: "Bearer ${secrets.API_KEY}", PLAIN: "x" }), "fs-read", { userId: "ann" });
+  const values = await all.bind(withEnv({ KEY: "Bearer ${secrets.API_KEY}", PLAIN: "x" }), "fs-read", {
+    userId: "ann",
+  });
   expect([...values]).toEqual([["API_KEY", "s3cret"]]);
   expect(events).toMatchObject([
-    { type: "secret.reveal", slug: "api-key", operation: "bind", granted_by: "tool:fs-read", tool: "fs-read", user: "ann", driver: "files-mcp" },
+    {
+      type: "secret.reveal",
+      slug: "api-key",
+      operation: "bind",
+      granted_by: "tool:fs-read",
+      tool: "fs-read",
+      user: "ann",
+      driver: "files-mcp",
+    },
   ]);
   expect(JSON.stringify(events)).not.toContain("s3cret");
 });
@@ -61,25 +79,37 @@ test("one that is not granted: nothing at all is fetched, not even what is grant
   const both = withEnv({ A: "${secrets.DATABASE_URL}", B: "${secrets.API_KEY}" });
   await expect(all.bind(both, "fs-read", {})).rejects.toMatchObject({ error: { code: "unauthorised" } });
   expect(fetched).toEqual([]);
-  expect(events).toMatchObject([{ type: "secret.reveal.denied", slug: "api-key", reason: expect.stringContaining("only tool:other may bind") as string }]);
+  expect(events).toMatchObject([
+    {
+      type: "secret.reveal.denied",
+      slug: "api-key",
+      reason: expect.stringContaining("only tool:other may bind") as string,
+    },
+  ]);
   expect(() => all.requireBind(both, "fs-read", {})).toThrow(/SECRETS\.md/);
 });
 
 test("one that nobody declared is not given out", () => {
   const { grants: all } = grants([]);
-  expect(() => all.requireBind(withEnv({ A: "${secrets.NEW_KEY}" }), "fs-read", {})).toThrow(/no SECRETS\.md has an entry for NEW_KEY \(as new-key\)/);
+  expect(() => all.requireBind(withEnv({ A: "${secrets.NEW_KEY}" }), "fs-read", {})).toThrow(
+    /no SECRETS\.md has an entry for NEW_KEY \(as new-key\)/,
+  );
   expect(() => all.requireBind(withEnv({ A: "plain" }), "fs-read", {})).not.toThrow();
 });
 
 test("one without a value", async () => {
   const { grants: all } = grants([]);
-  await expect(all.bind(withEnv({ A: "${secrets.DATABASE_URL}" }), "fs-read", {})).rejects.toMatchObject({ error: { code: "auth_required" } });
+  await expect(all.bind(withEnv({ A: "${secrets.DATABASE_URL}" }), "fs-read", {})).rejects.toMatchObject({
+    error: { code: "auth_required" },
+  });
 });
 
 test("revealed to whoever may see it", async () => {
   const { grants: all } = grants([{ tool: "fs-read" }]);
   expect(await all.reveal("API_KEY", { roles: ["admin"] })).toBe("s3cret");
-  await expect(all.reveal("API_KEY", { tool: "fs-read" })).rejects.toMatchObject({ error: { code: "unauthorised" } });
+  await expect(all.reveal("API_KEY", { tool: "fs-read" })).rejects.toMatchObject({
+    error: { code: "unauthorised" },
+  });
 });
 
 test("a process that holds secrets is one user's own; another is everybody's (D6)", () => {

@@ -6,6 +6,7 @@ import { recognise } from "./install/kinds.ts";
 import type { LaunchRequest } from "./prepare.ts";
 import type { RunProgram, RunResult } from "./process/run-plain.ts";
 import type { DockerRun } from "./sandbox/docker-run.ts";
+import { behindShim } from "./sandbox/shims.ts";
 import type { LaunchPlan, Program } from "./types.ts";
 
 export interface FoundProgram {
@@ -27,7 +28,9 @@ export async function findServerProgram(request: LaunchRequest, run: RunProgram)
   const { cwd } = endpoint;
   if (isPlain(request)) {
     const env = { ...process.env, ...endpoint.env };
-    const file = await findProgram(endpoint.command, { server, env, cwd, args: endpoint.args });
+    const shim = await findProgram(endpoint.command, { server, env, cwd, args: endpoint.args });
+    // A version manager's shim would need all of the manager in its box.
+    const file = await behindShim(shim, cwd ?? process.cwd(), env);
     const { args = [] } = endpoint;
     return { kind: "binary", source: file, file, args, cwd, folders: [], docker: undefined };
   }

@@ -10,7 +10,8 @@ export function checkBinding(driver: Driver, binding: Binding, contract: Contrac
   const index = driver.implements.indexOf(binding);
   const label = `implements[${Math.max(index, 0)}]`;
   const found: Diagnostic[] = [];
-  const say = (severity: Diagnostic["severity"], at: string, message: string, hint?: string): void => {
+  const say: Say = (severity, at, message, hint) => {
+    if (found.length >= MOST_FINDINGS) return;
     const { file, line, column } = binding.origin;
     found.push({
       code: "DECLARATION_INVALID",
@@ -22,7 +23,7 @@ export function checkBinding(driver: Driver, binding: Binding, contract: Contrac
       file,
       line,
       column,
-      ...(hint === undefined ? {} : { hint }),
+      ...(hint === undefined ? {} : { hint: typeof hint === "string" ? hint : hint() }),
     });
   };
   if (!satisfies(contract.version, binding.range))
@@ -44,7 +45,15 @@ export function checkBinding(driver: Driver, binding: Binding, contract: Contrac
   return found;
 }
 
-type Say = (severity: Diagnostic["severity"], at: string, message: string, hint?: string) => void;
+/** A hint that costs something is made only when it will be seen. */
+type Say = (
+  severity: Diagnostic["severity"],
+  at: string,
+  message: string,
+  hint?: string | (() => string),
+) => void;
+
+const MOST_FINDINGS = 100;
 
 function checkDropped(
   names: readonly string[],
@@ -110,7 +119,7 @@ function checkTime(driver: Driver, binding: Binding, contract: Contract, say: Sa
 function unknown(name: string, keys: SchemaKeys, at: string, what: "input" | "output", say: Say): void {
   if (keys.open || keys.names.has(name)) return;
   const known = [...keys.names];
-  const hint =
+  const hint = (): string =>
     didYouMean(name, known) ??
     (known.length === 0 ? `The contract has no ${what}s.` : `It has ${known.slice(0, 20).join(", ")}.`);
   say("error", at, `names ${quoted(name)}, which is no ${what} of the contract`, hint);

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Contract, Driver } from "../../model/index.ts";
+import type { Driver } from "../../model/index.ts";
 import {
   type BindingDraft,
   type DriverDraft,
@@ -105,7 +105,7 @@ const contract: fc.Arbitrary<ToolDraft> = fc.record({
       note: maybe(text),
     }),
     { maxLength: 2 },
-  ) as fc.Arbitrary<Contract["examples"]>,
+  ),
   metadata: json,
 });
 

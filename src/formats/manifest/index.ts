@@ -13,7 +13,7 @@ export {
   withServer,
 } from "./parse.ts";
 export { type SandboxContext, toSandboxDeclaration } from "./sandbox.ts";
-export { type CheckedSandbox, SANDBOX_SHAPE } from "./sandbox-shape.ts";
+export { type CheckedSandbox, SANDBOX_OBJECT, SANDBOX_SHAPE } from "./sandbox-shape.ts";
 export {
   type CheckedDefaults,
   type CheckedServer,

@@ -200,3 +200,60 @@ test("the JSON Schema says the same", () => {
     additionalProperties: false,
   });
 });
+
+describe("strings, lists and objects with more to them (unique, filled, open, any)", () => {
+  const MORE: ObjectShape = {
+    type: "object",
+    open: true,
+    fields: {
+      id: { type: "string", pattern: "^[a-z]+$", says: "Use small letters.", maxLength: 4 },
+      silent: { type: "string", pattern: "^[a-z]+$" },
+      tags: { type: "list", items: { type: "string", scalars: true }, unique: true, filled: true },
+      free: { type: "any" },
+    },
+  };
+  const read = (text: string): { value: unknown; problems: unknown[] } => {
+    const { root } = readYaml(text, "f.yaml");
+    const problems = new Problems("f.yaml");
+    const value = root && checkShape(MORE, root, problems);
+    return { value, problems: problems.done().map(({ message, hint }) => [message, hint]) };
+  };
+
+  test.each<[string, unknown]>([
+    ["id: ab\nother: 1", { id: "ab" }],
+    ["id: 'abcd'", { id: "abcd" }],
+    ["silent: AB", { silent: "AB" }],
+    ["tags: [a, 1]", { tags: ["a", "1"] }],
+    ["free: { a: [1, ~] }", { free: { a: [1, null] } }],
+  ])("%j is right", (text, value) => {
+    expect(read(text)).toEqual({ value, problems: [] });
+  });
+
+  test.each<[string, string, string]>([
+    ["id: AB", 'id cannot be "AB"', "Use small letters."],
+    ["id: abcde", "id is longer than 4 characters", "Make it shorter."],
+    ["tags: []", "tags is empty", "Write at least one item."],
+    ["tags: [a, b, a]", "tags[2] says the same as tags[0] at line 1", "Keep one of them."],
+  ])("%j is not", (text, message, hint) => {
+    expect(read(text).problems).toEqual([[message, hint]]);
+  });
+
+  test("are in the JSON Schema", () => {
+    expect(toJsonSchema(MORE, "More")).toEqual({
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      title: "More",
+      type: "object",
+      properties: {
+        id: { type: "string", minLength: 1, maxLength: 4, pattern: "^[a-z]+$" },
+        silent: { type: "string", minLength: 1, pattern: "^[a-z]+$" },
+        tags: {
+          type: "array",
+          items: { type: ["string", "number", "boolean"], minLength: 1 },
+          uniqueItems: true,
+          minItems: 1,
+        },
+        free: {},
+      },
+    });
+  });
+});

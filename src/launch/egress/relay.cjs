@@ -16,6 +16,9 @@ const names = new Map();
 /** Name to its address, or why there is none; promises, since several programs may ask at once. */
 const addresses = new Map([["localhost", Promise.resolve("127.0.0.1")]]);
 
+/** The types of question that a refusal has answered. */
+const refused = new Map();
+
 main().catch((error) => fail(error, 1));
 
 async function main() {
@@ -141,7 +144,7 @@ async function answer(query) {
   const { name, type, end } = question;
   // Which name an address has is nobody's secret here, and nobody's question either.
   if (type === 12) return reply(query, end, CODES.unknown);
-  const address = await addressOf(name);
+  const address = await addressOf(name, type);
   if (address === undefined) return reply(query, end, CODES.failed);
   if (address === "") return reply(query, end, CODES.unknown);
   return reply(query, end, CODES.ok, type === 1 ? address : undefined);
@@ -175,9 +178,13 @@ function reply(query, end, code, address) {
 }
 
 /** An address of its own; empty when the gate says no, undefined when there is no gate to ask. */
-function addressOf(name) {
+function addressOf(name, type) {
   let address = addresses.get(name);
-  if (address !== undefined) return address;
+  // Programs ask for IPv4 and IPv6 at once: that is one attempt. The same question again is another.
+  if (address !== undefined && !(refused.get(name)?.has(type) ?? false)) {
+    refused.get(name)?.add(type);
+    return address;
+  }
   address = ask(name).then((verdict) => {
     if (verdict === "+" && names.size < MAX_NAMES) {
       const number = names.size + 1;
@@ -185,8 +192,13 @@ function addressOf(name) {
       names.set(fresh, name);
       return fresh;
     }
-    // Programs ask for IPv4 and IPv6 at once: that is one attempt, and a later one is another.
-    setTimeout(() => addresses.delete(name), verdict === "-" ? 500 : 0).unref();
+    const forget = () => {
+      if (addresses.get(name) !== address) return;
+      addresses.delete(name);
+      refused.delete(name);
+    };
+    if (verdict === "-") refused.set(name, new Set([type]));
+    setTimeout(forget, verdict === "-" ? 500 : 0).unref();
     return verdict === "-" ? "" : undefined;
   });
   addresses.set(name, address);

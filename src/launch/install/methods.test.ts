@@ -96,9 +96,9 @@ describe("a download", () => {
     ];
     const archive = serve(`/a.${kind}`, kind === "tar" ? makeTar(entries) : makeTarGz(entries));
     const found = await get({ method: "download", extractBin: "tool", ...archive });
-    expect(found.file).toBe(join(found.folder, "tool-1.0/tool"));
+    expect(found.file).toBe(join(found.folder ?? "", "tool-1.0/tool"));
     expect((await stat(found.file)).mode & 0o7777).toBe(0o755);
-    expect(await readFile(join(found.folder, "tool-1.0/lib.js"), "utf8")).toBe("lib");
+    expect(await readFile(join(found.folder ?? "", "tool-1.0/lib.js"), "utf8")).toBe("lib");
   });
 
   test("of a zip, too", async () => {
@@ -108,7 +108,7 @@ describe("a download", () => {
     ]);
     const found = await get({ method: "download", extractBin: "bin/tool", ...serve("/a.zip", zip) });
     expect(await readFile(found.file, "utf8")).toBe(TOOL);
-    expect(await readFile(join(found.folder, "bin/readme"), "utf8")).toBe("x");
+    expect(await readFile(join(found.folder ?? "", "bin/readme"), "utf8")).toBe("x");
   });
 
   test.each([
@@ -250,7 +250,7 @@ describe("the other ways", () => {
     await writeFile(file, TOOL);
     await expect(get({ method: "vendored", path: file })).rejects.toMatchObject({ code: "INSTALL_FAILED" });
     await chmod(file, 0o755);
-    expect(await get({ method: "vendored", path: file })).toMatchObject({ file, folder });
+    expect(await get({ method: "vendored", path: file })).toMatchObject({ file, folder: undefined });
   });
 
   test("package managers are named, never run; the next way is taken", async () => {
@@ -331,7 +331,7 @@ describe("a server's program", () => {
     });
     expect(await ensureInstalled({ install, versionCheck }, endpoint, within)).toMatchObject({
       file: vendored,
-      own: folder,
+      own: undefined,
       version: "1.2.3",
     });
     await expect(

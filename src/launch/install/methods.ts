@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
-import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { basename, isAbsolute, join, resolve } from "node:path";
 import { PortolanError, type Report, toPortolanError } from "../../errors/index.ts";
 import type { InstallMethod } from "../../model/index.ts";
 import { download } from "./download.ts";
@@ -31,8 +31,8 @@ export interface Obtained {
   readonly file: string;
   /** What comes before the server's own arguments. */
   readonly args: readonly string[];
-  /** All that it needs. */
-  readonly folder: string;
+  /** All that it needs; undefined where that is not known to be a folder of its own. */
+  readonly folder: string | undefined;
   /** For people: a package with its version, an address with its hash, a path. */
   readonly source: string;
   readonly version?: string | undefined;
@@ -94,7 +94,7 @@ async function tryMethod(
 
 async function vendored(path: string, { base = process.cwd() }: MethodContext): Promise<Obtained> {
   const file = isAbsolute(path) ? path : resolve(base, path);
-  if (await isProgram(file)) return { file, args: [], folder: dirname(file), source: file };
+  if (await isProgram(file)) return { file, args: [], folder: undefined, source: file };
   throw new PortolanError("INSTALL_FAILED", `${file} is not there, or may not be executed.`, {
     hint: `Put the program there, and make it executable: chmod +x.`,
   });

@@ -90,7 +90,13 @@ async function wrap(
 
 async function egressOf(box: Box, context: WrapContext, open: OpenEgress | undefined): Promise<Egress> {
   const openEgress = open ?? (await import("../egress/index.ts")).openEgress;
-  return openEgress({ server: context.server, rules: box.network, onDenied: context.onDenied });
+  return openEgress({
+    server: context.server,
+    rules: box.network,
+    onDenied: context.onDenied,
+    // It would bring programs into the box that are not on the list.
+    bareAddresses: box.exec.allow === undefined ? undefined : false,
+  });
 }
 
 /** Between the relay and the server, so that the relay is not held to what was meant for the server. */

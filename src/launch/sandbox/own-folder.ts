@@ -9,6 +9,9 @@ import { interpretersOf, isSystem } from "./system.ts";
 const INTERPRETER =
   /^(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|pypy[\d.]*|ruby[\d.]*|perl[\d.]*|php[\d.]*|java|lua[\d.]*|Rscript|sh|bash|dash|zsh|fish)$/;
 
+/** `node -e`, `python -c`, `python -m`, `deno eval`, `sh -c`. */
+const CODE_OPTION = /^(?:-[a-z]*[cempE]|--eval|--print|--command|eval)(?:=|$)/;
+
 /** A file that says: from here down it is one project. */
 const MARKS = ["package.json", "pyproject.toml", "setup.py", "deno.json", "Gemfile", "composer.json"].concat([
   "go.mod",
@@ -95,6 +98,8 @@ async function basesOfVenv(prefix: string): Promise<string[]> {
 /** The first argument that is a file, with the options before it passed over. */
 async function scriptOf(args: readonly string[], cwd: string): Promise<string | undefined> {
   for (const argument of args) {
+    // The code stands on the command line itself, so that what follows are its arguments.
+    if (CODE_OPTION.test(argument)) return undefined;
     if (argument.startsWith("-") || argument.includes("\0")) continue;
     const real = await realpath(resolve(cwd, argument)).catch(() => undefined);
     if (real !== undefined) return real;

@@ -1,0 +1,34 @@
+// The examples of docs/sandbox.md and docs/workspace.md are valid, and the tables name every field.
+
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { parseManifest, SANDBOX_OBJECT } from "../manifest/index.ts";
+import { parseMcpfile } from "../mcpfile/index.ts";
+import { readYaml, toPlain } from "../text/index.ts";
+import { parseWorkspace } from "./parse.ts";
+
+const page = (name: string): string =>
+  readFileSync(new URL(`../../../docs/${name}`, import.meta.url), "utf8");
+/** Whole files; parts of one are left out. */
+const examples = (name: string): string[] =>
+  [...page(name).matchAll(/^```yaml\n([\s\S]*?)^```/gm)]
+    .map(([, text = ""]) => text)
+    .filter((text) => /^(?:servers|config|kind|sources|gateway):/m.test(text));
+
+describe.each(["sandbox.md", "workspace.md"])("examples of docs/%s", (name) => {
+  test.each(examples(name))("%s", (text) => {
+    const { root } = readYaml(text, "x.yaml");
+    const keys = Object.keys(root === undefined ? {} : (toPlain(root) as object));
+    const parse = keys.includes("config")
+      ? parseManifest
+      : keys.includes("kind")
+        ? parseMcpfile
+        : parseWorkspace;
+    expect(parse(text, "/project/x.yaml").diagnostics).toEqual([]);
+  });
+});
+
+test("docs/sandbox.md has a row for every field of a sandbox", () => {
+  const rows = new Set([...page("sandbox.md").matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name));
+  expect(Object.keys(SANDBOX_OBJECT.fields).filter((name) => !rows.has(name))).toEqual([]);
+});
