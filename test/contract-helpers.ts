@@ -155,7 +155,7 @@ export async function serve(server: FakeServer, name = "inside"): Promise<Opened
       case "resources/read":
         return server.read?.(String(params.uri)) ?? { contents: [{ uri: params.uri, text: "read" }] };
       case "tools/call":
-        calls.push(params);
+        calls.push({ name: params.name, arguments: params.arguments });
         return server.call(String(params.name), params.arguments as JsonObject);
       default:
         return {};

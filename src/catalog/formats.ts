@@ -14,7 +14,10 @@ const formats = {
   workspace: () => import("../formats/workspace/index.ts"),
   clients: () => import("../formats/clients/index.ts"),
   mcpfile: () => import("../formats/mcpfile/index.ts"),
+  driver: () => import("../formats/driver/index.ts"),
 };
+
+export const driverFormats = (): Promise<typeof import("../formats/driver/index.ts")> => formats.driver();
 
 export type { BesideFile, PlacedWord, ServerDefaults, WorkspaceSettings };
 

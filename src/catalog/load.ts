@@ -1,10 +1,11 @@
 // A workspace's catalog from its folder: own file first, then its sources, merged.
 
 import { stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer } from "../model/index.ts";
 import { namesBeside } from "./beside.ts";
+import { type DriverMemory, findDrivers } from "./drivers.ts";
 import { finishServers } from "./finish.ts";
 import type { FormatContext, WorkspaceSettings } from "./formats.ts";
 import { mergeServers } from "./merge.ts";
@@ -33,10 +34,13 @@ export async function loadCatalog(folder: string, options: CatalogOptions = {}):
 export async function load(folder: string, options: CatalogOptions, memory: Memory): Promise<Loaded> {
   const { top, single, diagnostics } = await findWorkspace(folder);
   const context = { ...options, folder: top };
+  const only = onlyDriver(single);
   const own =
     single === undefined
       ? await readOwn(top, context, memory, diagnostics)
-      : await readSource(single, undefined, context, memory);
+      : only === undefined
+        ? await readSource(single, undefined, context, memory)
+        : undefined;
   const settings: WorkspaceSettings = own?.parsed?.workspace ?? {
     defaults: {},
     gateway: own?.parsed?.gateway,
@@ -51,20 +55,54 @@ export async function load(folder: string, options: CatalogOptions, memory: Memo
   const merged = mergeServers(all.map((source) => absoluteFolders(source)));
   diagnostics.push(...merged.diagnostics);
   const naming = chooseNaming(settings, all, diagnostics);
-  const servers = finishServers(merged.servers, settings, own?.file, diagnostics);
+  const drivers = await findDrivers(top, settings.contracts ?? {}, driversOf(memory), only);
+  diagnostics.push(...drivers.diagnostics);
+  const declared = withContracts(merged.servers, drivers.server, diagnostics);
+  const servers = finishServers(declared, settings, own?.file, diagnostics);
   const catalog = {
     folder: top,
     servers,
     settings: toSettings(settings, naming, top),
-    files: listFiles(all),
+    files: [...listFiles(all), ...drivers.files.map((file) => ({ ...file, aliases: [] }))],
     diagnostics,
   };
   const names = single === undefined ? OWN_NAMES.map((name) => join(top, name)) : [single.file];
-  const files = [...names, ...sources.files.map(({ file }) => file)];
+  const files = [
+    ...names,
+    ...sources.files.map(({ file }) => file),
+    ...drivers.files.map(({ file }) => file),
+  ];
   return {
     catalog,
-    plan: { files: files.flatMap((file) => [file, ...namesBeside(file)]), folders: sources.folders },
+    plan: {
+      files: files.flatMap((file) => [file, ...namesBeside(file)]),
+      folders: [...sources.folders, ...drivers.folders],
+    },
   };
+}
+
+const driverMemories = new WeakMap<Memory, DriverMemory>();
+
+function driversOf(memory: Memory): DriverMemory {
+  let known = driverMemories.get(memory);
+  if (known === undefined) driverMemories.set(memory, (known = new Map()));
+  return known;
+}
+
+function onlyDriver(single: SourceFile | undefined): string | undefined {
+  return single !== undefined && /(?:^|[\\/])DRIVER\.md$/.test(single.file) ? single.file : undefined;
+}
+
+/** All contracts together are one server more; a server that has their name keeps it. */
+function withContracts(
+  servers: readonly DeclaredServer[],
+  contracts: DeclaredServer | undefined,
+  diagnostics: Diagnostic[],
+): readonly DeclaredServer[] {
+  if (contracts === undefined) return servers;
+  const merged = mergeServers([servers, [contracts]]);
+  diagnostics.push(...merged.diagnostics);
+  return merged.servers;
 }
 
 /** A path to a file is a workspace of this one declaration. */
@@ -76,7 +114,10 @@ async function findWorkspace(
   if (stats?.isDirectory() === true) return { top: full, diagnostics: [] };
   if (stats !== undefined) {
     const named = { text: path, line: 1, column: 1, path: [] };
-    return { top: dirname(full), single: { file: full, named }, diagnostics: [] };
+    const folder = dirname(full);
+    // A driver among others speaks for the workspace that it is in.
+    const top = basename(dirname(folder)) === ".drivers" ? dirname(dirname(folder)) : folder;
+    return { top, single: { file: full, named }, diagnostics: [] };
   }
   const hint = "A workspace is a folder with declarations in it, or one declaration.";
   const message = `${full} is not there`;

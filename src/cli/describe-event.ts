@@ -1,6 +1,6 @@
 // One line for something that happened to a server.
 
-import type { HubEvent } from "../hub/index.ts";
+import type { ContractEvent, HubEvent } from "../hub/index.ts";
 import type { Colors, Paint } from "./colors.ts";
 import { plainLine } from "./plain-text.ts";
 
@@ -36,9 +36,31 @@ function detailOf(event: HubEvent): string {
       missing.length === 0 ? "" : `; not held: ${missing.map((one) => plainLine(one, 200)).join(", ")}`;
     return ` to ${mode} (${plainLine(by, 80)})${held}`;
   }
+  if ("ts" in event) return contractDetail(event);
   const reason = event.reason === undefined ? "" : ` ${plainLine(event.reason, 500)}`;
   const code = event.code === undefined ? "" : ` [${event.code}]`;
   if ("tool" in event)
     return ` ${plainLine(event.tool, 80)}${event.caller === undefined ? "" : ` for ${plainLine(event.caller, 80)}`} ${Math.round(event.durationMs)} ms${reason}${code}`;
   return `${reason}${code}`;
+}
+
+function contractDetail(event: ContractEvent): string {
+  switch (event.type) {
+    case "driver.resolved": {
+      const rejected = event.rejected.map(({ provider_id, reason }) => `${provider_id}: ${reason}`);
+      const why = rejected.length === 0 ? "" : ` (not ${plainLine(rejected.join("; "), 500)})`;
+      return ` for ${plainLine(event.tool, 80)}${event.selected === undefined ? ": nobody" : ""}${why}`;
+    }
+    case "driver.invoked": {
+      const { tool_id, mcp_tool_name, duration_ms, ok, code } = event;
+      const failed = ok ? "" : ` failed${code === undefined ? "" : ` [${plainLine(code, 60)}]`}`;
+      return ` ${plainLine(tool_id, 80)} as ${plainLine(mcp_tool_name, 80)} ${Math.round(duration_ms)} ms${failed}`;
+    }
+    case "secret.reveal":
+    case "secret.reveal.denied": {
+      const { slug, tool, granted_by, reason } = event;
+      const how = reason ?? (granted_by === undefined ? "" : `by ${granted_by}`);
+      return ` ${plainLine(slug, 80)}${tool === undefined ? "" : ` for ${plainLine(tool, 80)}`} ${plainLine(how, 300)}`;
+    }
+  }
 }

@@ -1,6 +1,6 @@
 // What a server runs or reaches, for people to recognise it: nothing in it that may be secret.
 
-import type { DeclaredEndpoint, StdioEndpoint } from "../model/index.ts";
+import type { ContractsEndpoint, DeclaredEndpoint, StdioEndpoint } from "../model/index.ts";
 import { invokedLabel } from "./invoked-label.ts";
 
 const HIDDEN = "…";
@@ -13,9 +13,15 @@ const KEY_PREFIX =
 /** The command line or the address. Values that may be secret are shown as `…`, references such as `${NAME}` stay. */
 export function endpointLabel(endpoint: DeclaredEndpoint): string {
   if (endpoint.transport === "invoke") return invokedLabel(endpoint.server);
+  if (endpoint.transport === "contracts") return contractsLabel(endpoint);
   if (endpoint.transport !== "stdio")
     return endpoint.program === undefined ? urlLabel(endpoint.url) : programLabel(endpoint.program);
   return programLabel(endpoint);
+}
+
+function contractsLabel({ contracts, drivers }: ContractsEndpoint): string {
+  const count = (number: number, word: string): string => `${number} ${word}${number === 1 ? "" : "s"}`;
+  return `${count(contracts.length, "contract")}, served by ${drivers.map(({ driver }) => driver.id).join(", ")}`;
 }
 
 function programLabel({ command, args = [] }: Omit<StdioEndpoint, "transport">): string {

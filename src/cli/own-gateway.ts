@@ -18,7 +18,7 @@ export function ownGateway({ endpoint }: DeclaredServer, own: OwnPlace): string 
     return runsServe([endpoint.command, ...(endpoint.args ?? [])], own.script)
       ? "it runs portolan serve"
       : undefined;
-  if (endpoint.transport === "invoke") return undefined;
+  if (endpoint.transport === "invoke" || endpoint.transport === "contracts") return undefined;
   return isOwnUrl(endpoint.url, own) ? "it is this gateway's own address" : undefined;
 }
 

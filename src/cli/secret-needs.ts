@@ -3,7 +3,7 @@
 import { access, constants } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { isPortolanError } from "../errors/index.ts";
-import type { DeclaredEndpoint, DeclaredServer, InvokedServer } from "../model/index.ts";
+import type { DeclaredEndpoint, DeclaredServer, InvokedServer, StdioEndpoint } from "../model/index.ts";
 import { parseReferences, type Reference, type SecretStore, type SourceName } from "../secrets/index.ts";
 
 export interface SecretNeed {
@@ -88,10 +88,18 @@ async function textsOf(endpoint: DeclaredEndpoint): Promise<PlacedText[]> {
   const named = (field: string, map: Readonly<Record<string, string>> = {}): PlacedText[] =>
     Object.entries(map).map(([name, text]) => ({ where: `${field}.${name}`, text }));
   if (endpoint.transport === "invoke") return invokedTexts(endpoint.server);
-  if (endpoint.transport !== "stdio")
-    return [{ where: "url", text: endpoint.url }, ...named("headers", endpoint.headers)];
-  const args = (endpoint.args ?? []).map((text, index) => ({ where: `args[${index}]`, text }));
-  return [...args, ...named("env", endpoint.env)];
+  // Those of drivers are in their own inventory, with who may have them.
+  if (endpoint.transport === "contracts") return [];
+  const ofProgram = ({ args = [], env }: Omit<StdioEndpoint, "transport">): PlacedText[] => [
+    ...args.map((text, index) => ({ where: `args[${index}]`, text })),
+    ...named("env", env),
+  ];
+  if (endpoint.transport === "stdio") return ofProgram(endpoint);
+  return [
+    { where: "url", text: endpoint.url },
+    ...named("headers", endpoint.headers),
+    ...(endpoint.program === undefined ? [] : ofProgram(endpoint.program)),
+  ];
 }
 
 /** Each name once for a server, with the first thing that needs it: a whole API may need one token. */

@@ -3,6 +3,7 @@
 import type { HubEvent } from "../hub/index.ts";
 import type { Cli } from "./connect.ts";
 import { describeEvent } from "./describe-event.ts";
+import { describeRelaxedByOwner, OWNER } from "./owners-sandbox.ts";
 import type { ServedServer } from "./serve-greeting.ts";
 
 export interface ServeEvents {
@@ -21,6 +22,9 @@ export function createServeEvents(
   /** Why a server is down, as far as it was said; one that is up is not in it. */
   const down = new Map<string, string>();
   const known = new Set<string>();
+  /** What the servers' sandboxes are about, each said once. */
+  const said = new Set<string>();
+  const relaxed: (HubEvent & { readonly type: "mcp.sandbox_relaxed" })[] = [];
   let running = false;
   const isNews = (event: HubEvent): boolean => {
     switch (event.type) {
@@ -46,14 +50,19 @@ export function createServeEvents(
       case "mcp.server_ready":
       case "mcp.server_restarted":
         return down.delete(event.server);
+      case "mcp.sandbox_relaxed":
+        return once(said, `${event.server} ${event.mode}`);
+      case "mcp.sandbox_denied":
+        return once(said, `${event.server} ${event.host}:${event.port}`);
       default:
         return false;
     }
   };
   return {
     heard(event) {
+      if (!running && event.type === "mcp.sandbox_relaxed" && isNews(event)) relaxed.push(event);
       if (!running || !(isNews(event) || options.verbose)) return;
-      if (troubleOnly && event.type !== "mcp.server_failed") return;
+      if (troubleOnly && event.type !== "mcp.server_failed" && event.type !== "mcp.sandbox_denied") return;
       output.note(describeEvent(event, output.noteColors));
     },
     begin(servers) {
@@ -62,9 +71,23 @@ export function createServeEvents(
         if (state !== "ready" && state !== "idle") down.set(alias, error?.message ?? "");
       }
       running = true;
+      if (troubleOnly) return;
+      // Of the whole machine it is one thing to say.
+      const owner = describeRelaxedByOwner(
+        relaxed.map(({ server, ...rest }) => ({ alias: server, ...rest })),
+      );
+      if (owner !== undefined) output.note(output.noteColors.yellow(owner));
+      for (const event of relaxed)
+        if (event.by !== OWNER) output.note(describeEvent(event, output.noteColors));
     },
     end() {
       running = false;
     },
   };
+}
+
+function once(said: Set<string>, what: string): boolean {
+  const isNew = !said.has(what);
+  said.add(what);
+  return isNew;
 }

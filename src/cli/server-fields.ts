@@ -40,8 +40,8 @@ export function toServerFields(server: DeclaredServer): ServerFields {
 }
 
 function endpointFields(endpoint: DeclaredEndpoint, file: string): Loose<ServerFields> {
-  // portolan.yaml has no words for it: the mcpfile itself is among its sources.
-  if (endpoint.transport === "invoke") return {};
+  // portolan.yaml has no words for it: the mcpfile itself is among its sources, and drivers are found by their folder.
+  if (endpoint.transport === "invoke" || endpoint.transport === "contracts") return {};
   if (endpoint.transport !== "stdio") {
     const { transport, url, headers, program } = endpoint;
     if (program !== undefined)

@@ -3,6 +3,7 @@
 import type { ServerHealth, ServerState } from "../hub/index.ts";
 import type { Colors, Paint } from "./colors.ts";
 import { cut, displayWidth, wrap } from "./layout.ts";
+import { OWNER } from "./owners-sandbox.ts";
 import { plainLine } from "./plain-text.ts";
 import { sandboxLabel } from "./plan-view.ts";
 
@@ -23,8 +24,6 @@ const HEAD = ["server", "state", "protocol", "tools", "latency", "since", "decla
 const RIGHT: ReadonlySet<number> = new Set([3, 4]);
 const GAP = "  ";
 const MAX_ALIAS = 40;
-/** Who owns the machine says it for all servers that do not say it themselves. */
-const OWNER = "PORTOLAN_SANDBOX";
 
 export function describeStatus(servers: readonly ServerHealth[], view: TableView): string {
   const { colors, width } = view;
@@ -110,17 +109,6 @@ function details(server: ServerHealth, declared: string | undefined, { colors, w
     add(`${lanes} more ${lanes === 1 ? "process" : "processes"} for calls that ask questions`, colors.dim);
   if (restarts > 0) add(`started again ${restarts} ${restarts === 1 ? "time" : "times"}`, colors.dim);
   return lines;
-}
-
-/** Said once, since it is the same for all of them; nothing where every server is boxed or says for itself that it is not. */
-export function describeOwnersSandbox(servers: readonly ServerHealth[]): string | undefined {
-  const relaxed = servers.filter(
-    ({ sandbox }) => sandbox !== undefined && sandbox.mode !== "enforce" && sandbox.by === OWNER,
-  );
-  const mode = relaxed[0]?.sandbox?.mode;
-  if (mode === undefined) return undefined;
-  const which = relaxed.map(({ alias }) => plainLine(alias, MAX_ALIAS)).join(", ");
-  return `${OWNER} is ${mode}: ${mode === "off" ? "no sandbox" : "what cannot be held is only said"} for ${which}.`;
 }
 
 function paintOf(state: ServerState, colors: Colors): Paint {

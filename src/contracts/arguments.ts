@@ -39,8 +39,9 @@ const NOTHING: readonly string[] = [];
 
 export function planArguments(binding: Binding, inputs: SchemaView): PlannedArguments {
   const problems: { message: string; hint?: string }[] = [];
-  const add = (message: string, hint?: string): void =>
-    void problems.push(hint === undefined ? { message } : { message, hint });
+  const add = (message: string, hint?: string): void => {
+    problems.push(hint === undefined ? { message } : { message, hint });
+  };
   const names = fieldNames(inputs);
   const isInput = (name: string): boolean =>
     names.includes(name) || fieldOf(inputs, name).state === "declared";
@@ -87,20 +88,25 @@ function readMapping(
   if (value.transform !== undefined) {
     transform = TRANSFORMS.get(value.transform);
     const known = [...TRANSFORMS.keys()];
-    if (transform === undefined)
-      return void add(
+    if (transform === undefined) {
+      add(
         `mapping of "${key}" has the unknown transform "${value.transform}"${meant(value.transform, known)}`,
       );
+      return undefined;
+    }
   }
   const { from } = value;
   const isName = !from.startsWith("$") && (isInput(from) || !from.includes("."));
   if (isName) return { source: from, path: [], transform, target: key };
   const parsed = parseJsonPath(from.startsWith("$") ? from : `$.${from}`);
-  if (!parsed.ok) return void add(`mapping of "${key}": ${parsed.message}`, parsed.hint);
+  if (!parsed.ok) {
+    add(`mapping of "${key}": ${parsed.message}`, parsed.hint);
+    return undefined;
+  }
   const [first, ...rest] = parsed.path;
-  if (first?.kind !== "name")
-    return void add(`mapping of "${key}": the path must begin with an input`, "Write $.input and so on.");
-  return { source: first.name, path: rest, transform, target: key };
+  if (first?.kind === "name") return { source: first.name, path: rest, transform, target: key };
+  add(`mapping of "${key}": the path must begin with an input`, "Write $.input and so on.");
+  return undefined;
 }
 
 /** `argument_mapping` names what `mapping` has made of the inputs. */

@@ -50,7 +50,11 @@ export function createAuthStore(file: string | undefined): AuthStore {
 
 /** One login is that of one driver, in one workspace, for one user. */
 export function authKey(driver: string, workspace: string | undefined, user: string | undefined): string {
-  return JSON.stringify([driver, workspace ?? "", user ?? ""]);
+  const who =
+    workspace === undefined && user === undefined
+      ? '"",""'
+      : JSON.stringify([workspace ?? "", user ?? ""]).slice(1, -1);
+  return `["${driver}",${who}]`;
 }
 
 /** What cannot be read counts as not known: the worst that follows is that somebody logs in again. */

@@ -7,7 +7,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { driver } from "../../test/contract-helpers.ts";
 import { PortolanError } from "../errors/index.ts";
 import type { DriverAuth } from "../model/index.ts";
-import { AuthMachine, type AuthPorts } from "./auth.ts";
+import { AuthMachine } from "./auth.ts";
+import type { AuthPorts } from "./auth-steps.ts";
 import { authKey, createAuthStore } from "./auth-store.ts";
 import { isExpired } from "./expiry.ts";
 import { fail, toFailure } from "./failure.ts";
@@ -56,7 +57,7 @@ test("a headless caller hears at once how to log in, and nothing is run", async 
       error: {
         code: "auth_required",
         message: expect.stringContaining("tool login") as string,
-        cause: { login: login.login },
+        cause: { login: [{ driver: "files-mcp", login: login.login }] },
       },
     },
   });

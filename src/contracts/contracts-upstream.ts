@@ -22,7 +22,7 @@ import type { ContractCall, Dispatched } from "./dispatch.ts";
 import { toFailure } from "./failure.ts";
 import type { Registered } from "./registry.ts";
 import type { Resolution } from "./resolver.ts";
-import { findResource, offerPrompts, offerResources, resourceLists } from "./surfaces.ts";
+import { checkHash, findResource, offerPrompts, offerResources, resourceLists } from "./surfaces.ts";
 import { toCallResult, toToolDefinition } from "./to-mcp.ts";
 import type { CallContext, DriverHooks } from "./types.ts";
 
@@ -226,6 +226,7 @@ class ContractsUpstream implements Contracts {
       ...call,
       params: { ...call.params, uri: found.uri },
     });
+    if (found.sha256 !== undefined) checkHash(result, found.sha256, uri);
     return found.uri === uri ? result : renamed(result, found.uri, uri);
   }
 

@@ -7,10 +7,10 @@ import {
   type Driver,
   type JsonObject,
   parseVersion,
-  type SecretEntry,
 } from "../model/index.ts";
 import type { Audit } from "./audit.ts";
-import { AuthMachine, type AuthPorts } from "./auth.ts";
+import { AuthMachine } from "./auth.ts";
+import type { AuthPorts } from "./auth-steps.ts";
 import { type AuthStore, authKey, createAuthStore } from "./auth-store.ts";
 import type { AuthState } from "./capability.ts";
 import {
@@ -26,7 +26,7 @@ import { type PreparedContract, prepareContract } from "./prepared-contract.ts";
 import { type Acquire, DriverRegistry, type Registered } from "./registry.ts";
 import { ResolutionCache } from "./resolution-cache.ts";
 import type { Candidate, Resolution, RouteRequest, RouteState } from "./resolver.ts";
-import { type FetchSecret, SecretGrants } from "./secret-grants.ts";
+import type { SecretGrants } from "./secret-grants.ts";
 import type { BoundTool, CallContext, DriverHooks } from "./types.ts";
 
 export interface DriverEntry {
@@ -46,8 +46,8 @@ export interface ContractsOptions {
   /** What paths of contracts are looked for from first. */
   readonly root?: string | undefined;
   readonly workspaceId?: string | undefined;
-  /** Without it, no secret of a driver is given out by grants, and `acquire` resolves them as it likes. */
-  readonly secrets?: { readonly entries: readonly SecretEntry[]; readonly fetch: FetchSecret } | undefined;
+  /** Asked with every call; `acquire` gets the values from it. Without it, `acquire` resolves secrets as it likes. */
+  readonly secrets?: SecretGrants | undefined;
   readonly auth?: (AuthPorts & { readonly file?: string | undefined }) | undefined;
   /** Why a resource's address must not reach a driver's server; nothing when it may. */
   readonly checkUri: (driver: Driver, uri: string) => string | undefined | Promise<string | undefined>;
@@ -91,9 +91,9 @@ export class ContractSet {
     this.options = options;
     this.#prepared = prepared;
     this.#changed = changed;
-    const { secrets, audit, auth, acquire, contracts, root } = options;
+    const { secrets, auth, acquire, contracts, root } = options;
     const report: Report = options.report ?? (() => {});
-    this.grants = secrets && new SecretGrants(secrets.entries, secrets.fetch, audit);
+    this.grants = secrets;
     this.#store = createAuthStore(auth?.file);
     this.auth = new AuthMachine(this.#store, auth ?? {}, () => this.#invalidate());
     this.registry = new DriverRegistry({

@@ -17,6 +17,7 @@ import type { Contract, Driver, JsonObject } from "../model/index.ts";
 import type { Upstream } from "../upstream/index.ts";
 import type { AuditEvent } from "./audit.ts";
 import { type Contracts, openContracts, type OpenContractsOptions } from "./contracts-upstream.ts";
+import { SecretGrants } from "./secret-grants.ts";
 import type { DriverHooks } from "./types.ts";
 
 type Call = (name: string, args: JsonObject) => JsonObject | Promise<JsonObject>;
@@ -387,11 +388,13 @@ test("arguments that must not leave do not", async () => {
 
 describe("secrets", () => {
   const endpoint = { transport: "stdio", command: "x", env: { K: "${secrets.API_KEY}" } } as const;
+  const told: AuditEvent[] = [];
   const withGrant = (id: string) => ({
-    secrets: {
-      entries: [secret({ access: { reveal: [], bind: [{ tool: id }], rotate: [] } })],
-      fetch: async () => "v",
-    },
+    secrets: new SecretGrants(
+      [secret({ access: { reveal: [], bind: [{ tool: id }], rotate: [] } })],
+      async () => "v",
+      (event) => told.push(event),
+    ),
     probe: "lazy" as const,
   });
   test("are asked about with every call", async () => {
@@ -400,7 +403,7 @@ describe("secrets", () => {
     const denied = await make(() => text("x"), { driver: { endpoint }, options: withGrant("other") });
     expect((await invoke(denied)).result).toMatchObject({ error: { code: "unauthorised" } });
     expect(denied.calls).toEqual([]);
-    expect(denied.events.map(({ type }) => type)).toContain("secret.reveal.denied");
+    expect(told.map(({ type }) => type)).toEqual(["secret.reveal.denied"]);
   });
 });
 
@@ -412,7 +415,7 @@ describe("a login", () => {
       options: { auth: { run: async () => ({ exitCode: 0 }) } },
     });
     expect((await invoke(made)).result).toMatchObject({
-      error: { code: "auth_required", cause: { login: auth.login } },
+      error: { code: "auth_required", cause: { login: [{ driver: "files-mcp", login: auth.login }] } },
     });
     expect((await invoke(made)).result).toMatchObject({
       error: { code: "auth_required", cause: { login: [{ driver: "files-mcp", login: auth.login }] } },

@@ -36,10 +36,12 @@ export interface ApprovalRequest {
   /** Why it must be approved. */
   readonly reason: string;
   readonly signal?: AbortSignal | undefined;
+  /** Asks whoever made the call. */
+  readonly ask?: Ask | undefined;
 }
 
-/** True lets the call go on; a text says why not. */
-export type Approve = (request: ApprovalRequest) => Promise<boolean | string>;
+/** True lets the call go on; a text says why not; undefined: nobody is there to say. */
+export type Approve = (request: ApprovalRequest) => Promise<boolean | string | undefined>;
 
 /** On whose behalf a driver's server is needed. */
 export interface Acquirer {
@@ -126,7 +128,7 @@ class Attempt {
     this.#prepared = prepared;
     this.#input = input;
     // A default that a driver cannot take is no reason to turn the driver away.
-    this.#given = Object.keys((call.input ?? {}) as JsonObject);
+    this.#given = Object.keys(call.input ?? {});
     this.#context = context;
     this.#parts = parts;
   }
@@ -240,19 +242,20 @@ class Attempt {
     const { policy, approve } = this.#parts;
     const reason = approvalReason(contract, policy);
     if (reason === undefined || this.#approvedFor === driver.id) return;
-    if (approve === undefined) {
-      if (policy.unattended === "allow") return;
-      throw fail("unauthorised", `This call needs approval, and nobody is there to give it: ${reason}.`);
-    }
-    const { signal } = this.#call;
-    const answer = await approve({
+    const { signal, ask } = this.#call;
+    const answer = await approve?.({
       contract,
       driver: driver.id,
       input: this.#input,
       context: this.#context,
       reason,
       signal,
+      ask,
     });
+    if (answer === undefined) {
+      if (policy.unattended === "allow") return;
+      throw fail("unauthorised", `This call needs approval, and nobody is there to give it: ${reason}.`);
+    }
     if (answer !== true)
       throw fail(
         "unauthorised",

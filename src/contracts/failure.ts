@@ -1,6 +1,6 @@
 // Every way in which a call of a contract can fail, in the codes of the contract: what was thrown below becomes one of them here.
 
-import { isPortolanError, type PortolanError, toPortolanError } from "../errors/index.ts";
+import { type PortolanError, toPortolanError } from "../errors/index.ts";
 import type { DriverError, DriverErrorCode } from "../model/index.ts";
 
 /** Thrown inside of this room; `dispatch` makes a result of it. */
@@ -31,11 +31,6 @@ export function toFailure(thrown: unknown): Failure {
   const { code, retryable } = codeOf(error);
   const neverSent = error.data.neverRan === true || BEFORE_SENDING.has(error.code);
   return new Failure({ code, message: error.message, retryable, cause: error }, neverSent);
-}
-
-/** The error of this program behind a failure, where there is one. */
-export function causeOf(error: DriverError): PortolanError | undefined {
-  return isPortolanError(error.cause) ? error.cause : undefined;
 }
 
 const BEFORE_SENDING: ReadonlySet<string> = new Set([

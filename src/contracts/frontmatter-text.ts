@@ -25,6 +25,8 @@ export function toFrontmatter(definition: JsonObject): string {
 
 function rename(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(rename);
+  // JSON would leave it out in silence; so the field stays, and is refused where it does not belong.
+  if (typeof value === "function") return "[code]";
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value)

@@ -1,7 +1,7 @@
 // Whether drivers are well, by the check that each declares: an MCP ping, a command, a request, or nothing.
 
 import type { DriverHealthCheck } from "../model/index.ts";
-import type { AuthPorts } from "./auth.ts";
+import type { AuthPorts } from "./auth-steps.ts";
 import type { DriverRegistry, Registered } from "./registry.ts";
 import type { CallContext } from "./types.ts";
 

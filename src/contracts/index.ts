@@ -2,13 +2,8 @@
 
 export type { ArgumentPlan, Route } from "./arguments.ts";
 export type { Audit, AuditEvent, InvokedEvent, ResolvedEvent, SecretEvent } from "./audit.ts";
-export {
-  AuthMachine,
-  type AuthOutcome,
-  type AuthPorts,
-  type AuthTransition,
-  type RunOptions,
-} from "./auth.ts";
+export { AuthMachine, type AuthOutcome, type AuthTransition } from "./auth.ts";
+export type { AuthPorts, RunOptions } from "./auth-steps.ts";
 export { authKey, type AuthRecord, type AuthStore, createAuthStore } from "./auth-store.ts";
 export type { AuthState, DriverStatus } from "./capability.ts";
 export type { ContractsOptions, DriverEntry, DriverReport } from "./contracts.ts";
@@ -39,7 +34,10 @@ export type {
   SecretDefinition,
   ToolContractDefinition,
 } from "./define-types.ts";
-export { type Change, checkBump, diffContracts, type Difference, diffDrivers, type Step } from "./diff.ts";
+export { checkBump } from "./diff.ts";
+export { diffContracts } from "./diff-contracts.ts";
+export { diffDrivers } from "./diff-drivers.ts";
+export type { Change, Difference, Step } from "./diff-steps.ts";
 export type { Acquirer, Approve, ApprovalRequest, ContractCall, Dispatched } from "./dispatch.ts";
 export { majorKey } from "./find-contract.ts";
 export type { ContractPolicy } from "./policy.ts";

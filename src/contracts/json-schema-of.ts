@@ -8,8 +8,8 @@ const TARGET = "draft-2020-12";
 
 export function toJsonSchema(schema: AnySchema, side: "input" | "output"): JsonSchema {
   const standard = (schema as { readonly "~standard"?: unknown })["~standard"];
-  if (typeof standard !== "object" && typeof standard !== "function") return schema as JsonSchema;
-  const said = (standard as { readonly jsonSchema?: unknown } | null)?.jsonSchema;
+  if (!isObject(standard)) return schema as JsonSchema;
+  const said = standard.jsonSchema;
   const write: unknown = isObject(said) ? said[side] : undefined;
   const own = (schema as { readonly toJSONSchema?: unknown }).toJSONSchema;
   if (typeof write === "function")

@@ -1,25 +1,8 @@
 // What a workspace allows, whatever drivers say about themselves: by their tags, by their region, and by whom a call must be approved.
 
-import type { Contract, DriverErrorCode } from "../model/index.ts";
+import type { Contract, ContractPolicy, DriverErrorCode } from "../model/index.ts";
 
-export interface ContractPolicy {
-  /** A driver needs at least one of these tags; without the list, any driver may serve. */
-  readonly allowTags?: readonly string[] | undefined;
-  /** A driver with one of these never serves. */
-  readonly denyTags?: readonly string[] | undefined;
-  /** Where data may go, beside what a call asks for. */
-  readonly region?: string | undefined;
-  /** A driver that is `global` is not in any region. */
-  readonly strictRegion?: boolean | undefined;
-  /** Approval that is asked for beyond what contracts say; the stricter one holds. */
-  readonly approval?: "auto" | "on-mutate" | "always" | undefined;
-  /** From this risk level on every call is approved first. */
-  readonly approveFromRisk?: number | undefined;
-  /** What happens to a call that needs approval where nobody can give it. Default: it is refused. */
-  readonly unattended?: "refuse" | "allow" | undefined;
-  /** After a driver has failed with an error that may pass, an idempotent call may go to the next one. Default: never. */
-  readonly fallback?: boolean | undefined;
-}
+export type { ContractPolicy };
 
 interface Tagged {
   readonly policyTags: readonly string[];

@@ -40,10 +40,18 @@ export interface Registered {
   /** Until then it is not tried again. */
   retryAt: number;
   failures: number;
+  /** By its health check only: who happened to start last is not the better one. */
   healthyAt: number | undefined;
   health: DriverStatus["health"];
   /** What the server has beside tools, as last seen. */
   prompts: readonly JsonObject[];
+  /** Servers of it that were looked at; there may be one for each user. */
+  readonly checks: Map<Upstream, ServerCheck>;
+}
+
+interface ServerCheck {
+  check: Promise<void>;
+  readonly stop: () => void;
 }
 
 const FIRST_RETRY_MS = 1_000;
@@ -60,8 +68,6 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
 export class DriverRegistry {
   readonly #options: RegistryOptions;
   readonly #drivers = new Map<string, Registered>();
-  /** Servers that were looked at, and how that went. */
-  readonly #checks = new Map<Upstream, { readonly id: string; check: Promise<void>; stop: () => void }>();
   readonly #retries = new Set<NodeJS.Timeout>();
 
   constructor(options: RegistryOptions) {
@@ -96,6 +102,7 @@ export class DriverRegistry {
       healthyAt: undefined,
       health: "unknown",
       prompts: [],
+      checks: new Map(),
     };
     this.#drivers.set(driver.id, registered);
     for (const problem of problems) this.#options.report(problem);
@@ -104,8 +111,10 @@ export class DriverRegistry {
   }
 
   remove(id: string): void {
-    if (!this.#drivers.delete(id)) return;
-    for (const [upstream, entry] of this.#checks) if (entry.id === id) this.#forget(upstream);
+    const registered = this.#drivers.get(id);
+    if (registered === undefined) return;
+    this.#drivers.delete(id);
+    forgetAll(registered);
     this.#options.changed();
   }
 
@@ -113,6 +122,8 @@ export class DriverRegistry {
   async probe(registered: Registered, who: Acquirer): Promise<void> {
     if (registered.server === "refused") return;
     await this.acquire(registered, who).catch((thrown: unknown) => {
+      // What does not fit was told by itself.
+      if (registered.server === "refused") return;
       const { code, message } = toFailure(thrown).error;
       this.#options.report({
         code: "SERVER_UNAVAILABLE",
@@ -137,16 +148,17 @@ export class DriverRegistry {
   }
 
   close(): void {
-    for (const upstream of this.#checks.keys()) this.#forget(upstream);
+    for (const registered of this.#drivers.values()) forgetAll(registered);
     for (const timer of this.#retries) clearTimeout(timer);
     this.#drivers.clear();
   }
 
   #checked(registered: Registered, upstream: Upstream): Promise<void> {
-    const known = this.#checks.get(upstream);
+    const { checks } = registered;
+    const known = checks.get(upstream);
     if (known !== undefined) return known.check;
     const again = (): void => {
-      const entry = this.#checks.get(upstream);
+      const entry = checks.get(upstream);
       if (entry !== undefined) entry.check = this.#look(registered, upstream);
       entry?.check.catch(() => {});
     };
@@ -154,16 +166,12 @@ export class DriverRegistry {
       upstream.on("toolsChanged", again),
       upstream.on("promptsChanged", again),
       upstream.on("stateChanged", (state) => {
-        if (state === "failed" || state === "closed") this.#forget(upstream);
+        if (state === "failed" || state === "closed") forget(registered, upstream);
       }),
     ];
     const check = this.#look(registered, upstream);
-    this.#checks.set(upstream, {
-      id: registered.driver.id,
-      check,
-      stop: () => stops.forEach((stop) => stop()),
-    });
-    check.catch(() => this.#forget(upstream));
+    checks.set(upstream, { check, stop: () => stops.forEach((stop) => stop()) });
+    check.catch(() => forget(registered, upstream));
     return check;
   }
 
@@ -188,10 +196,7 @@ export class DriverRegistry {
     registered.reason = broken?.message;
     registered.code = undefined;
     registered.failures = 0;
-    if (broken === undefined) {
-      registered.bound = byContract(bound);
-      registered.healthyAt = Date.now();
-    }
+    if (broken === undefined) registered.bound = byContract(bound);
     for (const problem of news) report(problem);
     if (before !== registered.server || driver.prompts.length > 0) this.#options.changed();
   }
@@ -224,11 +229,6 @@ export class DriverRegistry {
     this.#retries.add(timer);
     this.#options.changed();
     return failure;
-  }
-
-  #forget(upstream: Upstream): void {
-    this.#checks.get(upstream)?.stop();
-    this.#checks.delete(upstream);
   }
 
   /** A kind of reference belongs to one driver only. */
@@ -265,6 +265,15 @@ export class DriverRegistry {
 const BASE_KINDS: ReadonlySet<string> = new Set(
   "local url git github ipfs email operator user persona eth_tx ots".split(" "),
 );
+
+function forget({ checks }: Registered, upstream: Upstream): void {
+  checks.get(upstream)?.stop();
+  checks.delete(upstream);
+}
+
+function forgetAll(registered: Registered): void {
+  for (const upstream of [...registered.checks.keys()]) forget(registered, upstream);
+}
 
 function byContract(bound: readonly BoundTool[]): ReadonlyMap<string, BoundTool> {
   return new Map(bound.map((one) => [one.contract.id, one]));

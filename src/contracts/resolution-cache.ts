@@ -1,6 +1,5 @@
 // Resolutions that are kept until something they depend on changes.
 
-import { majorKey } from "./find-contract.ts";
 import { policyFingerprint } from "./policy.ts";
 import { type Resolution, resolve, type RouteRequest, type RouteState } from "./resolver.ts";
 
@@ -19,16 +18,7 @@ export class ResolutionCache {
     // A call that was made before with other drivers left out is another question.
     if (request.exclude !== undefined || request.loginOnly === true) return resolve(request, state());
     const current = state();
-    const inputs = narrowed.size === 0 ? "" : request.inputs.filter((name) => narrowed.has(name)).toSorted();
-    const key = JSON.stringify([
-      majorKey(request.contract),
-      request.contract.version,
-      policyFingerprint(current.policy),
-      request.pin,
-      request.region,
-      inputs,
-      who,
-    ]);
+    const key = keyOf(request, policyFingerprint(current.policy), narrowed, who);
     const known = this.#kept.get(key);
     if (known !== undefined) return known;
     const resolution = resolve(request, current);
@@ -41,4 +31,17 @@ export class ResolutionCache {
   invalidate(): void {
     this.#kept.clear();
   }
+}
+
+/** A version says its major one. Names that callers choose are quoted, so that none can pass for another's key. */
+function keyOf(
+  { contract, inputs, pin, region }: RouteRequest,
+  policy: string,
+  narrowed: ReadonlySet<string>,
+  who: string,
+): string {
+  const asked = pin === undefined && region === undefined ? "" : JSON.stringify([pin, region]);
+  const given =
+    narrowed.size === 0 ? "" : JSON.stringify(inputs.filter((name) => narrowed.has(name)).toSorted());
+  return `${contract.id}@${contract.version}\n${policy}\n${asked}\n${given}\n${who}`;
 }

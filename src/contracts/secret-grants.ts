@@ -38,7 +38,7 @@ function holds(grant: SecretGrant, subject: SecretSubject): boolean {
 }
 
 function describe(grant: SecretGrant): string {
-  const [[kind, name] = ["", ""]] = Object.entries(grant) as [string, string][];
+  const [[kind, name] = ["", ""]] = Object.entries(grant);
   return `${kind}:${name}`;
 }
 

@@ -1,5 +1,6 @@
 // What drivers offer beside tools: prompts as blocks of a skill or as they are, resources as kinds of references or as they are.
 
+import { createHash } from "node:crypto";
 import { didYouMean, PortolanError } from "../errors/index.ts";
 import {
   type DriverResource,
@@ -21,6 +22,14 @@ export interface OfferedPrompt {
 export interface OfferedResource {
   readonly declared: DriverResource;
   readonly registered: Registered;
+}
+
+export interface FoundResource {
+  readonly offer: OfferedResource;
+  /** What its server calls it. */
+  readonly uri: string;
+  /** What its content must have as its hash, when the reference says so. */
+  readonly sha256?: string | undefined;
 }
 
 /** By the name under which it is offered; what is offered twice keeps its first meaning. */
@@ -54,7 +63,7 @@ export function offerPrompts(
 }
 
 /** The folder of a SKILL.md is its name. */
-export function skillName(ref: string): string {
+function skillName(ref: string): string {
   const steps = ref
     .replaceAll("\\", "/")
     .replace(/\/?SKILL\.md$/i, "")
@@ -87,16 +96,14 @@ export function resourceLists(offered: readonly OfferedResource[]): {
 }
 
 /** Whose a URI is, and what its server calls it. Throws for what nobody declared. */
-export function findResource(
-  uri: string,
-  offered: readonly OfferedResource[],
-): { readonly offer: OfferedResource; readonly uri: string } {
+export function findResource(uri: string, offered: readonly OfferedResource[]): FoundResource {
   const parsed = parseRef(uri);
   for (const offer of offered) {
     const { declared } = offer;
     if (declared.integrateAs === "ref_kind") {
       if (!parsed.ok || parsed.ref.kind !== declared.refKindId) continue;
-      if (isOf(declared.uriTemplate, parsed.ref.body)) return { offer, uri: parsed.ref.body };
+      if (isOf(declared.uriTemplate, parsed.ref.body))
+        return { offer, uri: parsed.ref.body, sha256: parsed.ref.sha256 };
       throw new PortolanError(
         "RESOURCE_NOT_FOUND",
         `InvalidRefBody: ${quoted(parsed.ref.body)} is not of the form ${declared.uriTemplate}`,
@@ -119,7 +126,7 @@ export function findResource(
  * Whether a URI is one of a template's. A value may hold any character, slashes too, as in `file:///{path}`: where it leads is for the
  * check against the server's box to say.
  */
-export function isOf(template: string, uri: string): boolean {
+function isOf(template: string, uri: string): boolean {
   if (uri.length > 8_192 || /[\p{Cc}\s]/u.test(uri)) return false;
   const literals = template.split(/\{[^{}]*\}/);
   const [first = "", ...rest] = literals;
@@ -135,6 +142,23 @@ export function isOf(template: string, uri: string): boolean {
     at = found + literal.length;
   }
   return true;
+}
+
+/** Throws when what was read is not what the reference is about. */
+export function checkHash(result: JsonObject, sha256: string, uri: string): void {
+  const [first] = Array.isArray(result.contents) ? (result.contents as JsonObject[]) : [];
+  const bytes =
+    typeof first?.text === "string"
+      ? Buffer.from(first.text)
+      : Buffer.from(typeof first?.blob === "string" ? first.blob : "", "base64");
+  if (createHash("sha256").update(bytes).digest("hex") === sha256.toLowerCase()) return;
+  throw new PortolanError(
+    "OUTPUT_INVALID",
+    `what ${quoted(uri)} leads to is not what it was: its hash is another`,
+    {
+      hint: "Make the reference anew, if the change is wanted.",
+    },
+  );
 }
 
 function quoted(text: string): string {

@@ -17,11 +17,8 @@ export const TRANSFORMS: ReadonlyMap<string, Transform> = new Map<string, Transf
   ["lowercase", onText((text) => text.toLowerCase())],
   ["uppercase", onText((text) => text.toUpperCase())],
   ["trim", onText((text) => text.trim())],
-  ["json", { gives: "string", apply: (value) => JSON.stringify(value) as string | undefined }],
-  [
-    "string",
-    { gives: "string", apply: (value) => (typeof value === "object" ? undefined : String(value as string)) },
-  ],
+  ["json", { gives: "string", apply: (value) => JSON.stringify(value) }],
+  ["string", { gives: "string", apply: toText }],
   ["number", { gives: "number", apply: toNumber }],
   ["array", { gives: "array", apply: (value) => (Array.isArray(value) ? value : [value]) }],
 ]);
@@ -31,4 +28,9 @@ function toNumber(value: unknown): number | undefined {
   if (typeof value !== "string" || value.trim() === "") return undefined;
   const number = Number(value);
   return Number.isFinite(number) ? number : undefined;
+}
+
+function toText(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
 }

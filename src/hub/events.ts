@@ -1,5 +1,6 @@
 // What happens in a hub, on one typed bus: for listeners, as an async iterator, and as lines of JSON.
 
+import type { AuditEvent } from "../contracts/index.ts";
 import type { ErrorCode } from "../errors/index.ts";
 import type { LaunchNews } from "../launch/index.ts";
 import type { SandboxMode } from "../model/index.ts";
@@ -61,8 +62,27 @@ export interface SandboxRelaxedEvent extends Common {
   readonly missing: readonly string[];
 }
 
-export type HubEvent = ServerEvent | ToolsChangedEvent | ToolEvent | SandboxDeniedEvent | SandboxRelaxedEvent;
+/** What was done for a contract: who was chosen, what was called, which secrets were given out. The server is the driver, if there is one. */
+export type ContractEvent = Common & AuditEvent;
+
+export type HubEvent =
+  | ServerEvent
+  | ToolsChangedEvent
+  | ToolEvent
+  | SandboxDeniedEvent
+  | SandboxRelaxedEvent
+  | ContractEvent;
 type Unstamped<E> = E extends HubEvent ? Omit<E, "time"> : never;
+
+export function toAuditEvent(event: AuditEvent): Unstamped<HubEvent> {
+  const driver =
+    event.type === "driver.resolved"
+      ? event.selected
+      : event.type === "driver.invoked"
+        ? event.provider_id
+        : event.driver;
+  return { ...event, server: driver ?? "contracts" };
+}
 
 /** What of a start is worth an event. */
 export function toLaunchEvent(server: string, news: LaunchNews): Unstamped<HubEvent> | undefined {
@@ -74,6 +94,11 @@ export function toLaunchEvent(server: string, news: LaunchNews): Unstamped<HubEv
   const { mode, by, missing } = news.plan.sandbox;
   if (mode === "enforce") return undefined;
   return { type: "mcp.sandbox_relaxed", server, mode, by, missing: missing.map(({ clause }) => clause) };
+}
+
+/** What happens with every call, and not only now and then. */
+function isOfCall({ type }: HubEvent): boolean {
+  return type.startsWith("mcp.tool_") || type.startsWith("driver.");
 }
 
 /** Events that an iterator has not taken yet; older ones are dropped beyond this. */
@@ -102,7 +127,7 @@ export class EventBus implements AsyncIterable<HubEvent> {
     { calls = true }: { calls?: boolean | undefined } = {},
   ): () => void {
     const own = (event: HubEvent): void => {
-      if (!calls && "tool" in event) return;
+      if (!calls && isOfCall(event)) return;
       try {
         listener(event);
       } catch (error) {

@@ -89,12 +89,17 @@ export class Hub implements Upstream, ViewSource {
 
   /** The full name of a tool that may be given as `alias.tool`. */
   toolName(name: string): string {
-    return this.#whole.fullName(name, (alias) => this.member(alias).alias);
+    return this.#whole.fullName(name, (alias) => this.member(alias).declared);
+  }
+
+  /** The server that is all contracts together, started if need be. */
+  async contracts(): Promise<Upstream | undefined> {
+    return this.members.find(({ declared }) => declared.endpoint.transport === "contracts")?.start();
   }
 
   /** What a tool of a server is called among those of all servers. */
   offeredName(alias: string, own: string): string {
-    return hubName(this.settings.naming, alias, own);
+    return hubName(this.settings.naming, this.member(alias).declared, own);
   }
 
   /** Which server each tool belongs to, by the tool's full name. */

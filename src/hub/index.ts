@@ -2,6 +2,7 @@
 
 export type { ContextItem } from "./context.ts";
 export {
+  type ContractEvent,
   EventBus,
   type HubEvent,
   type ServerEvent,

@@ -1,5 +1,6 @@
 // From a declaration to a live server: its secrets resolved, its process shared with whoever declares the same.
 
+import type { Approve, Audit } from "../contracts/index.ts";
 import type { Report } from "../errors/index.ts";
 import type {
   DeclaredServer,
@@ -24,6 +25,12 @@ export interface LeaseOptions {
   readonly report: Report;
   /** Folders that whoever opened the hub grants to every server. */
   readonly roots: readonly string[];
+  /** Whether code that lies beside a driver may be run in this program. */
+  readonly driverCode?: boolean | undefined;
+  /** Hears what is done for contracts. */
+  readonly audit?: Audit | undefined;
+  /** Asked before a call that needs approval. */
+  readonly approve?: Approve | undefined;
 }
 
 let spares = 0;
@@ -39,6 +46,10 @@ export async function leaseServer(
   const { declared, redactor, pool, caller, ask, eras, report } = options;
   if (declared.endpoint.transport === "invoke")
     return leaseInvoked(options, declared.endpoint, limits, leave, heard);
+  if (declared.endpoint.transport === "contracts") {
+    const { leaseContracts } = await import("./lease-contracts.ts");
+    return leaseContracts(options, declared.endpoint, limits, heard);
+  }
   const definition: ServerDefinition = {
     name: declared.alias,
     endpoint: await resolveEndpointOf(options, declared.endpoint),
@@ -91,7 +102,7 @@ async function leaseInvoked(
 export async function checkSecrets(options: LeaseOptions): Promise<void> {
   const { endpoint } = options.declared;
   if (endpoint.transport === "invoke") await resolveEnvOf(options, endpoint.server);
-  else await resolveEndpointOf(options, endpoint);
+  else if (endpoint.transport !== "contracts") await resolveEndpointOf(options, endpoint);
 }
 
 async function resolveEnvOf(options: LeaseOptions, server: InvokedServer): Promise<Map<string, string>> {

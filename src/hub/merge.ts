@@ -134,7 +134,7 @@ function toolsOf(
   const named = [...own, ...extraTools(member)].map(({ tool, action }) => ({
     tool,
     action,
-    name: hubName(settings.naming, alias, tool.name),
+    name: hubName(settings.naming, declared, tool.name),
   }));
   const admitted =
     admits === undefined
@@ -161,10 +161,15 @@ function toolsOf(
 
 function promptsOf(member: Member, { naming }: MergeSettings): Named<PromptDefinition, PromptRoute>[] {
   return member.inventory.prompts.map((prompt) => ({
-    definition: { ...prompt, name: hubName(naming, member.alias, prompt.name) },
+    definition: { ...prompt, name: promptName(naming, member, prompt.name) },
     route: { member, name: prompt.name },
     from: `${member.alias}.${prompt.name}`,
   }));
+}
+
+/** Blocks of skills keep their path; no model provider limits the names of prompts. */
+function promptName(naming: string, { declared }: Member, name: string): string {
+  return declared.endpoint.transport === "contracts" ? name : hubName(naming, declared, name);
 }
 
 function withoutOutputSchema({ outputSchema: _dropped, ...tool }: ToolDefinition): ToolDefinition {

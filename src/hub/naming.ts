@@ -5,7 +5,9 @@ import { exposedName } from "../tools/index.ts";
 
 export const DEFAULT_NAMING = "mcp_{alias}_{tool}";
 
-export function hubName(template: string, alias: string, name: string): string {
+/** A contract has its name by itself: it is the same tool, whichever server it is of. */
+export function hubName(template: string, { alias, endpoint }: DeclaredServer, name: string): string {
+  if (endpoint.transport === "contracts") return exposedName(name);
   // One pass: a tool called "{alias}" is not expanded again.
   return exposedName(
     template.replace(/\{(alias|tool)\}/g, (_whole, key: string) => (key === "alias" ? alias : name)),

@@ -1,11 +1,13 @@
 // A hub over declared servers: everything that its members share, in one place.
 
+import type { ApprovalRequest, AuditEvent } from "../contracts/index.ts";
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer, Implementation, JsonObject, SandboxMode } from "../model/index.ts";
 import { createRedactor, createSecretStore, type Redactor, type SecretStore } from "../secrets/index.ts";
 import { type McpHandlers, rootFolders, toAsk, toCapabilities, VERSION } from "../tools/index.ts";
 import { createEraMemory } from "../upstream/index.ts";
-import { EventBus } from "./events.ts";
+import { approveByAsking } from "./approval.ts";
+import { EventBus, toAuditEvent } from "./events.ts";
 import { Hub } from "./hub.ts";
 import { withRedactedQuestions } from "./discreet.ts";
 import { Member } from "./member.ts";
@@ -29,6 +31,8 @@ export interface HubOptions {
   readonly onDiagnostic?: ((diagnostic: Diagnostic) => void) | undefined;
   /** How strictly servers are boxed, by alias, over what their declarations say. */
   readonly sandbox?: Readonly<Record<string, SandboxMode>> | undefined;
+  /** Run the code that lies beside drivers, in this program and with its rights. Default: false. */
+  readonly driverCode?: boolean | undefined;
 }
 
 export interface OpenedHub {
@@ -55,6 +59,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     events,
     report,
   });
+  const asking = withRedactedQuestions(toAsk(handlers), redactor);
   const shared = {
     pool: new Pool(),
     snapshots,
@@ -66,7 +71,10 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     eras:
       options.snapshots === false ? { ...createEraMemory(), remember: async () => {} } : createEraMemory(),
     roots: await rootFolders(handlers),
-    ask: withRedactedQuestions(toAsk(handlers), redactor),
+    driverCode: options.driverCode,
+    audit: (event: AuditEvent) => events.emit(toAuditEvent(event)),
+    approve: (request: ApprovalRequest) => approveByAsking(request, asking),
+    ask: asking,
     caller: {
       clientInfo: options.clientInfo ?? { name: "portolan", version: VERSION },
       capabilities: options.capabilities ?? toCapabilities(handlers),

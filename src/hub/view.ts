@@ -7,7 +7,7 @@ import {
   PortolanError,
   toPortolanError,
 } from "../errors/index.ts";
-import type { JsonObject, LogLevel } from "../model/index.ts";
+import type { DeclaredServer, JsonObject, LogLevel } from "../model/index.ts";
 import { VERSION } from "../tools/index.ts";
 import {
   type Call,
@@ -380,12 +380,12 @@ export class HubView implements Upstream {
   }
 
   /** The full name of a tool or prompt that may be given as `alias.tool`. */
-  fullName(name: string, aliasOf: (alias: string) => string): string {
+  fullName(name: string, serverOf: (alias: string) => DeclaredServer): string {
     const { toolRoutes, promptRoutes } = this.table;
     if (typeof name !== "string" || toolRoutes.has(name) || promptRoutes.has(name)) return name;
     const dot = name.indexOf(".");
     if (dot === -1) return name;
-    return hubName(this.#settings.naming, aliasOf(name.slice(0, dot)), name.slice(dot + 1));
+    return hubName(this.#settings.naming, serverOf(name.slice(0, dot)), name.slice(dot + 1));
   }
 }
 

@@ -1,5 +1,6 @@
 // `openWorkspace()`: the servers that a folder, a file or a program declares, as one set of tools that keeps itself alive.
 
+import type { Contracts } from "../contracts/index.ts";
 import type { Diagnostic } from "../errors/index.ts";
 import {
   type CompleteResult,
@@ -46,6 +47,8 @@ export interface Workspace extends AsyncDisposable {
   /** By full name, or as `alias.prompt`. */
   getPrompt(name: string, args?: Record<string, string>, options?: RequestOptions): Promise<GetPromptResult>;
   complete(...args: Parameters<McpConnection["complete"]>): Promise<CompleteResult["completion"]>;
+  /** The contracts of the workspace's drivers; undefined when it has none. Starts what is needed to know whether they fit. */
+  contracts(): Promise<Contracts | undefined>;
   /** The resources that the declarations want read before a turn. */
   context(): Promise<ContextItem[]>;
   on: McpConnection["on"];
@@ -73,6 +76,7 @@ export async function openWorkspace(
     tools: () => connection.listTools(),
     callTool: async (name, input, request) => connection.callTool(hub.toolName(name), input, request),
     fullName: (name) => hub.toolName(name),
+    contracts: async () => (await hub.contracts()) as Contracts | undefined,
     toolOwners: () => hub.toolOwners(),
     resources: () => connection.listResources(),
     resourceTemplates: () => connection.listResourceTemplates(),

@@ -5,8 +5,10 @@ export type {
   Binding,
   Contract,
   ContractExample,
+  ContractPolicy,
   CostClass,
   CostOverride,
+  DeclaredDriver,
   Driver,
   DriverAuth,
   DriverError,
@@ -142,6 +144,7 @@ export {
 } from "./semver.ts";
 export {
   type ContextRule,
+  type ContractsEndpoint,
   type DeclaredEndpoint,
   type DeclaredServer,
   DEFAULT_LIMITS,

@@ -123,7 +123,8 @@ function reasonAt(text: string, at: number): [message: string, hint?: string] {
   if (rest.startsWith("[-")) return ["it counts from the end, which is not supported"];
   if (/^\[\d*:/.test(rest)) return ["it takes a part of a list, which is not supported"];
   if (/^\[["']/.test(rest)) return ["it has a name in brackets, which is not supported", "Write .name."];
-  if (rest.startsWith("[?")) return ["its filter is not a comparison with a text", "Write [?(@.name=='text')]."];
+  if (rest.startsWith("[?"))
+    return ["its filter is not a comparison with a text", "Write [?(@.name=='text')]."];
   if (/^\.?$/.test(rest)) return ["it ends with a dot"];
   return [`${JSON.stringify(rest.slice(0, 20))} is not a step`];
 }

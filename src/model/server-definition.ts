@@ -1,5 +1,6 @@
 // A server definition: how one server is reached and how much patience it gets. Plain data, free of any declaration format.
 
+import type { Contract, ContractPolicy, DeclaredDriver, SecretEntry } from "./contract.ts";
 import type { InvokedServer } from "./invoked-server.ts";
 import type { LaunchSettings } from "./sandbox.ts";
 
@@ -36,7 +37,18 @@ export interface InvokeEndpoint {
   readonly server: InvokedServer;
 }
 
-export type DeclaredEndpoint = Endpoint | InvokeEndpoint;
+/** Not one server: the contracts of a workspace, served by whichever of its drivers is right for the call. */
+export interface ContractsEndpoint {
+  readonly transport: "contracts";
+  readonly contracts: readonly Contract[];
+  readonly drivers: readonly DeclaredDriver[];
+  readonly secrets: readonly SecretEntry[];
+  readonly policy: ContractPolicy;
+  /** What paths of contracts are relative to. */
+  readonly root: string;
+}
+
+export type DeclaredEndpoint = Endpoint | InvokeEndpoint | ContractsEndpoint;
 
 /** How the protocol era is found: by asking the server, or fixed. */
 export type EraPin = "auto" | "legacy" | "modern";

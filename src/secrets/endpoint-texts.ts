@@ -1,6 +1,6 @@
 // The texts of an endpoint in which references count: url, headers, env and args. The command and its folder are taken as they stand.
 
-import type { Endpoint } from "../model/index.ts";
+import type { Endpoint, StdioEndpoint } from "../model/index.ts";
 
 export interface EndpointText {
   readonly kind: "url" | "header" | "env" | "arg";
@@ -9,46 +9,47 @@ export interface EndpointText {
   readonly text: string;
 }
 
+type Program = Pick<StdioEndpoint, "args" | "env">;
+
 export function textsOf(endpoint: Endpoint): EndpointText[] {
-  if (endpoint.transport !== "stdio")
-    return [
-      { kind: "url", where: "url", text: endpoint.url },
-      ...Object.entries(endpoint.headers ?? {}).map(([name, text]): EndpointText => ({
-        kind: "header",
-        where: `headers.${name}`,
-        text,
-      })),
-    ];
+  if (endpoint.transport === "stdio") return textsOfProgram(endpoint);
   return [
-    ...(endpoint.args ?? []).map((text, index): EndpointText => ({
-      kind: "arg",
-      where: `args[${index}]`,
-      text,
-    })),
-    ...Object.entries(endpoint.env ?? {}).map(([name, text]): EndpointText => ({
-      kind: "env",
-      where: `env.${name}`,
-      text,
-    })),
+    { kind: "url", where: "url", text: endpoint.url },
+    ...texts("header", "headers", endpoint.headers),
+    ...(endpoint.program === undefined ? [] : textsOfProgram(endpoint.program)),
   ];
 }
 
+function textsOfProgram({ args = [], env }: Program): EndpointText[] {
+  return [
+    ...args.map((text, index): EndpointText => ({ kind: "arg", where: `args[${index}]`, text })),
+    ...texts("env", "env", env),
+  ];
+}
+
+function texts(
+  kind: EndpointText["kind"],
+  field: string,
+  map: Readonly<Record<string, string>> = {},
+): EndpointText[] {
+  return Object.entries(map).map(([name, text]) => ({ kind, where: `${field}.${name}`, text }));
+}
+
 /** The endpoint with other texts, by their `where`. */
-export function withTexts(endpoint: Endpoint, texts: ReadonlyMap<string, string>): Endpoint {
-  const pick = (where: string, old: string): string => texts.get(where) ?? old;
-  const record = (prefix: string, old: Readonly<Record<string, string>>): Record<string, string> =>
-    Object.fromEntries(Object.entries(old).map(([name, text]) => [name, pick(`${prefix}.${name}`, text)]));
-  if (endpoint.transport !== "stdio")
-    return {
-      ...endpoint,
-      url: pick("url", endpoint.url),
-      ...(endpoint.headers === undefined ? {} : { headers: record("headers", endpoint.headers) }),
-    };
+export function withTexts(endpoint: Endpoint, filled: ReadonlyMap<string, string>): Endpoint {
+  const pick = (where: string, old: string): string => filled.get(where) ?? old;
+  const record = (field: string, old: Readonly<Record<string, string>>): Record<string, string> =>
+    Object.fromEntries(Object.entries(old).map(([name, text]) => [name, pick(`${field}.${name}`, text)]));
+  const program = <P extends Program>(old: P): P => ({
+    ...old,
+    ...(old.args === undefined ? {} : { args: old.args.map((text, index) => pick(`args[${index}]`, text)) }),
+    ...(old.env === undefined ? {} : { env: record("env", old.env) }),
+  });
+  if (endpoint.transport === "stdio") return program(endpoint);
   return {
     ...endpoint,
-    ...(endpoint.args === undefined
-      ? {}
-      : { args: endpoint.args.map((text, index) => pick(`args[${index}]`, text)) }),
-    ...(endpoint.env === undefined ? {} : { env: record("env", endpoint.env) }),
+    url: pick("url", endpoint.url),
+    ...(endpoint.headers === undefined ? {} : { headers: record("headers", endpoint.headers) }),
+    ...(endpoint.program === undefined ? {} : { program: program(endpoint.program) }),
   };
 }

@@ -69,5 +69,5 @@ async function chosen(cli: Cli, { words, server }: Words): Promise<DeclaredServe
 
 function programOf({ endpoint }: DeclaredServer): StdioEndpoint | HttpProgram | undefined {
   if (endpoint.transport === "stdio") return endpoint;
-  return endpoint.transport === "invoke" ? undefined : endpoint.program;
+  return endpoint.transport === "invoke" || endpoint.transport === "contracts" ? undefined : endpoint.program;
 }

@@ -3,8 +3,9 @@
 import type { Cli } from "../connect.ts";
 import { describeFinding } from "../finding.ts";
 import { wrap } from "../layout.ts";
+import { describeRelaxedByOwner } from "../owners-sandbox.ts";
 import { sourceNote } from "../source-note.ts";
-import { describeOwnersSandbox, describeStatus, summarize } from "../status-table.ts";
+import { describeStatus, summarize } from "../status-table.ts";
 import { withWorkspace } from "../with-workspace.ts";
 import { computerOf, pathLabel } from "../workspace-folder.ts";
 import { loadSource } from "../workspace-source.ts";
@@ -32,7 +33,9 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
     const note = sourceNote(source, io);
     const computer = computerOf(io, io.cwd);
     const label = (file: string): string => pathLabel(file, computer);
-    const relaxed = describeOwnersSandbox(servers);
+    const relaxed = describeRelaxedByOwner(
+      servers.flatMap(({ alias, sandbox }) => (sandbox === undefined ? [] : [{ alias, ...sandbox }])),
+    );
     const shown = diagnostics().filter(({ severity }) => options.verbose || severity !== "info");
     const parts = [
       ...(note === undefined ? [] : [colors.dim(wrap(note, width))]),

@@ -69,12 +69,13 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
 }
 
 async function toRuns({ endpoint }: DeclaredServer): Promise<Findings["runs"]> {
-  const stdio = endpoint.transport === "stdio";
+  const program =
+    endpoint.transport === "stdio" ? endpoint : "program" in endpoint ? endpoint.program : undefined;
   return {
     transport: endpoint.transport,
     command: endpointLabel(endpoint),
-    ...(stdio ? { cwd: endpoint.cwd } : {}),
-    env: stdio ? Object.keys(endpoint.env ?? {}) : await neededBy(endpoint),
+    ...(program?.cwd === undefined ? {} : { cwd: program.cwd }),
+    env: program === undefined ? await neededBy(endpoint) : Object.keys(program.env ?? {}),
     headers: "headers" in endpoint ? Object.keys(endpoint.headers ?? {}) : [],
   };
 }
@@ -118,7 +119,8 @@ function describe(
     `${stateLabel(state, colors)} since ${new Date(since).toTimeString().slice(0, 8)}${restarts > 0 ? `, started again ${restarts} times` : ""}`,
   );
   const own = runs.transport === "invoke";
-  add(own || runs.transport === "stdio" ? "runs" : "reaches", plainLine(runs.command, 4_000));
+  const isAddress = !own && runs.transport !== "stdio" && !runs.command.startsWith("docker ");
+  add(isAddress ? "reaches" : "runs", plainLine(runs.command, 4_000));
   add("in", runs.cwd === undefined || runs.cwd === io.cwd ? "" : label(runs.cwd));
   add("by", own ? "portolan itself" : runs.transport);
   add(own ? "needs" : "env", runs.env.map((name) => plainLine(name, 100)).join(", "));

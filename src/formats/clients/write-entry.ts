@@ -22,6 +22,10 @@ export function writeEntry(client: ClientId, server: WritableServer, second = fa
     writer.note("cannot have the tools of an mcpfile in its file: left out; give it the gateway instead");
     return { entry: undefined, notes: writer.notes() };
   }
+  if (endpoint.transport === "contracts") {
+    writer.note("cannot have contracts in its file: left out; give it the gateway instead");
+    return { entry: undefined, notes: writer.notes() };
+  }
   if (endpoint.transport !== "stdio" && endpoint.program !== undefined) {
     writer.note("starts no program that is reached by an address: left out; give it the gateway instead");
     return { entry: undefined, notes: writer.notes() };

@@ -3,7 +3,7 @@
 import type { DriverAuth, DriverHealthCheck, HttpExpectation } from "../../model/index.ts";
 import { definedOnly } from "../manifest/index.ts";
 import { nodeAt, type Problems, quoted, type TextNode, toLabel } from "../text/index.ts";
-import type { CheckedAuth, CheckedDriver, CheckedHttp } from "./driver-shape.ts";
+import type { CheckedAuth, CheckedDriver, CheckedHttp } from "./checked-driver.ts";
 import { checkPath } from "./bindings.ts";
 import { parseIsoDuration } from "./iso-duration.ts";
 

@@ -4,7 +4,7 @@ import { posix } from "node:path";
 import { type Binding, type CostOverride, parseJsonPath, type RetryRule } from "../../model/index.ts";
 import { definedOnly } from "../manifest/index.ts";
 import { entryOf, nodeAt, type Place, type Problems, quoted, type TextNode, toLabel } from "../text/index.ts";
-import type { CheckedBinding, CheckedCost } from "./driver-shape.ts";
+import type { CheckedBinding, CheckedCost } from "./checked-driver.ts";
 import { checkRange, type CheckedRetry, RETRY_DEFAULTS } from "./fields.ts";
 import type { CheckedMcpBinding } from "./mcp-shape.ts";
 

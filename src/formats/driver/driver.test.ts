@@ -38,6 +38,12 @@ describe("the server is reached", () => {
       { transport: "stdio", command: resolve(FOLDER, "bin/demo") },
     ],
     [
+      "as a program in a folder beside the file",
+      "kind: binary, path: bin/demo",
+      "stdio",
+      { transport: "stdio", command: resolve(FOLDER, "bin/demo") },
+    ],
+    [
       "as a package",
       "kind: npm, package: '@a/b@1.2.3', args: [/w]",
       "stdio",

@@ -15,18 +15,20 @@ import {
 } from "../text/index.ts";
 import { readAuth, readHealth } from "./auth.ts";
 import { checkBindings, checkMcpBindings, toBinding, toCost, toRetry } from "./bindings.ts";
-import { type CheckedDriver, DRIVER_SHAPE } from "./driver-shape.ts";
+import type { CheckedDriver } from "./checked-driver.ts";
+import { DRIVER_SHAPE } from "./driver-shape.ts";
 import { checkEgress } from "./egress.ts";
 import { toEndpoint } from "./endpoint.ts";
 import { checkVersion } from "./fields.ts";
 import { readFrontmatter } from "./frontmatter.ts";
 import { readLaunch } from "./launch.ts";
 import { type CheckedMcp, MCP_SHAPE } from "./mcp-shape.ts";
+import { withoutMoved } from "./moved-keys.ts";
 import { findRevision } from "./protocol-version.ts";
 import { checkNoSecrets } from "./references.ts";
 import { checkTransport, readServer } from "./server.ts";
 import { readServerJson, type ServerJson } from "./server-json.ts";
-import { type Moved, noteSlips, takeMoved } from "./strict-keys.ts";
+import { noteSlips } from "./strict-keys.ts";
 import { readPrompts, readResources } from "./surfaces.ts";
 
 export interface DriverOptions {
@@ -39,27 +41,6 @@ export interface DriverFile {
   readonly driver?: Driver | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
-
-const TOOL_NAME = "Write metadata: { mcp: { tool_name: <name> } } in each entry of implements.";
-const MOVED: Readonly<Record<string, Moved>> = {
-  mcp_tools: { hint: TOOL_NAME },
-  mcp_tool_name: { hint: TOOL_NAME },
-  server_ref: { hint: "Write server: { kind: npm, package: <name> }, or another kind of server." },
-  prompts_ref: { hint: "Write prompts: with an entry for each prompt." },
-  driver: { hint: "This file is the driver; its fields stand at the top.", severity: "warning" },
-  concrete: { hint: "Every driver is concrete; remove it.", severity: "warning" },
-};
-const MOVED_IN_BINDING: Readonly<Record<string, Moved>> = {
-  mcp_tool_name: { hint: "Write metadata: { mcp: { tool_name: <name> } }." },
-  tool_name: { hint: "Write metadata: { mcp: { tool_name: <name> } }." },
-  argument_mapping: { hint: "It belongs into metadata.mcp." },
-  result_extract: { hint: "It belongs into metadata.mcp." },
-  mcp: { hint: "Write it one level deeper: metadata: { mcp: … }." },
-};
-const MOVED_IN_SANDBOX: Readonly<Record<string, Moved>> = {
-  mode: { hint: "How strictly a driver is held is for the workspace to say, not for the driver." },
-  backend: { hint: "What holds a driver is for the workspace to say, not for the driver." },
-};
 
 export function parseDriver(text: string, file: string, options: DriverOptions = {}): DriverFile {
   const { root: written, diagnostics } = readFrontmatter(text, file);
@@ -217,23 +198,6 @@ function readRevision(
   if (found.ok) return found.revision;
   problems.add(node, `protocol_version ${quoted(written)} ${found.message}`, found.hint);
   return undefined;
-}
-
-function withoutMoved(root: ObjectNode, problems: Problems): ObjectNode {
-  const top = takeMoved(root, MOVED, problems);
-  const entries = top.entries.map((entry) => {
-    const { key, value } = entry;
-    if (key === "implements" && value.kind === "list") {
-      const items = value.items.map((item) =>
-        item.kind === "object" ? takeMoved(item, MOVED_IN_BINDING, problems) : item,
-      );
-      return { ...entry, value: { ...value, items } };
-    }
-    if (key === "sandbox" && value.kind === "object")
-      return { ...entry, value: takeMoved(value, MOVED_IN_SANDBOX, problems) };
-    return entry;
-  });
-  return { ...top, entries };
 }
 
 /** The server block has checks of its own, wherever it stands. */

@@ -7,7 +7,7 @@ import { filled } from "../manifest/index.ts";
 const DEFAULT_PORT = 8_080;
 const DEFAULT_PATH = "/mcp";
 
-/** `folder` is where paths that begin with `./` or `../` start. */
+/** `folder` is where relative paths start; a name alone is looked for where programs are. */
 export function toEndpoint(
   server: DriverServer,
   transport: Driver["transport"],
@@ -16,7 +16,7 @@ export function toEndpoint(
 ): Endpoint {
   switch (server.kind) {
     case "binary": {
-      const command = /^\.\.?[\\/]/.test(server.path) ? resolve(folder, server.path) : server.path;
+      const command = isRelative(server.path) ? resolve(folder, server.path) : server.path;
       return { transport: "stdio", command, ...words(server.args), ...environment(server) };
     }
     case "npm": {
@@ -63,6 +63,10 @@ function remoteEndpoint(
     url: server.url,
     ...(headers === undefined ? {} : { headers }),
   };
+}
+
+function isRelative(path: string): boolean {
+  return /[\\/]/.test(path) && !/^(?:[\\/~]|[A-Za-z]:[\\/])/.test(path);
 }
 
 function words(args: readonly string[]): { args?: readonly string[] } {

@@ -8,7 +8,7 @@ import {
 } from "../../model/index.ts";
 import { type CheckedSandbox, definedOnly, filled, toSandboxDeclaration } from "../manifest/index.ts";
 import { entryOf, nodeAt, type ObjectNode, type Problems, quoted, type TextNode } from "../text/index.ts";
-import type { CheckedDriver } from "./driver-shape.ts";
+import type { CheckedDriver } from "./checked-driver.ts";
 import { checkRange } from "./fields.ts";
 import { readInstall } from "./install.ts";
 import type { CheckedMcp, CheckedSandboxBlock } from "./mcp-shape.ts";

@@ -271,6 +271,16 @@ describe("refused", () => {
       "is not the name of a variable",
     ],
     [
+      "a variable of the docker command",
+      server("kind: docker, image: a, env: { DOCKER_HOST: b }", "stdio"),
+      "DOCKER_HOST would change the docker command itself",
+    ],
+    [
+      "a library for the docker command",
+      server("kind: docker, image: a, env: { LD_PRELOAD: ./b.so }", "stdio"),
+      "LD_PRELOAD would change",
+    ],
+    [
       "a header with a line break",
       server('kind: remote, url: "https://a.b", headers: { A: "b\\nc" }', "http"),
       "line break",

@@ -23,6 +23,8 @@ const TRANSPORTS: Readonly<Record<DriverServer["kind"], readonly string[]>> = {
   docker: ["stdio", "http"],
   remote: ["sse", "http"],
 };
+/** Variables that the docker command reads for itself before it hands them on. */
+const OF_DOCKER = /^(?:DOCKER_.*|LD_.*|DYLD_.*|PATH|HOME|XDG_.*|GODEBUG|SSL_CERT_.*)$/i;
 const HEADER = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /** Nothing when it is wrong; the reasons are among the problems. */
@@ -70,7 +72,7 @@ export function checkTransport(
 function shapeOf(node: ObjectNode, problems: Problems): (typeof SERVER_SHAPES)[string] | undefined {
   const kind = nodeAt(node, "kind");
   const kinds = Object.keys(SERVER_SHAPES);
-  const written = kind?.kind === "string" ? String(kind.value) : undefined;
+  const written = textOf(kind);
   if (written !== undefined && Object.hasOwn(SERVER_SHAPES, written)) return SERVER_SHAPES[written];
   if (written === undefined)
     problems.add(kind ?? node, "server has no kind", `Write kind: ${kinds.join(", or ")}.`);
@@ -83,11 +85,21 @@ function shapeOf(node: ObjectNode, problems: Problems): (typeof SERVER_SHAPES)[s
   return undefined;
 }
 
+function textOf(node: TextNode | undefined): string | undefined {
+  return node?.kind === "string" ? String(node.value) : undefined;
+}
+
 function checkNames(node: ObjectNode, problems: Problems): void {
-  const env = nodeAt(node, "env");
+  const [env, docker] = [nodeAt(node, "env"), textOf(nodeAt(node, "kind")) === "docker"];
   for (const entry of env?.kind === "object" ? env.entries : [])
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(entry.key))
       problems.add(entry, `${quoted(entry.key)} is not the name of a variable`, "Use letters, digits and _.");
+    else if (docker && OF_DOCKER.test(entry.key))
+      problems.add(
+        entry,
+        `${entry.key} would change the docker command itself, outside of the container`,
+        "Set it in the image, or call it by another name.",
+      );
   const headers = nodeAt(node, "headers");
   for (const entry of headers?.kind === "object" ? headers.entries : [])
     if (!HEADER.test(entry.key)) problems.add(entry, `${quoted(entry.key)} cannot be the name of a header`);

@@ -4,13 +4,15 @@ import { Document, isMap, isPair, isScalar, isSeq, visit } from "yaml";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
+const VERSIONS: ReadonlySet<unknown> = new Set(["version", "protocol_version"]);
+
 /** What is undefined is left out; short lists and objects of plain values stand on one line. */
 export function writeFrontmatter(fields: Fields, body: string): string {
   const document = new Document(withoutUndefined(fields), { schema: "core", aliasDuplicateObjects: false });
   visit(document, {
     Pair: (_, { key, value }) => {
-      // A version is never taken for a number, whoever reads the file.
-      if (isScalar(key) && key.value === "version" && isScalar(value)) value.type = "QUOTE_DOUBLE";
+      // A version is never taken for a number or a date, whoever reads the file.
+      if (isScalar(key) && VERSIONS.has(key.value) && isScalar(value)) value.type = "QUOTE_DOUBLE";
     },
     Collection: (_, node) => {
       const parts = node.items.map((item) => (isPair(item) ? item.value : item));

@@ -1,7 +1,12 @@
 // portolan.yaml: text in, settings and servers out, with every problem of the file.
 
 import type { Diagnostic } from "../../errors/index.ts";
-import { type DeclaredServer, type GatewaySettings, isObject } from "../../model/index.ts";
+import {
+  type ContractPolicy,
+  type DeclaredServer,
+  type GatewaySettings,
+  isObject,
+} from "../../model/index.ts";
 import {
   checkNaming,
   type ServerDefaults,
@@ -20,6 +25,7 @@ import {
   type TextNode,
   toLabel,
 } from "../text/index.ts";
+import { toContractPolicy } from "./contracts.ts";
 import { toGatewaySettings } from "./gateway.ts";
 import { serversNamedByGateway } from "./gateway-callers.ts";
 import { type CheckedWorkspace, WORKSPACE_SHAPE } from "./shape.ts";
@@ -40,6 +46,7 @@ export interface WorkspaceSettings {
   readonly enabledServers?: readonly PlacedWord[] | undefined;
   /** Nothing also when it has errors: half of the rules about who may do what is worse than none. */
   readonly gateway?: GatewaySettings | undefined;
+  readonly contracts?: ContractPolicy | undefined;
   /** The aliases that the gateway's rules name. */
   readonly gatewayServers?: readonly PlacedWord[] | undefined;
 }
@@ -78,7 +85,7 @@ export function parseWorkspace(text: string, file: string): WorkspaceResult {
 /** True for a value that can only be meant as a workspace's own file. */
 export function looksLikeWorkspace(value: unknown): boolean {
   if (!isObject(value)) return false;
-  const ownKeys = ["sources", "naming", "defaults", "env_file", "enabled_servers", "gateway"];
+  const ownKeys = ["sources", "naming", "defaults", "env_file", "enabled_servers", "gateway", "contracts"];
   return isObject(value.servers) || (value.version === 1 && ownKeys.some((key) => Object.hasOwn(value, key)));
 }
 
@@ -129,6 +136,7 @@ function toSettings(
     defaults: toDefaults(workspace.defaults ?? {}),
     enabledServers: placed(nodeAt(root, "enabled_servers")),
     gateway,
+    contracts: toContractPolicy(workspace.contracts),
     gatewayServers:
       gateway && serversNamedByGateway(nodeAt(root, "gateway")).flatMap((node) => placed(node) ?? []),
   };

@@ -9,6 +9,7 @@ import {
   SERVER_FIELDS,
 } from "../manifest/index.ts";
 import { ALIAS_PATTERN, type ObjectShape } from "../text/index.ts";
+import { type CheckedContracts, CONTRACTS_SHAPE } from "./contracts.ts";
 import type { CheckedGateway } from "./gateway-checked.ts";
 import { GATEWAY_SHAPE } from "./gateway-shape.ts";
 
@@ -45,6 +46,7 @@ export const WORKSPACE_SHAPE: ObjectShape = {
       items: { type: "string" },
       description: "Only these servers are used, by alias, wherever they are declared.",
     },
+    contracts: CONTRACTS_SHAPE,
     gateway: GATEWAY_SHAPE,
   },
 };
@@ -58,4 +60,5 @@ export interface CheckedWorkspace {
   readonly servers?: Readonly<Record<string, CheckedServer>>;
   readonly enabled_servers?: readonly string[];
   readonly gateway?: CheckedGateway;
+  readonly contracts?: CheckedContracts;
 }

@@ -58,7 +58,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await registry.close();
-  await rm(folder, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 });
 
 /** `body` has `install(root, more)`; what it prints can be read from stdout. */
@@ -74,6 +74,11 @@ async function start(body: string, wrap: readonly string[] = []): Promise<ChildP
   );
   const [file, ...args] = [...wrap, process.execPath, script];
   return spawn(file, args, { stdio: ["ignore", "pipe", "inherit"], env });
+}
+
+/** An npm that outlived its killed installer may still write into the old one. */
+async function useFreshCache(): Promise<void> {
+  env = { ...env, npm_config_cache: await mkdtemp(join(folder, "cache-")) };
 }
 
 async function output(child: ChildProcess): Promise<string> {
@@ -111,7 +116,7 @@ test.each(["begun", "made", "marked", "placed"])(
 test("killed while npm is at work, at several moments: nothing is broken", async () => {
   const root = join(folder, "killed-npm");
   for (const pattern of [/server$/, /part$/, /server.*tgz/, /part.*tgz/]) {
-    await rm(join(folder, "cache"), { recursive: true, force: true });
+    await useFreshCache();
     const held = registry.hold(pattern);
     const child = await start(`await install(${JSON.stringify(root)});`);
     await held.seen;
@@ -165,7 +170,7 @@ test("leftovers of another package are cleared, too, but not those of one who is
 
 test("two at once install it once", async () => {
   const root = join(folder, "two");
-  await rm(join(folder, "cache"), { recursive: true, force: true });
+  await useFreshCache();
   const before = registry.requests.filter((path) => path.endsWith(".tgz")).length;
   const body = `const { folder } = await install(${JSON.stringify(root)}); console.log(folder);`;
   const children = await Promise.all([start(body), start(body), start(body)]);

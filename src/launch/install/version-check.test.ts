@@ -1,7 +1,7 @@
-import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type RunProgram, runPlain } from "../process/run-plain.ts";
 import type { Program } from "../types.ts";
 import { splitCommand } from "./command-words.ts";
@@ -100,6 +100,7 @@ test.skipIf(process.platform === "win32")(
   "a program is found on the PATH, and not in the current folder",
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "portolan-find-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
     writeFileSync(join(folder, "tool"), "#!/bin/sh\n", { mode: 0o755 });
     writeFileSync(join(folder, "plain"), "", { mode: 0o644 });
     symlinkSync(process.execPath, join(folder, "linked"));

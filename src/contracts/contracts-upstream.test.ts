@@ -1,0 +1,430 @@
+// Contracts as a server: what it lists, what a call of it looks like, and what happens to it when drivers change, come or go.
+
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import {
+  binding,
+  contract,
+  driver,
+  type FakeServer,
+  object,
+  serve,
+  TEXT,
+  text,
+  tool,
+} from "../../test/contract-helpers.ts";
+import { stdioCommand } from "../../test/fixtures/processes.mjs";
+import { type Diagnostic, PortolanError } from "../errors/index.ts";
+import { type Contract, DEFAULT_LIMITS, type Driver, type JsonObject } from "../model/index.ts";
+import { openUpstream, type Upstream } from "../upstream/index.ts";
+import {
+  CONTEXT_META,
+  type Contracts,
+  openContracts,
+  type OpenContractsOptions,
+} from "./contracts-upstream.ts";
+
+interface Opened {
+  contracts: Contracts;
+  diagnostics: Diagnostic[];
+  news: string[];
+}
+
+async function open(
+  drivers: readonly Driver[],
+  acquire: OpenContractsOptions["acquire"],
+  more: Partial<OpenContractsOptions> = {},
+): Promise<Opened> {
+  const diagnostics: Diagnostic[] = [];
+  const contracts = await openContracts({
+    contracts: [contract()],
+    drivers: drivers.map((one) => ({ driver: one })),
+    acquire,
+    checkUri: () => undefined,
+    report: (diagnostic) => diagnostics.push(diagnostic),
+    ...more,
+  });
+  onTestFinished(() => contracts.close());
+  const news: string[] = [];
+  for (const event of ["toolsChanged", "promptsChanged", "resourcesChanged"] as const)
+    contracts.on(event, () => news.push(event));
+  return { contracts, diagnostics, news };
+}
+
+const healthy = (more: Partial<FakeServer> = {}) =>
+  serve({ tools: [tool()], call: () => text("x"), ...more });
+const names = async (contracts: Upstream): Promise<unknown[]> =>
+  ((await contracts.request({ method: "tools/list" })).tools as JsonObject[]).map(({ name }) => name);
+const call = (
+  contracts: Upstream,
+  args: JsonObject = { path: "a" },
+  meta: JsonObject = {},
+): Promise<JsonObject> =>
+  contracts.request({ method: "tools/call", params: { name: "fs-read", arguments: args, _meta: meta } });
+
+describe("a tool", () => {
+  test("is a contract in MCP's words", async () => {
+    const { upstream } = await healthy();
+    const { contracts } = await open([driver()], async () => upstream);
+    expect((await contracts.request({ method: "tools/list" })).tools).toEqual([
+      {
+        name: "fs-read",
+        title: "Read a file",
+        description: "Reads a file.",
+        inputSchema: contract().inputs,
+        annotations: {
+          title: "Read a file",
+          readOnlyHint: true,
+          destructiveHint: false,
+          idempotentHint: false,
+          openWorldHint: false,
+        },
+      },
+    ]);
+    expect(contracts.describe()).toMatchObject({
+      era: "modern",
+      transport: "memory",
+      info: { name: "contracts" },
+    });
+    expect(await contracts.request({ method: "server/discover" })).toMatchObject({
+      capabilities: { tools: { listChanged: true } },
+    });
+    await expect(contracts.request({ method: "completion/complete" })).rejects.toMatchObject({
+      code: "NOT_SUPPORTED",
+    });
+  });
+
+  test("that changes something says so, and an object has a schema", async () => {
+    const one: Partial<Contract> = {
+      mutates: ["external:mail"],
+      idempotent: true,
+      approval: "on-mutate",
+      outputs: object({ id: TEXT }),
+    };
+    const { upstream } = await healthy();
+    const { contracts } = await open([driver()], async () => upstream, { contracts: [contract(one)] });
+    expect((await contracts.request({ method: "tools/list" })).tools).toMatchObject([
+      {
+        outputSchema: object({ id: TEXT }),
+        annotations: { readOnlyHint: false, idempotentHint: true, openWorldHint: true },
+      },
+    ]);
+  });
+
+  test("answers with a text, and with an object as one", async () => {
+    const { upstream } = await healthy();
+    const { contracts } = await open([driver()], async () => upstream);
+    expect(await call(contracts)).toEqual({
+      resultType: "complete",
+      content: [{ type: "text", text: "x" }],
+      _meta: { "portolan/driver": "files-mcp" },
+    });
+    const json = await healthy({ call: () => text('{"id":"1"}') });
+    const other = await open([driver()], async () => json.upstream, {
+      contracts: [contract({ outputs: object({ id: TEXT }) })],
+    });
+    expect(await call(other.contracts)).toMatchObject({
+      structuredContent: { id: "1" },
+      content: [{ text: '{"id":"1"}' }],
+    });
+  });
+
+  test("that fails says with which code", async () => {
+    const { upstream } = await healthy();
+    const { contracts } = await open([driver()], async () => upstream);
+    expect(await call(contracts, {})).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^input_invalid: /) as string }],
+      _meta: { "portolan/error": { code: "input_invalid", field: "path" } },
+    });
+    expect(await call(contracts, { path: "a" }, { [CONTEXT_META.pin]: "other" })).toMatchObject({
+      isError: true,
+      _meta: { "portolan/error": { code: "pinned_provider_unavailable" } },
+    });
+    await expect(
+      contracts.request({ method: "tools/call", params: { name: "fs-raed" } }),
+    ).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  });
+});
+
+describe("registration (D5)", () => {
+  test("a driver that does not fit is refused, and the others work", async () => {
+    const { upstream } = await healthy();
+    const bad = driver({ id: "bad", implements: [binding({ toolName: "reed_file" })] });
+    const { contracts, diagnostics } = await open([bad, driver()], async () => upstream);
+    expect(diagnostics).toMatchObject([
+      { severity: "error", server: "bad", hint: 'Did you mean "read_file"?' },
+    ]);
+    expect(contracts.status()).toMatchObject([
+      { id: "bad", server: "refused" },
+      { id: "files-mcp", server: "fits", contracts: ["fs-read"] },
+    ]);
+    expect(await call(contracts)).toMatchObject({ _meta: { "portolan/driver": "files-mcp" } });
+  });
+
+  test("a contract that nobody serves is not offered", async () => {
+    const { upstream } = await healthy();
+    const { contracts } = await open(
+      [driver({ implements: [binding({ toolName: "no" })] })],
+      async () => upstream,
+    );
+    expect(await names(contracts)).toEqual([]);
+    await expect(call(contracts)).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  });
+
+  test("a server that cannot be reached is unavailable, and tried again later", async () => {
+    const { upstream } = await healthy();
+    let broken = true;
+    const { contracts, diagnostics } = await open([driver()], async () => {
+      if (broken) throw new PortolanError("SERVER_START_FAILED", "no such program");
+      return upstream;
+    });
+    expect(diagnostics).toMatchObject([{ severity: "warning", server: "files-mcp" }]);
+    expect(contracts.status()).toMatchObject([{ server: "unreachable", reason: "no such program" }]);
+    expect(await call(contracts)).toMatchObject({
+      isError: true,
+      _meta: { "portolan/error": { code: "tool_unavailable" } },
+    });
+    broken = false;
+    await sleep(1_100);
+    expect(await call(contracts)).toMatchObject({ content: [{ text: "x" }] });
+    expect(contracts.status()).toMatchObject([{ server: "fits" }]);
+  });
+
+  test("lazy: the server starts with the first call, and is looked at then", async () => {
+    const { upstream } = await healthy({ tools: [tool({ inputSchema: object({ other: TEXT }) })] });
+    const acquire = vi.fn(async () => upstream);
+    const { contracts } = await open([driver()], acquire, { probe: "lazy" });
+    expect(await names(contracts)).toEqual(["fs-read"]);
+    expect(acquire).not.toHaveBeenCalled();
+    expect(await call(contracts)).toMatchObject({
+      isError: true,
+      _meta: { "portolan/error": { code: "tool_unavailable" } },
+    });
+    expect(await names(contracts)).toEqual([]);
+  });
+
+  test("drivers come and go, and it is told once each time", async () => {
+    const { upstream } = await healthy();
+    const { contracts, news } = await open([], async () => upstream);
+    expect(await names(contracts)).toEqual([]);
+    expect(await contracts.register(driver())).toEqual([]);
+    expect(await names(contracts)).toEqual(["fs-read"]);
+    expect(news).toEqual(["toolsChanged"]);
+    contracts.unregister("files-mcp");
+    expect(await names(contracts)).toEqual([]);
+    expect(news).toEqual(["toolsChanged", "toolsChanged"]);
+  });
+});
+
+test("a server that changes under a driver is looked at again: withdrawn, and taken back", async () => {
+  const server: FakeServer = { tools: [tool()], call: () => text("x") };
+  const { upstream, changed } = await serve(server);
+  const other = await healthy({ call: () => text("other") });
+  const { contracts, diagnostics, news } = await open(
+    [driver({ id: "a" }), driver({ id: "b" })],
+    async ({ id }) => (id === "a" ? upstream : other.upstream),
+  );
+  expect(await call(contracts)).toMatchObject({ _meta: { "portolan/driver": "a" } });
+  server.tools = [tool({ inputSchema: object({ path: { type: "integer" } }) })];
+  changed();
+  await vi.waitFor(() => expect(contracts.status()[0]).toMatchObject({ id: "a", server: "refused" }));
+  expect(diagnostics).toMatchObject([
+    {
+      severity: "error",
+      server: "a",
+      message: expect.stringContaining("string where integer is taken") as string,
+    },
+  ]);
+  expect(await call(contracts)).toMatchObject({
+    content: [{ text: "other" }],
+    _meta: { "portolan/driver": "b" },
+  });
+  expect(contracts.explain("fs-read")?.phases[1]?.rejected).toMatchObject([
+    { driver: "a", code: "tool_unavailable" },
+  ]);
+  server.tools = [tool()];
+  await sleep(250);
+  changed();
+  await vi.waitFor(() => expect(contracts.status()[0]).toMatchObject({ id: "a", server: "fits" }));
+  expect(news).toEqual([]);
+});
+
+describe("prompts (D24)", () => {
+  const prompts = [
+    { name: "sum", integrateAs: "skill_block", skillRef: "./skills/summarize/SKILL.md" },
+    { name: "plain", integrateAs: "raw", description: "As it is." },
+  ] as const;
+  test("are blocks of a skill, or as they are", async () => {
+    const { upstream } = await healthy({
+      prompts: [{ name: "sum", arguments: [{ name: "text" }] }, { name: "plain" }, { name: "hidden" }],
+    });
+    const { contracts } = await open([driver({ prompts })], async () => upstream);
+    expect((await contracts.request({ method: "prompts/list" })).prompts).toEqual([
+      { name: "summarize/sum", arguments: [{ name: "text" }] },
+      { name: "plain", description: "As it is." },
+    ]);
+    expect(
+      await contracts.request({ method: "prompts/get", params: { name: "summarize/sum" } }),
+    ).toMatchObject({ messages: [{ content: { text: "sum!" } }] });
+    await expect(
+      contracts.request({ method: "prompts/get", params: { name: "hidden" } }),
+    ).rejects.toMatchObject({ code: "PROMPT_NOT_FOUND" });
+  });
+
+  test("of a driver that the policy denies are not there", async () => {
+    const { upstream } = await healthy();
+    const { contracts } = await open([driver({ prompts, policyTags: ["x"] })], async () => upstream, {
+      policy: { denyTags: ["x"] },
+    });
+    expect((await contracts.request({ method: "prompts/list" })).prompts).toEqual([]);
+  });
+});
+
+describe("resources (D23)", () => {
+  const resources = [
+    { uriTemplate: "file:///{path}", integrateAs: "ref_kind", refKindId: "mcp_files" },
+    { uriTemplate: "note://today", integrateAs: "raw" },
+  ] as const;
+  const read = async (contracts: Contracts, uri: string): Promise<JsonObject> =>
+    contracts.request({ method: "resources/read", params: { uri } });
+
+  test("are references of a kind of their own, checked against the box before they leave", async () => {
+    const asked: string[] = [];
+    const { upstream } = await healthy({
+      read: (uri) => (asked.push(uri), { contents: [{ uri, text: "it" }] }),
+    });
+    const { contracts } = await open([driver({ resources })], async () => upstream, {
+      checkUri: (_, uri) =>
+        uri.includes("..") || uri.startsWith("file:///etc") ? "that is outside of the box" : undefined,
+    });
+    expect(await contracts.request({ method: "resources/templates/list" })).toMatchObject({
+      resourceTemplates: [{ uriTemplate: "mcp_files:file:///{path}", name: "mcp_files" }],
+    });
+    expect(await contracts.request({ method: "resources/list" })).toMatchObject({
+      resources: [{ uri: "note://today" }],
+    });
+    expect(await read(contracts, "mcp_files:file:///work/a.txt")).toMatchObject({
+      contents: [{ uri: "mcp_files:file:///work/a.txt", text: "it" }],
+    });
+    expect(await read(contracts, "note://today")).toMatchObject({ contents: [{ uri: "note://today" }] });
+    expect(await contracts.readReference("mcp_files:file:///b")).toMatchObject({
+      contents: [{ text: "it" }],
+    });
+    const hash = createHash("sha256").update("it").digest("hex");
+    expect(await read(contracts, `mcp_files:file:///b#sha256=${hash}`)).toMatchObject({
+      contents: [{ text: "it" }],
+    });
+    await expect(read(contracts, `mcp_files:file:///b#sha256=${"0".repeat(64)}`)).rejects.toMatchObject({
+      code: "OUTPUT_INVALID",
+    });
+    await expect(read(contracts, "mcp_files:file:///etc/passwd")).rejects.toMatchObject({
+      code: "SANDBOX_DENIED",
+    });
+    await expect(read(contracts, "mcp_files:https://example.com/")).rejects.toMatchObject({
+      code: "RESOURCE_NOT_FOUND",
+    });
+    await expect(read(contracts, "mcp_file:file:///a")).rejects.toMatchObject({
+      code: "RESOURCE_NOT_FOUND",
+      hint: 'Did you mean "mcp_files"?',
+    });
+    expect(asked).toEqual(["file:///work/a.txt", "note://today", "file:///b", "file:///b", "file:///b"]);
+  });
+
+  test("a kind belongs to one driver, and not to one of every host's", async () => {
+    const { upstream } = await healthy();
+    const own = (id: string, refKindId: string): Driver =>
+      driver({ id, resources: [{ uriTemplate: "x:{y}", integrateAs: "ref_kind", refKindId }] });
+    const { contracts, diagnostics } = await open(
+      [own("a", "mcp_x"), own("b", "mcp_x"), own("c", "git")],
+      async () => upstream,
+    );
+    expect(contracts.status().map(({ server }) => server)).toEqual(["fits", "refused", "refused"]);
+    expect(diagnostics.map(({ message }) => message)).toEqual([
+      "b: the ref_kind_id mcp_x is that of a",
+      "c: the ref_kind_id git is one of the kinds that every host has",
+    ]);
+  });
+});
+
+test("health: a ping that is not answered turns a driver away (D25)", async () => {
+  const { upstream } = await healthy();
+  let well = true;
+  const pinged = Object.create(upstream, {
+    request: {
+      value: (one: Parameters<Upstream["request"]>[0]) =>
+        one.method === "ping" && !well ? Promise.reject(new Error("no")) : upstream.request(one),
+    },
+    on: { value: upstream.on.bind(upstream) },
+    describe: { value: upstream.describe.bind(upstream) },
+  }) as Upstream;
+  const { contracts } = await open(
+    [driver({ healthCheck: { method: "ping", everyMs: 1_000, timeoutMs: 500 } })],
+    async () => pinged,
+  );
+  await vi.waitFor(() => expect(contracts.status()).toMatchObject([{ health: "healthy" }]), 3_000);
+  well = false;
+  await vi.waitFor(() => expect(contracts.status()).toMatchObject([{ health: "failed" }]), 3_000);
+  expect(await call(contracts)).toMatchObject({
+    isError: true,
+    _meta: { "portolan/error": { code: "tool_unavailable" } },
+  });
+});
+
+test("of two versions of a contract, the one that is served is offered", async () => {
+  const { upstream } = await healthy();
+  const both = [contract({ version: "1.4.0" }), contract({ version: "2.0.0", name: "Read two" })];
+  const { contracts } = await open([driver()], async () => upstream, { contracts: both });
+  expect((await contracts.request({ method: "tools/list" })).tools).toMatchObject([{ title: "Read a file" }]);
+  expect(await call(contracts)).toMatchObject({ content: [{ text: "x" }] });
+});
+
+test("closed is closed", async () => {
+  const { upstream } = await healthy();
+  const { contracts } = await open([driver()], async () => upstream);
+  await contracts.close();
+  await expect(call(contracts)).rejects.toMatchObject({ code: "CONNECTION_CLOSED" });
+});
+
+test("a real server in a process of its own", async () => {
+  const upstream = await openUpstream({
+    definition: {
+      name: "fixture",
+      endpoint: { transport: "stdio", ...stdioCommand("--era=modern") },
+      era: "auto",
+      limits: DEFAULT_LIMITS,
+    },
+    caller: { clientInfo: { name: "test", version: "1" }, capabilities: {} },
+    watch: true,
+    report: () => {},
+    eras: { isLegacy: async () => false, remember: async () => {} },
+  });
+  onTestFinished(() => upstream.close());
+  const number = { type: "number" };
+  const sums = contract({
+    id: "math.sum",
+    inputs: object({ left: number, right: number }),
+    outputs: number,
+    idempotent: true,
+  });
+  const own = driver({
+    id: "math-mcp",
+    implements: [
+      binding({
+        tool: "math.sum",
+        toolName: "add",
+        argumentMapping: { left: "a", right: "b" },
+        resultExtract: "$.sum",
+      }),
+    ],
+  });
+  const { contracts, diagnostics } = await open([own], async () => upstream, { contracts: [sums] });
+  expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+  expect(await contracts.call({ tool: "math.sum", input: { left: 2, right: 3 } })).toMatchObject({
+    result: { ok: true, value: 5 },
+  });
+  expect(await contracts.call({ tool: "math.sum", input: { left: 2 } })).toMatchObject({
+    result: { error: { code: "input_invalid", field: "right" } },
+  });
+});

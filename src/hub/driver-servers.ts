@@ -1,0 +1,201 @@
+// The servers behind drivers: started by the first call that needs one, shared by those who may share it, stopped when idle.
+
+import { type Acquirer, processKey, type SecretGrants } from "../contracts/index.ts";
+import {
+  type Contract,
+  type ContractsEndpoint,
+  type Driver,
+  type Endpoint,
+  isObject,
+  LEGACY_REVISIONS,
+  type LaunchSettings,
+  type Limits,
+  type ServerDefinition,
+} from "../model/index.ts";
+import { resolveEndpoint, Secret, type SecretStore, toSecretError } from "../secrets/index.ts";
+import { openUpstream, type Upstream } from "../upstream/index.ts";
+import type { LeaseOptions } from "./lease-server.ts";
+import type { Heard, Lease } from "./pool.ts";
+
+/** A server that nobody used for this long is stopped, unless its driver wants to keep it. */
+const IDLE_MS = 5 * 60_000;
+const RETRY_MS = 200;
+
+interface Running {
+  readonly opening: Promise<Upstream>;
+  lease: Lease | undefined;
+  busy: number;
+  idle: NodeJS.Timeout | undefined;
+}
+
+export interface DriverServersOptions {
+  readonly lease: LeaseOptions;
+  readonly endpoint: ContractsEndpoint;
+  readonly limits: Limits;
+  readonly grants: SecretGrants;
+  readonly heard: Heard;
+  readonly idleMs?: number | undefined;
+}
+
+export class DriverServers {
+  readonly #options: DriverServersOptions;
+  readonly #running = new Map<string, Running>();
+  readonly #leaving = new AbortController();
+
+  constructor(options: DriverServersOptions) {
+    this.#options = options;
+  }
+
+  readonly acquire = async (driver: Driver, who: Acquirer): Promise<Upstream> => {
+    const key = processKey(driver, who.context);
+    let running = this.#running.get(key);
+    if (running === undefined) {
+      running = { opening: this.#open(driver, who, key), lease: undefined, busy: 0, idle: undefined };
+      this.#running.set(key, running);
+      running.opening.catch(() => this.#running.delete(key));
+    }
+    const upstream = await running.opening;
+    this.#armIdle(driver, key);
+    return upstream;
+  };
+
+  async close(): Promise<void> {
+    this.#leaving.abort();
+    const all = [...this.#running.values()];
+    this.#running.clear();
+    await Promise.all(
+      all.map(async ({ opening, idle, ...running }) => {
+        clearTimeout(idle);
+        await opening.catch(() => {});
+        await running.lease?.release();
+      }),
+    );
+  }
+
+  async #open(driver: Driver, who: Acquirer, key: string): Promise<Upstream> {
+    const { lease: options, endpoint, limits, heard } = this.#options;
+    const { pool, caller, ask, report, redactor, eras, roots } = options;
+    const definition: ServerDefinition = {
+      name: driver.id,
+      endpoint: await this.#resolved(driver, who),
+      era: eraOf(driver.protocolVersion),
+      limits: limitsOf(driver, limits),
+      launch: withPaths(driver, endpoint.contracts),
+      roots,
+    };
+    const acquire = (): Promise<Lease> =>
+      pool.acquire(
+        JSON.stringify([key, definition.endpoint, definition.launch]),
+        (signal, { stderr: onStderr, launch: onLaunch }) =>
+          openUpstream({
+            ...{ signal, definition, caller, ask, watch: true, report, redactor, eras },
+            ...{ onStderr, onLaunch },
+          }),
+        this.#leaving.signal,
+        heard,
+      );
+    const lease = await withRetries(acquire, driver.connection.maxRetries ?? 0, this.#leaving.signal);
+    const running = this.#running.get(key);
+    if (running !== undefined) running.lease = lease;
+    return this.#counted(lease.upstream, driver, key);
+  }
+
+  /** The endpoint with the secrets that this call may have. */
+  async #resolved(driver: Driver, { tool, context }: Acquirer): Promise<Endpoint> {
+    const { grants, lease } = this.#options;
+    const values = await grants.bind(driver, tool, context);
+    const store: Pick<SecretStore, "get"> = {
+      get: async (name) => {
+        const value = values.get(name);
+        return value === undefined ? undefined : { secret: new Secret(value), source: "environment" };
+      },
+    };
+    const resolved = await resolveEndpoint(driver.endpoint, store as SecretStore, {
+      baseDir: this.#options.endpoint.root,
+    });
+    if (!resolved.ok) throw toSecretError(resolved, driver.id);
+    for (const secret of resolved.secrets) lease.redactor.add(secret);
+    return resolved.endpoint;
+  }
+
+  /** Knows when a server is in use, so that it is not stopped then. */
+  #counted(upstream: Upstream, driver: Driver, key: string): Upstream {
+    const request: Upstream["request"] = async (call) => {
+      const running = this.#running.get(key);
+      if (running !== undefined) running.busy += 1;
+      clearTimeout(running?.idle);
+      try {
+        return await upstream.request(call);
+      } finally {
+        if (running !== undefined) running.busy -= 1;
+        this.#armIdle(driver, key);
+      }
+    };
+    return {
+      name: upstream.name,
+      request,
+      describe: () => upstream.describe(),
+      notify: (method, params) => upstream.notify(method, params),
+      subscribe: (uri) => upstream.subscribe(uri),
+      setLogLevel: (level) => upstream.setLogLevel(level),
+      on: (event, listener) => upstream.on(event, listener),
+      stats: () => upstream.stats(),
+      close: () => upstream.close(),
+      [Symbol.asyncDispose]: () => upstream.close(),
+    };
+  }
+
+  #armIdle({ connection }: Driver, key: string): void {
+    const running = this.#running.get(key);
+    if (running === undefined || connection.keepalive === true) return;
+    clearTimeout(running.idle);
+    if (running.busy > 0) return;
+    const ms = connection.keepalive === false ? 0 : (this.#options.idleMs ?? IDLE_MS);
+    running.idle = setTimeout(() => {
+      if (running.busy > 0 || this.#running.get(key) !== running) return;
+      this.#running.delete(key);
+      void running.lease?.release();
+    }, ms).unref();
+  }
+}
+
+function eraOf(revision: string | undefined): ServerDefinition["era"] {
+  if (revision === undefined) return "auto";
+  return (LEGACY_REVISIONS as readonly string[]).includes(revision) ? "legacy" : "modern";
+}
+
+function limitsOf({ connection: { timeoutMs } }: Driver, limits: Limits): Limits {
+  return timeoutMs === undefined
+    ? limits
+    : { ...limits, startTimeoutMs: timeoutMs, requestTimeoutMs: timeoutMs };
+}
+
+const PATH_FORMATS: ReadonlySet<unknown> = new Set(["uri", "uri-reference", "iri", "path", "file-path"]);
+
+/** Inputs that a contract calls paths or URIs are checked against the box of whichever server gets them. */
+function withPaths(driver: Driver, contracts: readonly Contract[]): LaunchSettings {
+  const paths: Record<string, string[]> = {};
+  for (const { tool, toolName, argumentMapping } of driver.implements)
+    for (const { inputs } of contracts.filter(
+      ({ id, origin }) => id === tool || origin.file.endsWith(tool.replace(/^\.\//, "")),
+    ))
+      for (const [name, schema] of Object.entries(isObject(inputs.properties) ? inputs.properties : {}))
+        if (isObject(schema) && PATH_FORMATS.has(schema.format))
+          (paths[toolName] ??= []).push(argumentMapping[name] ?? name);
+  const { sandbox } = driver.launch;
+  const pathArguments = { ...paths, ...sandbox?.pathArguments };
+  return { ...driver.launch, cwdImplied: true, sandbox: { ...sandbox, pathArguments } };
+}
+
+async function withRetries<T>(attempt: () => Promise<T>, retries: number, signal: AbortSignal): Promise<T> {
+  for (let left = retries; ; left -= 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (left <= 0 || signal.aborted) throw error;
+      await new Promise((resolve) => {
+        setTimeout(resolve, RETRY_MS * 2 ** (retries - left)).unref();
+      });
+    }
+  }
+}

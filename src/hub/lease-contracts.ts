@@ -1,0 +1,105 @@
+// The contracts of a workspace as one server of the hub.
+
+import { pathToFileURL } from "node:url";
+import {
+  type AuditEvent,
+  type Contracts,
+  type DriverEntry,
+  type DriverHandle,
+  mergeEntry,
+  openContracts,
+  SecretGrants,
+} from "../contracts/index.ts";
+import { PortolanError } from "../errors/index.ts";
+import type { ContractsEndpoint, DeclaredDriver, Limits, SecretEntry } from "../model/index.ts";
+import { isPortolanError } from "../errors/index.ts";
+import type { SecretStore } from "../secrets/index.ts";
+import { DriverServers } from "./driver-servers.ts";
+import type { LeaseOptions } from "./lease-server.ts";
+import type { Heard, Lease } from "./pool.ts";
+
+export async function leaseContracts(
+  options: LeaseOptions,
+  endpoint: ContractsEndpoint,
+  limits: Limits,
+  heard: Heard,
+): Promise<Lease & { readonly upstream: Contracts }> {
+  const { report, secrets, audit } = options;
+  const fetch = fetchFrom(secrets);
+  const grants = new SecretGrants(endpoint.secrets, fetch, audit);
+  const servers = new DriverServers({ lease: options, endpoint, limits, grants, heard });
+  const drivers = await Promise.all(endpoint.drivers.map((driver) => withEntry(driver, options)));
+  const upstream = await openContracts({
+    name: options.declared.alias,
+    contracts: endpoint.contracts,
+    drivers: drivers.flatMap((driver) => driver ?? []),
+    acquire: servers.acquire,
+    policy: endpoint.policy,
+    audit,
+    report,
+    root: endpoint.root,
+    workspaceId: endpoint.root,
+    secrets: grants,
+    // Servers in a box check it themselves, against the box that they really have.
+    checkUri: () => undefined,
+    approve: options.approve,
+  });
+  return {
+    upstream,
+    release: async () => {
+      await upstream.close();
+      await servers.close();
+    },
+  };
+}
+
+/** Under the names by which programs ask for it. */
+function fetchFrom(store: SecretStore): (entry: SecretEntry, name: string) => Promise<string | undefined> {
+  return async ({ slug, envNames }, name) => {
+    const own = slug.replace(/^.*\//, "").replaceAll("-", "_").toUpperCase();
+    for (const one of new Set([name, ...envNames, own, slug])) {
+      const found = await store.get(one).catch((error: unknown) => {
+        if (isPortolanError(error) && error.code === "SECRET_STORE_FAILED") throw error;
+        return undefined;
+      });
+      if (found !== undefined) return found.secret.reveal();
+    }
+    return undefined;
+  };
+}
+
+/** The driver with the code beside its file, if that may be run; undefined when the driver cannot be used without it. */
+async function withEntry(
+  { driver, entry }: DeclaredDriver,
+  { report, driverCode }: LeaseOptions,
+): Promise<DriverEntry | undefined> {
+  if (entry === undefined) return { driver };
+  const refuse = (message: string, hint: string): undefined => {
+    report({ code: "DECLARATION_INVALID", severity: "error", server: driver.id, message, hint, file: entry });
+  };
+  if (driverCode !== true)
+    return refuse(
+      `the driver ${driver.id} has code beside it, which is not run unless you say so`,
+      "Read it, then allow it: --driver-code on the command line, driverCode: true in a program.",
+    );
+  try {
+    const module = (await import(pathToFileURL(entry).href)) as { default?: unknown };
+    const handle = module.default as DriverHandle | undefined;
+    if (handle?.kind !== "driver")
+      throw new PortolanError("DECLARATION_INVALID", "its default export is not what defineDriver() gives");
+    const { hooks, warnings } = mergeEntry(driver, handle);
+    for (const warning of warnings) report(warning);
+    return { driver, hooks };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const isTypes = /ERR_UNKNOWN_FILE_EXTENSION|Unknown file extension/.test(reason);
+    return refuse(
+      `the code of the driver ${driver.id} cannot be loaded: ${reason}`,
+      isTypes
+        ? "This Node reads no TypeScript: use Node 22.18 or newer, or compile it to driver.js."
+        : "Correct the module; loading it must do nothing but define the driver.",
+    );
+  }
+}
+
+export type { AuditEvent };
