@@ -42,7 +42,7 @@ function declareTypes() {
 async function bundle() {
   const build = await rolldown({
     cwd: root,
-    input: { index: "src/index.ts", "cli/main": "src/cli/main.ts" },
+    input: { index: "src/index.ts", drivers: "src/drivers.ts", "cli/main": "src/cli/main.ts" },
     platform: "node",
     external: (id) => !id.startsWith(".") && !id.startsWith("/"),
     onLog: (level, log) => {

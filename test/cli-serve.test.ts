@@ -488,17 +488,3 @@ describe("wrong usage", () => {
     expect(JSON.parse(json.err)).toMatchObject({ error: { code: "USAGE" } });
   });
 });
-
-it("--help and completion know both commands", async () => {
-  const { run } = setUp();
-  const { code, out } = await run("serve", "--help");
-  expect(code).toBe(0);
-  for (const word of ["--stdio", "--new-token", "/servers/<name>/mcp", "Examples:", "Exit codes:"])
-    expect(out).toContain(word);
-  expect((await run("token", "--help")).out).toContain("$(portolan token)");
-  for (const shell of ["bash", "zsh", "fish"]) {
-    const script = (await run("completion", shell)).out;
-    expect(script).toMatch(/\bserve\b/);
-    expect(script).toContain("allow-origin");
-  }
-});

@@ -162,7 +162,7 @@ describe("F33: a clock that jumps", () => {
       const pending = mcp.callTool("sleep", { ms: 300 }).catch(() => undefined);
       vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + jump });
       await pending;
-      expect((await mcp.listToolDefinitions({ refresh: true } as object)).length).toBeGreaterThan(0);
+      expect((await mcp.listToolDefinitions({ refresh: true })).length).toBeGreaterThan(0);
       expect((await workspace.tools()).length).toBeGreaterThan(0);
       expect(await workspace.healthCheck()).toBe(true);
       expect(workspace.health()).toMatchObject([{ state: "ready", restarts: 0 }]);

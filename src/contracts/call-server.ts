@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject, RetryRule } from "../model/index.ts";
-import { timerMs, type Upstream } from "../upstream/index.ts";
+import { timerMs, type Upstream, within } from "../upstream/index.ts";
 import type { ContractCall, DispatchParts, ReadyTool } from "./dispatch.ts";
 import { fail, Failure, toFailure } from "./failure.ts";
 import type { BoundTool, CallContext } from "./types.ts";
@@ -24,10 +24,7 @@ export async function callServer(
   parts.grants?.requireBind(driver, contract.id, context);
   const execute = hooks.execute?.[contract.id];
   // Starting has a limit of its own, which is the server's; the contract's time begins when the server can be asked.
-  const upstream =
-    execute === undefined
-      ? await parts.acquire(bound, { context, tool: contract.id, signal: call.signal })
-      : undefined;
+  const upstream = execute === undefined ? await acquire(bound, context, call, parts) : undefined;
   const args = upstream === undefined ? {} : argumentsOf(ready, input, context, parts);
   const deadline = performance.now() + limitOf(bound, call);
   const rule = bound.retry;
@@ -44,6 +41,19 @@ export async function callServer(
       if (wait > 0) await sleep(wait, undefined, { signal: call.signal }).catch(() => {});
     }
   }
+}
+
+/** Whoever leaves does not wait for a server to start. */
+function acquire(
+  bound: BoundTool,
+  context: CallContext,
+  { signal }: ContractCall,
+  parts: DispatchParts,
+): Promise<Upstream> {
+  const coming = parts.acquire(bound, { context, tool: bound.contract.id, signal });
+  return signal === undefined
+    ? coming
+    : within(coming, { server: bound.driver.id, what: "starting", ms: 0, signal });
 }
 
 function argumentsOf(

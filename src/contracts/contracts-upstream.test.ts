@@ -218,6 +218,30 @@ describe("registration (D5)", () => {
   });
 });
 
+test("a driver takes the place of its earlier version, and a breaking change wants a new major one (D26)", async () => {
+  const { upstream } = await healthy();
+  const { contracts, news } = await open([driver()], async () => upstream);
+  const breaking = driver({ version: "1.1.0", transport: "http" });
+  expect(await contracts.register(breaking)).toMatchObject([
+    { severity: "warning", hint: expect.stringContaining("2.0.0") as string },
+  ]);
+  expect(contracts.status()).toMatchObject([{ version: "1.1.0", server: "fits" }]);
+  expect(news).toEqual([]);
+  const strict = await open([driver()], async () => upstream, { bumps: "enforce" });
+  await strict.contracts.register(breaking);
+  expect(strict.contracts.status()).toMatchObject([{ version: "1.1.0", server: "refused" }]);
+});
+
+test("a caller that leaves does not wait for a server that starts", async () => {
+  const { contracts } = await open([driver()], () => new Promise(() => {}), { probe: "lazy" });
+  const { result } = await contracts.call({
+    tool: "fs-read",
+    input: { path: "a" },
+    signal: AbortSignal.timeout(30),
+  });
+  expect(result).toMatchObject({ error: { code: "cancelled" } });
+});
+
 test("a server that changes under a driver is looked at again: withdrawn, and taken back", async () => {
   const server: FakeServer = { tools: [tool()], call: () => text("x") };
   const { upstream, changed } = await serve(server);
@@ -427,4 +451,17 @@ test("a real server in a process of its own", async () => {
   expect(await contracts.call({ tool: "math.sum", input: { left: 2 } })).toMatchObject({
     result: { error: { code: "input_invalid", field: "right" } },
   });
+});
+
+test("somebody logs in to a driver before anything is called", async () => {
+  const { upstream } = await healthy();
+  const auth = { login: { command: "in", interactive: true, requiresCallbackUrl: false } };
+  const { contracts } = await open([driver({ auth }), driver({ id: "free" })], async () => upstream, {
+    auth: { run: async () => ({ exitCode: 0 }) },
+  });
+  expect(contracts.status()).toMatchObject([{ auth: "unknown" }, { auth: "authed" }]);
+  expect(await contracts.login("files-mcp")).toEqual({ ok: true });
+  expect(await contracts.login("free")).toEqual({ ok: true });
+  expect(await contracts.login("none")).toMatchObject({ ok: false });
+  expect(contracts.status()).toMatchObject([{ auth: "authed" }, { auth: "authed" }]);
 });

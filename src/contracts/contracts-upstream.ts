@@ -17,6 +17,7 @@ import {
   type UpstreamStats,
 } from "../upstream/index.ts";
 import { VERSION } from "../tools/index.ts";
+import type { AuthOutcome } from "./auth.ts";
 import { ContractSet, type ContractsOptions, type DriverReport } from "./contracts.ts";
 import type { ContractCall, Dispatched } from "./dispatch.ts";
 import { toFailure } from "./failure.ts";
@@ -45,6 +46,8 @@ export interface Contracts extends Upstream {
   call(call: ContractCall): Promise<Dispatched>;
   explain(tool: string, context?: CallContext, inputs?: readonly string[]): Resolution | undefined;
   status(context?: CallContext): readonly DriverReport[];
+  /** Logs in to a driver, with somebody there to do it. */
+  login(driver: string, context?: CallContext, signal?: AbortSignal): Promise<AuthOutcome>;
   /** What a reference of the form `<ref_kind_id>:<uri>` leads to. */
   readReference(reference: string, context?: CallContext, signal?: AbortSignal): Promise<JsonObject>;
 }
@@ -143,6 +146,10 @@ class ContractsUpstream implements Contracts {
     return this.#set.status(context);
   }
 
+  login(driver: string, context?: CallContext, signal?: AbortSignal): Promise<AuthOutcome> {
+    return this.#set.login(driver, context, signal);
+  }
+
   readReference(reference: string, context: CallContext = {}, signal?: AbortSignal): Promise<JsonObject> {
     return this.#read(reference, context, { method: "resources/read", signal });
   }
@@ -215,7 +222,7 @@ class ContractsUpstream implements Contracts {
   }
 
   async #read(uri: string, context: CallContext, call: Call): Promise<JsonObject> {
-    const found = findResource(uri, offerResources(this.#set.allowed()));
+    const found = findResource(uri, offerResources(this.#set.allowed(context.regionConstraint)));
     const { registered } = found.offer;
     const problem = await this.#options.checkUri(registered.driver, found.uri);
     if (problem !== undefined)

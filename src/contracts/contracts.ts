@@ -9,7 +9,7 @@ import {
   parseVersion,
 } from "../model/index.ts";
 import type { Audit } from "./audit.ts";
-import { AuthMachine } from "./auth.ts";
+import { AuthMachine, type AuthOutcome } from "./auth.ts";
 import type { AuthPorts } from "./auth-steps.ts";
 import { type AuthStore, authKey, createAuthStore } from "./auth-store.ts";
 import type { AuthState } from "./capability.ts";
@@ -20,6 +20,7 @@ import {
   type Dispatched,
   type DispatchParts,
 } from "./dispatch.ts";
+import { fail } from "./failure.ts";
 import { HealthChecks } from "./health.ts";
 import { type ContractPolicy, policyOf, regionOf } from "./policy.ts";
 import { type PreparedContract, prepareContract } from "./prepared-contract.ts";
@@ -53,6 +54,8 @@ export interface ContractsOptions {
   readonly checkUri: (driver: Driver, uri: string) => string | undefined | Promise<string | undefined>;
   /** The same for the arguments of a call. */
   readonly checkArguments?: ((bound: BoundTool, args: JsonObject) => string | undefined) | undefined;
+  /** What becomes of a driver that takes the place of its earlier version without the version that its changes need. Default: `warn`. */
+  readonly bumps?: "enforce" | "warn" | "off" | undefined;
   /** `eager` starts every driver's server now, to find out whether it fits; `lazy` with the first call. Default: `eager`. */
   readonly probe?: "eager" | "lazy" | undefined;
 }
@@ -91,7 +94,7 @@ export class ContractSet {
     this.options = options;
     this.#prepared = prepared;
     this.#changed = changed;
-    const { secrets, auth, acquire, contracts, root } = options;
+    const { secrets, auth, acquire, contracts, root, bumps } = options;
     const report: Report = options.report ?? (() => {});
     this.grants = secrets;
     this.#store = createAuthStore(auth?.file);
@@ -99,6 +102,7 @@ export class ContractSet {
     this.registry = new DriverRegistry({
       contracts,
       root,
+      bumps,
       acquire,
       report,
       changed: () => this.#invalidate(),
@@ -144,6 +148,16 @@ export class ContractSet {
     return this.#route({ contract, inputs, pin, region }, this.#context(context));
   }
 
+  /** Logs in to a driver now, whoever is there to do it; what it needs is asked for. */
+  async login(id: string, context: CallContext = {}, signal?: AbortSignal): Promise<AuthOutcome> {
+    const registered = this.registry.get(id);
+    if (registered === undefined)
+      return { ok: false, failure: fail("not_found", `There is no driver ${id}.`) };
+    const { driver, hooks } = registered;
+    if (!this.auth.concerns(driver, hooks)) return { ok: true };
+    return this.auth.ready(driver, hooks, this.#context({ ...context, interactive: true }), signal);
+  }
+
   /** The contracts that some driver serves, each in the newest version that one does. */
   exposed(): ReadonlyMap<string, PreparedContract> {
     this.#exposed ??= new Map(
@@ -159,13 +173,13 @@ export class ContractSet {
   }
 
   /** Drivers that the policy lets serve at all, for what is not routed. */
-  allowed(): readonly Registered[] {
+  allowed(region?: string): readonly Registered[] {
     const policy = this.options.policy ?? {};
     return [...this.registry.all()].filter(
       ({ driver, server }) =>
         server !== "refused" &&
         policyOf(driver, policy) === undefined &&
-        regionOf(driver, undefined, policy) === undefined,
+        regionOf(driver, region, policy) === undefined,
     );
   }
 

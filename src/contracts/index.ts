@@ -39,6 +39,7 @@ export { diffContracts } from "./diff-contracts.ts";
 export { diffDrivers } from "./diff-drivers.ts";
 export type { Change, Difference, Step } from "./diff-steps.ts";
 export type { Acquirer, Approve, ApprovalRequest, ContractCall, Dispatched } from "./dispatch.ts";
+export { type ExampleOptions, type ExampleOutcome, runExamples } from "./examples.ts";
 export { majorKey } from "./find-contract.ts";
 export type { ContractPolicy } from "./policy.ts";
 export { processKey } from "./process-key.ts";

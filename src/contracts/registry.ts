@@ -11,6 +11,7 @@ import {
 } from "../model/index.ts";
 import { listAll, type Upstream } from "../upstream/index.ts";
 import type { DriverStatus } from "./capability.ts";
+import { checkBump } from "./diff.ts";
 import type { Acquirer } from "./dispatch.ts";
 import { fail, type Failure, toFailure } from "./failure.ts";
 import { checkDriver } from "./registration.ts";
@@ -24,6 +25,8 @@ export interface RegistryOptions {
   readonly acquire: Acquire;
   readonly report: Report;
   readonly root: string | undefined;
+  /** What becomes of a driver that takes the place of its earlier version without the version that its changes need. Default: `warn`. */
+  readonly bumps: "enforce" | "warn" | "off" | undefined;
   /** Something that routing or the lists depend on is not what it was. */
   readonly changed: () => void;
 }
@@ -37,6 +40,8 @@ export interface Registered {
   /** By contract id; what can be called once the server is found to fit. */
   bound: ReadonlyMap<string, BoundTool>;
   problems: readonly Diagnostic[];
+  /** Those among them that no look at the server changes. */
+  readonly standing: readonly Diagnostic[];
   /** Until then it is not tried again. */
   retryAt: number;
   failures: number;
@@ -84,10 +89,15 @@ export class DriverRegistry {
 
   /** Everything that can be told without the server. */
   add(driver: Driver, hooks: DriverHooks): Registered {
-    this.remove(driver.id);
+    const earlier = this.#drivers.get(driver.id);
+    if (earlier !== undefined) forgetAll(earlier);
     const { contracts, root } = this.#options;
     const checked = checkDriver(driver, contracts, undefined, { root, hooks });
-    const problems = [...checked.problems, ...this.#refKindProblems(driver)];
+    const standing = [
+      ...this.#refKindProblems(driver),
+      ...(earlier === undefined ? [] : this.#bumpProblems(earlier.driver, driver)),
+    ];
+    const problems = [...standing, ...checked.problems];
     const broken = problems.find(({ severity }) => severity === "error");
     const registered: Registered = {
       driver,
@@ -97,6 +107,7 @@ export class DriverRegistry {
       code: undefined,
       bound: byContract(broken === undefined ? checked.bound : []),
       problems,
+      standing,
       retryAt: 0,
       failures: 0,
       healthyAt: undefined,
@@ -191,7 +202,7 @@ export class DriverRegistry {
     const news = problems.filter(
       ({ message }) => !registered.problems.some((old) => old.message === message),
     );
-    registered.problems = problems;
+    registered.problems = [...registered.standing, ...problems];
     registered.server = broken === undefined ? "fits" : "refused";
     registered.reason = broken?.message;
     registered.code = undefined;
@@ -229,6 +240,14 @@ export class DriverRegistry {
     this.#retries.add(timer);
     this.#options.changed();
     return failure;
+  }
+
+  /** Whoever relied on the version before must not be surprised by what is under the same number now. */
+  #bumpProblems(before: Driver, after: Driver): readonly Diagnostic[] {
+    const { bumps } = this.#options;
+    if (bumps === "off") return [];
+    const problems = checkBump(before, after);
+    return bumps === "enforce" ? problems : problems.map((problem) => ({ ...problem, severity: "warning" }));
   }
 
   /** A kind of reference belongs to one driver only. */

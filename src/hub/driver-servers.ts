@@ -161,7 +161,7 @@ export class DriverServers {
 
 function eraOf(revision: string | undefined): ServerDefinition["era"] {
   if (revision === undefined) return "auto";
-  return (LEGACY_REVISIONS as readonly string[]).includes(revision) ? "legacy" : "modern";
+  return LEGACY_REVISIONS.includes(revision) ? "legacy" : "modern";
 }
 
 function limitsOf({ connection: { timeoutMs } }: Driver, limits: Limits): Limits {

@@ -2,7 +2,6 @@
 
 import { pathToFileURL } from "node:url";
 import {
-  type AuditEvent,
   type Contracts,
   type DriverEntry,
   type DriverHandle,
@@ -10,9 +9,8 @@ import {
   openContracts,
   SecretGrants,
 } from "../contracts/index.ts";
-import { PortolanError } from "../errors/index.ts";
 import type { ContractsEndpoint, DeclaredDriver, Limits, SecretEntry } from "../model/index.ts";
-import { isPortolanError } from "../errors/index.ts";
+import { isPortolanError, PortolanError } from "../errors/index.ts";
 import type { SecretStore } from "../secrets/index.ts";
 import { DriverServers } from "./driver-servers.ts";
 import type { LeaseOptions } from "./lease-server.ts";
@@ -101,5 +99,3 @@ async function withEntry(
     );
   }
 }
-
-export type { AuditEvent };

@@ -5,8 +5,8 @@ import type { Upstream } from "../upstream/index.ts";
 
 /** Who hears what a server writes to stderr, and how it is started. */
 export interface Heard {
-  stderr(text: string): void;
-  launch(news: LaunchNews): void;
+  readonly stderr: (text: string) => void;
+  readonly launch: (news: LaunchNews) => void;
 }
 
 interface Shared {

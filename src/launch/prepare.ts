@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { PortolanError, type Report } from "../errors/index.ts";
 import type { LaunchSettings, SandboxDeclaration, StdioEndpoint } from "../model/index.ts";
-import { keptHomeOf } from "./folders.ts";
+import { keptHomeOf } from "./kept-home.ts";
 import { chooseMode, type ChosenMode } from "./mode.ts";
 import { boxEnvironment, childEnvironment } from "./process/child-env.ts";
 import { type RunProgram, runPlain } from "./process/run-plain.ts";

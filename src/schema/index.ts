@@ -16,8 +16,6 @@ export { type PathView, viewAtPath } from "./compatibility-path.ts";
 export {
   fieldNames,
   fieldOf,
-  type FieldView,
-  itemOf,
   requiredOf,
   type SchemaView,
   type TypeName,

@@ -41,7 +41,8 @@ export async function withProgram(
     const stderr = child.stderrTail();
     await child.stop();
     if (!isPortolanError(error) || error.stderr !== undefined || stderr === "") throw error;
-    throw new PortolanError(error.code, error.message, { ...error, server, stderr, cause: error });
+    const { code, message, hint, data } = error;
+    throw new PortolanError(code, message, { hint, data, server, stderr, cause: error });
   }
 }
 

@@ -30,7 +30,7 @@ export function runPlain(program: Program & Opened, { timeoutMs, signal }: RunOp
     const grouped = process.platform !== "win32";
     const child = spawn(file, args, {
       cwd,
-      env: env as NodeJS.ProcessEnv,
+      env,
       stdio: ["ignore", "pipe", "pipe", ...fds],
       windowsHide: true,
       detached: grouped,
