@@ -42,8 +42,6 @@ export interface Registered {
   problems: readonly Diagnostic[];
   /** Those among them that no look at the server changes. */
   readonly standing: readonly Diagnostic[];
-  /** Until then it is not tried again. */
-  retryAt: number;
   failures: number;
   /** By its health check only: who happened to start last is not the better one. */
   healthyAt: number | undefined;
@@ -108,7 +106,6 @@ export class DriverRegistry {
       bound: byContract(broken === undefined ? checked.bound : []),
       problems,
       standing,
-      retryAt: 0,
       failures: 0,
       healthyAt: undefined,
       health: "unknown",
@@ -229,7 +226,6 @@ export class DriverRegistry {
     registered.server = "unreachable";
     registered.reason = message;
     registered.code = code === "upstream_error" ? "tool_unavailable" : (code as DriverStatus["code"]);
-    registered.retryAt = Date.now() + wait;
     // From then on it may be chosen again, which finds out whether it is back.
     const timer = setTimeout(() => {
       this.#retries.delete(timer);
