@@ -29,6 +29,7 @@ export interface RawOptions extends RawSandboxOptions {
   maxTime?: string;
   workspace?: string;
   wait?: string;
+  driverCode?: boolean;
 }
 
 export interface ServerOptions {
@@ -47,6 +48,8 @@ export interface ServerOptions {
   /** How long servers are waited for. */
   readonly waitMs: number | undefined;
   readonly sandbox: SandboxOptions;
+  /** Whether the code that lies beside drivers may run. */
+  readonly driverCode: boolean;
 }
 
 export const collect = (value: string, previous: string[] | undefined): string[] => [
@@ -55,7 +58,7 @@ export const collect = (value: string, previous: string[] | undefined): string[]
 ];
 
 export function addServerOptions(command: Command): Command {
-  const known = addWorkspaceOption(addOutputOptions(command))
+  const known = addDriverCodeOption(addWorkspaceOption(addOutputOptions(command)))
     .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
     .option(
       "--env <variable>",
@@ -78,6 +81,11 @@ export function addWorkspaceOption(command: Command): Command {
     "-w, --workspace <path>",
     "the folder or the file that declares the servers (default: this folder)",
   );
+}
+
+/** For commands that start the servers of the workspace. */
+export function addDriverCodeOption(command: Command): Command {
+  return command.option("--driver-code", "run the code that lies beside drivers, with all your rights");
 }
 
 /** The options of every command: what is shown, and in which form. */
@@ -159,6 +167,7 @@ export function parseServerOptions(
     workspace: raw.workspace,
     waitMs,
     sandbox,
+    driverCode: raw.driverCode === true,
   };
 }
 

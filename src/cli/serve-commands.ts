@@ -25,6 +25,7 @@ export function addServeCommands({ program, explain, run, server }: Host): void 
       .option("--host <host>", "the address to listen at (default: 127.0.0.1)")
       .option("--port <port>", "the port to listen at; 0 is any free one (default: 7420)")
       .option("--only <server>", "serve this server of the workspace (repeatable)", collect)
+      .option("--driver-code", "run the code that lies beside drivers, with all your rights")
       .option("--show-token", "show the token, and what to paste into clients with it")
       .option("--new-token", "make a new token; who has the old one is locked out")
       .option("--no-auth", "let in everyone who can reach it, without a token")

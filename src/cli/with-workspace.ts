@@ -77,6 +77,7 @@ export async function withWorkspace<T>(
         ...(roots.length === 0 ? {} : { roots }),
       },
       onEvent: options.onEvent,
+      driverCode: cli.options.driverCode,
       promptPassphrase: createPassphrasePrompt(cli).prompt,
       onDiagnostic: (diagnostic) => {
         if (options.showsSource !== true) noteDiagnostic(diagnostic, cli);

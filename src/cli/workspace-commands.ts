@@ -10,7 +10,13 @@ import {
   VALIDATE_HELP,
   WHY_HELP,
 } from "./help-workspace.ts";
-import { addOutputOptions, addWorkspaceOption, collect, type RawOptions } from "./options.ts";
+import {
+  addDriverCodeOption,
+  addOutputOptions,
+  addWorkspaceOption,
+  collect,
+  type RawOptions,
+} from "./options.ts";
 import type { Frame } from "./run-command.ts";
 import { addSandboxModeOption, addSandboxOptions } from "./sandbox-options.ts";
 
@@ -28,7 +34,7 @@ export function addWorkspaceCommands(host: Host): void {
   const command = (name: string, description: string, argument: string): Command =>
     addWorkspaceOption(addOutputOptions(program.command(name).description(description).argument(argument)));
   const patient = (own: Command): Command =>
-    addSandboxModeOption(own)
+    addDriverCodeOption(addSandboxModeOption(own))
       .option("--wait <time>", "how long to wait for servers: 30, 500ms, 2m")
       .option("--start-timeout <time>", "give up on a server that is not ready by then");
 
@@ -41,10 +47,12 @@ export function addWorkspaceCommands(host: Host): void {
     STATUS_HELP,
   );
   explain(
-    addSandboxOptions(
-      command("why", "show all there is to know about one server, and what to do", "[server...]"),
+    addDriverCodeOption(
+      addSandboxOptions(
+        command("why", "show all there is to know about one server or driver, and what to do", "[server...]"),
+      ),
     )
-      .usage("<server> [options]\n       portolan why --plan [options] -- <command> [args...]")
+      .usage("<server | driver> [options]\n       portolan why --plan [options] -- <command> [args...]")
       .option("--plan", "show how it would be started and what it may touch, and start nothing")
       .option("--root <dir>", "directory that is granted to it as a root (repeatable; with --plan)", collect)
       .option("--wait <time>", "how long to wait for servers: 30, 500ms, 2m")

@@ -115,7 +115,9 @@ export class DriverServers {
     });
     if (!resolved.ok) throw toSecretError(resolved, driver.id);
     for (const secret of resolved.secrets) lease.redactor.add(secret);
-    return resolved.endpoint;
+    const { endpoint } = resolved;
+    // Relative words of its command line mean the workspace, wherever this program runs.
+    return endpoint.transport === "stdio" ? { cwd: this.#options.endpoint.root, ...endpoint } : endpoint;
   }
 
   /** Knows when a server is in use, so that it is not stopped then. */

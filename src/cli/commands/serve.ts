@@ -58,6 +58,7 @@ export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promi
     onDiagnostic: report,
     ...(served.keepsNothing ? { snapshots: false } : {}),
     ...(served.sandbox === undefined ? {} : { sandbox: served.sandbox }),
+    driverCode: cli.options.driverCode,
     onEvent: (event: HubEvent) => {
       if (event.type === "mcp.server_ready" && all > 1)
         spinner.update(`${(there += 1)} of ${all} servers are there`);

@@ -1,0 +1,59 @@
+// The contracts of a workspace for the commands about them: found among its servers, and opened alone.
+
+import type { Contracts } from "../contracts/index.ts";
+import { didYouMean, PortolanError } from "../errors/index.ts";
+import type { ContractsEndpoint, DeclaredDriver, DeclaredServer } from "../model/index.ts";
+import type { Cli } from "./connect.ts";
+import { type Opened, withWorkspace } from "./with-workspace.ts";
+import { loadSource, type Source } from "./workspace-source.ts";
+
+export interface ContractsSource {
+  readonly source: Source;
+  /** Under which name they are a server of the workspace. */
+  readonly alias: string;
+  readonly endpoint: ContractsEndpoint;
+}
+
+/** Undefined when the workspace has no drivers. */
+export function contractsOf(source: Source): ContractsSource | undefined {
+  for (const { alias, endpoint } of source.config.servers)
+    if (endpoint.transport === "contracts") return { source, alias, endpoint };
+  return undefined;
+}
+
+/** Throws when there are none. */
+export async function loadContracts(cli: Cli): Promise<ContractsSource> {
+  const source = await loadSource(cli);
+  const found = contractsOf(source);
+  if (found !== undefined) return found;
+  throw new PortolanError("SERVER_UNKNOWN", `${source.path} has no drivers.`, {
+    hint: "A driver is a .drivers/<id>/DRIVER.md. Make one of a server: portolan author <package | image | program | url>",
+  });
+}
+
+export function driverNamed({ endpoint }: Pick<ContractsSource, "endpoint">, id: string): DeclaredDriver {
+  const found = endpoint.drivers.find(({ driver }) => driver.id === id);
+  if (found !== undefined) return found;
+  const known = endpoint.drivers.map(({ driver }) => driver.id);
+  throw new PortolanError("SERVER_UNKNOWN", `There is no driver ${JSON.stringify(id)} here.`, {
+    hint: didYouMean(id, known) ?? `There are: ${known.slice(0, 20).join(", ")}.`,
+  });
+}
+
+/** Opens the contracts and nothing else of the workspace; `change` may say other things than the files. */
+export function withContracts<T>(
+  cli: Cli,
+  { source, alias }: ContractsSource,
+  use: (contracts: Contracts, opened: Opened) => Promise<T>,
+  change: (endpoint: ContractsEndpoint) => ContractsEndpoint = (same) => same,
+): Promise<T> {
+  const changed = (server: DeclaredServer): DeclaredServer =>
+    server.endpoint.transport === "contracts" ? { ...server, endpoint: change(server.endpoint) } : server;
+  const config = { ...source.config, servers: source.config.servers.map(changed) };
+  const open = { only: [alias], start: "eager", showsSource: true } as const;
+  return withWorkspace(cli, { ...source, config }, open, async (opened) => {
+    const contracts = await opened.workspace.contracts();
+    if (contracts === undefined) throw new PortolanError("INTERNAL", "The contracts were not opened.");
+    return use(contracts, opened);
+  });
+}
