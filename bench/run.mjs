@@ -1,8 +1,8 @@
-// The benchmarks: `node bench/run.mjs client|leak|start|hub|gateway|mcpfile|sandbox [options]`. README.md says what they measure.
+// The benchmarks: `node bench/run.mjs client|leak|start|hub|gateway|mcpfile|sandbox|contracts [options]`. README.md says what they measure.
 
 import { parseArgs } from "node:util";
 
-const USAGE = `Usage: npm run bench -- client|leak|start|hub|gateway|mcpfile|sandbox [options]
+const USAGE = `Usage: npm run bench -- client|leak|start|hub|gateway|mcpfile|sandbox|contracts [options]
 
 client   calls per second, latency and CPU per call, against the bare loop and the SDK clients
   --quick              a first look: 32 bytes, 16 in flight, short rounds
@@ -23,6 +23,8 @@ mcpfile  HTTP and CLI tools of a mcpfile, against the same done directly
   --quick, --rounds N (9), --duration MS (400)   as for client
 sandbox  what the box adds to a start and to a call
   --rounds N (25)
+contracts  what a contract costs over a bridged tool
+  --quick, --rounds N (15)
 
 For all:
   --only stdio|http    one transport (client, leak), one kind of upstream (gateway);
@@ -31,6 +33,7 @@ For all:
   --json               figures as JSON`;
 
 const BENCHMARKS = {
+  contracts: async (options) => (await import("./lib/contracts-bench.mjs")).runContractsBench(options),
   client: async (options) => (await import("./lib/client-bench.mjs")).runClientBench(options),
   leak: async (options) => (await import("./lib/leak-bench.mjs")).runLeakBench(options),
   gateway: async (options) => (await import("./lib/gateway-bench.mjs")).runGatewayBench(options),

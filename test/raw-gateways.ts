@@ -176,6 +176,7 @@ export async function startGatewayProcess(folder: string, data: string): Promise
       XDG_DATA_HOME: data,
       XDG_CACHE_HOME: data,
       XDG_CONFIG_HOME: data,
+      PORTOLAN_SANDBOX: process.env.PORTOLAN_SANDBOX,
     },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -35,7 +35,7 @@ export async function startGateway({ start, path = "/mcp", readyPath }, upstream
   // A session of its own, like that of the echo servers, and a home of its own for whatever it keeps.
   const child = spawn(node, [...execArgv, ...args], {
     cwd: folder,
-    env: { PATH: process.env.PATH, HOME: folder },
+    env: { PATH: process.env.PATH, HOME: folder, PORTOLAN_SANDBOX: process.env.PORTOLAN_SANDBOX },
     stdio: ["ignore", "ignore", "pipe"],
     detached: true,
   });

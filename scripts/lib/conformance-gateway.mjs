@@ -77,6 +77,8 @@ async function startWorkspace(logFolder, prepare) {
       logFile: join(logFolder, "gateway.log"),
       // What it remembers of other runs, or of the person at this computer, must not matter.
       env: {
+        // In a box where this machine can hold one.
+        PORTOLAN_SANDBOX: "warn",
         XDG_CACHE_HOME: join(home, "cache"),
         XDG_DATA_HOME: join(home, "data"),
         XDG_CONFIG_HOME: join(home, "config"),

@@ -4,6 +4,7 @@ import { Command, CommanderError, type Option } from "commander";
 import { PortolanError, toPortolanError } from "../errors/index.ts";
 import type { CommandWords } from "./commands/completion.ts";
 import type { Cli, Words } from "./connect.ts";
+import { addDriverCommands } from "./driver-commands.ts";
 import { CALL_HELP, fitHelp, LIST_HELP, PROMPT_HELP, READ_HELP, ROOT_HELP } from "./help.ts";
 import type { CliIo } from "./io.ts";
 import { addServerOptions, type RawOptions } from "./options.ts";
@@ -141,6 +142,7 @@ function createProgram(state: State): Command {
   addServeCommands(host);
   addWorkspaceCommands(host);
   addMakeCommands(host);
+  addDriverCommands(host);
 
   program
     .command("completion")

@@ -58,7 +58,16 @@ export interface SecretEvent {
   readonly ts: string;
 }
 
-export type Audit = (event: AuditEvent) => void;
+export interface Audit {
+  (event: AuditEvent): void;
+  /** False while nobody hears of calls: then they are not written down either. */
+  readonly hearsCalls?: boolean | undefined;
+}
+
+/** For what happens with every call. */
+export function auditOfCalls(audit: Audit | undefined): Audit | undefined {
+  return audit?.hearsCalls === false ? undefined : audit;
+}
 
 export function resolvedEvent(
   tool: string,

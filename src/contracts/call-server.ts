@@ -24,7 +24,8 @@ export async function callServer(
   parts.grants?.requireBind(driver, contract.id, context);
   const execute = hooks.execute?.[contract.id];
   // Starting has a limit of its own, which is the server's; the contract's time begins when the server can be asked.
-  const upstream = execute === undefined ? await acquire(bound, context, call, parts) : undefined;
+  const coming = execute === undefined ? acquire(bound, context, call, parts) : undefined;
+  const upstream = coming instanceof Promise ? await coming : coming;
   const args = upstream === undefined ? {} : argumentsOf(ready, input, context, parts);
   const deadline = performance.now() + limitOf(bound, call);
   const rule = bound.retry;
@@ -49,9 +50,9 @@ function acquire(
   context: CallContext,
   { signal }: ContractCall,
   parts: DispatchParts,
-): Promise<Upstream> {
+): Upstream | Promise<Upstream> {
   const coming = parts.acquire(bound, { context, tool: bound.contract.id, signal });
-  return signal === undefined
+  return signal === undefined || !(coming instanceof Promise)
     ? coming
     : within(coming, { server: bound.driver.id, what: "starting", ms: 0, signal });
 }

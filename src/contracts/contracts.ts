@@ -80,6 +80,9 @@ export class ContractSet {
   readonly #store: AuthStore;
   readonly #cache = new ResolutionCache();
   readonly #states = new Map<string, RouteState>();
+  /** Whoever calls again does so in the same words. */
+  readonly #who = new WeakMap<CallContext, string>();
+  readonly #contexts = new WeakMap<CallContext, CallContext>();
   readonly #health: HealthChecks;
   readonly #changed: () => void;
   #exposed: ReadonlyMap<string, PreparedContract> | undefined;
@@ -214,13 +217,15 @@ export class ContractSet {
 
   #context(context: CallContext): CallContext {
     const { workspaceId } = this.options;
-    return context.workspaceId === undefined && workspaceId !== undefined
-      ? { ...context, workspaceId }
-      : context;
+    if (context.workspaceId !== undefined || workspaceId === undefined) return context;
+    let whole = this.#contexts.get(context);
+    if (whole === undefined) this.#contexts.set(context, (whole = { ...context, workspaceId }));
+    return whole;
   }
 
   #route(request: RouteRequest, context: CallContext): Resolution {
-    const who = authKey("", context.workspaceId, context.userId);
+    let who = this.#who.get(context);
+    if (who === undefined) this.#who.set(context, (who = authKey("", context.workspaceId, context.userId)));
     const narrowed = this.#narrowedInputs(request.contract.id);
     return this.#cache.resolve(request, () => this.#stateFor(who, context), narrowed, who);
   }

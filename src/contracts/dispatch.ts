@@ -3,7 +3,7 @@
 import { didYouMean, type Report } from "../errors/index.ts";
 import type { DriverResult, JsonObject, LogMessage, Progress } from "../model/index.ts";
 import type { Ask, Caller, Upstream } from "../upstream/index.ts";
-import { type Audit, invokedEvent, resolvedEvent } from "./audit.ts";
+import { type Audit, invokedEvent, resolvedEvent, auditOfCalls } from "./audit.ts";
 import type { AuthMachine } from "./auth.ts";
 import { callServer } from "./call-server.ts";
 import { fail, type Failure, toFailure } from "./failure.ts";
@@ -62,7 +62,7 @@ export interface DispatchParts {
   route(request: RouteRequest, context: CallContext): Resolution;
   ready(driver: string, contract: string): ReadyTool | undefined;
   /** The driver's live server; throws when it does not come up or does not fit any more. */
-  acquire(bound: BoundTool, who: Acquirer): Promise<Upstream>;
+  acquire(bound: BoundTool, who: Acquirer): Upstream | Promise<Upstream>;
   readonly policy: ContractPolicy;
   readonly auth: AuthMachine;
   readonly grants: SecretGrants | undefined;
@@ -139,7 +139,7 @@ class Attempt {
     const { idempotent } = this.#prepared.contract;
     const failed: string[] = [];
     for (;;) {
-      const ready = await this.#choose(failed);
+      const ready = this.#chooseNow(failed) ?? (await this.#choose(failed));
       this.driver = ready.bound.driver.id;
       try {
         return await this.#invoke(ready);
@@ -152,6 +152,17 @@ class Attempt {
         if (this.#route(failed).error !== undefined) throw failure;
       }
     }
+  }
+
+  /** Without waiting for anything, as it mostly is; undefined when a login may be needed. */
+  #chooseNow(failed: readonly string[]): ReadyTool | undefined {
+    const resolution = this.#route(failed);
+    const { selected } = resolution;
+    if (selected === undefined) return undefined;
+    const ready = this.#parts.ready(selected, this.#prepared.contract.id);
+    if (ready === undefined || this.#parts.auth.concerns(ready.bound.driver, ready.hooks)) return undefined;
+    this.#resolution = resolution;
+    return ready;
   }
 
   /** Routes, and logs in where that is what is missing and somebody is there to do it. */
@@ -199,14 +210,16 @@ class Attempt {
   }
 
   async #invoke(ready: ReadyTool): Promise<unknown> {
-    const { audit, auth, report } = this.#parts;
+    const { auth, report } = this.#parts;
+    const audit = auditOfCalls(this.#parts.audit);
     const { bound } = ready;
     const { contract, driver } = bound;
     if (this.#resolution !== undefined)
       audit?.(resolvedEvent(contract.id, this.#resolution, this.#context.pinnedProvider));
     const fields = bound.arguments.unsupported((this.#call.input ?? {}) as JsonObject);
     if (fields.length > 0) throw unsupported(driver.id, contract.id, fields);
-    await this.#approve(bound);
+    const reason = approvalReason(contract, this.#parts.policy);
+    if (reason !== undefined) await this.#approve(bound, reason);
     const started = performance.now();
     const sent = { retries: 0 };
     let failure: Failure | undefined;
@@ -238,10 +251,9 @@ class Attempt {
     }
   }
 
-  async #approve({ contract, driver }: BoundTool): Promise<void> {
+  async #approve({ contract, driver }: BoundTool, reason: string): Promise<void> {
     const { policy, approve } = this.#parts;
-    const reason = approvalReason(contract, policy);
-    if (reason === undefined || this.#approvedFor === driver.id) return;
+    if (this.#approvedFor === driver.id) return;
     const { signal, ask } = this.#call;
     const answer = await approve?.({
       contract,
@@ -265,8 +277,9 @@ class Attempt {
   }
 
   #noRoute(resolution: Resolution, failed: readonly string[]): Failure {
-    const { audit } = this.#parts;
-    audit?.(resolvedEvent(this.#prepared.contract.id, resolution, this.#context.pinnedProvider));
+    auditOfCalls(this.#parts.audit)?.(
+      resolvedEvent(this.#prepared.contract.id, resolution, this.#context.pinnedProvider),
+    );
     const { error } = resolution;
     if (error === undefined) return fail("no_route", `No driver serves ${this.#prepared.contract.id}.`);
     const logins =

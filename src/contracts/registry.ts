@@ -18,7 +18,7 @@ import { checkDriver } from "./registration.ts";
 import type { BoundTool, DriverHooks } from "./types.ts";
 
 /** How a driver's server is got hold of, started if need be; the same one for whoever may share it. */
-export type Acquire = (driver: Driver, who: Acquirer) => Promise<Upstream>;
+export type Acquire = (driver: Driver, who: Acquirer) => Upstream | Promise<Upstream>;
 
 export interface RegistryOptions {
   readonly contracts: readonly Contract[];
@@ -54,6 +54,8 @@ export interface Registered {
 
 interface ServerCheck {
   check: Promise<void>;
+  /** It has been looked at, and nothing has changed since. */
+  done: boolean;
   readonly stop: () => void;
 }
 
@@ -129,9 +131,11 @@ export class DriverRegistry {
   /** Looks at the server now, so that what does not fit is known before the first call. */
   async probe(registered: Registered, who: Acquirer): Promise<void> {
     if (registered.server === "refused") return;
-    await this.acquire(registered, who).catch((thrown: unknown) => {
+    try {
+      await this.acquire(registered, who);
+    } catch (thrown) {
       // What does not fit was told by itself.
-      if (registered.server === "refused") return;
+      if (isRefused(registered)) return;
       const { code, message } = toFailure(thrown).error;
       this.#options.report({
         code: "SERVER_UNAVAILABLE",
@@ -139,14 +143,26 @@ export class DriverRegistry {
         server: registered.driver.id,
         message: `the driver ${registered.driver.id} cannot be used now (${code}): ${message}`,
       });
-    });
+    }
   }
 
-  /** The live server, which is known to fit. */
-  async acquire(registered: Registered, who: Acquirer): Promise<Upstream> {
+  /** The live server, which is known to fit; at once when it runs already, since every call comes by here. */
+  acquire(registered: Registered, who: Acquirer): Upstream | Promise<Upstream> {
+    let coming: Upstream | Promise<Upstream>;
+    try {
+      coming = this.#options.acquire(registered.driver, who);
+    } catch (thrown) {
+      throw this.#unreachable(registered, toFailure(thrown));
+    }
+    if (coming instanceof Promise) return this.#acquireLater(registered, coming);
+    const isKnown = registered.server === "fits" && registered.checks.get(coming)?.done === true;
+    return isKnown ? coming : this.#acquireLater(registered, coming);
+  }
+
+  async #acquireLater(registered: Registered, coming: Upstream | Promise<Upstream>): Promise<Upstream> {
     let upstream: Upstream;
     try {
-      upstream = await this.#options.acquire(registered.driver, who);
+      upstream = await coming;
     } catch (thrown) {
       throw this.#unreachable(registered, toFailure(thrown));
     }
@@ -167,8 +183,16 @@ export class DriverRegistry {
     if (known !== undefined) return known.check;
     const again = (): void => {
       const entry = checks.get(upstream);
-      if (entry !== undefined) entry.check = this.#look(registered, upstream);
-      entry?.check.catch(() => {});
+      if (entry === undefined) return;
+      entry.done = false;
+      const check = this.#look(registered, upstream);
+      entry.check = check;
+      check.then(
+        () => {
+          if (entry.check === check) entry.done = true;
+        },
+        () => {},
+      );
     };
     const stops = [
       upstream.on("toolsChanged", again),
@@ -178,8 +202,14 @@ export class DriverRegistry {
       }),
     ];
     const check = this.#look(registered, upstream);
-    checks.set(upstream, { check, stop: () => stops.forEach((stop) => stop()) });
-    check.catch(() => forget(registered, upstream));
+    const entry = { check, done: false, stop: () => stops.forEach((stop) => stop()) };
+    checks.set(upstream, entry);
+    check.then(
+      () => {
+        if (entry.check === check) entry.done = true;
+      },
+      () => forget(registered, upstream),
+    );
     return check;
   }
 
@@ -280,6 +310,11 @@ export class DriverRegistry {
 const BASE_KINDS: ReadonlySet<string> = new Set(
   "local url git github ipfs email operator user persona eth_tx ots".split(" "),
 );
+
+/** Asked anew: it may be by now. */
+function isRefused({ server }: Registered): boolean {
+  return server === "refused";
+}
 
 function forget({ checks }: Registered, upstream: Upstream): void {
   checks.get(upstream)?.stop();

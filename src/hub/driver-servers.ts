@@ -24,7 +24,9 @@ const RETRY_MS = 200;
 interface Running {
   readonly opening: Promise<Upstream>;
   lease: Lease | undefined;
+  upstream: Upstream | undefined;
   busy: number;
+  usedAt: number;
   idle: NodeJS.Timeout | undefined;
 }
 
@@ -41,23 +43,36 @@ export class DriverServers {
   readonly #options: DriverServersOptions;
   readonly #running = new Map<string, Running>();
   readonly #leaving = new AbortController();
+  /** Empty for drivers whose process depends on who calls. */
+  readonly #sharedKeys = new WeakMap<Driver, string>();
 
   constructor(options: DriverServersOptions) {
     this.#options = options;
   }
 
-  readonly acquire = async (driver: Driver, who: Acquirer): Promise<Upstream> => {
-    const key = processKey(driver, who.context);
+  /** At once when it runs already. */
+  readonly acquire = (driver: Driver, who: Acquirer): Upstream | Promise<Upstream> => {
+    const key = this.#keyOf(driver, who);
     let running = this.#running.get(key);
     if (running === undefined) {
-      running = { opening: this.#open(driver, who, key), lease: undefined, busy: 0, idle: undefined };
+      const opening = this.#open(driver, who, key);
+      running = { opening, lease: undefined, upstream: undefined, busy: 0, usedAt: 0, idle: undefined };
       this.#running.set(key, running);
-      running.opening.catch(() => this.#running.delete(key));
+      opening.catch(() => this.#running.delete(key));
     }
-    const upstream = await running.opening;
-    this.#armIdle(driver, key);
-    return upstream;
+    return running.upstream ?? running.opening;
   };
+
+  /** Worked out once for drivers whose process everybody may share. */
+  #keyOf(driver: Driver, { context }: Acquirer): string {
+    let shared = this.#sharedKeys.get(driver);
+    if (shared === undefined) {
+      const key = processKey(driver, {});
+      shared = key === processKey(driver, { userId: "-", workspaceId: "-" }) ? key : "";
+      this.#sharedKeys.set(driver, shared);
+    }
+    return shared === "" ? processKey(driver, context) : shared;
+  }
 
   async close(): Promise<void> {
     this.#leaving.abort();
@@ -96,8 +111,13 @@ export class DriverServers {
       );
     const lease = await withRetries(acquire, driver.connection.maxRetries ?? 0, this.#leaving.signal);
     const running = this.#running.get(key);
-    if (running !== undefined) running.lease = lease;
-    return this.#counted(lease.upstream, driver, key);
+    if (running !== undefined) {
+      running.lease = lease;
+      running.upstream = this.#counted(lease.upstream, driver, key);
+      running.usedAt = performance.now();
+      this.#armIdle(driver, key, running);
+    }
+    return running?.upstream ?? lease.upstream;
   }
 
   /** The endpoint with the secrets that this call may have. */
@@ -124,13 +144,14 @@ export class DriverServers {
   #counted(upstream: Upstream, driver: Driver, key: string): Upstream {
     const request: Upstream["request"] = async (call) => {
       const running = this.#running.get(key);
-      if (running !== undefined) running.busy += 1;
-      clearTimeout(running?.idle);
+      if (running === undefined) return upstream.request(call);
+      running.busy += 1;
       try {
         return await upstream.request(call);
       } finally {
-        if (running !== undefined) running.busy -= 1;
-        this.#armIdle(driver, key);
+        running.busy -= 1;
+        running.usedAt = performance.now();
+        if (running.idle === undefined) this.#armIdle(driver, key, running);
       }
     };
     return {
@@ -147,17 +168,20 @@ export class DriverServers {
     };
   }
 
-  #armIdle({ connection }: Driver, key: string): void {
-    const running = this.#running.get(key);
-    if (running === undefined || connection.keepalive === true) return;
-    clearTimeout(running.idle);
-    if (running.busy > 0) return;
-    const ms = connection.keepalive === false ? 0 : (this.#options.idleMs ?? IDLE_MS);
+  /** One timer for all calls: when it rings, it looks how long ago the last one was. */
+  #armIdle(driver: Driver, key: string, running: Running): void {
+    const { keepalive } = driver.connection;
+    if (keepalive === true) return;
+    const idleMs = keepalive === false ? 0 : (this.#options.idleMs ?? IDLE_MS);
+    const left = Math.max(0, running.usedAt + idleMs - performance.now());
     running.idle = setTimeout(() => {
-      if (running.busy > 0 || this.#running.get(key) !== running) return;
+      running.idle = undefined;
+      if (this.#running.get(key) !== running) return;
+      if (running.busy > 0) return;
+      if (performance.now() < running.usedAt + idleMs) return this.#armIdle(driver, key, running);
       this.#running.delete(key);
       void running.lease?.release();
-    }, ms).unref();
+    }, left).unref();
   }
 }
 

@@ -16,5 +16,6 @@ export type { WorkspaceConfig } from "./declared.ts";
 export type { Hub } from "./hub.ts";
 export type { OfferedTool } from "./merge.ts";
 export { type OpenedWorkspace, openWorkspaceHub, type WorkspaceOptions } from "./opened-workspace.ts";
+export { registeredDrivers, rememberDrivers } from "./registered-drivers.ts";
 export type { HubView, ViewOptions } from "./view.ts";
 export { openWorkspace, type Workspace } from "./workspace.ts";

@@ -15,6 +15,7 @@ import type { SecretStore } from "../secrets/index.ts";
 import { DriverServers } from "./driver-servers.ts";
 import type { LeaseOptions } from "./lease-server.ts";
 import type { Heard, Lease } from "./pool.ts";
+import { registeredDrivers, rememberDrivers } from "./registered-drivers.ts";
 
 export async function leaseContracts(
   options: LeaseOptions,
@@ -27,6 +28,7 @@ export async function leaseContracts(
   const grants = new SecretGrants(endpoint.secrets, fetch, audit);
   const servers = new DriverServers({ lease: options, endpoint, limits, grants, heard });
   const drivers = await Promise.all(endpoint.drivers.map((driver) => withEntry(driver, options)));
+  const earlier = await registeredDrivers(endpoint.root);
   const upstream = await openContracts({
     name: options.declared.alias,
     contracts: endpoint.contracts,
@@ -41,7 +43,18 @@ export async function leaseContracts(
     // Servers in a box check it themselves, against the box that they really have.
     checkUri: () => undefined,
     approve: options.approve,
+    ...{ bumps: "enforce" as const, earlier },
   });
+  // Only what was found to work: a draft may change as it likes.
+  const fitting = new Set(upstream.status().flatMap(({ id, server }) => (server === "fits" ? [id] : [])));
+  const kept = endpoint.drivers.flatMap(({ driver }) => (fitting.has(driver.id) ? [driver] : []));
+  await rememberDrivers(endpoint.root, kept).catch((error: unknown) =>
+    report({
+      code: "FILE_FAILED",
+      severity: "info",
+      message: `which drivers were registered cannot be kept: ${error instanceof Error ? error.message : String(error)}`,
+    }),
+  );
   return {
     upstream,
     release: async () => {

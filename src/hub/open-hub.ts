@@ -1,6 +1,6 @@
 // A hub over declared servers: everything that its members share, in one place.
 
-import type { ApprovalRequest, AuditEvent } from "../contracts/index.ts";
+import type { ApprovalRequest, Audit, AuditEvent } from "../contracts/index.ts";
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer, Implementation, JsonObject, SandboxMode } from "../model/index.ts";
 import { createRedactor, createSecretStore, type Redactor, type SecretStore } from "../secrets/index.ts";
@@ -72,7 +72,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
       options.snapshots === false ? { ...createEraMemory(), remember: async () => {} } : createEraMemory(),
     roots: await rootFolders(handlers),
     driverCode: options.driverCode,
-    audit: (event: AuditEvent) => events.emit(toAuditEvent(event)),
+    audit: auditTo(events),
     approve: (request: ApprovalRequest) => approveByAsking(request, asking),
     ask: asking,
     caller: {
@@ -90,6 +90,11 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
   };
   const member = (declared: DeclaredServer): Member => new Member({ ...shared, declared: boxed(declared) });
   return { hub, events, redactor, member };
+}
+
+function auditTo(events: EventBus): Audit {
+  const audit = (event: AuditEvent): void => events.emit(toAuditEvent(event));
+  return Object.defineProperty(audit, "hearsCalls", { get: () => events.hearsCalls });
 }
 
 /** The settings with what they leave open filled in. */

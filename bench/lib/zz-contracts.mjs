@@ -1,0 +1,133 @@
+// `run.mjs contracts`: what a call through a contract costs over the same call of a bridged tool, both in one workspace and one run.
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { openWorkspace } from "/work/main/.cache/dist-bench/index.js";
+import { median, spread } from "./stats.mjs";
+import { formatNumber, formatPercent, formatTable } from "./table.mjs";
+
+const SERVER = fileURLToPath(new URL("../servers/stdio.mjs", import.meta.url));
+const GOAL = 1.2;
+const IN_FLIGHT = 16;
+const CALLS = 8_000;
+
+const DRIVER = `---
+name: Echo
+id: echo-mcp
+description: Echoes.
+version: 1.0.0
+kind: mcp
+server: { kind: binary, path: ${JSON.stringify(process.execPath)}, args: [${JSON.stringify(SERVER)}, modern] }
+transport: stdio
+implements:
+  - tool: say
+    version: ^1.0.0
+    metadata:
+      mcp:
+        tool_name: echo
+        argument_mapping: { words: text }
+        result_extract: $
+---
+`;
+const TOOL = `---
+name: Say
+id: say
+description: Says it back.
+version: 1.0.0
+inputs: { type: object, properties: { words: { type: string, maxLength: 100000 } }, required: [words] }
+outputs: { type: string }
+idempotent: true
+---
+`;
+
+export async function runContractsBench({ rounds = 15, quick, json }) {
+  const loadBefore = loadavg()[0];
+  const folder = mkdtempSync(join(tmpdir(), "portolan-bench-contracts-"));
+  mkdirSync(join(folder, ".drivers", "echo-mcp"), { recursive: true });
+  mkdirSync(join(folder, "tools", "say"), { recursive: true });
+  writeFileSync(join(folder, ".drivers", "echo-mcp", "DRIVER.md"), DRIVER);
+  writeFileSync(join(folder, "tools", "say", "TOOL.md"), TOOL);
+  const echo = { command: process.execPath, args: [SERVER, "modern"] };
+  writeFileSync(join(folder, "portolan.yaml"), JSON.stringify({ servers: { echo } }));
+  const workspace = await openWorkspace(folder, {
+    snapshots: false,
+    watchFiles: false,
+    onDiagnostic: () => {},
+  });
+  try {
+    await workspace.settled();
+    const ways = {
+      "bridged tool": (text) => workspace.callTool("mcp_echo_echo", { text }),
+      contract: (text) => workspace.callTool("say", { words: text }),
+    };
+    const samples = Object.fromEntries(Object.keys(ways).map((name) => [name, { cpuUs: [], perSecond: [] }]));
+    const calls = quick ? CALLS / 4 : CALLS;
+    for (const call of Object.values(ways)) await measure(call, calls);
+    for (let round = 0; round < rounds; round++) {
+      const order = Object.entries(ways);
+      for (const [name, call] of round % 2 === 0 ? order : order.toReversed()) {
+        const sample = await measure(call, calls);
+        for (const [field, value] of Object.entries(sample)) samples[name][field].push(value);
+      }
+    }
+    const report = toReport(samples);
+    if (json) console.log(JSON.stringify({ node: process.version, rounds, ...report, samples }, null, 2));
+    else print(report, rounds, calls, loadBefore);
+  } finally {
+    await workspace.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function measure(call, count) {
+  let left = count;
+  const text = "x".repeat(32);
+  const worker = async () => {
+    while (left-- > 0) {
+      const { content, isError } = await call(text);
+      if (isError || content?.[0]?.text !== text)
+        throw new Error(`a wrong answer: ${JSON.stringify(content)}`);
+    }
+  };
+  const cpu = process.cpuUsage();
+  const started = performance.now();
+  await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
+  const seconds = (performance.now() - started) / 1_000;
+  const { user, system } = process.cpuUsage(cpu);
+  return { cpuUs: (user + system) / count, perSecond: count / seconds };
+}
+
+function toReport(samples) {
+  const base = samples["bridged tool"];
+  const rows = Object.entries(samples).map(([name, { cpuUs, perSecond }]) => ({
+    name,
+    cpuUs: median(cpuUs),
+    ratio: median(cpuUs.map((us, round) => us / base.cpuUs[round])),
+    perSecond: median(perSecond),
+    spread: spread(cpuUs),
+  }));
+  const { ratio } = rows.at(-1);
+  return { rows, goal: { ratio, limit: GOAL, met: ratio <= GOAL } };
+}
+
+function print({ rows, goal }, rounds, calls, loadBefore) {
+  const cores = availableParallelism();
+  console.log(
+    `Node ${process.version}, ${cores} cores, ${rounds} rounds of ${calls} calls, ${IN_FLIGHT} in flight, 32 bytes`,
+  );
+  if (loadBefore > cores / 4)
+    console.log(`The machine was busy before (load average ${loadBefore.toFixed(1)}).`);
+  const table = rows.map(({ name, cpuUs, ratio, perSecond, spread: far }) => [
+    name,
+    formatNumber(cpuUs),
+    `${ratio.toFixed(2)}x`,
+    formatNumber(perSecond),
+    formatPercent(far),
+  ]);
+  console.log(`\n${formatTable(["", "CPU µs/call", "of bridged", "calls/s", "spread"], table)}\n`);
+  console.log(
+    `At most ${GOAL}x the CPU of a bridged call: ${goal.ratio.toFixed(2)}x ${goal.met ? "ok" : "--"}`,
+  );
+}

@@ -1,0 +1,103 @@
+// `portolan test`: the examples of contracts, carried out by one driver. A driver that serves a contract keeps to its examples.
+
+import { isDeepStrictEqual } from "node:util";
+import type { Contracts, DriverReport } from "../../contracts/index.ts";
+import { PortolanError } from "../../errors/index.ts";
+import type { Contract, ContractExample, Json } from "../../model/index.ts";
+import type { Cli } from "../connect.ts";
+import { type ContractsSource, driverNamed, loadContracts, withContracts } from "../contracts-source.ts";
+import type { Session } from "../connect.ts";
+import { describeExamples } from "../examples-view.ts";
+import { firstDifference } from "../first-difference.ts";
+
+export interface TestOptions {
+  allowMutations?: boolean;
+}
+
+export interface ExampleResult {
+  readonly contract: string;
+  readonly example: string;
+  readonly state: "passed" | "failed" | "skipped";
+  readonly ms?: number | undefined;
+  /** Why it was skipped or failed. */
+  readonly reason?: string | undefined;
+  readonly expected?: Json | undefined;
+  readonly got?: unknown;
+}
+
+export async function test(cli: Cli, words: readonly string[], options: TestOptions): Promise<number> {
+  const [id, extra] = words;
+  if (id === undefined || extra !== undefined)
+    throw new PortolanError("USAGE", id === undefined ? "No driver is given." : "test takes one driver.", {
+      hint: "portolan test <driver>; portolan status shows them.",
+    });
+  const own = await loadContracts(cli);
+  driverNamed(own, id);
+  return withContracts(cli, own, async (contracts, { request }) => {
+    const report = usable(contracts, id);
+    const results: ExampleResult[] = [];
+    for (const contract of servedBy(report, own))
+      for (const example of contract.examples)
+        results.push(await runExample(contract, example, { contracts, id, request, options }));
+    const failed = results.filter(({ state }) => state === "failed").length;
+    if (cli.output.form === "json")
+      cli.output.json({ driver: id, version: report.version, passed: failed === 0, examples: results });
+    else cli.output.print(describeExamples(report, results, cli.output));
+    return failed === 0 ? 0 : 1;
+  });
+}
+
+/** Throws when the driver cannot serve anything now. */
+function usable(contracts: Contracts, id: string): DriverReport {
+  const report = contracts.status().find((one) => one.id === id);
+  const hint = report?.problems.find(({ severity }) => severity === "error")?.hint ?? `portolan why ${id}`;
+  if (report === undefined)
+    throw new PortolanError("SERVER_UNAVAILABLE", `${id} was not registered.`, { server: id, hint: `portolan why ${id}` });
+  if (report.server === "refused")
+    throw new PortolanError("DECLARATION_INVALID", `${id} does not fit: ${report.reason ?? ""}`, { server: id, hint });
+  if (report.server === "unreachable")
+    throw new PortolanError("SERVER_UNAVAILABLE", `${id} cannot be used now: ${report.reason ?? ""}`, {
+      server: id,
+      hint,
+    });
+  return report;
+}
+
+function servedBy({ contracts }: DriverReport, { endpoint }: ContractsSource): Contract[] {
+  return contracts.flatMap((id) => endpoint.contracts.find((contract) => contract.id === id) ?? []);
+}
+
+interface Run {
+  readonly contracts: Contracts;
+  readonly id: string;
+  readonly request: Session["request"];
+  readonly options: TestOptions;
+}
+
+async function runExample(contract: Contract, example: ContractExample, run: Run): Promise<ExampleResult> {
+  const { contracts, id, request, options } = run;
+  const about = { contract: contract.id, example: example.name };
+  const asks = contract.mutates.length > 0 || contract.approval !== "auto";
+  if (asks && options.allowMutations !== true) {
+    const what = contract.mutates.length > 0 ? `it changes ${contract.mutates.join(", ")}` : "it needs approval";
+    return { ...about, state: "skipped", reason: `${what}; run it with --allow-mutations` };
+  }
+  const { signal } = request(`${contract.id}: ${example.name}`);
+  const { result } = await contracts.call({
+    tool: contract.id,
+    input: example.input,
+    context: { pinnedProvider: id },
+    signal,
+    // Who gave the flag has approved it; what a server asks by itself is declined.
+    ask: async ({ id: asked }) =>
+      asked === `approve-${contract.id}` ? { action: "accept", content: { allow: true } } : { action: "decline" },
+  });
+  signal.throwIfAborted();
+  const ms = Math.round(result.ms);
+  if (!result.ok)
+    return { ...about, state: "failed", ms, reason: `${result.error.code}: ${result.error.message}` };
+  if (example.output === undefined || isDeepStrictEqual(result.value, example.output))
+    return { ...about, state: "passed", ms };
+  const reason = `the output is another: ${firstDifference(example.output, result.value)}`;
+  return { ...about, state: "failed", ms, reason, expected: example.output, got: result.value };
+}
