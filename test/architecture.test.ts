@@ -53,9 +53,9 @@ const rooms = readdirSync(src, { withFileTypes: true })
   .map((entry) => entry.name);
 
 describe("layers", () => {
-  test("every folder of src/ is a room with a place in the order, and only index.ts stands outside of one", () => {
+  test("every folder of src/ is a room with a place in the order, and only the entries stand outside of one", () => {
     expect(rooms.filter((room) => !ORDER.includes(room))).toEqual([]);
-    expect(files.filter((file) => !file.includes("/"))).toEqual(["index.ts"]);
+    expect(files.filter((file) => !file.includes("/"))).toEqual(["drivers.ts", "index.ts"]);
   });
 
   test("a room imports only from the rooms above it", () => {
@@ -95,10 +95,17 @@ describe("layers", () => {
 });
 
 describe("the public surface", () => {
-  test("the package offers one entry and one command", () => {
-    expect(Object.keys(manifest.exports)).toEqual([".", "./package.json"]);
+  test("the package offers two entries and one command", () => {
+    expect(Object.keys(manifest.exports)).toEqual([".", "./drivers", "./package.json"]);
     expect(manifest.exports["."]).toEqual({ types: "./dist/index.d.ts", default: "./dist/index.js" });
     expect(manifest.bin).toEqual({ portolan: "dist/cli/main.js" });
+  });
+
+  test("drivers as code are an entry of their own", async () => {
+    const drivers = (await import("../src/drivers.ts")) as Record<string, unknown>;
+    expect(Object.keys(drivers).sort()).toEqual([
+      ...["checkBump", "defineDriver", "defineSecret", "defineTool", "diffContracts", "diffDrivers"],
+    ]);
   });
 
   test("the library exports these values", async () => {

@@ -4,14 +4,15 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { openWorkspace } from "../../dist/index.js";
+import { connectMcp, openWorkspace } from "../../dist/index.js";
+import { startGateway } from "./gateway-run.mjs";
 import { median, spread } from "./stats.mjs";
 import { formatNumber, formatPercent, formatTable } from "./table.mjs";
 
+const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 const SERVER = fileURLToPath(new URL("../servers/stdio.mjs", import.meta.url));
 const GOAL = 1.2;
 const IN_FLIGHT = 16;
-const CALLS = 8_000;
 
 const DRIVER = `---
 name: Echo
@@ -51,37 +52,73 @@ export async function runContractsBench({ rounds = 15, quick, json }) {
   writeFileSync(join(folder, "tools", "say", "TOOL.md"), TOOL);
   const echo = { command: process.execPath, args: [SERVER, "modern"] };
   writeFileSync(join(folder, "portolan.yaml"), JSON.stringify({ servers: { echo } }));
-  const workspace = await openWorkspace(folder, {
-    snapshots: false,
-    watchFiles: false,
-    onDiagnostic: () => {},
+  const report = {};
+  try {
+    report.gateway = await inGateway(folder, rounds, quick);
+    report.library = await inLibrary(folder, rounds, quick);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  if (json) console.log(JSON.stringify({ node: process.version, rounds, ...report }, null, 2));
+  else print(report, rounds, loadBefore);
+}
+
+/** CPU is that of the gateway's process. */
+async function inGateway(folder, rounds, quick) {
+  let mcp;
+  const serve = ({ port }) => ({ args: [MAIN, "serve", folder, "--port", String(port), "--no-auth"] });
+  const gateway = await startGateway({ start: serve, readyPath: "/readyz" }, undefined, async (url) => {
+    mcp = await connectMcp({ transport: "http", url, onDiagnostic: () => {} });
   });
   try {
-    await workspace.settled();
-    const ways = {
-      "bridged tool": (text) => workspace.callTool("mcp_echo_echo", { text }),
-      contract: (text) => workspace.callTool("say", { words: text }),
-    };
-    const samples = Object.fromEntries(Object.keys(ways).map((name) => [name, { cpuUs: [], perSecond: [] }]));
-    const calls = quick ? CALLS / 4 : CALLS;
-    for (const call of Object.values(ways)) await measure(call, calls);
-    for (let round = 0; round < rounds; round++) {
-      const order = Object.entries(ways);
-      for (const [name, call] of round % 2 === 0 ? order : order.toReversed()) {
-        const sample = await measure(call, calls);
-        for (const [field, value] of Object.entries(sample)) samples[name][field].push(value);
-      }
-    }
-    const report = toReport(samples);
-    if (json) console.log(JSON.stringify({ node: process.version, rounds, ...report, samples }, null, 2));
-    else print(report, rounds, calls, loadBefore);
+    return await compare(
+      (name, input) => mcp.callTool(name, input),
+      () => gateway.read().cpuMs * 1_000,
+      { rounds, calls: quick ? 2_000 : 6_000 },
+    );
   } finally {
-    await workspace.close();
-    rmSync(folder, { recursive: true, force: true });
+    await mcp.close();
+    await gateway.stop();
   }
 }
 
-async function measure(call, count) {
+/** CPU is that of this process, which also makes the calls. */
+async function inLibrary(folder, rounds, quick) {
+  const options = { snapshots: false, watchFiles: false, onDiagnostic: () => {} };
+  const workspace = await openWorkspace(folder, options);
+  try {
+    await workspace.settled();
+    const cpu = () => {
+      const { user, system } = process.cpuUsage();
+      return user + system;
+    };
+    return await compare((name, input) => workspace.callTool(name, input), cpu, {
+      rounds,
+      calls: quick ? 2_000 : 8_000,
+    });
+  } finally {
+    await workspace.close();
+  }
+}
+
+async function compare(callTool, readCpuUs, { rounds, calls }) {
+  const ways = {
+    "bridged tool": (text) => callTool("mcp_echo_echo", { text }),
+    contract: (text) => callTool("say", { words: text }),
+  };
+  const samples = Object.fromEntries(Object.keys(ways).map((name) => [name, { cpuUs: [], perSecond: [] }]));
+  for (const call of Object.values(ways)) await measure(call, calls, readCpuUs);
+  for (let round = 0; round < rounds; round++) {
+    const order = Object.entries(ways);
+    for (const [name, call] of round % 2 === 0 ? order : order.toReversed()) {
+      const sample = await measure(call, calls, readCpuUs);
+      for (const [field, value] of Object.entries(sample)) samples[name][field].push(value);
+    }
+  }
+  return toReport(samples);
+}
+
+async function measure(call, count, readCpuUs) {
   let left = count;
   const text = "x".repeat(32);
   const worker = async () => {
@@ -91,12 +128,11 @@ async function measure(call, count) {
         throw new Error(`a wrong answer: ${JSON.stringify(content)}`);
     }
   };
-  const cpu = process.cpuUsage();
+  const cpu = readCpuUs();
   const started = performance.now();
   await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
   const seconds = (performance.now() - started) / 1_000;
-  const { user, system } = process.cpuUsage(cpu);
-  return { cpuUs: (user + system) / count, perSecond: count / seconds };
+  return { cpuUs: (readCpuUs() - cpu) / count, perSecond: count / seconds };
 }
 
 function toReport(samples) {
@@ -112,22 +148,26 @@ function toReport(samples) {
   return { rows, goal: { ratio, limit: GOAL, met: ratio <= GOAL } };
 }
 
-function print({ rows, goal }, rounds, calls, loadBefore) {
+function print(report, rounds, loadBefore) {
   const cores = availableParallelism();
-  console.log(
-    `Node ${process.version}, ${cores} cores, ${rounds} rounds of ${calls} calls, ${IN_FLIGHT} in flight, 32 bytes`,
-  );
+  console.log(`Node ${process.version}, ${cores} cores, ${rounds} rounds, ${IN_FLIGHT} in flight, 32 bytes`);
   if (loadBefore > cores / 4)
     console.log(`The machine was busy before (load average ${loadBefore.toFixed(1)}).`);
-  const table = rows.map(({ name, cpuUs, ratio, perSecond, spread: far }) => [
-    name,
-    formatNumber(cpuUs),
-    `${ratio.toFixed(2)}x`,
-    formatNumber(perSecond),
-    formatPercent(far),
-  ]);
-  console.log(`\n${formatTable(["", "CPU µs/call", "of bridged", "calls/s", "spread"], table)}\n`);
-  console.log(
-    `At most ${GOAL}x the CPU of a bridged call: ${goal.ratio.toFixed(2)}x ${goal.met ? "ok" : "--"}`,
-  );
+  const titles = {
+    gateway: "Through the gateway, CPU of the gateway",
+    library: "In a program, CPU of the program",
+  };
+  for (const [where, { rows, goal }] of Object.entries(report)) {
+    const table = rows.map(({ name, cpuUs, ratio, perSecond, spread: far }) => [
+      name,
+      formatNumber(cpuUs),
+      `${ratio.toFixed(2)}x`,
+      formatNumber(perSecond),
+      formatPercent(far),
+    ]);
+    console.log(
+      `\n${titles[where]}\n${formatTable(["", "µs/call", "of bridged", "calls/s", "spread"], table)}`,
+    );
+    console.log(`At most ${GOAL}x a bridged call: ${goal.ratio.toFixed(2)}x ${goal.met ? "ok" : "--"}`);
+  }
 }

@@ -4,7 +4,14 @@ import type { Command } from "commander";
 import type { AuthorOptions } from "./commands/author.ts";
 import type { ResolveOptions } from "./commands/resolve.ts";
 import type { TestOptions } from "./commands/test.ts";
-import { ACCEPT_HELP, AUTHOR_HELP, DIFF_HELP, DRIVERS_HELP, RESOLVE_HELP, TEST_HELP } from "./help-drivers.ts";
+import {
+  ACCEPT_HELP,
+  AUTHOR_HELP,
+  DIFF_HELP,
+  DRIVERS_HELP,
+  RESOLVE_HELP,
+  TEST_HELP,
+} from "./help-drivers.ts";
 import {
   addDriverCodeOption,
   addOutputOptions,
@@ -58,11 +65,19 @@ export function addDriverCommands({ program, explain, run, server }: Host): void
       .usage("<package | image | program | url> [options] [-- args...]")
       .option("--kind <kind>", "npm, docker, binary or remote, when it cannot be told")
       .option("--id <id>", "the driver's id (default: the server's name, and -mcp)")
-      .option("--tools <names>", "only these tools: a,b; a=contract serves that contract (repeatable)", collect)
+      .option(
+        "--tools <names>",
+        "only these tools: a,b; a=contract serves that contract (repeatable)",
+        collect,
+      )
       .option("--sample", "call read-only tools once, to see what they give")
       .option("--yes", "ask nothing, and take what is proposed")
       .option("--dry-run", "print the files, and write nothing")
-      .option("--env <variable>", "NAME=value for the server, or NAME to pass on your own (repeatable)", collect)
+      .option(
+        "--env <variable>",
+        "NAME=value for the server, or NAME to pass on your own (repeatable)",
+        collect,
+      )
       .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
       .option("--transport <kind>", "http or sse (URLs)")
       .option("--timeout <time>", "give up on a request that is silent for this long: 30, 500ms, 2m")

@@ -25,7 +25,8 @@ export function describeExamples(
     const row = `${paints[state](state.padEnd(7))}${GAP}${name.padEnd(column)}${GAP}${plainLine(example, 80)}${time}`;
     return [row, ...(reason === undefined ? [] : [wrap(`    ${plainLine(reason, 1_000)}`, width)])];
   });
-  const count = (state: ExampleResult["state"]): number => results.filter((one) => one.state === state).length;
+  const count = (state: ExampleResult["state"]): number =>
+    results.filter((one) => one.state === state).length;
   const skipped = count("skipped") === 0 ? "" : `, ${count("skipped")} skipped`;
   const sum = `${count("passed")} of ${results.length} passed${skipped}.`;
   return [head, ...lines, "", sum].join("\n");

@@ -8,7 +8,8 @@ export function firstDifference(expected: unknown, got: unknown, path = "$"): st
   if (Array.isArray(expected) && Array.isArray(got)) {
     const length = Math.max(expected.length, got.length);
     for (let index = 0; index < length; index += 1)
-      if (!same(expected[index], got[index])) return firstDifference(expected[index], got[index], `${path}[${index}]`);
+      if (!same(expected[index], got[index]))
+        return firstDifference(expected[index], got[index], `${path}[${index}]`);
   }
   if (isObject(expected) && isObject(got))
     for (const key of new Set([...Object.keys(expected), ...Object.keys(got)]))

@@ -46,7 +46,11 @@ export function describeResolution(resolved: Resolved, { colors, width }: View):
   });
   lines.push("");
   const { selected, error } = resolution;
-  if (selected === undefined) add(`${colors.red("Nobody")} ${colors.dim(`[${error?.code ?? "no_route"}]`)} ${plainLine(error?.message ?? "", 1_000)}`, 2);
+  if (selected === undefined)
+    add(
+      `${colors.red("Nobody")} ${colors.dim(`[${error?.code ?? "no_route"}]`)} ${plainLine(error?.message ?? "", 1_000)}`,
+      2,
+    );
   else add(`${colors.green("Chosen")} ${bindingLabel(selected, resolved)}`, 2);
   return lines.join("\n");
 }
@@ -95,7 +99,8 @@ export function whyFirst(
   if (a.unitsPerCall !== b.unitsPerCall)
     return `${before} it costs ${priceLabel(a)}, the other ${priceLabel(b)}`;
   const [classA, classB] = [a, b].map(({ costClass }) => costClass ?? contract.costClass);
-  if (a.unitsPerCall === undefined && classA !== classB) return `${before} it is ${classA}, the other ${classB}`;
+  if (a.unitsPerCall === undefined && classA !== classB)
+    return `${before} it is ${classA}, the other ${classB}`;
   return `${before} they cost the same; the one seen healthy last goes first, then the alphabet`;
 }
 
@@ -108,11 +113,16 @@ function costOf(driver: Driver, contract: Contract): CostOverride {
 }
 
 function priceLabel({ unitsPerCall, costClass }: CostOverride): string {
-  return unitsPerCall === undefined ? `an unknown price${costClass === undefined ? "" : ` (${costClass})`}` : `${unitsPerCall} units a call`;
+  return unitsPerCall === undefined
+    ? `an unknown price${costClass === undefined ? "" : ` (${costClass})`}`
+    : `${unitsPerCall} units a call`;
 }
 
 function serves(tool: string, { id, origin }: Contract): boolean {
   if (tool === id) return true;
   const path = tool.replace(/^(?:\.\.?\/)+/, "").replace(/\/TOOL\.md$/, "");
-  return origin.file.replaceAll("\\", "/").replace(/\/TOOL\.md$/, "").endsWith(`/${path}`);
+  return origin.file
+    .replaceAll("\\", "/")
+    .replace(/\/TOOL\.md$/, "")
+    .endsWith(`/${path}`);
 }

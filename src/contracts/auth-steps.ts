@@ -11,13 +11,20 @@ export interface AuthPorts {
     | ((command: string, options: RunOptions) => Promise<{ readonly exitCode: number | null }>)
     | undefined;
   readonly http?:
-    | ((request: HttpExpectation, signal: AbortSignal) => Promise<{ readonly status: number }>)
+    | ((
+        request: HttpExpectation,
+        signal: AbortSignal,
+        driver: Driver,
+      ) => Promise<{ readonly status: number }>)
     | undefined;
   /** Shows a page to the user; resolves when it was done there, or when a callback came, whose address it made itself. */
   readonly openUrl?:
     | ((url: string, options: RunOptions & { readonly needsCallback: boolean }) => Promise<LoginResult>)
     | undefined;
-  readonly exists?: ((path: string) => Promise<boolean>) | undefined;
+  /** Whether a path of the driver's `auth.state` is there, for this caller. */
+  readonly exists?:
+    | ((path: string, who: Pick<AuthCase, "driver" | "context">) => Promise<boolean>)
+    | undefined;
   readonly now?: (() => number) | undefined;
   /** How often a login that runs elsewhere is looked after. */
   readonly pollMs?: number | undefined;
@@ -42,7 +49,7 @@ export interface AuthCase {
 
 const POLL_MS = 1_000;
 const CHECK_MS = 15_000;
-const NO_WAY = "no way:";
+const NO_WAY = "it cannot be done here:";
 
 export async function runLogin(one: AuthCase, ports: AuthPorts): Promise<LoginResult> {
   const { driver, hooks, context, signal } = one;
@@ -90,17 +97,27 @@ export async function isLoggedIn(one: AuthCase, ports: AuthPorts): Promise<boole
       return exitCode === (when.exitCode ?? 0);
     }
     if (when?.http !== undefined && ports.http !== undefined) {
-      const { status } = await ports.http(when.http, signal);
+      const { status } = await ports.http(when.http, signal, driver);
       return when.http.expectStatus === undefined ? isGood(status) : status === when.http.expectStatus;
     }
-    if (state !== undefined && state.paths.length > 0)
-      return (await Promise.all(state.paths.map(ports.exists ?? isThere))).every(Boolean);
+    if (state !== undefined && state.paths.length > 0) {
+      const exists = ports.exists ?? isThere;
+      const found = await Promise.all(state.paths.map((path) => exists(path, { driver, context })));
+      return found.every(Boolean);
+    }
   } catch {
     // What cannot be looked at is not seen to be there.
     return false;
   }
   // Nothing but refreshing is declared: what is refreshed was there before.
   return login === undefined && hooks.login === undefined;
+}
+
+/** Whether it shows from outside that somebody has logged in. */
+export function showsLogin({ auth }: Driver): boolean {
+  const { login, state } = auth ?? {};
+  const { command, http } = login?.completesWhen ?? {};
+  return command !== undefined || http !== undefined || (state?.paths.length ?? 0) > 0;
 }
 
 export function canRefresh({ auth }: Driver, hooks: DriverHooks): boolean {
@@ -120,14 +137,14 @@ export async function runRefresh(one: AuthCase, ports: AuthPorts): Promise<Refre
       return done(ran.exitCode === 0);
     }
     if (refresh?.url !== undefined && ports.http !== undefined)
-      return done(isGood((await ports.http({ method: "POST", url: refresh.url }, signal)).status));
+      return done(isGood((await ports.http({ method: "POST", url: refresh.url }, signal, driver)).status));
   } catch {
     // A refresh that failed is one that has not happened.
   }
   return done(false);
 }
 
-function noWay(message: string): LoginResult {
+export function noWay(message: string): LoginResult {
   return { ok: false, reason: "callback_failed", message: `${NO_WAY} ${message}` };
 }
 

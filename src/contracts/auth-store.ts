@@ -1,6 +1,6 @@
 // Who is logged in where, between runs: one small file, written whole under a lock. States and times only, never a token.
 
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isObject } from "../model/index.ts";
 import { withFileLock, writeWhole } from "../secrets/index.ts";
@@ -11,13 +11,15 @@ export interface AuthRecord {
   /** When it became so, in milliseconds since 1970. */
   readonly since: number;
   readonly nextRefreshAt?: number | undefined;
+  /** Somebody said so: files that are still there do not mean that they are logged in. */
+  readonly loggedOut?: true | undefined;
 }
 
 export interface AuthStore {
   get(key: string): AuthRecord | undefined;
   set(key: string, record: AuthRecord): Promise<void>;
-  /** Takes up what other processes have written. */
-  reload(): Promise<void>;
+  /** Takes up what other processes have written; false when there is nothing new. */
+  reload(): Promise<boolean>;
 }
 
 const STATES: ReadonlySet<unknown> = new Set(["unknown", "unauthed", "logging-in", "authed", "expired"]);
@@ -26,8 +28,15 @@ const MOST_RECORDS = 10_000;
 /** Without a file, what is known is known for as long as this program runs. */
 export function createAuthStore(file: string | undefined): AuthStore {
   let records = new Map<string, AuthRecord>();
-  const reload = async (): Promise<void> => {
-    if (file !== undefined) records = new Map([...records, ...(await read(file))]);
+  let seen: string | undefined;
+  const reload = async (): Promise<boolean> => {
+    if (file === undefined) return false;
+    const found = await stat(file).catch(() => undefined);
+    const now = found === undefined ? "" : `${found.mtimeMs} ${found.size} ${found.ino}`;
+    if (now === seen) return false;
+    seen = now;
+    records = new Map([...records, ...(await read(file))]);
+    return true;
   };
   return {
     get: (key) => records.get(key),
@@ -68,7 +77,8 @@ async function read(file: string): Promise<Map<string, AuthRecord>> {
       // A program that ended while somebody logged in left nobody logged in.
       const state = record.state === "logging-in" ? "unauthed" : (record.state as AuthState);
       const next = typeof record.nextRefreshAt === "number" ? { nextRefreshAt: record.nextRefreshAt } : {};
-      records.set(key, { state, since: record.since, ...next });
+      const out = record.loggedOut === true ? ({ loggedOut: true } as const) : {};
+      records.set(key, { state, since: record.since, ...next, ...out });
     }
   } catch {
     // See above.

@@ -1,5 +1,6 @@
 // Logins of drivers: unknown, unauthed, logging-in, authed, expired; one for each driver, workspace and user.
 
+import { isPortolanError } from "../errors/index.ts";
 import type { Driver } from "../model/index.ts";
 import {
   type AuthCase,
@@ -7,13 +8,15 @@ import {
   canRefresh,
   isLoggedIn,
   isOutOfWays,
+  noWay,
   runLogin,
   runRefresh,
+  showsLogin,
 } from "./auth-steps.ts";
 import { authKey, type AuthRecord, type AuthStore } from "./auth-store.ts";
 import type { AuthState } from "./capability.ts";
 import { isExpired, signsOf } from "./expiry.ts";
-import { fail, type Failure } from "./failure.ts";
+import { fail, Failure } from "./failure.ts";
 import type { CallContext, DriverHooks, LoginResult } from "./types.ts";
 
 export type AuthOutcome = { readonly ok: true } | { readonly ok: false; readonly failure: Failure };
@@ -27,6 +30,12 @@ export interface AuthTransition {
 
 const OK: AuthOutcome = { ok: true };
 const LOGIN_MS = 300_000;
+/** What other processes write is looked for no more often than this, and what they leave in files than that. */
+const READ_MS = 1_000;
+const LOOK_MS = 3_000;
+const MOST_LOOKS = 10_000;
+/** Answers of servers that have not done anything yet. */
+const TURNED_AWAY: ReadonlySet<number | undefined> = new Set([401, 403]);
 
 export class AuthMachine {
   readonly #store: AuthStore;
@@ -34,6 +43,9 @@ export class AuthMachine {
   readonly #changed: (transition: AuthTransition) => void;
   /** Logins, checks and refreshes under way: whoever needs the same one waits for it. */
   readonly #running = new Map<string, Promise<AuthOutcome>>();
+  /** When it was last looked whether somebody has logged in elsewhere. */
+  readonly #looks = new Map<string, number>();
+  #readAt = -Infinity;
 
   constructor(store: AuthStore, ports: AuthPorts, changed: (transition: AuthTransition) => void) {
     this.#store = store;
@@ -71,7 +83,12 @@ export class AuthMachine {
     outer: AbortSignal | undefined,
   ): Promise<AuthOutcome> {
     const key = keyOf(driver, context);
-    if (this.#isFresh(this.#store.get(key))) return OK;
+    if (this.#isFresh(this.#store.get(key))) {
+      if (performance.now() - this.#readAt < READ_MS) return OK;
+      // Somebody may have logged out with another program.
+      await this.#reload(driver, context);
+      if (this.#isFresh(this.#store.get(key))) return OK;
+    }
     const running = this.#running.get(key);
     if (running !== undefined) return running;
     const limit = AbortSignal.timeout(this.#ports.loginTimeoutMs ?? LOGIN_MS);
@@ -81,24 +98,73 @@ export class AuthMachine {
     return work;
   }
 
-  /** A failure that is the driver's sign of an expired login becomes `auth_required`. */
-  noticed(driver: Driver, hooks: DriverHooks, context: CallContext, failure: Failure): Failure {
+  /**
+   * A failure that is the driver's sign of an expired login becomes `auth_required`. `begun` is when the call began: a
+   * login that was renewed since has not expired. One that has just been renewed in vain is none.
+   */
+  noticed(
+    driver: Driver,
+    hooks: DriverHooks,
+    context: CallContext,
+    failure: Failure,
+    { begun = Infinity, inVain = false }: { readonly begun?: number; readonly inVain?: boolean } = {},
+  ): Failure {
     const signs = signsOf(failure);
     const expired = hooks.detectExpiry?.(signs) ?? isExpired(driver.auth?.expiryDetect, signs);
     const denied = failure.error.code === "auth_required" && this.concerns(driver, hooks);
     if (!expired && !denied) return failure;
-    void this.#set({ driver, context }, "expired").catch(() => {});
-    return fail("auth_required", `${driver.id}: the login has expired: ${failure.error.message}`, {
-      retryable: false,
-      cause: loginCause(driver),
-    });
+    const known = this.#store.get(keyOf(driver, context));
+    const renewed = known?.state === "authed" && known.since > begun;
+    if (!renewed || inVain)
+      void this.#set({ driver, context }, inVain ? "unauthed" : "expired").catch(() => {});
+    const { command, url } = driver.auth?.login ?? {};
+    const how = command === undefined && url === undefined ? "" : ` Log in again: portolan login ${driver.id}`;
+    const message = `${driver.id}: the login has expired: ${failure.error.message}.${how}`;
+    const cause = loginCause(driver);
+    return new Failure(
+      { code: "auth_required", message, retryable: false, cause },
+      failure.neverSent || TURNED_AWAY.has(signs.httpStatus),
+    );
+  }
+
+  /** After a call failed for want of a login: whether another attempt would begin with a fresh one. */
+  canRenew(driver: Driver, hooks: DriverHooks, context: CallContext): boolean {
+    const state = this.stateOf(driver, hooks, context);
+    return state === "authed" || (state === "expired" && canRefresh(driver, hooks));
+  }
+
+  /** Whether somebody has logged in since, with another program perhaps: asked before a caller is turned away. */
+  async lookAgain(driver: Driver, hooks: DriverHooks, context: CallContext): Promise<boolean> {
+    const key = keyOf(driver, context);
+    await this.#reload(driver, context);
+    const known = this.#store.get(key);
+    if (known?.state === "authed") return true;
+    if (known?.loggedOut === true || !showsLogin(driver)) return false;
+    const running = this.#running.get(key);
+    if (running !== undefined) return (await running).ok;
+    if (performance.now() - (this.#looks.get(key) ?? -Infinity) < LOOK_MS) return false;
+    if (this.#looks.size >= MOST_LOOKS) this.#looks.clear();
+    this.#looks.set(key, performance.now());
+    const one = { driver, hooks, context, signal: AbortSignal.timeout(LOGIN_MS) };
+    if (!(await isLoggedIn(one, this.#ports))) return false;
+    await this.#set(one, "authed", this.#nextRefresh(driver));
+    return true;
+  }
+
+  /** Nobody is logged in any more, whatever files are still there, until somebody logs in. */
+  async logout(driver: Driver, context: CallContext): Promise<void> {
+    await this.#set({ driver, context }, "unauthed", undefined, true);
+  }
+
+  now(): number {
+    return this.#ports.now?.() ?? Date.now();
   }
 
   async #settle(one: AuthCase): Promise<AuthOutcome> {
     const { driver, hooks, context } = one;
     const key = keyOf(driver, context);
     // Somebody may have logged in with another program since.
-    if (this.#store.get(key)?.state !== "authed") await this.#store.reload();
+    if (this.#store.get(key)?.state !== "authed") await this.#reload(driver, context);
     const known = this.#store.get(key);
     let state = known?.state ?? "unknown";
     if (this.#isFresh(known)) return OK;
@@ -127,7 +193,8 @@ export class AuthMachine {
       result = await runLogin(one, this.#ports);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      result = { ok: false, reason: "upstream_error", message };
+      const cannot = isPortolanError(error) && error.code === "AUTH_REQUIRED";
+      result = cannot ? noWay(message) : { ok: false, reason: "upstream_error", message };
     }
     if (result.ok) {
       await this.#set(one, "authed", this.#nextRefresh(driver));
@@ -146,27 +213,34 @@ export class AuthMachine {
     { driver, context }: Pick<AuthCase, "driver" | "context">,
     to: AuthState,
     nextRefreshAt?: number,
+    loggedOut = false,
   ): Promise<void> {
     const key = keyOf(driver, context);
     const from = this.#store.get(key)?.state ?? "unknown";
     const next = nextRefreshAt === undefined ? {} : { nextRefreshAt };
-    const saved = this.#store.set(key, { state: to, since: this.#now(), ...next });
+    const out = loggedOut ? ({ loggedOut } as const) : {};
+    const saved = this.#store.set(key, { state: to, since: this.now(), ...next, ...out });
     if (from !== to) this.#changed({ driver: driver.id, context, from, to });
     await saved;
   }
 
   #isFresh(record: AuthRecord | undefined): boolean {
     if (record?.state !== "authed") return false;
-    return record.nextRefreshAt === undefined || this.#now() < record.nextRefreshAt;
+    return record.nextRefreshAt === undefined || this.now() < record.nextRefreshAt;
   }
 
   #nextRefresh({ auth }: Driver): number | undefined {
     const every = auth?.refresh?.everyMs;
-    return every === undefined ? undefined : this.#now() + every;
+    return every === undefined ? undefined : this.now() + every;
   }
 
-  #now(): number {
-    return this.#ports.now?.() ?? Date.now();
+  async #reload(driver: Driver, context: CallContext): Promise<void> {
+    const key = keyOf(driver, context);
+    const from = this.#store.get(key)?.state ?? "unknown";
+    this.#readAt = performance.now();
+    if (!(await this.#store.reload())) return;
+    const to = this.#store.get(key)?.state ?? "unknown";
+    this.#changed({ driver: driver.id, context, from, to });
   }
 }
 
@@ -176,8 +250,8 @@ function keyOf({ id }: Driver, { workspaceId, userId }: CallContext): string {
 
 function required(driver: Driver, why: string): Failure {
   const { command, url } = driver.auth?.login ?? {};
-  const how =
-    command !== undefined ? ` Log in with: ${command}` : url !== undefined ? ` Log in at ${url}` : "";
+  const own = command !== undefined ? `run ${command}` : url !== undefined ? `open ${url}` : undefined;
+  const how = own === undefined ? "" : ` Log in: portolan login ${driver.id} (or ${own})`;
   return fail("auth_required", `${driver.id} needs a login: ${why}.${how}`, {
     retryable: false,
     cause: loginCause(driver),

@@ -49,6 +49,8 @@ export interface Contracts extends Upstream {
   status(context?: CallContext): readonly DriverReport[];
   /** Logs in to a driver, with somebody there to do it. */
   login(driver: string, context?: CallContext, signal?: AbortSignal): Promise<AuthOutcome>;
+  /** Forgets a login; false when the driver has none. The files that it left are not touched. */
+  logout(driver: string, context?: CallContext): Promise<boolean>;
   /** What a reference of the form `<ref_kind_id>:<uri>` leads to. */
   readReference(reference: string, context?: CallContext, signal?: AbortSignal): Promise<JsonObject>;
 }
@@ -151,6 +153,10 @@ class ContractsUpstream implements Contracts {
     return this.#set.login(driver, context, signal);
   }
 
+  logout(driver: string, context?: CallContext): Promise<boolean> {
+    return this.#set.logout(driver, context);
+  }
+
   readReference(reference: string, context: CallContext = {}, signal?: AbortSignal): Promise<JsonObject> {
     return this.#read(reference, context, { method: "resources/read", signal });
   }
@@ -239,7 +245,8 @@ class ContractsUpstream implements Contracts {
   }
 
   /** Straight to one driver's server: what is not a contract is not routed. */
-  async #forward(registered: Registered, context: CallContext, call: Call): Promise<JsonObject> {
+  async #forward(registered: Registered, said: CallContext, call: Call): Promise<JsonObject> {
+    const context = this.#set.context(said);
     const { driver, hooks, bound } = registered;
     const [tool = ""] = bound.keys();
     try {

@@ -47,6 +47,8 @@ export interface ContractsOptions {
   /** What paths of contracts are looked for from first. */
   readonly root?: string | undefined;
   readonly workspaceId?: string | undefined;
+  /** Whose calls those are that do not say. */
+  readonly userId?: string | undefined;
   /** Asked with every call; `acquire` gets the values from it. Without it, `acquire` resolves secrets as it likes. */
   readonly secrets?: SecretGrants | undefined;
   readonly auth?: (AuthPorts & { readonly file?: string | undefined }) | undefined;
@@ -130,7 +132,7 @@ export class ContractSet {
   async register(driver: Driver, hooks: DriverHooks = {}): Promise<readonly Diagnostic[]> {
     const registered = this.registry.add(driver, hooks);
     if (this.options.probe !== "lazy") await this.#probe(registered);
-    this.#health.watch(registered, this.#context({}));
+    this.#health.watch(registered, this.context({}));
     return registered.problems;
   }
 
@@ -140,7 +142,7 @@ export class ContractSet {
   }
 
   call(call: ContractCall): Promise<Dispatched> {
-    return dispatch({ ...call, context: this.#context(call.context ?? {}) }, this.#parts);
+    return dispatch({ ...call, context: this.context(call.context ?? {}) }, this.#parts);
   }
 
   /** Why which driver would be chosen, without calling it. */
@@ -148,7 +150,7 @@ export class ContractSet {
     const contract = this.exposed().get(tool)?.contract;
     if (contract === undefined) return undefined;
     const { pinnedProvider: pin, regionConstraint: region } = context;
-    return this.#route({ contract, inputs, pin, region }, this.#context(context));
+    return this.#route({ contract, inputs, pin, region }, this.context(context));
   }
 
   /** Logs in to a driver now, whoever is there to do it; what it needs is asked for. */
@@ -158,7 +160,15 @@ export class ContractSet {
       return { ok: false, failure: fail("not_found", `There is no driver ${id}.`) };
     const { driver, hooks } = registered;
     if (!this.auth.concerns(driver, hooks)) return { ok: true };
-    return this.auth.ready(driver, hooks, this.#context({ ...context, interactive: true }), signal);
+    return this.auth.ready(driver, hooks, this.context({ ...context, interactive: true }), signal);
+  }
+
+  /** Nobody is logged in to the driver any more; what its programs keep of the login is left to them. */
+  async logout(id: string, context: CallContext = {}): Promise<boolean> {
+    const registered = this.registry.get(id);
+    if (registered === undefined || !this.auth.concerns(registered.driver, registered.hooks)) return false;
+    await this.auth.logout(registered.driver, this.context(context));
+    return true;
   }
 
   /** The contracts that some driver serves, each in the newest version that one does. */
@@ -187,7 +197,7 @@ export class ContractSet {
   }
 
   status(context: CallContext = {}): readonly DriverReport[] {
-    const who = this.#context(context);
+    const who = this.context(context);
     return Array.from(this.registry.all(), ({ driver, hooks, server, reason, bound, health, problems }) => ({
       id: driver.id,
       version: driver.version,
@@ -207,7 +217,7 @@ export class ContractSet {
 
   async #probe(registered: Registered): Promise<void> {
     const { driver, hooks, bound } = registered;
-    const context = this.#context({});
+    const context = this.context({});
     const [tool] = bound.keys();
     if (tool === undefined) return;
     // Whoever is not logged in would only be told so; the server is looked at with the first call that is.
@@ -215,11 +225,18 @@ export class ContractSet {
     await this.registry.probe(registered, { context, tool });
   }
 
-  #context(context: CallContext): CallContext {
-    const { workspaceId } = this.options;
-    if (context.workspaceId !== undefined || workspaceId === undefined) return context;
+  /** With what the call does not say filled in. */
+  context(context: CallContext): CallContext {
+    const { workspaceId, userId } = this.options;
+    const lacks =
+      (context.workspaceId === undefined && workspaceId !== undefined) ||
+      (context.userId === undefined && userId !== undefined);
+    if (!lacks) return context;
     let whole = this.#contexts.get(context);
-    if (whole === undefined) this.#contexts.set(context, (whole = { ...context, workspaceId }));
+    if (whole === undefined) {
+      const said = { workspaceId: context.workspaceId ?? workspaceId, userId: context.userId ?? userId };
+      this.#contexts.set(context, (whole = { ...context, ...said }));
+    }
     return whole;
   }
 

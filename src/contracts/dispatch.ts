@@ -116,6 +116,7 @@ class Attempt {
   readonly #parts: DispatchParts;
   #resolution: Resolution | undefined;
   #approvedFor: string | undefined;
+  #renewed = false;
 
   constructor(
     call: ContractCall,
@@ -145,6 +146,7 @@ class Attempt {
         return await this.#invoke(ready);
       } catch (thrown) {
         const failure = toFailure(thrown);
+        if (this.#mayRenew(ready, failure)) continue;
         const another = policy.fallback === true && idempotent && failure.error.retryable === true;
         if (!another || this.#call.signal?.aborted === true || failed.length + 1 >= MOST_DRIVERS)
           throw failure;
@@ -165,6 +167,25 @@ class Attempt {
     return ready;
   }
 
+  /** Once for a call: a login that expired is renewed, and what was turned away for it is sent again. */
+  #mayRenew({ bound, hooks }: ReadyTool, { error, neverSent }: Failure): boolean {
+    if (this.#renewed || error.code !== "auth_required" || this.#call.signal?.aborted === true) return false;
+    if (!neverSent && !this.#prepared.contract.idempotent) return false;
+    if (!this.#parts.auth.concerns(bound.driver, hooks)) return false;
+    this.#renewed = this.#parts.auth.canRenew(bound.driver, hooks, this.#context);
+    return this.#renewed;
+  }
+
+  /** Whether one of those that were turned away has somebody logged in by now. */
+  async #lookAgain({ error }: Resolution): Promise<boolean> {
+    const found = (error?.nearest ?? []).map(async ({ driver: id }) => {
+      const ready = this.#parts.ready(id, this.#prepared.contract.id);
+      if (ready === undefined || !this.#parts.auth.concerns(ready.bound.driver, ready.hooks)) return false;
+      return this.#parts.auth.lookAgain(ready.bound.driver, ready.hooks, this.#context);
+    });
+    return (await Promise.all(found)).some(Boolean);
+  }
+
   /** Routes, and logs in where that is what is missing and somebody is there to do it. */
   async #choose(failed: readonly string[]): Promise<ReadyTool> {
     const { auth } = this.#parts;
@@ -172,6 +193,7 @@ class Attempt {
       const resolution = this.#route(failed);
       this.#resolution = resolution;
       const needsLogin = resolution.error?.code === "auth_required";
+      if (needsLogin && logins === 0 && (await this.#lookAgain(resolution))) continue;
       const chosen =
         needsLogin && this.#context.interactive === true
           ? this.#route(failed, true).selected
@@ -220,7 +242,7 @@ class Attempt {
     if (fields.length > 0) throw unsupported(driver.id, contract.id, fields);
     const reason = approvalReason(contract, this.#parts.policy);
     if (reason !== undefined) await this.#approve(bound, reason);
-    const started = performance.now();
+    const [started, begun] = [performance.now(), auth.now()];
     const sent = { retries: 0 };
     let failure: Failure | undefined;
     try {
@@ -236,7 +258,10 @@ class Attempt {
         });
       return value;
     } catch (thrown) {
-      failure = auth.noticed(driver, ready.hooks, this.#context, toFailure(thrown));
+      failure = auth.noticed(driver, ready.hooks, this.#context, toFailure(thrown), {
+        begun,
+        inVain: this.#renewed,
+      });
       throw failure;
     } finally {
       audit?.(

@@ -73,7 +73,7 @@ export class HealthChecks {
       }
       case "http": {
         if (check.http === undefined || this.#ports.http === undefined) return false;
-        const { status } = await this.#ports.http(check.http, signal);
+        const { status } = await this.#ports.http(check.http, signal, driver);
         return check.http.expectStatus === undefined ? status < 400 : status === check.http.expectStatus;
       }
       default:

@@ -1,4 +1,4 @@
-// Who may share one process of a driver: everybody, unless it was started with somebody's secrets.
+// Who may share one process of a driver: everybody, unless it was started with somebody's secrets or somebody's login.
 
 import type { Driver } from "../model/index.ts";
 import { majorKey } from "./find-contract.ts";
@@ -7,6 +7,8 @@ import type { CallContext } from "./types.ts";
 
 /** The same for calls that the same process may serve. */
 export function processKey(driver: Driver, { workspaceId, userId }: CallContext): string {
-  const shared = secretNames(driver).length === 0;
+  const { login, refresh, state } = driver.auth ?? {};
+  const personal = login !== undefined || refresh !== undefined || (state?.paths.length ?? 0) > 0;
+  const shared = !personal && secretNames(driver).length === 0;
   return JSON.stringify(shared ? [majorKey(driver)] : [majorKey(driver), workspaceId ?? "", userId ?? ""]);
 }

@@ -3,7 +3,14 @@
 import { checkDriver } from "../../contracts/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { BindingDraft } from "../../formats/driver/index.ts";
-import { type Binding, type Contract, type Driver, isObject, type JsonObject, type ToolDefinition } from "../../model/index.ts";
+import {
+  type Binding,
+  type Contract,
+  type Driver,
+  isObject,
+  type JsonObject,
+  type ToolDefinition,
+} from "../../model/index.ts";
 import { likeness } from "./names.ts";
 
 export interface Bound {
@@ -81,14 +88,20 @@ function mapArguments({ inputs }: Contract, { inputSchema }: ToolDefinition): Re
     .toSorted((a, b) => b.alike - a.alike);
   for (const { source, target, alike } of pairs) {
     const used = Object.hasOwn(mapping, source) || Object.values(mapping).includes(target);
-    const onlyOnes = open.length === 1 && requiredOf(inputSchema as JsonObject).filter((name) => free.includes(name)).length === 1;
+    const onlyOnes =
+      open.length === 1 &&
+      requiredOf(inputSchema as JsonObject).filter((name) => free.includes(name)).length === 1;
     if (!used && (alike > 0 || onlyOnes)) mapping[source] = target;
   }
   return mapping;
 }
 
 /** Optional inputs that the tool has no argument for. */
-function dropped({ inputs }: Contract, { inputSchema }: ToolDefinition, mapping: Record<string, string>): string[] {
+function dropped(
+  { inputs }: Contract,
+  { inputSchema }: ToolDefinition,
+  mapping: Record<string, string>,
+): string[] {
   const to = propertiesOf(inputSchema as JsonObject);
   const required = requiredOf(inputs);
   return Object.keys(propertiesOf(inputs)).filter(
@@ -112,7 +125,9 @@ export function requiredOf(schema: JsonObject | undefined): readonly string[] {
 
 function sameType(a: unknown, b: unknown): boolean {
   const type = (schema: unknown): unknown => (isObject(schema) ? schema.type : undefined);
-  return type(a) === undefined || type(b) === undefined || JSON.stringify(type(a)) === JSON.stringify(type(b));
+  return (
+    type(a) === undefined || type(b) === undefined || JSON.stringify(type(a)) === JSON.stringify(type(b))
+  );
 }
 
 /** Just enough of a driver to check bindings with. */

@@ -55,17 +55,27 @@ export function identify(
   const parts = splitWords(first, windows);
   if (said === "binary" || parts.length > 1) return fromCommand([...parts, ...more], said, folder, home, cli);
   if (first.startsWith("@")) return fromNpm(first, more, cli);
-  const isFile = /^[.~/\\]/.test(first) || statSync(resolve(folder, first), { throwIfNoEntry: false })?.isFile();
+  const isFile =
+    /^[.~/\\]/.test(first) || statSync(resolve(folder, first), { throwIfNoEntry: false })?.isFile();
   if (isFile === true) return fromCommand([first, ...more], "binary", folder, home, cli);
-  if (/^[^/]*\.[^/]*\//.test(first) || (/:[\w.-]+$/.test(first) && IMAGE.test(first))) return fromImage(first, more, cli);
-  if (NPM_NAME.test(first)) return isOnPath(first, cli) ? fromCommand([first, ...more], "binary", folder, home, cli) : fromNpm(first, more, cli);
-  throw new PortolanError("TARGET_INVALID", `What kind of server ${JSON.stringify(first)} is cannot be told.`, {
-    hint: "Say it: --kind npm, docker, binary or remote.",
-  });
+  if (/^[^/]*\.[^/]*\//.test(first) || (/:[\w.-]+$/.test(first) && IMAGE.test(first)))
+    return fromImage(first, more, cli);
+  if (NPM_NAME.test(first))
+    return isOnPath(first, cli)
+      ? fromCommand([first, ...more], "binary", folder, home, cli)
+      : fromNpm(first, more, cli);
+  throw new PortolanError(
+    "TARGET_INVALID",
+    `What kind of server ${JSON.stringify(first)} is cannot be told.`,
+    {
+      hint: "Say it: --kind npm, docker, binary or remote.",
+    },
+  );
 }
 
 function fromNpm(name: string, args: readonly string[], cli: Cli): Identified {
-  if (!NPM_NAME.test(name)) throw new PortolanError("TARGET_INVALID", `${JSON.stringify(name)} is no npm package.`);
+  if (!NPM_NAME.test(name))
+    throw new PortolanError("TARGET_INVALID", `${JSON.stringify(name)} is no npm package.`);
   const server: DriverServer = { kind: "npm", package: name, args, env: {} };
   return local(server, ["npx", "-y", name, ...args], cli);
 }
@@ -127,7 +137,12 @@ export function within(path: string, from: string, folder: string): string {
 }
 
 function shortName(image: string): string {
-  const last = image.replace(/@.*$/, "").replace(/:[\w.-]+$/, "").split("/").at(-1) ?? "";
+  const last =
+    image
+      .replace(/@.*$/, "")
+      .replace(/:[\w.-]+$/, "")
+      .split("/")
+      .at(-1) ?? "";
   return last.replace(/^(?:mcp-server|server|mcp)-/, "") || "server";
 }
 

@@ -61,7 +61,12 @@ function compare(
   old: Read,
   now: Read,
   names: readonly string[],
-): { difference: Difference; problems: readonly Diagnostic[]; from: Driver | Contract; to: Driver | Contract } {
+): {
+  difference: Difference;
+  problems: readonly Diagnostic[];
+  from: Driver | Contract;
+  to: Driver | Contract;
+} {
   if ("driver" in old && "driver" in now)
     return {
       difference: diffDrivers(old.driver, now.driver),
@@ -76,13 +81,17 @@ function compare(
       from: old.contract,
       to: now.contract,
     };
-  throw new PortolanError("USAGE", `${names.join(" and ")} are a driver and a contract: they cannot be compared.`);
+  throw new PortolanError(
+    "USAGE",
+    `${names.join(" and ")} are a driver and a contract: they cannot be compared.`,
+  );
 }
 
 async function read(word: string, cli: Cli): Promise<Given> {
   const path = resolve(cli.io.cwd, word);
   const found = await stat(path).catch(() => undefined);
-  const candidates = found?.isDirectory() === true ? ["DRIVER.md", "TOOL.md"].map((name) => join(path, name)) : [path];
+  const candidates =
+    found?.isDirectory() === true ? ["DRIVER.md", "TOOL.md"].map((name) => join(path, name)) : [path];
   for (const file of candidates) {
     const text = await readFile(file, "utf8").catch(() => undefined);
     if (text === undefined) continue;
@@ -98,7 +107,8 @@ async function read(word: string, cli: Cli): Promise<Given> {
 function parse({ text, serverJson }: Given, file: string, cli: Cli): Read {
   const { root } = readFrontmatter(text, file);
   const isDriver =
-    root?.kind === "object" && root.entries.some(({ key }) => key === "implements" || key === "server" || key === "kind");
+    root?.kind === "object" &&
+    root.entries.some(({ key }) => key === "implements" || key === "server" || key === "kind");
   const { driver, contract, diagnostics } = isDriver
     ? { contract: undefined, ...parseDriver(text, file, { serverJson }) }
     : { driver: undefined, ...parseTool(text, file) };

@@ -22,9 +22,13 @@ const NOBODY = 3;
 export async function resolve(cli: Cli, words: readonly string[], options: ResolveOptions): Promise<number> {
   const [tool, extra] = words;
   if (tool === undefined || extra !== undefined)
-    throw new PortolanError("USAGE", tool === undefined ? "No contract is given." : "resolve takes one contract.", {
-      hint: "portolan resolve <contract>; portolan list contracts shows them.",
-    });
+    throw new PortolanError(
+      "USAGE",
+      tool === undefined ? "No contract is given." : "resolve takes one contract.",
+      {
+        hint: "portolan resolve <contract>; portolan list contracts shows them.",
+      },
+    );
   const own = await loadContracts(cli);
   const policy = options.policy === undefined ? own.endpoint.policy : await readPolicy(options.policy, cli);
   const { pin, region } = options;
@@ -46,7 +50,10 @@ export async function resolve(cli: Cli, words: readonly string[], options: Resol
           ...resolution,
           ...(why === undefined ? {} : { why }),
         });
-      else cli.output.print(describeResolution({ contract, resolution, why, own, drivers, pin, region }, cli.output));
+      else
+        cli.output.print(
+          describeResolution({ contract, resolution, why, own, drivers, pin, region }, cli.output),
+        );
       return exitOf(resolution);
     },
     (endpoint) => ({ ...endpoint, policy }),
@@ -67,6 +74,8 @@ function contractOf({ endpoint }: ContractsSource, id: string): Contract | undef
 function unknown(tool: string, { endpoint, source }: ContractsSource): PortolanError {
   const known = [...new Set(endpoint.contracts.map(({ id }) => id))];
   return new PortolanError("TOOL_NOT_FOUND", `${source.path} has no contract ${JSON.stringify(tool)}.`, {
-    hint: didYouMean(tool, known) ?? (known.length === 0 ? undefined : `There are: ${known.slice(0, 20).join(", ")}.`),
+    hint:
+      didYouMean(tool, known) ??
+      (known.length === 0 ? undefined : `There are: ${known.slice(0, 20).join(", ")}.`),
   });
 }

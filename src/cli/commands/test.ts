@@ -52,9 +52,15 @@ function usable(contracts: Contracts, id: string): DriverReport {
   const report = contracts.status().find((one) => one.id === id);
   const hint = report?.problems.find(({ severity }) => severity === "error")?.hint ?? `portolan why ${id}`;
   if (report === undefined)
-    throw new PortolanError("SERVER_UNAVAILABLE", `${id} was not registered.`, { server: id, hint: `portolan why ${id}` });
+    throw new PortolanError("SERVER_UNAVAILABLE", `${id} was not registered.`, {
+      server: id,
+      hint: `portolan why ${id}`,
+    });
   if (report.server === "refused")
-    throw new PortolanError("DECLARATION_INVALID", `${id} does not fit: ${report.reason ?? ""}`, { server: id, hint });
+    throw new PortolanError("DECLARATION_INVALID", `${id} does not fit: ${report.reason ?? ""}`, {
+      server: id,
+      hint,
+    });
   if (report.server === "unreachable")
     throw new PortolanError("SERVER_UNAVAILABLE", `${id} cannot be used now: ${report.reason ?? ""}`, {
       server: id,
@@ -79,7 +85,8 @@ async function runExample(contract: Contract, example: ContractExample, run: Run
   const about = { contract: contract.id, example: example.name };
   const asks = contract.mutates.length > 0 || contract.approval !== "auto";
   if (asks && options.allowMutations !== true) {
-    const what = contract.mutates.length > 0 ? `it changes ${contract.mutates.join(", ")}` : "it needs approval";
+    const what =
+      contract.mutates.length > 0 ? `it changes ${contract.mutates.join(", ")}` : "it needs approval";
     return { ...about, state: "skipped", reason: `${what}; run it with --allow-mutations` };
   }
   const { signal } = request(`${contract.id}: ${example.name}`);
@@ -90,7 +97,9 @@ async function runExample(contract: Contract, example: ContractExample, run: Run
     signal,
     // Who gave the flag has approved it; what a server asks by itself is declined.
     ask: async ({ id: asked }) =>
-      asked === `approve-${contract.id}` ? { action: "accept", content: { allow: true } } : { action: "decline" },
+      asked === `approve-${contract.id}`
+        ? { action: "accept", content: { allow: true } }
+        : { action: "decline" },
   });
   signal.throwIfAborted();
   const ms = Math.round(result.ms);

@@ -1,0 +1,169 @@
+// The last step of authoring: all files of a driver, written as text, read again, and checked against the live server.
+
+import { statSync } from "node:fs";
+import { join, relative, resolve, sep } from "node:path";
+import { checkDriver } from "../../contracts/index.ts";
+import type { Diagnostic } from "../../errors/index.ts";
+import {
+  type BindingDraft,
+  parseDriver,
+  parseSecrets,
+  parseTool,
+  writeDriver,
+  writeTool,
+} from "../../formats/driver/index.ts";
+import type { Contract, LaunchSettings, ToolDefinition } from "../../model/index.ts";
+import type { NewFile } from "../write-files.ts";
+import type { Choice } from "./choose.ts";
+import { type Credentials, writeSecrets } from "./credentials.ts";
+import { driverFolder, type Identified } from "./identify.ts";
+import { contractId } from "./names.ts";
+import { newContract } from "./new-contract.ts";
+import type { Sample } from "./sample.ts";
+
+export interface Grounds {
+  readonly id: string;
+  readonly identified: Identified;
+  readonly credentials: Credentials;
+  readonly launch: LaunchSettings;
+  /** Of the workspace. */
+  readonly folder: string;
+  /** The contracts that are there. */
+  readonly contracts: readonly Contract[];
+  readonly tools: readonly ToolDefinition[];
+  readonly choices: readonly Choice[];
+  readonly samples: ReadonlyMap<string, Sample>;
+  /** What the server calls itself. */
+  readonly title: string;
+}
+
+export interface DraftedTool {
+  readonly tool: string;
+  readonly contract: string;
+  readonly isNew: boolean;
+  readonly binding: BindingDraft;
+}
+
+export interface Draft {
+  readonly files: readonly NewFile[];
+  readonly tools: readonly DraftedTool[];
+  readonly diagnostics: readonly Diagnostic[];
+  /** What somebody has to look at. */
+  readonly left: readonly string[];
+}
+
+export function draftDriver(grounds: Grounds): Draft {
+  const { id, identified, credentials, launch, folder, choices, tools, title } = grounds;
+  const base = id.replace(/-mcp$/, "");
+  const made = choices.map((choice) => draftTool(choice, base, grounds));
+  const files: NewFile[] = made.flatMap(({ file }) => file ?? []);
+  const fresh = files.flatMap(({ path, text }) => parseTool(text, path));
+  const contracts = [...grounds.contracts, ...fresh.flatMap(({ contract }) => contract ?? [])];
+  const file = join(driverFolder(folder, id), "DRIVER.md");
+  const text = writeDriver({
+    id,
+    name: title.slice(0, 80),
+    description: `${title} as a driver: ${made.map(({ tool }) => tool.contract).join(", ")}.`.slice(0, 2_000),
+    version: "1.0.0",
+    server: credentials.server,
+    transport: identified.transport,
+    launch,
+    implements: made.map(({ tool }) => tool.binding),
+  });
+  const parsed = parseDriver(text, file);
+  const checked = parsed.driver && checkDriver(parsed.driver, contracts, tools, { root: folder });
+  const secrets = secretsFile(
+    grounds,
+    made.map(({ tool }) => tool.contract),
+  );
+  const inventory = secrets === undefined ? [] : parseSecrets(secrets.text, secrets.path).diagnostics;
+  return {
+    files: [{ path: file, text }, ...files, ...(secrets === undefined ? [] : [secrets])],
+    tools: made.map(({ tool }) => tool),
+    diagnostics: [
+      ...fresh.flatMap(({ diagnostics }) => diagnostics),
+      ...parsed.diagnostics,
+      ...(checked?.problems ?? []),
+      ...inventory,
+    ],
+    left: [...made.flatMap(({ left }) => left), ...leftOpen(grounds)],
+  };
+}
+
+interface Made {
+  readonly tool: DraftedTool;
+  readonly file?: NewFile | undefined;
+  readonly left: readonly string[];
+}
+
+function draftTool({ tool, bound }: Choice, base: string, { folder, contracts, samples }: Grounds): Made {
+  const name = tool.name;
+  if (bound !== undefined) {
+    const { contract, draft } = bound;
+    const place = relative(folder, contract.origin.file).split(sep).join("/");
+    const silent = contract.mutates.length === 0 && tool.annotations?.readOnlyHint !== true;
+    return {
+      tool: { tool: name, contract: contract.id, isNew: false, binding: { ...draft, tool: `./${place}` } },
+      left: silent
+        ? [`${contract.id} says that it changes nothing, and the tool ${name} does not say so.`]
+        : [],
+    };
+  }
+  const plain = contractId(name);
+  const id = contracts.some((contract) => contract.id === plain) ? contractId(`${base}-${name}`) : plain;
+  const { draft, resultExtract, guesses } = newContract(id, tool, base, samples.get(name));
+  const silent = guesses.includes("mutates") && tool.annotations?.readOnlyHint === undefined;
+  const said: Readonly<Record<(typeof guesses)[number], string>> = {
+    mutates: silent
+      ? `${id}: the server does not say whether it changes anything, so that it counts as changing; correct mutates and approval if it does not.`
+      : `${id}: mutates says external:${base}; name what it really changes, such as workspace:files.`,
+    text: `${id}: the server does not say what it gives, so that outputs is a text.`,
+    sampled: `${id}: outputs is what one sample showed; write what is promised.`,
+  };
+  return {
+    tool: {
+      tool: name,
+      contract: id,
+      isNew: true,
+      binding: { tool: `./tools/${id}/TOOL.md`, range: `^${draft.version}`, toolName: name, resultExtract },
+    },
+    file: { path: join(folder, "tools", id, "TOOL.md"), text: writeTool(draft) },
+    left: guesses.map((guess) => said[guess]),
+  };
+}
+
+function secretsFile(
+  { id, folder, credentials }: Grounds,
+  contracts: readonly string[],
+): NewFile | undefined {
+  if (credentials.secrets.length === 0) return undefined;
+  const path = join(driverFolder(folder, id), "SECRETS.md");
+  return { path, text: writeSecrets(credentials.secrets, id, contracts) };
+}
+
+function leftOpen({ credentials: { server, secrets }, launch, folder, id }: Grounds): string[] {
+  const left = secrets.map(
+    (name) => `The value of ${name} is not written anywhere: portolan secrets set ${name}`,
+  );
+  if (server.kind === "npm" && !/.@/.test(server.package))
+    left.push(
+      "The package has no version, so that the newest is run: write package: <name>@<version> to stay with one.",
+    );
+  if (server.kind === "docker" && !/:[\w.-]+$|@sha256:/.test(server.image))
+    left.push("The image has no tag, so that the newest is run.");
+  const { read = [], write = [] } = launch.sandbox?.fs ?? {};
+  const granted = [...read, ...write].map((path) => resolve(driverFolder(folder, id), path));
+  for (const word of server.kind === "remote" ? [] : server.args) {
+    const path = resolve(folder, word);
+    const known = granted.some((grant) => path === grant || path.startsWith(grant + sep));
+    if (!/[./\\]/.test(word) || known || statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
+      continue;
+    left.push(
+      `It is started with the folder ${word}, which its sandbox does not have: --allow-read or --allow-write ${word}`,
+    );
+  }
+  left.push(
+    "It is global and has no policy tags: write region and policy_tags for policies that choose by them.",
+  );
+  return left;
+}

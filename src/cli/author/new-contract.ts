@@ -1,0 +1,88 @@
+// A contract for a tool that none is there for yet: what the server says of it, and no more than that.
+
+import type { ToolDraft } from "../../formats/driver/index.ts";
+import { isObject, type JsonObject, type JsonSchema, type ToolDefinition } from "../../model/index.ts";
+import { propertiesOf, requiredOf } from "./bind.ts";
+import { title } from "./names.ts";
+import type { Sample } from "./sample.ts";
+
+export interface NewContract {
+  readonly draft: ToolDraft;
+  readonly resultExtract: string;
+  /** What was guessed, for somebody to look at. */
+  readonly guesses: readonly ("mutates" | "text" | "sampled")[];
+}
+
+/** `base` is what the server is called, for naming what it changes. */
+export function newContract(
+  id: string,
+  tool: ToolDefinition,
+  base: string,
+  sample: Sample | undefined,
+): NewContract {
+  const { annotations } = tool;
+  const readOnly = annotations?.readOnlyHint === true;
+  const output = outputOf(tool, sample);
+  const named = [tool.title, annotations?.title].find(
+    (text) => typeof text === "string" && text.trim() !== "",
+  );
+  const description = (tool.description ?? "").trim().slice(0, 2_000) || `Calls ${tool.name}.`;
+  return {
+    draft: {
+      id,
+      name: String(named ?? title(tool.name))
+        .trim()
+        .slice(0, 80),
+      description,
+      version: "1.0.0",
+      inputs: { ...withoutDialect(tool.inputSchema), type: "object" } as JsonSchema,
+      outputs: output.schema,
+      idempotent: readOnly || annotations?.idempotentHint === true,
+      ...(readOnly
+        ? {}
+        : {
+            mutates: [`external:${base}`],
+            approval: "on-mutate",
+            riskLevel: annotations?.destructiveHint === false ? 1 : 2,
+          }),
+      ...(sample === undefined
+        ? {}
+        : {
+            examples: [{ name: "sample", input: sample.input, note: "Called once when this was written." }],
+          }),
+    },
+    resultExtract: output.extract,
+    guesses: [
+      ...(readOnly ? [] : ["mutates" as const]),
+      ...(tool.outputSchema !== undefined
+        ? []
+        : sample?.schema === undefined
+          ? ["text" as const]
+          : ["sampled" as const]),
+    ],
+  };
+}
+
+/** A result with one part is that part; a result without a schema is text, unless a sample showed something else. */
+function outputOf(
+  { outputSchema }: ToolDefinition,
+  sample: Sample | undefined,
+): { readonly schema: JsonSchema; readonly extract: string } {
+  if (outputSchema === undefined) return { schema: sample?.schema ?? { type: "string" }, extract: "$" };
+  const whole = withoutDialect(outputSchema);
+  const [only, ...others] = Object.entries(propertiesOf(whole));
+  const plain = only !== undefined && others.length === 0 && /^[A-Za-z_][\w-]*$/.test(only[0]);
+  if (!plain || !requiredOf(whole).includes(only[0]) || !isObject(only[1]) || hasReference(whole))
+    return { schema: whole as JsonSchema, extract: "$" };
+  return { schema: only[1] as JsonSchema, extract: `$.${only[0]}` };
+}
+
+function withoutDialect(schema: unknown): JsonObject {
+  const { $schema: _dialect, ...rest } = (isObject(schema) ? schema : {}) as JsonObject;
+  return rest;
+}
+
+/** A part that refers to the whole cannot stand alone. */
+function hasReference(schema: JsonObject): boolean {
+  return JSON.stringify(schema).includes('"$ref"');
+}

@@ -1,0 +1,111 @@
+// What authoring made of a server, for people and for programs.
+
+import type { Diagnostic } from "../../errors/index.ts";
+import type { Cli } from "../connect.ts";
+import { endpointWords } from "./server-label.ts";
+import { describeFinding } from "../finding.ts";
+import { displayWidth, wrap } from "../layout.ts";
+import { plainLine, plainText } from "../plain-text.ts";
+import { shellWord } from "../shell-word.ts";
+import { computerOf, pathLabel } from "../workspace-folder.ts";
+import type { Draft } from "./draft.ts";
+import type { ProposedFile } from "./files.ts";
+import type { Identified } from "./identify.ts";
+
+export interface Shown extends Omit<Draft, "files"> {
+  readonly id: string;
+  readonly identified: Identified;
+  readonly files: readonly ProposedFile[];
+  readonly written: boolean;
+  readonly dryRun: boolean;
+}
+
+export function draftJson({ id, identified, tools, files, diagnostics, left, written }: Shown): object {
+  return {
+    id,
+    kind: identified.server.kind,
+    transport: identified.transport,
+    tools: tools.map(({ tool, contract, isNew, binding }) => ({
+      tool,
+      contract,
+      new: isNew,
+      argument_mapping: binding.argumentMapping ?? {},
+      result_extract: binding.resultExtract ?? "$",
+    })),
+    written,
+    files: files.map(({ path, text, state, proposal }) => ({
+      file: path,
+      state,
+      ...(proposal === undefined ? {} : { proposal }),
+      ...(written ? {} : { text }),
+    })),
+    diagnostics,
+    left: [...left, ...keptNotes(files)],
+  };
+}
+
+export function describeDraft(shown: Shown, { io, output }: Cli): string {
+  const { id, identified, tools, files, diagnostics, left, written, dryRun } = shown;
+  const { colors, width } = output;
+  const label = (path: string): string => pathLabel(path, computerOf(io, io.cwd));
+  const section = (title: string, lines: readonly string[]): string[] =>
+    lines.length === 0 ? [] : [`${colors.bold(title)}\n${lines.join("\n")}`];
+  const broken = diagnostics.some(({ severity }) => severity === "error");
+  const column = Math.max(...tools.map(({ tool }) => displayWidth(plainLine(tool, 60))));
+  const bindings = tools.map(({ tool, contract, isNew, binding }) => {
+    const renamed = Object.entries(binding.argumentMapping ?? {}).map(([from, to]) => `${from} as ${to}`);
+    const extract =
+      binding.resultExtract === undefined || binding.resultExtract === "$" ? [] : [binding.resultExtract];
+    const more = [...(isNew ? ["new"] : ["there already"]), ...renamed, ...extract].join(", ");
+    const line = `  ${plainLine(tool, 60).padEnd(column)} ${colors.dim("→")} ${contract} ${colors.dim(`(${more})`)}`;
+    return wrap(line, width, 4);
+  });
+  const states = {
+    written: colors.green("written"),
+    unchanged: colors.dim("as it was"),
+    kept: colors.yellow("kept"),
+  };
+  const fileLines = files.map(({ path, state, proposal }) => {
+    const beside = proposal === undefined ? "" : `, the proposal is in ${label(proposal)}`;
+    return wrap(`  ${states[state]} ${label(path)}${beside}`, width, 4);
+  });
+  const texts = files.map(
+    ({ path, text }) => `${colors.dim(`# ${label(path)}`)}\n${plainText(text).trimEnd()}`,
+  );
+  const findings = diagnostics.filter(({ severity }: Diagnostic) => severity !== "info");
+  return [
+    wrap(
+      `${colors.bold(id)} ${colors.dim(`(${identified.server.kind}, ${identified.transport})`)} ${plainLine(endpointWords(identified.server), 200)}`,
+      width,
+      2,
+    ),
+    ...section("Tools and contracts", bindings),
+    ...(dryRun && !broken ? texts : []),
+    ...section(
+      "Problems",
+      findings.map((one) => describeFinding(one, { colors, width, label })),
+    ),
+    ...(written ? section("Files", fileLines) : []),
+    ...section(
+      "Left to decide",
+      [...left, ...keptNotes(files)].map((line) => wrap(`  - ${plainLine(line, 500)}`, width)),
+    ),
+    ...(written
+      ? section("Next", [
+          `  portolan why ${shellWord(id)}`,
+          `  portolan test ${shellWord(id)}`,
+          `  portolan list contracts`,
+        ])
+      : [broken ? "Nothing was written: it does not fit its server." : "Nothing was written."]),
+  ].join("\n\n");
+}
+
+function keptNotes(files: readonly ProposedFile[]): string[] {
+  return files.flatMap(({ path, proposal, state }) =>
+    state === "kept" && proposal !== undefined
+      ? [
+          `${path} says something else and was left as it is; compare it with the proposal beside it: portolan diff ${shellWord(path)} ${shellWord(proposal)}`,
+        ]
+      : [],
+  );
+}
