@@ -35,6 +35,7 @@ const PLAN: LaunchPlan = {
     },
     missing: [{ clause: "limits.processes: 64", problem: "cannot be counted", remedy: "apt install x" }],
   },
+  notGranted: [],
   spawn: ["/usr/bin/bwrap", "--setenv", "LD_PRELOAD", "hidden-value", "--", "/usr/bin/node"],
 };
 

@@ -49,6 +49,11 @@ export function describePlan(plan: LaunchPlan, view: PlanView): string {
     `${colors.bold(plainLine(server, 100))}\n${renderRows(rowsOf(plan, view), view)}`,
     sandbox.mode === "off" ? "" : section("May touch", mountLines(sandbox.box.mounts, view), colors),
     section(
+      "Named by its arguments, but not granted",
+      plan.notGranted.map((path) => `  ${view.label(plainLine(path, 500))}`),
+      colors,
+    ),
+    section(
       "Not held",
       sandbox.missing.flatMap((clause) => clauseLines(clause, view)),
       colors,

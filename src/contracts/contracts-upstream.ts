@@ -258,6 +258,8 @@ class ContractsUpstream implements Contracts {
       const upstream = await this.#set.registry.acquire(registered, { context, tool, signal: call.signal });
       return await upstream.request(call);
     } catch (thrown) {
+      // The next one to need the login hears that it has expired, or gets a fresh one.
+      this.#set.auth.noticed(driver, hooks, context, toFailure(thrown));
       if (thrown instanceof PortolanError) throw thrown;
       const { code, message } = toFailure(thrown).error;
       const known = { auth_required: "AUTH_REQUIRED", unauthorised: "FORBIDDEN" } as const;

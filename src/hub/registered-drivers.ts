@@ -39,15 +39,14 @@ async function read(file: string): Promise<Map<string, Driver>> {
     const value: unknown = JSON.parse(await readFile(file, "utf8"));
     const drivers: unknown = isObject(value) && value.version === 1 ? value.drivers : undefined;
     const entries = Object.entries(isObject(drivers) ? drivers : {});
-    return new Map(
-      entries.filter((entry): entry is [string, Driver & (typeof entry)[1]] => isDriver(entry[1])),
-    );
+    return new Map(entries.flatMap(([id, driver]) => (isDriver(driver) ? [[id, driver]] : [])));
   } catch {
     return new Map();
   }
 }
 
-function isDriver(value: unknown): boolean {
+/** As far as a comparison reads it. */
+function isDriver(value: unknown): value is Driver {
   return (
     isObject(value) &&
     typeof value.id === "string" &&

@@ -1,7 +1,9 @@
 // A program and its box, made ready to be spawned: everything that was declared is held, or nothing is started.
 
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { homedir } from "node:os";
+import { isAbsolute } from "node:path";
 import { PortolanError, type Report } from "../errors/index.ts";
 import type { LaunchSettings, SandboxDeclaration, StdioEndpoint } from "../model/index.ts";
 import { keptHomeOf } from "./kept-home.ts";
@@ -90,6 +92,7 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
     ...{ server, kind, source, program: file, args, cwd },
     env: Object.keys(env).toSorted(),
     sandbox: { ...chosen, backend: backend.name, box, missing },
+    notGranted: backend.name === "none" ? [] : notGranted(found, box),
     spawn: [spawnable.file, ...spawnable.args],
   };
   return { plan, spawnable };
@@ -112,6 +115,18 @@ async function boxOf(found: FoundProgram, request: LaunchRequest): Promise<MadeB
     homedir: homedir(),
     cwdGranted: settings?.cwdImplied !== true,
   });
+}
+
+function notGranted({ args, docker }: FoundProgram, { mounts, home }: Box): string[] {
+  if (docker !== undefined) return [];
+  const visible = mounts.filter(({ access }) => access !== "hidden").map(({ path }) => path);
+  return args.filter(
+    (word) =>
+      isAbsolute(word) &&
+      existsSync(word) &&
+      !visible.some((path) => word === path || word.startsWith(path.endsWith("/") ? path : `${path}/`)) &&
+      word !== home,
+  );
 }
 
 function declaredEnvironment(
@@ -142,7 +157,7 @@ async function heldBy(
 
 function notHeld(server: string, missing: readonly Clause[]): PortolanError {
   const clauses = missing.map(({ clause, problem }) => `${clause}: ${problem}`).join("; ");
-  const remedies = [...new Set(missing.map(({ remedy }) => remedy))].join(" ");
+  const remedies = [...new Set(missing.map(({ remedy }) => remedy.replace(/\.?$/, ".")))].join(" ");
   const message = `${server} is not started, since its sandbox cannot be held: ${clauses}`;
   return new PortolanError("SANDBOX_UNAVAILABLE", message, {
     server,

@@ -129,6 +129,8 @@ export interface LaunchPlan {
     /** What is not held; only in the modes `warn` and `off`. */
     readonly missing: readonly Clause[];
   };
+  /** Paths among its arguments that are there on this machine, but not in its box: most likely forgotten. */
+  readonly notGranted: readonly string[];
   /** What is handed to the operating system. */
   readonly spawn: readonly string[];
 }

@@ -1,6 +1,7 @@
 // Keeps one session open: starts it, starts it again after a loss with growing pauses, and gives up on a crash loop.
 
 import { ERROR_CODES, isPortolanError, PortolanError, toPortolanError } from "../errors/index.ts";
+import type { LaunchPlan } from "../launch/index.ts";
 import type { ServerDefinition } from "../model/index.ts";
 import { connect, type Reach } from "./connect.ts";
 import type { EraMemory } from "./era-memory.ts";
@@ -41,6 +42,8 @@ export class Keeper {
   #opening: Promise<Session> | undefined;
   #crashes: number[] = [];
   #waiting = 0;
+  /** How its program was started last. */
+  #plan: LaunchPlan | undefined;
   #closed: Promise<void> | undefined;
   /** Sessions that the server forgot, whose last requests are still in flight. */
   readonly #retired = new Set<Session>();
@@ -158,7 +161,10 @@ export class Keeper {
       report,
       notice,
       onStderr,
-      onLaunch,
+      onLaunch: (news) => {
+        if (news.type === "planned") this.#plan = news.plan;
+        onLaunch?.(news);
+      },
       knownLegacy: this.description?.era === "legacy",
       signal: start,
       unresponsive: (session, consecutive) => this.#unresponsive(session, consecutive),
@@ -193,7 +199,7 @@ export class Keeper {
       stderr: error.stderr ?? (isPortolanError(thrown) ? thrown.stderr : undefined),
       data: error.data,
       cause: error,
-      hint: startHint(error),
+      hint: startHint(error, this.#plan),
     });
   }
 
@@ -272,8 +278,17 @@ export class Keeper {
 }
 
 /** What to do when a start failed. No call was made yet, so the words about calls that may have run do not fit. */
-function startHint({ code, hint }: PortolanError): string | undefined {
-  if (code === "SERVER_CRASHED") return undefined;
+function startHint({ code, hint }: PortolanError, plan: LaunchPlan | undefined): string | undefined {
+  if (code === "SERVER_CRASHED") return plan === undefined ? undefined : boxHint(plan);
   if (hint !== ERROR_CODES.CONNECTION_LOST.hint) return hint;
   return "Check the URL, and that the server runs and can be reached from here.";
+}
+
+/** A program that does not start in a box may miss something there. */
+function boxHint({ notGranted, sandbox }: LaunchPlan): string | undefined {
+  if (sandbox.backend === "none") return undefined;
+  if (notGranted.length === 0)
+    return "It runs in a sandbox: portolan why --plan shows what it may touch, and sandbox: off whether that is the reason.";
+  const [path] = notGranted;
+  return `Its arguments name ${notGranted.join(", ")}, which its sandbox does not grant: --allow-read ${path} or --allow-write ${path}, or fs: { read: [${path}] } in its sandbox.`;
 }

@@ -78,7 +78,7 @@ export function matchTools(
 
 /** Contract input to argument, where their names differ. */
 function mapArguments({ inputs }: Contract, { inputSchema }: ToolDefinition): Record<string, string> {
-  const [from, to] = [propertiesOf(inputs), propertiesOf(inputSchema as JsonObject)];
+  const [from, to] = [propertiesOf(inputs), propertiesOf(inputSchema)];
   const mapping: Record<string, string> = {};
   const free = Object.keys(to).filter((name) => !Object.hasOwn(from, name));
   const open = Object.keys(from).filter((name) => !Object.hasOwn(to, name));
@@ -89,8 +89,7 @@ function mapArguments({ inputs }: Contract, { inputSchema }: ToolDefinition): Re
   for (const { source, target, alike } of pairs) {
     const used = Object.hasOwn(mapping, source) || Object.values(mapping).includes(target);
     const onlyOnes =
-      open.length === 1 &&
-      requiredOf(inputSchema as JsonObject).filter((name) => free.includes(name)).length === 1;
+      open.length === 1 && requiredOf(inputSchema).filter((name) => free.includes(name)).length === 1;
     if (!used && (alike > 0 || onlyOnes)) mapping[source] = target;
   }
   return mapping;
@@ -102,7 +101,7 @@ function dropped(
   { inputSchema }: ToolDefinition,
   mapping: Record<string, string>,
 ): string[] {
-  const to = propertiesOf(inputSchema as JsonObject);
+  const to = propertiesOf(inputSchema);
   const required = requiredOf(inputs);
   return Object.keys(propertiesOf(inputs)).filter(
     (name) => !required.includes(name) && !Object.hasOwn(to, mapping[name] ?? name),
@@ -111,7 +110,7 @@ function dropped(
 
 /** All of the result, or one of its parts. */
 function extracts({ outputSchema }: ToolDefinition): readonly string[] {
-  const names = Object.keys(propertiesOf(outputSchema as JsonObject | undefined));
+  const names = Object.keys(propertiesOf(outputSchema));
   return ["$", ...names.filter((name) => /^[A-Za-z_][\w-]*$/.test(name)).map((name) => `$.${name}`)];
 }
 

@@ -30,12 +30,10 @@ export function newContract(
   return {
     draft: {
       id,
-      name: String(named ?? title(tool.name))
-        .trim()
-        .slice(0, 80),
+      name: (named ?? title(tool.name)).trim().slice(0, 80),
       description,
       version: "1.0.0",
-      inputs: { ...withoutDialect(tool.inputSchema), type: "object" } as JsonSchema,
+      inputs: { ...withoutDialect(tool.inputSchema), type: "object" },
       outputs: output.schema,
       idempotent: readOnly || annotations?.idempotentHint === true,
       ...(readOnly
@@ -45,7 +43,7 @@ export function newContract(
             approval: "on-mutate",
             riskLevel: annotations?.destructiveHint === false ? 1 : 2,
           }),
-      ...(sample === undefined
+      ...(sample?.portable !== true
         ? {}
         : {
             examples: [{ name: "sample", input: sample.input, note: "Called once when this was written." }],
@@ -73,12 +71,12 @@ function outputOf(
   const [only, ...others] = Object.entries(propertiesOf(whole));
   const plain = only !== undefined && others.length === 0 && /^[A-Za-z_][\w-]*$/.test(only[0]);
   if (!plain || !requiredOf(whole).includes(only[0]) || !isObject(only[1]) || hasReference(whole))
-    return { schema: whole as JsonSchema, extract: "$" };
-  return { schema: only[1] as JsonSchema, extract: `$.${only[0]}` };
+    return { schema: whole, extract: "$" };
+  return { schema: only[1], extract: `$.${only[0]}` };
 }
 
 function withoutDialect(schema: unknown): JsonObject {
-  const { $schema: _dialect, ...rest } = (isObject(schema) ? schema : {}) as JsonObject;
+  const { $schema: _dialect, ...rest } = isObject(schema) ? schema : {};
   return rest;
 }
 

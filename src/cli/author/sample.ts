@@ -8,6 +8,8 @@ import { propertiesOf, requiredOf } from "./bind.ts";
 
 export interface Sample {
   readonly input: JsonObject;
+  /** Whether the input means the same on another machine. */
+  readonly portable: boolean;
   /** Of what came back; undefined when it is text, or when the server says it itself. */
   readonly schema?: JsonSchema | undefined;
 }
@@ -33,8 +35,10 @@ export async function sampleTool(
     const result = await connection.callTool(tool.name, input, { signal: limit });
     if (result.isError === true) return undefined;
     const value = valueOf(result);
+    const portable = !JSON.stringify(input).includes(JSON.stringify(folder).slice(1, -1));
     return {
       input,
+      portable,
       ...(isObject(value) || Array.isArray(value) ? { schema: schemaOf(value, DEEPEST) } : {}),
     };
   } catch {
@@ -49,9 +53,9 @@ function knownInput(
   args: readonly string[],
   folder: string,
 ): JsonObject | undefined {
-  const properties = propertiesOf(inputSchema as JsonObject);
+  const properties = propertiesOf(inputSchema);
   const input: JsonObject = {};
-  for (const name of requiredOf(inputSchema as JsonObject)) {
+  for (const name of requiredOf(inputSchema)) {
     const schema = properties[name];
     if (!isObject(schema)) return undefined;
     const [example] = Array.isArray(schema.examples) ? (schema.examples as unknown[]) : [];
@@ -59,7 +63,7 @@ function knownInput(
     const known = [schema.default, schema.const, example, first, folderAmong(name, args, folder)];
     const value = known.find((one) => one !== undefined);
     if (value === undefined) return undefined;
-    input[name] = value as JsonObject[string];
+    input[name] = value;
   }
   return input;
 }
@@ -98,7 +102,7 @@ function schemaOf(value: unknown, depth: number): JsonSchema {
   if (isObject(value)) {
     if (depth === 0) return { type: "object" };
     const entries = Object.entries(value).map(([name, field]) => [name, schemaOf(field, depth - 1)]);
-    return { type: "object", properties: Object.fromEntries(entries) as JsonObject };
+    return { type: "object", properties: Object.fromEntries(entries) };
   }
-  return value === null ? {} : { type: typeof value as "string" | "number" | "boolean" };
+  return value === null ? {} : { type: typeof value };
 }

@@ -1,8 +1,9 @@
 // `portolan why --plan`: how a server would be started, without starting it.
 
 import { PortolanError } from "../../errors/index.ts";
-import type { DeclaredServer, HttpProgram, StdioEndpoint } from "../../model/index.ts";
+import type { DeclaredServer, Driver, HttpProgram, StdioEndpoint } from "../../model/index.ts";
 import { type Cli, takeTarget, type Words } from "../connect.ts";
+import { type ContractsSource, contractsOf } from "../contracts-source.ts";
 import { describePlan, planJson, wouldStart } from "../plan-view.ts";
 import { plainLine } from "../plain-text.ts";
 import { workspaceSandbox } from "../sandbox-modes.ts";
@@ -60,11 +61,24 @@ async function chosen(cli: Cli, { words, server }: Words): Promise<DeclaredServe
       hint: "portolan why --plan <server>, or portolan why --plan -- <command...>",
     });
   const source = await loadSource(cli);
+  const own = contractsOf(source);
+  const driver = own?.endpoint.drivers.find((one) => one.driver.id === alias)?.driver;
+  const isServer = source.config.servers.some((server) => server.alias === alias);
+  if (own !== undefined && driver !== undefined && !isServer) return serverOf(driver, own);
   const declared = serverNamed(source, alias);
   const modes = workspaceSandbox(cli.options.sandbox, source);
   return modes?.[alias] === undefined
     ? declared
     : { ...declared, launch: { ...declared.launch, sandboxOverride: modes[alias] } };
+}
+
+/** The server behind a driver, as if it were declared by itself. */
+function serverOf(
+  { id, endpoint, launch, origin }: Driver,
+  { endpoint: { root } }: ContractsSource,
+): DeclaredServer {
+  const started = endpoint.transport === "stdio" ? { cwd: root, ...endpoint } : endpoint;
+  return { alias: id, origin, enabled: true, endpoint: started, launch: { ...launch, cwdImplied: true } };
 }
 
 function programOf({ endpoint }: DeclaredServer): StdioEndpoint | HttpProgram | undefined {

@@ -1,6 +1,7 @@
 // `portolan status`: how every server of the workspace is doing.
 
 import type { Cli } from "../connect.ts";
+import { describeDrivers } from "../driver-table.ts";
 import { describeFinding } from "../finding.ts";
 import { wrap } from "../layout.ts";
 import { describeRelaxedByOwner } from "../owners-sandbox.ts";
@@ -24,9 +25,16 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
     request("asking for a sign of life");
     const healthy = await workspace.healthCheck();
     const servers = workspace.health();
+    const drivers = (await workspace.contracts().catch(() => undefined))?.status() ?? [];
     if (output.form === "json") {
       const { kind, path, files } = source;
-      output.json({ healthy, source: { kind, path, files }, servers, diagnostics: diagnostics() });
+      output.json({
+        healthy,
+        source: { kind, path, files },
+        servers,
+        ...(drivers.length === 0 ? {} : { drivers }),
+        diagnostics: diagnostics(),
+      });
       return healthy ? 0 : DOWN;
     }
     const { colors, width } = output;
@@ -40,6 +48,7 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
     const parts = [
       ...(note === undefined ? [] : [colors.dim(wrap(note, width))]),
       ...(servers.length === 0 ? [] : [describeStatus(servers, { colors, width, now: Date.now(), label })]),
+      ...(drivers.length === 0 ? [] : [describeDrivers(drivers, { colors, width })]),
       ...(relaxed === undefined ? [] : [colors.yellow(wrap(relaxed, width))]),
       ...(shown.length === 0
         ? []

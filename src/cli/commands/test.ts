@@ -4,9 +4,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { Contracts, DriverReport } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Contract, ContractExample, Json } from "../../model/index.ts";
-import type { Cli } from "../connect.ts";
+import type { Cli, Session } from "../connect.ts";
 import { type ContractsSource, driverNamed, loadContracts, withContracts } from "../contracts-source.ts";
-import type { Session } from "../connect.ts";
 import { describeExamples } from "../examples-view.ts";
 import { firstDifference } from "../first-difference.ts";
 

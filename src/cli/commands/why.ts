@@ -4,6 +4,7 @@ import { type Diagnostic, ERROR_CODES, PortolanError } from "../../errors/index.
 import type { ServerHealth } from "../../hub/index.ts";
 import type { DeclaredEndpoint, DeclaredServer } from "../../model/index.ts";
 import type { Cli, Words } from "../connect.ts";
+import { contractsOf } from "../contracts-source.ts";
 import { endpointLabel } from "../endpoint-label.ts";
 import { describeFinding } from "../finding.ts";
 import type { Paint } from "../colors.ts";
@@ -47,6 +48,10 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
       hint: "portolan why <server>; portolan status shows their names.",
     });
   const source = await loadSource(cli);
+  const own = contractsOf(source);
+  const isServer = source.config.servers.some((server) => server.alias === alias);
+  if (own !== undefined && !isServer && own.endpoint.drivers.some(({ driver }) => driver.id === alias))
+    return (await import("./why-driver.ts")).whyDriver(cli, own, alias);
   const declared = serverNamed(source, alias);
   const open = { only: [alias], start: "eager", showsSource: true } as const;
   return withWorkspace(cli, source, open, async ({ workspace, diagnostics, request }) => {
