@@ -49,8 +49,8 @@ function detailsOf({ health, auth }: DriverReport, colors: Colors): string[] {
   const well = health === "healthy" ? colors.green : colors.red;
   return [
     ...(health === "unknown" ? [] : [well(health === "failed" ? "not healthy" : health)]),
-    ...(auth === "unknown"
+    ...(auth === "unknown" || auth === "authed"
       ? []
-      : [auth === "authed" ? "signed in" : colors.yellow(auth === "unauthed" ? "not signed in" : auth)]),
+      : [colors.yellow(auth === "unauthed" ? "not signed in" : auth === "expired" ? "login expired" : auth)]),
   ];
 }

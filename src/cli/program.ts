@@ -8,6 +8,7 @@ import { addDriverCommands } from "./driver-commands.ts";
 import { CALL_HELP, fitHelp, LIST_HELP, PROMPT_HELP, READ_HELP, ROOT_HELP } from "./help.ts";
 import type { CliIo } from "./io.ts";
 import { addServerOptions, type RawOptions } from "./options.ts";
+import { addLoginCommands } from "./login-commands.ts";
 import { addMakeCommands } from "./make-commands.ts";
 import { createOutput, exitCodeOf } from "./output.ts";
 import { addServeCommands } from "./serve-commands.ts";
@@ -143,6 +144,7 @@ function createProgram(state: State): Command {
   addWorkspaceCommands(host);
   addMakeCommands(host);
   addDriverCommands(host);
+  addLoginCommands(host);
 
   program
     .command("completion")

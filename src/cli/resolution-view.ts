@@ -23,12 +23,12 @@ interface View {
 }
 
 const PHASES: readonly (readonly [PhaseName, string])[] = [
-  ["candidates", "serve this contract in this version, and take these inputs"],
-  ["capability", "are installed, logged in and healthy, and fit the contract"],
-  ["policy", "are allowed by their tags and their region"],
-  ["pin", "are the one that the call is pinned to"],
+  ["candidates", "who serves this version, and takes these inputs"],
+  ["capability", "who fits, is signed in and healthy"],
+  ["policy", "whose tags and region are allowed"],
+  ["pin", "whom the call names"],
   ["rank", "best first"],
-  ["bind", "serves the call"],
+  ["bind", "who is called"],
 ];
 
 export function describeResolution(resolved: Resolved, { colors, width }: View): string {
@@ -39,7 +39,7 @@ export function describeResolution(resolved: Resolved, { colors, width }: View):
     const phase = resolution.phases.find((one) => one.phase === name);
     const number = colors.dim(`${index + 1}`);
     if (phase === undefined) return add(`${number} ${colors.dim(`${name}: not reached`)}`);
-    add(`${number} ${name} ${colors.dim(`(who ${meaning})`)}: ${keptLabel(phase, resolved, colors)}`, 2);
+    add(`${number} ${name} ${colors.dim(`(${meaning})`)}: ${keptLabel(phase, resolved, colors)}`, 2);
     for (const { driver, reason, code } of phase.rejected)
       add(`    ${colors.red("-")} ${driver}: ${plainLine(reason, 600)} ${colors.dim(`[${code}]`)}`, 2);
     if (name === "rank" && why !== undefined) add(`    ${plainLine(why, 400)}`);

@@ -17,6 +17,7 @@ import { authKey, type AuthRecord, type AuthStore } from "./auth-store.ts";
 import type { AuthState } from "./capability.ts";
 import { isExpired, signsOf } from "./expiry.ts";
 import { fail, Failure } from "./failure.ts";
+import { hasLogin } from "./process-key.ts";
 import type { CallContext, DriverHooks, LoginResult } from "./types.ts";
 
 export type AuthOutcome = { readonly ok: true } | { readonly ok: false; readonly failure: Failure };
@@ -54,14 +55,8 @@ export class AuthMachine {
   }
 
   /** Whether there is a login to speak of; a driver without one is always ready. */
-  concerns({ auth }: Driver, hooks: DriverHooks): boolean {
-    return (
-      hooks.login !== undefined ||
-      hooks.refresh !== undefined ||
-      auth?.login !== undefined ||
-      auth?.refresh !== undefined ||
-      (auth?.state?.paths.length ?? 0) > 0
-    );
+  concerns(driver: Driver, hooks: DriverHooks): boolean {
+    return hooks.login !== undefined || hooks.refresh !== undefined || hasLogin(driver);
   }
 
   stateOf(driver: Driver, hooks: DriverHooks, context: CallContext): AuthState {
@@ -118,7 +113,8 @@ export class AuthMachine {
     if (!renewed || inVain)
       void this.#set({ driver, context }, inVain ? "unauthed" : "expired").catch(() => {});
     const { command, url } = driver.auth?.login ?? {};
-    const how = command === undefined && url === undefined ? "" : ` Log in again: portolan login ${driver.id}`;
+    const how =
+      command === undefined && url === undefined ? "" : ` Log in again: portolan login ${driver.id}`;
     const message = `${driver.id}: the login has expired: ${failure.error.message}.${how}`;
     const cause = loginCause(driver);
     return new Failure(

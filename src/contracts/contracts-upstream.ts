@@ -10,7 +10,6 @@ import {
 } from "../model/index.ts";
 import {
   type Call,
-  type Caller,
   type Description,
   Emitter,
   type Upstream,
@@ -347,21 +346,17 @@ class ContractsUpstream implements Contracts {
 const NEWS = ["toolsChanged", "promptsChanged", "resourcesChanged"] as const;
 
 const ANYBODY: CallContext = {};
-const plainContexts = new WeakMap<Caller, CallContext>();
 
 function defaultContext({ caller, params }: Call): CallContext {
   const meta = params?._meta as JsonObject | undefined;
   const text = (name: string): string | undefined =>
     typeof meta?.[name] === "string" ? meta[name] : undefined;
+  const userId = caller?.account;
   const pinnedProvider = text(CONTEXT_META.pin);
   const regionConstraint = text(CONTEXT_META.region);
-  if (pinnedProvider !== undefined || regionConstraint !== undefined)
-    return { userId: caller?.account, pinnedProvider, regionConstraint };
-  // The same object for the same caller: what is worked out about it is worked out once.
-  if (caller?.account === undefined) return ANYBODY;
-  let context = plainContexts.get(caller);
-  if (context === undefined) plainContexts.set(caller, (context = { userId: caller.account }));
-  return context;
+  return userId === undefined && pinnedProvider === undefined && regionConstraint === undefined
+    ? ANYBODY
+    : { userId, pinnedProvider, regionConstraint };
 }
 
 /** What was read comes back under the name by which it was asked for. */

@@ -11,7 +11,7 @@ import {
 import type { Audit } from "./audit.ts";
 import { AuthMachine, type AuthOutcome } from "./auth.ts";
 import type { AuthPorts } from "./auth-steps.ts";
-import { type AuthStore, authKey, createAuthStore } from "./auth-store.ts";
+import { type AuthStore, createAuthStore } from "./auth-store.ts";
 import type { AuthState } from "./capability.ts";
 import {
   type Approve,
@@ -82,9 +82,6 @@ export class ContractSet {
   readonly #store: AuthStore;
   readonly #cache = new ResolutionCache();
   readonly #states = new Map<string, RouteState>();
-  /** Whoever calls again does so in the same words. */
-  readonly #who = new WeakMap<CallContext, string>();
-  readonly #contexts = new WeakMap<CallContext, CallContext>();
   readonly #health: HealthChecks;
   readonly #changed: () => void;
   #exposed: ReadonlyMap<string, PreparedContract> | undefined;
@@ -232,17 +229,14 @@ export class ContractSet {
       (context.workspaceId === undefined && workspaceId !== undefined) ||
       (context.userId === undefined && userId !== undefined);
     if (!lacks) return context;
-    let whole = this.#contexts.get(context);
-    if (whole === undefined) {
-      const said = { workspaceId: context.workspaceId ?? workspaceId, userId: context.userId ?? userId };
-      this.#contexts.set(context, (whole = { ...context, ...said }));
-    }
-    return whole;
+    const said = { workspaceId: context.workspaceId ?? workspaceId, userId: context.userId ?? userId };
+    return { ...context, ...said };
   }
 
   #route(request: RouteRequest, context: CallContext): Resolution {
-    let who = this.#who.get(context);
-    if (who === undefined) this.#who.set(context, (who = authKey("", context.workspaceId, context.userId)));
+    const { workspaceId = "", userId = "" } = context;
+    // Quoting would cost more than all the rest; only a name with a zero in it could be taken for two.
+    const who = `${workspaceId}\0${userId.includes("\0") ? JSON.stringify(userId) : userId}`;
     const narrowed = this.#narrowedInputs(request.contract.id);
     return this.#cache.resolve(request, () => this.#stateFor(who, context), narrowed, who);
   }

@@ -42,7 +42,7 @@ export type { Acquirer, Approve, ApprovalRequest, ContractCall, Dispatched } fro
 export { type ExampleOptions, type ExampleOutcome, runExamples } from "./examples.ts";
 export { majorKey } from "./find-contract.ts";
 export type { ContractPolicy } from "./policy.ts";
-export { processKey } from "./process-key.ts";
+export { hasLogin, processKey } from "./process-key.ts";
 export { type CheckedDriver, checkDriver, type CheckOptions } from "./registration.ts";
 export type { Acquire } from "./registry.ts";
 export {

@@ -5,10 +5,14 @@ import { majorKey } from "./find-contract.ts";
 import { secretNames } from "./secret-grants.ts";
 import type { CallContext } from "./types.ts";
 
+/** Whether somebody has to log in to it, each for themselves. */
+export function hasLogin({ auth }: Driver): boolean {
+  const { login, refresh, state } = auth ?? {};
+  return login !== undefined || refresh !== undefined || (state?.paths.length ?? 0) > 0;
+}
+
 /** The same for calls that the same process may serve. */
 export function processKey(driver: Driver, { workspaceId, userId }: CallContext): string {
-  const { login, refresh, state } = driver.auth ?? {};
-  const personal = login !== undefined || refresh !== undefined || (state?.paths.length ?? 0) > 0;
-  const shared = !personal && secretNames(driver).length === 0;
+  const shared = !hasLogin(driver) && secretNames(driver).length === 0;
   return JSON.stringify(shared ? [majorKey(driver)] : [majorKey(driver), workspaceId ?? "", userId ?? ""]);
 }

@@ -1,6 +1,6 @@
 // The servers behind drivers: started by the first call that needs one, shared by those who may share it, stopped when idle.
 
-import { type Acquirer, processKey, type SecretGrants } from "../contracts/index.ts";
+import { type Acquirer, hasLogin, processKey, type SecretGrants } from "../contracts/index.ts";
 import {
   type Contract,
   type ContractsEndpoint,
@@ -14,6 +14,7 @@ import {
 } from "../model/index.ts";
 import { resolveEndpoint, Secret, type SecretStore, toSecretError } from "../secrets/index.ts";
 import { openUpstream, type Upstream } from "../upstream/index.ts";
+import { homeFor, withState } from "./auth-state.ts";
 import type { LeaseOptions } from "./lease-server.ts";
 import type { Heard, Lease } from "./pool.ts";
 
@@ -88,14 +89,14 @@ export class DriverServers {
   }
 
   async #open(driver: Driver, who: Acquirer, key: string): Promise<Upstream> {
-    const { lease: options, endpoint, limits, heard } = this.#options;
+    const { lease: options, limits, heard } = this.#options;
     const { pool, caller, ask, report, redactor, eras, roots } = options;
     const definition: ServerDefinition = {
       name: driver.id,
       endpoint: await this.#resolved(driver, who),
       era: eraOf(driver.protocolVersion),
       limits: limitsOf(driver, limits),
-      launch: withPaths(driver, endpoint.contracts),
+      launch: await this.#launch(driver, who),
       roots,
     };
     const acquire = (): Promise<Lease> =>
@@ -118,6 +119,19 @@ export class DriverServers {
       this.#armIdle(driver, key, running);
     }
     return running?.upstream ?? lease.upstream;
+  }
+
+  /** Boxed as declared, or as whoever opened the hub says, with what the caller's login has left. */
+  async #launch(driver: Driver, { context }: Acquirer): Promise<LaunchSettings> {
+    const { endpoint, lease } = this.#options;
+    const sandboxOverride = lease.declared.launch?.sandboxOverride;
+    const launch = {
+      ...withPaths(driver, endpoint.contracts),
+      ...(sandboxOverride === undefined ? {} : { sandboxOverride }),
+    };
+    // What is in an image has all of its own.
+    if (!hasLogin(driver) || driver.server.kind === "docker") return launch;
+    return withState(driver, await homeFor(driver, context, endpoint.root), endpoint.root, launch);
   }
 
   /** The endpoint with the secrets that this call may have. */

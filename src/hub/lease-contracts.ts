@@ -12,6 +12,8 @@ import {
 import type { ContractsEndpoint, DeclaredDriver, Limits, SecretEntry } from "../model/index.ts";
 import { isPortolanError, PortolanError } from "../errors/index.ts";
 import type { SecretStore } from "../secrets/index.ts";
+import { contextFor, LOCAL_USER } from "./caller-context.ts";
+import { driverAuth } from "./driver-auth.ts";
 import { DriverServers } from "./driver-servers.ts";
 import type { LeaseOptions } from "./lease-server.ts";
 import type { Heard, Lease } from "./pool.ts";
@@ -39,6 +41,11 @@ export async function leaseContracts(
     report,
     root: endpoint.root,
     workspaceId: endpoint.root,
+    userId: LOCAL_USER,
+    contextOf: contextFor(endpoint.contracts),
+    auth: await driverAuth({ lease: options, endpoint, heard }),
+    // Whoever has come to log in needs no server.
+    ...(options.person === undefined ? {} : { probe: "lazy" as const }),
     secrets: grants,
     // Servers in a box check it themselves, against the box that they really have.
     checkUri: () => undefined,

@@ -12,6 +12,7 @@ import type {
 } from "../model/index.ts";
 import { type Redactor, resolveEndpoint, type SecretStore, toSecretError } from "../secrets/index.ts";
 import { type Ask, type Caller, type EraMemory, openUpstream } from "../upstream/index.ts";
+import type { Person } from "./auth-page.ts";
 import type { Heard, Lease, Pool } from "./pool.ts";
 
 export interface LeaseOptions {
@@ -31,6 +32,8 @@ export interface LeaseOptions {
   readonly audit?: Audit | undefined;
   /** Asked before a call that needs approval. */
   readonly approve?: Approve | undefined;
+  /** Who is there to log in to drivers, if anybody is. */
+  readonly person?: Person | undefined;
 }
 
 let spares = 0;

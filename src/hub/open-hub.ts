@@ -7,6 +7,7 @@ import { createRedactor, createSecretStore, type Redactor, type SecretStore } fr
 import { type McpHandlers, rootFolders, toAsk, toCapabilities, VERSION } from "../tools/index.ts";
 import { createEraMemory } from "../upstream/index.ts";
 import { approveByAsking } from "./approval.ts";
+import type { Person } from "./auth-page.ts";
 import { EventBus, toAuditEvent } from "./events.ts";
 import { Hub } from "./hub.ts";
 import { withRedactedQuestions } from "./discreet.ts";
@@ -33,6 +34,8 @@ export interface HubOptions {
   readonly sandbox?: Readonly<Record<string, SandboxMode>> | undefined;
   /** Run the code that lies beside drivers, in this program and with its rights. Default: false. */
   readonly driverCode?: boolean | undefined;
+  /** Who is there to log in to drivers; without anybody, a call that needs a login fails at once and says so. */
+  readonly person?: Person | undefined;
 }
 
 export interface OpenedHub {
@@ -72,6 +75,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
       options.snapshots === false ? { ...createEraMemory(), remember: async () => {} } : createEraMemory(),
     roots: await rootFolders(handlers),
     driverCode: options.driverCode,
+    person: options.person,
     audit: auditTo(events),
     approve: (request: ApprovalRequest) => approveByAsking(request, asking),
     ask: asking,

@@ -81,7 +81,8 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
   const { backend, missing } = await heldBy(chosen, found, request, made);
   if (chosen.mode === "enforce" && missing.length > 0 && !dryRun) throw notHeld(server, missing);
   const { box } = made;
-  const declared = declaredEnvironment(endpoint.env, settings?.sandbox?.env);
+  const own = settings?.homeFolder === undefined ? {} : { HOME: settings.homeFolder };
+  const declared = { ...declaredEnvironment(endpoint.env, settings?.sandbox?.env), ...own };
   const env = backend.name === "none" ? childEnvironment(declared) : boxEnvironment(box.home, declared);
   const { kind, source, file, args, cwd } = found;
   const program = { file, args, cwd, env };
@@ -101,7 +102,8 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
 async function boxOf(found: FoundProgram, request: LaunchRequest): Promise<MadeBox> {
   const { server, endpoint, settings, roots = [] } = request;
   const declaration = settings?.sandbox;
-  const keptHome = declaration?.home === "kept" ? await keptHomeOf(server, endpoint.cwd ?? "") : undefined;
+  const kept = declaration?.home === "kept" ? await keptHomeOf(server, endpoint.cwd ?? "") : undefined;
+  const keptHome = settings?.homeFolder ?? kept;
   if (keptHome !== undefined) await mkdir(keptHome, { recursive: true, mode: 0o700 });
   const { file, args, cwd, folders, docker } = found;
   // What is in an image brings all of its own.

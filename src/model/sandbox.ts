@@ -91,6 +91,8 @@ export interface LaunchSettings {
   /** The working folder is where the declaration stands, not one that it asks for: nothing is granted by it. */
   readonly cwdImplied?: boolean | undefined;
   readonly sandbox?: SandboxDeclaration | undefined;
+  /** A folder that is its HOME, inside of a box and without one: that of one user among several. It must exist. */
+  readonly homeFolder?: string | undefined;
   /** The mode that whoever starts the server asks for, over the declared one. */
   readonly sandboxOverride?: SandboxMode | undefined;
   /** In order of preference. */

@@ -50,7 +50,7 @@ export async function diff(cli: Cli, words: readonly string[]): Promise<number> 
     const head = `${colors.bold(to.id)} ${from.version} ${colors.dim("→")} ${to.version}`;
     const verdict = enough
       ? `${colors.green("enough")} ${needsLabel(difference.needs)}`
-      : `${colors.red("not enough")} ${needsLabel(difference.needs)} ${hint ?? ""}`.trim();
+      : `${colors.red("not enough")} ${hint ?? needsLabel(difference.needs)}`;
     const parts = [head, ...changeLines(difference, colors, width), wrap(verdict, width)];
     cli.output.print(parts.join("\n"));
   }

@@ -81,7 +81,7 @@ function describe({ driver, report, problems, advice, runs }: Found, { io, outpu
     { name: "serves", value: report?.contracts.join(", ") ?? "" },
     { name: "region", value: region.join(", ") },
     { name: "tags", value: policyTags.join(", ") },
-    { name: "login", value: report === undefined || report.auth === "unknown" ? "" : report.auth },
+    { name: "login", value: driver.auth === undefined ? "" : (report?.auth ?? "") },
     { name: "health", value: report === undefined || report.health === "unknown" ? "" : report.health },
     { name: "declared", value: label(origin.file) },
     { name: "reason", value: plainLine(report?.reason ?? "", 1_000), paint: colors.red },

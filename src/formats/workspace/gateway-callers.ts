@@ -8,8 +8,8 @@ import { CALLER_PATTERN, SHA256_PATTERN } from "./gateway-shape.ts";
 
 const NAME = new RegExp(CALLER_PATTERN);
 const SHA256 = new RegExp(SHA256_PATTERN);
-/** What the gateway itself calls who has its own token, and who needs none. */
-const TAKEN: ReadonlySet<string> = new Set(["local", "anyone"]);
+/** What the gateway itself calls who has its own token, who started it, and who needs none. */
+const TAKEN: ReadonlySet<string> = new Set(["local", "stdio", "anyone"]);
 
 /** Half right when there are problems; then nothing of the section is used. */
 export function toCallers(

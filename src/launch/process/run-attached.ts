@@ -10,9 +10,10 @@ const GRACE_MS = 2_000;
 
 /** The exit code; null when a signal ended it. */
 export async function runAttached(
-  { file, args, env, cwd, fds, spawned, ended }: Spawnable,
+  spawnable: Spawnable,
   { timeoutMs, signal }: RunOptions,
 ): Promise<number | null> {
+  const { file, args, env, cwd, fds } = spawnable;
   const late = AbortSignal.timeout(timeoutMs);
   const stop = signal === undefined ? late : AbortSignal.any([signal, late]);
   let kill: NodeJS.Timeout | undefined;
@@ -34,11 +35,11 @@ export async function runAttached(
         ),
       );
       child.once("exit", resolve);
-      spawned();
+      spawnable.spawned();
     });
   } finally {
     clearTimeout(kill);
     stop.removeEventListener("abort", end);
-    ended();
+    spawnable.ended();
   }
 }

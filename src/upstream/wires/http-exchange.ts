@@ -98,6 +98,14 @@ export function exchange(agent: Agent, request: ExchangeRequest, events: Exchang
   };
 }
 
+/** There for who knows which to look at, and in nothing that is printed: some of them are secret. */
+function withHeaders(headers: HeaderMap, data: Record<string, unknown>): Record<string, unknown> {
+  const small = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined || name === "set-cookie" ? [] : [[name, firstOf(String(value), SHOWN_BODY_CHARS)]],
+  );
+  return Object.defineProperty(data, "headers", { value: Object.fromEntries(small), enumerable: false });
+}
+
 interface HandlerEvents extends Omit<ExchangeEvents, "failed"> {
   aborted(): boolean;
   controller(controller: Controller): void;
@@ -197,12 +205,12 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     const retryAfter = this.#headers["retry-after"];
     const error = new PortolanError(code, `${this.#request.server} answered HTTP ${this.#status}${said}`, {
       server: this.#request.server,
-      data: {
+      data: withHeaders(this.#headers, {
         status: this.#status,
         ...(text === "" ? {} : { body: firstOf(text, SHOWN_BODY_CHARS) }),
         ...(challenge === undefined ? {} : { challenge: firstOf(String(challenge), SHOWN_BODY_CHARS) }),
         ...(retryAfter === undefined ? {} : { retryAfter: String(retryAfter) }),
-      },
+      }),
     });
     this.#events.failed({ ...this.#failure(error), json });
   }
