@@ -105,7 +105,8 @@ export async function withServer<T>(
     interrupt.signal.throwIfAborted();
     const started = performance.now();
     spinner.start(`connecting to ${plainLine(target.label, 60)}`);
-    connection = await io.connect(config);
+    const onInstalling = (what: string): void => spinner.update(plainLine(what, 60));
+    connection = await io.connect(config.transport === "stdio" ? { ...config, onInstalling } : config);
     const connectMs = Math.round(performance.now() - started);
     if (cli.options.verbose) connection.on("log", (message) => output.note(describeLog(message, cli)));
     return await use({ connection, label: target.label, connectMs, request: requests(cli, spinner) });

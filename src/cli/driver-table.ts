@@ -17,21 +17,40 @@ const WORDS: Readonly<Record<DriverReport["server"], string>> = {
   refused: "refused",
 };
 
-export function describeDrivers(drivers: readonly DriverReport[], { colors, width }: View): string {
+/** `told` are those whose problems are shown elsewhere. */
+export function describeDrivers(
+  drivers: readonly DriverReport[],
+  told: ReadonlySet<string | undefined>,
+  { colors, width }: View,
+): string {
   const column = Math.max(...drivers.map(({ id, version }) => id.length + version.length + 1));
   const lines = drivers.flatMap((driver) => {
     const { id, version, reason } = driver;
+    const verb = canServe(driver) ? "serves" : "for";
     const name = `${colors.bold(id)}@${version}${" ".repeat(column - id.length - version.length - 1)}`;
     const serves = driver.contracts.join(", ") || "nothing";
     const parts = [
       stateLabel(driver, colors),
       ...detailsOf(driver, colors),
-      `serves ${plainLine(serves, 500)}`,
+      `${verb} ${plainLine(serves, 500)}`,
     ];
-    const why = reason === undefined ? [] : [wrap(`      ${plainLine(reason, 600)}`, width)];
+    const why = reason === undefined || told.has(id) ? [] : [wrap(`      ${plainLine(reason, 600)}`, width)];
     return [wrap(`  ${name}  ${parts.join(", ")}`, width, 4), ...why];
   });
   return [colors.dim("drivers"), ...lines].join("\n");
+}
+
+/** Whether calls may go to it, as far as is known. */
+export function canServe({ server, health }: DriverReport): boolean {
+  return server !== "refused" && server !== "unreachable" && health !== "failed";
+}
+
+/** Nothing where all of them can serve. */
+export function summarizeDrivers(drivers: readonly DriverReport[]): string {
+  const broken = drivers.filter((driver) => !canServe(driver));
+  const [first] = broken;
+  if (first === undefined) return "";
+  return ` ${broken.length} of ${drivers.length} ${drivers.length === 1 ? "driver" : "drivers"} cannot serve. More about one: portolan why ${first.id}`;
 }
 
 export function stateLabel({ server }: DriverReport, colors: Colors): string {

@@ -16,7 +16,7 @@ import {
   spinnerOf,
 } from "./connect.ts";
 import { createPassphrasePrompt } from "./secret-input.ts";
-import { plainText } from "./plain-text.ts";
+import { plainLine, plainText } from "./plain-text.ts";
 import { workspaceSandbox, workspaceSandboxProblems } from "./sandbox-modes.ts";
 import { sourceNote } from "./source-note.ts";
 import type { Spinner } from "./spinner.ts";
@@ -76,7 +76,11 @@ export async function withWorkspace<T>(
         ...createHandlers(cli, label, spinner, options.stdinTaken === true),
         ...(roots.length === 0 ? {} : { roots }),
       },
-      onEvent: options.onEvent,
+      onEvent: (event) => {
+        if (event.type === "mcp.server_installing")
+          spinner.update(`${event.server}: ${plainLine(event.reason ?? "", 60)}`);
+        options.onEvent?.(event);
+      },
       driverCode: cli.options.driverCode,
       promptPassphrase: createPassphrasePrompt(cli).prompt,
       onDiagnostic: (diagnostic) => {

@@ -25,6 +25,9 @@ export interface BoundTool {
   readonly cost: CostOverride;
 }
 
+/** Whoever runs this program themselves. */
+export const LOCAL_USER = "local";
+
 /** On whose behalf a contract is called. What is absent is not known, and grants nothing. */
 export interface CallContext {
   readonly userId?: string | undefined;

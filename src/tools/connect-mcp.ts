@@ -45,6 +45,9 @@ export async function connectMcp(config: McpConfig): Promise<McpConnection> {
     report,
     eras: createEraMemory(),
     onStderr: config.transport === "stdio" ? config.onStderr : undefined,
+    onLaunch: (news) => {
+      if (news.type === "progress" && config.transport === "stdio") config.onInstalling?.(news.what);
+    },
     signal: config.signal,
   });
   return new Connection(upstream, {

@@ -68,6 +68,8 @@ export interface McpStdioConfig extends McpOptions {
    * /tmp, no network, and the folders of `handlers.roots`. "off" runs it with all rights of this program.
    */
   sandbox?: SandboxMode | SandboxDeclaration;
+  /** Hears what is being fetched before it can start, such as a package. */
+  onInstalling?: (what: string) => void;
   /** Hears what the server writes to stderr, as it comes. The last lines are in every error anyway. */
   onStderr?: (text: string) => void;
 }

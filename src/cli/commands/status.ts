@@ -1,7 +1,7 @@
 // `portolan status`: how every server of the workspace is doing.
 
 import type { Cli } from "../connect.ts";
-import { describeDrivers } from "../driver-table.ts";
+import { canServe, describeDrivers, summarizeDrivers } from "../driver-table.ts";
 import { describeFinding } from "../finding.ts";
 import { wrap } from "../layout.ts";
 import { describeRelaxedByOwner } from "../owners-sandbox.ts";
@@ -23,9 +23,10 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
   const open = { only, waitMs, showsSource: true };
   return withWorkspace(cli, source, open, async ({ workspace, diagnostics, request }) => {
     request("asking for a sign of life");
-    const healthy = await workspace.healthCheck();
+    const alive = await workspace.healthCheck();
     const servers = workspace.health();
     const drivers = (await workspace.contracts().catch(() => undefined))?.status() ?? [];
+    const healthy = alive && drivers.every(canServe);
     if (output.form === "json") {
       const { kind, path, files } = source;
       output.json({
@@ -45,15 +46,16 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
       servers.flatMap(({ alias, sandbox }) => (sandbox === undefined ? [] : [{ alias, ...sandbox }])),
     );
     const shown = diagnostics().filter(({ severity }) => options.verbose || severity !== "info");
+    const told = new Set(shown.map(({ server }) => server));
     const parts = [
       ...(note === undefined ? [] : [colors.dim(wrap(note, width))]),
       ...(servers.length === 0 ? [] : [describeStatus(servers, { colors, width, now: Date.now(), label })]),
-      ...(drivers.length === 0 ? [] : [describeDrivers(drivers, { colors, width })]),
+      ...(drivers.length === 0 ? [] : [describeDrivers(drivers, told, { colors, width })]),
       ...(relaxed === undefined ? [] : [colors.yellow(wrap(relaxed, width))]),
       ...(shown.length === 0
         ? []
         : [shown.map((one) => describeFinding(one, { colors, width, label })).join("\n")]),
-      ...(servers.length === 0 ? [] : [summarize(servers)]),
+      ...(servers.length === 0 ? [] : [wrap(`${summarize(servers)}${summarizeDrivers(drivers)}`, width)]),
     ];
     output.print(parts.join("\n\n"));
     return healthy ? 0 : DOWN;

@@ -41,7 +41,7 @@ export async function whyDriver(cli: Cli, own: ContractsSource, id: string): Pro
 }
 
 function adviceOn(
-  { id }: Driver,
+  { id, launch: { versionCheck } }: Driver,
   report: DriverReport | undefined,
   problems: readonly Diagnostic[],
   works: boolean,
@@ -54,6 +54,11 @@ function adviceOn(
     ];
   }
   const hints = problems.flatMap(({ hint }) => (hint === undefined || hint === "" ? [] : [hint]));
+  if (versionCheck !== undefined && problems.some(({ message }) => message.includes("(version_mismatch)")))
+    return [
+      `version_check runs "${versionCheck.command}" and looks for ${versionCheck.parse} in what it prints. Run it by hand: a program that cannot be asked for its version needs another command, or no version_check.`,
+      ...hints,
+    ];
   if (report?.server === "unreachable")
     return [...hints, `See how its server is started: portolan why --plan ${id}`];
   return hints.length === 0 ? [`Correct its file, then: portolan why ${id}`] : [...new Set(hints)];
