@@ -105,7 +105,7 @@ export async function withServer<T>(
     interrupt.signal.throwIfAborted();
     const started = performance.now();
     spinner.start(`connecting to ${plainLine(target.label, 60)}`);
-    const onInstalling = (what: string): void => spinner.update(plainLine(what, 60));
+    const onInstalling = (what: string): void => spinner.start(plainLine(what, 60));
     connection = await io.connect(config.transport === "stdio" ? { ...config, onInstalling } : config);
     const connectMs = Math.round(performance.now() - started);
     if (cli.options.verbose) connection.on("log", (message) => output.note(describeLog(message, cli)));

@@ -78,7 +78,7 @@ export async function withWorkspace<T>(
       },
       onEvent: (event) => {
         if (event.type === "mcp.server_installing")
-          spinner.update(`${event.server}: ${plainLine(event.reason ?? "", 60)}`);
+          spinner.start(`${event.server}: ${plainLine(event.reason ?? "", 60)}`);
         options.onEvent?.(event);
       },
       driverCode: cli.options.driverCode,

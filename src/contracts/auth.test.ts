@@ -56,7 +56,7 @@ test("a headless caller hears at once how to log in, and nothing is run", async 
     failure: {
       error: {
         code: "auth_required",
-        message: expect.stringContaining("tool login") as string,
+        message: expect.stringContaining("portolan login files-mcp --user ann") as string,
         cause: { login: [{ driver: "files-mcp", login: login.login }] },
       },
     },

@@ -18,7 +18,7 @@ import type { AuthState } from "./capability.ts";
 import { isExpired, signsOf } from "./expiry.ts";
 import { fail, Failure } from "./failure.ts";
 import { hasLogin } from "./process-key.ts";
-import type { CallContext, DriverHooks, LoginResult } from "./types.ts";
+import { type CallContext, type DriverHooks, LOCAL_USER, type LoginResult } from "./types.ts";
 
 export type AuthOutcome = { readonly ok: true } | { readonly ok: false; readonly failure: Failure };
 
@@ -112,10 +112,7 @@ export class AuthMachine {
     const renewed = known?.state === "authed" && known.since > begun;
     if (!renewed || inVain)
       void this.#set({ driver, context }, inVain ? "unauthed" : "expired").catch(() => {});
-    const { command, url } = driver.auth?.login ?? {};
-    const how =
-      command === undefined && url === undefined ? "" : ` Log in again: portolan login ${driver.id}`;
-    const message = `${driver.id}: the login has expired: ${failure.error.message}.${how}`;
+    const message = `${driver.id}: the login has expired: ${failure.error.message}.${howToLogIn(driver, context)}`;
     const cause = loginCause(driver);
     return new Failure(
       { code: "auth_required", message, retryable: false, cause },
@@ -178,7 +175,7 @@ export class AuthMachine {
     }
     if (context.interactive === true) return this.#login(one);
     if (state !== "unauthed") await this.#set(one, "unauthed");
-    return { ok: false, failure: required(driver, "nobody is logged in") };
+    return { ok: false, failure: required(driver, context, "nobody is logged in") };
   }
 
   async #login(one: AuthCase): Promise<AuthOutcome> {
@@ -200,7 +197,7 @@ export class AuthMachine {
     const why = result.message ?? result.reason.replaceAll("_", " ");
     const failure =
       isOutOfWays(result) || signal.aborted
-        ? required(driver, why)
+        ? required(driver, one.context, why)
         : fail("auth_failed", `${driver.id}: the login failed: ${why}`, { retryable: false });
     return { ok: false, failure };
   }
@@ -244,14 +241,22 @@ function keyOf({ id }: Driver, { workspaceId, userId }: CallContext): string {
   return authKey(id, workspaceId, userId);
 }
 
-function required(driver: Driver, why: string): Failure {
-  const { command, url } = driver.auth?.login ?? {};
-  const own = command !== undefined ? `run ${command}` : url !== undefined ? `open ${url}` : undefined;
-  const how = own === undefined ? "" : ` Log in: portolan login ${driver.id} (or ${own})`;
-  return fail("auth_required", `${driver.id} needs a login: ${why}.${how}`, {
+function required(driver: Driver, context: CallContext, why: string): Failure {
+  return fail("auth_required", `${driver.id} needs a login: ${why}.${howToLogIn(driver, context)}`, {
     retryable: false,
     cause: loginCause(driver),
   });
+}
+
+/** A sentence after others; empty when the driver does not say how. What others leave in the owner's home is not theirs. */
+export function howToLogIn({ id, auth }: Driver, { userId = LOCAL_USER }: CallContext): string {
+  const { command, url } = auth?.login ?? {};
+  if (command === undefined && url === undefined) return "";
+  if (userId !== LOCAL_USER) {
+    const word = /^[\w.@:/-]+$/.test(userId) ? userId : `'${userId.replaceAll("'", "'\\''")}'`;
+    return ` Log in: portolan login ${id} --user ${word}`;
+  }
+  return ` Log in: portolan login ${id} (or ${command === undefined ? `open ${url}` : `run ${command}`})`;
 }
 
 /** How to log in, for a program that shows it to somebody. */

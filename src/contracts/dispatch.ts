@@ -4,7 +4,7 @@ import { didYouMean, type Report } from "../errors/index.ts";
 import type { DriverResult, JsonObject, LogMessage, Progress } from "../model/index.ts";
 import type { Ask, Caller, Upstream } from "../upstream/index.ts";
 import { type Audit, invokedEvent, resolvedEvent, auditOfCalls } from "./audit.ts";
-import type { AuthMachine } from "./auth.ts";
+import { type AuthMachine, howToLogIn } from "./auth.ts";
 import { callServer } from "./call-server.ts";
 import { fail, type Failure, toFailure } from "./failure.ts";
 import { approvalReason, type ContractPolicy } from "./policy.ts";
@@ -309,18 +309,21 @@ class Attempt {
     if (error === undefined) return fail("no_route", `No driver serves ${this.#prepared.contract.id}.`);
     const logins =
       error.code === "auth_required"
-        ? error.nearest.flatMap(({ driver }) => {
-            const login = this.#parts.ready(driver, this.#prepared.contract.id)?.bound.driver.auth?.login;
-            return login === undefined ? [] : [{ driver, login }];
+        ? error.nearest.flatMap(({ driver: id }) => {
+            const { driver } = this.#parts.ready(id, this.#prepared.contract.id)?.bound ?? {};
+            return driver?.auth?.login === undefined ? [] : [driver];
           })
         : [];
     const [field] = error.fields ?? [];
-    return fail(error.code, error.message, {
+    const how = logins.map((driver) => howToLogIn(driver, this.#context)).join("");
+    return fail(error.code, how === "" ? error.message : `${error.message}.${how}`, {
       retryable: false,
       ...(field === undefined ? {} : { field: (error.fields ?? []).join(", ") }),
       cause: {
         nearest: error.nearest,
-        ...(logins.length === 0 ? {} : { login: logins }),
+        ...(logins.length === 0
+          ? {}
+          : { login: logins.map(({ id, auth }) => ({ driver: id, login: auth?.login })) }),
         ...(failed.length === 0 ? {} : { failed }),
       },
     });

@@ -64,6 +64,7 @@ export {
   SecretGrants,
   type SecretSubject,
 } from "./secret-grants.ts";
+export { LOCAL_USER } from "./types.ts";
 export type {
   BoundTool,
   BuildArgumentsArgs,

@@ -4,10 +4,9 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, rmdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import type { CallContext } from "../contracts/index.ts";
+import { type CallContext, LOCAL_USER } from "../contracts/index.ts";
 import { PortolanError } from "../errors/index.ts";
 import type { Driver, LaunchSettings } from "../model/index.ts";
-import { LOCAL_USER } from "./caller-context.ts";
 
 /** Folders of many programs: one of them is not given the whole of it. */
 const OF_MANY = [".config", ".local", ".local/share", ".local/state", ".cache", ".ssh", ".gnupg", "Library"];

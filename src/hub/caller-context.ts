@@ -1,11 +1,8 @@
 // Who calls a contract, as far as the hub can tell: by what the gateway found out about the caller, never by what the caller says of itself.
 
-import { CONTEXT_META, type CallContext, type ContextOf } from "../contracts/index.ts";
+import { CONTEXT_META, type CallContext, type ContextOf, LOCAL_USER } from "../contracts/index.ts";
 import { type Contract, isObject, type JsonObject } from "../model/index.ts";
 import type { Call, Caller } from "../upstream/index.ts";
-
-/** Whoever runs this program: on the command line, in a program of their own, with the gateway's own token. */
-export const LOCAL_USER = "local";
 
 /** Where a client puts what a contract's contextSchema asks for. */
 export const VALUES_META = "portolan/context";

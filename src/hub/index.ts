@@ -1,7 +1,6 @@
 // Public face of the hub room.
 
 export type { Person } from "./auth-page.ts";
-export { LOCAL_USER } from "./caller-context.ts";
 export type { ContextItem } from "./context.ts";
 export {
   type ContractEvent,

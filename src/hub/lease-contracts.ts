@@ -5,6 +5,7 @@ import {
   type Contracts,
   type DriverEntry,
   type DriverHandle,
+  LOCAL_USER,
   mergeEntry,
   openContracts,
   SecretGrants,
@@ -12,7 +13,7 @@ import {
 import type { ContractsEndpoint, DeclaredDriver, Limits, SecretEntry } from "../model/index.ts";
 import { isPortolanError, PortolanError } from "../errors/index.ts";
 import type { SecretStore } from "../secrets/index.ts";
-import { contextFor, LOCAL_USER } from "./caller-context.ts";
+import { contextFor } from "./caller-context.ts";
 import { driverAuth } from "./driver-auth.ts";
 import { DriverServers } from "./driver-servers.ts";
 import type { LeaseOptions } from "./lease-server.ts";

@@ -1,9 +1,9 @@
 // `portolan login` and `portolan logout`: somebody signs in to a driver, on this terminal or in a browser, and out again.
 
 import { stat } from "node:fs/promises";
-import type { AuthState, Contracts } from "../../contracts/index.ts";
+import { type AuthState, type Contracts, LOCAL_USER } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { LOCAL_USER, type Person } from "../../hub/index.ts";
+import type { Person } from "../../hub/index.ts";
 import type { ContractsEndpoint, Driver } from "../../model/index.ts";
 import { type ContractsSource, driverNamed, loadContracts } from "../contracts-source.ts";
 import { type Cli, noteDiagnostic } from "../connect.ts";
