@@ -71,7 +71,10 @@ description: The contract ${id}.
 version: 1.0.0
 inputs:
   type: object
-  properties: { ${inputs.split(", ").map((name) => `${name}: { type: string }`).join(", ")} }
+  properties: { ${inputs
+    .split(", ")
+    .map((name) => `${name}: { type: string }`)
+    .join(", ")} }
   required: [${inputs}]
 outputs: { type: string }
 ${more}
@@ -81,7 +84,11 @@ ${more}
 /** The three contracts of the specification's example. */
 export const FS_CONTRACTS: Readonly<Record<string, string>> = {
   "tools/fs-read/TOOL.md": tool("fs-read", "path", "idempotent: true"),
-  "tools/fs-write/TOOL.md": tool("fs-write", "path, content", 'mutates: ["workspace:files"]\napproval: on-mutate'),
+  "tools/fs-write/TOOL.md": tool(
+    "fs-write",
+    "path, content",
+    'mutates: ["workspace:files"]\napproval: on-mutate',
+  ),
   "tools/fs-list/TOOL.md": tool("fs-list", "path", "idempotent: true"),
 };
 

@@ -18,7 +18,15 @@ const NOBODY = "65534";
 
 const PROBES = [
   ...["read-outside", "write-system", "raw-address", "metadata-address", "host-loopback", "other-name"],
-  ...["nul-in-host", "unix-sockets", "ptrace", "environment", "signal-gateway"],
+  ...[
+    "inherited-descriptors",
+    "kernel-settings",
+    "nul-in-host",
+    "unix-sockets",
+    "ptrace",
+    "environment",
+    "signal-gateway",
+  ],
 ];
 
 interface Outcome {
@@ -31,8 +39,9 @@ interface Outcome {
 function as(user: "root" | "an ordinary user", args: readonly string[]): [string, string[]] {
   const node = [process.execPath, HARNESS, ENTRY, ...args];
   const drop = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--"];
-  const [file = "", ...rest] = user === "an ordinary user" && isRoot ? [...drop, ...node] : node;
-  return [file, rest];
+  const command = user === "an ordinary user" && isRoot ? [...drop, ...node] : node;
+  // Started as careless programs start others: with the root of the file system open.
+  return ["bash", ["-c", 'exec 9</ 40</ 100</; exec "$@"', "bash", ...command]];
 }
 
 function scratch(): string {

@@ -29,13 +29,17 @@ const MOST_RECORDS = 10_000;
 export function createAuthStore(file: string | undefined): AuthStore {
   let records = new Map<string, AuthRecord>();
   let seen: string | undefined;
+  /** What is on its way into the file is newer than what is in it. */
+  const writing = new Map<string, number>();
   const reload = async (): Promise<boolean> => {
     if (file === undefined) return false;
     const found = await stat(file).catch(() => undefined);
     const now = found === undefined ? "" : `${found.mtimeMs} ${found.size} ${found.ino}`;
     if (now === seen) return false;
     seen = now;
-    records = new Map([...records, ...(await read(file))]);
+    const all = await read(file);
+    for (const key of writing.keys()) all.delete(key);
+    records = new Map([...records, ...all]);
     return true;
   };
   return {
@@ -44,15 +48,23 @@ export function createAuthStore(file: string | undefined): AuthStore {
     async set(key, record) {
       records.set(key, record);
       if (file === undefined) return;
-      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-      await withFileLock(file, async () => {
-        const all = await read(file);
-        all.delete(key);
-        all.set(key, record);
-        const kept = [...all].slice(-MOST_RECORDS);
-        const text = JSON.stringify({ version: 1, logins: Object.fromEntries(kept) }, undefined, 2);
-        await writeWhole(file, Buffer.from(`${text}\n`), { mode: 0o600 });
-      });
+      writing.set(key, (writing.get(key) ?? 0) + 1);
+      try {
+        await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+        await withFileLock(file, async () => {
+          const all = await read(file);
+          all.delete(key);
+          // Of several on their way, the last one is right, whoever comes last.
+          all.set(key, records.get(key) ?? record);
+          const kept = [...all].slice(-MOST_RECORDS);
+          const text = JSON.stringify({ version: 1, logins: Object.fromEntries(kept) }, undefined, 2);
+          await writeWhole(file, Buffer.from(`${text}\n`), { mode: 0o600 });
+        });
+      } finally {
+        const left = (writing.get(key) ?? 1) - 1;
+        if (left === 0) writing.delete(key);
+        else writing.set(key, left);
+      }
     },
   };
 }

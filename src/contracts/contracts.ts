@@ -58,6 +58,8 @@ export interface ContractsOptions {
   readonly checkArguments?: ((bound: BoundTool, args: JsonObject) => string | undefined) | undefined;
   /** What becomes of a driver that takes the place of its earlier version without the version that its changes need. Default: `warn`. */
   readonly bumps?: "enforce" | "warn" | "off" | undefined;
+  /** The drivers as they were registered before this program ran, by id; `bumps` is about them too. */
+  readonly earlier?: ReadonlyMap<string, Driver> | undefined;
   /** `eager` starts every driver's server now, to find out whether it fits; `lazy` with the first call. Default: `eager`. */
   readonly probe?: "eager" | "lazy" | undefined;
 }
@@ -105,6 +107,7 @@ export class ContractSet {
       contracts,
       root,
       bumps,
+      earlier: options.earlier,
       acquire,
       report,
       changed: () => this.#invalidate(),
@@ -144,7 +147,7 @@ export class ContractSet {
 
   /** Why which driver would be chosen, without calling it. */
   explain(tool: string, context: CallContext = {}, inputs: readonly string[] = []): Resolution | undefined {
-    const contract = this.exposed().get(tool)?.contract;
+    const contract = (this.exposed().get(tool) ?? this.#prepared.get(tool)?.[0])?.contract;
     if (contract === undefined) return undefined;
     const { pinnedProvider: pin, regionConstraint: region } = context;
     return this.#route({ contract, inputs, pin, region }, this.context(context));

@@ -27,6 +27,8 @@ export interface RegistryOptions {
   readonly root: string | undefined;
   /** What becomes of a driver that takes the place of its earlier version without the version that its changes need. Default: `warn`. */
   readonly bumps: "enforce" | "warn" | "off" | undefined;
+  /** The drivers as they were registered before this program ran, by id. */
+  readonly earlier: ReadonlyMap<string, Driver> | undefined;
   /** Something that routing or the lists depend on is not what it was. */
   readonly changed: () => void;
 }
@@ -89,13 +91,14 @@ export class DriverRegistry {
 
   /** Everything that can be told without the server. */
   add(driver: Driver, hooks: DriverHooks): Registered {
-    const earlier = this.#drivers.get(driver.id);
-    if (earlier !== undefined) forgetAll(earlier);
+    const replaced = this.#drivers.get(driver.id);
+    if (replaced !== undefined) forgetAll(replaced);
     const { contracts, root } = this.#options;
+    const earlier = replaced?.driver ?? this.#options.earlier?.get(driver.id);
     const checked = checkDriver(driver, contracts, undefined, { root, hooks });
     const standing = [
       ...this.#refKindProblems(driver),
-      ...(earlier === undefined ? [] : this.#bumpProblems(earlier.driver, driver)),
+      ...(earlier === undefined ? [] : this.#bumpProblems(earlier, driver)),
     ];
     const problems = [...standing, ...checked.problems];
     const broken = problems.find(({ severity }) => severity === "error");
@@ -272,7 +275,10 @@ export class DriverRegistry {
   #bumpProblems(before: Driver, after: Driver): readonly Diagnostic[] {
     const { bumps } = this.#options;
     if (bumps === "off") return [];
-    const problems = checkBump(before, after);
+    const problems = checkBump(before, after).map((problem) => ({
+      ...problem,
+      hint: `${problem.hint ?? ""} Or take it as it is, after a look: portolan drivers accept ${after.id}`.trim(),
+    }));
     return bumps === "enforce" ? problems : problems.map((problem) => ({ ...problem, severity: "warning" }));
   }
 

@@ -28,7 +28,7 @@ export async function askOnce(
       headers: {
         accept: "*/*",
         "user-agent": "portolan",
-        "content-length": method === "POST" ? "0" : undefined,
+        ...(method === "POST" ? { "content-length": "0" } : {}),
       },
       // What is dialled is what was checked.
       lookup: (_host, options, done) => {

@@ -117,6 +117,13 @@ export class DriverServers {
       running.upstream = this.#counted(lease.upstream, driver, key);
       running.usedAt = performance.now();
       this.#armIdle(driver, key, running);
+      // Given up for good: whoever needs it next starts it anew.
+      lease.upstream.on("stateChanged", (state) => {
+        if ((state !== "failed" && state !== "closed") || this.#running.get(key) !== running) return;
+        this.#running.delete(key);
+        clearTimeout(running.idle);
+        void lease.release();
+      });
     }
     return running?.upstream ?? lease.upstream;
   }

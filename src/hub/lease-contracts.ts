@@ -51,7 +51,8 @@ export async function leaseContracts(
     // Servers in a box check it themselves, against the box that they really have.
     checkUri: () => undefined,
     approve: options.approve,
-    ...{ bumps: "enforce" as const, earlier },
+    bumps: "enforce",
+    earlier,
   });
   // Only what was found to work: a draft may change as it likes.
   const fitting = new Set(upstream.status().flatMap(({ id, server }) => (server === "fits" ? [id] : [])));

@@ -13,6 +13,7 @@ import { defaultStoreRoot } from "./install/store.ts";
 import { listInstalled } from "./install/npm.ts";
 import { prepare, type Prepared } from "./prepare.ts";
 import { runPlain } from "./process/run-plain.ts";
+import { stdioOf } from "./process/stdio.ts";
 import { backendNamed } from "./sandbox/backends.ts";
 import { probeEngine } from "./sandbox/docker-engine.ts";
 import type { BackendReport, Finding } from "./types.ts";
@@ -60,7 +61,7 @@ async function selfTest(): Promise<Finding[]> {
 
 /** Runs in the box; says of each attempt whether it was kept in. */
 const ATTEMPTS = `
-const { readFileSync, writeFileSync } = require("node:fs");
+const { openSync, readdirSync, readFileSync, readlinkSync, writeFileSync } = require("node:fs");
 const { connect } = require("node:net");
 const [outside, port, pid] = process.argv.slice(1);
 const fails = (attempt) => { try { attempt(); return false; } catch { return true; } };
@@ -69,6 +70,10 @@ const results = {
   files: fails(() => readFileSync(outside)) && fails(() => readFileSync("/etc/shadow")),
   system: fails(() => writeFileSync("/usr/portolan-probe", "x")),
   processes: fails(() => process.kill(Number(pid), 0)),
+  settings: fails(() => openSync("/proc/sys/kernel/core_pattern", "r+")),
+  descriptors: readdirSync("/proc/self/fd").every((fd) => {
+    try { return !readlinkSync("/proc/self/fd/" + fd).startsWith("/") || /^\\/(dev|proc)\\//.test(readlinkSync("/proc/self/fd/" + fd)); } catch { return true; }
+  }),
 };
 const socket = connect(Number(port), "127.0.0.1");
 const done = (network) => { console.log(JSON.stringify({ ...results, network })); process.exit(0); };
@@ -78,6 +83,8 @@ socket.on("connect", () => done(false)).on("error", () => done(true));
 const MEANINGS: Readonly<Record<string, string>> = {
   files: "it cannot read files outside of its box",
   system: "it cannot change the system",
+  settings: "it cannot change settings of the kernel",
+  descriptors: "it has no open file of the program that started it",
   network: "it cannot reach the network, nor this machine's own ports",
   processes: "it can neither see nor signal other programs",
   home: "it has a private HOME to write to",
@@ -113,7 +120,7 @@ async function diesWithUs(): Promise<Finding> {
   const { file, args, env, fds } = spawnable;
   const starter = spawn(process.execPath, ["-e", STARTER, JSON.stringify([file, args, fds.length])], {
     env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "ignore", ...fds],
+    stdio: stdioOf("ignore", "pipe", "ignore", ...fds),
   });
   spawnable.spawned();
   const up = await Promise.race([once(starter.stdout as NodeJS.ReadableStream, "data"), sleep(TEST_MS)]);

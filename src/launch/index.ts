@@ -14,6 +14,7 @@ export type { RunResult } from "./process/run-plain.ts";
 export type { ChildGroup, Exit } from "./process/child.ts";
 export { childEnvironment } from "./process/child-env.ts";
 export { reapOrphans } from "./process/orphans.ts";
+export { stdioOf } from "./process/stdio.ts";
 export type { Finding, LaunchNews, LaunchPlan } from "./types.ts";
 export type { PathCheck } from "./sandbox/path-check.ts";
 

@@ -2,6 +2,7 @@
 
 import type { ChildProcess } from "node:child_process";
 import spawn from "cross-spawn";
+import { stdioOf } from "../../launch/index.ts";
 
 const TERM_GRACE_MS = 2_000;
 /** How long helpers that the command left behind may hold on to its output. */
@@ -44,7 +45,7 @@ export function startGroup(command: Command, listeners: Listeners): Promise<Grou
     const child = spawn(command.program, [...command.args], {
       cwd: command.cwd,
       env: command.env,
-      stdio: ["ignore", "pipe", "pipe", ...(command.fds ?? [])],
+      stdio: stdioOf("ignore", "pipe", "pipe", ...(command.fds ?? [])),
       shell: false,
       windowsHide: true,
       // Its own group, so that helpers which it starts can be stopped with it.

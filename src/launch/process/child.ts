@@ -6,6 +6,7 @@ import spawn from "cross-spawn";
 import { PortolanError } from "../../errors/index.ts";
 import { lastOf } from "../../model/index.ts";
 import type { Spawnable } from "../types.ts";
+import { stdioOf } from "./stdio.ts";
 
 const STDERR_KEPT_BYTES = 64 * 1024;
 const STDERR_TAIL_LINES = 20;
@@ -64,7 +65,7 @@ export class ChildGroup {
         const child = spawn(spawnable.file, [...spawnable.args], {
           env: spawnable.env,
           cwd: spawnable.cwd,
-          stdio: ["pipe", "pipe", "pipe", ...spawnable.fds],
+          stdio: stdioOf("pipe", "pipe", "pipe", ...spawnable.fds),
           shell: false,
           windowsHide: true,
           // Its own group, so that helpers which it starts can be stopped with it.

@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { PortolanError } from "../../errors/index.ts";
 import type { Spawnable } from "../types.ts";
+import { stdioOf } from "./stdio.ts";
 import type { RunOptions } from "./run-plain.ts";
 
 /** Asked to end first; one that does not is ended. */
@@ -18,7 +19,7 @@ export async function runAttached(
   const stop = signal === undefined ? late : AbortSignal.any([signal, late]);
   let kill: NodeJS.Timeout | undefined;
   // In the same group: Ctrl-C reaches both, as people expect it to.
-  const child = spawn(file, args, { cwd, env, stdio: ["inherit", "inherit", "inherit", ...fds] });
+  const child = spawn(file, args, { cwd, env, stdio: stdioOf("inherit", "inherit", "inherit", ...fds) });
   const end = (): void => {
     child.kill("SIGTERM");
     kill = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);

@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { PortolanError } from "../../errors/index.ts";
 import type { Program, Spawnable } from "../types.ts";
+import { stdioOf } from "./stdio.ts";
 
 export interface RunResult {
   readonly stdout: string;
@@ -31,7 +32,7 @@ export function runPlain(program: Program & Opened, { timeoutMs, signal }: RunOp
     const child = spawn(file, args, {
       cwd,
       env,
-      stdio: ["ignore", "pipe", "pipe", ...fds],
+      stdio: stdioOf("ignore", "pipe", "pipe", ...fds),
       windowsHide: true,
       detached: grouped,
     });

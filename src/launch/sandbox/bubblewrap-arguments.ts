@@ -45,7 +45,8 @@ export async function boxArguments({
   for (const cap of extra.caps) words.push("--cap-add", cap);
   words.push("--hostname", BOX_HOSTNAME);
   words.push(...(everything === undefined ? ["--dir", "/etc"] : bind(everything)));
-  words.push("--proc", "/proc", ...devices(extra.caps.length > 0));
+  // Settings of the kernel ask for the user, not for capabilities: root in a box is root to them.
+  words.push("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", ...devices(extra.caps.length > 0));
   // They lie in the machine's memory, of which one server must not take all.
   const tmpfs = canSize ? ["--size", String(TMPFS_BYTES), "--tmpfs"] : ["--tmpfs"];
   words.push(...tmpfs, "/tmp");

@@ -21,7 +21,16 @@ export async function nestedBox(box: Box, { bwrap }: BubblewrapProbe): Promise<N
   const filter = seccompProgram({ spawn: false });
   // Processes of its own, so that the relay's memory cannot be reached through /proc.
   const walls = ["--unshare-user", "--unshare-pid", "--die-with-parent", "--cap-drop", "ALL"];
-  const mounts = ["--dev-bind", "/", "/", "--proc", "/proc", "--chdir", box.cwd ?? box.home];
+  const mounts = [
+    "--dev-bind",
+    "/",
+    "/",
+    "--proc",
+    "/proc",
+    ...["--ro-bind", "/proc/sys", "/proc/sys"],
+    "--chdir",
+    box.cwd ?? box.home,
+  ];
   // A shell, since the relay passes on no descriptors but the usual three. It has left before the server begins.
   const opens = ["-c", `exec 9< ${FILTER} && exec "$@"`, "sh"];
   const inner = [bwrap, ...walls, ...mounts, "--seccomp", "9", "--"];

@@ -1,0 +1,45 @@
+// The descriptors of a child: its own, and nothing that this program was itself started with. One open folder would be a way out of any box.
+
+import { openSync, readdirSync, readFileSync } from "node:fs";
+import type { IOType } from "node:child_process";
+
+const CLOSE_ON_EXEC = 0o2000000;
+
+let leaking: readonly number[] | undefined;
+let nothing: number | undefined;
+
+/** For `spawn`: the given ones, and nothing at every number that a child would otherwise inherit. */
+export function stdioOf(...own: (IOType | number)[]): (IOType | number)[] {
+  leaking ??= inheritable();
+  const stdio = [...own];
+  for (const fd of leaking) {
+    if (fd < own.length) continue;
+    // Numbers in between stay closed.
+    while (stdio.length < fd) stdio.push("ignore");
+    nothing ??= openSync("/dev/null", "r");
+    stdio[fd] = nothing;
+  }
+  return stdio;
+}
+
+/** What Node opens closes by itself; what the program was started with does so only up to the first gap. */
+function inheritable(): number[] {
+  try {
+    return readdirSync("/proc/self/fd")
+      .map(Number)
+      .filter((fd) => fd > 2 && isInheritable(fd))
+      .sort((a, b) => a - b);
+  } catch {
+    // Not Linux: there is no box either that this would open.
+    return [];
+  }
+}
+
+function isInheritable(fd: number): boolean {
+  try {
+    const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1"))?.[1];
+    return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
+  } catch {
+    return false;
+  }
+}
