@@ -6,6 +6,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { PortolanError } from "../errors/index.ts";
 import type { Root } from "../model/index.ts";
 import type { McpConfig, McpOptions } from "../tools/index.ts";
+import { maskedWords } from "./endpoint-label.ts";
 import type { ServerOptions } from "./options.ts";
 import { plainLine } from "./plain-text.ts";
 import { sandboxOfCommand } from "./sandbox-of-command.ts";
@@ -23,7 +24,7 @@ export function toConfig(
   const roots = rootsOf(options.roots, cwd, problems);
   const common: McpOptions = {
     ...given,
-    name: plainLine(target.label, 120),
+    name: plainLine(nameOf(target), 120),
     limits: options.limits,
     watch: false,
     ...(roots.length === 0 ? {} : { handlers: { ...given.handlers, roots } }),
@@ -36,6 +37,11 @@ export function toConfig(
       : { ...common, ...urlConfig(target, options, problems) };
   if (problems.length > 0) throw new PortolanError("USAGE", problems.join("\n"), { data: { problems } });
   return config;
+}
+
+/** The command line without what may be secret in it: it is in every error. */
+function nameOf(target: Target): string {
+  return target.kind === "url" ? target.label : maskedWords([target.command, ...target.args]).join(" ");
 }
 
 type Stdio = Pick<

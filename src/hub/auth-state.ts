@@ -89,11 +89,11 @@ export async function stateGrants(
 ): Promise<StateGrants> {
   const home = homedir();
   const write: string[] = [];
-  const made: string[] = [];
+  const made: { readonly folder: string; readonly first: string }[] = [];
   for (const written of driver.auth?.state?.paths ?? []) {
     const path = statePath(written, home, root);
     const found = await stat(path).catch(() => undefined);
-    const isFolder = found?.isDirectory() ?? (written.endsWith("/") || !isFileName(path));
+    const isFolder = found?.isDirectory() ?? (written.endsWith("/") || isLikelyFolder(path, home));
     const folder = isFolder ? path : dirname(path);
     // A file that is put in place of another needs its folder.
     if (isFolder ? found !== undefined : isOfOne(folder, home) && (await isFolderThere(folder))) {
@@ -103,15 +103,14 @@ export async function stateGrants(
     } else if (create) {
       if (!isOfOne(folder, home)) throw noPlace(driver, written, command);
       const first = await mkdir(folder, { recursive: true, mode: 0o700 });
-      if (first !== undefined) made.push(folder);
+      if (first !== undefined) made.push({ folder, first });
       write.push(folder);
     }
   }
   return {
     write,
     tidy: async () => {
-      // Only what is empty goes.
-      for (const folder of made) await rmdir(folder).catch(() => {});
+      for (const { folder, first } of made) await removeEmpty(folder, first);
     },
   };
 }
@@ -131,8 +130,18 @@ function isOfOne(folder: string, home: string): boolean {
   return ![...OF_MANY, ...OF_MANY_MAC].includes(below.split(sep).join("/"));
 }
 
-function isFileName(path: string): boolean {
-  return /[^/\\]\.[^./\\]+$|rc$/.test(path);
+/** Where its folder is its own, whatever it is can be made there; otherwise its name must tell. */
+function isLikelyFolder(path: string, home: string): boolean {
+  return !isOfOne(dirname(path), home) && !/[^/\\]\.[^./\\]+$|rc$/.test(path);
+}
+
+/** Up to and with the first one that was made, as far as nothing is in them. */
+async function removeEmpty(folder: string, first: string): Promise<void> {
+  try {
+    for (let at = folder; at.length >= first.length; at = dirname(at)) await rmdir(at);
+  } catch {
+    // Something is in it.
+  }
 }
 
 async function isFolderThere(path: string): Promise<boolean> {

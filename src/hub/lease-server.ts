@@ -63,13 +63,10 @@ export async function leaseServer(
   };
   if (spare) spares += 1;
   const lane = spare ? spares : 0;
-  const key = JSON.stringify([
-    definition.endpoint,
-    definition.era,
-    definition.limits,
-    definition.launch,
-    lane,
-  ]);
+  // Who keeps a HOME keeps it alone.
+  const own = declared.launch?.sandbox?.home === "kept" ? declared.alias : "";
+  const { endpoint, era, launch } = definition;
+  const key = JSON.stringify([endpoint, era, definition.limits, launch, own, lane]);
   return pool.acquire(
     key,
     (signal, { stderr: onStderr, launch: onLaunch }) =>

@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import { isAbsolute } from "node:path";
 import { PortolanError, type Report } from "../errors/index.ts";
 import type { LaunchSettings, SandboxDeclaration, StdioEndpoint } from "../model/index.ts";
+import { checkDeclaration } from "./check-declaration.ts";
 import { keptHomeOf } from "./kept-home.ts";
 import { chooseMode, type ChosenMode } from "./mode.ts";
 import { boxEnvironment, childEnvironment } from "./process/child-env.ts";
@@ -47,6 +48,7 @@ const NO_BOX: Box = {
 };
 
 export async function prepare(request: LaunchRequest): Promise<Prepared> {
+  checkDeclaration(request.settings?.sandbox, request.server);
   const chosen = chooseMode(request.settings, process.env);
   return wrap(await prepareProgram(request, chosen), request, chosen);
 }

@@ -7,8 +7,6 @@ import {
   isObject,
   type LaunchSettings,
   type Limits,
-  parseNetworkRule,
-  type SandboxDeclaration,
   type ServerDefinition,
 } from "../model/index.ts";
 import type { McpConfig, McpStdioConfig } from "./types.ts";
@@ -18,10 +16,6 @@ const PROTOCOLS: ReadonlyMap<string, readonly string[]> = new Map([
   ["sse", ["http:", "https:"]],
   ["websocket", ["ws:", "wss:"]],
 ]);
-
-const SANDBOX_KEYS: readonly (keyof SandboxDeclaration)[] = [
-  ...(["mode", "backend", "network", "fs", "env", "exec", "home", "limits", "pathArguments"] as const),
-];
 
 export function toServerDefinition(config: McpConfig): ServerDefinition {
   const problems: string[] = [];
@@ -54,23 +48,6 @@ function toLaunch({ sandbox, cwd }: McpStdioConfig): LaunchSettings {
   };
 }
 
-function checkSandbox(sandbox: unknown, problems: string[]): void {
-  const mode = isObject(sandbox) ? sandbox.mode : sandbox;
-  if (mode !== undefined && mode !== "enforce" && mode !== "warn" && mode !== "off")
-    problems.push('sandbox must be "enforce", "warn", "off", or an object with such a mode');
-  if (!isObject(sandbox)) return;
-  const known = new Set<string>(SANDBOX_KEYS);
-  for (const key of Object.keys(sandbox))
-    if (!known.has(key)) problems.push(`sandbox has no ${key}; it has ${SANDBOX_KEYS.join(", ")}`);
-  const network = sandbox.network ?? [];
-  if (!Array.isArray(network)) problems.push("sandbox.network must be a list of hosts");
-  else
-    for (const host of network) {
-      const parsed = parseNetworkRule(String(host));
-      if (!parsed.ok) problems.push(`sandbox.network: ${parsed.problem}`);
-    }
-}
-
 function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefined {
   if (!isObject(config)) {
     problems.push("it must be an object");
@@ -87,7 +64,6 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
       problems.push("args must be a list of strings");
     }
     if (env !== undefined && !isStringMap(env)) problems.push("env must map names to strings");
-    checkSandbox(config.sandbox, problems);
     if (cwd !== undefined && typeof cwd !== "string") problems.push("cwd must be a folder");
     return { transport: "stdio", command, args, env, cwd };
   }

@@ -1,0 +1,83 @@
+// A sandbox that a program declares has no parser before it: what is not understood here would not be held either.
+
+import { isAbsolute } from "node:path";
+import { PortolanError } from "../errors/index.ts";
+import { isObject, parseNetworkRule, type SandboxDeclaration } from "../model/index.ts";
+
+type Check = (value: unknown, path: string, problems: string[]) => void;
+
+const SIZES = ["memoryBytes", "processes", "openFiles", "cpuSeconds", "fileBytes", "niceness"];
+
+const text: Check = (value, path, problems) => {
+  if (typeof value !== "string" || value.includes("\0")) problems.push(`${path} must be a text`);
+};
+const flag: Check = (value, path, problems) => {
+  if (typeof value !== "boolean") problems.push(`${path} must be true or false`);
+};
+const size: Check = (value, path, problems) => {
+  if (typeof value !== "number" || !Number.isFinite(value) || value < 0)
+    problems.push(`${path} must be a number of at least 0`);
+};
+const folder: Check = (value, path, problems) => {
+  text(value, path, problems);
+  if (typeof value === "string" && !isAbsolute(value) && value !== "~" && !value.startsWith("~/"))
+    problems.push(`${path} must be an absolute path, or begin with ~/`);
+};
+const host: Check = (value, path, problems) => {
+  const parsed = parseNetworkRule(String(value));
+  if (!parsed.ok) problems.push(`${path}: ${parsed.problem}`);
+};
+const oneOf =
+  (...words: string[]): Check =>
+  (value, path, problems) => {
+    if (!words.includes(value as string)) problems.push(`${path} must be ${words.join(" or ")}`);
+  };
+const list =
+  (item: Check): Check =>
+  (value, path, problems) => {
+    if (!Array.isArray(value)) problems.push(`${path} must be a list`);
+    else for (const [index, one] of value.entries()) item(one, `${path}[${index}]`, problems);
+  };
+const map =
+  (item: Check): Check =>
+  (value, path, problems) => {
+    if (!isObject(value)) problems.push(`${path} must map names to values`);
+    else for (const [name, one] of Object.entries(value)) item(one, `${path}.${name}`, problems);
+  };
+const object =
+  (fields: Readonly<Record<string, Check>>): Check =>
+  (value, path, problems) => {
+    if (!isObject(value)) {
+      problems.push(`${path} must be an object`);
+      return;
+    }
+    for (const [name, one] of Object.entries(value)) {
+      const check = Object.hasOwn(fields, name) ? fields[name] : undefined;
+      if (check === undefined)
+        problems.push(`${path} has no ${name}; it has ${Object.keys(fields).join(", ")}`);
+      else if (one !== undefined) check(one, `${path}.${name}`, problems);
+    }
+  };
+
+const FIELDS: Readonly<Record<keyof SandboxDeclaration, Check>> = {
+  mode: oneOf("enforce", "warn", "off"),
+  backend: oneOf("bubblewrap", "docker", "srt"),
+  network: list(host),
+  fs: object({ read: list(folder), write: list(folder), deny: list(folder) }),
+  env: object({ pass: list(text), set: map(text) }),
+  exec: object({ allow: list(text), spawn: flag }),
+  home: oneOf("private", "kept"),
+  limits: object(Object.fromEntries(SIZES.map((name) => [name, size]))),
+  pathArguments: map(list(text)),
+};
+
+export function checkDeclaration(sandbox: SandboxDeclaration | undefined, server: string): void {
+  if (sandbox === undefined) return;
+  const problems: string[] = [];
+  object(FIELDS)(sandbox, "sandbox", problems);
+  if (problems.length === 0) return;
+  throw new PortolanError("CONFIG_INVALID", `the sandbox of ${server} is not valid: ${problems.join("; ")}`, {
+    server,
+    data: { problems },
+  });
+}

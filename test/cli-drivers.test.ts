@@ -1,0 +1,403 @@
+// The commands about drivers, as their users run them: resolve, diff, test, author, drivers accept, and what others show of drivers.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { envelope, NO_TERMINAL, portolan, quoted, terminal } from "./cli-helpers.ts";
+import { examplePlace, FILESYSTEM, FS_CONTRACTS, place } from "./driver-helpers.ts";
+
+const CAT = ".drivers/cat-mcp/DRIVER.md";
+const FILES = ".drivers/filesystem-mcp/DRIVER.md";
+const NOTE = "tools/note-read/TOOL.md";
+
+describe("resolve", () => {
+  it("shows each phase, each rejection, and why the first is first", async () => {
+    const { run } = examplePlace();
+    const text = await run("resolve", "note-read", "--text");
+    expect({ code: text.code, err: text.err }).toEqual({ code: 0, err: "" });
+    expect(text.out).toMatch(/^1 candidates .*: cat-mcp, filesystem-mcp$/m);
+    expect(text.out).toContain(
+      "filesystem-mcp before cat-mcp: it costs 0 units a call, the other 5 units a call",
+    );
+    expect(text.out).toContain(
+      "Chosen filesystem-mcp@1.0.0: its tool read_text_file; name as path; output from $.content",
+    );
+
+    const there = JSON.parse((await run("resolve", "note-read", "--region", "us-east-1")).out) as object;
+    expect(there).toMatchObject({
+      tool: "note-read",
+      version: "1.0.0",
+      asked: { region: "us-east-1", policy: { allowTags: ["self-hosted"] } },
+      selected: "cat-mcp",
+    });
+  });
+
+  it("ends with 3 when nobody is left, and says who came nearest", async () => {
+    const { run } = examplePlace();
+    const ran = await run(
+      "resolve",
+      "note-read",
+      "--pin",
+      "cat-mcp",
+      "--policy",
+      "deny=experimental",
+      "--json",
+    );
+    expect(ran.code).toBe(3);
+    expect(JSON.parse(ran.out)).toMatchObject({
+      error: {
+        code: "pinned_provider_unavailable",
+        message: expect.stringContaining("the policy denies drivers tagged experimental"),
+      },
+    });
+  });
+
+  it("takes a policy from a file, and refuses words that it does not know", async () => {
+    const { run, write } = examplePlace();
+    write("strict.yaml", "version: 1\ncontracts: { region: us-east-1 }\n");
+    const ran = await run("resolve", "note-read", "--policy", "strict.yaml", "--json");
+    expect(JSON.parse(ran.out)).toMatchObject({ selected: "cat-mcp" });
+    const wrong = await run("resolve", "note-read", "--policy", "only=me");
+    expect(wrong.code).toBe(2);
+    expect(envelope(wrong).message).toContain('"only=me" is not understood');
+  });
+
+  it("explains a contract whose only driver is refused", async () => {
+    const { run, change } = examplePlace();
+    change(FILES, (text) => text.replaceAll("result_extract: $.content", "result_extract: $.contents"));
+    const ran = await run("resolve", "note-list", "--text");
+    expect(ran.code).toBe(3);
+    expect(ran.out).toMatch(/- filesystem-mcp: it does not fit: .*\$\.contents/);
+  });
+
+  it("names the nearest contract for one that is not there", async () => {
+    const { run } = examplePlace();
+    const error = envelope(await run("resolve", "note-raed"));
+    expect(error).toMatchObject({ code: "TOOL_NOT_FOUND", hint: 'Did you mean "note-read"?' });
+    const none = place();
+    expect(envelope(await none.run("resolve", "x")).hint).toContain("portolan author");
+  });
+});
+
+describe("diff", () => {
+  it("says which version a change needs, and whether it has it", async () => {
+    const { run, file, write } = examplePlace();
+    const before = file(FILES);
+    write("old/DRIVER.md", before);
+    expect(await run("diff", "old", ".drivers/filesystem-mcp", "--text")).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("Nothing has changed."),
+    });
+    write(
+      FILES,
+      before.replace("[self-hosted]", "[self-hosted, fast]").replace("version: 1.0.0", "version: 1.1.0"),
+    );
+    expect(JSON.parse((await run("diff", "old/DRIVER.md", FILES)).out)).toMatchObject({
+      needs: "minor",
+      enough: true,
+    });
+    write(
+      FILES,
+      before.replace(/ {2}- tool: \.\/tools\/note-list[^]*?content\n/, "").replace("1.0.0", "1.0.1"),
+    );
+    const ran = await run("diff", "old", FILES, "--text");
+    expect(ran.code).toBe(1);
+    expect(ran.out).toContain(
+      "major implements ./tools/note-list/TOOL.md: a contract is not served any more",
+    );
+    expect(ran.out).toContain("raise the version to 2.0.0");
+  });
+
+  it("compares contracts, and nothing with something else", async () => {
+    const { run, file, write } = examplePlace();
+    write(
+      "TOOL.md",
+      file(NOTE)
+        .replace("required: [name]", "required: [name, lines]")
+        .replace("name: {", "lines: { type: number }\n    name: {"),
+    );
+    const ran = await run("diff", NOTE, "TOOL.md");
+    expect(ran.code).toBe(1);
+    expect(JSON.parse(ran.out)).toMatchObject({ id: "note-read", needs: "major", enough: false });
+    expect(envelope(await run("diff", NOTE, FILES)).code).toBe("USAGE");
+    expect(envelope(await run("diff", NOTE, "nowhere")).message).toBe("nowhere is not there.");
+    expect(envelope(await run("diff", NOTE)).message).toContain("two files");
+  });
+});
+
+describe("registration", () => {
+  it("refuses a breaking change under the same major version, and leaves the others alone", async () => {
+    const { run, change, file, write } = examplePlace();
+    expect((await run("status")).code).toBe(0);
+    const before = file(CAT);
+    change(CAT, (text) =>
+      text.replace("transport: stdio", 'transport: stdio\nprotocol_version: "2025-11-25"'),
+    );
+    const ran = await run("status", "--json");
+    expect(ran.code).toBe(3);
+    expect(JSON.parse(ran.out)).toMatchObject({
+      drivers: [
+        {
+          id: "cat-mcp",
+          server: "refused",
+          reason: expect.stringContaining("protocol_version"),
+          problems: [
+            { hint: expect.stringMatching(/raise the version to 2\.0\.0.*portolan drivers accept cat-mcp/) },
+          ],
+        },
+        { id: "filesystem-mcp", server: "fits" },
+      ],
+    });
+    // Still refused the next time: what was refused is not remembered.
+    expect((await run("status")).code).toBe(3);
+    expect((await run("call", "contracts.note-read", "name=hello.md")).code).toBe(0);
+
+    const changed = file(CAT);
+    change(CAT, (text) => text.replace("version: 1.0.0", "version: 2.0.0"));
+    expect((await run("status")).code).toBe(0);
+    write(CAT, before);
+    expect((await run("status")).code).toBe(0);
+    write(CAT, changed);
+    expect((await run("status")).code).toBe(3);
+    const accepted = await run("drivers", "accept", "cat-mcp", "--text");
+    expect(accepted.out).toContain("cat-mcp@1.0.0 is accepted (since 1.0.0).");
+    expect(accepted.out).toContain("major protocol_version");
+    expect((await run("status")).code).toBe(0);
+  });
+
+  it("lets a driver that never worked change as it likes", async () => {
+    const { run, change } = examplePlace();
+    change(CAT, (text) => text.replace("$.text", "$.nothing"));
+    expect((await run("status")).code).toBe(3);
+    change(CAT, (text) =>
+      text
+        .replace("$.nothing", "$.text")
+        .replace("transport: stdio", 'transport: stdio\nprotocol_version: "2025-11-25"'),
+    );
+    expect((await run("status")).code).toBe(0);
+  });
+});
+
+describe("test", () => {
+  it("shows the first difference, and ends with 1", async () => {
+    const { run, change } = examplePlace();
+    change(NOTE, (text) => text.replace("two servers", "three servers"));
+    const ran = await run("test", "cat-mcp", "--text");
+    expect(ran.code).toBe(1);
+    expect(ran.out).toMatch(/^failed {3}note-read/m);
+    expect(ran.out).toContain(
+      '$: expected "A note that three servers can read.\\n", got "A note that two servers can read.\\n"',
+    );
+    expect(JSON.parse((await run("test", "cat-mcp")).out)).toMatchObject({
+      driver: "cat-mcp",
+      passed: false,
+      examples: [{ contract: "note-read", state: "failed", got: "A note that two servers can read.\n" }],
+    });
+  });
+
+  it("changes nothing unless it may", async () => {
+    const here = place({
+      ...FS_CONTRACTS,
+      "tools/fs-write/TOOL.md": (FS_CONTRACTS["tools/fs-write/TOOL.md"] ?? "").replace(
+        "mutates:",
+        "examples: [{ name: a file, input: { path: made.txt, content: hi } }]\nmutates:",
+      ),
+      "workspace/a.txt": "",
+    });
+    await here.run(
+      "author",
+      `node ${FILESYSTEM}`,
+      "--id",
+      "files-mcp",
+      "--tools",
+      "write_file",
+      "--",
+      "./workspace",
+    );
+    const careful = await here.run("test", "files-mcp", "--text");
+    expect(careful.code).toBe(0);
+    expect(careful.out).toContain("it changes workspace:files; run it with --allow-mutations");
+    expect(existsSync(join(here.cwd, "workspace/made.txt"))).toBe(false);
+    const bold = await here.run("test", "files-mcp", "--allow-mutations", "--text");
+    expect(bold.out).toContain("1 of 1 passed.");
+    expect(here.file("workspace/made.txt")).toBe("hi");
+  });
+
+  it("does not begin with a driver that is not there, or does not fit", async () => {
+    const { run, change } = examplePlace();
+    expect(envelope(await run("test", "cat"))).toMatchObject({ code: "SERVER_UNKNOWN" });
+    change(CAT, (text) => text.replace("$.text", "$.nothing"));
+    const ran = await run("test", "cat-mcp");
+    expect(ran.code).toBe(2);
+    expect(envelope(ran).hint).toContain("What would fit: result_extract $.text");
+  });
+});
+
+describe("author", () => {
+  const author = ["author", `node ${FILESYSTEM}`, "--id", "files-mcp"];
+
+  it("makes a driver and honest contracts, which are valid and fit", async () => {
+    const here = place({ "notes/a.txt": "A" });
+    const ran = await here.run(...author, "--allow-write", "notes", "--sample", "--json", "--", "./notes");
+    expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
+    const made = JSON.parse(ran.out) as { tools: object[]; left: string[] };
+    expect(made.tools).toContainEqual({
+      tool: "list_directory",
+      contract: "list-directory",
+      new: true,
+      argument_mapping: {},
+      result_extract: "$.content",
+    });
+    expect(here.file(".drivers/files-mcp/DRIVER.md")).toMatch(
+      /sandbox:\n {2}fs:\n {4}write: \[ ?\.\.\/\.\.\/notes ?\]/,
+    );
+    const write = here.file("tools/write-file/TOOL.md");
+    expect(write).toContain("external:files");
+    expect(write).toContain("approval: on-mutate");
+    expect(here.file("tools/list-directory/TOOL.md")).not.toContain("mutates");
+    expect(made.left.join("\n")).toContain("write-file: mutates says external:files");
+    expect((await here.run("validate")).code).toBe(0);
+    const why = await here.run("why", "files-mcp", "--text");
+    expect(why.out).toContain("Nothing: it works.");
+    const tested = await here.run("test", "files-mcp", "--json");
+    expect(JSON.parse(tested.out)).toMatchObject({ passed: true });
+  });
+
+  it("never touches a file that says something else", async () => {
+    const here = place({ "notes/a.txt": "A" });
+    const words = [...author, "--tools", "list_directory", "--text"];
+    await here.run(...words, "--", "./notes");
+    const again = await here.run(...words, "--", "./notes");
+    expect(again.out).toContain("as it was .drivers/files-mcp/DRIVER.md");
+    here.change(".drivers/files-mcp/DRIVER.md", (text) =>
+      text.replace("transport: stdio", "transport: stdio # mine"),
+    );
+    const edited = here.file(".drivers/files-mcp/DRIVER.md");
+    const kept = await here.run(...words, "--", "./notes");
+    expect(kept.code).toBe(0);
+    expect(kept.out).toContain(
+      "kept .drivers/files-mcp/DRIVER.md, the proposal is in .drivers/files-mcp/DRIVER.md.new",
+    );
+    expect(here.file(".drivers/files-mcp/DRIVER.md")).toBe(edited);
+    expect(here.file(".drivers/files-mcp/DRIVER.md.new")).not.toBe(edited);
+  });
+
+  it("writes nothing with --dry-run, and shows what it would", async () => {
+    const here = place({ "notes/a.txt": "A" });
+    const ran = await here.run(...author, "--tools", "get_file_info", "--dry-run", "--text", "--", "./notes");
+    expect(ran.code).toBe(0);
+    expect(ran.out).toContain("tool_name: get_file_info");
+    expect(ran.out).toContain("Nothing was written.");
+    expect(ran.out).toContain("It is started with the folder ./notes, which its sandbox does not have");
+    expect(existsSync(join(here.cwd, ".drivers"))).toBe(false);
+  });
+
+  it("keeps values out of its files", async () => {
+    const here = place({ "notes/a.txt": "A" });
+    const value = "s3cr3t-of-the-test";
+    const ran = await here.run(
+      ...[...author, "--tools", "list_directory", "--env", `API_TOKEN=${value}`, "--env", "MODE=fast"],
+      ...["--json", "--", "./notes"],
+    );
+    expect(ran.code).toBe(0);
+    expect(ran.out).not.toContain(value);
+    const driver = here.file(".drivers/files-mcp/DRIVER.md");
+    expect(driver).toContain("${secrets.API_TOKEN}");
+    expect(driver).toContain("MODE: fast");
+    expect(driver + here.file(".drivers/files-mcp/SECRETS.md")).not.toContain(value);
+    const used = await portolan(["call", "contracts.list-directory", "path=.", "--json"], {
+      cwd: here.cwd,
+      env: { ...here.env, API_TOKEN: value },
+    });
+    expect(used.code).toBe(0);
+  });
+
+  it("tells packages, images, programs and addresses apart", async () => {
+    const here = place();
+    expect(envelope(await here.run("author", "some server")).code).toBe("TARGET_INVALID");
+    expect(envelope(await here.run("author", "ftp://x")).code).toBe("TARGET_INVALID");
+    expect(envelope(await here.run("author")).hint).toContain("portolan author <npm package");
+    expect(envelope(await here.run("author", "x", "--kind", "jar")).message).toContain(
+      "--kind must be npm, docker",
+    );
+    expect(envelope(await here.run("author", `node ${FILESYSTEM}`, "--id", "No Good", "--", ".")).code).toBe(
+      "USAGE",
+    );
+    const tool = await here.run(...author, "--tools", "list_dir", "--", ".");
+    expect(envelope(tool).hint).toBe('Did you mean "list_directory"?');
+  });
+
+  it.skipIf(NO_TERMINAL)("asks on a terminal, and writes what was chosen", async () => {
+    const here = place({ ...FS_CONTRACTS, "notes/a.txt": "A" });
+    const screen = terminal(
+      `cd ${quoted([here.cwd])} && portolan author "node ${FILESYSTEM}" --tools read_text_file,write_file -- ./notes`,
+      100,
+      here.env,
+    );
+    await screen.shows("What is the driver's id?");
+    screen.press("\r");
+    await screen.shows("Write 1 file?");
+    screen.press("\r");
+    const { code, screen: shown } = await screen.done;
+    expect(code).toBe(0);
+    expect(shown).toContain("read_text_file → fs-read");
+    expect(existsSync(join(here.cwd, ".drivers/index-mcp/DRIVER.md"))).toBe(true);
+  });
+});
+
+describe("what other commands show of drivers", () => {
+  it("validate finds a binding to nothing without starting anything", async () => {
+    const { run, change } = examplePlace();
+    change(CAT, (text) => text.replace("note-read/TOOL.md", "note-raed/TOOL.md"));
+    const ran = await run("validate", "--text");
+    expect(ran.code).toBe(1);
+    expect(ran.out).toContain("there is no contract ./tools/note-raed/TOOL.md");
+    expect(ran.out).toMatch(/cat-mcp\/DRIVER\.md .* not valid/);
+    expect(ran.out).toMatch(
+      /filesystem-mcp\/DRIVER\.md \(driver filesystem-mcp@1\.0\.0, for note-read, note-list\) valid/,
+    );
+  });
+
+  it("why --plan shows how the server of a driver would be started", async () => {
+    const { run, cwd } = examplePlace();
+    const ran = await run("why", "--plan", "cat-mcp", "--json");
+    expect(JSON.parse(ran.out)).toMatchObject({ server: "cat-mcp", cwd });
+  });
+
+  it("code beside a driver is not run unless that is said", async () => {
+    const { run, write } = examplePlace();
+    write(
+      ".drivers/cat-mcp/driver.mjs",
+      `import { writeFileSync } from "node:fs"; writeFileSync("ran", ""); export default {};`,
+    );
+    const ran = await run("status", "--text");
+    expect(ran.out).toContain("cat-mcp has code beside it, which is not run unless you say so");
+    expect(existsSync(join(ran.out.includes("ran") ? "" : "", "ran"))).toBe(false);
+    const allowed = await run("status", "--driver-code", "--text");
+    expect(allowed.out).toContain("its default export is not what defineDriver() gives");
+  });
+
+  it("fits narrow terminals", async () => {
+    const { cwd, env } = examplePlace();
+    if (NO_TERMINAL !== undefined) return;
+    for (const command of ["resolve note-read", "status", "test cat-mcp", "why cat-mcp"]) {
+      const { screen } = await terminal(`cd ${quoted([cwd])} && portolan ${command}`, 50, env).done;
+      const long = screen
+        .split(/\r?\n/)
+        .filter(
+          (line) =>
+            line.length > 50 && !line.includes("/") && line.includes(" ") && !/spinner|starting/.test(line),
+        );
+      expect(long.filter((line) => line.trim().split(/\s+/).length > 3)).toEqual([]);
+    }
+  });
+
+  it("help and completion know the commands", async () => {
+    const { run } = place();
+    const script = (await run("completion", "bash")).out;
+    for (const name of ["resolve", "diff", "test", "author", "drivers"]) {
+      expect(script).toContain(`    ${name})`);
+      expect((await run(name, "--help")).out).toContain("Examples:");
+    }
+  });
+});
