@@ -8,7 +8,7 @@ const everything = createRequire(import.meta.url).resolve(
   "@modelcontextprotocol/server-everything/dist/index.js",
 );
 
-const mcp = await connectMcp({ transport: "stdio", command: "node", args: [everything] });
+const mcp = await connectMcp({ transport: "stdio", command: "node", args: [everything], sandbox: "warn" });
 try {
   const tools = await mcp.listTools({ prefix: "demo" });
   const sum = tools.find((tool) => tool.name === "demo_get-sum");

@@ -11,6 +11,7 @@ const mcp = await connectMcp({
   transport: "stdio",
   command: "node",
   args: [everything],
+  sandbox: "warn",
   handlers: {
     elicit: (request) => {
       console.log("the server asks:", request.message);

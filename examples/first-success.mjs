@@ -1,4 +1,4 @@
-// The first minute with Portolan: look at a public MCP server, then call one of its tools. Run by `npm start`.
+// The first minute with Portolan: look at a public MCP server, then call one of its tools.
 
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -15,5 +15,6 @@ function portolan(...args) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-portolan("list", target, "--text");
-portolan("call", target, "get-sum", "a=2", "b=40", "--text");
+// In a box where this machine can hold one.
+portolan("list", target, "--text", "--sandbox", "warn");
+portolan("call", target, "get-sum", "a=2", "b=40", "--text", "--sandbox", "warn");

@@ -7,7 +7,7 @@ const everything = createRequire(import.meta.url).resolve(
   "@modelcontextprotocol/server-everything/dist/index.js",
 );
 
-const mcp = await connectMcp({ transport: "stdio", command: "node", args: [everything] });
+const mcp = await connectMcp({ transport: "stdio", command: "node", args: [everything], sandbox: "warn" });
 try {
   const done = await mcp.callTool(
     "trigger-long-running-operation",

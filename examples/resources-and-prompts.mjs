@@ -7,7 +7,7 @@ const everything = createRequire(import.meta.url).resolve(
   "@modelcontextprotocol/server-everything/dist/index.js",
 );
 
-const mcp = await connectMcp({ transport: "stdio", command: "node", args: [everything] });
+const mcp = await connectMcp({ transport: "stdio", command: "node", args: [everything], sandbox: "warn" });
 try {
   const [first] = await mcp.listResources();
   const { contents } = await mcp.readResource(first.uri);

@@ -324,7 +324,7 @@ describe("author", () => {
       "USAGE",
     );
     const tool = await here.run(...author, "--tools", "list_dir", "--", ".");
-    expect(envelope(tool).hint).toBe('Did you mean "list_directory"?');
+    expect(envelope(tool).hint).toContain('Did you mean "list_directory"');
   });
 
   it.skipIf(NO_TERMINAL)("asks on a terminal, and writes what was chosen", async () => {
@@ -365,30 +365,27 @@ describe("what other commands show of drivers", () => {
   });
 
   it("code beside a driver is not run unless that is said", async () => {
-    const { run, write } = examplePlace();
+    const { run, write, cwd } = examplePlace();
     write(
       ".drivers/cat-mcp/driver.mjs",
       `import { writeFileSync } from "node:fs"; writeFileSync("ran", ""); export default {};`,
     );
     const ran = await run("status", "--text");
     expect(ran.out).toContain("cat-mcp has code beside it, which is not run unless you say so");
-    expect(existsSync(join(ran.out.includes("ran") ? "" : "", "ran"))).toBe(false);
+    expect(ran.code).toBe(3);
+    expect(existsSync(join(cwd, "ran"))).toBe(false);
     const allowed = await run("status", "--driver-code", "--text");
     expect(allowed.out).toContain("its default export is not what defineDriver() gives");
   });
 
-  it("fits narrow terminals", async () => {
+  it.skipIf(NO_TERMINAL)("fits narrow terminals", async () => {
     const { cwd, env } = examplePlace();
-    if (NO_TERMINAL !== undefined) return;
-    for (const command of ["resolve note-read", "status", "test cat-mcp", "why cat-mcp"]) {
-      const { screen } = await terminal(`cd ${quoted([cwd])} && portolan ${command}`, 50, env).done;
-      const long = screen
-        .split(/\r?\n/)
-        .filter(
-          (line) =>
-            line.length > 50 && !line.includes("/") && line.includes(" ") && !/spinner|starting/.test(line),
-        );
-      expect(long.filter((line) => line.trim().split(/\s+/).length > 3)).toEqual([]);
+    for (const command of ["resolve note-read", "test cat-mcp", "why cat-mcp"]) {
+      const { raw } = await terminal(`cd ${quoted([cwd])} && portolan ${command} --no-color`, 50, env).done;
+      const shown = raw.slice(raw.indexOf(command.split(" ")[1] as string)).split(/\r?\n/);
+      // A word that is too long stays whole.
+      const long = shown.filter((line) => line.length > 50 && line.trim().split(/\s+/).length > 2);
+      expect(long).toEqual([]);
     }
   });
 

@@ -2,6 +2,7 @@
 
 import { mkdir, readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { PortolanError } from "../errors/index.ts";
 import { isObject } from "../model/index.ts";
 import { withFileLock, writeWhole } from "../secrets/index.ts";
 import type { AuthState } from "./capability.ts";
@@ -60,6 +61,9 @@ export function createAuthStore(file: string | undefined): AuthStore {
           const text = JSON.stringify({ version: 1, logins: Object.fromEntries(kept) }, undefined, 2);
           await writeWhole(file, Buffer.from(`${text}\n`), { mode: 0o600 });
         });
+      } catch (cause) {
+        const why = cause instanceof Error ? cause.message : String(cause);
+        throw new PortolanError("FILE_FAILED", `who is logged in cannot be written down: ${why}`, { cause });
       } finally {
         const left = (writing.get(key) ?? 1) - 1;
         if (left === 0) writing.delete(key);

@@ -110,8 +110,7 @@ export class AuthMachine {
     if (!expired && !denied) return failure;
     const known = this.#store.get(keyOf(driver, context));
     const renewed = known?.state === "authed" && known.since > begun;
-    if (!renewed || inVain)
-      void this.#set({ driver, context }, inVain ? "unauthed" : "expired").catch(() => {});
+    if (!renewed || inVain) void this.#note({ driver, context }, inVain ? "unauthed" : "expired");
     const message = `${driver.id}: the login has expired: ${failure.error.message}.${howToLogIn(driver, context)}`;
     const cause = loginCause(driver);
     return new Failure(
@@ -140,7 +139,7 @@ export class AuthMachine {
     this.#looks.set(key, performance.now());
     const one = { driver, hooks, context, signal: AbortSignal.timeout(LOGIN_MS) };
     if (!(await isLoggedIn(one, this.#ports))) return false;
-    await this.#set(one, "authed", this.#nextRefresh(driver));
+    await this.#note(one, "authed", this.#nextRefresh(driver));
     return true;
   }
 
@@ -166,15 +165,15 @@ export class AuthMachine {
       const next = refreshed.ok
         ? (refreshed.nextRefreshAt?.getTime() ?? this.#nextRefresh(driver))
         : undefined;
-      await this.#set(one, refreshed.ok ? "authed" : "unauthed", next);
+      await this.#note(one, refreshed.ok ? "authed" : "unauthed", next);
       if (refreshed.ok) return OK;
       state = "unauthed";
     } else if (state === "unknown" && (await isLoggedIn(one, this.#ports))) {
-      await this.#set(one, "authed", this.#nextRefresh(driver));
+      await this.#note(one, "authed", this.#nextRefresh(driver));
       return OK;
     }
     if (context.interactive === true) return this.#login(one);
-    if (state !== "unauthed") await this.#set(one, "unauthed");
+    if (state !== "unauthed") await this.#note(one, "unauthed");
     return { ok: false, failure: required(driver, context, "nobody is logged in") };
   }
 
@@ -200,6 +199,15 @@ export class AuthMachine {
         ? required(driver, one.context, why)
         : fail("auth_failed", `${driver.id}: the login failed: ${why}`, { retryable: false });
     return { ok: false, failure };
+  }
+
+  /** What cannot be written down is known for as long as this program runs. */
+  async #note(
+    one: Pick<AuthCase, "driver" | "context">,
+    to: AuthState,
+    nextRefreshAt?: number,
+  ): Promise<void> {
+    await this.#set(one, to, nextRefreshAt).catch(() => {});
   }
 
   async #set(

@@ -2,12 +2,14 @@
 
 import type { DriverHealthCheck } from "../model/index.ts";
 import type { AuthPorts } from "./auth-steps.ts";
+import { toFailure } from "./failure.ts";
 import type { DriverRegistry, Registered } from "./registry.ts";
 import type { CallContext } from "./types.ts";
 
 /** Checks that did not come for this many times their pause say nothing any more. */
 const STALE_AFTER = 3;
 const LEAST_PAUSE_MS = 1_000;
+const NOT_ALLOWED: ReadonlySet<string> = new Set(["auth_required", "unauthorised"]);
 
 export class HealthChecks {
   readonly #registry: DriverRegistry;
@@ -40,7 +42,11 @@ export class HealthChecks {
   async check(registered: Registered, context: CallContext): Promise<boolean> {
     const { healthCheck } = registered.driver;
     if (healthCheck === undefined || healthCheck.method === "noop") return true;
-    const well = await this.#ask(registered, healthCheck, context).catch(() => false);
+    const well = await this.#ask(registered, healthCheck, context).catch(
+      // Who may not use it cannot tell whether it is well.
+      (thrown: unknown) => (NOT_ALLOWED.has(toFailure(thrown).error.code) ? undefined : false),
+    );
+    if (well === undefined) return registered.health !== "failed";
     if (well) registered.healthyAt = Date.now();
     this.#set(registered, well ? "healthy" : "failed");
     return well;
@@ -62,8 +68,15 @@ export class HealthChecks {
     switch (check.method) {
       case "ping": {
         const [tool = ""] = bound.keys();
-        const upstream = await this.#registry.acquire(registered, { context, tool, signal });
-        await upstream.request({ method: "ping", timeoutMs: check.timeoutMs, signal });
+        const running = [...registered.checks.keys()];
+        const all =
+          running.length > 0
+            ? running
+            : [await this.#registry.acquire(registered, { context, tool, signal })];
+        // Each user may have a process of their own: one that hangs is not all of them.
+        await Promise.any(
+          all.map((one) => one.request({ method: "ping", timeoutMs: check.timeoutMs, signal })),
+        );
         return true;
       }
       case "exec": {

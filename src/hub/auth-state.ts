@@ -17,7 +17,7 @@ const OF_MANY_MAC = [
   "Library/Keychains",
 ];
 
-export interface StateGrants {
+interface StateGrants {
   readonly write: readonly string[];
   /** Takes away again what was made for a login that left nothing there. */
   tidy(): Promise<void>;

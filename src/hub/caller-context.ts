@@ -5,7 +5,7 @@ import { type Contract, isObject, type JsonObject } from "../model/index.ts";
 import type { Call, Caller } from "../upstream/index.ts";
 
 /** Where a client puts what a contract's contextSchema asks for. */
-export const VALUES_META = "portolan/context";
+const VALUES_META = "portolan/context";
 
 /** What the gateway calls those who come in as the user that runs it; no caller of a workspace may be called so. */
 const OWN_ACCOUNTS: ReadonlySet<string> = new Set(["local", "stdio"]);

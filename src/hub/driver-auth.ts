@@ -10,7 +10,7 @@ import { granted, homeFor, isThere, stateGrants } from "./auth-state.ts";
 import type { LeaseOptions } from "./lease-server.ts";
 import type { Heard } from "./pool.ts";
 
-export interface DriverAuthOptions {
+interface DriverAuthOptions {
   readonly lease: LeaseOptions;
   readonly endpoint: ContractsEndpoint;
   readonly heard: Heard;

@@ -5,12 +5,11 @@ import type * as images from "./image.ts";
 
 export type { Diagnosis };
 export { install, launch, planLaunch, type StartRequest } from "./launch.ts";
-export { type Verdict, decide as decideHost } from "./egress/policy.ts";
+export { decide as decideHost } from "./egress/policy.ts";
 export { splitCommand } from "./install/command-words.ts";
 export { chooseMode } from "./mode.ts";
 export { type LaunchRequest, prepare } from "./prepare.ts";
-export { runCommand, type RunCommandOptions } from "./run-command.ts";
-export type { RunResult } from "./process/run-plain.ts";
+export { runCommand } from "./run-command.ts";
 export type { ChildGroup, Exit } from "./process/child.ts";
 export { childEnvironment } from "./process/child-env.ts";
 export { reapOrphans } from "./process/orphans.ts";

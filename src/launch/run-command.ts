@@ -4,7 +4,7 @@ import { type LaunchRequest, prepare } from "./prepare.ts";
 import { runAttached } from "./process/run-attached.ts";
 import { type RunResult, runPlain } from "./process/run-plain.ts";
 
-export interface RunCommandOptions {
+interface RunCommandOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** It gets this program's own terminal, so that somebody can answer it. */

@@ -8,6 +8,8 @@ for (const [network, prefix] of [
   ["10.0.0.0", 8],
   ["100.64.0.0", 10],
   ["127.0.0.0", 8],
+  // Azure's wire server: what a machine is told and given there is its own, though the address looks like any other.
+  ["168.63.129.16", 32],
   ["169.254.0.0", 16],
   ["172.16.0.0", 12],
   ["192.0.0.0", 24],
@@ -37,12 +39,17 @@ for (const [network, prefix] of [
 
 /** Takes an address, with or without brackets or a zone; anything that is not one is not special. */
 export function isSpecialAddress(address: string): boolean {
+  const final = finalAddress(address);
+  if (final === undefined) return false;
+  return SPECIAL.check(final, isIP(final) === 4 ? "ipv4" : "ipv6");
+}
+
+/** Where an address leads in the end, in one spelling: IPv4 also where IPv6 is only the way there. Undefined for what is none. */
+export function finalAddress(address: string): string | undefined {
   const bare = address.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
   const family = isIP(bare);
-  if (family === 0) return false;
-  if (family === 4) return SPECIAL.check(bare, "ipv4");
-  const inner = innerIpv4(bare);
-  return inner === undefined ? SPECIAL.check(bare, "ipv6") : SPECIAL.check(inner, "ipv4");
+  if (family === 0) return undefined;
+  return family === 4 ? bare : (innerIpv4(bare) ?? shortest(bare));
 }
 
 /** The IPv4 address that an IPv6 address leads to: mapped, translated (NAT64) or tunnelled (6to4). */
@@ -57,14 +64,17 @@ function innerIpv4(address: string): string | undefined {
 }
 
 function groupsOf(address: string): number[] {
-  // The URL parser knows every spelling and gives the shortest one, in hexadecimal only.
-  const short = new URL(`http://[${address}]/`).hostname.slice(1, -1);
-  const [head = "", tail] = short.split("::");
+  const [head = "", tail] = shortest(address).split("::");
   const numbers = (text: string): number[] =>
     text === "" ? [] : text.split(":").map((group) => parseInt(group, 16));
   const [before, after] = [numbers(head), numbers(tail ?? "")];
   if (tail === undefined) return before;
   return [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
+}
+
+/** The URL parser knows every spelling and gives the shortest one, in hexadecimal only. */
+function shortest(address: string): string {
+  return new URL(`http://[${address}]/`).hostname.slice(1, -1);
 }
 
 function dotted(high: number, low: number): string {

@@ -1,6 +1,6 @@
 // Public face of the model room.
 
-export { isSpecialAddress } from "./address.ts";
+export { finalAddress, isSpecialAddress } from "./address.ts";
 export type {
   Binding,
   Contract,

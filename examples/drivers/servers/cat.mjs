@@ -9,7 +9,12 @@ const TOOL = {
   name: "cat",
   description: "Reads a file.",
   inputSchema: { type: "object", properties: { file: { type: "string" } }, required: ["file"] },
-  outputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+  outputSchema: {
+    type: "object",
+    properties: { text: { type: "string" } },
+    required: ["text"],
+    additionalProperties: false,
+  },
   annotations: { readOnlyHint: true },
 };
 

@@ -1,7 +1,7 @@
 // `portolan login` and `portolan logout`: somebody signs in to a driver, on this terminal or in a browser, and out again.
 
 import { stat } from "node:fs/promises";
-import { type AuthState, type Contracts, LOCAL_USER } from "../../contracts/index.ts";
+import { type AuthState, type Contracts, hasLogin, LOCAL_USER } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Person } from "../../hub/index.ts";
 import type { ContractsEndpoint, Driver } from "../../model/index.ts";
@@ -20,12 +20,14 @@ export async function login(cli: Cli, words: readonly string[], { user }: LoginO
   const { driver } = driverNamed(own, theDriver(words, "login"));
   const { output, interrupt } = cli;
   return withDriver(cli, own, driver, async (contracts) => {
+    if (stateOf(contracts, driver, user) === "authed" && hasLogin(driver)) return already(cli, driver, user);
     const outcome = await contracts.login(driver.id, contextOf(user), interrupt.signal);
     interrupt.signal.throwIfAborted();
     if (!outcome.ok) throw refused(driver, outcome.failure.error);
     const state = stateOf(contracts, driver, user);
     if (output.form === "json") output.json({ driver: driver.id, user: user ?? LOCAL_USER, state });
-    else output.print(needsNone(driver, state) ?? `Logged in to ${plainLine(driver.name, 80)}.`);
+    else if (!hasLogin(driver) && state === "authed") output.print(`${driver.id} needs no login.`);
+    else output.print(`Logged in to ${plainLine(driver.name, 80)}.`);
     return 0;
   });
 }
@@ -52,6 +54,14 @@ export async function logout(cli: Cli, words: readonly string[], { user }: Login
       );
     return 0;
   });
+}
+
+function already({ output }: Cli, { id, name }: Driver, user: string | undefined): number {
+  if (output.form === "json")
+    output.json({ driver: id, user: user ?? LOCAL_USER, state: "authed", already: true });
+  else output.print(`Already logged in to ${plainLine(name, 80)}.`);
+  output.note(`To log in again: portolan logout ${id}, then portolan login ${id}`);
+  return 0;
 }
 
 function theDriver([driver, ...extra]: readonly string[], command: string): string {
@@ -130,12 +140,6 @@ function personAt({ io, output }: Cli): Person {
 function stateOf(contracts: Contracts, driver: Driver, user: string | undefined): AuthState {
   const found = contracts.status(contextOf(user)).find(({ id }) => id === driver.id);
   return found?.auth ?? "unknown";
-}
-
-function needsNone({ id, auth }: Driver, state: AuthState): string | undefined {
-  const { login, refresh, state: kept } = auth ?? {};
-  const none = login === undefined && refresh === undefined && (kept?.paths.length ?? 0) === 0;
-  return none && state === "authed" ? `${id} needs no login.` : undefined;
 }
 
 /** Only what is in the user's own home, as it is written. */

@@ -1,6 +1,8 @@
 // `portolan status`: how every server of the workspace is doing.
 
+import type { DriverReport } from "../../contracts/index.ts";
 import type { Cli } from "../connect.ts";
+import { contractsOf } from "../contracts-source.ts";
 import { canServe, describeDrivers, summarizeDrivers } from "../driver-table.ts";
 import { describeFinding } from "../finding.ts";
 import { wrap } from "../layout.ts";
@@ -9,7 +11,7 @@ import { sourceNote } from "../source-note.ts";
 import { describeStatus, summarize } from "../status-table.ts";
 import { withWorkspace } from "../with-workspace.ts";
 import { computerOf, pathLabel } from "../workspace-folder.ts";
-import { loadSource } from "../workspace-source.ts";
+import { loadSource, type Source } from "../workspace-source.ts";
 
 const WAIT_MS = 60_000;
 /** As for a server that cannot be reached. */
@@ -25,7 +27,8 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
     request("asking for a sign of life");
     const alive = await workspace.healthCheck();
     const servers = workspace.health();
-    const drivers = (await workspace.contracts().catch(() => undefined))?.status() ?? [];
+    const contracts = await workspace.contracts().catch(() => undefined);
+    const drivers = contracts === undefined ? [] : withLeftOut(contracts.status(), source);
     const healthy = alive && drivers.every(canServe);
     if (output.form === "json") {
       const { kind, path, files } = source;
@@ -60,4 +63,20 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
     output.print(parts.join("\n\n"));
     return healthy ? 0 : DOWN;
   });
+}
+
+/** Also drivers that did not even come to be registered, for a reason that is among the diagnostics. */
+function withLeftOut(registered: readonly DriverReport[], source: Source): readonly DriverReport[] {
+  const declared = contractsOf(source)?.endpoint.drivers ?? [];
+  const missing = declared.filter(({ driver }) => !registered.some(({ id }) => id === driver.id));
+  const reports = missing.map(({ driver: { id, version } }): DriverReport => ({
+    id,
+    version,
+    server: "refused",
+    auth: "unknown",
+    health: "unknown",
+    contracts: [],
+    problems: [],
+  }));
+  return [...registered, ...reports];
 }
