@@ -148,6 +148,8 @@ describe("registration", () => {
         { id: "filesystem-mcp", server: "fits" },
       ],
     });
+    // A contract is called by its own name.
+    expect((await run("call", "note-read", "name=hello.md")).code).toBe(0);
     // Still refused the next time: what was refused is not remembered.
     expect((await run("status")).code).toBe(3);
     expect((await run("call", "contracts.note-read", "name=hello.md")).code).toBe(0);
@@ -341,7 +343,7 @@ describe("author", () => {
     const { code, screen: shown } = await screen.done;
     expect(code).toBe(0);
     expect(shown).toContain("read_text_file → fs-read");
-    expect(existsSync(join(here.cwd, ".drivers/index-mcp/DRIVER.md"))).toBe(true);
+    expect(existsSync(join(here.cwd, ".drivers/secure-filesystem-mcp/DRIVER.md"))).toBe(true);
   });
 });
 

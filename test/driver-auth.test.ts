@@ -76,6 +76,15 @@ ${more}`,
   return made;
 }
 
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const stateOf = (contracts: Contracts, userId?: string): string | undefined =>
   contracts.status({ userId })[0]?.auth;
 
@@ -166,6 +175,24 @@ describe("a command", () => {
     expect(await call()).toMatchObject({ home });
     expect(await call("bob")).toMatchObject({ code: "auth_required" });
   });
+});
+
+test("who logs in anew gets a server that was started since", async () => {
+  const made = withLogin(`  expiry: { detect: "exception:TokenExpired" }`);
+  const served = await open(made);
+  const other = await open(made, { person: person() });
+  await other.contracts.login("who-mcp");
+  const { pid } = await served.call();
+  made.write("fails", "TokenExpired: yesterday");
+  expect(await served.call()).toMatchObject({ code: "auth_required" });
+  expect(stateOf(served.contracts)).toBe("expired");
+  rmSync(made.path("fails"));
+  await other.contracts.logout("who-mcp");
+  await other.contracts.login("who-mcp");
+  const again = await served.call();
+  expect(again).toMatchObject({ token: "token of me" });
+  expect(again.pid).not.toBe(pid);
+  await until(() => !isAlive(pid as number));
 });
 
 describe.skipIf(!hasBubblewrap("logins in a box"))("in a box", () => {
@@ -338,7 +365,7 @@ describe("a remote driver", () => {
       if (existsSync(made.path("refreshed"))) state.token = "good";
     }, 5);
     onTestFinished(() => clearInterval(watching));
-    expect(await Promise.all([call(), call(), call()])).toEqual(Array(3).fill({ hello: "you" }));
+    expect(await Promise.all([call(), call(), call()])).toEqual([1, 2, 3].map(() => ({ hello: "you" })));
     expect(made.read("refreshed")).toBe("x");
   });
 

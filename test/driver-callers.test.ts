@@ -93,7 +93,7 @@ test("a grant to a tool is for all who may call it, and yet nobody shares a proc
     secrets: secrets("[{ tool: who-am-i }]"),
   });
   const [ann, bob] = await Promise.all([call(ANN), call(BOB)]);
-  expect(textOf(ann as Message).pid).not.toBe(textOf(bob as Message).pid);
+  expect(textOf(ann).pid).not.toBe(textOf(bob).pid);
   const users = of(events, "secret.reveal").map((event) => "user" in event && event.user);
   expect(users).toEqual(expect.arrayContaining(["ann", "bob"]));
 });

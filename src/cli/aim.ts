@@ -116,6 +116,12 @@ function findIn(source: Source, name: string, words: readonly string[], named: b
   const aliases = servers.map(({ alias }) => alias);
   if (aliases.includes(name)) return { kind: "server", source, alias: name, rest };
   if (!named) return undefined;
+  // A contract has its name by itself.
+  const contracts = servers.find(
+    ({ endpoint }) => endpoint.transport === "contracts" && endpoint.contracts.some(({ id }) => id === name),
+  );
+  if (contracts !== undefined)
+    return { kind: "server", source, alias: contracts.alias, rest: [word, ...rest] };
   const dot = name.indexOf(".");
   const alias = dot < 0 ? "" : name.slice(0, dot);
   const after = (start: string): string => word.slice(word.indexOf(start) + start.length);

@@ -25,6 +25,7 @@ const REASONS: Readonly<Record<Mount["reason"], string>> = {
   declared: "declared",
   root: "granted as a root",
   "kept home": "its kept home",
+  socket: "a way to other programs",
 };
 
 /** The plan without anything that may be secret: words of the command line that look like it are hidden. */

@@ -9,7 +9,7 @@ import {
   parseVersion,
 } from "../model/index.ts";
 import type { Audit } from "./audit.ts";
-import { AuthMachine, type AuthOutcome } from "./auth.ts";
+import { AuthMachine, type AuthOutcome, type AuthTransition } from "./auth.ts";
 import type { AuthPorts } from "./auth-steps.ts";
 import { type AuthStore, createAuthStore } from "./auth-store.ts";
 import type { AuthState } from "./capability.ts";
@@ -52,6 +52,8 @@ export interface ContractsOptions {
   /** Asked with every call; `acquire` gets the values from it. Without it, `acquire` resolves secrets as it likes. */
   readonly secrets?: SecretGrants | undefined;
   readonly auth?: (AuthPorts & { readonly file?: string | undefined }) | undefined;
+  /** Somebody has logged in to a driver, or out of it. */
+  readonly authChanged?: ((transition: AuthTransition) => void) | undefined;
   /** Why a resource's address must not reach a driver's server; nothing when it may. */
   readonly checkUri: (driver: Driver, uri: string) => string | undefined | Promise<string | undefined>;
   /** The same for the arguments of a call. */
@@ -102,7 +104,10 @@ export class ContractSet {
     const report: Report = options.report ?? (() => {});
     this.grants = secrets;
     this.#store = createAuthStore(auth?.file);
-    this.auth = new AuthMachine(this.#store, auth ?? {}, () => this.#invalidate());
+    this.auth = new AuthMachine(this.#store, auth ?? {}, (transition) => {
+      if (transition.from !== transition.to) options.authChanged?.(transition);
+      this.#invalidate();
+    });
     this.registry = new DriverRegistry({
       contracts,
       root,

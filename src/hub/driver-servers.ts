@@ -1,6 +1,12 @@
 // The servers behind drivers: started by the first call that needs one, shared by those who may share it, stopped when idle.
 
-import { type Acquirer, hasLogin, processKey, type SecretGrants } from "../contracts/index.ts";
+import {
+  type Acquirer,
+  type CallContext,
+  hasLogin,
+  processKey,
+  type SecretGrants,
+} from "../contracts/index.ts";
 import {
   type Contract,
   type ContractsEndpoint,
@@ -44,6 +50,9 @@ export class DriverServers {
   readonly #options: DriverServersOptions;
   readonly #running = new Map<string, Running>();
   readonly #leaving = new AbortController();
+  /** How often the server of a key was replaced: the pool must not give the old one again. */
+  readonly #retired = new Map<string, number>();
+  readonly #old = new Set<Lease>();
   /** Empty for drivers whose process depends on who calls. */
   readonly #sharedKeys = new WeakMap<Driver, string>();
 
@@ -75,10 +84,33 @@ export class DriverServers {
     return shared === "" ? processKey(driver, context) : shared;
   }
 
+  /** Who logs in or out does so with a new process: the old one may still know the login of before. */
+  retire(driver: Driver, context: CallContext): void {
+    const key = this.#keyOf(driver, { context, tool: "" });
+    const running = this.#running.get(key);
+    if (running?.lease === undefined) return;
+    this.#running.delete(key);
+    this.#retired.set(key, (this.#retired.get(key) ?? 0) + 1);
+    clearTimeout(running.idle);
+    const { lease } = running;
+    this.#old.add(lease);
+    const begun = performance.now();
+    // What is under way is let finish.
+    const leave = (): void => {
+      if (running.busy > 0 && performance.now() - begun < IDLE_MS) {
+        setTimeout(leave, RETRY_MS).unref();
+        return;
+      }
+      void lease.release().finally(() => this.#old.delete(lease));
+    };
+    setImmediate(leave);
+  }
+
   async close(): Promise<void> {
     this.#leaving.abort();
     const all = [...this.#running.values()];
     this.#running.clear();
+    await Promise.all([...this.#old].map((lease) => lease.release()));
     await Promise.all(
       all.map(async ({ opening, idle, ...running }) => {
         clearTimeout(idle);
@@ -101,7 +133,7 @@ export class DriverServers {
     };
     const acquire = (): Promise<Lease> =>
       pool.acquire(
-        JSON.stringify([key, definition.endpoint, definition.launch]),
+        JSON.stringify([key, this.#retired.get(key) ?? 0, definition.endpoint, definition.launch]),
         (signal, { stderr: onStderr, launch: onLaunch }) =>
           openUpstream({
             ...{ signal, definition, caller, ask, watch: true, report, redactor, eras },

@@ -45,6 +45,11 @@ export async function leaseContracts(
     userId: LOCAL_USER,
     contextOf: contextFor(endpoint.contracts),
     auth: await driverAuth({ lease: options, endpoint, heard }),
+    authChanged: ({ driver: id, context, to }) => {
+      const found = endpoint.drivers.find(({ driver }) => driver.id === id);
+      if (found !== undefined && (to === "authed" || to === "unauthed"))
+        servers.retire(found.driver, context);
+    },
     // Whoever has come to log in needs no server.
     ...(options.person === undefined ? {} : { probe: "lazy" as const }),
     secrets: grants,

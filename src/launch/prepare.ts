@@ -14,6 +14,7 @@ import { type RunProgram, runPlain } from "./process/run-plain.ts";
 import { findServerProgram, type FoundProgram } from "./program.ts";
 import { backendFor } from "./sandbox/backends.ts";
 import { makeBox, type MadeBox } from "./sandbox/box.ts";
+import { writableFolders } from "./sandbox/box-declared.ts";
 import { ownFolders } from "./sandbox/own-folder.ts";
 import { createPathCheck } from "./sandbox/path-check.ts";
 import type { Box, Clause, LaunchNews, LaunchPlan, SandboxBackend, Spawnable } from "./types.ts";
@@ -27,6 +28,8 @@ export interface LaunchRequest {
   readonly report?: Report | undefined;
   readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The words of `args` that are not chosen by who calls; only from these it is inferred what the program needs of its own. Default: all. */
+  readonly ownArgs?: readonly string[] | undefined;
   /** What must be reachable of an image. */
   readonly port?: number | undefined;
   /** Nothing is downloaded, and what cannot be held is only said. */
@@ -102,21 +105,22 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
 }
 
 async function boxOf(found: FoundProgram, request: LaunchRequest): Promise<MadeBox> {
-  const { server, endpoint, settings, roots = [] } = request;
+  const { server, endpoint, settings, roots = [], ownArgs } = request;
   const declaration = settings?.sandbox;
   const kept = declaration?.home === "kept" ? await keptHomeOf(server, endpoint.cwd ?? "") : undefined;
   const keptHome = settings?.homeFolder ?? kept;
   if (keptHome !== undefined) await mkdir(keptHome, { recursive: true, mode: 0o700 });
   const { file, args, cwd, folders, docker } = found;
   // What is in an image brings all of its own.
-  const own = docker === undefined ? await ownFolders(file, args, cwd) : [];
+  const given = { declaration, roots, keptHome, homedir: homedir() };
+  const own =
+    docker === undefined
+      ? await ownFolders(file, ownArgs ?? args, cwd, { writable: await writableFolders(given) })
+      : [];
   return makeBox({
     program: { file, args, cwd, env: { ...endpoint.env, PATH: process.env.PATH ?? "" } },
-    declaration,
-    roots,
+    ...given,
     ownFolders: [...folders, ...own],
-    keptHome,
-    homedir: homedir(),
     cwdGranted: settings?.cwdImplied !== true,
   });
 }

@@ -15,7 +15,7 @@ export interface Program {
 }
 
 /** Why a path is in the box. */
-export type MountReason = "system" | "own" | "cwd" | "declared" | "root" | "kept home";
+export type MountReason = "system" | "own" | "cwd" | "declared" | "root" | "kept home" | "socket";
 
 export interface Mount {
   /** The same inside and outside. */
@@ -59,7 +59,7 @@ export interface Denied {
 
 /** What happens between the wish to start a server and its end, beside what it says itself. */
 export type LaunchNews =
-  /** `checkPath` says what is wrong with a path or file URI; absent where there is no box. */
+  /** `checkPath` says what is wrong with paths and file URIs; absent where there is no box. */
   | { readonly type: "planned"; readonly plan: LaunchPlan; readonly checkPath?: PathCheck | undefined }
   | ({ readonly type: "denied" } & Denied)
   /** Something that takes a while, such as a download. */

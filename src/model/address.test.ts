@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isSpecialAddress } from "./address.ts";
+import { finalAddress, isSpecialAddress } from "./address.ts";
 
 test.each([
   "0.0.0.0",
@@ -7,6 +7,8 @@ test.each([
   "100.64.0.1",
   "127.0.0.1",
   "127.255.255.255",
+  "168.63.129.16",
+  "::ffff:168.63.129.16",
   "169.254.169.254",
   "172.16.0.1",
   "172.31.255.255",
@@ -39,6 +41,7 @@ test.each([
   "8.8.8.8",
   "100.128.0.1",
   "172.32.0.1",
+  "168.63.129.17",
   "169.253.0.1",
   "2606:4700::1111",
   "2a00:1450:4001::1",
@@ -50,4 +53,15 @@ test.each([
   "",
 ])("%s is, or is no address", (address) => {
   expect(isSpecialAddress(address)).toBe(false);
+});
+
+test.each([
+  ["8.8.8.8", "8.8.8.8"],
+  ["::ffff:8.8.8.8", "8.8.8.8"],
+  ["64:ff9b::808:808", "8.8.8.8"],
+  ["2002:808:808::1", "8.8.8.8"],
+  ["[2606:4700:0:0::1111%eth0]", "2606:4700::1111"],
+  ["example.com", undefined],
+])("%s leads to %s", (address, final) => {
+  expect(finalAddress(address)).toBe(final);
 });

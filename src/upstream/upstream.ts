@@ -64,7 +64,11 @@ export interface UpstreamOptions {
 export async function openUpstream(options: UpstreamOptions): Promise<Upstream> {
   const redactor = options.redactor ?? redactorFor(options.definition.endpoint);
   const report: Report = (finding) =>
-    options.report({ ...finding, message: redactor.redactText(finding.message) });
+    options.report({
+      ...finding,
+      message: redactor.redactText(finding.message),
+      ...(finding.hint === undefined ? {} : { hint: redactor.redactText(finding.hint) }),
+    });
   const onLaunch = withLaunchReports(options.definition.name, report, options.onLaunch);
   const upstream = new ServerUpstream({ ...options, report, redactor, onLaunch });
   try {
@@ -109,7 +113,12 @@ class ServerUpstream implements Upstream {
       onStderr,
       onLaunch: (news) => {
         if (news.type === "planned")
-          this.#guard = createPathGuard(this.name, news.checkPath, definition.launch?.sandbox?.pathArguments);
+          this.#guard = createPathGuard({
+            server: this.name,
+            check: news.checkPath,
+            declared: definition.launch?.sandbox?.pathArguments,
+            timeoutMs: definition.limits.requestTimeoutMs,
+          });
         onLaunch?.(news);
       },
       notice: (event, ...args) => this.#noticed(event, ...args),
@@ -150,6 +159,8 @@ class ServerUpstream implements Upstream {
 
   async subscribe(uri: string): Promise<() => Promise<void>> {
     await this.#keeper.ready(undefined);
+    // In the modern era it does not go out as a request of its own.
+    await this.#guard?.({ method: "resources/subscribe", params: { uri } });
     await this.#subscriptions.add(uri);
     let removed = false;
     return async () => {

@@ -45,7 +45,7 @@ export function bindTool(contract: Contract, tool: ToolDefinition): Bound | unde
   const fitting = tried.filter(({ problems }) => problems.every(({ severity }) => severity !== "error"));
   const best = fitting.toSorted((a, b) => a.problems.length - b.problems.length)[0];
   if (best === undefined) return undefined;
-  const old = /\bdeprecated\b/i.test(tool.description ?? "") ? DEPRECATED : 0;
+  const old = isDeprecated(tool) ? DEPRECATED : 0;
   return {
     contract,
     tool,
@@ -53,6 +53,11 @@ export function bindTool(contract: Contract, tool: ToolDefinition): Bound | unde
     likeness: Math.max(0, likeness(contract.id, tool.name) - old),
     warnings: best.problems,
   };
+}
+
+/** As far as its own words tell. */
+export function isDeprecated({ description }: ToolDefinition): boolean {
+  return /\bdeprecated\b/i.test(description ?? "");
 }
 
 /** Each contract goes to the tool that is most like it, each tool to one contract. */

@@ -4,7 +4,7 @@ import { didYouMean, PortolanError } from "../../errors/index.ts";
 import type { Contract, ToolDefinition } from "../../model/index.ts";
 import type { Prompter } from "../elicit.ts";
 import { plainLine } from "../plain-text.ts";
-import { type Bound, bindTool, matchTools } from "./bind.ts";
+import { type Bound, bindTool, isDeprecated, matchTools } from "./bind.ts";
 
 export interface Choice {
   readonly tool: ToolDefinition;
@@ -22,8 +22,9 @@ export function chooseByFlags(
   wanted: readonly string[] | undefined,
 ): readonly Choice[] {
   if (wanted === undefined) {
-    const matched = matchTools(contracts, tools);
-    return tools.map((tool) => ({ tool, bound: matched.get(tool.name) }));
+    const current = currentOf(tools);
+    const matched = matchTools(contracts, current);
+    return current.map((tool) => ({ tool, bound: matched.get(tool.name) }));
   }
   const asked = wanted.map((word) => {
     const at = word.indexOf("=");
@@ -44,6 +45,12 @@ export function chooseByFlags(
     tool,
     bound: id === undefined ? matched.get(tool.name) : demanded(tool, id, contracts),
   }));
+}
+
+/** Without those that are deprecated, unless all are. */
+function currentOf(tools: readonly ToolDefinition[]): readonly ToolDefinition[] {
+  const current = tools.filter((tool) => !isDeprecated(tool));
+  return current.length === 0 ? tools : current;
 }
 
 /** A contract that was named must fit; one that is not there yet is made under that name. */
@@ -69,12 +76,10 @@ export async function chooseByAsking(
   signal: AbortSignal,
 ): Promise<readonly Choice[]> {
   const matched = matchTools(contracts, tools);
-  const label = ({ name, description }: ToolDefinition): string =>
-    `${plainLine(name, 60)}  ${plainLine(description ?? "", 60)}`.trim();
   const names = await prompter.multiselect({
     message: "Which tools should the driver have?",
-    options: tools.map((tool) => ({ value: tool.name, label: label(tool) })),
-    initial: tools.map(({ name }) => name),
+    options: tools.map(({ name }) => ({ value: name, label: plainLine(name, 60) })),
+    initial: currentOf(tools).map(({ name }) => name),
     required: true,
     signal,
   });

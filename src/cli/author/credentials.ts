@@ -40,7 +40,7 @@ function remote(
     `${base}_${what}`
       .toUpperCase()
       .replace(/[^A-Z0-9]+/g, "_")
-      .replace(/^(?=\d)/, "_");
+      .replace(/^(?=[\d_])/, "MCP");
   const [first, ...others] = names;
   if (first === undefined) return { server, secrets: [] };
   const env = first.toLowerCase() === "authorization" ? own("token") : own(first.replace(/^x-/i, ""));

@@ -14,6 +14,7 @@ import {
 } from "../../formats/driver/index.ts";
 import type { Contract, LaunchSettings, ToolDefinition } from "../../model/index.ts";
 import type { NewFile } from "../write-files.ts";
+import { isDeprecated } from "./bind.ts";
 import type { Choice } from "./choose.ts";
 import { type Credentials, writeSecrets } from "./credentials.ts";
 import { driverFolder, type Identified } from "./identify.ts";
@@ -86,7 +87,7 @@ export function draftDriver(grounds: Grounds): Draft {
       ...(checked?.problems ?? []),
       ...inventory,
     ],
-    left: [...made.flatMap(({ left }) => left), ...leftOpen(grounds)],
+    left: [...grouped(made.flatMap(({ left }) => left)), ...leftOpen(grounds)],
   };
 }
 
@@ -141,7 +142,19 @@ function secretsFile(
   return { path, text: writeSecrets(credentials.secrets, id, contracts) };
 }
 
-function leftOpen({ credentials: { server, secrets }, launch, folder, id }: Grounds): string[] {
+/** What is said of several contracts is said once. */
+function grouped(lines: readonly string[]): string[] {
+  const groups = new Map<string, string[]>();
+  for (const line of lines) {
+    const [, name = "", text = line] = /^([a-z0-9.-]+): (.*)$/.exec(line) ?? [];
+    groups.set(text, [...(groups.get(text) ?? []), name]);
+  }
+  return Array.from(groups, ([text, names]) => (names[0] === "" ? text : `${names.join(", ")}: ${text}`));
+}
+
+function leftOpen(grounds: Grounds): string[] {
+  const { launch, folder, id } = grounds;
+  const { server, secrets } = grounds.credentials;
   const left = secrets.map(
     (name) => `The value of ${name} is not written anywhere: portolan secrets set ${name}`,
   );
@@ -162,6 +175,10 @@ function leftOpen({ credentials: { server, secrets }, launch, folder, id }: Grou
       `It is started with the folder ${word}, which its sandbox does not have: --allow-read or --allow-write ${word}`,
     );
   }
+  const used = new Set(grounds.choices.map(({ tool }) => tool.name));
+  const old = grounds.tools.filter((tool) => isDeprecated(tool) && !used.has(tool.name));
+  if (old.length > 0)
+    left.push(`Left out, since the server calls it deprecated: ${old.map(({ name }) => name).join(", ")}`);
   left.push(
     "It is global and has no policy tags: write region and policy_tags for policies that choose by them.",
   );

@@ -1,6 +1,7 @@
 // What authoring made of a server, for people and for programs.
 
 import type { Diagnostic } from "../../errors/index.ts";
+import type { Colors } from "../colors.ts";
 import type { Cli } from "../connect.ts";
 import { endpointWords } from "./server-label.ts";
 import { describeFinding } from "../finding.ts";
@@ -51,15 +52,7 @@ export function describeDraft(shown: Shown, { io, output }: Cli): string {
   const section = (title: string, lines: readonly string[]): string[] =>
     lines.length === 0 ? [] : [`${colors.bold(title)}\n${lines.join("\n")}`];
   const broken = diagnostics.some(({ severity }) => severity === "error");
-  const column = Math.max(...tools.map(({ tool }) => displayWidth(plainLine(tool, 60))));
-  const bindings = tools.map(({ tool, contract, isNew, binding }) => {
-    const renamed = Object.entries(binding.argumentMapping ?? {}).map(([from, to]) => `${from} as ${to}`);
-    const extract =
-      binding.resultExtract === undefined || binding.resultExtract === "$" ? [] : [binding.resultExtract];
-    const more = [...(isNew ? ["new"] : ["there already"]), ...renamed, ...extract].join(", ");
-    const line = `  ${plainLine(tool, 60).padEnd(column)} ${colors.dim("→")} ${contract} ${colors.dim(`(${more})`)}`;
-    return wrap(line, width, 4);
-  });
+  const bindings = bindingLines(tools, colors, width);
   const states = {
     written: colors.green("written"),
     unchanged: colors.dim("as it was"),
@@ -98,6 +91,24 @@ export function describeDraft(shown: Shown, { io, output }: Cli): string {
         ])
       : [broken ? "Nothing was written: it does not fit its server." : "Nothing was written."]),
   ].join("\n\n");
+}
+
+/** In columns where there is room for them. */
+function bindingLines(tools: Draft["tools"], colors: Colors, width: number | undefined): string[] {
+  const rows = tools.map(({ tool, contract, isNew, binding }) => {
+    const { argumentMapping = {}, resultExtract = "$" } = binding;
+    const renamed = Object.entries(argumentMapping).map(([from, to]) => `${from} as ${to}`);
+    const more = [
+      isNew ? "new" : "there already",
+      ...renamed,
+      ...(resultExtract === "$" ? [] : [resultExtract]),
+    ];
+    return { name: plainLine(tool, 60), rest: `→ ${contract} ${colors.dim(`(${more.join(", ")})`)}` };
+  });
+  const column = Math.max(...rows.map(({ name }) => displayWidth(name)));
+  const longest = Math.max(...rows.map(({ rest }) => displayWidth(rest))) + column + 3;
+  const padded = width === undefined || longest <= width ? column : 0;
+  return rows.map(({ name, rest }) => wrap(`  ${name.padEnd(padded)} ${rest}`, width, 4));
 }
 
 function keptNotes(files: readonly ProposedFile[]): string[] {

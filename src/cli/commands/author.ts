@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import type { LaunchSettings } from "../../model/index.ts";
 import type { McpConnection } from "../../tools/index.ts";
+import { agrees, askId, idOf, prompterOf } from "../author/ask.ts";
 import { chooseByAsking, chooseByFlags, type Choice, TurnedAway } from "../author/choose.ts";
 import { withCredentials } from "../author/credentials.ts";
 import { draftDriver } from "../author/draft.ts";
@@ -13,7 +14,6 @@ import { driverFolder, type Identified, identify, within } from "../author/ident
 import { type Sample, sampleTool } from "../author/sample.ts";
 import { describeDraft, draftJson } from "../author/view.ts";
 import { type Cli, createHandlers, noteDiagnostic, spinnerOf, type Words } from "../connect.ts";
-import type { Prompter } from "../elicit.ts";
 import { plainLine } from "../plain-text.ts";
 import { sandboxOfCommand } from "../sandbox-of-command.ts";
 import { toConfig } from "../server-config.ts";
@@ -29,8 +29,6 @@ export interface AuthorOptions {
   dryRun?: boolean;
   env?: string[];
 }
-
-const ID = /^[a-z0-9][a-z0-9.-]{1,79}$/;
 
 export async function author(cli: Cli, words: Words, options: AuthorOptions): Promise<number> {
   const { io, output, interrupt } = cli;
@@ -52,7 +50,8 @@ export async function author(cli: Cli, words: Words, options: AuthorOptions): Pr
           `${identified.name} has no tools, so that there is nothing to serve.`,
         );
       const asked = prompter === undefined ? undefined : await prompter();
-      const id = idOf(identified.name, options.id ?? (await askId(identified.name, asked, interrupt.signal)));
+      const name = nameOf(connection, identified);
+      const id = idOf(name, options.id ?? (await askId(name, asked, interrupt.signal)));
       const wanted = options.tools?.flatMap((text) => text.split(",")).filter((word) => word !== "");
       const choices =
         asked === undefined || wanted !== undefined
@@ -142,62 +141,6 @@ async function sampleAll(
   return samples;
 }
 
-function idOf(name: string, given: string | undefined): string {
-  if (given !== undefined && !ID.test(given))
-    throw new PortolanError("USAGE", `--id ${JSON.stringify(given)} is not an id.`, {
-      hint: "Small letters, digits, dots and dashes, for example filesystem-mcp.",
-    });
-  const plain =
-    name
-      .toLowerCase()
-      .replace(/[^a-z0-9.]+/g, "-")
-      .replace(/^[-.]+|[-.]+$/g, "") || "server";
-  return given ?? `${plain.replace(/-mcp$/, "")}-mcp`;
-}
-
-async function askId(
-  name: string,
-  prompter: Prompter | undefined,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  if (prompter === undefined) return undefined;
-  const answer = await prompter.text({
-    message: "What is the driver's id?",
-    initial: idOf(name, undefined),
-    check: (text) => (ID.test(text) ? undefined : "Small letters, digits, dots and dashes."),
-    signal,
-  });
-  if (answer === undefined) throw new TurnedAway();
-  return answer;
-}
-
-async function agrees(
-  prompter: (() => Promise<Prompter>) | undefined,
-  count: number,
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (prompter === undefined) return true;
-  const answer = await (
-    await prompter()
-  ).select({
-    message: `Write ${count} ${count === 1 ? "file" : "files"}?`,
-    options: [
-      { value: "yes", label: "yes; what is there and differs stays as it is" },
-      { value: "no", label: "no, only show them" },
-    ],
-    initial: "yes",
-    signal,
-  });
-  if (answer === undefined) throw new TurnedAway();
-  return answer === "yes";
-}
-
-function prompterOf({ io, output, options }: Cli): (() => Promise<Prompter>) | undefined {
-  const interactive =
-    options.input && io.stdin.isTTY === true && io.stderr.isTTY === true && output.form === "text";
-  return interactive ? () => io.createPrompter(output.noteColors.enabled) : undefined;
-}
-
 /** What was granted for this start, as the driver asks for it. */
 function launchOf({ options, io }: Cli, folder: string, id: string): LaunchSettings {
   const { network, read, write } = options.sandbox;
@@ -220,6 +163,18 @@ function titleOf({ server }: McpConnection, { name }: Identified): string {
   const info = server.info as { title?: unknown; name?: unknown } | undefined;
   const said = [info?.title, info?.name].find((text) => typeof text === "string" && text.trim() !== "");
   return plainLine(said ?? name, 80) || name;
+}
+
+/** A file called index.js, or an address, says nothing: then it is what the server calls itself. */
+function nameOf({ server }: McpConnection, { name }: Identified): string {
+  const said = server.info?.name;
+  if (!/^(?:index|main|server|app|cli|start|localhost|\d+)$/i.test(name) || typeof said !== "string")
+    return name;
+  const short = plainLine(said, 60)
+    .replace(/^.*\//, "")
+    .replace(/^(?:mcp-server|server|mcp)-/i, "")
+    .replace(/[-_](?:mcp-server|server|mcp)$/i, "");
+  return /[a-z0-9]/i.test(short) ? short : name;
 }
 
 /** What was asked for may have led to the older one. */

@@ -27,7 +27,10 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
     request("asking for a sign of life");
     const alive = await workspace.healthCheck();
     const servers = workspace.health();
-    const contracts = await workspace.contracts().catch(() => undefined);
+    const own = contractsOf(source)?.alias;
+    // What is not there yet is not waited for any longer.
+    const isOpen = servers.some(({ alias, state }) => alias === own && state === "ready");
+    const contracts = isOpen ? await workspace.contracts() : undefined;
     const drivers = contracts === undefined ? [] : withLeftOut(contracts.status(), source);
     const healthy = alive && drivers.every(canServe);
     if (output.form === "json") {

@@ -1,7 +1,12 @@
 // `portolan test`: the examples of contracts, carried out by one driver. A driver that serves a contract keeps to its examples.
 
-import { isDeepStrictEqual } from "node:util";
-import type { Contracts, DriverReport } from "../../contracts/index.ts";
+import {
+  type ContractCall,
+  type Contracts,
+  type Dispatched,
+  type DriverReport,
+  runExamples,
+} from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Contract, ContractExample, Json } from "../../model/index.ts";
 import type { Cli, Session } from "../connect.ts";
@@ -82,30 +87,35 @@ interface Run {
 async function runExample(contract: Contract, example: ContractExample, run: Run): Promise<ExampleResult> {
   const { contracts, id, request, options } = run;
   const about = { contract: contract.id, example: example.name };
-  const asks = contract.mutates.length > 0 || contract.approval !== "auto";
-  if (asks && options.allowMutations !== true) {
-    const what =
-      contract.mutates.length > 0 ? `it changes ${contract.mutates.join(", ")}` : "it needs approval";
-    return { ...about, state: "skipped", reason: `${what}; run it with --allow-mutations` };
-  }
-  const { signal } = request(`${contract.id}: ${example.name}`);
-  const { result } = await contracts.call({
-    tool: contract.id,
-    input: example.input,
-    context: { pinnedProvider: id },
-    signal,
-    // Who gave the flag has approved it; what a server asks by itself is declined.
-    ask: async ({ id: asked }) =>
-      asked === `approve-${contract.id}`
-        ? { action: "accept", content: { allow: true } }
-        : { action: "decline" },
+  const mutating = options.allowMutations === true;
+  const skipped = (why: string): ExampleResult => ({
+    ...about,
+    state: "skipped",
+    reason: `${why}; run it with --allow-mutations`,
   });
+  if (contract.mutates.length === 0 && contract.approval !== "auto" && !mutating)
+    return skipped("it needs approval");
+  const { signal } = request(`${contract.id}: ${example.name}`);
+  let result: Dispatched["result"] | undefined;
+  const call = async (asked: ContractCall): Promise<Dispatched> => {
+    const dispatched = await contracts.call({ ...asked, ask: approving(contract) });
+    ({ result } = dispatched);
+    return dispatched;
+  };
+  const one = { ...contract, examples: [example] };
+  const [outcome] = await runExamples(one, id, { call }, { mutating, signal });
   signal.throwIfAborted();
-  const ms = Math.round(result.ms);
-  if (!result.ok)
-    return { ...about, state: "failed", ms, reason: `${result.error.code}: ${result.error.message}` };
-  if (example.output === undefined || isDeepStrictEqual(result.value, example.output))
-    return { ...about, state: "passed", ms };
+  if (outcome?.outcome === "skipped") return skipped(outcome.reason ?? "");
+  const ms = result === undefined ? undefined : Math.round(result.ms);
+  if (outcome?.outcome === "passed") return { ...about, state: "passed", ms };
+  if (result?.ok !== true || example.output === undefined)
+    return { ...about, state: "failed", ms, reason: outcome?.reason };
   const reason = `the output is another: ${firstDifference(example.output, result.value)}`;
   return { ...about, state: "failed", ms, reason, expected: example.output, got: result.value };
+}
+
+/** Who gave the flag has approved it; what a server asks by itself is declined. */
+function approving({ id }: Contract): NonNullable<ContractCall["ask"]> {
+  return async ({ id: asked }) =>
+    asked === `approve-${id}` ? { action: "accept", content: { allow: true } } : { action: "decline" };
 }

@@ -1,8 +1,16 @@
 // Commands of an mcpfile that declares a sandbox: each runs in a box of its own.
 
+import { isAbsolute } from "node:path";
 import type { Report } from "../../errors/index.ts";
 import { type LaunchNews, prepare } from "../../launch/index.ts";
-import type { CliInvocation, InvokedServer, SandboxDeclaration } from "../../model/index.ts";
+import type {
+  CliInvocation,
+  CliPart,
+  CliWord,
+  InvokedServer,
+  SandboxDeclaration,
+  Template,
+} from "../../model/index.ts";
 import type { BuiltCommand } from "./command.ts";
 import type { Command } from "./process.ts";
 
@@ -13,7 +21,7 @@ export interface BoxPlace {
 
 export async function boxCommand(
   { program, args, cwd, env }: BuiltCommand,
-  { sandbox, cwd: template }: CliInvocation,
+  { sandbox, cwd: template, words, shell }: CliInvocation,
   { name, report }: BoxPlace,
 ): Promise<Command> {
   // A folder that the arguments of a call choose grants nothing.
@@ -21,12 +29,26 @@ export async function boxCommand(
   const { spawnable } = await prepare({
     server: name,
     endpoint: { command: program, args, cwd, env },
+    ownArgs: shell === undefined ? fixedWords(words, template) : ["-c"],
     settings: { sandbox, cwdImplied: !isFixed },
     report,
     onLaunch: (news) => reportDenial(news, report),
   });
   const { file, ...rest } = spawnable;
   return { program: file, ...rest, cwd: spawnable.cwd ?? cwd };
+}
+
+/** What the file itself says: arguments of a call open nothing, nor does a folder that they choose. */
+function fixedWords([, ...words]: readonly CliWord[], cwd: Template | undefined): string[] {
+  const isSteered = cwd?.some(({ kind }) => kind !== "text") ?? false;
+  return words
+    .flatMap((word) => (word.kind === "word" && word.parts.every(isText) ? [word.parts] : []))
+    .map((parts) => parts.map((part) => (isText(part) ? part.text : "")).join(""))
+    .filter((word) => word.startsWith("-") || !isSteered || isAbsolute(word));
+}
+
+function isText(part: CliPart): part is Extract<CliPart, { kind: "text" }> {
+  return part.kind === "text";
 }
 
 /** Throws when a box that the file declares cannot be held here: then nothing of it is served. */

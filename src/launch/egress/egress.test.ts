@@ -1,12 +1,13 @@
 // Programs in a real box reach what their list names, whichever client they use, and nothing else; needs bubblewrap.
 
 import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, Server } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Denied } from "../types.ts";
 import { findAddressTools } from "./address-tools.ts";
@@ -197,12 +198,33 @@ describe.skipIf(reason !== undefined)("a box with a network list", () => {
   test("whoever imitates the relay gets no further", async () => {
     const script = `
       const net = require("node:net");
-      const socket = net.connect(${JSON.stringify(join(egress?.folder ?? "", "gate"))});
-      socket.write(JSON.stringify({ host: "allowed.test\\0.denied.test", port: ${http} }) + "\\n");
+      const socket = net.connect(${JSON.stringify(egress?.socket.inside)});
+      socket.write(JSON.stringify({ token: "guessed", host: "allowed.test", port: ${http} }) + "\\n");
       socket.on("data", (d) => console.log(String(d)));`;
     expect((await run(process.execPath, ["-e", script])).stdout).toBe("-\n");
-    expect(denied).toMatchObject([
-      { host: "allowed.test\\u0000.denied.test", reason: "it is not a host name" },
+    expect(denied).toMatchObject([{ host: "", reason: "the request is not one of the relay" }]);
+  });
+
+  test("nobody outside finds the gate once the server runs, and nothing in the box shows the token", async () => {
+    const { outside = "", inside = "" } = egress?.socket ?? {};
+    const { token } = JSON.parse(egress?.settings ?? "") as { token: string };
+    expect([existsSync(outside), token.length]).toEqual([true, 43]);
+    const script = `
+      const fs = require("node:fs");
+      const shown = fs.readdirSync("/proc").filter((name) => /^\\d+$/.test(name)).flatMap((pid) =>
+        [...["cmdline", "environ", "mountinfo"], ...fs.readdirSync("/proc/" + pid + "/fd").map((fd) => "fd/" + fd)].map((file) => {
+          try { return fs.statSync("/proc/" + pid + "/" + file).isFile() ? fs.readFileSync("/proc/" + pid + "/" + file, "latin1") : ""; } catch { return ""; }
+        }));
+      console.log(JSON.stringify([fs.statSync("${inside}").isSocket(), fs.existsSync("${outside}"), shown.join("\\n")]));
+      process.stdin.resume();`;
+    const child = start(process.execPath, ["-e", script]);
+    const [data] = (await once(child.stdout, "data")) as [Buffer];
+    expect(existsSync(dirname(outside))).toBe(false);
+    child.stdin.end();
+    await once(child, "close");
+    const [isSocket, isOutside, shown] = JSON.parse(data.toString()) as [boolean, boolean, string];
+    expect([isSocket, isOutside, shown.includes("relay.cjs"), shown.includes(token)]).toEqual([
+      ...[true, false, true, false],
     ]);
   });
 
@@ -218,9 +240,15 @@ describe.skipIf(reason !== undefined)("a box with a network list", () => {
   });
 
   test("exit codes, signals and missing programs are passed on", async () => {
-    expect((await run(process.execPath, ["-e", "process.exit(7)"])).code).toBe(7);
-    expect((await run(process.execPath, ["-e", "process.kill(process.pid, 'SIGKILL')"])).code).toBe(137);
-    const missing = await run("/usr/bin/no-such-program", []);
+    // One gate for one start: no second relay finds the way to it.
+    const runOnce = async (file: string, args: string[]): ReturnType<typeof run> => {
+      egress?.close();
+      egress = await open([]);
+      return run(file, args);
+    };
+    expect((await runOnce(process.execPath, ["-e", "process.exit(7)"])).code).toBe(7);
+    expect((await runOnce(process.execPath, ["-e", "process.kill(process.pid, 'SIGKILL')"])).code).toBe(137);
+    const missing = await runOnce("/usr/bin/no-such-program", []);
     expect(missing.code).toBe(127);
     expect(missing.stderr).toContain("no-such-program");
   });
@@ -244,7 +272,7 @@ describe.skipIf(reason !== undefined)("a box with a network list", () => {
       child.on("close", () => resolve());
     });
     expect(lines).toEqual(["reached", "ECONNRESET"]);
-    expect(existsSync(egress?.folder ?? "")).toBe(false);
+    expect(existsSync(egress?.socket.outside ?? "")).toBe(false);
   });
 });
 
@@ -275,9 +303,11 @@ function run(
 
 function start(file: string, args: string[], env: Record<string, string> = {}) {
   if (egress === undefined) throw new Error("no egress");
-  const command = egress.command({ file, args, cwd: "/", env: { PATH: "/usr/bin:/bin", ...env } });
-  const binds = [...egress.mounts, egress.folder, folder].flatMap((path) => ["--ro-bind", path, path]);
-  const fds = egress.files.map((entry) => entry.content);
+  const fds = [...egress.files.map((entry) => entry.content), egress.settings];
+  const program = { file, args, cwd: "/", env: { PATH: "/usr/bin:/bin", ...env } };
+  const command = egress.command(program, fds.length + 2);
+  const binds = [...egress.mounts, folder].flatMap((path) => ["--ro-bind", path, path]);
+  const { outside, inside } = egress.socket;
   const data = egress.files.flatMap(({ path }, index) => ["--ro-bind-data", String(3 + index), path]);
   const child = spawn(
     "bwrap",
@@ -287,6 +317,7 @@ function start(file: string, args: string[], env: Record<string, string> = {}) {
       ...["--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib"],
       ...["--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"],
       ...binds,
+      ...["--ro-bind", outside, inside],
       ...data,
       ...["--", command.file, ...command.args],
     ],

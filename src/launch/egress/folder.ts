@@ -1,6 +1,6 @@
 // A folder of its own for each gate's socket: only this user's, with a path that fits a socket address, gone when it is not needed.
 
-import { accessSync, constants, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { accessSync, constants, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isOwnerGone, ownerTag } from "../process/orphans.ts";
@@ -53,9 +53,10 @@ function removeAll(): void {
 
 function baseFolder(): string {
   const longest = `/${PREFIX}${ownerTag()}-XXXXXX/gate`;
-  for (const base of [process.env.XDG_RUNTIME_DIR, tmpdir()]) {
-    if (base === undefined || Buffer.byteLength(base + longest) > MAX_SOCKET_PATH) continue;
+  for (const place of [process.env.XDG_RUNTIME_DIR, tmpdir()]) {
     try {
+      const base = realpathSync(place ?? "");
+      if (place === undefined || Buffer.byteLength(base + longest) > MAX_SOCKET_PATH) continue;
       accessSync(base, constants.W_OK | constants.X_OK);
       return base;
     } catch {

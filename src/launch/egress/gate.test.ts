@@ -3,8 +3,9 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import os, { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { type NetworkRule, parseNetworkRule } from "../../model/index.ts";
 import type { Denied } from "../types.ts";
 import { createSocketFolder, type SocketFolder } from "./folder.ts";
@@ -40,6 +41,7 @@ afterEach(() => {
 async function open(rules: string[], options: Partial<GateOptions> = {}): Promise<void> {
   gate = await openGate({
     path: folder.socket,
+    token: "right",
     server: "tested",
     rules: rules.map(ruleOf),
     onDenied: (one) => denied.push(one),
@@ -68,8 +70,8 @@ async function talk(text: string | Buffer, { end = true } = {}): Promise<string>
   return received;
 }
 
-function header(host: string, to: number = port): string {
-  return `${JSON.stringify({ host, port: to })}\n`;
+function header(host: string, to: number = port, token = "right"): string {
+  return `${JSON.stringify({ token, host, port: to })}\n`;
 }
 
 test("bytes go both ways, those behind the header included, and each side ends by itself", async () => {
@@ -213,6 +215,76 @@ test("a header that is too long is denied", async () => {
   expect(denied).toMatchObject([{ host: "", reason: "the request is not one of the relay" }]);
 });
 
+test("who does not know the token is not served, is told of once, and hides nothing of the server's own", async () => {
+  let relays = 0;
+  await open([`localhost:${port}`], { onRelay: () => (relays += 1) });
+  const guesses = ["", "wrong", "righ", "right\0", "rightright"];
+  for (const guess of guesses) expect(await talk(header("localhost", port, guess))).toBe("-");
+  expect(await talk(`${JSON.stringify({ host: "localhost", port })}\n`)).toBe("-");
+  for (let sent = 0; sent < 300; sent += 1) await talk(header("forged.example", port, "wrong"));
+  expect(denied).toMatchObject([{ host: "", reason: "the request is not one of the relay" }]);
+  expect(relays).toBe(0);
+  expect(await talk(header("", 0))).toBe("+");
+  expect(await talk(header("denied.test"))).toBe("-");
+  expect(await talk(`${header("localhost")}x`)).toBe("+x");
+  expect(denied.map(({ host }) => host)).toEqual(["", "denied.test"]);
+  expect(relays).toBe(1);
+});
+
+test("* does not lead to this machine, at whichever of its addresses", async () => {
+  const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const outer = own.find(({ internal, family }) => !internal && family === "IPv4")?.address;
+  const found = vi.spyOn(os, "networkInterfaces").mockReturnValue({
+    eth0: [{ address: "8.8.8.10", family: "IPv4" } as NetworkInterfaceInfo],
+    eth1: [{ address: "2606:4700:0::10", family: "IPv6" } as NetworkInterfaceInfo],
+  });
+  onTestFinished(() => found.mockRestore());
+  await open(["*", `*:${port}`], { lookup: async () => ["93.184.215.14", "64:ff9b::808:80a"] });
+  for (const host of ["8.8.8.10", "2606:4700::10", "64:ff9b::808:80a", "2002:808:80a::1", "named.example"])
+    expect([host, await talk(header(host, 443))]).toEqual([host, "-"]);
+  expect(denied.map(({ reason }) => reason)).toEqual([
+    "8.8.8.10 is an address of this machine; to allow it, list 8.8.8.10:443, too",
+    "2606:4700::10 is an address of this machine; to allow it, list [2606:4700::10]:443, too",
+    expect.stringContaining("64:ff9b::808:80a is an address of this machine"),
+    expect.stringContaining("2002:808:80a::1 is an address of this machine"),
+    expect.stringContaining("named.example leads to 64:ff9b::808:80a, which is an address of this machine"),
+  ]);
+  expect(await talk(header("168.63.129.16", 80))).toBe("-");
+  found.mockRestore();
+  if (outer !== undefined) expect(await talk(header(outer, port))).toBe("-");
+});
+
+test("an address of this machine is reached where it is listed", async () => {
+  const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const address = own.find(({ internal, family }) => !internal && family === "IPv4")?.address;
+  if (address === undefined) return;
+  const other = createServer((socket) => socket.end("own")).listen(0, address);
+  onTestFinished(() => void other.close());
+  await once(other, "listening");
+  const to = (other.address() as AddressInfo).port;
+  await open(["*", `${address}:${to}`]);
+  expect(await talk(header(address, to))).toBe("+own");
+});
+
+test("a server that looks up too much waits for itself, and hears of it beyond all measure", async () => {
+  let [now, most] = [0, 0];
+  const answers: (() => void)[] = [];
+  await open(["*.many.test"], {
+    maxConnections: 1000,
+    lookup: () => {
+      most = Math.max(most, ++now);
+      return new Promise((resolve) => answers.push(() => resolve((now -= 1) < 0 ? [] : ["127.0.0.1"])));
+    },
+  });
+  const asked = Array.from({ length: 300 }, (_, number) => talk(header(`n${number}.many.test`, 443)));
+  await expect.poll(() => denied.length).toBe(40);
+  expect(denied[0]?.reason).toBe("more than 260 names are being looked up at once");
+  expect(most).toBe(4);
+  gate?.close();
+  await Promise.all(asked);
+  expect(most).toBe(4);
+});
+
 test("a header that never comes is given up", async () => {
   await open([`allowed.test:${port}`], { headerTimeoutMs: 50 });
   expect(await talk('{"host":', { end: false })).toBe("");
@@ -233,7 +305,7 @@ test("no header gets through but a right one", async () => {
     fc.json(),
     fc.string({ unit: "binary" }),
     fc
-      .record({ host, port: fc.oneof(fc.constant(port), fc.nat(70_000), fc.double()) })
+      .record({ token: fc.constant("right"), host, port: fc.oneof(fc.constant(port), fc.nat(70_000), fc.double()) })
       .map((value) => JSON.stringify(value)),
   );
   await fc.assert(

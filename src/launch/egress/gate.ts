@@ -1,19 +1,25 @@
 // The only way out of a server's box: a Unix socket outside of it, where every connection is checked before it is made.
 
-import { lookup as lookupAll } from "node:dns/promises";
+import { createHash, timingSafeEqual } from "node:crypto";
 import { connect, createServer, isIP, type Socket } from "node:net";
 import type { NetworkRule } from "../../model/index.ts";
 import type { Denied } from "../types.ts";
 import { type Header, readHeader } from "./header.ts";
 import { join } from "./join.ts";
+import { createLookups } from "./lookups.ts";
+import { lookUp } from "./names.ts";
 import { decide, type Lookup, reasonAgainstName } from "./policy.ts";
 import { createDenials } from "./denials.ts";
 
 export interface GateOptions {
   readonly path: string;
+  /** Who does not know it is not this server's relay, and is not served: a path may be found by others, too. */
+  readonly token: string;
   readonly server: string;
   readonly rules: readonly NetworkRule[];
   readonly onDenied: (denied: Denied) => void;
+  /** The relay has come: from now on nobody else needs to find the way here. */
+  readonly onRelay?: (() => void) | undefined;
   readonly lookup?: Lookup | undefined;
   readonly headerTimeoutMs?: number | undefined;
   /** At once, of one server. */
@@ -31,10 +37,14 @@ const [YES, NO] = ["+", "-"];
 const DIAL_TIMEOUT_MS = 30_000;
 
 export async function openGate(options: GateOptions): Promise<Gate> {
-  const { rules, lookup = systemLookup, headerTimeoutMs = 5000, maxConnections = 256 } = options;
+  const { rules, headerTimeoutMs = 5000, maxConnections = 256 } = options;
   const deny = createDenials(options.server, options.onDenied);
+  const lookups = createLookups(options.lookup ?? lookUp);
+  const token = digest(options.token);
   const sockets = new Set<Socket>();
   let carried = 0;
+  let isRelayHere = false;
+  let isStrangerTold = false;
 
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     track(socket);
@@ -58,6 +68,7 @@ export async function openGate(options: GateOptions): Promise<Gate> {
     },
     close: () => {
       server.close();
+      lookups.close();
       for (const socket of sockets) socket.destroy();
     },
   };
@@ -65,25 +76,33 @@ export async function openGate(options: GateOptions): Promise<Gate> {
   async function serve(socket: Socket): Promise<void> {
     const header = await readHeader(socket, headerTimeoutMs);
     if (header === "timeout" || header === "closed") return void socket.destroy();
-    const problem =
-      header === "malformed" ? "the request is not one of the relay" : await admit(socket, header);
+    if (header === "malformed" || !timingSafeEqual(digest(header.token), token)) return refuseStranger(socket);
+    if (!isRelayHere) options.onRelay?.();
+    isRelayHere = true;
+    const problem = await admit(socket, header);
     if (problem === undefined) return;
-    if (header === "malformed") deny("", 0, problem);
-    else deny(header.host, header.port, problem);
+    deny(header.host, header.port, problem);
+    socket.end(NO, () => socket.destroy());
+  }
+
+  /** Told once: it need not be this server who tries, and must not hide what this server tries. */
+  function refuseStranger(socket: Socket): void {
+    if (!isStrangerTold) deny("", 0, "the request is not one of the relay");
+    isStrangerTold = true;
     socket.end(NO, () => socket.destroy());
   }
 
   /** Returns why not, or nothing when the connection has been taken care of. */
   async function admit(socket: Socket, { host, port }: Header): Promise<string | undefined> {
     if (port === 0) {
-      const reason = reasonAgainstName(rules, host);
+      const reason = host === "" ? undefined : reasonAgainstName(rules, host);
       if (reason === undefined) socket.end(YES, () => socket.destroy());
       return reason;
     }
     if (carried >= maxConnections) return `more than ${maxConnections} connections at once`;
     carried += 1;
     socket.once("close", () => (carried -= 1));
-    const verdict = await decide(rules, host, port, lookup);
+    const verdict = await decide(rules, host, port, lookups.find);
     if ("denied" in verdict) return verdict.denied;
     // Closed meanwhile, or there is no such host: nothing was denied.
     if ("unknown" in verdict || socket.destroyed) socket.destroy();
@@ -129,7 +148,6 @@ function dial(addresses: readonly string[], port: number): Socket {
   });
 }
 
-async function systemLookup(host: string): Promise<readonly string[]> {
-  const found = await lookupAll(host, { all: true });
-  return found.map(({ address }) => address);
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
 }

@@ -1,9 +1,12 @@
-// Reads the one line with which each connection says where it wants to go; bounded in size and time, since anyone in the box can write it.
+// Reads the one line with which each connection says whose it is and where it wants to go; bounded in size and time, since anyone can write it.
 
 import type { Socket } from "node:net";
 import { isObject } from "../../model/index.ts";
 
 export interface Header {
+  /** What only the relay of this gate was told. */
+  readonly token: string;
+  /** Empty, with port 0: the relay says that it is there. */
   readonly host: string;
   /** 0: only asks whether the name is allowed. */
   readonly port: number;
@@ -48,9 +51,9 @@ function parseHeader(line: Buffer): Header | "malformed" {
   try {
     const value: unknown = JSON.parse(line.toString("utf8"));
     if (!isObject(value)) return "malformed";
-    const { host, port } = value;
-    if (typeof host !== "string" || typeof port !== "number") return "malformed";
-    return Number.isInteger(port) && port >= 0 && port < 65_536 ? { host, port } : "malformed";
+    const { token, host, port } = value;
+    if (typeof token !== "string" || typeof host !== "string" || typeof port !== "number") return "malformed";
+    return Number.isInteger(port) && port >= 0 && port < 65_536 ? { token, host, port } : "malformed";
   } catch {
     return "malformed";
   }

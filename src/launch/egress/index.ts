@@ -1,5 +1,6 @@
 // Public face of egress: a server's network list, held by a gate outside of its box and a relay inside of it.
 
+import { randomBytes } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
 import { hostname } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -23,16 +24,21 @@ export interface EgressOptions {
 }
 
 export interface Egress {
-  /** Holds the gate's socket; to be mounted, read-only, at the same path. */
-  readonly folder: string;
+  /** The gate's socket, to be mounted, read-only, at another path. Outside it is gone as soon as the relay has come: no other server finds it. */
+  readonly socket: { readonly outside: string; readonly inside: string };
+  /** For the relay alone: to be readable, once, from a descriptor. Arguments and variables could be read by anyone in the box. */
+  readonly settings: string;
   /** To be there in the box. */
   readonly files: readonly { readonly path: string; readonly content: string }[];
   /** To be mounted, read-only, at the same paths. */
   readonly mounts: readonly string[];
   /** To be kept in the box, whose network namespace must be its own. */
   readonly caps: readonly string[];
-  /** What runs in the box instead of the program, and with which environment. */
-  command(program: Program): {
+  /** What runs in the box instead of the program, and with which environment; `fd` has the settings. */
+  command(
+    program: Program,
+    fd: number,
+  ): {
     readonly file: string;
     readonly args: readonly string[];
     readonly env: Readonly<Record<string, string>>;
@@ -47,6 +53,9 @@ const PUT_ASIDE = /^(NODE_|LD_|UV_|OPENSSL_|SSL_|MALLOC_|GLIBC_)/;
 /** Listened on whatever the rules say: attempts to get there are worth telling of, and no server may use them itself. */
 const WATCHED_PORTS = [443, 80];
 
+/** In a folder that is the box's own whatever it is given. */
+const INSIDE = "/dev/portolan-gate";
+
 export async function openEgress(options: EgressOptions): Promise<Egress> {
   const rules = options.rules.map((text) => ruleOf(text, options.server));
   const relay = findRelay();
@@ -54,23 +63,29 @@ export async function openEgress(options: EgressOptions): Promise<Egress> {
   const folder = createSocketFolder();
   try {
     const { server, onDenied, lookup } = options;
-    const gate = await openGate({ path: folder.socket, server, rules, onDenied, lookup });
+    const token = randomBytes(32).toString("base64url");
+    const gate = await openGate({
+      ...{ path: folder.socket, token, server, rules, onDenied, lookup },
+      onRelay: () => folder.remove(),
+    });
     const node = realpathSync(process.execPath);
     const settings = {
-      socket: folder.socket,
+      socket: INSIDE,
+      token,
       ports: [...new Set([...WATCHED_PORTS, ...rules.flatMap((rule) => rule.ports)])],
       setup: tools?.setup,
       drop: tools?.drop ?? [],
     };
     return {
-      folder: folder.path,
+      socket: { outside: folder.socket, inside: INSIDE },
+      settings: JSON.stringify(settings),
       files: FILES(),
       mounts: [node, relay, ...(tools?.mounts ?? [])],
       caps: ["CAP_NET_BIND_SERVICE", ...(tools?.caps ?? [])],
-      command: ({ file, args, env }) => ({
+      command: ({ file, args, env }, fd) => ({
         file: node,
         // Options of the engine itself would make its cached code unusable, and the start a third longer.
-        args: ["--v8-pool-size=0", relay, JSON.stringify(settings), file, ...args],
+        args: ["--v8-pool-size=0", relay, String(fd), file, ...args],
         env: Object.fromEntries(
           Object.entries(env).map(([name, value]) => [
             PUT_ASIDE.test(name) ? `PORTOLAN_KEPT_${name}` : name,

@@ -2,9 +2,11 @@
 
 import { isIP } from "node:net";
 import { canonicalHost, isSpecialAddress, matchesRule, type NetworkRule } from "../../model/index.ts";
+import { TooManyLookups } from "./lookups.ts";
+import { isOwnAddress } from "./own-addresses.ts";
 
-/** All addresses of a name. Throws when there are none. */
-export type Lookup = (host: string) => Promise<readonly string[]>;
+/** All addresses of a name. Throws when there are none. The signal calls it off. */
+export type Lookup = (host: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 export type Verdict =
   | { readonly addresses: readonly string[] }
@@ -29,13 +31,14 @@ export async function decide(
   rules: readonly NetworkRule[],
   asked: string,
   port: number,
-  lookup: Lookup,
+  find: (host: string) => Promise<readonly string[]>,
 ): Promise<Verdict> {
   const canonical = canonicalHost(asked);
   if (canonical === undefined) return { denied: MALFORMED };
   const host = listedAs(rules, canonical, port);
   if (!rules.some((rule) => matchesRule(rule, host, port))) return { denied: notListed(host, port) };
-  const addresses = isIP(host) === 0 ? await resolve(host, lookup) : [host];
+  const addresses = isIP(host) === 0 ? await resolve(host, find) : [host];
+  if (typeof addresses === "string") return { denied: addresses };
   if (addresses.length === 0) return { unknown: host };
   for (const address of addresses)
     if (!isPermitted(rules, host, address, port)) return { denied: leadsInside(host, address, port) };
@@ -48,17 +51,21 @@ function listedAs(rules: readonly NetworkRule[], host: string, port: number): st
   return rules.some((rule) => matchesRule(rule, host, port)) ? host : "localhost";
 }
 
-async function resolve(host: string, lookup: Lookup): Promise<readonly string[]> {
+/** A text says why it is not even tried. */
+async function resolve(
+  host: string,
+  find: (host: string) => Promise<readonly string[]>,
+): Promise<readonly string[] | string> {
   try {
-    const found = await lookup(host);
+    const found = await find(host);
     return found.map((address) => canonicalHost(address) ?? "").filter((address) => isIP(address) !== 0);
-  } catch {
-    return [];
+  } catch (error) {
+    return error instanceof TooManyLookups ? error.message : [];
   }
 }
 
 function isPermitted(rules: readonly NetworkRule[], host: string, address: string, port: number): boolean {
-  if (!isSpecialAddress(address)) return true;
+  if (!isSpecialAddress(address) && !isOwnAddress(address)) return true;
   if (host === "localhost" && LOOPBACK.test(address)) return true;
   return rules.some((rule) => rule.kind === "address" && matchesRule(rule, address, port));
 }
@@ -71,7 +78,9 @@ function notListed(host: string, port?: number): string {
 }
 
 function leadsInside(host: string, address: string, port: number): string {
-  return `${host} leads to ${address}, which is not a public address; to allow it, list ${withPort(address, port)}, too`;
+  const what = isSpecialAddress(address) ? "is not a public address" : "is an address of this machine";
+  const which = host === address ? `${address} ${what}` : `${host} leads to ${address}, which ${what}`;
+  return `${which}; to allow it, list ${withPort(address, port)}, too`;
 }
 
 function withPort(host: string, port: number): string {

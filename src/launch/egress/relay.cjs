@@ -4,10 +4,11 @@
 
 const { spawn } = require("node:child_process");
 const { createSocket } = require("node:dgram");
+const { closeSync, readFileSync } = require("node:fs");
 const { connect, createServer } = require("node:net");
 
-/** `socket`: the gate's; `ports`: those of the rules; `setup`: makes all addresses lead here; `drop`: gives up what that needed. */
-const { socket: gate, ports, setup, drop } = JSON.parse(process.argv[2]);
+/** `token`: says to the gate whose this is; `ports`: those of the rules; `setup`: makes all addresses lead here; `drop`: gives up what that needed. */
+const { socket: gate, token, ports, setup, drop } = readSettings(Number(process.argv[2]));
 const KEPT = "PORTOLAN_KEPT_";
 
 const MAX_NAMES = 65_000;
@@ -22,8 +23,15 @@ const refused = new Map();
 main().catch((error) => fail(error, 1));
 
 async function main() {
-  await Promise.all([serveUdp(), serveDnsOverTcp(), reachAllAddresses(), ...ports.map(carry)]);
+  // Once the gate knows that this is here, nobody else finds the way to it. Not waited for in vain: without a gate nothing gets out.
+  await Promise.all([ask(""), serveUdp(), serveDnsOverTcp(), reachAllAddresses(), ...ports.map(carry)]);
   run(process.argv.slice(3));
+}
+
+function readSettings(fd) {
+  const text = readFileSync(fd, "utf8");
+  closeSync(fd);
+  return JSON.parse(text);
 }
 
 function run(command) {
@@ -61,7 +69,7 @@ function carry(port) {
     const local = (inner.localAddress ?? "").replace(/^::ffff:/, "");
     inner.on("error", () => {});
     const outer = connect({ path: gate, allowHalfOpen: true });
-    outer.write(`${JSON.stringify({ host: names.get(local) ?? local, port })}\n`);
+    outer.write(`${JSON.stringify({ token, host: names.get(local) ?? local, port })}\n`);
     const giveUp = () => {
       outer.destroy();
       inner.resetAndDestroy();
@@ -208,7 +216,7 @@ function addressOf(name, type) {
 function ask(host) {
   return new Promise((resolve) => {
     const socket = connect({ path: gate });
-    socket.write(`${JSON.stringify({ host, port: 0 })}\n`);
+    socket.write(`${JSON.stringify({ token, host, port: 0 })}\n`);
     socket.once("data", (data) => {
       resolve(String.fromCharCode(data[0]));
       socket.destroy();

@@ -1,6 +1,6 @@
 // From a declared command to a program that is here, is the right one, and can be started.
 
-import { isPortolanError, type Report } from "../../errors/index.ts";
+import { isPortolanError, PortolanError, type Report } from "../../errors/index.ts";
 import type { LaunchSettings, StdioEndpoint, VersionCheck } from "../../model/index.ts";
 import { childEnvironment } from "../process/child-env.ts";
 import type { RunProgram } from "../process/run-plain.ts";
@@ -64,7 +64,11 @@ export async function ensureInstalled(
   try {
     return await ensure(settings, endpoint, context);
   } catch (error) {
-    throw isPortolanError(error) ? error.at({ server: context.server }) : error;
+    const { server, signal } = context;
+    if (isPortolanError(error)) throw error.at({ server });
+    // What a caller aborts with may be anything, and tells nobody what was going on.
+    if (signal?.aborted !== true) throw error;
+    throw new PortolanError("CANCELLED", `installing ${server} was cancelled`, { server, cause: error });
   }
 }
 

@@ -18,6 +18,13 @@ describe("npx", () => {
     ["npx.cmd -y pkg", { name: "pkg" }],
     ["npm exec -y pkg -- --flag", { name: "pkg", args: ["--flag"] }],
     ["npm x pkg a --yes", { name: "pkg", args: ["a"] }],
+    ["npx --loglevel=warn --quiet --prefer-offline pkg a", { name: "pkg", args: ["a"] }],
+    ["npx --loglevel warn pkg", { name: "pkg", args: [] }],
+    [
+      "npx --registry=https://r.test pkg@1 a",
+      { range: "1", spec: "pkg@1 --registry=https://r.test/", registry: "https://r.test/", args: ["a"] },
+    ],
+    ["npx --registry http://r.test/x -p pkg run", { registry: "http://r.test/x", bin: "run" }],
   ])("%s", (line, expected) => {
     expect(words(line)).toMatchObject({ kind: "npm", ...expected });
   });
@@ -29,7 +36,11 @@ describe("npx", () => {
     ["npx -p pkg", "no program"],
     ["npx -p", "names no package"],
     ["npx -p a -p b c", "more than one"],
-    ["npx --registry=http://x pkg", "not known"],
+    ["npx --registry=file:///x pkg", "not the address of a registry"],
+    ["npx --registry=http://me:word@r.test pkg", "credentials"],
+    ["npx --registry", "names no registry"],
+    ["npx --prefix=/x pkg", "not known"],
+    ["npx --userconfig ./npmrc pkg", "not known"],
     ["npx --no-install pkg", "not known"],
     ["npx --yes=false pkg", "not known"],
     ["npx github:someone/thing", "repository"],
@@ -40,8 +51,18 @@ describe("npx", () => {
     ["npx a@npm:b", "address"],
     ["npx -p pkg ../x", "program"],
     ["npm exec pkg --flag", "not known"],
-  ])("%s is started as it is", (line, why) => {
-    expect(words(line)).toEqual({ kind: "binary", note: expect.stringContaining(why) as string });
+  ])("%s is refused: npx itself would fetch and run it anew each time", (line, why) => {
+    let thrown: unknown;
+    try {
+      words(line);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringContaining(why) as string,
+      hint: expect.stringContaining("npm: PACKAGE") as string,
+    });
   });
 
   test("other programs, and other words of npm, are what they are", () => {

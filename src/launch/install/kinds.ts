@@ -1,5 +1,6 @@
 // Which kind of program a command is: a package that is fetched, an image that is run, or a program of this machine.
 
+import { PortolanError } from "../../errors/index.ts";
 import type { StdioEndpoint } from "../../model/index.ts";
 import { type DockerRun, parseDockerRun } from "../sandbox/docker-run.ts";
 import { type NpxCommand, parseNpx } from "./npx-words.ts";
@@ -16,6 +17,7 @@ export type Recognised =
   | (NpxCommand & { readonly kind: "npm" })
   | (DockerRun & { readonly kind: "docker" });
 
+/** Throws where npx is asked for something that it would do outside of the store: fetch strangers' programs anew at each start, or run a shell. */
 export function recognise({ command, args = [] }: Pick<StdioEndpoint, "command" | "args">): Recognised {
   const program = programName(command);
   if (program === "npx") return asNpm(parseNpx(args, "npx"), "npx");
@@ -37,5 +39,7 @@ export function programName(command: string): string {
 
 function asNpm(found: NpxCommand | string, command: string): Recognised {
   if (typeof found !== "string") return { kind: "npm", ...found };
-  return { kind: "binary", note: `"${command}" is started as it is: ${found}.` };
+  throw new PortolanError("CONFIG_INVALID", `"${command}" cannot be used like this: ${found}.`, {
+    hint: "Write npm: PACKAGE, or npx -y PACKAGE and then the program's own arguments. Anything else: install it yourself, and name its program.",
+  });
 }

@@ -354,9 +354,46 @@ describe("a server's program", () => {
     });
   });
 
-  test("says why npx is started as it is", async () => {
-    const found = await ensure({}, "npx", "github:someone/thing");
-    expect(found).toMatchObject({ kind: "binary", notes: [expect.stringContaining("repository") as string] });
+  test("is not one that npx would fetch anew at each start", async () => {
+    for (const words of [["github:someone/thing"], ["--unheard-of", "thing"], ["-c", "ls"]])
+      await expect(ensure({}, "npx", ...words)).rejects.toMatchObject({
+        code: "CONFIG_INVALID",
+        server: "s",
+      });
+  });
+
+  test("is fetched from the registry that is named, and kept apart by it", async () => {
+    registry.publish({ name: "elsewhere", version: "1.0.0", bin: "x.js", files: { "x.js": TOOL } });
+    const nowhere = { ...context(), env: { ...context().env, npm_config_registry: "http://127.0.0.1:1/" } };
+    const args = [`--registry=${registry.url}`, "elsewhere", "a"];
+    const found = await ensureInstalled({}, { command: "npx", args }, nowhere);
+    expect(found).toMatchObject({ kind: "npm", version: "1.0.0" });
+    expect(found.args.at(-1)).toBe("a");
+    await expect(ensureInstalled({}, { command: "npx", args: ["elsewhere"] }, nowhere)).rejects.toMatchObject(
+      {
+        code: "INSTALL_FAILED",
+      },
+    );
+  });
+
+  test("that is given up while it is fetched was cancelled, whatever the reason was", async () => {
+    registry.publish({ name: "given-up", version: "1.0.0", bin: "x.js", files: { "x.js": TOOL } });
+    const held = registry.hold(/given-up/);
+    const abort = new AbortController();
+    const endpoint = { command: "npx", args: ["given-up"] };
+    const waiting = ensureInstalled({}, endpoint, { ...context(), signal: abort.signal });
+    await held.seen;
+    abort.abort();
+    await expect(waiting).rejects.toMatchObject({ code: "CANCELLED", server: "s" });
+    held.release();
+  });
+
+  test("that was changed in the store is fetched again", async () => {
+    const { url, sha256 } = serve("/sealed", TOOL);
+    const first = await get({ method: "curl", url, sha256 });
+    await writeFile(first.file, "#!/bin/sh\n");
+    expect(await get({ method: "curl", url, sha256 })).toEqual(first);
+    expect(await readFile(first.file, "utf8")).toBe(TOOL);
   });
 });
 

@@ -143,6 +143,7 @@ async function fromAddress(
         version: sha256.slice(0, 12).toLowerCase(),
         integrity: `sha256:${sha256.toLowerCase()}`,
         key,
+        sealed: [join("content", path)],
       };
     },
     { signal },

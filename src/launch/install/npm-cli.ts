@@ -8,10 +8,13 @@ import { PortolanError } from "../../errors/index.ts";
 import { lastOf } from "../../model/index.ts";
 import { createRedactor, Secret } from "../../secrets/index.ts";
 import { childEnvironment } from "../process/child-env.ts";
+import { guardWords } from "./npm-guard.ts";
 
 export interface NpmRun {
   readonly args: readonly string[];
   readonly cwd: string;
+  /** The folders that it may write into. */
+  readonly writable: readonly string[];
   readonly signal?: AbortSignal | undefined;
   /** Read instead of this process's own environment. */
   readonly env?: NodeJS.ProcessEnv | undefined;
@@ -55,7 +58,7 @@ export async function findNpm(env: NodeJS.ProcessEnv = process.env): Promise<str
   return undefined;
 }
 
-export async function runNpm({ args, cwd, signal, env = process.env }: NpmRun): Promise<NpmEnd> {
+export async function runNpm({ args, cwd, writable, signal, env = process.env }: NpmRun): Promise<NpmEnd> {
   const npm = await findNpm(env);
   if (npm === undefined)
     throw new PortolanError("INSTALL_FAILED", "npm was not found.", {
@@ -63,8 +66,9 @@ export async function runNpm({ args, cwd, signal, env = process.env }: NpmRun): 
     });
   const npmrc = await readUserSettings(env);
   const environment = npmEnvironment(env, npmrc);
+  const guard = await guardWords(writable);
   signal?.throwIfAborted();
-  const { code, output } = await run(process.execPath, [npm, ...args], cwd, environment, signal);
+  const { code, output } = await run(process.execPath, [...guard, npm, ...args], cwd, environment, signal);
   const kind = /^npm (?:error|ERR!) code (\w+)/m.exec(output)?.[1];
   return { code, kind, reason: reasonOf(output, environment, npmrc) };
 }

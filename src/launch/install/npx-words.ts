@@ -22,6 +22,8 @@ const HARMLESS = new Set([
   "--no-progress",
   "--no-update-notifier",
 ]);
+/** The same, with a value. */
+const HARMLESS_VALUES = new Set(["--loglevel"]);
 const SHORT: Readonly<Record<string, string>> = {
   "-y": "--yes",
   "-q": "--quiet",
@@ -31,10 +33,11 @@ const SHORT: Readonly<Record<string, string>> = {
   "-c": "--call",
 };
 
-/** The reason when it is something that only npm itself can carry out. */
+/** The reason when it is something that only npm itself could carry out. */
 export function parseNpx(words: readonly string[], mode: "npx" | "npm exec"): NpxCommand | string {
   const packages: string[] = [];
   const rest: string[] = [];
+  let registry: string | undefined;
   for (let at = 0; at < words.length; at += 1) {
     const word = words[at] as string;
     if (word === "--") {
@@ -52,10 +55,11 @@ export function parseNpx(words: readonly string[], mode: "npx" | "npm exec"): Np
     }
     const [flag, inline] = splitFlag(word);
     if (flag === "--call") return `"${word}" is a line for a shell`;
-    if (flag === "--package") {
+    if (flag === "--package" || flag === "--registry" || HARMLESS_VALUES.has(flag)) {
       const value = inline ?? words[(at += 1)];
-      if (value === undefined) return `"${word}" names no package`;
-      packages.push(value);
+      if (value === undefined) return `"${word}" names no ${flag.slice(2)}`;
+      if (flag === "--package") packages.push(value);
+      else if (flag === "--registry") registry = value;
     } else if (!HARMLESS.has(flag) || (inline !== undefined && inline !== "true"))
       return `"${word}" is not known here`;
   }
@@ -63,7 +67,9 @@ export function parseNpx(words: readonly string[], mode: "npx" | "npm exec"): Np
   const [named] = packages;
   const [first, ...args] = rest;
   if (first === undefined) return named === undefined ? "it names no package" : "it names no program";
-  const spec = parsePackageSpec(named ?? first);
+  const spec = parsePackageSpec(
+    `${named ?? first}${registry === undefined ? "" : ` --registry=${registry}`}`,
+  );
   if (typeof spec === "string") return spec;
   if (named === undefined) return { ...spec, args };
   return isProgramName(first) ? { ...spec, bin: first, args } : `"${first}" is not the name of a program`;

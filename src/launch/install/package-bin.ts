@@ -4,6 +4,7 @@ import { open, readFile, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
+import { binAmong, readLock } from "./npm-lock.ts";
 
 export interface BinCommand {
   readonly file: string;
@@ -52,9 +53,9 @@ async function chooseBin(
   if (wanted === undefined && files.size === 1 && only !== undefined) return join(own, only);
   if (wanted !== undefined && !/[/\\]/.test(wanted)) {
     // `npx -p a b`: a program that one of its dependencies brings.
-    const linked = join(folder, "node_modules", ".bin", wanted);
-    if (process.platform !== "win32" && (await realpath(linked).catch(() => undefined)) !== undefined)
-      return linked;
+    const lock = await readLock(join(folder, "package-lock.json")).catch(() => undefined);
+    const path = lock === undefined ? undefined : binAmong(lock, wanted);
+    if (path !== undefined) return join(folder, path);
   }
   const there = [...bins.keys()].join(", ") || "none";
   throw new PortolanError(

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 import { removeLeftovers, withFileLock, writeWhole } from "../../secrets/index.ts";
+import { areIntact, type Seals, sealFiles } from "./seals.ts";
 
 /** What a spec resolved to, once. */
 export interface StoreRecord {
@@ -15,6 +16,14 @@ export interface StoreRecord {
   readonly integrity: string;
   /** The name of its folder in the store. */
   readonly key: string;
+  /** Some of its files as they were put there; in the folder's own record. */
+  readonly seals?: Seals | undefined;
+}
+
+/** What was made in a work folder. */
+export interface Made extends Omit<StoreRecord, "spec" | "seals"> {
+  /** Paths in the folder of files that are looked at each time it is found. */
+  readonly sealed: readonly string[];
 }
 
 export interface StoreWork {
@@ -32,7 +41,7 @@ export interface Store {
    */
   add(
     spec: string,
-    make: (work: StoreWork) => Promise<Omit<StoreRecord, "spec">>,
+    make: (work: StoreWork) => Promise<Made>,
     options?: { readonly again?: boolean | undefined; readonly signal?: AbortSignal | undefined },
   ): Promise<StoreRecord>;
   /** Says that an entry is broken, so that the next one of its kind takes its place. */
@@ -72,7 +81,8 @@ export function openStore(root: string, kind: "npm" | "files", pause: Pause = as
     const record = await readRecord(recordOf(spec));
     if (record === undefined || record.spec !== spec) return undefined;
     const marker = await readRecord(join(folderOf(record.key), MARKER));
-    return marker?.integrity === record.integrity && marker.key === record.key ? record : undefined;
+    if (marker?.integrity !== record.integrity || marker.key !== record.key) return undefined;
+    return (await areIntact(folderOf(record.key), marker.seals)) ? record : undefined;
   };
 
   const list = async (): Promise<StoreRecord[]> => {
@@ -123,7 +133,8 @@ export function openStore(root: string, kind: "npm" | "files", pause: Pause = as
           await removeLeftovers(lock);
           await mkdir(folder, { mode: 0o755 });
           await pause("begun");
-          const made: StoreRecord = { spec, ...(await make({ folder })) };
+          const { sealed, ...found } = await make({ folder });
+          const made: StoreRecord = { spec, ...found, seals: await sealFiles(folder, sealed) };
           await pause("made");
           await keep(folder, made);
           return made;
@@ -157,7 +168,7 @@ export function openStore(root: string, kind: "npm" | "files", pause: Pause = as
   };
 }
 
-/** An entry of the same key has the same content; a broken one (something removed its marker) makes way. */
+/** An entry of the same key has the same content; a broken one (something removed its marker, or changed it) makes way. */
 async function placeFolder(folder: string, target: string, record: StoreRecord): Promise<void> {
   try {
     await rename(folder, target);
@@ -167,7 +178,8 @@ async function placeFolder(folder: string, target: string, record: StoreRecord):
     if (code !== "ENOTEMPTY" && code !== "EEXIST" && code !== "EPERM" && code !== "EACCES") throw error;
   }
   const there = await readRecord(join(target, MARKER));
-  if (there?.integrity === record.integrity && there.key === record.key) return;
+  const isSame = there?.integrity === record.integrity && there.key === record.key;
+  if (isSame && (await areIntact(target, there.seals))) return;
   const away = `${folder}.old`;
   await rename(target, away);
   await rename(folder, target);
@@ -189,7 +201,7 @@ async function readRecord(path: string): Promise<StoreRecord | undefined> {
 }
 
 /** A write on a full disk may be cut short without an error: a disk that takes another megabyte was not full. */
-async function refuseFullDisk(folder: string): Promise<void> {
+export async function refuseFullDisk(folder: string): Promise<void> {
   const path = join(folder, ".portolan-probe");
   try {
     const file = await open(path, "wx", 0o600);

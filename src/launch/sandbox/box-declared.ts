@@ -4,7 +4,7 @@ import { sep } from "node:path";
 import type { Clause, Mount } from "../types.ts";
 import type { BoxRequest } from "./box.ts";
 import { expandPattern, folderOf, parseDeclared } from "./declared-paths.ts";
-import { isInside, resolveLinks } from "./paths.ts";
+import { bothWays, isInside, laidLink, resolveLinks } from "./paths.ts";
 
 /** The kernel's own; a box has its own of each. */
 const KERNEL = ["/proc", "/sys", "/dev"];
@@ -22,7 +22,23 @@ interface Grant {
   readonly access: Access;
 }
 
-export async function declaredMounts({ declaration, roots, homedir }: BoxRequest): Promise<Mounts> {
+/** Folders in which the server itself may lay files and links, in both spellings: what is found there must not decide what it is given. */
+export async function writableFolders({
+  declaration,
+  roots,
+  keptHome,
+  homedir,
+}: Pick<BoxRequest, "declaration" | "roots" | "keptHome" | "homedir">): Promise<string[]> {
+  const written = declaration?.fs?.write ?? [];
+  const declared = await Promise.all(written.map((one) => paths("fs.write", one, homedir)));
+  const found = declared.flatMap((one) => (Array.isArray(one) ? one : []));
+  return bothWays([...found, ...roots, ...(keptHome === undefined ? [] : [keptHome])]);
+}
+
+export async function declaredMounts(
+  { declaration, roots, homedir }: BoxRequest,
+  writable: readonly string[],
+): Promise<Mounts> {
   const problems: Clause[] = [];
   const grants: Grant[] = [];
   for (const access of ["read", "write"] as const) {
@@ -33,10 +49,6 @@ export async function declaredMounts({ declaration, roots, homedir }: BoxRequest
       else problems.push(found);
     }
   }
-  const writable = await bothWays([
-    ...grants.flatMap(({ access, path }) => (access === "write" ? [path] : [])),
-    ...roots,
-  ]);
   const mounts: Mount[] = [];
   for (const grant of grants) {
     const found = await granted(grant, writable);
@@ -63,6 +75,7 @@ export async function deniedMounts(
   homedir: string,
   grants: readonly Mount[],
   program: string,
+  writable: readonly string[],
 ): Promise<Mounts> {
   const found: Mounts = { mounts: [], problems: [] };
   const own = grants.flatMap(({ path, reason }) => (reason === "own" ? [path] : []));
@@ -81,7 +94,13 @@ export async function deniedMounts(
     const resolved = await resolveLinks(declared.path);
     const real = resolved?.real ?? declared.path;
     const needed = own.find((path) => isInside(path, real));
-    if (needed !== undefined) {
+    const laid = laidLink(resolved?.links ?? [], writable);
+    if (laid !== undefined) {
+      tell(
+        `${laid.path} is a link in a folder that the server may write to, so it could lead elsewhere next time`,
+        `Deny ${real} itself.`,
+      );
+    } else if (needed !== undefined) {
       tell(`it hides ${needed}, which the server itself is run from`, "Deny something narrower.");
     } else if (resolved === undefined && grants.some(({ path }) => isInside(real, path))) {
       tell(
@@ -107,12 +126,6 @@ async function paths(clause: string, written: string, homedir: string): Promise<
   return { clause, problem, remedy: `Grant the folder ${folderOf(declared)}.` };
 }
 
-/** Folders as they are written, and where they really lie. */
-async function bothWays(folders: readonly string[]): Promise<string[]> {
-  const real = await Promise.all(folders.map(async (path) => (await resolveLinks(path))?.real ?? path));
-  return [...folders, ...real];
-}
-
 /** What is granted, and the place it really lies at. */
 async function granted(
   { clause, path, access }: Grant,
@@ -131,9 +144,7 @@ async function granted(
     return { clause, problem: "that is the whole machine", remedy: "Name the folders that it works in." };
   }
   // Otherwise a server could lay a link into a folder it may write to, and be given what that leads to at the next start.
-  const steered = links.find((link) =>
-    writable.some((folder) => folder !== link.path && isInside(link.path, folder)),
-  );
+  const steered = laidLink(links, writable);
   if (steered !== undefined) {
     return {
       clause,

@@ -3,9 +3,11 @@
 import { normalize, sep } from "node:path";
 import type { ResourceLimits, SandboxDeclaration } from "../../model/index.ts";
 import type { Box, Clause, Mount, Program } from "../types.ts";
-import { declaredMounts, deniedMounts } from "./box-declared.ts";
-import { depth, isInside, resolveLinks } from "./paths.ts";
-import { systemPaths, systemWithOnly } from "./system.ts";
+import { systemWithOnly } from "./allowed-programs.ts";
+import { declaredMounts, deniedMounts, writableFolders } from "./box-declared.ts";
+import { bothWays, depth, isInside, laidLink, resolveLinks } from "./paths.ts";
+import { socketCovers } from "./sockets.ts";
+import { systemPaths } from "./system.ts";
 
 export interface BoxRequest {
   readonly program: Program;
@@ -35,16 +37,35 @@ export const DEFAULT_LIMITS: ResourceLimits = {
 };
 
 export async function makeBox(request: BoxRequest): Promise<MadeBox> {
-  const { program, declaration, homedir } = request;
-  const [system, declared] = await Promise.all([systemMounts(request), declaredMounts(request)]);
-  const own = await ownMounts(request, declared.mounts);
+  const { program, declaration } = request;
+  const writable = await writableFolders(request);
+  const [system, declared, homes] = await Promise.all([
+    systemMounts(request, writable),
+    declaredMounts(request, writable),
+    bothWays([request.homedir]),
+  ]);
+  const own = await ownMounts(request, writable, homes);
   const grants = layered([...system.mounts, ...own.mounts, ...declared.mounts]);
-  const denied = await deniedMounts(declaration?.fs?.deny ?? [], homedir, grants, program.file);
+  const denials = declaration?.fs?.deny ?? [];
+  const [denied, sockets] = await Promise.all([
+    deniedMounts(denials, request.homedir, grants, program.file, writable),
+    socketCovers(grants, declared.mounts, request.homedir),
+  ]);
+  const asked = [...own.mounts, ...declared.mounts].filter(({ path }) => path !== sep);
+  const covers = system.hidden
+    .filter(({ path }) => !asked.some((one) => isInside(one.path, path) || isInside(path, one.path)))
+    .concat(sockets.mounts);
+  const hidden = denied.mounts.concat(
+    covers.filter(({ path }) => !denied.mounts.some((other) => isInside(path, other.path))),
+  );
   const mounts = grants
-    .filter(({ path }) => !denied.mounts.some((hidden) => isInside(path, hidden.path)))
-    .concat(denied.mounts);
+    .filter(({ path }) => !hidden.some((other) => isInside(path, other.path)))
+    .concat(hidden);
+  // Where it really lies: a link to it may be among what is granted.
+  const homedir = homes.at(-1) ?? request.homedir;
   const home = request.keptHome ?? (homedir === sep ? "/home/user" : homedir);
   const limits = Object.entries(declaration?.limits ?? {}).filter(([, value]) => value !== undefined);
+  const parts = [system, own, declared, denied, sockets];
   return {
     box: {
       mounts,
@@ -55,7 +76,7 @@ export async function makeBox(request: BoxRequest): Promise<MadeBox> {
       limits: { ...DEFAULT_LIMITS, ...Object.fromEntries(limits) },
       declaredLimits: new Set(limits.map(([name]) => name as keyof ResourceLimits)),
     },
-    problems: [...system.problems, ...own.problems, ...declared.problems, ...denied.problems],
+    problems: parts.flatMap(({ problems }) => problems),
   };
 }
 
@@ -64,14 +85,19 @@ interface Part {
   readonly problems: readonly Clause[];
 }
 
-async function systemMounts({ program, declaration }: BoxRequest): Promise<Part> {
+async function systemMounts(
+  { program, declaration }: BoxRequest,
+  writable: readonly string[],
+): Promise<Part & { readonly hidden: readonly Mount[] }> {
   const allow = declaration?.exec?.allow;
-  const mounts = (paths: readonly string[]): Mount[] =>
-    paths.map((path) => ({ path, access: "read", reason: "system" }));
-  if (allow === undefined) return { mounts: mounts(await systemPaths()), problems: [] };
-  const { paths, unknown } = await systemWithOnly([program.file, ...allow], program.env["PATH"]);
+  const mounts = (list: readonly string[], access: Mount["access"] = "read"): Mount[] =>
+    list.map((path) => ({ path, access, reason: "system" }));
+  if (allow === undefined) return { mounts: mounts(await systemPaths()), hidden: [], problems: [] };
+  const programs = [program.file, ...allow];
+  const { paths, hidden, unknown } = await systemWithOnly(programs, program.env["PATH"], writable);
   return {
     mounts: mounts(paths),
+    hidden: mounts(hidden, "hidden"),
     problems: unknown.map((name) => ({
       clause: `exec.allow: ${name}`,
       problem: "there is no such program",
@@ -82,23 +108,25 @@ async function systemMounts({ program, declaration }: BoxRequest): Promise<Part>
 
 /** The server's folders, its working folder and its kept HOME. */
 async function ownMounts(
-  { program, ownFolders, keptHome, homedir, cwdGranted = true }: BoxRequest,
-  declared: readonly Mount[],
+  { program, ownFolders, keptHome, cwdGranted = true }: BoxRequest,
+  writable: readonly string[],
+  homes: readonly string[],
 ): Promise<Part> {
   const mounts: Mount[] = [];
   const problems: Clause[] = [];
   const add = async (path: string, access: "read" | "write", reason: Mount["reason"]): Promise<boolean> => {
     const resolved = await resolveLinks(path);
     if (resolved === undefined) return false;
+    const { real, links } = resolved;
+    if (reason === "cwd" && [real, path].some((one) => isTooWide(one, homes))) return true;
     // Otherwise a server could lay a link into a folder of its own, and be given what it leads to at the next start.
-    const steered = resolved.links.some((link) => isWritable(link.path, declared));
-    const paths = steered ? [] : new Set([resolved.real, path]);
-    for (const one of paths) mounts.push({ path: one, access, reason });
+    const isLaid = laidLink(links, writable) !== undefined;
+    for (const one of isLaid ? [] : new Set([real, path])) mounts.push({ path: one, access, reason });
     return true;
   };
   for (const folder of ownFolders) await add(folder, "read", "own");
   await add(program.file, "read", "own");
-  if (program.cwd !== undefined && cwdGranted && !isTooWide(program.cwd, homedir)) {
+  if (program.cwd !== undefined && cwdGranted) {
     if (!(await add(program.cwd, "read", "cwd"))) {
       problems.push({
         clause: `cwd: ${program.cwd}`,
@@ -112,14 +140,8 @@ async function ownMounts(
 }
 
 /** Working folders which are that of everybody and everything: they are there, and empty. */
-function isTooWide(path: string, homedir: string): boolean {
-  return (
-    isInside(homedir, path) || ["/tmp", "/proc", "/sys", "/dev", "/run"].some((one) => isInside(one, path))
-  );
-}
-
-function isWritable(path: string, mounts: readonly Mount[]): boolean {
-  return mounts.some((mount) => mount.access === "write" && isInside(path, mount.path));
+function isTooWide(path: string, homes: readonly string[]): boolean {
+  return [...homes, "/tmp", "/proc", "/sys", "/dev", "/run"].some((one) => isInside(one, path));
 }
 
 /** Outer folders first, so that inner ones lie over them; what would change nothing is left out. */

@@ -2,6 +2,7 @@
 
 import { stat } from "node:fs/promises";
 import type { Box, Mount } from "../types.ts";
+import { heldFolders } from "./held-folders.ts";
 import { isInside, resolveLinks } from "./paths.ts";
 
 export const BOX_HOSTNAME = "portolan";
@@ -48,21 +49,27 @@ export async function boxArguments({
   // Settings of the kernel ask for the user, not for capabilities: root in a box is root to them.
   words.push("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", ...devices(extra.caps.length > 0));
   // They lie in the machine's memory, of which one server must not take all.
-  const tmpfs = canSize ? ["--size", String(TMPFS_BYTES), "--tmpfs"] : ["--tmpfs"];
-  words.push(...tmpfs, "/tmp");
+  const sized = (bytes: number): string[] => (canSize ? ["--size", String(bytes), "--tmpfs"] : ["--tmpfs"]);
+  const tmpfs = sized(TMPFS_BYTES);
+  words.push(...sized(Math.min(TMPFS_BYTES, box.limits.memoryBytes ?? TMPFS_BYTES)), "/dev/shm");
+  words.push("--remount-ro", "/dev", ...tmpfs, "/tmp");
   if (!isCovered(box.home) && box.home !== "/tmp") words.push(...tmpfs, box.home);
   if (everything === undefined && !isCovered("/var/tmp")) words.push("--symlink", "/tmp", "/var/tmp");
   // Where the machine's own /etc is granted, only what must be different lies over it.
   const isOver = everything !== undefined || isCovered("/etc/hosts");
   if (!isOver) words.push(...fileWords([...stubs(box.home, uid), ...extra.files], data));
-  words.push(...(await mountWords(rest, everything !== undefined)));
+  // Over a granted `/` lie the box's own folders, and nothing of the machine's is seen in those.
+  const isOfAll = (path: string): boolean =>
+    everything !== undefined && !["/tmp", box.home].some((own) => isInside(path, own));
+  const isShown = (path: string): boolean => isCovered(path) || isOfAll(path);
+  words.push(...(await mountWords(heldFolders(rest, box.mounts), isOfAll)));
   const reading = (path: string): Mount => ({ path, access: "read", reason: "system" });
   const further = extra.mounts.filter((path) => !isCovered(path)).map(reading);
-  words.push(...(await mountWords(further, false)));
+  words.push(...(await mountWords(further, () => false)));
   if (isOver) words.push(...fileWords(extra.files, data));
-  words.push(...(await hiddenWords(box.mounts, isCovered, everything !== undefined)));
+  words.push(...(await hiddenWords(box.mounts, isShown)));
   const cwd = box.cwd ?? box.home;
-  if (!isCovered(cwd)) words.push("--dir", cwd);
+  if (!isShown(cwd)) words.push("--dir", cwd);
   words.push("--chdir", cwd, "--remount-ro", "/");
   return words;
 }
@@ -77,7 +84,7 @@ function bind({ path, access }: Mount): string[] {
   return [access === "write" ? "--bind" : "--ro-bind", path, path];
 }
 
-async function mountWords(mounts: readonly Mount[], hasEverything: boolean): Promise<string[]> {
+async function mountWords(mounts: readonly Mount[], isThere: (path: string) => boolean): Promise<string[]> {
   const resolved = await Promise.all(mounts.map(({ path }) => resolveLinks(path)));
   const words: string[] = [];
   const linked = new Set<string>();
@@ -91,8 +98,8 @@ async function mountWords(mounts: readonly Mount[], hasEverything: boolean): Pro
       there.push(mount.path);
       continue;
     }
-    for (const { path, target } of hasEverything ? [] : found.links) {
-      if (linked.has(path) || there.some((folder) => isInside(path, folder))) continue;
+    for (const { path, target } of found.links) {
+      if (linked.has(path) || isThere(path) || there.some((folder) => isInside(path, folder))) continue;
       linked.add(path);
       words.push("--symlink", target, path);
     }
@@ -101,14 +108,12 @@ async function mountWords(mounts: readonly Mount[], hasEverything: boolean): Pro
 }
 
 /** A folder is covered with an empty one, a file with one that cannot be opened. */
-async function hiddenWords(
-  mounts: readonly Mount[],
-  isCovered: (path: string) => boolean,
-  hasEverything: boolean,
-): Promise<string[]> {
+async function hiddenWords(mounts: readonly Mount[], isShown: (path: string) => boolean): Promise<string[]> {
   const words: string[] = [];
-  for (const { path, access } of mounts) {
-    if (access !== "hidden" || !(hasEverything || isCovered(path))) continue;
+  const hidden = mounts.flatMap(({ path, access }) => (access === "hidden" && isShown(path) ? [path] : []));
+  for (const path of new Set(hidden)) {
+    // In an empty folder there is nothing left to hide.
+    if (hidden.some((other) => other !== path && isInside(path, other))) continue;
     const there = await stat(path).catch(() => undefined);
     if (there?.isDirectory() === true) words.push("--tmpfs", path, "--remount-ro", path);
     else if (there !== undefined) words.push("--ro-bind", "/dev/null", path);

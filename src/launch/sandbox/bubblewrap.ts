@@ -51,7 +51,7 @@ async function wrap(
     const nested = egress === undefined || box.exec.spawn ? undefined : await nestedBox(box, found);
     const limited = withLimits(program, box, found);
     const started = nested?.command(limited) ?? limited;
-    const inner = egress?.command(started) ?? started;
+    const inner = egress?.command(started, data(openSecretData(egress.settings))) ?? started;
     const { env, aside } = withoutLoader({ ...inner.env, HOME: box.home, TMPDIR: "/tmp" });
     const words = await boxArguments({
       box,
@@ -59,12 +59,7 @@ async function wrap(
       uid: nested?.uid,
       canSize: found.canSize,
       extra: {
-        mounts: [
-          found.prlimit ?? [],
-          egress?.folder ?? [],
-          egress?.mounts ?? [],
-          nested?.mounts ?? [],
-        ].flat(),
+        mounts: [found.prlimit ?? [], egress?.mounts ?? [], nested?.mounts ?? []].flat(),
         // Its /etc/hosts knows the machine's name; the box has another.
         files: [...(egress?.files ?? []), ...(nested?.files ?? [])].filter(
           ({ path }) => path !== "/etc/hosts",
@@ -73,6 +68,7 @@ async function wrap(
       },
       data: (content) => data(openData(content)),
     });
+    if (egress !== undefined) words.push("--ro-bind", egress.socket.outside, egress.socket.inside);
     const filter = seccompProgram(nested === undefined ? box.exec : { spawn: true, nests: true });
     if (filter !== undefined) words.push("--seccomp", String(data(openData(filter))));
     // Values of variables are not for the list of processes, where everybody could read them.

@@ -1,6 +1,6 @@
 // Small files that are handed to a child as descriptors: they have no name on the disk, so none is left behind however this program ends.
 
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -37,15 +37,27 @@ export function openSecretData(content: string): number {
 }
 
 function createNameless(bytes: Uint8Array): number {
+  const file = openNameless();
+  for (let written = 0; written < bytes.length;) {
+    const count = writeSync(file, bytes, written);
+    if (count === 0) throw new Error("the disk is full");
+    written += count;
+  }
+  return file;
+}
+
+/** The flag that Node has no name for: a file that never has a name, so that nobody who sees the folder can open it in between. */
+const TMPFILE = 0o20000000 | (constants.O_DIRECTORY ?? 0);
+
+function openNameless(): number {
+  try {
+    if (process.platform === "linux") return openSync(tmpdir(), constants.O_RDWR | TMPFILE, 0o600);
+  } catch {
+    // Not every file system can.
+  }
   const folder = mkdtempSync(join(tmpdir(), "portolan-data-"));
   try {
-    const file = openSync(join(folder, "data"), "wx+", 0o600);
-    for (let written = 0; written < bytes.length;) {
-      const count = writeSync(file, bytes, written);
-      if (count === 0) throw new Error("the disk is full");
-      written += count;
-    }
-    return file;
+    return openSync(join(folder, "data"), "wx+", 0o600);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

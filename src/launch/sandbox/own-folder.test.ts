@@ -82,7 +82,7 @@ test("the interpreter that a script's first line looks for", async () => {
   const python = lay("other/bin/python3");
   lay("other/lib/x");
   const script = lay("scripts/bin/run", "#!/usr/bin/env python3\n");
-  const found = await ownFolders(script, [], undefined, { PATH: dirname(python) });
+  const found = await ownFolders(script, [], undefined, { environment: { PATH: dirname(python) } });
   expect(found.sort()).toEqual([at("other"), script].sort());
 });
 

@@ -1,86 +1,53 @@
-// Checks a path or a file URI among a call's arguments against the box, before the call is forwarded: however it is read, it must stay inside.
+// Checks paths and file URIs among a call's arguments against the box, before the call is forwarded: however they are read, they must stay inside.
 
-import { realpath } from "node:fs/promises";
+import { lstat, realpath } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import type { Box } from "../types.ts";
-import { expandHome, isInside } from "./paths.ts";
+import { readings } from "./path-readings.ts";
+import { isInside } from "./paths.ts";
 
-const MAX_LENGTH = 4096;
-const ENCODED_SEPARATOR = /%(?:2f|5c|00)/i;
-/** A percent sign, encoded, before what would be an escape once more. */
-const ENCODED_TWICE = /%25[\da-f]{2}/i;
-
-/** What is wrong with the value, or undefined. */
-export type PathCheck = (value: string) => Promise<string | undefined>;
+/** What is wrong with the first of the values that should not pass, or undefined. Rejects when the signal calls it off. */
+export type PathCheck = (
+  values: readonly string[],
+  signal?: AbortSignal,
+) => Promise<{ readonly index: number; readonly problem: string } | undefined>;
 
 export function createPathCheck(box: Box): PathCheck {
   const cwd = box.cwd ?? box.home;
   let places: Promise<Places> | undefined;
-  return async (value) => {
-    const read = readings(value, box.home);
-    if (typeof read === "string") return read;
+  return async (values, signal) => {
     places ??= placesOf(box);
-    const { visible, hidden, own } = await places;
-    for (const reading of read) {
-      const absolute = reading.startsWith(sep) ? reading : `${cwd}${sep}${reading}`;
-      const walked = await walk(absolute);
-      // As text, and as the system walks it: they differ where `..` follows a link.
-      for (const path of [resolve(absolute), walked.path]) {
-        if (hidden.some((folder) => isInside(path, folder))) return "is hidden from this server";
-        const isGiven = visible.some((folder) => isInside(path, folder));
-        const isOwn = own.some((folder) => isInside(path, folder) && isInside(folder, walked.existing));
-        if (!isGiven && !isOwn) return "is outside of the folders that this server is given";
-      }
+    // Each name is looked at once, however often the values lead past it.
+    const walker = createWalker(signal);
+    for (const [index, value] of values.entries()) {
+      const problem = await problemOf(value, box.home, cwd, await places, walker);
+      if (problem !== undefined) return { index, problem };
     }
     return undefined;
   };
 }
 
-/** The paths that programs could take it for; empty for what is none, a text for what is refused as it stands. */
-function readings(value: string, home: string): string[] | string {
-  if (value.includes("\0")) return "has a NUL character in it";
-  if (value.length > MAX_LENGTH) return "is too long for a path";
-  const scheme = /^([a-z][\d+.a-z-]+):/i.exec(value)?.[1]?.toLowerCase();
-  if (scheme !== undefined && scheme !== "file") {
-    // A program that takes it for a path, nevertheless, must not be led upwards.
-    return leadsUp(value) ? "leads out of its folder" : [];
+async function problemOf(
+  value: string,
+  home: string,
+  cwd: string,
+  { visible, hidden, own }: Places,
+  walk: Walker,
+): Promise<string | undefined> {
+  const read = readings(value, home);
+  if (typeof read === "string") return read;
+  for (const reading of read) {
+    const absolute = reading.startsWith(sep) ? reading : `${cwd}${sep}${reading}`;
+    const walked = await walk(absolute);
+    // As text, and as the system walks it: they differ where `..` follows a link.
+    for (const path of [resolve(absolute), walked.path]) {
+      if (hidden.some((folder) => isInside(path, folder))) return "is hidden from this server";
+      const isGiven = visible.some((folder) => isInside(path, folder));
+      const isOwn = own.some((folder) => isInside(path, folder) && isInside(folder, walked.existing));
+      if (!isGiven && !isOwn) return "is outside of the folders that this server is given";
+    }
   }
-  if (ENCODED_SEPARATOR.test(value)) return "has an encoded separator in it";
-  if (ENCODED_TWICE.test(value)) return "is encoded twice";
-  if (/^~[a-z_]/i.test(value)) return "names the home of a user";
-  const path = scheme === "file" ? pathOfUri(value) : value;
-  if (path === undefined) return "is not a file URI of this machine";
-  const decoded = decode(path);
-  if (decoded === undefined && scheme === "file") return "is not a well-formed URI";
-  if (decoded?.includes("\0") === true) return "has a NUL character in it";
-  const found = [path, decoded ?? path].flatMap((one) => [one, one.replaceAll("\\", "/")]);
-  return [...new Set([...found, ...found.map((one) => expandHome(one, home))])];
-}
-
-/** `file:/path`, `file:///path`, `file://localhost/path`; a query or a fragment is taken for a part of the name, as simple programs do. */
-function pathOfUri(uri: string): string | undefined {
-  const rest = uri.slice("file:".length);
-  const path = rest.startsWith("//") ? /^\/\/(?:localhost)?(\/.*)$/is.exec(rest)?.[1] : rest;
-  // Four slashes and more: another machine's name, to some.
-  return path?.startsWith("/") === true && !path.startsWith("//") ? path : undefined;
-}
-
-function decode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whether there are more `..` in it than names for them to take back. */
-function leadsUp(value: string): boolean {
-  let depth = 0;
-  for (const name of (decode(value) ?? value).split(/[/\\]+/)) {
-    depth += name === ".." ? -1 : 1;
-    if (depth < 0) return true;
-  }
-  return false;
+  return undefined;
 }
 
 interface Walked {
@@ -90,27 +57,52 @@ interface Walked {
   readonly existing: string;
 }
 
-async function walk(path: string): Promise<Walked> {
-  let at: string = sep;
-  let existing: string = sep;
-  for (const name of path.split(sep)) {
-    if (name === "" || name === ".") continue;
-    const next = name === ".." ? dirname(at) : join(at, name);
-    const real = await realpath(next).catch(() => undefined);
-    at = real ?? next;
-    existing = real ?? existing;
-  }
-  return { path: at, existing };
+type Walker = (path: string) => Promise<Walked>;
+
+function createWalker(signal: AbortSignal | undefined): Walker {
+  const seen = new Map<string, string | undefined>();
+  const look = async (path: string): Promise<string | undefined> => {
+    signal?.throwIfAborted();
+    const real = await realOf(path).catch(() => undefined);
+    seen.set(path, real);
+    return real;
+  };
+  return async (path) => {
+    let existing: string = sep;
+    /** Below what exists nothing needs to be looked for. */
+    const missing: string[] = [];
+    for (const name of path.split(sep)) {
+      if (name === "" || name === ".") continue;
+      if (name === "..") {
+        if (missing.pop() === undefined) existing = dirname(existing);
+      } else if (missing.length > 0) {
+        missing.push(name);
+      } else {
+        const next = join(existing, name);
+        const real = seen.has(next) ? seen.get(next) : await look(next);
+        if (real === undefined) missing.push(name);
+        else existing = real;
+      }
+    }
+    return { path: missing.length === 0 ? existing : join(existing, ...missing), existing };
+  };
+}
+
+/** Of a name in a folder whose own path is the real one. */
+async function realOf(path: string): Promise<string> {
+  // Elsewhere one name may be written in several ways.
+  const isPlain = process.platform === "linux" && !(await lstat(path)).isSymbolicLink();
+  return isPlain ? path : realpath(path);
 }
 
 interface Places {
   readonly visible: readonly string[];
   readonly hidden: readonly string[];
-  /** The box's own HOME and /tmp. What this machine has in its own is not meant, and is not there. */
+  /** The box's own HOME, /tmp and working folder. What this machine has in its own is not meant, and is not there. */
   readonly own: readonly string[];
 }
 
-async function placesOf({ mounts, home }: Box): Promise<Places> {
+async function placesOf({ mounts, home, cwd }: Box): Promise<Places> {
   const both = async (paths: readonly string[]): Promise<string[]> => {
     const real = await Promise.all(paths.map((path) => realpath(path).catch(() => path)));
     return [...new Set([...paths, ...real])];
@@ -120,6 +112,6 @@ async function placesOf({ mounts, home }: Box): Promise<Places> {
   return {
     visible: await both(granted.map(({ path }) => path)),
     hidden: await both(hidden.map(({ path }) => path)),
-    own: await both([home, "/tmp"]),
+    own: await both([home, "/tmp", cwd ?? home]),
   };
 }

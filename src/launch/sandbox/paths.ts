@@ -57,3 +57,19 @@ export async function resolveLinks(path: string): Promise<Resolved | undefined> 
   }
   return { real, links };
 }
+
+/** The first of the links that a server could have laid itself, since it may write where the link lies. A grant that is a link is not: its folder is not granted. */
+export function laidLink(links: readonly Link[], writable: readonly string[]): Link | undefined {
+  return links.find(({ path }) => writable.some((folder) => folder !== path && isInside(path, folder)));
+}
+
+/** Whether the server may change what is found at this path, or where it leads. */
+export function isSteered({ real, links }: Resolved, writable: readonly string[]): boolean {
+  return laidLink(links, writable) !== undefined || writable.some((folder) => isInside(real, folder));
+}
+
+/** Folders as they are written, and where they really lie. */
+export async function bothWays(folders: readonly string[]): Promise<string[]> {
+  const real = await Promise.all(folders.map((path) => realpath(path).catch(() => path)));
+  return [...new Set([...folders, ...real])];
+}

@@ -25,13 +25,19 @@ const TIMEOUT_MS = 10_000;
 
 const asked = new Map<string, Promise<BubblewrapProbe>>();
 
-/** Asked once per process and program. */
+const FORGOTTEN_AFTER_MS = 1_000;
+
+/** Asked once per process and program; but what is missing may be installed while this program runs, and is soon looked for again. */
 export function probeBubblewrap(bwrap?: string): Promise<BubblewrapProbe> {
   const key = bwrap ?? "";
   let answer = asked.get(key);
   if (answer === undefined) {
     answer = runProbe(bwrap);
     asked.set(key, answer);
+    void answer.then(({ report, prlimit }) => {
+      if (report.available && prlimit !== undefined) return;
+      setTimeout(() => asked.delete(key), FORGOTTEN_AFTER_MS).unref();
+    });
   }
   return answer;
 }

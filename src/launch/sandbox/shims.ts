@@ -20,7 +20,8 @@ export async function behindShim(
       () => true,
       () => false,
     );
-    if (version !== "" && !version.includes("/") && found) return program;
+    // The file may be the server's to write; a version is a name, and leads nowhere else.
+    if (/^[^/.][^/]*$/.test(version) && found) return program;
   }
   return file;
 }

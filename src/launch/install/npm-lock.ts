@@ -1,0 +1,87 @@
+// What npm resolved a package to, read before anything of it is fetched: only parts that a server of packages gives, with their hashes.
+
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { PortolanError } from "../../errors/index.ts";
+import { isObject } from "../../model/index.ts";
+
+export interface Locked {
+  readonly version: string | undefined;
+  readonly integrity: string | undefined;
+  readonly resolved: string | undefined;
+  readonly link: boolean;
+  /** It came inside of another one, whose hash is also its own. */
+  readonly inBundle: boolean;
+  readonly bin: ReadonlyMap<string, string>;
+}
+
+/** By place, such as `node_modules/a/node_modules/b`. */
+export type Lock = ReadonlyMap<string, Locked>;
+
+export async function readLock(path: string): Promise<Lock> {
+  const value: unknown = JSON.parse(await readFile(path, "utf8"));
+  const packages = isObject(value) && isObject(value.packages) ? value.packages : {};
+  return new Map(
+    Object.entries(packages)
+      .filter((entry): entry is [string, Record<string, unknown>] => entry[0] !== "" && isObject(entry[1]))
+      .map(([place, found]) => [place, toLocked(found)]),
+  );
+}
+
+function toLocked(found: Readonly<Record<string, unknown>>): Locked {
+  const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+  const bins = isObject(found.bin) ? Object.entries(found.bin) : [];
+  return {
+    version: text(found.version),
+    integrity: text(found.integrity),
+    resolved: text(found.resolved),
+    link: found.link !== undefined && found.link !== false,
+    inBundle: found.inBundle === true,
+    bin: new Map(bins.filter((entry): entry is [string, string] => typeof entry[1] === "string")),
+  };
+}
+
+/** A folder of this machine would be copied into the store, and shown to the server; a repository would be built by its own scripts. */
+export function refuseOthers(spec: string, lock: Lock): void {
+  for (const [place, found] of lock) {
+    const why = whyNot(place, found);
+    if (why === undefined) continue;
+    const part = place.replace(/^.*node_modules\//, "");
+    throw new PortolanError("INSTALL_FAILED", `${spec} is not installed: its part "${part}" ${why}.`, {
+      hint: "Only packages of a registry are installed: ask its author to publish that part.",
+      data: { spec, part, reason: "EPART" },
+    });
+  }
+}
+
+function whyNot(place: string, { link, resolved, integrity, inBundle }: Locked): string | undefined {
+  if (link || !place.startsWith("node_modules/")) return "is a link to a folder of this machine";
+  if (resolved === undefined) return inBundle ? undefined : "does not say where it comes from";
+  if (/^git\b|^(?:github|gitlab|bitbucket|gist|ssh):/i.test(resolved)) return "is a git repository";
+  if (!/^https?:\/\//i.test(resolved)) return "is a file or folder of this machine";
+  return integrity === undefined ? "has no hash to know it by" : undefined;
+}
+
+/** Whether everything that was put there is what had been agreed to. */
+export function isAsAgreed(agreed: Lock, there: Lock): boolean {
+  return [...there].every(([place, { integrity }]) => {
+    const known = agreed.get(place);
+    return known !== undefined && known.integrity === integrity;
+  });
+}
+
+/** The same packages in the same places are the same folder; which optional ones are there depends on the machine. */
+export function keyOf(lock: Lock): string {
+  const lines = [...lock].map(([place, { version, integrity }]) => [place, version, integrity]);
+  const content = [process.platform, process.arch, lines.sort(([a = ""], [b = ""]) => (a < b ? -1 : 1))];
+  return createHash("sha512").update(JSON.stringify(content)).digest("hex").slice(0, 64);
+}
+
+/** Where the program of that name is, when one of the packages beside the wanted one brings it. */
+export function binAmong(lock: Lock, wanted: string): string | undefined {
+  for (const [place, { bin }] of lock) {
+    const path = bin.get(wanted);
+    if (path !== undefined && place.lastIndexOf("node_modules/") === 0) return `${place}/${path}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,74 @@
+// What programs could take a text for, when they expect a path: with its URI undone, its escapes undone, its ends trimmed, or as it stands.
+
+import { expandHome } from "./paths.ts";
+
+const MAX_LENGTH = 4096;
+const SCHEME = /^[a-z][\d+.a-z-]+:/i;
+const FILE = /^file:/i;
+/** `jar:file:/…`, `view-source:file:/…`, `git+file:/…`: some program undoes the outer ones. */
+const NESTED_FILE = /^(?:[\d.a-z-]*[:+])+(file:[/\\].*)$/is;
+const ENCODED_SEPARATOR = /%(?:2f|5c|00)/i;
+/** A percent sign, encoded, before what would be an escape once more. */
+const ENCODED_TWICE = /%25[\da-f]{2}/i;
+/** All but those which URLs are allowed to be torn apart with. */
+const CONTROL = /[^\P{Cc}\t\n\r]/u;
+
+/** The paths that it could be; empty for what is none, a text for what is refused as it stands. */
+export function readings(value: string, home: string): string[] | string {
+  if (value.length > MAX_LENGTH) return "is too long for a path";
+  if (CONTROL.test(value)) return "has a control character in it";
+  const plain = asInUrls(value);
+  const uri = NESTED_FILE.exec(plain)?.[1] ?? (FILE.test(plain) ? plain : undefined);
+  if (uri === undefined) {
+    const whole = decode(plain) ?? plain;
+    if (FILE.test(whole) || NESTED_FILE.test(whole)) return "has an encoded scheme in it";
+    // A program that takes another URI for a path, nevertheless, must not be led upwards.
+    if (SCHEME.test(plain)) return leadsUp(whole) ? "leads out of its folder" : [];
+  }
+  if (ENCODED_SEPARATOR.test(plain)) return "has an encoded separator in it";
+  if (ENCODED_TWICE.test(plain)) return "is encoded twice";
+  if (/^~[a-z_]/i.test(plain)) return "names the home of a user";
+  if (uri === undefined) return pathsOf([value, plain], home);
+  const path = pathOfUri(uri);
+  if (path === undefined) return "is not a file URI of this machine";
+  return decode(path) === undefined ? "is not a well-formed URI" : pathsOf([path], home);
+}
+
+function pathsOf(written: readonly string[], home: string): string[] | string {
+  const decoded = written.map((one) => decode(one) ?? one);
+  if (decoded.some((one) => CONTROL.test(one))) return "has a control character in it";
+  const all = [...written, ...decoded, ...decoded.map(asInUrls)];
+  const slashed = [...all, ...all.map((one) => one.replaceAll("\\", "/"))];
+  return [...new Set([...slashed, ...slashed.map((one) => expandHome(one, home))])];
+}
+
+/** Whoever parses URLs overlooks spaces around them, and line ends and tabs anywhere. */
+function asInUrls(text: string): string {
+  return text.replace(/[\t\n\r]+/g, "").replace(/^ +| +$/g, "");
+}
+
+/** `file:/path`, `file:///path`, `file://localhost/path`; a query or a fragment is taken for a part of the name, as simple programs do. */
+function pathOfUri(uri: string): string | undefined {
+  const rest = uri.slice("file:".length);
+  const path = rest.startsWith("//") ? /^\/\/(?:localhost)?(\/.*)$/is.exec(rest)?.[1] : rest;
+  // Four slashes and more: another machine's name, to some.
+  return path?.startsWith("/") === true && !path.startsWith("//") ? path : undefined;
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether there are more `..` in it than names for them to take back. */
+function leadsUp(value: string): boolean {
+  let depth = 0;
+  for (const name of value.split(/[/\\]+/)) {
+    depth += name === ".." ? -1 : 1;
+    if (depth < 0) return true;
+  }
+  return false;
+}
