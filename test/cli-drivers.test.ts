@@ -4,6 +4,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { envelope, NO_TERMINAL, portolan, quoted, terminal } from "./cli-helpers.ts";
+import { startHttpServer } from "./fixtures/http-server.mjs";
+import { startSseServer } from "./fixtures/sse-server.mjs";
+import { started } from "./helpers.ts";
 import { examplePlace, FILESYSTEM, FS_CONTRACTS, place } from "./driver-helpers.ts";
 
 const CAT = ".drivers/cat-mcp/DRIVER.md";
@@ -257,7 +260,7 @@ describe("author", () => {
     expect(write).toContain("external:files");
     expect(write).toContain("approval: on-mutate");
     expect(here.file("tools/list-directory/TOOL.md")).not.toContain("mutates");
-    expect(made.left.join("\n")).toContain("write-file: mutates says external:files");
+    expect(made.left.join("\n")).toContain("move-file: mutates says external:files");
     expect((await here.run("validate")).code).toBe(0);
     const why = await here.run("why", "files-mcp", "--text");
     expect(why.out).toContain("Nothing: it works.");
@@ -312,6 +315,38 @@ describe("author", () => {
       env: { ...here.env, API_TOKEN: value },
     });
     expect(used.code).toBe(0);
+  });
+
+  it.each([
+    ["http", () => startHttpServer({ era: "modern" })],
+    ["sse", () => startSseServer()],
+  ] as const)("knows a remote server, which is spoken to by %s", async (transport, begin) => {
+    const server = await started<{ readonly url: string; close(): Promise<void> }>(begin());
+    const here = place();
+    const ran = await here.run(
+      ...[
+        "author",
+        server.url,
+        "--id",
+        "there-mcp",
+        "--tools",
+        "echo",
+        "--header",
+        "Authorization: Bearer t0ken-of-the-test",
+      ],
+      "--json",
+    );
+    expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
+    expect(JSON.parse(ran.out)).toMatchObject({ kind: "remote", transport });
+    const driver = here.file(".drivers/there-mcp/DRIVER.md");
+    expect(driver).toContain("auth: { type: bearer, env: THERE_TOKEN }");
+    expect(driver + here.file(".drivers/there-mcp/SECRETS.md")).not.toContain("t0ken");
+    const used = await portolan(["call", "echo", "text=hi", "--json"], {
+      cwd: here.cwd,
+      env: { ...here.env, THERE_TOKEN: "another" },
+    });
+    expect(used.code).toBe(0);
+    expect(JSON.parse(used.out)).toMatchObject({ _meta: { "portolan/driver": "there-mcp" } });
   });
 
   it("tells packages, images, programs and addresses apart", async () => {

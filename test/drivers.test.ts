@@ -56,6 +56,30 @@ describe("the example of the specification, with today's server", () => {
     expect((await here.run("why", "filesystem-mcp", "--text")).out).toContain("Nothing: it works.");
   });
 
+  it("is written by portolan author from the package alone", { timeout: 60_000 }, async () => {
+    const here = await withPackage();
+    const name = "@modelcontextprotocol/server-filesystem";
+    const made = await here.run(
+      ...[
+        "author",
+        name,
+        "--tools",
+        "read_text_file=fs-read",
+        "--allow-write",
+        "workspace",
+        "--yes",
+        "--text",
+      ],
+      ...["--", "./workspace"],
+    );
+    expect(made.code).toBe(0);
+    expect(made.out).toContain("filesystem-mcp (npm, stdio)");
+    expect(made.out).toContain("The package has no version");
+    expect(here.file(".drivers/filesystem-mcp/DRIVER.md")).toContain(`package: "${name}"`);
+    const why = await here.run("why", "filesystem-mcp", "--text");
+    expect(why.out).toContain("Nothing: it works.");
+  });
+
   it("reads, writes and lists real files once portolan author has made its driver", async () => {
     const here = place({ ...FS_CONTRACTS, "workspace/a.txt": "first" });
     const made = await here.run(

@@ -110,7 +110,7 @@ describe("images", () => {
       docker: `http${DIGEST}`,
       transport: "http",
       port: 8000,
-      sandbox: { mode: "enforce", network: ["*"] },
+      sandbox: { mode: "warn", network: ["*"] },
     };
     writeFileSync(join(folder, "portolan.yaml"), JSON.stringify({ servers: { web: server } }));
     const { workspace } = await open(folder);
@@ -130,6 +130,7 @@ describe("images", () => {
     const [health] = workspace.health();
     expect(health?.error).toMatchObject({ code: "SANDBOX_UNAVAILABLE" });
     expect(health?.error?.message).toContain("network: example.com");
+    expect(health?.error?.hint).toContain("sandbox: warn");
     expect(existsSync(join(engine, "calls.jsonl")) ? runs(engine) : []).toEqual([]);
   });
 });

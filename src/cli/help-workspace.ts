@@ -2,7 +2,7 @@
 
 const WORKSPACE = `
 Workspace:
-  The servers are those that this folder declares: in portolan.yaml, a bridge manifest, mcpfile.yaml, .mcp.json, .cursor/mcp.json or .vscode/mcp.json. --workspace names another folder, or one such file.
+  The servers are those that this folder declares: in portolan.yaml, a bridge manifest, mcpfile.yaml, .mcp.json, .cursor/mcp.json, .vscode/mcp.json or .drivers/<id>/DRIVER.md. --workspace names another folder, or one such file.
   Where nothing is declared, the servers that other MCP clients on this computer know are used; then nothing is written.`;
 
 const EXIT_CODES = `
@@ -21,6 +21,7 @@ export const STATUS_HELP: string = help(`  portolan status
   portolan status -w ~/project --json | jq '.servers[] | select(.state != "ready")'`);
 
 export const WHY_HELP: string = help(`  portolan why github
+  portolan why filesystem-mcp
   portolan why --plan github
   portolan why --plan --allow-net api.example.com -- npx -y some-server
   portolan why github --json | jq -r .health.stderr`);

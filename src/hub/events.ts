@@ -4,6 +4,7 @@ import type { AuditEvent } from "../contracts/index.ts";
 import type { ErrorCode } from "../errors/index.ts";
 import type { LaunchNews } from "../launch/index.ts";
 import type { SandboxMode } from "../model/index.ts";
+import type { Redactor } from "../secrets/index.ts";
 
 interface Common {
   /** ISO time. */
@@ -84,11 +85,15 @@ export function toAuditEvent(event: AuditEvent): Unstamped<HubEvent> {
   return { ...event, server: driver ?? "contracts" };
 }
 
-/** What of a start is worth an event. */
-export function toLaunchEvent(server: string, news: LaunchNews): Unstamped<HubEvent> | undefined {
+/** What of a start is worth an event. A host that a server asks for may have a secret in its name. */
+export function toLaunchEvent(
+  server: string,
+  news: LaunchNews,
+  redactor: Redactor,
+): Unstamped<HubEvent> | undefined {
   if (news.type === "denied") {
-    const { host, port, reason } = news;
-    return { type: "mcp.sandbox_denied", server, host, port, reason };
+    const [host, reason] = [redactor.redactText(news.host), redactor.redactText(news.reason)];
+    return { type: "mcp.sandbox_denied", server, host, port: news.port, reason };
   }
   if (news.type === "progress") return { type: "mcp.server_installing", server, reason: news.what };
   const { mode, by, missing } = news.plan.sandbox;

@@ -10,8 +10,8 @@ import {
   openContracts,
   SecretGrants,
 } from "../contracts/index.ts";
-import type { ContractsEndpoint, DeclaredDriver, Limits, SecretEntry } from "../model/index.ts";
-import { isPortolanError, PortolanError } from "../errors/index.ts";
+import type { ContractsEndpoint, DeclaredDriver, Driver, Limits, SecretEntry } from "../model/index.ts";
+import { isPortolanError, PortolanError, type Report } from "../errors/index.ts";
 import type { SecretStore } from "../secrets/index.ts";
 import { contextFor } from "./caller-context.ts";
 import { driverAuth } from "./driver-auth.ts";
@@ -62,13 +62,7 @@ export async function leaseContracts(
   // Only what was found to work: a draft may change as it likes.
   const fitting = new Set(upstream.status().flatMap(({ id, server }) => (server === "fits" ? [id] : [])));
   const kept = endpoint.drivers.flatMap(({ driver }) => (fitting.has(driver.id) ? [driver] : []));
-  await rememberDrivers(endpoint.root, kept).catch((error: unknown) =>
-    report({
-      code: "FILE_FAILED",
-      severity: "info",
-      message: `which drivers were registered cannot be kept: ${error instanceof Error ? error.message : String(error)}`,
-    }),
-  );
+  if (options.keepsNothing !== true) await remember(endpoint.root, kept, report);
   return {
     upstream,
     release: async () => {
@@ -76,6 +70,16 @@ export async function leaseContracts(
       await servers.close();
     },
   };
+}
+
+async function remember(root: string, drivers: readonly Driver[], report: Report): Promise<void> {
+  await rememberDrivers(root, drivers).catch((error: unknown) =>
+    report({
+      code: "FILE_FAILED",
+      severity: "info",
+      message: `which drivers were registered cannot be kept: ${error instanceof Error ? error.message : String(error)}`,
+    }),
+  );
 }
 
 /** Under the names by which programs ask for it. */

@@ -28,6 +28,8 @@ export interface LeaseOptions {
   readonly roots: readonly string[];
   /** Whether code that lies beside a driver may be run in this program. */
   readonly driverCode?: boolean | undefined;
+  /** Whoever opened the hub wants nothing kept between runs. */
+  readonly keepsNothing?: boolean | undefined;
   /** Hears what is done for contracts. */
   readonly audit?: Audit | undefined;
   /** Asked before a call that needs approval. */

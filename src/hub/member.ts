@@ -299,7 +299,7 @@ export class Member {
     },
     launch: (news) => {
       if (news.type === "planned") this.plan = news.plan;
-      const event = toLaunchEvent(this.alias, news);
+      const event = toLaunchEvent(this.alias, news, this.#options.redactor);
       if (event !== undefined) this.#options.events.emit(event);
     },
   };

@@ -75,6 +75,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
       options.snapshots === false ? { ...createEraMemory(), remember: async () => {} } : createEraMemory(),
     roots: await rootFolders(handlers),
     driverCode: options.driverCode,
+    keepsNothing: options.snapshots === false,
     person: options.person,
     audit: auditTo(events),
     approve: (request: ApprovalRequest) => approveByAsking(request, asking),

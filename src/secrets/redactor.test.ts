@@ -37,6 +37,7 @@ describe("text", () => {
     ["JSON", JSON.stringify({ value })],
     ["a query", new URLSearchParams({ value }).toString()],
     ["a URL component", encodeURIComponent(value)],
+    ["a host name", "sekret-mixed-canary.evil.example"],
     [
       "a URL component in small letters",
       encodeURIComponent(value).replace(/%../g, (hex) => hex.toLowerCase()),
@@ -44,7 +45,9 @@ describe("text", () => {
     ["a URL", new URL(`https://example.test/?a=${encodeURIComponent(value)}`).href],
     ["a URL that nobody encoded", new URL("https://example.test/?a=it's a canary!").href],
   ])("is clean of %s", (_, text) => {
-    const redacted = redactorOf(value, "it's a canary!").redactText(`before ${text} after`);
+    const redacted = redactorOf(value, "it's a canary!", "SekRet-Mixed-canary").redactText(
+      `before ${text} after`,
+    );
     expect(redacted).toMatch(/^before .*\[redacted\].* after$/);
     expect(redacted).not.toMatch(/canary|Y2FuYXJ5/);
   });

@@ -15,6 +15,8 @@ export interface Redactor {
 const MIN_LENGTH = 4;
 /** A secret of several lines, such as a private key, is often printed line by line. */
 const MIN_LINE = 8;
+/** In small letters a shorter one could be an ordinary word. */
+const MIN_SMALL = 12;
 const MAX_DEPTH = 200;
 const MAX_NODES = 1_000_000;
 
@@ -60,6 +62,8 @@ function formsOf(value: string): string[] {
         .map((line) => line.trim())
         .filter((line) => line.length >= MIN_LINE),
     );
+  // Host names come in small letters, whoever puts a value into one.
+  if (value.trim().length >= MIN_SMALL) forms.push(value.trim().toLowerCase());
   const bytes = Buffer.from(value, "utf8");
   // Without padding: found with and without it.
   forms.push(bytes.toString("base64").replace(/=+$/, ""), bytes.toString("base64url"));

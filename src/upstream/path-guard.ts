@@ -28,6 +28,8 @@ const WITH_URI: ReadonlySet<string> = new Set(["resources/read", "resources/subs
 const ELSEWHERE = /^(?!(?:[\d.a-z-]*[:+])*file:)[a-z][\d+.a-z-]+:/i;
 /** What one call may bring: each text costs system calls. */
 const [MAX_TEXTS, MAX_CHARACTERS, MAX_VALUES] = [1000, 128 * 1024, 20_000];
+const TOO_MUCH = "the arguments that are paths hold more than can be checked";
+const FEWER = `Split the call: up to ${MAX_TEXTS} texts and ${MAX_CHARACTERS} characters are checked at once.`;
 
 export function createPathGuard(options: PathGuardOptions): PathGuard | undefined {
   const { server, check, declared = {}, timeoutMs } = options;
@@ -46,29 +48,31 @@ export function createPathGuard(options: PathGuardOptions): PathGuard | undefine
     if (typeof name !== "string" || !isObject(given)) return undefined;
     const names = new Set(rules.flatMap(([matches, listed]) => (matches(name) ? listed : [])));
     const found = textsIn([...names].map((argument) => [argument, given[argument]] as const));
-    if (found === undefined) return Promise.reject(refusal("its paths", "are too many to be checked", name));
+    if (found === undefined) return Promise.reject(refusal(TOO_MUCH, FEWER, name));
     return found.length === 0 ? undefined : pass(found, call, name);
   };
 
-  async function pass(found: readonly Found[], { timeoutMs: ms, signal }: Call, tool?: string): Promise<void> {
+  async function pass(
+    found: readonly Found[],
+    { timeoutMs: ms, signal }: Call,
+    tool?: string,
+  ): Promise<void> {
     const over = new AbortController();
     const texts = found.map(({ text }) => text);
     try {
       const limit = { server, what: "checking its paths", ms: ms ?? timeoutMs, signal };
       const wrong = await within(check?.(texts, over.signal) ?? Promise.resolve(undefined), limit);
-      if (wrong !== undefined) throw refusal(found[wrong.index]?.what ?? "a path", wrong.problem, tool);
+      if (wrong === undefined) return;
+      const hint = `If ${server} should have it, grant the folder in its sandbox, under fs.`;
+      throw refusal(`${found[wrong.index]?.what ?? "a path"} ${wrong.problem}`, hint, tool);
     } finally {
       // Whoever has stopped waiting needs no answer either.
       over.abort();
     }
   }
 
-  function refusal(what: string, problem: string, tool: string | undefined): PortolanError {
-    return new PortolanError("SANDBOX_DENIED", `${what} ${problem}`, {
-      server,
-      tool,
-      hint: `If ${server} should have it, grant the folder in its sandbox, under fs.`,
-    });
+  function refusal(message: string, hint: string, tool: string | undefined): PortolanError {
+    return new PortolanError("SANDBOX_DENIED", message, { server, tool, hint });
   }
 }
 

@@ -19,7 +19,7 @@ export function withCredentials(
   given: readonly string[],
   { options }: Cli,
 ): Credentials {
-  if (server.kind === "remote") return remote(server, base, Object.keys(options.headers));
+  if (server.kind === "remote") return remote(server, base, options.headers);
   const secrets: string[] = [];
   const env = Object.fromEntries(
     Object.entries(options.env).map(([name, value]) => {
@@ -34,20 +34,18 @@ export function withCredentials(
 function remote(
   server: DriverServer & { kind: "remote" },
   base: string,
-  names: readonly string[],
+  given: Readonly<Record<string, string>>,
 ): Credentials {
   const own = (what: string): string =>
     `${base}_${what}`
       .toUpperCase()
       .replace(/[^A-Z0-9]+/g, "_")
       .replace(/^(?=[\d_])/, "MCP");
-  const [first, ...others] = names;
+  const [first, ...others] = Object.keys(given);
   if (first === undefined) return { server, secrets: [] };
-  const env = first.toLowerCase() === "authorization" ? own("token") : own(first.replace(/^x-/i, ""));
-  const auth =
-    first.toLowerCase() === "authorization"
-      ? { type: "bearer" as const, env }
-      : { type: "header" as const, name: first, env };
+  const isBearer = first.toLowerCase() === "authorization" && /^bearer\s/i.test(given[first] ?? "");
+  const env = isBearer ? own("token") : own(first.replace(/^x-/i, ""));
+  const auth = isBearer ? { type: "bearer" as const, env } : { type: "header" as const, name: first, env };
   const headers = Object.fromEntries(
     others.map((name) => [name, `\${secrets.${own(name.replace(/^x-/i, ""))}}`]),
   );

@@ -1,6 +1,5 @@
 // The last step of authoring: all files of a driver, written as text, read again, and checked against the live server.
 
-import { statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { checkDriver } from "../../contracts/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
@@ -17,6 +16,7 @@ import type { NewFile } from "../write-files.ts";
 import { isDeprecated } from "./bind.ts";
 import type { Choice } from "./choose.ts";
 import { type Credentials, writeSecrets } from "./credentials.ts";
+import { ungranted } from "./grants.ts";
 import { driverFolder, type Identified } from "./identify.ts";
 import { contractId } from "./names.ts";
 import { newContract } from "./new-contract.ts";
@@ -166,18 +166,13 @@ function leftOpen(grounds: Grounds): string[] {
     left.push("The image has no tag, so that the newest is run.");
   const { read = [], write = [] } = launch.sandbox?.fs ?? {};
   const granted = [...read, ...write].map((path) => resolve(driverFolder(folder, id), path));
-  for (const word of server.kind === "remote" ? [] : server.args) {
-    const path = resolve(folder, word);
-    const known = granted.some((grant) => path === grant || path.startsWith(grant + sep));
-    if (!/[./\\]/.test(word) || known || statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
-      continue;
+  for (const word of server.kind === "remote" ? [] : ungranted(server.args, folder, granted))
     left.push(
       `It is started with the folder ${word}, which its sandbox does not have: --allow-read or --allow-write ${word}`,
     );
-  }
   const used = new Set(grounds.choices.map(({ tool }) => tool.name));
   const old = grounds.tools.filter((tool) => isDeprecated(tool) && !used.has(tool.name));
-  if (old.length > 0)
+  if (old.length > 0 && used.size + old.length === grounds.tools.length)
     left.push(`Left out, since the server calls it deprecated: ${old.map(({ name }) => name).join(", ")}`);
   left.push(
     "It is global and has no policy tags: write region and policy_tags for policies that choose by them.",

@@ -1,7 +1,7 @@
 // `portolan author`: a driver made of an MCP server, with the contracts that it serves.
 
 import { resolve } from "node:path";
-import { PortolanError } from "../../errors/index.ts";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { LaunchSettings } from "../../model/index.ts";
 import type { McpConnection } from "../../tools/index.ts";
 import { agrees, askId, idOf, prompterOf } from "../author/ask.ts";
@@ -10,6 +10,7 @@ import { withCredentials } from "../author/credentials.ts";
 import { draftDriver } from "../author/draft.ts";
 import { existingContracts } from "../author/existing-contracts.ts";
 import { propose } from "../author/files.ts";
+import { ungranted } from "../author/grants.ts";
 import { driverFolder, type Identified, identify, within } from "../author/identify.ts";
 import { type Sample, sampleTool } from "../author/sample.ts";
 import { describeDraft, draftJson } from "../author/view.ts";
@@ -96,11 +97,12 @@ export async function author(cli: Cli, words: Words, options: AuthorOptions): Pr
 /** Connects as the driver will, and closes again, whatever happens. */
 async function withStarted<T>(
   cli: Cli,
-  { target }: Identified,
+  identified: Identified,
   folder: string,
   use: (connection: McpConnection, spinner: Spinner) => Promise<T>,
 ): Promise<T> {
   const { io, output, interrupt } = cli;
+  const { target } = identified;
   const spinner = spinnerOf(cli);
   // Its words are relative to the workspace, as they will be later.
   const options = folder === io.cwd ? cli.options : { ...cli.options, cwd: folder };
@@ -113,13 +115,28 @@ async function withStarted<T>(
   let connection: McpConnection | undefined;
   try {
     spinner.start(`starting ${plainLine(target.label, 60)}`);
-    connection = await io.connect(config);
+    connection = await io.connect(config).catch((thrown: unknown) => {
+      throw withGrants(thrown, identified, folder, cli);
+    });
     return await use(connection, spinner);
   } finally {
     spinner.stop();
     output.around(undefined);
     await connection?.close().catch(() => {});
   }
+}
+
+/** A server that does not start often misses a folder that it was told of. */
+function withGrants(thrown: unknown, { server }: Identified, folder: string, { io, options }: Cli): unknown {
+  if (!isPortolanError(thrown) || thrown.code !== "SERVER_START_FAILED" || server.kind === "remote")
+    return thrown;
+  const { read, write, mode } = options.sandbox;
+  const granted = [...read, ...write].map((path) => resolve(io.cwd, path));
+  const [word] = mode === "off" ? [] : ungranted(server.args, folder, granted);
+  if (word === undefined) return thrown;
+  const { message, code, stderr } = thrown;
+  const hint = `It is started with the folder ${word}, which its sandbox does not have. Grant it: --allow-read ${word}, or --allow-write ${word}`;
+  return new PortolanError(code, message, { stderr, hint, server: thrown.server, cause: thrown });
 }
 
 async function sampleAll(

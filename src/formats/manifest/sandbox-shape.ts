@@ -33,10 +33,13 @@ const LIMITS: ObjectShape = {
   type: "object",
   description: "How much of the machine it may use.",
   fields: {
-    memory: { type: "size", description: "Memory of each process, such as 512MB." },
-    processes: count(1, "How many processes there may be."),
+    memory: {
+      type: "size",
+      description: "Private memory of each process, such as 512MB; shared memory is not counted.",
+    },
+    processes: count(1, "How many processes and threads there may be."),
     open_files: { ...count(1, "How many files each process may have open."), aliases: ["openFiles"] },
-    cpu: { type: "duration", description: "Processor time of each process, such as 60s." },
+    cpu: { type: "duration", description: "Processor time of each single process, such as 60s." },
     file_size: {
       type: "size",
       aliases: ["fileSize"],
@@ -89,7 +92,7 @@ export const SANDBOX_OBJECT: ObjectShape = {
       type: "object",
       description: "Which programs it may run.",
       fields: {
-        allow: { ...TEXTS, description: "The only programs beside itself, by name or path." },
+        allow: { ...TEXTS, description: "The only programs on the PATH beside itself, by name or path." },
         spawn: { type: "boolean", description: "false: it may start no other process." },
       },
     },

@@ -305,7 +305,11 @@ test("no header gets through but a right one", async () => {
     fc.json(),
     fc.string({ unit: "binary" }),
     fc
-      .record({ token: fc.constant("right"), host, port: fc.oneof(fc.constant(port), fc.nat(70_000), fc.double()) })
+      .record({
+        token: fc.constant("right"),
+        host,
+        port: fc.oneof(fc.constant(port), fc.nat(70_000), fc.double()),
+      })
       .map((value) => JSON.stringify(value)),
   );
   await fc.assert(

@@ -76,7 +76,8 @@ export async function openGate(options: GateOptions): Promise<Gate> {
   async function serve(socket: Socket): Promise<void> {
     const header = await readHeader(socket, headerTimeoutMs);
     if (header === "timeout" || header === "closed") return void socket.destroy();
-    if (header === "malformed" || !timingSafeEqual(digest(header.token), token)) return refuseStranger(socket);
+    if (header === "malformed" || !timingSafeEqual(digest(header.token), token))
+      return refuseStranger(socket);
     if (!isRelayHere) options.onRelay?.();
     isRelayHere = true;
     const problem = await admit(socket, header);

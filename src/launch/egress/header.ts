@@ -12,7 +12,8 @@ export interface Header {
   readonly port: number;
 }
 
-const MAX_BYTES = 1024;
+/** Room for the longest name, with every character of it escaped. */
+const MAX_BYTES = 2048;
 
 /** Leaves the socket paused with what came after the line. `timeout` and `closed`: nobody is waiting for an answer. */
 export function readHeader(

@@ -3,7 +3,6 @@
 import { createSocket, type Socket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
@@ -21,15 +20,21 @@ beforeAll(async () => {
     if (reply !== undefined) server.send(reply, from.port, from.address);
   });
   await new Promise<void>((resolve) => server.bind(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const { port } = server.address();
   // As if it were the machine's own.
-  const real = Resolver.prototype.resolve4;
+  const real = Resolver.prototype.resolve4 as (this: Resolver, name: string) => Promise<string[]>;
   vi.spyOn(Resolver.prototype, "resolve4").mockImplementation(function (this: Resolver, name: string) {
     this.setServers([`127.0.0.1:${port}`]);
-    return real.call(this, name) as never;
-  } as never);
-  writeFileSync(files.hosts, "127.0.0.1 localhost\n10.0.0.1\tOne.Test one # two.test\n::9 one\nnonsense three\n");
-  writeFileSync(files.resolv, "nameserver 192.0.2.9\nsearch corp.test. example.test\noptions ndots:2 timeout:1\n");
+    return real.call(this, name);
+  });
+  writeFileSync(
+    files.hosts,
+    "127.0.0.1 localhost\n10.0.0.1\tOne.Test one # two.test\n::9 one\nnonsense three\n",
+  );
+  writeFileSync(
+    files.resolv,
+    "nameserver 192.0.2.9\nsearch corp.test. example.test\noptions ndots:2 timeout:1\n",
+  );
 });
 
 afterEach(() => (asked = []));
@@ -96,5 +101,8 @@ function answer(query: Buffer): Buffer | undefined {
   head.writeUInt32BE(0, 8);
   if (!has) return head;
   const data = isFour ? [10, 1, 1, 1] : [0xfd, ...Array<number>(14).fill(0), 1];
-  return Buffer.concat([head, Buffer.from([0xc0, 12, 0, isFour ? 1 : 28, 0, 1, 0, 0, 0, 9, 0, data.length, ...data])]);
+  return Buffer.concat([
+    head,
+    Buffer.from([0xc0, 12, 0, isFour ? 1 : 28, 0, 1, 0, 0, 0, 9, 0, data.length, ...data]),
+  ]);
 }

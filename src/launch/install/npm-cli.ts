@@ -85,7 +85,8 @@ function run(
     const child = spawn(file, args, {
       cwd,
       env,
-      stdio: ["ignore", "pipe", "pipe"],
+      // Nothing is written to it: it tells the guard that this process is there.
+      stdio: ["pipe", "pipe", "pipe"],
       windowsHide: true,
       detached: grouped,
     });
@@ -101,6 +102,7 @@ function run(
     const keep = (chunk: Buffer): void => {
       output = (output + chunk.toString("utf8")).slice(-MOST_OUTPUT);
     };
+    child.stdin?.on("error", () => {});
     child.stdout?.on("data", keep);
     child.stderr?.on("data", keep);
     signal?.addEventListener("abort", kill, { once: true });

@@ -4,6 +4,9 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { PortolanError } from "../../errors/index.ts";
 
+/** Ends it with whoever started it, however that ended: its stdin is open for as long. */
+const LEASH = 'process.stdin.on("end",()=>process.exit(1)).on("error",()=>process.exit(1)).resume().unref()';
+
 /** Switches of Node; the folders are made when they are not there. */
 export async function guardWords(writable: readonly string[]): Promise<string[]> {
   const flag = ["--permission", "--experimental-permission"].find(knows);
@@ -21,6 +24,7 @@ export async function guardWords(writable: readonly string[]): Promise<string[]>
     "--allow-fs-read=*",
     ...writes.map((path) => `--allow-fs-write=${path}`),
     ...(knows("--allow-net") ? ["--allow-net"] : []),
+    `--import=data:text/javascript,${encodeURIComponent(LEASH)}`,
   ];
 }
 

@@ -3,12 +3,12 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readlink, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "vite";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Registry, startRegistry } from "../../../test/fixtures/npm-registry.mjs";
 import { installed, installNpm, listInstalled } from "./npm.ts";
 
@@ -130,6 +130,30 @@ test("killed while npm is at work, at several moments: nothing is broken", async
   await installNpm({ spec: "server@1", root, env });
   expect((await installed({ spec: "server@1", root }))?.version).toBe("1.0.0");
 });
+
+test.skipIf(process.platform !== "linux")(
+  "killed while npm is at work: npm ends with it, and the next use leaves nothing of either",
+  async () => {
+    const root = join(folder, "killed-leash");
+    const atWork = async (): Promise<string[]> => {
+      const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+      const places = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => "")));
+      return places.filter((place) => place.startsWith(root));
+    };
+    await useFreshCache();
+    const held = registry.hold(/server$/);
+    const child = await start(`await install(${JSON.stringify(root)});`);
+    await held.seen;
+    expect(await atWork()).toHaveLength(1);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    await vi.waitFor(async () => expect(await atWork()).toEqual([]), { timeout: 10_000 });
+    held.release();
+    expect((await readdir(join(root, "npm", "work"))).length).toBeGreaterThan(0);
+    await installNpm({ spec: "server@1", root, env });
+    await expectWhole(root);
+  },
+);
 
 test("killed at any moment: nothing is broken", async () => {
   const root = join(folder, "killed-any");

@@ -27,6 +27,13 @@ const HELPERS: Readonly<Record<string, RegExp>> = {
   cargo: /^cargo/,
   rustlib: /^rustc|^cargo/,
   R: /^R(?:script)?$/,
+  chromium: /^chrom/,
+  firefox: /^firefox/,
+  "firefox-esr": /^firefox/,
+  libreoffice: /office/,
+  "dbus-1.0": /^dbus/,
+  "policykit-1": /^pk/,
+  "google-cloud-sdk": /^(?:gcloud|gsutil|bq)$/,
 };
 
 /** And how deep to look: `/usr/lib/jvm/java-17/bin`, `/usr/share/maven/bin`. */

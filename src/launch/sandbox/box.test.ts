@@ -203,6 +203,13 @@ describe("what is denied", () => {
     expect((await make({ fs: { deny: ["~/.ssh"] } })).problems).toEqual([]);
   });
 
+  test("is not at the end of a link that the server could lay anew", async () => {
+    const made = await make({ fs: { write: [at("data")], deny: [at("data/link")] } });
+    expect(made.problems).toMatchObject([
+      { clause: `fs.deny: ${at("data/link")}`, remedy: `Deny ${at("elsewhere")} itself.` },
+    ]);
+  });
+
   test("is not the server itself", async () => {
     expect((await make({ fs: { deny: ["/usr"] } })).problems).toMatchObject([{ clause: "fs.deny: /usr" }]);
     expect((await make({ fs: { deny: [folder] } })).problems).toMatchObject([
@@ -222,5 +229,6 @@ describe("exec.allow", () => {
     expect(paths).toContain(realpathSync("/bin/sh"));
     expect(paths).toContain(realpathSync("/usr/bin/env"));
     expect(paths.filter((path) => path.startsWith("/usr/bin/")).length).toBeLessThan(6);
+    expect(paths).not.toContain("/usr/libexec");
   });
 });

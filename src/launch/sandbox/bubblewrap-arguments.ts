@@ -23,6 +23,8 @@ export interface BoxArguments {
   readonly namespaces: readonly string[];
   /** Another number for user and group inside; outside they stay what they are. */
   readonly uid?: number | undefined;
+  /** Whether another box is made inside, which holds the server: a /proc that is covered in part could not be mounted there. */
+  readonly nests: boolean;
   /** Whether this bubblewrap knows `--size`. */
   readonly canSize: boolean;
   /** Makes a descriptor of the child from a content, and says its number there. */
@@ -34,6 +36,7 @@ export async function boxArguments({
   extra,
   namespaces,
   uid,
+  nests,
   canSize,
   data,
 }: BoxArguments): Promise<string[]> {
@@ -47,12 +50,13 @@ export async function boxArguments({
   words.push("--hostname", BOX_HOSTNAME);
   words.push(...(everything === undefined ? ["--dir", "/etc"] : bind(everything)));
   // Settings of the kernel ask for the user, not for capabilities: root in a box is root to them.
-  words.push("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", ...devices(extra.caps.length > 0));
+  const settings = nests ? [] : ["--ro-bind", "/proc/sys", "/proc/sys"];
+  words.push("--proc", "/proc", ...settings, ...devices(extra.caps.length > 0));
   // They lie in the machine's memory, of which one server must not take all.
   const sized = (bytes: number): string[] => (canSize ? ["--size", String(bytes), "--tmpfs"] : ["--tmpfs"]);
   const tmpfs = sized(TMPFS_BYTES);
   words.push(...sized(Math.min(TMPFS_BYTES, box.limits.memoryBytes ?? TMPFS_BYTES)), "/dev/shm");
-  words.push("--remount-ro", "/dev", ...tmpfs, "/tmp");
+  words.push(...tmpfs, "/tmp");
   if (!isCovered(box.home) && box.home !== "/tmp") words.push(...tmpfs, box.home);
   if (everything === undefined && !isCovered("/var/tmp")) words.push("--symlink", "/tmp", "/var/tmp");
   // Where the machine's own /etc is granted, only what must be different lies over it.

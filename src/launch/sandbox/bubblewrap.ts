@@ -57,6 +57,7 @@ async function wrap(
       box,
       namespaces: found.namespaces,
       uid: nested?.uid,
+      nests: nested !== undefined,
       canSize: found.canSize,
       extra: {
         mounts: [found.prlimit ?? [], egress?.mounts ?? [], nested?.mounts ?? []].flat(),
@@ -69,6 +70,8 @@ async function wrap(
       data: (content) => data(openData(content)),
     });
     if (egress !== undefined) words.push("--ro-bind", egress.socket.outside, egress.socket.inside);
+    // It lies in memory as well, and cannot be given a size.
+    words.push("--remount-ro", "/dev");
     const filter = seccompProgram(nested === undefined ? box.exec : { spawn: true, nests: true });
     if (filter !== undefined) words.push("--seccomp", String(data(openData(filter))));
     // Values of variables are not for the list of processes, where everybody could read them.

@@ -40,7 +40,10 @@ export function dockerArgs({ run, port }: DockerWish, box: Box, names: DockerNam
   const mounts = mountsOf(box);
   const limits = limitWords(box, options);
   const env = environment(options);
-  const kept = options.filter(({ name }) => !OURS.has(name) && !limits.replaced.has(name));
+  const kept = options.filter(
+    ({ name, value = "" }) =>
+      !OURS.has(name) && !limits.replaced.has(name) && !limits.replaced.has(`${name} ${value.split("=")[0]}`),
+  );
   const words = [
     ...[
       "--interactive",
@@ -151,6 +154,8 @@ function limitWords(
     const given = options.some((option) => option.name === "ulimit" && option.value?.startsWith(`${name}=`));
     if (limits[limit] === undefined || (given && !declaredLimits.has(limit))) continue;
     words.push("--ulimit", `${name}=${limits[limit]}:${limits[limit]}`);
+    // Of two the engine takes the last one.
+    replaced.add(`ulimit ${name}`);
   }
   return { words, replaced };
 }

@@ -1,21 +1,24 @@
 // What of a box an engine cannot hold: options that open the container again, and wishes that it has no means for.
 
-import { realpathSync } from "node:fs";
-import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { Box, Clause } from "../types.ts";
+import { fileProblem, mountProblem, type ProblemFound, volumeProblem } from "./docker-mounts.ts";
 import type { DockerOption, DockerRun } from "./docker-run.ts";
 
 /** They change how the program runs, not what it may reach. */
 const HARMLESS = new Set(
-  `add-host annotation attach blkio-weight cap-drop cpu-count cpu-percent cpu-period cpu-quota cpu-shares cpus cpuset-cpus
-   cpuset-mems detach detach-keys disable-content-trust dns dns-opt dns-search domainname entrypoint env env-file expose
+  `add-host attach blkio-weight cap-drop cpu-count cpu-percent cpu-period cpu-quota cpu-shares cpus cpuset-cpus
+   cpuset-mems detach detach-keys disable-content-trust dns dns-opt dns-search domainname entrypoint env expose
    health-cmd health-interval health-retries health-start-interval health-start-period health-timeout hostname http-proxy
-   init interactive ip ip6 label label-file log-driver log-opt mac-address memory memory-reservation memory-swap
+   init interactive ip ip6 mac-address memory memory-reservation memory-swap
    memory-swappiness name network-alias no-healthcheck no-hosts no-hostname pids-limit platform pull quiet read-only
    read-only-tmpfs replace restart rm rmi shm-size sig-proxy stop-signal stop-timeout timeout tls-verify tmpfs tty tz
    ulimit umask unsetenv unsetenv-all user workdir passwd`.split(/\s+/),
 );
-const ENGINE_SOCKET = /(?:docker|podman|containerd|crio|buildkitd)\.sock$/;
+/** Others send or write what the program says to places of their own. */
+const LOG_DRIVER = /^(?:none|local|json-file)$/;
+const LOG_OPTION = /^(?:max-size|max-file|compress|mode|max-buffer-size)=/;
+/** A name alone: with more words in it, it may be anything, the network of this machine as well. */
+const NETWORK_NAME = /^[A-Za-z0-9][\w.-]*$/;
 
 export interface DockerWish {
   readonly run: DockerRun;
@@ -28,18 +31,20 @@ export interface DockerWish {
 export function missingClauses({ run, port, cwd }: DockerWish, box: Box): Clause[] {
   const { network, exec } = box;
   const clauses = run.options.flatMap((option) => wideningClause(option, box, cwd ?? process.cwd()) ?? []);
-  const named = run.options.some(({ name }) => name === "network");
-  if (network.length > 0 && !network.includes("*"))
+  const named = run.options.filter(({ name }) => name === "network");
+  const accept = "accept that it reaches more with sandbox: warn";
+  // No engine tells public addresses from those of this machine, its network, or whoever runs it.
+  if (network.length > 0 && !(named.length > 0 && named.every(({ value }) => value === "none")))
     clauses.push({
       clause: `network: ${network.join(", ")}`,
-      problem: `${run.engine} opens the whole network to a container, or none of it`,
-      remedy: 'Grant all of it with network: ["*"], or none of it.',
+      problem: `${run.engine} opens the whole network to a container, also addresses of this machine and its network, or none of it`,
+      remedy: `Grant no network, or ${accept}.`,
     });
-  else if (network.length === 0 && port !== undefined && !named)
+  else if (network.length === 0 && port !== undefined && named.length === 0)
     clauses.push({
       clause: "network: none",
       problem: "a container whose port is published can reach out as well",
-      remedy: 'Grant the network with network: ["*"], or use the stdio transport.',
+      remedy: `Use the stdio transport, or ${accept}.`,
     });
   if (exec.allow !== undefined)
     clauses.push({
@@ -66,11 +71,6 @@ function wideningClause(option: DockerOption, box: Box, cwd: string): Clause | u
   };
 }
 
-interface ProblemFound {
-  readonly why: string;
-  readonly remedy?: string;
-}
-
 function problemOf({ name, value = "" }: DockerOption, box: Box, cwd: string): ProblemFound | undefined {
   switch (name) {
     case "network":
@@ -79,6 +79,16 @@ function problemOf({ name, value = "" }: DockerOption, box: Box, cwd: string): P
       return volumeProblem(value, box, cwd);
     case "mount":
       return mountProblem(value, box, cwd);
+    case "env-file":
+    case "label-file":
+      return fileProblem(value, box, cwd);
+    case "log-driver":
+    case "log-opt":
+      return (name === "log-driver" ? LOG_DRIVER : LOG_OPTION).test(value)
+        ? undefined
+        : { why: "it may carry what the program says out of the container" };
+    case "label":
+      return value.startsWith("portolan.") ? { why: "it is how containers are found again" } : undefined;
     case "publish":
       return /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):/.test(value)
         ? undefined
@@ -110,65 +120,9 @@ function problemOf({ name, value = "" }: DockerOption, box: Box, cwd: string): P
 
 function networkProblem(value: string, { network }: Box): ProblemFound | undefined {
   if (value === "none") return undefined;
-  if (value === "host" || value.startsWith("container:") || value.startsWith("ns:"))
-    return { why: "it is the network of this machine or of another container" };
-  if (network.includes("*")) return undefined;
-  return { why: "the sandbox does not grant the network", remedy: 'Leave it out, or grant network: ["*"].' };
-}
-
-/** `name:/inside` is the engine's own storage; a path is this machine's. */
-function volumeProblem(value: string, box: Box, cwd: string): ProblemFound | undefined {
-  const [, source, rest = ""] = /^([A-Za-z]:[\\/][^:]*|[^:]*):(.*)$/.exec(value) ?? [];
-  if (source === undefined || !/^(?:[./~\\]|[A-Za-z]:[\\/])/.test(source)) return undefined;
-  const options = rest.split(":").at(1)?.split(",") ?? [];
-  return bindProblem(source, options.includes("ro"), box, cwd);
-}
-
-function mountProblem(value: string, box: Box, cwd: string): ProblemFound | undefined {
-  const fields = new Map(
-    value.split(",").map((field) => field.split(/=(.*)/s, 2) as [string, string | undefined]),
-  );
-  const type = fields.get("type") ?? "volume";
-  if (type === "tmpfs") return undefined;
-  if (type === "volume" && !value.includes("volume-opt") && !value.includes("volume-driver"))
-    return undefined;
-  const source = fields.get("source") ?? fields.get("src");
-  if (type !== "bind" || source === undefined) return { why: "it may show parts of this machine" };
-  const flag = fields.has("readonly")
-    ? fields.get("readonly")
-    : (fields.get("ro") ?? (fields.has("ro") ? "" : "false"));
-  return bindProblem(source, flag === undefined || flag === "" || /^(?:true|1)$/i.test(flag), box, cwd);
-}
-
-function bindProblem(
-  source: string,
-  readOnly: boolean,
-  { mounts }: Box,
-  cwd: string,
-): ProblemFound | undefined {
-  const path = real(resolve(cwd, source));
-  if (ENGINE_SOCKET.test(path) || ENGINE_SOCKET.test(source))
-    return { why: "who has the engine's socket has this machine" };
-  const granted = mounts.filter(({ access, reason }) => access !== "hidden" && reason !== "system");
-  const isGranted = granted.some(
-    (mount) => (readOnly || mount.access === "write") && isInside(real(mount.path), path),
-  );
-  if (isGranted) return undefined;
-  return {
-    why: "the sandbox does not grant this path",
-    remedy: `Add ${path} to ${readOnly ? "fs.read" : "fs.write"} of the sandbox.`,
-  };
-}
-
-function real(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
-}
-
-function isInside(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+  if (value === "host" || !NETWORK_NAME.test(value))
+    return { why: "it may be the network of this machine or of another container" };
+  // Then it is said of the whole list.
+  if (network.length > 0) return undefined;
+  return { why: "the sandbox does not grant the network" };
 }

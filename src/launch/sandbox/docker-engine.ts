@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { PortolanError } from "../../errors/index.ts";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { lastOf } from "../../model/index.ts";
 import { lookForProgram } from "../install/find-program.ts";
 import { childEnvironment } from "../process/child-env.ts";
@@ -85,7 +85,17 @@ export interface ImageRequest {
 }
 
 /** Pulls an image that is not here yet, so that the pull does not count as the server's start. */
-export async function ensureImage({ file, image, server, signal, onProgress }: ImageRequest): Promise<void> {
+export async function ensureImage(request: ImageRequest): Promise<void> {
+  const { image, server, signal } = request;
+  try {
+    await pullMissing(request);
+  } catch (error) {
+    if (isPortolanError(error) || signal?.aborted !== true) throw error;
+    throw new PortolanError("CANCELLED", `pulling ${image} was cancelled`, { server, cause: error });
+  }
+}
+
+async function pullMissing({ file, image, server, signal, onProgress }: ImageRequest): Promise<void> {
   const found = await ask(file, ["image", "inspect", "--format", "{{.Id}}", image], PROBE_MS, signal);
   if (found.code === 0) return;
   onProgress?.({ server, what: `pulling ${image}` });

@@ -65,7 +65,9 @@ export function parseDockerRun(engine: DockerRun["engine"], words: readonly stri
     const word = words[at] as string;
     if (word === "--" || !word.startsWith("-") || word === "-") {
       const [image, ...args] = words.slice(word === "--" ? at + 1 : at);
-      return image === undefined || image === "" ? "it names no image" : { engine, options, image, args };
+      if (image === undefined || image === "") return "it names no image";
+      // After `--` it would be a name, and as one of our own words it would be an option.
+      return image.startsWith("-") ? `"${image}" is no image` : { engine, options, image, args };
     }
     const read = word.startsWith("--") ? readLong(word) : readShort(word);
     if (typeof read === "string") return read;

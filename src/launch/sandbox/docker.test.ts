@@ -101,6 +101,28 @@ describe("the command line", () => {
     expect(words).toContain('--mount type=bind,"source=/out,put","target=/out,put"');
   });
 
+  test("has a declared limit only once", () => {
+    const words = args("docker run --ulimit nofile=9999 --ulimit core=1 image", {
+      limits: { openFiles: 6 },
+      declaredLimits: new Set(["openFiles"] as const),
+    }).join(" ");
+    expect(words).toContain("--ulimit nofile=6:6");
+    expect(words).toContain("--ulimit core=1");
+    expect(words).not.toContain("9999");
+  });
+
+  test("never takes the name of an image for an option", () => {
+    for (const line of ["docker run -- --privileged image", "docker run - image", "docker run -- -v /:/x i"])
+      expect(recognise({ command: "docker", args: line.split(" ").slice(1) })).toMatchObject({
+        kind: "binary",
+        note: expect.stringContaining("is no image") as string,
+      });
+    expect(parse("docker run -- image --privileged")).toMatchObject({
+      image: "image",
+      args: ["--privileged"],
+    });
+  });
+
   test("never holds a value of the environment", () => {
     const run = parse("docker run -e TOKEN=hush -e OTHER --env=THIRD=a=b -e DOCKER_HOST=x image");
     const made = dockerArgs({ run }, box(), { container: "c", owner: "o" });
@@ -143,6 +165,31 @@ describe("what an engine cannot hold is named", () => {
     "--mount type=bind,source=/,target=/x",
     "--mount type=bind,src=/read/x,target=/x",
     "--mount type=volume,source=x,target=/x,volume-opt=device=/",
+    "--mount type=volume,Type=bind,source=/,target=/host",
+    "--mount type=tmpfs,type=bind,source=/,target=/host",
+    "--mount TYPE=BIND,source=/,target=/host",
+    '--mount type=volume,"type=bind",source=/,target=/host',
+    "--mount type=bind,source=/read,src=/,target=/x,readonly",
+    "--mount type=bind,source=/read,target=/x,readonly,ro=false",
+    "--mount type=bind,source=/read,target=/x,readonly,bind-propagation=rshared",
+    "--mount source=/,target=/x",
+    "--mount type=volume,source=x,target=/x,volume-driver=local",
+    "--mount type=volume,source=x,target=/x,Volume-Opt=device=/",
+    "--mount type=glob,source=/*,target=/x",
+    "--mount type=constructor,source=/,target=/x",
+    "--mount type=bind,target=/x,constructor=/",
+    "-v /read/a:/a:ro,rw",
+    "-v /read/a:/a:O,upperdir=/x",
+    "-v a/../../x:/a",
+    "--env-file /etc/passwd",
+    "--env-file=.env",
+    "--label-file /read/../etc/passwd",
+    "--label portolan.owner=x",
+    "--log-driver syslog",
+    "--log-opt path=/x",
+    "--annotation a=b",
+    "--network name=host",
+    "--network slirp4netns:allow_host_loopback=true",
     "--volumes-from other",
     "--security-opt seccomp=unconfined",
     "--security-opt apparmor=unconfined",
@@ -164,6 +211,11 @@ describe("what an engine cannot hold is named", () => {
     "-v /write/a:/a",
     "--mount type=bind,src=/read/x,target=/x,readonly",
     "--mount type=tmpfs,target=/x",
+    "--mount type=tmpfs,Destination=/x,tmpfs-size=1m",
+    "--mount type=volume,src=data,dst=/x,volume-nocopy",
+    "--mount Type=bind,src=/write/x,target=/x",
+    "--env-file /read/env --label-file=/write/labels",
+    "--log-driver none --log-opt max-size=1m",
     "-p 127.0.0.1:8080:80",
     "--network none",
     "--security-opt no-new-privileges",
@@ -176,12 +228,30 @@ describe("what an engine cannot hold is named", () => {
     expect(clauses(`docker run -i ${flag} image`, { mounts })).toEqual([]);
   });
 
+  test("a granted folder of which a part is hidden, or that part", () => {
+    const mounts = [
+      { path: "/read", access: "read", reason: "declared" },
+      { path: "/read/secret", access: "hidden", reason: "declared" },
+    ] as const;
+    for (const path of ["/read", "/read/secret", "/read/secret/x"])
+      expect(clauses(`docker run -v ${path}:/x:ro image`, { mounts }), path).toHaveLength(1);
+    expect(clauses("docker run -v /read/other:/x:ro image", { mounts })).toEqual([]);
+  });
+
   test("wishes of the box, too", () => {
     expect(clauses("docker run image", { network: ["a.test", "b.test"] })).toEqual([
       "network: a.test, b.test",
     ]);
-    expect(clauses("docker run --network bridge image", { network: ["*"] })).toEqual([]);
-    expect(clauses("docker run --network host image", { network: ["*"] })).toEqual(["args: --network host"]);
+    // Its bridge leads to this machine's network, and to whoever answers for it there.
+    expect(clauses("docker run image", { network: ["*"] })).toEqual(["network: *"]);
+    expect(clauses("docker run --network bridge image", { network: ["*"] })).toEqual(["network: *"]);
+    expect(clauses("docker run image", { network: ["*"] }, 80)).toEqual(["network: *"]);
+    expect(clauses("docker run --network none image", { network: ["*"] })).toEqual([]);
+    for (const name of ["host", "name=host", "container:x"])
+      expect(clauses(`docker run --network ${name} image`, { network: ["*"] })).toEqual([
+        `args: --network ${name}`,
+        "network: *",
+      ]);
     expect(clauses("docker run image", {}, 80)).toEqual(["network: none"]);
     expect(clauses("docker run image", { exec: { allow: ["git"], spawn: false } })).toEqual([
       "exec.allow",
@@ -284,6 +354,10 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
     await expect(pull("missing")).rejects.toMatchObject({
       code: "INSTALL_FAILED",
       message: expect.stringContaining("pull access denied") as string,
+    });
+    const signal = AbortSignal.abort();
+    await expect(ensureImage({ file: docker, image: "a/b:2", signal })).rejects.toMatchObject({
+      code: "CANCELLED",
     });
   });
 

@@ -3,7 +3,8 @@
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { interpretersOf } from "./interpreters.ts";
 import { ownFolders } from "./own-folder.ts";
 import { behindShim } from "./shims.ts";
 
@@ -96,4 +97,93 @@ test("a shim's real program, or else all that the shim may look through", async 
   expect(await behindShim(shim, at("project"), {})).toBe(real);
   expect(await behindShim("/bin/sh", folder, {})).toBe("/bin/sh");
   expect(await ownFolders(shim, [], undefined)).toEqual([at(".pyenv")]);
+});
+
+test("a script by the name that it is called by, without its ending too", async () => {
+  lay("named/package.json", "{}");
+  lay("named/server.js");
+  lay("data/notes.txt");
+  symlinkSync(at("named"), at("by-link"));
+  expect(await ownFolders("/usr/bin/node", [at("named/server"), at("data/notes.txt")], undefined)).toEqual([
+    at("named"),
+  ]);
+  expect(await ownFolders("/usr/bin/node", [at("by-link/server.js")], undefined)).toEqual([
+    at("named"),
+    at("by-link/server.js"),
+  ]);
+});
+
+describe("in a folder that the server may write", () => {
+  test("a script, its first line and a link say nothing", async () => {
+    lay("victim/package.json", "{}");
+    const victim = lay("victim/bin/run");
+    lay("mine/package.json", "{}");
+    const writable = [at("mine")];
+    symlinkSync(victim, at("mine/link.js"));
+    for (const name of ["link.js", "./link", at("mine/link.js")])
+      expect(await ownFolders("/usr/bin/node", [name, victim], at("mine"), { writable })).toEqual([]);
+    expect(await ownFolders(at("mine/link.js"), [], undefined, { writable })).toEqual([]);
+    for (const line of [victim, `/usr/bin/env ${victim}`, `/usr/bin/env -S -u X ${victim}`]) {
+      const script = lay("mine/script", `#!${line}\n`);
+      expect(await ownFolders(script, [], undefined, { writable })).toEqual([]);
+    }
+    lay("mine/sub/package.json", "{}");
+    const inner = lay("mine/sub/server.js");
+    expect(await ownFolders("/usr/bin/node", [inner], undefined, { writable: [at("mine/sub")] })).toEqual([]);
+  });
+
+  test("a usual interpreter is found all the same: by its bare name, or where a version manager keeps it", async () => {
+    vi.stubEnv("HOME", at("user"));
+    const python = lay("user/.local/share/uv/python/cpython-3.12/bin/python3.12");
+    lay("user/.local/share/uv/python/cpython-3.12/lib/x");
+    const writable = [at("workspace")];
+    mkdirSync(at("workspace/.venv/bin"), { recursive: true });
+    symlinkSync(python, at("workspace/.venv/bin/python"));
+    const kept = [at("user/.local/share/uv/python/cpython-3.12")];
+    expect(await ownFolders(at("workspace/.venv/bin/python"), [], undefined, { writable })).toEqual(kept);
+    const node = lay("user/tools/node-20/bin/node");
+    lay("user/tools/node-20/lib/x");
+    const script = lay("workspace/cli", "#!/usr/bin/env node\n");
+    const environment = { PATH: dirname(node) };
+    expect(await ownFolders(script, [], undefined, { writable, environment })).toEqual([
+      at("user/tools/node-20"),
+    ]);
+    vi.unstubAllEnvs();
+  });
+});
+
+test.each([
+  ["#!/usr/bin/env -S -u NAME node --flag", "node"],
+  ["#!/usr/bin/env -iS -C /folder A=b node", "node"],
+  ["#!/usr/bin/env -S --unset NAME --chdir=/x node", "node"],
+  ["#!/usr/bin/env --no-such-option node", undefined],
+  ["#!/usr/bin/env -S -u node", undefined],
+])("the program that %s looks for", async (line, name) => {
+  const script = lay("env/script", `${line}\n`);
+  const PATH = dirname(lay("env/bin/node"));
+  lay("env/bin/NAME");
+  expect(await interpretersOf(script, PATH)).toEqual([
+    "/usr/bin/env",
+    ...(name === undefined ? [] : [join(PATH, name)]),
+  ]);
+});
+
+test("a HOME is too wide in both spellings, and what lands in it is not one project", async () => {
+  const script = lay("people/me/server.js");
+  const download = lay("people/me/Downloads/server.py");
+  lay("people/me/.local/lib/x");
+  const tool = lay("people/me/.local/bin/tool");
+  symlinkSync(at("people"), at("home-link"));
+  for (const home of [at("people/me"), at("home-link/me")]) {
+    vi.stubEnv("HOME", home);
+    for (const one of [at("people/me"), at("home-link/me")]) {
+      const called = (path: string): string => path.replace(at("people/me"), one);
+      const found = await ownFolders("/usr/bin/node", [called(script)], undefined);
+      expect(found).toEqual([...new Set([script, called(script)])]);
+      const downloaded = await ownFolders("/usr/bin/python3", [called(download)], undefined);
+      expect(downloaded).toEqual([...new Set([download, called(download)])]);
+      expect(await ownFolders(called(tool), [], undefined)).toEqual([tool, at("people/me/.local/lib")]);
+    }
+  }
+  vi.unstubAllEnvs();
 });

@@ -11,7 +11,8 @@ import { createPathCheck, type PathCheck } from "./path-check.ts";
 import { isInside } from "./paths.ts";
 
 let folder = "";
-let check: PathCheck;
+let checkAll: PathCheck;
+const check = async (value: string): Promise<string | undefined> => (await checkAll([value]))?.problem;
 const at = (name: string): string => join(folder, name);
 
 beforeAll(() => {
@@ -26,7 +27,7 @@ beforeAll(() => {
   symlinkSync("sub/deep", at("work/in"));
   symlinkSync(at("work"), at("alias"));
   symlinkSync("hidden", at("work/veil"));
-  check = createPathCheck(box());
+  checkAll = createPathCheck(box());
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -43,10 +44,20 @@ function box(): Box {
 }
 
 describe("passes", () => {
-  test.each(["", ".", "deep", "deep/new/file", "../file", "../in", "a b", "100%", "50%20off"])(
-    "%j",
-    async (value) => expect(await check(value)).toBeUndefined(),
-  );
+  test.each([
+    "",
+    ".",
+    "deep",
+    "deep/new/file",
+    "../file",
+    "../in",
+    "a b",
+    "100%",
+    "50%20off",
+    " a ",
+    "a\nb",
+    "log-file:1",
+  ])("%j", async (value) => expect(await check(value)).toBeUndefined());
 
   test("whole paths, also through a link that stays inside", async () => {
     for (const name of ["work", "work/file", "alias/file", "work/in/../deep", "work/not/there/yet"]) {
@@ -65,10 +76,13 @@ describe("passes", () => {
     expect(await check(at("home/there"))).toBeTypeOf("string");
   });
 
-  test.each(["https://example.com/a/../b", "data:text/plain,x", "s3://bucket/key", "mailto:a@b.c"])(
-    "%s, which is no file",
-    async (value) => expect(await check(value)).toBeUndefined(),
-  );
+  test.each([
+    "https://example.com/a/../b",
+    "data:text/plain,x",
+    "s3://bucket/key",
+    "mailto:a@b.c",
+    "my-file://a/b",
+  ])("%s, which is no file", async (value) => expect(await check(value)).toBeUndefined());
 });
 
 describe("is refused", () => {
@@ -93,6 +107,24 @@ describe("is refused", () => {
     "x1://..%2f..%2f..%2f..%2fetc/passwd",
     "file:///%zz",
     "/proc/self/environ",
+    " /etc/passwd",
+    "/etc/passwd ",
+    "%20/etc/passwd",
+    " file:///etc/passwd",
+    "\tfile:///etc/passwd",
+    "fi\nle:///etc/passwd",
+    "fi\tle:/\r//etc/passwd",
+    "\0file:///etc/passwd",
+    "\u0001/etc/passwd",
+    "deep/\u001b[2J",
+    "file%3A///etc/passwd",
+    "%66ile:///etc/passwd",
+    "jar:file:///etc/passwd!/x",
+    "view-source:file:///etc/passwd",
+    "git+file:///etc/passwd",
+    "a:b:FILE:/etc/passwd",
+    "x1\t:/../../../../etc/passwd",
+    String.raw`file:\\\etc\passwd`,
   ];
   test.each(OUT)("%j", async (value) => expect(await check(value)).toBeTypeOf("string"));
 
@@ -109,6 +141,48 @@ describe("is refused", () => {
       expect(await check(`${folder}/${name}`), name).toBeTypeOf("string");
     }
   });
+});
+
+test("a nested URI of a file that is inside passes", async () => {
+  for (const scheme of ["jar:", "view-source:", "git+"])
+    expect(await check(`${scheme}file://${at("work/file")}`)).toBeUndefined();
+});
+
+test("a working folder that is empty in the box may be spoken of, but not what this machine has there", async () => {
+  const elsewhere = createPathCheck({ ...box(), cwd: at("outside") });
+  expect(await elsewhere(["new/file", "."])).toBeUndefined();
+  expect(await elsewhere(["new", "x"])).toMatchObject({ index: 1 });
+});
+
+test("of several values, the first that leads out is named", async () => {
+  expect(await checkAll(["deep", "../file", "/etc/passwd", "/etc/shadow"])).toMatchObject({ index: 2 });
+  expect(await checkAll([])).toBeUndefined();
+});
+
+test("many long paths take no time, and can be called off", async () => {
+  // Each name on the way is looked at once, and nothing below one that is not there.
+  const long = [
+    `${at("work")}/${"a/../".repeat(780)}`,
+    `${at("work")}/${"sub/../".repeat(560)}`,
+    `${at("work")}/${"not/".repeat(990)}`,
+    `${at("work")}/${"in/../".repeat(650)}x`,
+  ];
+  const started = performance.now();
+  await checkAll(
+    Array.from({ length: 300 }, (_, index) => long[index % 4] ?? "").map((one) => one.slice(0, 4096)),
+  );
+  expect(performance.now() - started).toBeLessThan(2_000);
+  const controller = new AbortController();
+  const distinct = Array.from({ length: 600 }, (_, index) => `${at("work")}/n${index}/..`);
+  const called = checkAll(distinct, controller.signal);
+  controller.abort();
+  await expect(called).rejects.toThrow();
+});
+
+test("spaces without end take no time", async () => {
+  const started = performance.now();
+  await checkAll(Array.from({ length: 32 }, () => `a${" ".repeat(4000)}b`));
+  expect(performance.now() - started).toBeLessThan(500);
 });
 
 test("whatever passes is really inside", async () => {

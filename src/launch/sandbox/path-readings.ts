@@ -44,7 +44,11 @@ function pathsOf(written: readonly string[], home: string): string[] | string {
 
 /** Whoever parses URLs overlooks spaces around them, and line ends and tabs anywhere. */
 function asInUrls(text: string): string {
-  return text.replace(/[\t\n\r]+/g, "").replace(/^ +| +$/g, "");
+  const joined = text.replace(/[\t\n\r]+/g, "");
+  let [start, end] = [0, joined.length];
+  while (joined[start] === " ") start += 1;
+  while (end > start && joined[end - 1] === " ") end -= 1;
+  return joined.slice(start, end);
 }
 
 /** `file:/path`, `file:///path`, `file://localhost/path`; a query or a fragment is taken for a part of the name, as simple programs do. */

@@ -51,6 +51,16 @@ describe.skipIf(process.platform !== "linux")("a probe", () => {
     expect(probeBubblewrap(file)).toBe(probeBubblewrap(file));
   });
 
+  test("but not where something was missing: it may have been installed since", async () => {
+    const file = join(folder, "late-bwrap");
+    expect((await probeBubblewrap(file)).report.findings[0]?.detail).toBe("bubblewrap is not installed");
+    writeFileSync(file, "#!/bin/sh\necho bubblewrap 0.8.0\n");
+    chmodSync(file, 0o755);
+    await expect
+      .poll(async () => (await probeBubblewrap(file)).report.available, { timeout: 3_000 })
+      .toBe(true);
+  });
+
   test("a box is missing as a whole without it", async () => {
     const backend = createBubblewrap({ bwrap: join(folder, "no-bwrap") });
     const clauses = await backend.missing({

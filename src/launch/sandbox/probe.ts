@@ -34,9 +34,11 @@ export function probeBubblewrap(bwrap?: string): Promise<BubblewrapProbe> {
   if (answer === undefined) {
     answer = runProbe(bwrap);
     asked.set(key, answer);
+    const forget = (): boolean => asked.delete(key);
     void answer.then(({ report, prlimit }) => {
-      if (report.available && prlimit !== undefined) return;
-      setTimeout(() => asked.delete(key), FORGOTTEN_AFTER_MS).unref();
+      // To look whether it is there costs nothing; to try it out does.
+      if (!report.available && report.version === undefined) forget();
+      else if (!report.available || prlimit === undefined) setTimeout(forget, FORGOTTEN_AFTER_MS).unref();
     });
   }
   return answer;

@@ -8,10 +8,10 @@ import { isInside } from "./paths.ts";
 
 const MAX_DEPTH = 8;
 const MAX_ENTRIES = 20_000;
-const MAX_FOLDERS = 2_000;
+const MAX_FOLDERS = 1_000;
 /** Of folders that nobody granted, but which came with the program. */
 const MAX_OWN_FOLDERS = 16;
-const AT_ONCE = 32;
+const AT_ONCE = 64;
 /** Each is a mount of its own. */
 const MAX_COVERED = 1_000;
 

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { createRedactor, Secret } from "../secrets/index.ts";
+import { toLaunchEvent } from "./events.ts";
+
+test("a host with a secret in its name is told without the secret, in whichever letters it was asked for", () => {
+  const redactor = createRedactor();
+  redactor.add(new Secret("SekretCanary1234567890"));
+  const host = "sekretcanary1234567890.evil.example";
+  const reason = `${host} is not in the server's network list`;
+  const news = { type: "denied", server: "one", host, port: 443, reason } as const;
+  const event = toLaunchEvent("one", news, redactor);
+  expect(event).toEqual({
+    type: "mcp.sandbox_denied",
+    server: "one",
+    host: "[redacted].evil.example",
+    port: 443,
+    reason: "[redacted].evil.example is not in the server's network list",
+  });
+});

@@ -1,0 +1,69 @@
+// What a call may choose, and what its choice must not open: the box of a command is what its file says.
+
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { CliInvocation, CliPart } from "../../model/index.ts";
+import { hasBubblewrap } from "../../../test/sandbox-helpers.ts";
+import { boxCommand } from "./boxed.ts";
+
+let folder = "";
+const at = (name: string): string => join(folder, name);
+
+beforeAll(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-boxed-")));
+  for (const name of ["mine", "theirs"]) {
+    mkdirSync(at(name));
+    writeFileSync(at(`${name}/package.json`), "{}");
+    writeFileSync(at(`${name}/check.js`), "");
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const text = (one: string): CliPart => ({ kind: "text", text: one });
+const gap: CliPart = { kind: "input", path: ["f"] };
+
+/** The folders of this test that are mounted. */
+async function given(
+  parts: readonly (readonly CliPart[])[],
+  args: readonly string[],
+  more: Partial<CliInvocation> = {},
+  cwd = at("mine"),
+): Promise<string[]> {
+  const words = parts.map((one) => ({ kind: "word" as const, parts: one }));
+  const invocation: CliInvocation = {
+    ...{ kind: "cli", words, appendUnused: false, sandbox: { mode: "enforce" }, ...more },
+  };
+  const built = { program: more.shell?.program ?? "node", args, cwd, env: {} };
+  const command = await boxCommand(built, invocation, { name: "s", report: () => {} });
+  command.spawned?.();
+  command.ended?.();
+  const mounted = command.args.filter((_, index) => /^--(?:ro-)?bind$/.test(command.args[index - 1] ?? ""));
+  return mounted.filter((path) => path.startsWith(folder));
+}
+
+const isBoxed = hasBubblewrap("boxes of commands");
+
+test.skipIf(!isBoxed)("a word of the file opens the folder of its script", async () => {
+  expect(
+    await given([[text("node")], [text("check.js")], [gap]], ["check.js", at("theirs/check.js")]),
+  ).toEqual([at("mine")]);
+});
+
+test.skipIf(!isBoxed)("an argument of a call opens nothing", async () => {
+  const theirs = at("theirs/check.js");
+  expect(await given([[text("node")], [text("--check")], [gap]], ["--check", theirs])).toEqual([]);
+  expect(await given([[text("node")], [text(`${folder}/`), gap]], [theirs])).toEqual([]);
+  const shell = { program: "sh" as const, script: [text("node "), gap] };
+  expect(await given([], ["-c", `node '${theirs}'`], { shell })).toEqual([]);
+});
+
+test.skipIf(!isBoxed)("nor does a folder that it chooses", async () => {
+  const words = [[text("node")], [text("check.js")]];
+  const cwd = [
+    { kind: "text" as const, text: `${folder}/` },
+    { kind: "input" as const, path: ["f"] },
+  ];
+  expect(await given(words, ["check.js"], { cwd }, at("theirs"))).toEqual([]);
+});

@@ -1,0 +1,72 @@
+// Which sockets are covered in a granted folder: those that are found, those that are known, and never one that was meant.
+
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import type { Mount } from "../types.ts";
+import { socketCovers } from "./sockets.ts";
+
+let folder = "";
+const at = (name: string): string => join(folder, name);
+
+beforeAll(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "p-sock-")));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => vi.unstubAllEnvs());
+
+async function listen(name: string): Promise<string> {
+  mkdirSync(dirname(at(name)), { recursive: true });
+  const server = createServer();
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(at(name), resolve));
+  return at(name);
+}
+
+const grant = (path: string, reason: Mount["reason"] = "declared"): Mount => ({
+  path,
+  access: "read",
+  reason,
+});
+
+async function covered(...grants: Mount[]): Promise<string[]> {
+  const { mounts, problems } = await socketCovers(grants, grants, at("home"));
+  expect(problems).toEqual([]);
+  expect(mounts.every(({ access, reason }) => access === "hidden" && reason === "socket")).toBe(true);
+  return mounts.map(({ path }) => path).filter((path) => path.startsWith(folder));
+}
+
+describe.skipIf(process.platform !== "linux")("sockets", () => {
+  test("near and far, but not outside of what is granted", async () => {
+    const near = await listen("a/near");
+    const far = await listen("a/1/2/3/4/5/6/7/8/9/far");
+    await listen("b/other");
+    expect((await covered(grant(at("a")))).sort()).toEqual([far, near].sort());
+    expect(await covered(grant(at("a"), "kept home"))).toEqual([]);
+    expect(await covered(grant(at("a")), grant(near))).toEqual([far]);
+  });
+
+  test("those of agents, by what the environment says, and through links", async () => {
+    const agent = await listen("agents/node_modules/ssh");
+    symlinkSync(at("agents"), at("agents-link"));
+    vi.stubEnv("SSH_AUTH_SOCK", at("agents-link/node_modules/ssh"));
+    expect(await covered(grant(at("agents")))).toEqual([agent]);
+  });
+
+  test("a runtime folder as a whole, unless something in it is granted", async () => {
+    const bus = await listen("run/user/7/bus");
+    const other = await listen("run/user/7/other");
+    vi.stubEnv("XDG_RUNTIME_DIR", at("run/user/7"));
+    expect(await covered(grant(at("run")))).toEqual([at("run/user/7")]);
+    expect((await covered(grant(at("run/user/7")))).sort()).toEqual([bus, other].sort());
+    expect(await covered(grant(at("run")), grant(bus))).toEqual([other]);
+  });
+
+  test("other programs' gates to the network", async () => {
+    vi.stubEnv("TMPDIR", at("tmp"));
+    await listen("tmp/portolan-egress-1/gate");
+    expect(await covered(grant(at("tmp")))).toEqual([at("tmp/portolan-egress-1")]);
+  });
+});
