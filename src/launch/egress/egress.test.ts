@@ -168,13 +168,14 @@ describe.skipIf(reason !== undefined)("a box with a network list", () => {
           await dns.resolve4("Allowed.TEST"), await dns.resolve4("a.wild.test"), await dns.resolve4("allowed.test"),
           await dns.resolve6("allowed.test").catch(code), await dns.resolveMx("allowed.test").catch(code),
           await dns.resolveTxt("secret.denied.test").catch(code), await dns.reverse("127.64.0.1").catch(code),
+          await dns.resolve4(".").catch(code),
           [...overTcp.subarray(-4)].join("."),
         ]));
       })();`;
     const { stdout } = await run(process.execPath, ["-e", script]);
     const [first, second] = ["127.64.0.1", "127.64.0.2"];
     expect(JSON.parse(stdout)).toEqual([
-      ...[[first], [second], [first], "ENODATA", "ENODATA", "ENOTFOUND", "ENOTFOUND", first],
+      ...[[first], [second], [first], "ENODATA", "ENODATA", "ENOTFOUND", "ENOTFOUND", "ENOTFOUND", first],
     ]);
     expect(denied.filter(({ host }) => host === "secret.denied.test")).toHaveLength(1);
   });

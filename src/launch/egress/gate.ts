@@ -78,8 +78,10 @@ export async function openGate(options: GateOptions): Promise<Gate> {
     if (header === "timeout" || header === "closed") return void socket.destroy();
     if (header === "malformed" || !timingSafeEqual(digest(header.token), token))
       return refuseStranger(socket);
-    if (!isRelayHere) options.onRelay?.();
-    isRelayHere = true;
+    if (!isRelayHere) {
+      isRelayHere = true;
+      options.onRelay?.();
+    }
     const problem = await admit(socket, header);
     if (problem === undefined) return;
     deny(header.host, header.port, problem);

@@ -150,8 +150,8 @@ async function answer(query) {
   if ((query[2] & 0x78) !== 0) return reply(query, 12, CODES.unsupported);
   if (question === undefined) return reply(query, 12, CODES.malformed);
   const { name, type, end } = question;
-  // Which name an address has is nobody's secret here, and nobody's question either.
-  if (type === 12) return reply(query, end, CODES.unknown);
+  // Which name an address has is nobody's secret here, and nobody's question either; nor is the root of all names.
+  if (type === 12 || name === "") return reply(query, end, CODES.unknown);
   const address = await addressOf(name, type);
   if (address === undefined) return reply(query, end, CODES.failed);
   if (address === "") return reply(query, end, CODES.unknown);

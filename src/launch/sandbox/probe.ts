@@ -119,7 +119,8 @@ async function tryNamespaces(bwrap: string): Promise<Tried> {
 /** A box as servers get it, around bubblewrap itself, which is sure to be there. */
 async function tryOnce(bwrap: string, namespaces: readonly string[]): Promise<string | undefined> {
   const walls = ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "probe"];
-  const mounts = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"];
+  // Not over /tmp, where bubblewrap itself may lie.
+  const mounts = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm"];
   const words = [...namespaces, ...walls, ...mounts, "--", bwrap, "--version"];
   const { failed, stderr } = await run(bwrap, words);
   return failed ? stderr.trim() || "it ended without a word" : undefined;
