@@ -1,6 +1,6 @@
 // The drivers that are registered: what each is found to be, looked at again when its server changes. One that does not fit is withdrawn, the others stay.
 
-import type { Diagnostic, Report } from "../errors/index.ts";
+import { type Diagnostic, type Report, isPortolanError } from "../errors/index.ts";
 import {
   type Contract,
   DEFAULT_LIMITS,
@@ -139,12 +139,16 @@ export class DriverRegistry {
     } catch (thrown) {
       // What does not fit was told by itself.
       if (isRefused(registered)) return;
-      const { code, message } = toFailure(thrown).error;
+      const { error } = toFailure(thrown);
+      const cause = isPortolanError(error.cause) ? error.cause : undefined;
+      const lastWords = cause?.stderr?.trim().split("\n").at(-1)?.slice(0, 300);
+      const more = lastWords === undefined ? "" : ` (it said: ${lastWords})`;
       this.#options.report({
         code: "SERVER_UNAVAILABLE",
         severity: "warning",
         server: registered.driver.id,
-        message: `the driver ${registered.driver.id} cannot be used now (${code}): ${message}`,
+        message: `the driver ${registered.driver.id} cannot be used now (${error.code}): ${error.message}${more}`,
+        hint: cause?.hint,
       });
     }
   }

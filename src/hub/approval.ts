@@ -8,7 +8,7 @@ import type { Ask } from "../upstream/index.ts";
 export async function approveByAsking(
   { contract, driver, reason, signal, ask }: ApprovalRequest,
   otherwise: Ask | undefined,
-): Promise<boolean | string | undefined> {
+): Promise<boolean | undefined> {
   const answer = await (ask ?? otherwise)?.({
     id: `approve-${contract.id}`,
     method: "elicitation/create",
@@ -25,6 +25,5 @@ export async function approveByAsking(
   });
   if (answer === undefined) return undefined;
   const { action, content } = answer as { action?: unknown; content?: unknown };
-  if (action === "accept" && isObject(content) && content.allow === true) return true;
-  return "it was not approved";
+  return action === "accept" && isObject(content) && content.allow === true;
 }

@@ -141,6 +141,18 @@ describe("in a folder that the server may write", () => {
     symlinkSync(python, at("workspace/.venv/bin/python"));
     const kept = [at("user/.local/share/uv/python/cpython-3.12")];
     expect(await ownFolders(at("workspace/.venv/bin/python"), [], undefined, { writable })).toEqual(kept);
+    symlinkSync("cpython-3.12", at("user/.local/share/uv/python/cpython-3"));
+    symlinkSync(
+      at("user/.local/share/uv/python/cpython-3/bin/python3.12"),
+      at("workspace/.venv/bin/python3"),
+    );
+    expect(await ownFolders(at("workspace/.venv/bin/python3"), [], undefined, { writable })).toEqual([
+      ...kept,
+      at("user/.local/share/uv/python/cpython-3"),
+    ]);
+    lay("user/.ssh/bin/python3");
+    symlinkSync(at("user/.ssh/bin/python3"), at("workspace/.venv/bin/python2"));
+    expect(await ownFolders(at("workspace/.venv/bin/python2"), [], undefined, { writable })).toEqual([]);
     const node = lay("user/tools/node-20/bin/node");
     lay("user/tools/node-20/lib/x");
     const script = lay("workspace/cli", "#!/usr/bin/env node\n");

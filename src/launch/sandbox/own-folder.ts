@@ -71,9 +71,10 @@ async function ofProgram(file: string, ground: Ground): Promise<string[]> {
   if (resolved === undefined) return [];
   const { real } = resolved;
   if (isSteered(resolved, ground.writable)) {
-    // A venv in a project: its python is a link, and must lead to a python.
-    const folders = isKeptInterpreter(real, ground) ? await homeOfProgram(real, ground) : [];
-    return folders.filter((folder) => isKeptInterpreter(join(folder, "bin", basename(real)), ground));
+    // A venv in a project: its python is a link, and must lead to a python; by way of further links, perhaps.
+    if (!isKept(real, ground)) return [];
+    const ways = resolved.links.map(({ path }) => path);
+    return [...(await homeOfProgram(real, ground)), ...ways].filter((path) => isKept(path, ground));
   }
   const folders = await homeOfProgram(real, ground);
   // `.venv/bin/python` is a link to another installation; the link's own folder holds the packages.
@@ -85,12 +86,12 @@ async function ofProgram(file: string, ground: Ground): Promise<string[]> {
   return [...folders, ...bases.flat()];
 }
 
-function isKeptInterpreter(real: string, { homes, writable }: Ground): boolean {
+/** Inside of one of the stores, and not where the server may write. */
+function isKept(path: string, { homes, writable }: Ground): boolean {
   const stores = homes.flatMap((home) => STORES.map((store) => join(home, store)));
   return (
-    basename(dirname(real)) === "bin" &&
-    stores.some((store) => isInside(real, store)) &&
-    !writable.some((folder) => isInside(real, folder))
+    stores.some((store) => path !== store && isInside(path, store)) &&
+    !writable.some((folder) => isInside(path, folder))
   );
 }
 
