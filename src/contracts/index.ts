@@ -2,9 +2,9 @@
 
 export type { ArgumentPlan, Route } from "./arguments.ts";
 export type { Audit, AuditEvent, InvokedEvent, ResolvedEvent, SecretEvent } from "./audit.ts";
-export { AuthMachine, type AuthOutcome, type AuthTransition } from "./auth.ts";
+export type { AuthOutcome, AuthTransition } from "./auth.ts";
 export type { AuthPorts, RunOptions } from "./auth-steps.ts";
-export { authKey, type AuthRecord, type AuthStore, createAuthStore } from "./auth-store.ts";
+export type { AuthRecord, AuthStore } from "./auth-store.ts";
 export type { AuthState, DriverStatus } from "./capability.ts";
 export type { ContractsOptions, DriverEntry, DriverReport } from "./contracts.ts";
 export {
@@ -40,30 +40,22 @@ export { diffDrivers } from "./diff-drivers.ts";
 export type { Change, Difference, Step } from "./diff-steps.ts";
 export type { Acquirer, Approve, ApprovalRequest, ContractCall, Dispatched } from "./dispatch.ts";
 export { type ExampleOptions, type ExampleOutcome, runExamples } from "./examples.ts";
-export { majorKey } from "./find-contract.ts";
 export type { ContractPolicy } from "./policy.ts";
 export { hasLogin, processKey } from "./process-key.ts";
 export { type CheckedDriver, checkDriver, type CheckOptions } from "./registration.ts";
 export type { Acquire } from "./registry.ts";
-export {
-  type Candidate,
-  type Phase,
-  type PhaseName,
-  type Rejection,
-  type Resolution,
-  resolve,
-  type RouteFailure,
-  type RouteRequest,
-  type RouteState,
-  type Service,
+export type {
+  Candidate,
+  Phase,
+  PhaseName,
+  Rejection,
+  Resolution,
+  RouteFailure,
+  RouteRequest,
+  RouteState,
+  Service,
 } from "./resolver.ts";
-export {
-  type Access,
-  checkAccess,
-  type FetchSecret,
-  SecretGrants,
-  type SecretSubject,
-} from "./secret-grants.ts";
+export { type Access, type FetchSecret, SecretGrants, type SecretSubject } from "./secret-grants.ts";
 export { LOCAL_USER } from "./types.ts";
 export type {
   BoundTool,

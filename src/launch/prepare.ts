@@ -11,6 +11,7 @@ import { keptHomeOf } from "./kept-home.ts";
 import { chooseMode, type ChosenMode } from "./mode.ts";
 import { boxEnvironment, childEnvironment } from "./process/child-env.ts";
 import { type RunProgram, runPlain } from "./process/run-plain.ts";
+import { unclosable } from "./process/stdio.ts";
 import { findServerProgram, type FoundProgram } from "./program.ts";
 import { backendFor } from "./sandbox/backends.ts";
 import { makeBox, type MadeBox } from "./sandbox/box.ts";
@@ -157,10 +158,19 @@ async function heldBy(
 ): Promise<{ backend: SandboxBackend; missing: readonly Clause[] }> {
   const backend = await backendFor(mode, { ...found, port }, settings?.sandbox?.backend);
   if (mode === "off") return { backend, missing: [] };
-  const missing = [...problems, ...(await backend.missing(box))];
+  const missing = [...problems, ...openDescriptors(), ...(await backend.missing(box))];
   const usable = (await backend.probe()).available;
   // Asked to start all the same, or only to say what would be: with as much of a box as there is.
   return { backend: usable ? backend : await backendFor("off", { ...found, port }, undefined), missing };
+}
+
+/** One open folder of ours would be a way out of any box. */
+function openDescriptors(): Clause[] {
+  return unclosable().map((fd) => ({
+    clause: "sandbox",
+    problem: `this program was started with the descriptor ${fd} open, which is above its limit and cannot be closed for others`,
+    remedy: "Start it without that descriptor, or with a higher limit (ulimit -n).",
+  }));
 }
 
 function notHeld(server: string, missing: readonly Clause[]): PortolanError {

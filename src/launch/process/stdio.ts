@@ -5,14 +5,13 @@ import type { IOType } from "node:child_process";
 
 const CLOSE_ON_EXEC = 0o2000000;
 
-let leaking: readonly number[] | undefined;
+let leaking: { readonly closable: readonly number[]; readonly beyond: readonly number[] } | undefined;
 let nothing: number | undefined;
 
 /** For `spawn`: the given ones, and nothing at every number that a child would otherwise inherit. */
 export function stdioOf(...own: (IOType | number)[]): (IOType | number)[] {
-  leaking ??= inheritable();
   const stdio = [...own];
-  for (const fd of leaking) {
+  for (const fd of leaks().closable) {
     if (fd < own.length) continue;
     // Numbers in between stay closed.
     while (stdio.length < fd) stdio.push("ignore");
@@ -20,6 +19,25 @@ export function stdioOf(...own: (IOType | number)[]): (IOType | number)[] {
     stdio[fd] = nothing;
   }
   return stdio;
+}
+
+/** Descriptors that every child has, because their numbers are above what this program may use itself. */
+export function unclosable(): readonly number[] {
+  return leaks().beyond;
+}
+
+function leaks(): NonNullable<typeof leaking> {
+  if (leaking === undefined) {
+    const all = inheritable();
+    const limit = all.length === 0 ? 0 : openFilesLimit();
+    leaking = { closable: all.filter((fd) => fd < limit), beyond: all.filter((fd) => fd >= limit) };
+  }
+  return leaking;
+}
+
+function openFilesLimit(): number {
+  const limit = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1];
+  return limit === undefined ? Number.MAX_SAFE_INTEGER : Number(limit);
 }
 
 /** What Node opens closes by itself; what the program was started with does so only up to the first gap. */

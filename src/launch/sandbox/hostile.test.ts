@@ -125,10 +125,9 @@ describe.skipIf(!report.available).each(USERS)("a hostile server of %s", (as) =>
     expect(meant).toContain("socks/near reached");
     expect(meant.match(/reached/g)).toHaveLength(1);
     // Also where nothing was declared: the folder that its script stands in.
-    const own = await run(
-      ["node", lay("socks/server.js", connect("socks/near").replace("await ", ""))],
-      { as },
-    );
+    const own = await run(["node", lay("socks/server.js", connect("socks/near").replace("await ", ""))], {
+      as,
+    });
     expect(own).toBe("socks/near ECONNREFUSED");
   });
 
