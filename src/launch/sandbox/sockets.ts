@@ -35,7 +35,7 @@ export async function socketCovers(
   const named = new Set(declared.map(({ path }) => path));
   const shown = (path: string): boolean => looked.some((mount) => isInside(path, mount.path));
   const folders = isAsked
-    ? (await wellKnownFolders()).filter(
+    ? (await wellKnownFolders(shown)).filter(
         (path) => shown(path) && ![...looked, ...declared].some((mount) => isInside(mount.path, path)),
       )
     : [];
@@ -112,9 +112,9 @@ function isLookedInto(folder: string, path: string, name: string): boolean {
 }
 
 /** Nothing but sockets in them, of the desktop and of this program: covered as a whole, so that later ones are not seen either. */
-async function wellKnownFolders(): Promise<string[]> {
+async function wellKnownFolders(isShown: (path: string) => boolean): Promise<string[]> {
   const { XDG_RUNTIME_DIR } = process.env;
-  const temporary = [...new Set(["/tmp", tmpdir()])];
+  const temporary = [...new Set(["/tmp", await realpath(tmpdir()).catch(() => "/tmp")])].filter(isShown);
   const gates = temporary.map(async (folder) =>
     (await readdir(folder).catch(() => []))
       .filter((name) => name.startsWith("portolan-egress-"))
