@@ -188,7 +188,7 @@ describe("what it shows", () => {
     const { url, endpoints, auth, token, servers } = await gateway.ready();
     expect(gateway.out().trim().split("\n")).toHaveLength(1);
     // Tests run without sandboxes, which is never passed over in silence.
-    expect(gateway.err()).toBe("PORTOLAN_SANDBOX is off: no sandbox for good.\n");
+    await until(() => gateway.err() === "PORTOLAN_SANDBOX is off: no sandbox for good.\n");
     const base = url.replace(/\/mcp$/, "");
     expect(endpoints).toEqual({
       servers: { good: `${base}/servers/good/mcp` },
