@@ -3,7 +3,7 @@
 import { stat } from "node:fs/promises";
 import type { Box, Mount } from "../types.ts";
 import { heldFolders } from "./held-folders.ts";
-import { isInside, resolveLinks } from "./paths.ts";
+import { isInside, type Resolved, resolveLinks } from "./paths.ts";
 
 export const BOX_HOSTNAME = "portolan";
 
@@ -88,8 +88,18 @@ function bind({ path, access }: Mount): string[] {
   return [access === "write" ? "--bind" : "--ro-bind", path, path];
 }
 
+/** Where the system's own folders lie does not change while this program runs, and every start asks. */
+const ofTheSystem = new Map<string, Promise<Resolved | undefined>>();
+
+function whereItLies({ path, reason }: Mount): Promise<Resolved | undefined> {
+  if (reason !== "system") return resolveLinks(path);
+  let found = ofTheSystem.get(path);
+  if (found === undefined) ofTheSystem.set(path, (found = resolveLinks(path)));
+  return found;
+}
+
 async function mountWords(mounts: readonly Mount[], isThere: (path: string) => boolean): Promise<string[]> {
-  const resolved = await Promise.all(mounts.map(({ path }) => resolveLinks(path)));
+  const resolved = await Promise.all(mounts.map((mount) => whereItLies(mount)));
   const words: string[] = [];
   const linked = new Set<string>();
   const there: string[] = [];

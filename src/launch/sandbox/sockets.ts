@@ -42,7 +42,8 @@ export async function socketCovers(
   const [live, known, scanned] = await Promise.all([
     listening(),
     isAsked ? wellKnown(homedir) : [],
-    Promise.all(looked.map((mount) => scan(mount))),
+    // In a program's own folder what listens now is enough.
+    Promise.all(looked.filter(({ reason }) => reason !== "own").map((mount) => scan(mount))),
   ]);
   const all = [...live, ...known].map((path) => path.replace(/^\/var\/run\//, "/run/"));
   const candidates = new Set([...all, ...scanned.flat()].filter((path) => shown(path)));
