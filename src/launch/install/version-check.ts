@@ -48,7 +48,12 @@ export async function checkVersion(
     return { ok: false, version: undefined, problem: `its version cannot be told: ${problem}` };
   }
   const parsed = toVersion(version);
-  if (parsed !== undefined && satisfies(parsed, range)) return { ok: true, version, problem: undefined };
+  if (parsed === undefined) {
+    const line = firstOf((stdout.trim() || stderr.trim()).split("\n", 1)[0] ?? "", 200);
+    const problem = `its version cannot be told: ${check.command} says ${JSON.stringify(line)}, in which ${check.parse} finds ${JSON.stringify(firstOf(version, 60))}`;
+    return { ok: false, version: undefined, problem };
+  }
+  if (satisfies(parsed, range)) return { ok: true, version, problem: undefined };
   return {
     ok: false,
     version,
