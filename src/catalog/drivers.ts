@@ -1,7 +1,7 @@
 // The drivers and contracts of a workspace: `.drivers/<id>/DRIVER.md` with what lies beside it, and every TOOL.md that they mean.
 
 import { readdir, stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
 import type {
   Contract,
@@ -140,62 +140,128 @@ async function readContracts(
       }),
     ),
   );
+  // What lies outside of the workspace is nobody's contract here.
+  const files = [...new Set([...named, ...found.flat()])].filter((file) => isBelow(file, top)).toSorted();
   const contracts = await Promise.all(
-    [...new Set([...named, ...found.flat()])].toSorted().map((file) =>
+    files.map((file) =>
       reader.parse(file, "tool", async (text) => {
         const { contract: value, diagnostics } = parseTool(text, file);
         return { value, diagnostics };
       }),
     ),
   );
-  return contracts.filter((contract) => contract !== undefined);
+  return chooseContracts(
+    top,
+    contracts.filter((contract) => contract !== undefined),
+    reader.diagnostics,
+  );
+}
+
+/** The workspace's own contracts hold; a driver cannot bring another promise under the same name, nor two drivers one each. */
+function chooseContracts(top: string, contracts: readonly Contract[], diagnostics: Diagnostic[]): Contract[] {
+  const isOfDriver = ({ origin }: Contract): boolean => isBelow(origin.file, join(top, ".drivers"));
+  const refuse = ({ id, origin }: Contract, other: Contract): void => {
+    const { file, line, column } = origin;
+    const message = `the contract ${id} is declared twice: ${file} is not used, because of ${other.origin.file}`;
+    const hint = "Give one of the two another id, or remove one.";
+    diagnostics.push({ code: "NAME_AMBIGUOUS", severity: "error", message, file, line, column, hint });
+  };
+  const kept: Contract[] = [];
+  for (const contract of contracts.filter((one) => !isOfDriver(one))) {
+    const other = kept.find((one) => one.id === contract.id && majorOf(one) === majorOf(contract));
+    if (other === undefined) kept.push(contract);
+    else refuse(contract, other);
+  }
+  const brought = contracts.filter(isOfDriver);
+  for (const contract of brought) {
+    const other =
+      kept.find((one) => !isOfDriver(one) && one.id === contract.id) ??
+      brought.find(
+        (one) => one !== contract && one.id === contract.id && folderOf(one, top) !== folderOf(contract, top),
+      );
+    if (other === undefined) kept.push(contract);
+    else refuse(contract, other);
+  }
+  return kept;
+}
+
+const majorOf = ({ version }: Contract): string => version.split(".", 1)[0] ?? "";
+
+/** Which driver's folder it is in. */
+function folderOf({ origin }: Contract, top: string): string {
+  return relative(join(top, ".drivers"), origin.file).split(sep, 1)[0] ?? "";
+}
+
+function isBelow(file: string, folder: string): boolean {
+  const path = relative(folder, file);
+  return path !== "" && path !== ".." && !path.startsWith(`..${sep}`) && !isAbsolute(path);
 }
 
 async function readSecrets(top: string, drivers: readonly string[], reader: Reader): Promise<SecretEntry[]> {
-  const { mergeSecrets, parseSecrets } = await driverFormats();
-  const places = [
-    join(top, ".secrets", "SECRETS.md"),
-    ...(await below(join(top, ".secrets"), "SECRETS.md")),
-    ...drivers.map((file) => join(dirname(file), "SECRETS.md")),
-  ];
-  const lists = await Promise.all(
-    [...new Set(places)].map((file) =>
-      reader.parse(file, "secrets", async (text) => {
-        const { secrets, diagnostics } = parseSecrets(text, file);
-        const valid = !diagnostics.some(({ severity }) => severity === "error");
-        return { value: valid ? secrets : undefined, diagnostics };
-      }),
-    ),
+  const { envOfSlug, mergeSecrets, parseSecrets } = await driverFormats();
+  const read = async (files: readonly string[]): Promise<SecretEntry[][]> => {
+    const lists = await Promise.all(
+      [...new Set(files)].map((file) =>
+        reader.parse(file, "secrets", async (text) => {
+          const { secrets, diagnostics } = parseSecrets(text, file);
+          const valid = !diagnostics.some(({ severity }) => severity === "error");
+          return { value: valid ? secrets : undefined, diagnostics };
+        }),
+      ),
+    );
+    return lists.flatMap((list) => (list === undefined ? [] : [[...list]]));
+  };
+  const shared = join(top, ".secrets");
+  const own = await read([join(shared, "SECRETS.md"), ...(await below(shared, "SECRETS.md"))]);
+  const brought = await read(drivers.map((file) => join(dirname(file), "SECRETS.md")));
+  const namesOf = ({ slug, envNames }: SecretEntry): string[] => [slug, envOfSlug(slug) ?? slug, ...envNames];
+  // Who may have a secret that the workspace lists is for the workspace to say, whatever a driver calls it.
+  const taken = new Set(own.flat().flatMap(namesOf));
+  const allowed = brought.map((list) =>
+    list.filter((entry) => {
+      const name = namesOf(entry).find((one) => taken.has(one));
+      if (name === undefined) return true;
+      const { file, line, column } = entry.origin;
+      const message = `the secret ${entry.slug} is not used: ${name} is in the workspace's own inventory`;
+      const hint = "Grant it there, in .secrets/SECRETS.md, or give this one names of its own.";
+      reader.diagnostics.push({
+        code: "NAME_AMBIGUOUS",
+        severity: "error",
+        message,
+        file,
+        line,
+        column,
+        hint,
+      });
+      return false;
+    }),
   );
-  const merged = mergeSecrets(lists.filter((list) => list !== undefined));
+  const merged = mergeSecrets([...own, ...allowed]);
   reader.diagnostics.push(...merged.diagnostics);
   return [...merged.secrets];
 }
 
+/** Of several with one id, that in the folder of this name; without one nobody knows which is meant. */
 function duplicates(drivers: readonly DeclaredDriver[]): {
   readonly losers: ReadonlySet<DeclaredDriver>;
   readonly diagnostics: Diagnostic[];
 } {
-  const seen = new Map<string, DeclaredDriver>();
   const losers = new Set<DeclaredDriver>();
   const diagnostics: Diagnostic[] = [];
   for (const one of drivers) {
     const { id, origin } = one.driver;
-    const first = seen.get(id);
-    if (first === undefined) {
-      seen.set(id, one);
-      continue;
-    }
+    const others = drivers.filter((other) => other !== one && other.driver.id === id);
+    if (others.length === 0 || basename(dirname(origin.file)) === id) continue;
     losers.add(one);
     diagnostics.push({
       code: "NAME_AMBIGUOUS",
       severity: "error",
       server: id,
-      message: `driver ${id} is declared twice: ${first.driver.origin.file} is used, ${origin.file} is not`,
+      message: `driver ${id} is declared twice: ${origin.file} is not used, because of ${others[0]?.driver.origin.file ?? ""}`,
       file: origin.file,
       line: origin.line,
       column: origin.column,
-      hint: "Give one of the two another id, or remove one.",
+      hint: `Give one of the two another id, or put the right one into .drivers/${id}.`,
     });
   }
   return { losers, diagnostics };
