@@ -215,7 +215,7 @@ describe("test", () => {
       "--id",
       "files-mcp",
       "--tools",
-      "write_file",
+      "write_file=fs-write",
       "--",
       "./workspace",
     );
@@ -285,6 +285,18 @@ describe("author", () => {
     );
     expect(here.file(".drivers/files-mcp/DRIVER.md")).toBe(edited);
     expect(here.file(".drivers/files-mcp/DRIVER.md.new")).not.toBe(edited);
+  });
+
+  it("leaves contracts of other names alone, and says which may be meant", async () => {
+    const here = place({ ...FS_CONTRACTS, "notes/a.txt": "A" });
+    const ran = await here.run(...author, "--tools", "read_text_file", "--yes", "--json", "--", "./notes");
+    const made = JSON.parse(ran.out) as { left: string[] };
+    expect(made).toMatchObject({ tools: [{ contract: "read-text-file", new: true }] });
+    expect(made.left.join("\n")).toContain("--tools read_text_file=fs-read");
+    const named = await here.run(
+      ...[...author, "--tools", "read_text_file=note-read", "--dry-run", "--json", "--", "./notes"],
+    );
+    expect(JSON.parse(named.out)).toMatchObject({ tools: [{ contract: "note-read", new: true }] });
   });
 
   it("writes nothing with --dry-run, and shows what it would", async () => {
@@ -367,7 +379,7 @@ describe("author", () => {
   it.skipIf(NO_TERMINAL)("asks on a terminal, and writes what was chosen", async () => {
     const here = place({ ...FS_CONTRACTS, "notes/a.txt": "A" });
     const screen = terminal(
-      `cd ${quoted([here.cwd])} && portolan author "node ${FILESYSTEM}" --tools read_text_file,write_file -- ./notes`,
+      `cd ${quoted([here.cwd])} && portolan author "node ${FILESYSTEM}" --tools read_text_file=fs-read,write_file=fs-write -- ./notes`,
       100,
       here.env,
     );
@@ -379,6 +391,37 @@ describe("author", () => {
     expect(code).toBe(0);
     expect(shown).toContain("read_text_file → fs-read");
     expect(existsSync(join(here.cwd, ".drivers/secure-filesystem-mcp/DRIVER.md"))).toBe(true);
+  });
+});
+
+describe("call", () => {
+  it("names the driver that is refused, and nothing of drivers for other contracts", async () => {
+    const { run, change } = examplePlace();
+    change(CAT, (text) => text.replace("tool_name: cat", "tool_name: dog"));
+    const other = await run("call", "note-list", "--json");
+    expect({ code: other.code, err: other.err }).toEqual({ code: 0, err: "" });
+    const own = await run("call", "note-read(name: 'hello.md')", "--text");
+    expect(own.code).toBe(0);
+    expect(own.err).toContain('the server has no tool "dog"');
+
+    change(FILES, (text) => text.replaceAll("result_extract: $.content", "result_extract: $.contents"));
+    const refused = await run("call", "note-list", "--json");
+    expect(refused.code).toBe(2);
+    expect(envelope(refused)).toMatchObject({
+      code: "TOOL_NOT_FOUND",
+      hint: expect.stringMatching(/refused: filesystem-mcp.*portolan why filesystem-mcp/),
+    });
+    expect(refused.err).not.toContain("dog");
+  });
+
+  it("ends with the exit code of what went wrong", async () => {
+    const { run, write } = examplePlace();
+    const failed = await run("call", "note-read", "name=nothing.md", "--json");
+    expect(failed.code).toBe(1);
+    write("portolan.yaml", "version: 1\ncontracts: { allow_tags: [nobody] }\n");
+    const nobody = await run("call", "note-list", "--json");
+    expect(nobody.code).toBe(3);
+    expect(JSON.parse(nobody.out)).toMatchObject({ isError: true });
   });
 });
 

@@ -84,7 +84,8 @@ describe("the example of the specification, with today's server", () => {
     const here = place({ ...FS_CONTRACTS, "workspace/a.txt": "first" });
     const made = await here.run(
       ...["author", `node ${FILESYSTEM}`, "--id", "filesystem-mcp", "--allow-write", "./workspace"],
-      ...["--tools", "read_text_file,write_file,list_directory", "--yes", "--json", "--", "./workspace"],
+      ...["--tools", "read_text_file=fs-read,write_file=fs-write,list_directory=fs-list"],
+      ...["--yes", "--json", "--", "./workspace"],
     );
     expect({ code: made.code, err: made.err }).toEqual({ code: 0, err: "" });
     expect(JSON.parse(made.out)).toMatchObject({

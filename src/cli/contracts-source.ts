@@ -1,5 +1,6 @@
 // The contracts of a workspace for the commands about them: found among its servers, and opened alone.
 
+import { dirname, resolve } from "node:path";
 import type { Contracts } from "../contracts/index.ts";
 import { didYouMean, PortolanError } from "../errors/index.ts";
 import type { ContractsEndpoint, DeclaredDriver, DeclaredServer } from "../model/index.ts";
@@ -38,6 +39,24 @@ export function driverNamed({ endpoint }: Pick<ContractsSource, "endpoint">, id:
   throw new PortolanError("SERVER_UNKNOWN", `There is no driver ${JSON.stringify(id)} here.`, {
     hint: didYouMean(id, known) ?? `There are: ${known.slice(0, 20).join(", ")}.`,
   });
+}
+
+/** The drivers that were written for a contract, whether they work or not. */
+export function driversFor({ contracts, drivers, root }: ContractsEndpoint, id: string): readonly string[] {
+  const files = contracts
+    .filter((contract) => contract.id === id)
+    .map(({ origin }) => resolve(root, origin.file));
+  const isMeant = (tool: string, base: string): boolean =>
+    [resolve(base, tool), resolve(base, tool, "TOOL.md")].some((file) => files.includes(file));
+  return drivers
+    .map(({ driver }) => driver)
+    .filter(({ implements: bindings, origin }) =>
+      bindings.some(
+        ({ tool }) =>
+          tool === id || isMeant(tool, root) || isMeant(tool, dirname(resolve(root, origin.file))),
+      ),
+    )
+    .map((driver) => driver.id);
 }
 
 /** Opens the contracts and nothing else of the workspace; `change` may say other things than the files. */

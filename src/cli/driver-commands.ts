@@ -67,7 +67,7 @@ export function addDriverCommands({ program, explain, run, server }: Host): void
       .option("--id <id>", "the driver's id (default: the server's name, and -mcp)")
       .option(
         "--tools <names>",
-        "only these tools: a,b; a=contract serves that contract (repeatable)",
+        "only these tools: a,b; a=contract serves that contract, there or new (repeatable)",
         collect,
       )
       .option("--sample", "call read-only tools once, to see what they give")

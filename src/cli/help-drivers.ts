@@ -53,7 +53,11 @@ ${exits(`  0    no example failed
 
 export const AUTHOR_HELP: string = `${DRIVERS}
 
-The server is started once, in its sandbox, and asked for its tools. Each becomes a contract, or serves one that is there already and fits. What is written is checked against the server; what is left for you to decide is said at the end. A file that is there and says something else is never touched: the proposal is written beside it, as DRIVER.md.new.
+The server is started once, in its sandbox, and asked for its tools. Each becomes a contract. One that is there already is served only by a tool of its name, or that does the same with the same things, and takes its inputs by their names; what is only similar is left for you to decide. What is written is checked against the server; what is left for you to decide is said at the end. A file that is there and says something else is never touched: the proposal is written beside it, as DRIVER.md.new.
+
+Tools:
+  --tools a,b            only these
+  --tools a=note-read    the tool a serves the contract note-read, whatever they are called; one that is not there yet is written under that id
 
 Targets:
   @scope/server, server@1.2.3     an npm package

@@ -34,7 +34,7 @@ Exit codes:
   0    done
   1    the tool reported an error, or the server refused the request
   2    wrong usage or input
-  3    the server cannot be reached
+  3    the server cannot be reached, or no driver can serve the contract
   4    it broke the protocol
   5    sign-in needed
   70   a bug here

@@ -32,6 +32,8 @@ export interface OpenOptions {
   readonly stdinTaken?: boolean | undefined;
   /** The command shows where the servers come from, and the diagnostics, itself. */
   readonly showsSource?: boolean | undefined;
+  /** Whether the command is about what a diagnostic is of; about everything unless told. */
+  readonly concerns?: ((diagnostic: Diagnostic) => boolean) | undefined;
   readonly onEvent?: ((event: HubEvent) => void) | undefined;
   /** Changes of the declarations are applied as they are saved. */
   readonly watch?: boolean | undefined;
@@ -84,7 +86,8 @@ export async function withWorkspace<T>(
       driverCode: cli.options.driverCode,
       promptPassphrase: createPassphrasePrompt(cli).prompt,
       onDiagnostic: (diagnostic) => {
-        if (options.showsSource !== true) noteDiagnostic(diagnostic, cli);
+        if (options.showsSource !== true && options.concerns?.(diagnostic) !== false)
+          noteDiagnostic(diagnostic, cli);
       },
       ...(source.kind === "clients" ? { snapshots: false } : {}),
       ...(sandbox === undefined ? {} : { sandbox }),

@@ -6,7 +6,7 @@ import type { Aim } from "./aim.ts";
 import { type Cli, type Session, type SessionOptions, type UsedConnection, withServer } from "./connect.ts";
 import { healthError, type OpenOptions, refuseTargetOptions, withWorkspace } from "./with-workspace.ts";
 
-export interface AimOptions extends SessionOptions, Pick<OpenOptions, "start"> {}
+export interface AimOptions extends SessionOptions, Pick<OpenOptions, "start" | "concerns"> {}
 
 /** Connects to whatever the words meant, lets `use` work, and closes again. */
 export function withAim<T>(
@@ -27,6 +27,7 @@ export function withAim<T>(
     start: only === undefined ? options.start : "eager",
     stdinTaken: options.stdinTaken,
     showsSource: options.showsDiagnostics,
+    concerns: options.concerns,
   };
   return withWorkspace(cli, aim.source, open, async ({ workspace, request, diagnostics }) => {
     const health = workspace.health();

@@ -33,6 +33,8 @@ export interface PlannedArguments {
   readonly plan: ArgumentPlan;
   /** What is wrong with the narrowing and the mappings, and what would be right. */
   readonly problems: readonly { readonly message: string; readonly hint?: string | undefined }[];
+  /** Parts of inputs that no argument gets, as `a.b`: they are lost in silence. */
+  readonly lost: readonly string[];
 }
 
 const NOTHING: readonly string[] = [];
@@ -73,7 +75,26 @@ export function planArguments(binding: Binding, inputs: SchemaView): PlannedArgu
     if (!mapped.has(name) && !dropped.has(name))
       routes.push({ source: name, path: [], transform: undefined, target: name });
   const renamed = rename(routes, binding, mapped, add);
-  return { plan: new Plan(renamed, dropped, names), problems };
+  const lost = [...mapped].flatMap((source) => {
+    const field = fieldOf(inputs, source);
+    const paths = routes.flatMap((route) => (route.source === source ? [route.path] : []));
+    return field.state === "declared" ? lostParts(field.view, paths, source) : [];
+  });
+  return { plan: new Plan(renamed, dropped, names), problems, lost };
+}
+
+/** Declared fields below a value that none of the paths takes. */
+function lostParts(view: SchemaView, paths: readonly JsonPath[], at: string): readonly string[] {
+  // All of it, or entries of a list, which are chosen on purpose.
+  if (paths.some(([first]) => first?.kind !== "name")) return [];
+  return fieldNames(view).flatMap((name) => {
+    const below = paths.flatMap(([first, ...rest]) =>
+      first?.kind === "name" && first.name === name ? [rest] : [],
+    );
+    if (below.length === 0) return [`${at}.${name}`];
+    const field = fieldOf(view, name);
+    return field.state === "declared" ? lostParts(field.view, below, `${at}.${name}`) : [];
+  });
 }
 
 /** A text maps an input to a key; an object says where a key comes from: an input, or a part of one as `a.b` or `$.a.b`. */

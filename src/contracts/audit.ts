@@ -20,6 +20,8 @@ export interface ResolvedEvent {
     readonly reason: string;
   }[];
   readonly selected?: string | undefined;
+  readonly user?: string | undefined;
+  readonly workspace?: string | undefined;
   readonly ts: string;
 }
 
@@ -72,8 +74,9 @@ export function auditOfCalls(audit: Audit | undefined): Audit | undefined {
 export function resolvedEvent(
   tool: string,
   { phases, selected }: Resolution,
-  pin: string | undefined,
+  context: CallContext,
 ): ResolvedEvent {
+  const { pinnedProvider: pin } = context;
   const after = (name: PhaseName): number => phases.find(({ phase }) => phase === name)?.kept.length ?? 0;
   return {
     type: "driver.resolved",
@@ -85,41 +88,71 @@ export function resolvedEvent(
       rejected.map(({ driver, reason }) => ({ provider_id: driver, phase, reason })),
     ),
     ...(selected === undefined ? {} : { selected }),
+    ...callerOf(context),
     ts: now(),
   };
 }
 
+interface Outcome {
+  readonly inputKeys: readonly string[];
+  readonly ms: number;
+  readonly code: string | undefined;
+  readonly retries: number;
+  readonly auth: AuthState;
+}
+
 export function invokedEvent(
   { driver, contract, binding, cost }: BoundTool,
-  { userId, workspaceId }: CallContext,
-  outcome: {
-    readonly inputKeys: readonly string[];
-    readonly ms: number;
-    readonly code: string | undefined;
-    readonly retries: number;
-    readonly auth: AuthState;
-  },
+  context: CallContext,
+  outcome: Outcome,
+): InvokedEvent {
+  const what = { id: contract.id, mutates: contract.mutates, toolName: binding.toolName };
+  return eventOf(driver, what, context, outcome, cost.unitsPerCall ?? 0);
+}
+
+/** What went straight to a driver's server: a prompt by its name, a resource by its kind only. */
+export function forwardedEvent(
+  driver: Driver,
+  { method, id }: { readonly method: string; readonly id: string },
+  context: CallContext,
+  outcome: Outcome,
+): InvokedEvent {
+  return eventOf(driver, { id, mutates: [], toolName: method }, context, outcome, 0);
+}
+
+function eventOf(
+  driver: Driver,
+  what: { readonly id: string; readonly mutates: readonly string[]; readonly toolName: string },
+  context: CallContext,
+  { inputKeys, ms, code, retries, auth }: Outcome,
+  units: number,
 ): InvokedEvent {
   return {
     type: "driver.invoked",
     provider_id: driver.id,
     provider_version: driver.version,
-    tool_id: contract.id,
-    tool_mutates: contract.mutates,
-    ...(userId === undefined ? {} : { user: userId }),
-    ...(workspaceId === undefined ? {} : { workspace: workspaceId }),
-    input_keys: outcome.inputKeys,
-    duration_ms: outcome.ms,
-    ok: outcome.code === undefined,
-    ...(outcome.code === undefined ? {} : { code: outcome.code }),
-    retries: outcome.retries,
-    cost_units_charged: cost.unitsPerCall ?? 0,
-    auth_state: outcome.auth,
+    tool_id: what.id,
+    tool_mutates: what.mutates,
+    ...callerOf(context),
+    input_keys: inputKeys,
+    duration_ms: ms,
+    ok: code === undefined,
+    ...(code === undefined ? {} : { code }),
+    retries,
+    cost_units_charged: units,
+    auth_state: auth,
     kind: "mcp",
-    mcp_tool_name: binding.toolName,
+    mcp_tool_name: what.toolName,
     transport: driver.transport,
     server_kind: driver.server.kind,
     ts: now(),
+  };
+}
+
+function callerOf({ userId, workspaceId }: CallContext): { user?: string; workspace?: string } {
+  return {
+    ...(userId === undefined ? {} : { user: userId }),
+    ...(workspaceId === undefined ? {} : { workspace: workspaceId }),
   };
 }
 

@@ -3,14 +3,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject, RetryRule } from "../model/index.ts";
 import { timerMs, type Upstream, within } from "../upstream/index.ts";
-import type { ContractCall, DispatchParts, ReadyTool } from "./dispatch.ts";
+import type { CallTime, ContractCall, DispatchParts, ReadyTool } from "./dispatch.ts";
 import { fail, Failure, toFailure } from "./failure.ts";
 import type { BoundTool, CallContext } from "./types.ts";
 
 /** Pauses grow no longer than this. */
 const LONGEST_PAUSE_MS = 30_000;
 
-/** `sent.retries` counts, also when it fails. */
+/** `sent.retries` counts, also when it fails, and `time.left` is less by what it took. */
 export async function callServer(
   ready: ReadyTool,
   input: JsonObject,
@@ -18,17 +18,37 @@ export async function callServer(
   call: ContractCall,
   parts: DispatchParts,
   sent: { retries: number },
+  time: CallTime,
 ): Promise<unknown> {
   const { bound, hooks } = ready;
   const { driver, contract } = bound;
   parts.grants?.requireBind(driver, contract.id, context);
   const execute = hooks.execute?.[contract.id];
   // Starting has a limit of its own, which is the server's; the contract's time begins when the server can be asked.
-  const coming = execute === undefined ? acquire(bound, context, call, parts) : undefined;
+  const coming = execute === undefined ? acquire(bound, context, call, parts, time) : undefined;
   const upstream = coming instanceof Promise ? await coming : coming;
   const args = upstream === undefined ? {} : argumentsOf(ready, input, context, parts);
-  const deadline = performance.now() + limitOf(bound, call);
-  const rule = bound.retry;
+  const begun = performance.now();
+  const deadline = begun + Math.min(bound.timeoutMs, time.left);
+  try {
+    return await sendUntil(deadline, ready, upstream, args, input, context, call, sent);
+  } finally {
+    time.left -= performance.now() - begun;
+  }
+}
+
+/** As often as the rule allows. */
+async function sendUntil(
+  deadline: number,
+  ready: ReadyTool,
+  upstream: Upstream | undefined,
+  args: JsonObject,
+  input: JsonObject,
+  context: CallContext,
+  call: ContractCall,
+  sent: { retries: number },
+): Promise<unknown> {
+  const { contract, retry: rule } = ready.bound;
   for (;;) {
     try {
       if (upstream !== undefined) return await callTool(ready, upstream, args, context, call, deadline);
@@ -50,8 +70,9 @@ function acquire(
   context: CallContext,
   { signal }: ContractCall,
   parts: DispatchParts,
+  time: CallTime,
 ): Upstream | Promise<Upstream> {
-  const coming = parts.acquire(bound, { context, tool: bound.contract.id, signal });
+  const coming = parts.acquire(bound, { context, tool: bound.contract.id, signal, time });
   return signal === undefined || !(coming instanceof Promise)
     ? coming
     : within(coming, { server: bound.driver.id, what: "starting", ms: 0, signal });
@@ -137,11 +158,6 @@ async function runExecute(
     ended,
   ]);
   return bound.result.narrow(value);
-}
-
-/** The contract's and the driver's time, and less when the caller has less. */
-function limitOf({ timeoutMs }: BoundTool, call: ContractCall): number {
-  return Math.min(timeoutMs, call.maxTimeoutMs || timeoutMs);
 }
 
 /** Nothing that may have run is run again, unless the contract says that this does no harm. */

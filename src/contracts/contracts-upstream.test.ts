@@ -18,6 +18,7 @@ import { stdioCommand } from "../../test/fixtures/processes.mjs";
 import { type Diagnostic, PortolanError } from "../errors/index.ts";
 import { type Contract, DEFAULT_LIMITS, type Driver, type JsonObject } from "../model/index.ts";
 import { openUpstream, type Upstream } from "../upstream/index.ts";
+import type { AuditEvent } from "./audit.ts";
 import {
   CONTEXT_META,
   type Contracts,
@@ -295,6 +296,38 @@ describe("prompts (D24)", () => {
     await expect(
       contracts.request({ method: "prompts/get", params: { name: "hidden" } }),
     ).rejects.toMatchObject({ code: "PROMPT_NOT_FOUND" });
+  });
+
+  test("and resources are written down, without the address", async () => {
+    const events: AuditEvent[] = [];
+    const { upstream } = await healthy();
+    const resources = [
+      { uriTemplate: "file:///{path}", integrateAs: "ref_kind", refKindId: "mcp_files" },
+    ] as const;
+    const { contracts } = await open([driver({ prompts, resources })], async () => upstream, {
+      userId: "ann",
+      audit: (event) => events.push(event),
+      checkUri: (_, uri) => (uri.includes("private") ? "no" : undefined),
+    });
+    const params = { name: "summarize/sum", arguments: { text: "secret" } };
+    await contracts.request({ method: "prompts/get", params });
+    await contracts.readReference("mcp_files:file:///a");
+    await expect(contracts.readReference("mcp_files:file:///private")).rejects.toMatchObject({
+      code: "SANDBOX_DENIED",
+    });
+    const read = { tool_id: "resource:mcp_files", mcp_tool_name: "resources/read", user: "ann" };
+    expect(events).toMatchObject([
+      {
+        type: "driver.invoked",
+        tool_id: "prompt:summarize/sum",
+        mcp_tool_name: "prompts/get",
+        input_keys: ["text"],
+        ok: true,
+      },
+      { ...read, ok: true },
+      { ...read, ok: false, code: "policy_violation" },
+    ]);
+    expect(JSON.stringify(events)).not.toMatch(/secret|file:/);
   });
 
   test("of a driver that the policy denies are not there", async () => {

@@ -3,6 +3,7 @@
 import { didYouMean, type Diagnostic, PortolanError } from "../errors/index.ts";
 import {
   type Driver,
+  isObject,
   type JsonObject,
   META,
   MODERN_REVISION,
@@ -17,11 +18,12 @@ import {
   type UpstreamStats,
 } from "../upstream/index.ts";
 import { VERSION } from "../tools/index.ts";
+import { auditOfCalls, forwardedEvent } from "./audit.ts";
 import type { AuthOutcome } from "./auth.ts";
 import { ContractSet, type ContractsOptions, type DriverReport } from "./contracts.ts";
 import type { ContractCall, Dispatched } from "./dispatch.ts";
 import { toFailure } from "./failure.ts";
-import type { Registered } from "./registry.ts";
+import type { Registered } from "./registered.ts";
 import type { Resolution } from "./resolver.ts";
 import { checkHash, findResource, offerPrompts, offerResources, resourceLists } from "./surfaces.ts";
 import { toCallResult, toToolDefinition } from "./to-mcp.ts";
@@ -50,6 +52,8 @@ export interface Contracts extends Upstream {
   login(driver: string, context?: CallContext, signal?: AbortSignal): Promise<AuthOutcome>;
   /** Forgets a login; false when the driver has none. The files that it left are not touched. */
   logout(driver: string, context?: CallContext): Promise<boolean>;
+  /** Every driver's server that is looked at in the background has been; a hanging one may take its whole start limit. */
+  settled(): Promise<void>;
   /** What a reference of the form `<ref_kind_id>:<uri>` leads to. */
   readReference(reference: string, context?: CallContext, signal?: AbortSignal): Promise<JsonObject>;
 }
@@ -81,6 +85,7 @@ class ContractsUpstream implements Contracts {
 
   async open(): Promise<void> {
     this.#set = await ContractSet.open(this.#options, () => this.#changed());
+    await this.#set.settled(QUICK_MS);
     this.#told = this.#lists();
     this.#announcing = true;
   }
@@ -160,6 +165,10 @@ class ContractsUpstream implements Contracts {
     return this.#read(reference, context, { method: "resources/read", signal });
   }
 
+  settled(): Promise<void> {
+    return this.#set.settled();
+  }
+
   /** The servers of the drivers are whoever's gave them. */
   async close(): Promise<void> {
     if (this.#closed) return;
@@ -221,31 +230,66 @@ class ContractsUpstream implements Contracts {
           hint: didYouMean(name, prompts.keys()),
         },
       );
-    return this.#forward(offered.registered, this.#contextOf(call), {
-      ...call,
-      params: { ...call.params, name: offered.name },
-    });
+    const given = call.params?.arguments;
+    const inputKeys = isObject(given) ? Object.keys(given) : [];
+    return this.#forward(
+      offered.registered,
+      this.#contextOf(call),
+      { ...call, params: { ...call.params, name: offered.name } },
+      { id: `prompt:${name}`, inputKeys },
+    );
   }
 
   async #read(uri: string, context: CallContext, call: Call): Promise<JsonObject> {
     const found = findResource(uri, offerResources(this.#set.allowed(context.regionConstraint)));
-    const { registered } = found.offer;
-    const problem = await this.#options.checkUri(registered.driver, found.uri);
-    if (problem !== undefined)
-      throw new PortolanError("SANDBOX_DENIED", `${registered.driver.id}: ${problem}`, {
-        server: registered.driver.id,
-      });
-    const result = await this.#forward(registered, context, {
-      ...call,
-      params: { ...call.params, uri: found.uri },
-    });
+    const { registered, declared } = found.offer;
+    // An address may say more than a log should know.
+    const kind = declared.integrateAs === "ref_kind" ? declared.refKindId : declared.uriTemplate;
+    const result = await this.#forward(
+      registered,
+      context,
+      { ...call, params: { ...call.params, uri: found.uri } },
+      { id: `resource:${kind}`, inputKeys: ["uri"] },
+      () => this.#options.checkUri(registered.driver, found.uri),
+    );
     if (found.sha256 !== undefined) checkHash(result, found.sha256, uri);
     return found.uri === uri ? result : renamed(result, found.uri, uri);
   }
 
-  /** Straight to one driver's server: what is not a contract is not routed. */
-  async #forward(registered: Registered, said: CallContext, call: Call): Promise<JsonObject> {
+  /** Straight to one driver's server: what is not a contract is not routed. It is written down like a call of one. */
+  async #forward(
+    registered: Registered,
+    said: CallContext,
+    call: Call,
+    { id, inputKeys }: { readonly id: string; readonly inputKeys: readonly string[] },
+    check?: () => string | undefined | Promise<string | undefined>,
+  ): Promise<JsonObject> {
     const context = this.#set.context(said);
+    const { driver, hooks } = registered;
+    const started = performance.now();
+    let code: string | undefined;
+    try {
+      const problem = await check?.();
+      if (problem !== undefined)
+        throw new PortolanError("SANDBOX_DENIED", `${driver.id}: ${problem}`, { server: driver.id });
+      return await this.#ask(registered, context, call);
+    } catch (thrown) {
+      const failure = toFailure(thrown).error;
+      ({ code } = failure);
+      if (thrown instanceof PortolanError) throw thrown;
+      const known = { auth_required: "AUTH_REQUIRED", unauthorised: "FORBIDDEN" } as const;
+      const own = code in known ? known[code as keyof typeof known] : "SERVER_UNAVAILABLE";
+      throw new PortolanError(own, failure.message, { server: driver.id, cause: thrown });
+    } finally {
+      const outcome = { inputKeys, ms: performance.now() - started, code, retries: 0 };
+      const auth = this.#set.auth.stateOf(driver, hooks, context);
+      auditOfCalls(this.#options.audit)?.(
+        forwardedEvent(driver, { method: call.method, id }, context, { ...outcome, auth }),
+      );
+    }
+  }
+
+  async #ask(registered: Registered, context: CallContext, call: Call): Promise<JsonObject> {
     const { driver, hooks, bound } = registered;
     const [tool = ""] = bound.keys();
     try {
@@ -254,16 +298,14 @@ class ContractsUpstream implements Contracts {
         const state = await this.#set.auth.ready(driver, hooks, context, call.signal);
         if (!state.ok) throw state.failure;
       }
-      const upstream = await this.#set.registry.acquire(registered, { context, tool, signal: call.signal });
+      const { signal, timeoutMs } = call;
+      const time = timeoutMs === undefined || timeoutMs === 0 ? undefined : { left: timeoutMs };
+      const upstream = await this.#set.registry.acquire(registered, { context, tool, signal, time });
       return await upstream.request(call);
     } catch (thrown) {
       // The next one to need the login hears that it has expired, or gets a fresh one.
       this.#set.auth.noticed(driver, hooks, context, toFailure(thrown));
-      if (thrown instanceof PortolanError) throw thrown;
-      const { code, message } = toFailure(thrown).error;
-      const known = { auth_required: "AUTH_REQUIRED", unauthorised: "FORBIDDEN" } as const;
-      const own = code in known ? known[code as keyof typeof known] : "SERVER_UNAVAILABLE";
-      throw new PortolanError(own, message, { server: driver.id, cause: thrown });
+      throw thrown;
     }
   }
 
@@ -342,6 +384,9 @@ class ContractsUpstream implements Contracts {
     return new PortolanError("NOT_SUPPORTED", `${this.name} does not offer ${what}`, { server: this.name });
   }
 }
+
+/** Servers that start faster than this are known before anything is listed; the others come later. */
+const QUICK_MS = 1_000;
 
 const NEWS = ["toolsChanged", "promptsChanged", "resourcesChanged"] as const;
 

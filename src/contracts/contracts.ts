@@ -24,7 +24,8 @@ import { fail } from "./failure.ts";
 import { HealthChecks } from "./health.ts";
 import { type ContractPolicy, policyOf, regionOf } from "./policy.ts";
 import { type PreparedContract, prepareContract } from "./prepared-contract.ts";
-import { type Acquire, DriverRegistry, type Registered } from "./registry.ts";
+import { type Registered, statusFor } from "./registered.ts";
+import { type Acquire, DriverRegistry } from "./registry.ts";
 import { ResolutionCache } from "./resolution-cache.ts";
 import type { Candidate, Resolution, RouteRequest, RouteState } from "./resolver.ts";
 import type { SecretGrants } from "./secret-grants.ts";
@@ -91,6 +92,9 @@ export class ContractSet {
   #exposed: ReadonlyMap<string, PreparedContract> | undefined;
   #narrowed: ReadonlyMap<string, ReadonlySet<string>> | undefined;
   readonly #parts: DispatchParts;
+  /** Looks at servers that are under way; they never fail. */
+  readonly #looking = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
 
   private constructor(
     options: ContractsOptions,
@@ -129,16 +133,35 @@ export class ContractSet {
     }
     const set = new ContractSet(options, prepared, changed);
     await set.#store.reload();
-    await Promise.all(options.drivers.map(({ driver, hooks }) => set.register(driver, hooks)));
+    for (const { driver, hooks } of options.drivers) void set.#add(driver, hooks ?? {}).looked;
     return set;
+  }
+
+  /** Whatever is being looked at in the background has been, or so much time has passed. */
+  async settled(ms?: number): Promise<void> {
+    const deadline = ms === undefined ? undefined : performance.now() + ms;
+    while (this.#looking.size > 0 && !this.#closing.signal.aborted) {
+      const left = deadline === undefined ? undefined : deadline - performance.now();
+      if (left !== undefined && left <= 0) return;
+      await ended(Promise.all(this.#looking), left, this.#closing.signal);
+    }
   }
 
   /** Takes a driver in, or takes the place of its earlier version. Tells everything that is wrong with it. */
   async register(driver: Driver, hooks: DriverHooks = {}): Promise<readonly Diagnostic[]> {
-    const registered = this.registry.add(driver, hooks);
-    if (this.options.probe !== "lazy") await this.#probe(registered);
-    this.#health.watch(registered, this.context({}));
+    const { registered, looked } = this.#add(driver, hooks);
+    await looked;
     return registered.problems;
+  }
+
+  /** It can be called at once: whoever is faster than the look at its server waits for that one. */
+  #add(driver: Driver, hooks: DriverHooks): { registered: Registered; looked: Promise<void> } {
+    const registered = this.registry.add(driver, hooks);
+    this.#health.watch(registered, this.context({}));
+    if (this.options.probe === "lazy") return { registered, looked: Promise.resolve() };
+    const looked = this.#probe(registered).finally(() => this.#looking.delete(looked));
+    this.#looking.add(looked);
+    return { registered, looked };
   }
 
   unregister(id: string): void {
@@ -203,19 +226,24 @@ export class ContractSet {
 
   status(context: CallContext = {}): readonly DriverReport[] {
     const who = this.context(context);
-    return Array.from(this.registry.all(), ({ driver, hooks, server, reason, bound, health, problems }) => ({
-      id: driver.id,
-      version: driver.version,
-      server,
-      ...(reason === undefined ? {} : { reason }),
-      auth: this.auth.stateOf(driver, hooks, who),
-      health,
-      contracts: [...bound.keys()],
-      problems,
-    }));
+    return Array.from(this.registry.all(), (registered) => {
+      const { driver, hooks, bound, health, problems } = registered;
+      const { server, reason } = statusFor(registered, who);
+      return {
+        id: driver.id,
+        version: driver.version,
+        server,
+        ...(reason === undefined ? {} : { reason }),
+        auth: this.auth.stateOf(driver, hooks, who),
+        health,
+        contracts: [...bound.keys()],
+        problems,
+      };
+    });
   }
 
   close(): void {
+    this.#closing.abort();
     this.#health.close();
     this.registry.close();
   }
@@ -260,10 +288,9 @@ export class ContractSet {
     return state;
   }
 
-  #candidate(
-    { driver, hooks, bound, server, reason, code, health, healthyAt }: Registered,
-    context: CallContext,
-  ): Candidate {
+  #candidate(registered: Registered, context: CallContext): Candidate {
+    const { driver, hooks, bound, health, healthyAt } = registered;
+    const { server, reason, code } = statusFor(registered, context);
     return {
       id: driver.id,
       version: driver.version,
@@ -347,6 +374,20 @@ const MOST_STATES = 1_000;
 function idOf(tool: string, known: ReadonlyMap<string, unknown>): string {
   if (known.has(tool)) return tool;
   return tool.replace(/\/TOOL\.md$/, "").replace(/^.*\//, "");
+}
+
+/** Waits for it, for so long, or until all is over. */
+function ended(work: Promise<unknown>, ms: number | undefined, over: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      over.removeEventListener("abort", stop);
+      resolve();
+    };
+    const timer = ms === undefined ? undefined : setTimeout(stop, ms);
+    over.addEventListener("abort", stop, { once: true });
+    work.then(stop, stop);
+  });
 }
 
 function newestFirst(a: PreparedContract, b: PreparedContract): number {

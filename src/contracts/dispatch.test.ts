@@ -155,6 +155,22 @@ describe("approval", () => {
     });
   });
 
+  test("what was not approved is written down too", async () => {
+    const made = await make(() => text("x"), { contract: { approval: "always" } });
+    await invoke(made, undefined, { context: { userId: "ann", workspaceId: "w" } });
+    expect(made.events).toMatchObject([
+      { type: "driver.resolved", selected: "files-mcp", user: "ann", workspace: "w" },
+      { type: "driver.invoked", tool_id: "fs-read", user: "ann", ok: false, code: "unauthorised" },
+    ]);
+    const asked = await make(() => text("x"), {
+      contract: { approval: "always" },
+      options: { approve: async () => "not on Fridays" },
+    });
+    await invoke(asked);
+    expect(asked.events.at(-1)).toMatchObject({ type: "driver.invoked", ok: false, code: "unauthorised" });
+    expect(asked.calls).toEqual([]);
+  });
+
   test("a policy may let unattended calls through, and ask for risky ones", async () => {
     const free = await make(() => text("x"), {
       contract: { approval: "always" },
@@ -183,6 +199,25 @@ describe("time", () => {
     expect((await invoke(patient, undefined, { timeoutMs: 50 })).result).toMatchObject({
       error: { code: "timeout" },
     });
+  });
+
+  test("is one for all drivers and attempts of a call", async () => {
+    const retry = { maxAttempts: 5, backoff: "fixed", initialMs: 1 } as const;
+    const { upstream, calls } = await serve({ tools: [tool()], call: slow });
+    const contracts = await openContracts({
+      contracts: [contract({ timeoutMs: 300, idempotent: true, retry })],
+      drivers: ["a", "b", "c"].map((id) => ({ driver: driver({ id, timeoutMs: 200 }) })),
+      acquire: async () => upstream,
+      checkUri: () => undefined,
+      policy: { fallback: true },
+    });
+    const begun = performance.now();
+    expect(await contracts.call({ tool: "fs-read", input: { path: "a" } })).toMatchObject({
+      driver: "b",
+      result: { error: { code: "timeout" } },
+    });
+    expect(performance.now() - begun).toBeLessThan(480);
+    expect(calls).toHaveLength(2);
   });
 
   test("a caller that leaves is not kept", async () => {

@@ -49,6 +49,13 @@ export interface Acquirer {
   /** The contract that is called. */
   readonly tool: string;
   readonly signal?: AbortSignal | undefined;
+  /** What is left for the call; waiting for a server that runs already takes from it. */
+  readonly time?: CallTime | undefined;
+}
+
+/** All drivers and attempts of one call share it; starting servers, logins and approvals take nothing from it. */
+export interface CallTime {
+  left: number;
 }
 
 export interface ReadyTool {
@@ -82,6 +89,8 @@ export interface Dispatched {
 /** No more drivers than this are tried for one call. */
 const MOST_DRIVERS = 4;
 const MOST_LOGINS = 2;
+/** Timers are no more exact than this. */
+const LEAST_MS = 1;
 const NOBODY: CallContext = {};
 
 export async function dispatch(call: ContractCall, parts: DispatchParts): Promise<Dispatched> {
@@ -117,6 +126,7 @@ class Attempt {
   #resolution: Resolution | undefined;
   #approvedFor: string | undefined;
   #renewed = false;
+  readonly #time: CallTime;
 
   constructor(
     call: ContractCall,
@@ -132,6 +142,8 @@ class Attempt {
     this.#given = Object.keys(call.input ?? {});
     this.#context = context;
     this.#parts = parts;
+    const { timeoutMs } = prepared.contract;
+    this.#time = { left: Math.min(timeoutMs, call.maxTimeoutMs || timeoutMs) };
   }
 
   /** One driver per call; a second one only where the policy allows it and nothing can have happened twice. */
@@ -146,6 +158,7 @@ class Attempt {
         return await this.#invoke(ready);
       } catch (thrown) {
         const failure = toFailure(thrown);
+        if (this.#time.left <= LEAST_MS) throw failure;
         if (this.#mayRenew(ready, failure)) continue;
         const another = policy.fallback === true && idempotent && failure.error.retryable === true;
         if (!another || this.#call.signal?.aborted === true || failed.length + 1 >= MOST_DRIVERS)
@@ -232,36 +245,23 @@ class Attempt {
   }
 
   async #invoke(ready: ReadyTool): Promise<unknown> {
-    const { auth, report } = this.#parts;
+    const { auth } = this.#parts;
     const audit = auditOfCalls(this.#parts.audit);
     const { bound } = ready;
     const { contract, driver } = bound;
-    if (this.#resolution !== undefined)
-      audit?.(resolvedEvent(contract.id, this.#resolution, this.#context.pinnedProvider));
+    if (this.#resolution !== undefined) audit?.(resolvedEvent(contract.id, this.#resolution, this.#context));
     const fields = bound.arguments.unsupported((this.#call.input ?? {}) as JsonObject);
     if (fields.length > 0) throw unsupported(driver.id, contract.id, fields);
-    const reason = approvalReason(contract, this.#parts.policy);
-    if (reason !== undefined) await this.#approve(bound, reason);
-    const [started, begun] = [performance.now(), auth.now()];
     const sent = { retries: 0 };
+    let started = performance.now();
     let failure: Failure | undefined;
     try {
-      const value = await callServer(ready, this.#input, this.#context, this.#call, this.#parts, sent);
-      const unsure = this.#prepared.checkOutput(value);
-      if (unsure !== undefined)
-        report({
-          code: "SCHEMA_UNSUPPORTED",
-          severity: "warning",
-          server: driver.id,
-          tool: contract.id,
-          message: `the output of ${contract.id} is not checked: ${unsure}`,
-        });
-      return value;
+      const reason = approvalReason(contract, this.#parts.policy);
+      if (reason !== undefined) await this.#approve(bound, reason);
+      started = performance.now();
+      return await this.#send(ready, sent);
     } catch (thrown) {
-      failure = auth.noticed(driver, ready.hooks, this.#context, toFailure(thrown), {
-        begun,
-        inVain: this.#renewed,
-      });
+      failure = toFailure(thrown);
       throw failure;
     } finally {
       audit?.(
@@ -273,6 +273,39 @@ class Attempt {
           auth: auth.stateOf(driver, ready.hooks, this.#context),
         }),
       );
+    }
+  }
+
+  /** What the server fails with may tell that a login has expired. */
+  async #send(ready: ReadyTool, sent: { retries: number }): Promise<unknown> {
+    const { auth, report } = this.#parts;
+    const { contract, driver } = ready.bound;
+    const begun = auth.now();
+    try {
+      const value = await callServer(
+        ready,
+        this.#input,
+        this.#context,
+        this.#call,
+        this.#parts,
+        sent,
+        this.#time,
+      );
+      const unsure = this.#prepared.checkOutput(value);
+      if (unsure !== undefined)
+        report({
+          code: "SCHEMA_UNSUPPORTED",
+          severity: "warning",
+          server: driver.id,
+          tool: contract.id,
+          message: `the output of ${contract.id} is not checked: ${unsure}`,
+        });
+      return value;
+    } catch (thrown) {
+      throw auth.noticed(driver, ready.hooks, this.#context, toFailure(thrown), {
+        begun,
+        inVain: this.#renewed,
+      });
     }
   }
 
@@ -302,9 +335,7 @@ class Attempt {
   }
 
   #noRoute(resolution: Resolution, failed: readonly string[]): Failure {
-    auditOfCalls(this.#parts.audit)?.(
-      resolvedEvent(this.#prepared.contract.id, resolution, this.#context.pinnedProvider),
-    );
+    auditOfCalls(this.#parts.audit)?.(resolvedEvent(this.#prepared.contract.id, resolution, this.#context));
     const { error } = resolution;
     if (error === undefined) return fail("no_route", `No driver serves ${this.#prepared.contract.id}.`);
     const logins =

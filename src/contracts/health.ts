@@ -3,7 +3,8 @@
 import type { DriverHealthCheck } from "../model/index.ts";
 import type { AuthPorts } from "./auth-steps.ts";
 import { toFailure } from "./failure.ts";
-import type { DriverRegistry, Registered } from "./registry.ts";
+import type { Registered } from "./registered.ts";
+import type { DriverRegistry } from "./registry.ts";
 import type { CallContext } from "./types.ts";
 
 /** Checks that did not come for this many times their pause say nothing any more. */

@@ -3,7 +3,7 @@
 import type { Driver } from "../model/index.ts";
 import { majorKey } from "./find-contract.ts";
 import { secretNames } from "./secret-grants.ts";
-import type { CallContext } from "./types.ts";
+import type { CallContext, DriverHooks } from "./types.ts";
 
 /** Whether somebody has to log in to it, each for themselves. */
 export function hasLogin({ auth }: Driver): boolean {
@@ -11,8 +11,18 @@ export function hasLogin({ auth }: Driver): boolean {
   return login !== undefined || refresh !== undefined || (state?.paths.length ?? 0) > 0;
 }
 
+/** Whether each user has a process of their own; a login may also be in the driver's code. */
+export function isPersonal(driver: Driver, hooks: DriverHooks = {}): boolean {
+  if (hooks.login !== undefined || hooks.refresh !== undefined) return true;
+  return hasLogin(driver) || secretNames(driver).length > 0;
+}
+
 /** The same for calls that the same process may serve. */
-export function processKey(driver: Driver, { workspaceId, userId }: CallContext): string {
-  const shared = !hasLogin(driver) && secretNames(driver).length === 0;
+export function processKey(
+  driver: Driver,
+  { workspaceId, userId }: CallContext,
+  hooks: DriverHooks = {},
+): string {
+  const shared = !isPersonal(driver, hooks);
   return JSON.stringify(shared ? [majorKey(driver)] : [majorKey(driver), workspaceId ?? "", userId ?? ""]);
 }

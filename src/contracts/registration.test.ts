@@ -118,6 +118,31 @@ describe("narrowing and mapping", () => {
     );
   });
 
+  test("an output that the contract does not have is dropped in vain, which is told", () => {
+    const outputs = object({ id: TEXT, note: TEXT }, ["id"]);
+    const { bound, said } = check({ dropOutputs: ["nota"] }, server, { inputs, outputs });
+    expect(bound).toBe(1);
+    expect(said).toMatch(/^warning: .*drop_outputs names "nota".*did you mean "note"/);
+    expect(check({ dropOutputs: ["note"] }, server, { inputs, outputs }).said).toBe("");
+    expect(check({ dropOutputs: ["x"] }, server, { inputs, outputs: TEXT }).said).toContain("warning");
+    expect(check({ dropOutputs: ["x"] }, server, { inputs, outputs: { type: "object" } }).said).toBe("");
+  });
+
+  test("parts of an input that no argument gets are told", () => {
+    const at = object({ line: TEXT, column: TEXT, in: object({ file: TEXT, host: TEXT }) });
+    const one = { inputs: object({ at }) };
+    const lost = (mapping: Binding["mapping"], options: CheckOptions = {}) =>
+      check({ mapping }, [tool({ inputSchema: { type: "object" } })], one, options);
+    const { bound, said } = lost({ line: { from: "at.line" }, file: { from: "$.at.in.file" } });
+    expect(bound).toBe(1);
+    expect(said).toMatch(/^warning: .*"at.column", "at.in.host" never reach the tool/);
+    const rest = { line: { from: "at.line" }, column: { from: "at.column" } };
+    expect(lost({ ...rest, in: { from: "at.in" } }).said).toBe("");
+    expect(lost({ line: { from: "at.line" }, all: { from: "at" } }).said).toBe("");
+    const hooks = { buildArguments: () => ({}) };
+    expect(lost({ line: { from: "at.line" } }, { hooks }).said).toBe("");
+  });
+
   test("mapping, then argument_mapping", () => {
     const mapped = [tool({ inputSchema: { ...object({ file: TEXT }), additionalProperties: false } })];
     const { bound, said } = check({ mapping: { path: "p" }, argumentMapping: { p: "file" } }, mapped);

@@ -2,7 +2,7 @@
 
 import { type Diagnostic, didYouMean } from "../errors/index.ts";
 import type { Binding, Contract, Driver, ToolDefinition } from "../model/index.ts";
-import { requiredOf } from "../schema/index.ts";
+import { fieldNames, fieldOf, meant, requiredOf, type SchemaView, typesOf } from "../schema/index.ts";
 import { planArguments } from "./arguments.ts";
 import { checkServerTool, type Finding } from "./check-server-tool.ts";
 import { findContract } from "./find-contract.ts";
@@ -77,6 +77,19 @@ function bind(
         message: `drop_outputs names "${name}", which the contract requires`,
         hint: "Only optional outputs may be dropped: the output would never be what the contract promises.",
       });
+    else if (isUnknown(name, outputs))
+      findings.push({
+        severity: "warning",
+        message: `drop_outputs names "${name}", which the contract does not have${meant(name, fieldNames(outputs))}`,
+        hint: "It does nothing: correct the name, or take it out.",
+      });
+  const isCode = hooks.buildArguments !== undefined || hooks.execute?.[contract.id] !== undefined;
+  if (planned.lost.length > 0 && !isCode)
+    findings.push({
+      severity: "warning",
+      message: `mapping takes only a part of an input: ${planned.lost.map((part) => `"${part}"`).join(", ")} never reach${planned.lost.length === 1 ? "es" : ""} the tool`,
+      hint: "Map the rest too, or leave it out of a contract that this driver is to serve.",
+    });
   const timeoutMs = binding.timeoutMs ?? driver.timeoutMs;
   if (timeoutMs !== undefined && timeoutMs > contract.timeoutMs)
     findings.push({
@@ -99,6 +112,12 @@ function bind(
       currency: binding.cost?.currency ?? driver.cost?.currency,
     },
   };
+}
+
+/** Where the contract says what its output has, and this is not among it. */
+function isUnknown(name: string, outputs: SchemaView): boolean {
+  if (fieldOf(outputs, name).state === "declared") return false;
+  return fieldNames(outputs).length > 0 || !typesOf(outputs).has("object");
 }
 
 function noContract(

@@ -9,11 +9,23 @@ import {
   type JsonObject,
   type ToolDefinition,
 } from "../model/index.ts";
-import { listAll, type Upstream } from "../upstream/index.ts";
+import { listAll, type Upstream, within } from "../upstream/index.ts";
 import type { DriverStatus } from "./capability.ts";
 import { checkBump } from "./diff.ts";
 import type { Acquirer } from "./dispatch.ts";
 import { fail, type Failure, toFailure } from "./failure.ts";
+import {
+  type DriverProcess,
+  judge,
+  keyFor,
+  processOf,
+  type Registered,
+  type ServerCheck,
+  type ServerStatus,
+  statusFor,
+  statusOfKey,
+  type Verdict,
+} from "./registered.ts";
 import { checkDriver } from "./registration.ts";
 import type { BoundTool, DriverHooks } from "./types.ts";
 
@@ -31,34 +43,6 @@ export interface RegistryOptions {
   readonly earlier: ReadonlyMap<string, Driver> | undefined;
   /** Something that routing or the lists depend on is not what it was. */
   readonly changed: () => void;
-}
-
-export interface Registered {
-  readonly driver: Driver;
-  readonly hooks: DriverHooks;
-  server: DriverStatus["server"];
-  reason: string | undefined;
-  code: DriverStatus["code"];
-  /** By contract id; what can be called once the server is found to fit. */
-  bound: ReadonlyMap<string, BoundTool>;
-  problems: readonly Diagnostic[];
-  /** Those among them that no look at the server changes. */
-  readonly standing: readonly Diagnostic[];
-  failures: number;
-  /** By its health check only: who happened to start last is not the better one. */
-  healthyAt: number | undefined;
-  health: DriverStatus["health"];
-  /** What the server has beside tools, as last seen. */
-  prompts: readonly JsonObject[];
-  /** Servers of it that were looked at; there may be one for each user. */
-  readonly checks: Map<Upstream, ServerCheck>;
-}
-
-interface ServerCheck {
-  check: Promise<void>;
-  /** It has been looked at, and nothing has changed since. */
-  done: boolean;
-  readonly stop: () => void;
 }
 
 const FIRST_RETRY_MS = 1_000;
@@ -92,7 +76,6 @@ export class DriverRegistry {
   /** Everything that can be told without the server. */
   add(driver: Driver, hooks: DriverHooks): Registered {
     const replaced = this.#drivers.get(driver.id);
-    if (replaced !== undefined) forgetAll(replaced);
     const { contracts, root } = this.#options;
     const earlier = replaced?.driver ?? this.#options.earlier?.get(driver.id);
     const checked = checkDriver(driver, contracts, undefined, { root, hooks });
@@ -111,13 +94,15 @@ export class DriverRegistry {
       bound: byContract(broken === undefined ? checked.bound : []),
       problems,
       standing,
-      failures: 0,
+      broken: broken !== undefined,
       healthyAt: undefined,
       health: "unknown",
       prompts: [],
       checks: new Map(),
+      processes: new Map(),
     };
     this.#drivers.set(driver.id, registered);
+    if (replaced !== undefined) this.#forgetAll(replaced);
     for (const problem of problems) this.#options.report(problem);
     this.#options.changed();
     return registered;
@@ -127,18 +112,18 @@ export class DriverRegistry {
     const registered = this.#drivers.get(id);
     if (registered === undefined) return;
     this.#drivers.delete(id);
-    forgetAll(registered);
+    this.#forgetAll(registered);
     this.#options.changed();
   }
 
   /** Looks at the server now, so that what does not fit is known before the first call. */
   async probe(registered: Registered, who: Acquirer): Promise<void> {
-    if (registered.server === "refused") return;
+    if (registered.broken) return;
     try {
       await this.acquire(registered, who);
     } catch (thrown) {
-      // What does not fit was told by itself.
-      if (isRefused(registered)) return;
+      // What does not fit was told by itself, and what is not there any more is of no interest.
+      if (statusFor(registered, who.context).server === "refused" || !this.#isCurrent(registered)) return;
       const { error } = toFailure(thrown);
       const cause = isPortolanError(error.cause) ? error.cause : undefined;
       const lastWords = cause?.stderr?.trim().split("\n").at(-1)?.slice(0, 300);
@@ -159,91 +144,155 @@ export class DriverRegistry {
     try {
       coming = this.#options.acquire(registered.driver, who);
     } catch (thrown) {
-      throw this.#unreachable(registered, toFailure(thrown));
+      throw this.#unreachable(registered, keyFor(registered, who.context), toFailure(thrown));
     }
-    if (coming instanceof Promise) return this.#acquireLater(registered, coming);
-    const isKnown = registered.server === "fits" && registered.checks.get(coming)?.done === true;
-    return isKnown ? coming : this.#acquireLater(registered, coming);
+    if (coming instanceof Promise) return this.#acquireLater(registered, coming, who);
+    return registered.checks.get(coming)?.fits === true
+      ? coming
+      : this.#acquireLater(registered, coming, who);
   }
 
-  async #acquireLater(registered: Registered, coming: Upstream | Promise<Upstream>): Promise<Upstream> {
+  async #acquireLater(
+    registered: Registered,
+    coming: Upstream | Promise<Upstream>,
+    { context, time, signal }: Acquirer,
+  ): Promise<Upstream> {
+    const key = keyFor(registered, context);
     let upstream: Upstream;
     try {
       upstream = await coming;
     } catch (thrown) {
-      throw this.#unreachable(registered, toFailure(thrown));
+      throw this.#unreachable(registered, key, toFailure(thrown));
     }
-    await this.#checked(registered, upstream);
-    if (registered.server === "refused") throw misfit(registered);
+    const known = registered.checks.get(upstream);
+    let verdict: Verdict;
+    if (known?.seen !== true || time === undefined) verdict = await this.#checked(registered, upstream, key);
+    else {
+      // It runs: looking at it again is not starting it, and takes from the time of the call.
+      const begun = performance.now();
+      const what = "looking at its tools again";
+      const ms = Math.max(1, Math.ceil(time.left));
+      try {
+        const check = this.#checked(registered, upstream, key);
+        verdict = await within(check, { server: registered.driver.id, what, ms, signal });
+      } finally {
+        time.left -= performance.now() - begun;
+      }
+    }
+    if (verdict.server === "refused") throw misfit(registered, verdict);
     return upstream;
   }
 
   close(): void {
-    for (const registered of this.#drivers.values()) forgetAll(registered);
-    for (const timer of this.#retries) clearTimeout(timer);
+    const all = [...this.#drivers.values()];
     this.#drivers.clear();
+    for (const registered of all) this.#forgetAll(registered);
+    for (const timer of this.#retries) clearTimeout(timer);
+    this.#retries.clear();
   }
 
-  #checked(registered: Registered, upstream: Upstream): Promise<void> {
+  #isCurrent(registered: Registered): boolean {
+    return this.#drivers.get(registered.driver.id) === registered;
+  }
+
+  #checked(registered: Registered, upstream: Upstream, key: string): Promise<Verdict> {
+    // Nobody would hear of its changes, nor stop listening to them.
+    if (!this.#isCurrent(registered)) return this.#look(registered, upstream, key, () => false);
     const { checks } = registered;
+    processOf(registered, key).upstream = upstream;
     const known = checks.get(upstream);
-    if (known !== undefined) return known.check;
+    if (known !== undefined)
+      return known.failed ? this.#lookAgain(registered, upstream, key, known) : known.check;
     const again = (): void => {
-      const entry = checks.get(upstream);
-      if (entry === undefined) return;
-      entry.done = false;
-      const check = this.#look(registered, upstream);
-      entry.check = check;
-      check.then(
-        () => {
-          if (entry.check === check) entry.done = true;
-        },
-        () => {},
-      );
+      // Whoever waits for it hears when it fails.
+      if (checks.get(upstream) === entry) void this.#lookAgain(registered, upstream, key, entry);
     };
     const stops = [
       upstream.on("toolsChanged", again),
       upstream.on("promptsChanged", again),
       upstream.on("stateChanged", (state) => {
-        if (state === "failed" || state === "closed") forget(registered, upstream);
+        if (state === "failed" || state === "closed") this.#forget(registered, upstream);
       }),
     ];
-    const check = this.#look(registered, upstream);
-    const entry = { check, done: false, stop: () => stops.forEach((stop) => stop()) };
+    const stop = (): void => stops.forEach((one) => one());
+    const entry: ServerCheck = {
+      check: NEVER,
+      fits: false,
+      failed: false,
+      verdict: undefined,
+      seen: false,
+      stop,
+    };
     checks.set(upstream, entry);
+    return this.#lookAgain(registered, upstream, key, entry);
+  }
+
+  /** Only the last look counts: an earlier one may answer later. */
+  #lookAgain(registered: Registered, upstream: Upstream, key: string, entry: ServerCheck): Promise<Verdict> {
+    entry.fits = false;
+    entry.failed = false;
+    const isLast = (): boolean => entry.check === check && registered.checks.get(upstream) === entry;
+    const check: Promise<Verdict> = this.#look(registered, upstream, key, isLast);
+    entry.check = check;
     check.then(
-      () => {
-        if (entry.check === check) entry.done = true;
+      ({ server }) => {
+        if (isLast()) entry.fits = server === "fits";
       },
-      () => forget(registered, upstream),
+      () => {
+        if (!isLast()) return;
+        if (!entry.seen) return this.#forget(registered, upstream);
+        // Whoever needs it next looks again, and so does whoever hears of another change.
+        entry.failed = true;
+        this.#unsure(registered, upstream, entry);
+      },
     );
     return check;
   }
 
-  async #look(registered: Registered, upstream: Upstream): Promise<void> {
+  async #look(
+    registered: Registered,
+    upstream: Upstream,
+    key: string,
+    isLast: () => boolean,
+  ): Promise<Verdict> {
     const { contracts, root, report } = this.#options;
     const { driver, hooks } = registered;
     let tools: readonly ToolDefinition[];
+    let prompts: readonly JsonObject[] = [];
     try {
       tools = (await this.#list(upstream, "tools")) as readonly ToolDefinition[];
-      if (driver.prompts.length > 0) registered.prompts = await this.#list(upstream, "prompts");
+      if (driver.prompts.length > 0) prompts = await this.#list(upstream, "prompts");
     } catch (thrown) {
-      throw this.#unreachable(registered, toFailure(thrown));
+      const failure = toFailure(thrown);
+      throw isLast() ? this.#unreachable(registered, key, failure) : failure;
     }
-    const { bound, problems } = checkDriver(driver, contracts, tools, { root, hooks });
+    const { problems } = checkDriver(driver, contracts, tools, { root, hooks });
     const broken = problems.find(({ severity }) => severity === "error");
-    const before = registered.server;
-    const news = problems.filter(
-      ({ message }) => !registered.problems.some((old) => old.message === message),
-    );
-    registered.problems = [...registered.standing, ...problems];
-    registered.server = broken === undefined ? "fits" : "refused";
-    registered.reason = broken?.message;
-    registered.code = undefined;
-    registered.failures = 0;
-    if (broken === undefined) registered.bound = byContract(bound);
+    const verdict: Verdict = {
+      server: broken === undefined ? "fits" : "refused",
+      reason: broken?.message,
+      problems,
+    };
+    if (!isLast() || !this.#isCurrent(registered)) return verdict;
+    const entry = registered.checks.get(upstream);
+    const told = [...registered.problems, ...(entry?.verdict?.problems ?? [])];
+    const news = problems.filter(({ message }) => !told.some((old) => old.message === message));
+    const before = [registered.server, statusOfKey(registered, key).server];
+    if (entry !== undefined) {
+      entry.verdict = verdict;
+      entry.seen = true;
+    }
+    const process = processOf(registered, key);
+    process.held = undefined;
+    if (broken === undefined) {
+      process.failures = 0;
+      registered.prompts = prompts;
+    }
+    judge(registered);
     for (const problem of news) report(problem);
-    if (before !== registered.server || driver.prompts.length > 0) this.#options.changed();
+    const isOther = before[0] !== registered.server || before[1] !== statusOfKey(registered, key).server;
+    if (isOther || driver.prompts.length > 0) this.#options.changed();
+    return verdict;
   }
 
   async #list(upstream: Upstream, what: "tools" | "prompts"): Promise<readonly JsonObject[]> {
@@ -255,24 +304,62 @@ export class DriverRegistry {
     return items.filter((item): item is JsonObject => isObject(item) && typeof item.name === "string");
   }
 
-  #unreachable(registered: Registered, failure: Failure): Failure {
+  #unreachable(registered: Registered, key: string, failure: Failure): Failure {
     const { code, message } = failure.error;
-    if (!UNREACHABLE.has(code) || registered.server === "refused") return failure;
-    registered.failures += 1;
-    const wait = Math.min(FIRST_RETRY_MS * 2 ** (registered.failures - 1), LONGEST_RETRY_MS);
-    registered.server = "unreachable";
-    registered.reason = message;
-    registered.code = code === "upstream_error" ? "tool_unavailable" : (code as DriverStatus["code"]);
-    // From then on it may be chosen again, which finds out whether it is back.
+    if (!UNREACHABLE.has(code) || registered.broken || !this.#isCurrent(registered)) return failure;
+    const why = code === "upstream_error" ? "tool_unavailable" : (code as DriverStatus["code"]);
+    this.#hold(registered, processOf(registered, key), { server: "unreachable", reason: message, code: why });
+    return failure;
+  }
+
+  /** Leaves a process alone for a while; from then on it may be chosen again, which finds out whether it is well. */
+  #hold(registered: Registered, process: DriverProcess, held: ServerStatus): void {
+    process.failures += 1;
+    const wait = Math.min(FIRST_RETRY_MS * 2 ** (process.failures - 1), LONGEST_RETRY_MS);
+    process.held = held;
     const timer = setTimeout(() => {
       this.#retries.delete(timer);
-      if (registered.server !== "unreachable") return;
-      registered.server = "unchecked";
+      if (process.held !== held || !this.#isCurrent(registered)) return;
+      process.held = undefined;
+      judge(registered);
       this.#options.changed();
     }, wait).unref();
     this.#retries.add(timer);
+    judge(registered);
     this.#options.changed();
-    return failure;
+  }
+
+  /** One that did not fit may do so when it is started the next time. */
+  #forget(registered: Registered, upstream: Upstream): void {
+    const entry = registered.checks.get(upstream);
+    if (entry === undefined) return;
+    entry.stop();
+    registered.checks.delete(upstream);
+    if (!this.#isCurrent(registered)) return;
+    this.#unsure(registered, upstream, entry);
+    for (const [key, process] of registered.processes) {
+      if (process.upstream !== upstream) continue;
+      process.upstream = undefined;
+      if (process.failures === 0) registered.processes.delete(key);
+    }
+  }
+
+  /** What was found of it does not count any more; what did not fit is left alone for a while. */
+  #unsure(registered: Registered, upstream: Upstream, entry: ServerCheck): void {
+    const { verdict } = entry;
+    entry.verdict = undefined;
+    if (verdict?.server === "refused")
+      for (const process of registered.processes.values())
+        if (process.upstream === upstream && process.held === undefined)
+          this.#hold(registered, process, { server: "refused", reason: verdict.reason });
+    const before = registered.server;
+    judge(registered);
+    if (before !== registered.server) this.#options.changed();
+  }
+
+  #forgetAll(registered: Registered): void {
+    for (const upstream of [...registered.checks.keys()]) this.#forget(registered, upstream);
+    registered.processes.clear();
   }
 
   /** Whoever relied on the version before must not be surprised by what is under the same number now. */
@@ -321,25 +408,13 @@ const BASE_KINDS: ReadonlySet<string> = new Set(
   "local url git github ipfs email operator user persona eth_tx ots".split(" "),
 );
 
-/** Asked anew: it may be by now. */
-function isRefused({ server }: Registered): boolean {
-  return server === "refused";
-}
-
-function forget({ checks }: Registered, upstream: Upstream): void {
-  checks.get(upstream)?.stop();
-  checks.delete(upstream);
-}
-
-function forgetAll(registered: Registered): void {
-  for (const upstream of [...registered.checks.keys()]) forget(registered, upstream);
-}
+const NEVER: Promise<never> = new Promise(() => {});
 
 function byContract(bound: readonly BoundTool[]): ReadonlyMap<string, BoundTool> {
   return new Map(bound.map((one) => [one.contract.id, one]));
 }
 
-function misfit({ driver, reason }: Registered): Failure {
+function misfit({ driver }: Registered, { reason }: Verdict): Failure {
   return fail("tool_unavailable", `${driver.id} does not fit its contracts any more: ${reason ?? ""}`, {
     retryable: false,
   });

@@ -10,7 +10,7 @@ import {
   type ResourceDefinition,
   type ResourceTemplateDefinition,
 } from "../model/index.ts";
-import type { Registered } from "./registry.ts";
+import type { Registered } from "./registered.ts";
 
 export interface OfferedPrompt {
   readonly definition: PromptDefinition;
@@ -123,15 +123,15 @@ export function findResource(uri: string, offered: readonly OfferedResource[]): 
 }
 
 /**
- * Whether a URI is one of a template's. A value may hold any character, slashes too, as in `file:///{path}`: where it leads is for the
- * check against the server's box to say.
+ * Whether a URI is one of a template's. A value may hold any character, slashes too, as in `file:///{path}`, but no steps that lead
+ * out of what the template says; where else it leads is for the check against the server's box to say.
  */
 function isOf(template: string, uri: string): boolean {
   if (uri.length > 8_192 || /[\p{Cc}\s]/u.test(uri)) return false;
   const literals = template.split(/\{[^{}]*\}/);
   const [first = "", ...rest] = literals;
   if (rest.length === 0) return uri === template;
-  if (!uri.startsWith(first)) return false;
+  if (!uri.startsWith(first) || hasDots(uri)) return false;
   let at = first.length;
   for (const [index, literal] of rest.entries()) {
     const last = index === rest.length - 1;
@@ -142,6 +142,15 @@ function isOf(template: string, uri: string): boolean {
     at = found + literal.length;
   }
   return true;
+}
+
+/** Steps such as `..`, and separators that are only seen when somebody decodes them, however often that takes. */
+function hasDots(uri: string): boolean {
+  if (/%(?:25)*(?:2f|5c)/i.test(uri)) return true;
+  return uri
+    .replaceAll(/%(?:25)*2e/gi, ".")
+    .split(/[/\\?#:]/)
+    .some((step) => step === "." || step === "..");
 }
 
 /** Throws when what was read is not what the reference is about. */

@@ -1,7 +1,9 @@
 // One request of a modern client on its way through. When a legacy server asks in the middle of it, the questions go out as
 // an `input_required` result, and the call waits until the client comes back with the answers.
 
+import { randomUUID } from "node:crypto";
 import { PortolanError } from "../errors/index.ts";
+import { APPROVAL_ID } from "../hub/index.ts";
 import {
   isObject,
   RPC,
@@ -178,9 +180,12 @@ export class ModernCall implements Parkable {
     });
   };
 
-  /** The server's own name for the question, which is unique among those that are open. */
+  /**
+   * The server's own name for the question, which is unique among those that are open. Nobody can know that of an approval before it
+   * is asked for: it must not come with the call that it is about.
+   */
   #keyFor({ id }: Question): string {
-    const key = String(id);
+    const key = String(id).startsWith(APPROVAL_ID) ? `${id}-${randomUUID()}` : String(id);
     for (let suffix = 2; ; suffix += 1) {
       const candidate = suffix === 2 ? key : `${key}_${suffix}`;
       if (this.#questions?.has(candidate) !== true) return candidate;

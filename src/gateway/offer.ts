@@ -153,15 +153,20 @@ export class Offers {
   }
 
   /** Prompts and resources have no rules of their own: who may use none of a server's tools sees nothing else of it either. */
-  #isVisible(
-    view: NonNullable<Principal["view"]>,
-    { alias, declared, inventory }: Hub["members"][number],
-  ): boolean {
-    const tags = declared.tags ?? [];
-    if (!view.admitsServer({ alias, tags })) return false;
-    if (!view.limitsTools) return true;
+  #isVisible(view: NonNullable<Principal["view"]>, member: Hub["members"][number]): boolean {
+    const { alias, declared, inventory } = member;
+    // Contracts have tags of their own, each its own.
+    const single = declared.endpoint.transport === "contracts" && inventory.tools.length > 0;
+    if (!single && !view.admitsServer({ alias, tags: declared.tags ?? [] })) return false;
+    if (!single && !view.limitsTools) return true;
     return inventory.tools.some(({ name: own, annotations }) =>
-      view.admits({ name: this.#hub.offeredName(alias, own), own, alias, tags, annotations }),
+      view.admits({
+        name: this.#hub.offeredName(alias, own),
+        own,
+        alias,
+        ...member.tagsOf(own),
+        annotations,
+      }),
     );
   }
 }

@@ -1,18 +1,19 @@
 // The servers behind drivers: started by the first call that needs one, shared by those who may share it, stopped when idle.
 
+import { setMaxListeners } from "node:events";
 import {
   type Acquirer,
   type CallContext,
+  type DriverHooks,
   hasLogin,
   processKey,
   type SecretGrants,
 } from "../contracts/index.ts";
+import { PortolanError } from "../errors/index.ts";
 import {
-  type Contract,
   type ContractsEndpoint,
   type Driver,
   type Endpoint,
-  isObject,
   LEGACY_REVISIONS,
   type LaunchSettings,
   type Limits,
@@ -22,19 +23,22 @@ import { resolveEndpoint, Secret, type SecretStore, toSecretError } from "../sec
 import { openUpstream, type Upstream } from "../upstream/index.ts";
 import { homeFor, withState } from "./auth-state.ts";
 import type { LeaseOptions } from "./lease-server.ts";
-import type { Heard, Lease } from "./pool.ts";
+import { withPaths } from "./path-arguments.ts";
+import type { Heard, Lease, Pool } from "./pool.ts";
 
 /** A server that nobody used for this long is stopped, unless its driver wants to keep it. */
 const IDLE_MS = 5 * 60_000;
 const RETRY_MS = 200;
 
 interface Running {
-  readonly opening: Promise<Upstream>;
+  opening: Promise<Upstream>;
   lease: Lease | undefined;
   upstream: Upstream | undefined;
   busy: number;
   usedAt: number;
   idle: NodeJS.Timeout | undefined;
+  /** Hears no more of it. */
+  deaf: () => void;
 }
 
 export interface DriverServersOptions {
@@ -43,57 +47,97 @@ export interface DriverServersOptions {
   readonly limits: Limits;
   readonly grants: SecretGrants;
   readonly heard: Heard;
+  /** The code beside drivers, by their ids. */
+  readonly hooks?: ReadonlyMap<string, DriverHooks> | undefined;
   readonly idleMs?: number | undefined;
 }
+
+/**
+ * How often the server of a key was replaced: the pool must not give the old one again. Those who take one another's place share the
+ * pool, and so this.
+ */
+const RETIRED = new WeakMap<Pool, Map<string, number>>();
 
 export class DriverServers {
   readonly #options: DriverServersOptions;
   readonly #running = new Map<string, Running>();
+  /** All that are about to start, also those that nobody wants any more. */
+  readonly #openings = new Set<Promise<unknown>>();
   readonly #leaving = new AbortController();
-  /** How often the server of a key was replaced: the pool must not give the old one again. */
-  readonly #retired = new Map<string, number>();
-  readonly #old = new Set<Lease>();
+  readonly #retired: Map<string, number>;
+  readonly #old = new Map<Lease, Running>();
   /** Empty for drivers whose process depends on who calls. */
   readonly #sharedKeys = new WeakMap<Driver, string>();
 
   constructor(options: DriverServersOptions) {
     this.#options = options;
+    const { pool } = options.lease;
+    this.#retired = RETIRED.get(pool) ?? new Map<string, number>();
+    RETIRED.set(pool, this.#retired);
+    // Every start listens to it.
+    setMaxListeners(0, this.#leaving.signal);
+  }
+
+  /** Whether any of them has a call. */
+  get busy(): boolean {
+    return [...this.#running.values(), ...this.#old.values()].some(({ busy }) => busy > 0);
   }
 
   /** At once when it runs already. */
   readonly acquire = (driver: Driver, who: Acquirer): Upstream | Promise<Upstream> => {
     const key = this.#keyOf(driver, who);
-    let running = this.#running.get(key);
-    if (running === undefined) {
-      const opening = this.#open(driver, who, key);
-      running = { opening, lease: undefined, upstream: undefined, busy: 0, usedAt: 0, idle: undefined };
-      this.#running.set(key, running);
-      opening.catch(() => this.#running.delete(key));
-    }
-    return running.upstream ?? running.opening;
+    const known = this.#running.get(key);
+    return known === undefined ? this.#begin(driver, who, key) : (known.upstream ?? known.opening);
   };
+
+  #begin(driver: Driver, who: Acquirer, key: string): Promise<Upstream> {
+    if (this.#leaving.signal.aborted) return Promise.reject(closed(driver));
+    const running: Running = {
+      opening: NEVER,
+      lease: undefined,
+      upstream: undefined,
+      busy: 0,
+      usedAt: 0,
+      idle: undefined,
+      deaf: () => {},
+    };
+    this.#running.set(key, running);
+    const opening = this.#open(driver, who, key, running);
+    running.opening = opening;
+    this.#openings.add(opening);
+    opening
+      .catch(() => {
+        if (this.#running.get(key) === running) this.#running.delete(key);
+      })
+      .finally(() => this.#openings.delete(opening));
+    return opening;
+  }
 
   /** Worked out once for drivers whose process everybody may share. */
   #keyOf(driver: Driver, { context }: Acquirer): string {
+    const hooks = this.#options.hooks?.get(driver.id);
     let shared = this.#sharedKeys.get(driver);
     if (shared === undefined) {
-      const key = processKey(driver, {});
-      shared = key === processKey(driver, { userId: "-", workspaceId: "-" }) ? key : "";
+      const key = processKey(driver, {}, hooks);
+      shared = key === processKey(driver, { userId: "-", workspaceId: "-" }, hooks) ? key : "";
       this.#sharedKeys.set(driver, shared);
     }
-    return shared === "" ? processKey(driver, context) : shared;
+    return shared === "" ? processKey(driver, context, hooks) : shared;
   }
 
   /** Who logs in or out does so with a new process: the old one may still know the login of before. */
   retire(driver: Driver, context: CallContext): void {
     const key = this.#keyOf(driver, { context, tool: "" });
     const running = this.#running.get(key);
-    if (running?.lease === undefined) return;
+    if (running === undefined) return;
     this.#running.delete(key);
     this.#retired.set(key, (this.#retired.get(key) ?? 0) + 1);
     clearTimeout(running.idle);
+    running.deaf();
     const { lease } = running;
-    this.#old.add(lease);
+    // One that is about to start is let go of by whoever starts it.
+    if (lease === undefined) return;
+    this.#old.set(lease, running);
     const begun = performance.now();
     // What is under way is let finish.
     const leave = (): void => {
@@ -110,19 +154,22 @@ export class DriverServers {
     this.#leaving.abort();
     const all = [...this.#running.values()];
     this.#running.clear();
-    await Promise.all([...this.#old].map((lease) => lease.release()));
-    await Promise.all(
-      all.map(async ({ opening, idle, ...running }) => {
-        clearTimeout(idle);
-        await opening.catch(() => {});
-        await running.lease?.release();
-      }),
-    );
+    for (const running of all) {
+      clearTimeout(running.idle);
+      running.deaf();
+    }
+    await Promise.all([
+      ...Array.from(this.#old.keys(), (lease) => lease.release()),
+      ...all.map((running) => running.lease?.release()),
+      // Whoever starts one lets go of it.
+      ...Array.from(this.#openings, (opening) => opening.catch(() => {})),
+    ]);
   }
 
-  async #open(driver: Driver, who: Acquirer, key: string): Promise<Upstream> {
+  async #open(driver: Driver, who: Acquirer, key: string, running: Running): Promise<Upstream> {
     const { lease: options, limits, heard } = this.#options;
     const { pool, caller, ask, report, redactor, eras, roots } = options;
+    const generation = this.#retired.get(key) ?? 0;
     const definition: ServerDefinition = {
       name: driver.id,
       endpoint: await this.#resolved(driver, who),
@@ -131,9 +178,12 @@ export class DriverServers {
       launch: await this.#launch(driver, who),
       roots,
     };
-    const acquire = (): Promise<Lease> =>
-      pool.acquire(
-        JSON.stringify([key, this.#retired.get(key) ?? 0, definition.endpoint, definition.launch]),
+    const { endpoint, launch, era, limits: own } = definition;
+    const acquire = (): Promise<Lease> => {
+      // Too late to be told so by the signal.
+      if (this.#leaving.signal.aborted) throw closed(driver);
+      return pool.acquire(
+        JSON.stringify([key, generation, endpoint, launch, era, own]),
         (signal, { stderr: onStderr, launch: onLaunch }) =>
           openUpstream({
             ...{ signal, definition, caller, ask, watch: true, report, redactor, eras },
@@ -142,22 +192,31 @@ export class DriverServers {
         this.#leaving.signal,
         heard,
       );
+    };
     const lease = await withRetries(acquire, driver.connection.maxRetries ?? 0, this.#leaving.signal);
-    const running = this.#running.get(key);
-    if (running !== undefined) {
-      running.lease = lease;
-      running.upstream = this.#counted(lease.upstream, driver, key);
-      running.usedAt = performance.now();
-      this.#armIdle(driver, key, running);
-      // Given up for good: whoever needs it next starts it anew.
-      lease.upstream.on("stateChanged", (state) => {
-        if ((state !== "failed" && state !== "closed") || this.#running.get(key) !== running) return;
-        this.#running.delete(key);
-        clearTimeout(running.idle);
-        void lease.release();
-      });
+    if (this.#running.get(key) !== running) {
+      await lease.release();
+      if (this.#leaving.signal.aborted) throw closed(driver);
+      // Somebody has logged in or out meanwhile: whoever waits gets the server of now.
+      return await this.acquire(driver, who);
     }
-    return running?.upstream ?? lease.upstream;
+    running.lease = lease;
+    running.upstream = this.#counted(lease.upstream, driver, key, running);
+    running.usedAt = performance.now();
+    this.#armIdle(driver, key, running);
+    // Given up for good: whoever needs it next starts it anew.
+    running.deaf = lease.upstream.on("stateChanged", (state) => {
+      if ((state !== "failed" && state !== "closed") || this.#running.get(key) !== running) return;
+      this.#letGo(key, running);
+    });
+    return running.upstream;
+  }
+
+  #letGo(key: string, running: Running): void {
+    this.#running.delete(key);
+    clearTimeout(running.idle);
+    running.deaf();
+    void running.lease?.release();
   }
 
   /** Boxed as declared, or as whoever opened the hub says, with what the caller's login has left. */
@@ -165,12 +224,18 @@ export class DriverServers {
     const { endpoint, lease } = this.#options;
     const sandboxOverride = lease.declared.launch?.sandboxOverride;
     const launch = {
-      ...withPaths(driver, endpoint.contracts),
+      ...withPaths(driver, endpoint, this.#options.hooks?.get(driver.id)),
       ...(sandboxOverride === undefined ? {} : { sandboxOverride }),
     };
     // What is in an image has all of its own.
-    if (!hasLogin(driver) || driver.server.kind === "docker") return launch;
+    if (!this.#hasLogin(driver) || driver.server.kind === "docker") return launch;
     return withState(driver, await homeFor(driver, context, endpoint.root), endpoint.root, launch);
+  }
+
+  /** As declared, or in code: what one user's login has left is not for another's process. */
+  #hasLogin(driver: Driver): boolean {
+    const { login, refresh } = this.#options.hooks?.get(driver.id) ?? {};
+    return login !== undefined || refresh !== undefined || hasLogin(driver);
   }
 
   /** The endpoint with the secrets that this call may have. */
@@ -194,17 +259,16 @@ export class DriverServers {
   }
 
   /** Knows when a server is in use, so that it is not stopped then. */
-  #counted(upstream: Upstream, driver: Driver, key: string): Upstream {
+  #counted(upstream: Upstream, driver: Driver, key: string, running: Running): Upstream {
     const request: Upstream["request"] = async (call) => {
-      const running = this.#running.get(key);
-      if (running === undefined) return upstream.request(call);
       running.busy += 1;
       try {
         return await upstream.request(call);
       } finally {
         running.busy -= 1;
         running.usedAt = performance.now();
-        if (running.idle === undefined) this.#armIdle(driver, key, running);
+        if (running.idle === undefined && this.#running.get(key) === running)
+          this.#armIdle(driver, key, running);
       }
     };
     return {
@@ -232,8 +296,7 @@ export class DriverServers {
       if (this.#running.get(key) !== running) return;
       if (running.busy > 0) return;
       if (performance.now() < running.usedAt + idleMs) return this.#armIdle(driver, key, running);
-      this.#running.delete(key);
-      void running.lease?.release();
+      this.#letGo(key, running);
     }, left).unref();
   }
 }
@@ -249,22 +312,11 @@ function limitsOf({ connection: { timeoutMs } }: Driver, limits: Limits): Limits
     : { ...limits, startTimeoutMs: timeoutMs, requestTimeoutMs: timeoutMs };
 }
 
-const PATH_FORMATS: ReadonlySet<unknown> = new Set(["uri", "uri-reference", "iri", "path", "file-path"]);
-
-/** Inputs that a contract calls paths or URIs are checked against the box of whichever server gets them. */
-function withPaths(driver: Driver, contracts: readonly Contract[]): LaunchSettings {
-  const paths: Record<string, string[]> = {};
-  for (const { tool, toolName, argumentMapping } of driver.implements)
-    for (const { inputs } of contracts.filter(
-      ({ id, origin }) => id === tool || origin.file.endsWith(tool.replace(/^\.\//, "")),
-    ))
-      for (const [name, schema] of Object.entries(isObject(inputs.properties) ? inputs.properties : {}))
-        if (isObject(schema) && PATH_FORMATS.has(schema.format))
-          (paths[toolName] ??= []).push(argumentMapping[name] ?? name);
-  const { sandbox } = driver.launch;
-  const pathArguments = { ...paths, ...sandbox?.pathArguments };
-  return { ...driver.launch, cwdImplied: true, sandbox: { ...sandbox, pathArguments } };
+function closed({ id }: Driver): PortolanError {
+  return new PortolanError("CONNECTION_CLOSED", `${id} was stopped`, { server: id });
 }
+
+const NEVER: Promise<Upstream> = new Promise(() => {});
 
 async function withRetries<T>(attempt: () => Promise<T>, retries: number, signal: AbortSignal): Promise<T> {
   for (let left = retries; ; left -= 1) {
@@ -274,6 +326,7 @@ async function withRetries<T>(attempt: () => Promise<T>, retries: number, signal
       if (left <= 0 || signal.aborted) throw error;
       await new Promise((resolve) => {
         setTimeout(resolve, RETRY_MS * 2 ** (retries - left)).unref();
+        signal.addEventListener("abort", resolve, { once: true });
       });
     }
   }

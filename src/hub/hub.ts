@@ -17,6 +17,8 @@ export class Hub implements Upstream, ViewSource {
   settings: MergeSettings;
   closed = false;
   readonly #members = new Map<string, Member>();
+  /** Those that are to be members, and those that were and still have calls. */
+  readonly #aside = new Set<Member>();
   readonly #whole: HubView;
   readonly #views = new Set<HubView>();
   #announcing = new Set<ListName>();
@@ -62,6 +64,12 @@ export class Hub implements Upstream, ViewSource {
   add(member: Member): void {
     this.#members.set(member.alias, member);
     this.changed(new Set(["tools", "prompts", "resources"]));
+  }
+
+  /** It is stopped with the hub, although it is not a member. Gives what ends that. */
+  keepAside(member: Member): () => void {
+    this.#aside.add(member);
+    return () => void this.#aside.delete(member);
   }
 
   async remove(alias: string): Promise<void> {
@@ -138,7 +146,7 @@ export class Hub implements Upstream, ViewSource {
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
-    await Promise.allSettled(this.members.map((member) => member.stop()));
+    await Promise.allSettled([...this.members, ...this.#aside].map((member) => member.stop()));
     await Promise.allSettled([...this.#views].map((view) => view.close()));
   }
 

@@ -1,5 +1,6 @@
 // Public face of the hub room.
 
+export { APPROVAL_ID } from "./approval.ts";
 export type { Person } from "./auth-page.ts";
 export type { ContextItem } from "./context.ts";
 export {
@@ -18,5 +19,6 @@ export type { Hub } from "./hub.ts";
 export type { OfferedTool } from "./merge.ts";
 export { type OpenedWorkspace, openWorkspaceHub, type WorkspaceOptions } from "./opened-workspace.ts";
 export { registeredDrivers, rememberDrivers } from "./registered-drivers.ts";
+export { registeredContract, rememberContracts } from "./registered-contracts.ts";
 export type { HubView, ViewOptions } from "./view.ts";
 export { openWorkspace, type Workspace } from "./workspace.ts";

@@ -10,7 +10,14 @@ import {
   openContracts,
   SecretGrants,
 } from "../contracts/index.ts";
-import type { ContractsEndpoint, DeclaredDriver, Driver, Limits, SecretEntry } from "../model/index.ts";
+import type {
+  Contract,
+  ContractsEndpoint,
+  DeclaredDriver,
+  Driver,
+  Limits,
+  SecretEntry,
+} from "../model/index.ts";
 import { isPortolanError, PortolanError, type Report } from "../errors/index.ts";
 import type { SecretStore } from "../secrets/index.ts";
 import { contextFor } from "./caller-context.ts";
@@ -18,24 +25,79 @@ import { driverAuth } from "./driver-auth.ts";
 import { DriverServers } from "./driver-servers.ts";
 import type { LeaseOptions } from "./lease-server.ts";
 import type { Heard, Lease } from "./pool.ts";
+import { rememberContracts, unbrokenContracts } from "./registered-contracts.ts";
 import { registeredDrivers, rememberDrivers } from "./registered-drivers.ts";
 
 export async function leaseContracts(
   options: LeaseOptions,
   endpoint: ContractsEndpoint,
   limits: Limits,
+  leave: AbortSignal,
   heard: Heard,
 ): Promise<Lease & { readonly upstream: Contracts }> {
-  const { report, secrets, audit } = options;
-  const fetch = fetchFrom(secrets);
-  const grants = new SecretGrants(endpoint.secrets, fetch, audit);
-  const servers = new DriverServers({ lease: options, endpoint, limits, grants, heard });
-  const drivers = await Promise.all(endpoint.drivers.map((driver) => withEntry(driver, options)));
-  const earlier = await registeredDrivers(endpoint.root);
+  const entries = await Promise.all(endpoint.drivers.map((driver) => withEntry(driver, options)));
+  const drivers = entries.flatMap((entry) => entry ?? []);
+  const grants = new SecretGrants(endpoint.secrets, fetchFrom(options.secrets), options.audit);
+  const hooks = new Map(drivers.map((one) => [one.driver.id, one.hooks ?? {}]));
+  const servers = new DriverServers({ lease: options, endpoint, limits, grants, heard, hooks });
+  const left = (): void => void servers.close();
+  leave.addEventListener("abort", left, { once: true });
+  try {
+    if (leave.aborted) throw stopped(options);
+    const upstream = await open({ options, endpoint, drivers, grants, servers, heard, leave });
+    if (leave.aborted) {
+      await upstream.close();
+      throw stopped(options);
+    }
+    return {
+      upstream,
+      busy: () => upstream.stats().inFlight > 0 || servers.busy,
+      release: async () => {
+        await upstream.close();
+        await servers.close();
+      },
+    };
+  } catch (error) {
+    await servers.close();
+    throw error;
+  } finally {
+    leave.removeEventListener("abort", left);
+  }
+}
+
+function stopped({ declared: { alias } }: LeaseOptions): PortolanError {
+  return new PortolanError("CONNECTION_CLOSED", `${alias} was stopped`, { server: alias });
+}
+
+interface Parts {
+  readonly options: LeaseOptions;
+  readonly endpoint: ContractsEndpoint;
+  readonly drivers: readonly DriverEntry[];
+  readonly grants: SecretGrants;
+  readonly servers: DriverServers;
+  readonly heard: Heard;
+  readonly leave: AbortSignal;
+}
+
+async function open({
+  options,
+  endpoint,
+  drivers,
+  grants,
+  servers,
+  heard,
+  leave,
+}: Parts): Promise<Contracts> {
+  const { audit } = options;
+  // What fails because nobody waits for it any more is no news.
+  const report: Report = (diagnostic) => {
+    if (!leave.aborted) options.report(diagnostic);
+  };
+  const contracts = await unbrokenContracts(endpoint.root, endpoint.contracts, report);
   const upstream = await openContracts({
     name: options.declared.alias,
-    contracts: endpoint.contracts,
-    drivers: drivers.flatMap((driver) => driver ?? []),
+    contracts,
+    drivers,
     acquire: servers.acquire,
     policy: endpoint.policy,
     audit,
@@ -57,29 +119,35 @@ export async function leaseContracts(
     checkUri: () => undefined,
     approve: options.approve,
     bumps: "enforce",
-    earlier,
+    earlier: await registeredDrivers(endpoint.root),
   });
   // Only what was found to work: a draft may change as it likes.
-  const fitting = new Set(upstream.status().flatMap(({ id, server }) => (server === "fits" ? [id] : [])));
-  const kept = endpoint.drivers.flatMap(({ driver }) => (fitting.has(driver.id) ? [driver] : []));
-  if (options.keepsNothing !== true) await remember(endpoint.root, kept, report);
-  return {
-    upstream,
-    release: async () => {
-      await upstream.close();
-      await servers.close();
-    },
+  const fitting = upstream.status().filter(({ server }) => server === "fits");
+  const ids = new Set(fitting.map(({ id }) => id));
+  const served = new Set(fitting.flatMap((one) => one.contracts));
+  const kept = {
+    drivers: endpoint.drivers.flatMap(({ driver }) => (ids.has(driver.id) ? [driver] : [])),
+    contracts: contracts.filter(({ id }) => served.has(id)),
   };
+  if (options.keepsNothing !== true) await remember(endpoint.root, kept, report);
+  return upstream;
 }
 
-async function remember(root: string, drivers: readonly Driver[], report: Report): Promise<void> {
-  await rememberDrivers(root, drivers).catch((error: unknown) =>
+async function remember(
+  root: string,
+  kept: { readonly drivers: readonly Driver[]; readonly contracts: readonly Contract[] },
+  report: Report,
+): Promise<void> {
+  try {
+    await rememberDrivers(root, kept.drivers);
+    await rememberContracts(root, kept.contracts);
+  } catch (error) {
     report({
       code: "FILE_FAILED",
       severity: "info",
       message: `which drivers were registered cannot be kept: ${error instanceof Error ? error.message : String(error)}`,
-    }),
-  );
+    });
+  }
 }
 
 /** Under the names by which programs ask for it. */

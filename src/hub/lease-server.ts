@@ -53,7 +53,7 @@ export async function leaseServer(
     return leaseInvoked(options, declared.endpoint, limits, leave, heard);
   if (declared.endpoint.transport === "contracts") {
     const { leaseContracts } = await import("./lease-contracts.ts");
-    return leaseContracts(options, declared.endpoint, limits, heard);
+    return leaseContracts(options, declared.endpoint, limits, leave, heard);
   }
   const definition: ServerDefinition = {
     name: declared.alias,

@@ -12,6 +12,7 @@ import {
 } from "../model/index.ts";
 import { withRedactedError } from "../secrets/index.ts";
 import { type Call, type Description, type Upstream, within } from "../upstream/index.ts";
+import { tagsOfTool, type ToolTags } from "./contract-tags.ts";
 import { discreetLog, withoutSecrets } from "./discreet.ts";
 import { type EventBus, toLaunchEvent } from "./events.ts";
 import type { Inventory, ListName } from "./inventory.ts";
@@ -34,6 +35,7 @@ export type ServerState =
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 30_000;
 const STDERR_CHARS = 4_096;
+const DRAIN_LOOK_MS = 50;
 
 export interface MemberOptions extends LeaseOptions {
   readonly snapshots: Snapshots;
@@ -138,6 +140,11 @@ export class Member {
     return this.state === "stopped" || this.state === "disabled";
   }
 
+  /** Of one of its tools, by the server's own name for it. */
+  tagsOf(tool: string): ToolTags {
+    return tagsOfTool(this.declared, tool);
+  }
+
   /** Why it cannot be used now; undefined when it can, or may soon. */
   get unavailable(): PortolanError | undefined {
     const isDown = this.state === "failed" || this.state === "blocked";
@@ -221,6 +228,17 @@ export class Member {
     this.#lanes = old.#lanes;
     this.#lanes.configure(this.#laneOptions());
     old.#lanes = new Lanes(old.#laneOptions());
+  }
+
+  /** Resolves when no call is under way any more, when it was stopped, or when that has taken too long. */
+  async drained(limitMs: number): Promise<void> {
+    const begun = performance.now();
+    // Whoever was sent here just now comes first.
+    await pause(0);
+    while (!this.stopped && performance.now() - begun < limitMs) {
+      if (this.#busy === 0 && this.#lease?.busy?.() !== true) return;
+      await pause(DRAIN_LOOK_MS);
+    }
   }
 
   async stop(
@@ -450,4 +468,10 @@ export class Member {
     this.state = state;
     this.since = new Date();
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
 }

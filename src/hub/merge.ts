@@ -43,6 +43,8 @@ export interface OfferedTool {
   readonly own: string;
   readonly alias: string;
   readonly tags: readonly string[];
+  /** Those that it may have, too, depending on who serves it. */
+  readonly possibleTags?: readonly string[] | undefined;
   readonly annotations: ToolAnnotations | undefined;
 }
 
@@ -144,7 +146,7 @@ function toolsOf(
             name,
             own: tool.name,
             alias,
-            tags: declared.tags ?? [],
+            ...member.tagsOf(tool.name),
             annotations: tool.annotations,
           }),
         );

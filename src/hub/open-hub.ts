@@ -78,7 +78,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     keepsNothing: options.snapshots === false,
     person: options.person,
     audit: auditTo(events),
-    approve: (request: ApprovalRequest) => approveByAsking(request, asking),
+    approve: (request: ApprovalRequest) => approveByAsking(request, asking, redactor),
     ask: asking,
     caller: {
       clientInfo: options.clientInfo ?? { name: "portolan", version: VERSION },

@@ -21,6 +21,8 @@ interface Shared {
 
 export interface Lease {
   readonly upstream: Upstream;
+  /** Whether it has calls that came another way than through whoever has the lease. */
+  busy?(): boolean;
   release(): Promise<void>;
 }
 

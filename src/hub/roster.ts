@@ -9,12 +9,16 @@ import type { Member } from "./member.ts";
 
 /** Servers that take longer than all the others together are not waited for; they arrive with an event. */
 const PATIENCE_MS = 1_000;
+/** The longest that one whose place was taken goes on with the calls that it has. */
+const DRAIN_MS = 5 * 60_000;
 
 export class Roster {
   readonly #hub: Hub;
   readonly #toMember: (server: DeclaredServer) => Member;
   readonly #leaveOut: ((server: DeclaredServer) => boolean) | undefined;
   readonly #starts = new Set<Promise<void>>();
+  /** Those that take the place of others, while they start: the last one counts. */
+  readonly #coming = new Map<string, Member>();
   #changing: Promise<void> = Promise.resolve();
 
   constructor(options: {
@@ -44,6 +48,7 @@ export class Roster {
     const fresh = new Set([...added, ...changed]);
     this.#changing = this.#changing
       .then(async () => {
+        for (const alias of removed) this.#coming.delete(alias);
         await Promise.all(removed.map((alias) => this.#hub.remove(alias)));
         for (const declared of catalog.servers) {
           if (fresh.has(declared.alias) && this.#wants(declared))
@@ -74,6 +79,8 @@ export class Roster {
   async #replace(server: DeclaredServer): Promise<void> {
     const old = this.#hub.members.find(({ alias }) => alias === server.alias);
     if (old === undefined) return this.#join(server);
+    const { transport } = server.endpoint;
+    if (transport === "contracts") return this.#replaceAhead(server, old);
     if (isSameProcess(old.declared, server)) {
       // Only what is offered of it is new: the server itself goes on, with the calls that it has.
       const member = this.#toMember(server);
@@ -81,16 +88,50 @@ export class Roster {
       this.#hub.add(member);
       await member.begin();
       await old.stop("stopped", { quiet: server.enabled });
-    } else if (server.endpoint.transport === "invoke") {
-      // It is no program that could stand in its own way: there need not be a moment without it.
-      const member = this.#toMember(server);
-      await member.begin();
-      if (this.#hub.closed) return await member.stop();
-      this.#hub.add(member);
-      await old.stop("stopped", { quiet: server.enabled });
+    } else if (transport === "invoke") {
+      await this.#replaceAhead(server, old);
     } else {
       await this.#hub.remove(server.alias);
       if (!this.#hub.closed) await this.#join(server);
+    }
+  }
+
+  /**
+   * It is no program that could stand in its own way: there need not be a moment without it. The old one finishes its calls, and what
+   * both need goes on running.
+   */
+  async #replaceAhead(server: DeclaredServer, old: Member): Promise<void> {
+    const { alias } = server;
+    const member = this.#toMember(server);
+    // What is new is told by what was there before.
+    if (server.enabled && server.start !== "lazy") member.stock.inventory = old.inventory;
+    // Whoever began to take its place before comes too late.
+    const before = this.#coming.get(alias);
+    this.#coming.set(alias, member);
+    const done = this.#hub.keepAside(member);
+    try {
+      const begun = member.begin();
+      await before?.stop("stopped", { quiet: true });
+      await begun;
+      if (this.#hub.closed || this.#coming.get(alias) !== member)
+        return await member.stop("stopped", { quiet: true });
+      this.#coming.delete(alias);
+      const current = this.#hub.members.find((one) => one.alias === alias) ?? old;
+      this.#hub.add(member);
+      // Nobody who waits for the new one needs to wait for the calls of the old one.
+      void this.#leave(current, server.enabled).catch(() => {});
+    } finally {
+      done();
+    }
+  }
+
+  async #leave(old: Member, quiet: boolean): Promise<void> {
+    const done = this.#hub.keepAside(old);
+    try {
+      await old.drained(DRAIN_MS);
+      await old.stop("stopped", { quiet });
+    } finally {
+      done();
     }
   }
 

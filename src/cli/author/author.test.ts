@@ -1,14 +1,80 @@
 // What authoring proposes from names and schemas alone.
 
-import { describe, expect, test } from "vitest";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { contract, object, TEXT, tool } from "../../../test/contract-helpers.ts";
-import { bindTool, matchTools } from "./bind.ts";
-import { contractId, likeness, title } from "./names.ts";
+import type { Contract } from "../../model/index.ts";
+import { type Bound, bindTool, matchTools } from "./bind.ts";
+import { type Choice, chooseByAsking, chooseByFlags } from "./choose.ts";
+import { draftDriver, type Draft } from "./draft.ts";
+import { propose } from "./files.ts";
+import { contractId, freeId, likeness, sameness, title } from "./names.ts";
 import { newContract } from "./new-contract.ts";
 
 const NUMBER = { type: "number" };
+const GUESS = { guess: true };
+const READS = { annotations: { readOnlyHint: true } };
+
+function namesOf(matched: ReadonlyMap<string, Bound>): readonly (readonly string[])[] {
+  return [...matched].map(([name, bound]) => [name, bound.contract.id]);
+}
+
+function temporary(): string {
+  const folder = mkdtempSync(join(tmpdir(), "portolan-author-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function drafted(
+  choices: readonly Choice[],
+  folder = "/nowhere",
+  contracts: readonly Contract[] = [],
+): Draft {
+  const server = { kind: "binary", path: "files", args: [], env: {} } as const;
+  return draftDriver({
+    id: "files-mcp",
+    identified: { server, transport: "stdio", target: {} as never, name: "files" },
+    credentials: { server, secrets: [] },
+    launch: {},
+    folder,
+    contracts,
+    tools: choices.map((choice) => choice.tool),
+    choices,
+    samples: new Map(),
+    title: "Files",
+  });
+}
 
 describe("names", () => {
+  test.each([
+    ["read-file", "readFile", "equal"],
+    ["issue.create", "createIssue", "same"],
+    ["get-note", "read_note", "same"],
+    ["list-notes", "list_note", undefined],
+    ["add-user-group", "add_group_user", undefined],
+    ["search", "find", undefined],
+    ["read", "read_file", undefined],
+    ["", "", undefined],
+  ])("%j and %j are %s", (a, b, found) => {
+    expect(sameness(a, b)).toBe(found);
+  });
+
+  test("an id that is taken gets a number, within what an id may be", () => {
+    const long = "a".repeat(80);
+    expect(freeId("a", () => true)).toBe("a");
+    expect(freeId(long, (id) => id !== long)).toBe(`${"a".repeat(78)}-2`);
+  });
+
   test("a tool is most like the contract that was meant", () => {
     expect(likeness("fs-read", "read_file")).toBeGreaterThan(likeness("fs-read", "get_file_info"));
     expect(likeness("fs-list", "list_directory")).toBeGreaterThan(
@@ -37,6 +103,7 @@ describe("a contract that is there", () => {
     const found = bindTool(
       own,
       tool({ inputSchema: { ...object({ file: TEXT }), additionalProperties: false } }),
+      GUESS,
     );
     expect(found?.draft).toMatchObject({
       argumentMapping: { path: "file" },
@@ -47,28 +114,209 @@ describe("a contract that is there", () => {
 
   test("gets the part of the result that is what it promises", () => {
     const outputSchema = { ...object({ content: TEXT, size: NUMBER }), additionalProperties: false };
-    expect(bindTool(contract(), tool({ outputSchema }))?.draft.resultExtract).toBe("$.content");
-    expect(bindTool(contract({ outputs: NUMBER }), tool({ outputSchema }))?.draft.resultExtract).toBe(
+    expect(bindTool(contract(), tool({ outputSchema }), GUESS)?.draft.resultExtract).toBe("$.content");
+    expect(bindTool(contract({ outputs: NUMBER }), tool({ outputSchema }), GUESS)?.draft.resultExtract).toBe(
       "$.size",
     );
-    expect(bindTool(contract({ outputs: { type: "array" } }), tool({ outputSchema }))).toBeUndefined();
+    expect(bindTool(contract({ outputs: { type: "array" } }), tool({ outputSchema }), GUESS)).toBeUndefined();
   });
 
   test("is not served by a tool that needs what nobody gives", () => {
     const inputSchema = object({ path: TEXT, token: TEXT });
-    expect(bindTool(contract(), tool({ inputSchema }))).toBeUndefined();
+    expect(bindTool(contract(), tool({ inputSchema }), GUESS)).toBeUndefined();
   });
 
   test("goes to one tool only, rather not to a deprecated one", () => {
     const tools = [
-      tool({ description: "DEPRECATED: use read_text_file." }),
-      tool({ name: "read_text_file" }),
+      tool({ name: "readFile", description: "DEPRECATED: use read_file." }),
+      tool({ name: "read_file" }),
       tool({ name: "get_file_info" }),
     ];
-    const matched = matchTools([contract()], tools);
-    expect([...matched].map(([name, bound]) => [name, bound.contract.id])).toEqual([
-      ["read_text_file", "fs-read"],
+    const { sure, near } = matchTools([contract({ id: "read-file" })], tools);
+    expect(namesOf(sure)).toEqual([["read_file", "read-file"]]);
+    expect(namesOf(near)).toEqual([]);
+  });
+
+  test.each([
+    ["search-nodes", "search_repositories", { query: TEXT }, { query: TEXT }],
+    ["create-directory", "create_repository", { path: TEXT }, { name: TEXT }],
+    ["create-directory", "create_repository", { path: TEXT }, { path: TEXT }],
+    ["fs-read", "read_text_file", { path: TEXT }, { path: TEXT }],
+    ["get-user", "get_users", { id: TEXT }, { id: TEXT }],
+    ["create-issue", "delete_issue", { id: TEXT }, { id: TEXT }],
+    ["read-file", "read", { path: TEXT }, { path: TEXT }],
+  ])("%s is not taken by %s, which is another thing", (id, name, inputs, args) => {
+    const own = contract({ id, inputs: object(inputs), mutates: ["external:x"] });
+    const { sure } = matchTools([own], [tool({ name, inputSchema: object(args) })]);
+    expect(namesOf(sure)).toEqual([]);
+    const [choice] = chooseByFlags([tool({ name, inputSchema: object(args) })], [own], undefined);
+    expect(choice?.bound).toBeUndefined();
+  });
+
+  test("is taken by a tool of the same name, or that does the same with the same things", () => {
+    const taken = (id: string, more: Parameters<typeof tool>[0], mutates: string[] = []): boolean =>
+      matchTools([contract({ id, mutates })], [tool(more)]).sure.size === 1;
+    expect(taken("read-file", { name: "readFile" })).toBe(true);
+    expect(taken("read-file", { name: "read_file", annotations: { readOnlyHint: false } })).toBe(false);
+    expect(taken("file.get", { name: "read_file", ...READS })).toBe(true);
+    // It does not say that it only reads.
+    expect(taken("file.get", { name: "read_file" })).toBe(false);
+    expect(taken("file.delete", { name: "remove_file" }, ["workspace:files"])).toBe(true);
+    expect(taken("file.delete", { name: "remove_file", ...READS }, ["workspace:files"])).toBe(false);
+  });
+
+  test("is left alone where two tools could be meant, and goes to the one of its very name", () => {
+    const tools = ["a.b", "A.B", "a_b", "a b"].map((name) => tool({ name }));
+    const contracts = ["a.b", "a-b"].map((id) => contract({ id }));
+    expect(namesOf(matchTools(contracts, tools).sure)).toEqual([["a.b", "a.b"]]);
+    const versions = [contract({ id: "a.b" }), contract({ id: "a.b", version: "1.1.0" })];
+    expect(namesOf(matchTools(versions, tools).sure)).toEqual([["a.b", "a.b"]]);
+  });
+
+  test("gets arguments of other names only from who says so", () => {
+    const own = contract({ id: "make-thing", inputs: object({ path: TEXT }) });
+    const other = tool({ name: "make_thing", inputSchema: object({ name: TEXT }) });
+    const [choice] = chooseByFlags([other], [own], undefined);
+    expect(choice?.bound).toBeUndefined();
+    const { left } = drafted([choice as Choice], undefined, [own]);
+    expect(left.join("\n")).toContain("--tools make_thing=make-thing");
+    const [told] = chooseByFlags([other], [own], ["make_thing=make-thing"]);
+    expect(told?.bound?.draft.argumentMapping).toEqual({ path: "name" });
+    expect(told?.notes).toEqual([expect.stringContaining("path as name: that is a guess")]);
+    const cased = tool({ name: "get_note", inputSchema: object({ noteId: TEXT }) });
+    const snake = contract({ id: "get-note", inputs: object({ note_id: TEXT }) });
+    expect(matchTools([snake], [cased]).sure.get("get_note")?.draft.argumentMapping).toEqual({
+      note_id: "noteId",
+    });
+  });
+
+  test("is offered when it is only near, and not chosen beforehand", async () => {
+    const asked: { initial: string | undefined; first: string | undefined }[] = [];
+    const prompter = {
+      multiselect: async ({ initial }: { initial: string[] }) => initial,
+      select: async ({ initial, options }: { initial?: string; options: { value: string }[] }) => {
+        asked.push({ initial, first: options[0]?.value });
+        return initial;
+      },
+    };
+    const tools = [tool({ name: "read_text_file" }), tool({ name: "list-notes" })];
+    const contracts = [contract(), contract({ id: "list-notes" })];
+    const choices = await chooseByAsking(tools, contracts, prompter as never, new AbortController().signal);
+    expect(asked).toEqual([
+      { initial: "new", first: "new" },
+      { initial: "existing", first: "existing" },
     ]);
+    expect(choices.map(({ bound }) => bound?.contract.id)).toEqual([undefined, "list-notes"]);
+  });
+});
+
+describe("--tools tool=contract", () => {
+  test("makes a contract that is not there yet, and says what may have been meant", () => {
+    const [choice] = chooseByFlags([tool()], [contract()], ["read_file=note-read"]);
+    expect(choice).toMatchObject({ bound: undefined, newId: "note-read", notes: [] });
+    const [near] = chooseByFlags([tool()], [contract()], ["read_file=fs-raed"]);
+    expect(near).toMatchObject({ newId: "fs-raed", notes: [expect.stringContaining('"fs-read"')] });
+    expect(drafted([choice as Choice]).tools).toMatchObject([{ contract: "note-read", isNew: true }]);
+  });
+
+  test.each(["No Good", "x", "", "../up"])("refuses %j, which is no id", (id) => {
+    expect(() => chooseByFlags([tool()], [], [`read_file=${id}`])).toThrow("is not the id of a contract");
+  });
+
+  test("refuses one contract for two tools", () => {
+    const tools = [tool(), tool({ name: "read_more" })];
+    expect(() => chooseByFlags(tools, [], ["read_file=a1", "read_more=a1"])).toThrow("Two tools");
+  });
+});
+
+describe("what is drafted", () => {
+  test("has an id for each tool, however alike their names are", () => {
+    const names = ["a.b", "A.B", "a-b", "a_b", "a b"];
+    const { tools, files, diagnostics } = drafted(
+      names.map((name) => ({ tool: tool({ name }), bound: undefined })),
+    );
+    expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+    expect(tools.map(({ contract: id }) => id)).toEqual(["a.b", "a.b-2", "a-b", "a-b-2", "a-b-3"]);
+    expect(new Set(files.map(({ path }) => path)).size).toBe(6);
+  });
+
+  test("leaves out a tool that no contract can be written for, and keeps the others", () => {
+    const inputSchema = JSON.parse(
+      '{"type":"object","properties":{"__proto__":{"type":"string"}},"required":["__proto__"]}',
+    ) as never;
+    const evil: Choice = { tool: tool({ name: "evil", inputSchema }), bound: undefined };
+    const { tools, left, diagnostics } = drafted([evil, { tool: tool(), bound: undefined }]);
+    expect(tools.map((one) => one.tool)).toEqual(["read_file"]);
+    expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+    expect(left[0]).toContain("The tool evil was left out");
+    // Alone it is told as what it is.
+    expect(drafted([evil]).diagnostics.some(({ severity }) => severity === "error")).toBe(true);
+  });
+
+  test("takes the same id again for what was written the last time", async () => {
+    const folder = temporary();
+    const choices = ["a b", "a_b"].map((name): Choice => ({ tool: tool({ name }), bound: undefined }));
+    const first = drafted(choices, folder);
+    await propose(first.files, folder, false);
+    const contracts = first.tools.map(({ contract: id }) =>
+      contract({
+        id,
+        origin: { file: join(folder, "tools", id, "TOOL.md"), line: 1, column: 1, format: "tool" },
+      }),
+    );
+    const again = await propose(drafted(choices, folder, contracts).files, folder, false);
+    expect(again.map(({ state }) => state)).toEqual(["unchanged", "unchanged", "unchanged"]);
+    const found = chooseByFlags(
+      choices.map((choice) => choice.tool),
+      contracts,
+      undefined,
+    );
+    const { tools, left } = drafted(found, folder, contracts);
+    expect(tools.map(({ contract: id }) => id)).toEqual(["a-b", "a-b-2"]);
+    expect(left.join("\n")).not.toContain("of its own");
+  });
+});
+
+describe("files", () => {
+  test("a proposal that was edited is kept, and the next one gets a number", async () => {
+    const folder = temporary();
+    const path = join(folder, "DRIVER.md");
+    writeFileSync(path, "mine");
+    const proposed = async (text: string): Promise<unknown> =>
+      (await propose([{ path, text }], folder, false)).map(({ state, proposal }) => [state, proposal]);
+    expect(await proposed("one")).toEqual([["kept", `${path}.new`]]);
+    expect(await proposed("one")).toEqual([["kept", `${path}.new`]]);
+    writeFileSync(`${path}.new`, "edited");
+    expect(await proposed("one")).toEqual([["kept", `${path}.new.2`]]);
+    expect(await proposed("two")).toEqual([["kept", `${path}.new.3`]]);
+    const texts = ["", ".new", ".new.2", ".new.3"].map((end) => readFileSync(path + end, "utf8"));
+    expect(texts).toEqual(["mine", "edited", "one", "two"]);
+  });
+
+  test.skipIf(process.platform === "win32")("nothing is written through a link", async () => {
+    const [folder, outside] = [temporary(), temporary()];
+    symlinkSync(outside, join(folder, "tools"));
+    const files = [
+      { path: join(folder, "DRIVER.md"), text: "x" },
+      { path: join(folder, "tools/a/TOOL.md"), text: "x" },
+    ];
+    await expect(propose(files, folder, false)).rejects.toThrow("leads out of the workspace");
+    expect(existsSync(join(folder, "DRIVER.md"))).toBe(false);
+    expect(readdirSync(outside)).toEqual([]);
+
+    // A file that is a link is one that is there: it stays, and so does what it points to.
+    const path = join(folder, "SECRETS.md");
+    symlinkSync(join(outside, "nowhere"), path);
+    symlinkSync(join(outside, "elsewhere"), `${path}.new`);
+    const [kept] = await propose([{ path, text: "x" }], folder, false);
+    expect(kept).toMatchObject({ state: "kept", proposal: `${path}.new.2` });
+    expect(readdirSync(outside)).toEqual([]);
+
+    // The workspace itself may be reached by one.
+    const link = join(outside, "workspace");
+    symlinkSync(folder, link);
+    const [made] = await propose([{ path: join(link, "b/TOOL.md"), text: "x" }], link, false);
+    expect(made?.state).toBe("written");
   });
 });
 

@@ -11,7 +11,7 @@ import {
   type JsonObject,
   type ToolDefinition,
 } from "../../model/index.ts";
-import { likeness } from "./names.ts";
+import { contractId, likeness, sameness } from "./names.ts";
 
 export interface Bound {
   readonly contract: Contract;
@@ -22,13 +22,20 @@ export interface Bound {
   readonly warnings: readonly Diagnostic[];
 }
 
-/** Names less alike than this are not taken for the same thing by themselves. */
+/** Names less alike than this are not even worth mentioning. */
 const ALIKE = 0.3;
 const DEPRECATED = 0.25;
 
-/** The best way in which this tool serves the contract; undefined when none is found to fit. */
-export function bindTool(contract: Contract, tool: ToolDefinition): Bound | undefined {
-  const mapping = mapArguments(contract, tool);
+/**
+ * The best way in which this tool serves the contract; undefined when none is found to fit.
+ * With `guess`, arguments of other names are tried as well: for who is asked, or has said that they belong together.
+ */
+export function bindTool(
+  contract: Contract,
+  tool: ToolDefinition,
+  { guess }: { readonly guess: boolean },
+): Bound | undefined {
+  const mapping = mapArguments(contract, tool, guess);
   const dropInputs = dropped(contract, tool, mapping);
   const tried = extracts(tool).map((resultExtract) => {
     const draft: BindingDraft = {
@@ -60,20 +67,57 @@ export function isDeprecated({ description }: ToolDefinition): boolean {
   return /\bdeprecated\b/i.test(description ?? "");
 }
 
-/** Each contract goes to the tool that is most like it, each tool to one contract. */
-export function matchTools(
-  contracts: readonly Contract[],
-  tools: readonly ToolDefinition[],
-): ReadonlyMap<string, Bound> {
-  const pairs = contracts
-    .flatMap((contract) => tools.map((tool) => ({ contract, tool, alike: likeness(contract.id, tool.name) })))
-    .filter(({ alike }) => alike >= ALIKE)
-    .flatMap(({ contract, tool }) => bindTool(contract, tool) ?? [])
-    .filter((bound) => bound.likeness > 0)
-    .toSorted((a, b) => b.likeness - a.likeness);
+export interface Matches {
+  /** By the tool's name: what certainly is the same. */
+  readonly sure: ReadonlyMap<string, Bound>;
+  /** What could be the same, for somebody to decide. */
+  readonly near: ReadonlyMap<string, Bound>;
+}
+
+/** Each contract goes to one tool, each tool to one contract. */
+export function matchTools(contracts: readonly Contract[], tools: readonly ToolDefinition[]): Matches {
+  const pairs = contracts.flatMap((contract) => tools.map((tool) => ({ contract, tool })));
+  const sure = clearOf(
+    pairs
+      .filter(({ contract, tool }) => isSame(contract, tool))
+      .flatMap(({ contract, tool }) => bindTool(contract, tool, { guess: false }) ?? []),
+  );
+  const taken = new Set([...sure.values()].map(({ contract }) => contract.id));
+  const near = bestOf(
+    pairs
+      .filter(({ contract, tool }) => !taken.has(contract.id) && !sure.has(tool.name))
+      .filter(({ contract, tool }) => likeness(contract.id, tool.name) >= ALIKE)
+      .flatMap(({ contract, tool }) => bindTool(contract, tool, { guess: true }) ?? []),
+  );
+  return { sure, near };
+}
+
+/** Those that no other comes up to, from either side: where two tools could be meant, none is. */
+function clearOf(pairs: readonly Bound[]): ReadonlyMap<string, Bound> {
+  const ranked = pairs.map((bound) => ({ bound, rank: rankOf(bound) }));
+  const isClear = ({ bound: { contract, tool }, rank }: (typeof ranked)[number]): boolean =>
+    ranked.every(({ bound: other, rank: theirs }) => {
+      const [sameContract, sameTool] = [other.contract.id === contract.id, other.tool.name === tool.name];
+      return sameContract === sameTool || theirs < rank;
+    });
+  const byTool = new Map<string, Bound>();
+  for (const one of ranked)
+    if (!byTool.has(one.bound.tool.name) && isClear(one)) byTool.set(one.bound.tool.name, one.bound);
+  return byTool;
+}
+
+/** The name itself, then what it is as an id, then in other ways; of those alike, rather not one that is deprecated. */
+function rankOf({ contract: { id }, tool }: Bound): number {
+  const { name } = tool;
+  const ranks = [sameness(id, name) === "equal", contractId(name) === id, name === id];
+  return 2 * ranks.filter(Boolean).length + (isDeprecated(tool) ? 0 : 1);
+}
+
+function bestOf(pairs: readonly Bound[]): ReadonlyMap<string, Bound> {
   const byTool = new Map<string, Bound>();
   const taken = new Set<string>();
-  for (const bound of pairs) {
+  const sorted = pairs.filter((bound) => bound.likeness > 0).toSorted((a, b) => b.likeness - a.likeness);
+  for (const bound of sorted) {
     if (byTool.has(bound.tool.name) || taken.has(bound.contract.id)) continue;
     byTool.set(bound.tool.name, bound);
     taken.add(bound.contract.id);
@@ -81,8 +125,20 @@ export function matchTools(
   return byTool;
 }
 
+/** A contract that is there is served by more than its own tool only when nobody can have meant anything else: what goes to the wrong service does not come back. */
+function isSame({ id, mutates }: Contract, { name, annotations }: ToolDefinition): boolean {
+  const found = sameness(id, name);
+  const readOnly = annotations?.readOnlyHint;
+  if (found === "equal") return typeof readOnly !== "boolean" || readOnly === (mutates.length === 0);
+  return found === "same" && (readOnly === true) === (mutates.length === 0);
+}
+
 /** Contract input to argument, where their names differ. */
-function mapArguments({ inputs }: Contract, { inputSchema }: ToolDefinition): Record<string, string> {
+function mapArguments(
+  { inputs }: Contract,
+  { inputSchema }: ToolDefinition,
+  guess: boolean,
+): Record<string, string> {
   const [from, to] = [propertiesOf(inputs), propertiesOf(inputSchema)];
   const mapping: Record<string, string> = {};
   const free = Object.keys(to).filter((name) => !Object.hasOwn(from, name));
@@ -90,6 +146,8 @@ function mapArguments({ inputs }: Contract, { inputSchema }: ToolDefinition): Re
   const pairs = open
     .flatMap((source) => free.map((target) => ({ source, target, alike: likeness(source, target) })))
     .filter(({ source, target }) => sameType(from[source], to[target]))
+    // Otherwise only what is the same name, written in another way.
+    .filter(({ source, target }) => guess || sameness(source, target) === "equal")
     .toSorted((a, b) => b.alike - a.alike);
   for (const { source, target, alike } of pairs) {
     const used = Object.hasOwn(mapping, source) || Object.values(mapping).includes(target);

@@ -4,12 +4,19 @@ import { didYouMean, PortolanError } from "../../errors/index.ts";
 import type { Contract, ToolDefinition } from "../../model/index.ts";
 import type { Prompter } from "../elicit.ts";
 import { plainLine } from "../plain-text.ts";
-import { type Bound, bindTool, isDeprecated, matchTools } from "./bind.ts";
+import { type Bound, bindTool, isDeprecated, type Matches, matchTools } from "./bind.ts";
+import { isContractId } from "./names.ts";
 
 export interface Choice {
   readonly tool: ToolDefinition;
   /** Undefined: a new contract. */
   readonly bound: Bound | undefined;
+  /** What the new contract is to be called. */
+  readonly newId?: string | undefined;
+  /** A contract that could be what the tool serves, though nobody said so. */
+  readonly near?: string | undefined;
+  /** What is to be said of it. */
+  readonly notes?: readonly string[] | undefined;
 }
 
 /** Thrown away when somebody turns away from a question. */
@@ -24,7 +31,7 @@ export function chooseByFlags(
   if (wanted === undefined) {
     const current = currentOf(tools);
     const matched = matchTools(contracts, current);
-    return current.map((tool) => ({ tool, bound: matched.get(tool.name) }));
+    return current.map((tool) => byItself(tool, matched));
   }
   const asked = wanted.map((word) => {
     const at = word.indexOf("=");
@@ -38,13 +45,23 @@ export function chooseByFlags(
       );
     return { tool, id: at < 0 ? undefined : word.slice(at + 1) };
   });
-  const free = contracts.filter((contract) => !asked.some(({ id }) => id === contract.id));
+  const named = asked.flatMap(({ id }) => id ?? []);
+  const twice = named.find((id, index) => named.indexOf(id) !== index);
+  if (twice !== undefined)
+    throw new PortolanError("USAGE", `Two tools are to serve the contract ${JSON.stringify(twice)}.`, {
+      hint: "A driver serves a contract with one tool. Give one of them another contract.",
+    });
+  const free = contracts.filter((contract) => !named.includes(contract.id));
   const open = asked.flatMap(({ tool, id }) => (id === undefined ? [tool] : []));
   const matched = matchTools(free, open);
-  return asked.map(({ tool, id }) => ({
-    tool,
-    bound: id === undefined ? matched.get(tool.name) : demanded(tool, id, contracts),
-  }));
+  return asked.map(({ tool, id }) =>
+    id === undefined ? byItself(tool, matched) : demanded(tool, id, contracts),
+  );
+}
+
+/** What is only near is left to whoever reads of it. */
+function byItself(tool: ToolDefinition, { sure, near }: Matches): Choice {
+  return { tool, bound: sure.get(tool.name), near: near.get(tool.name)?.contract.id };
 }
 
 /** Without those that are deprecated, unless all are. */
@@ -54,19 +71,33 @@ function currentOf(tools: readonly ToolDefinition[]): readonly ToolDefinition[] 
 }
 
 /** A contract that was named must fit; one that is not there yet is made under that name. */
-function demanded(tool: ToolDefinition, id: string, contracts: readonly Contract[]): Bound | undefined {
+function demanded(tool: ToolDefinition, id: string, contracts: readonly Contract[]): Choice {
   const contract = contracts.find((one) => one.id === id);
-  if (contract === undefined)
-    throw unknown(
-      `There is no contract ${JSON.stringify(id)} here.`,
+  if (contract === undefined) {
+    if (!isContractId(id))
+      throw new PortolanError("USAGE", `${JSON.stringify(id)} is not the id of a contract.`, {
+        hint: "Small letters, digits, dots and dashes, for example note-read. One that is not there yet is made.",
+      });
+    const near = didYouMean(
       id,
       contracts.map((one) => one.id),
     );
-  const bound = bindTool(contract, tool);
-  if (bound !== undefined) return bound;
+    const notes = near === undefined ? [] : [`There was no contract ${id}, so that it is a new one. ${near}`];
+    return { tool, bound: undefined, newId: id, notes };
+  }
+  const bound = bindTool(contract, tool, { guess: true });
+  if (bound !== undefined) return { tool, bound, notes: guessesOf(bound) };
   throw new PortolanError("DECLARATION_INVALID", `The tool ${tool.name} does not fit the contract ${id}.`, {
     hint: "Its inputs or its result are others. Let it have a contract of its own, or write the mapping by hand.",
   });
+}
+
+/** Names alone say little about what an argument means. */
+function guessesOf({ contract, tool, draft }: Bound): readonly string[] {
+  const pairs = Object.entries(draft.argumentMapping ?? {}).map(([from, to]) => `${from} as ${to}`);
+  return pairs.length === 0
+    ? []
+    : [`${contract.id} gives the tool ${tool.name} ${pairs.join(", ")}: that is a guess; check it.`];
 }
 
 export async function chooseByAsking(
@@ -86,21 +117,32 @@ export async function chooseByAsking(
   if (names === undefined) throw new TurnedAway();
   const choices: Choice[] = [];
   for (const tool of tools.filter(({ name }) => names.includes(name))) {
-    const bound = matched.get(tool.name);
-    choices.push({ tool, bound: bound && (await confirm(bound, prompter, signal)) });
+    const sure = matched.sure.get(tool.name);
+    const bound = sure ?? matched.near.get(tool.name);
+    const confirmed = bound && (await confirm(bound, sure !== undefined, prompter, signal));
+    choices.push({ tool, bound: confirmed, notes: confirmed && guessesOf(confirmed) });
   }
   return choices;
 }
 
-async function confirm(bound: Bound, prompter: Prompter, signal: AbortSignal): Promise<Bound | undefined> {
-  const { contract, tool } = bound;
+/** What is only near is offered, and nothing that a return key takes by itself. */
+async function confirm(
+  bound: Bound,
+  isSure: boolean,
+  prompter: Prompter,
+  signal: AbortSignal,
+): Promise<Bound | undefined> {
+  const { contract, tool, draft } = bound;
+  const pairs = Object.entries(draft.argumentMapping ?? {}).map(([from, to]) => `, ${from} as ${to}`);
+  const existing = {
+    value: "existing",
+    label: `the contract ${contract.id}@${contract.version}, which it ${isSure ? "fits" : "could fit"}${plainLine(pairs.join(""), 100)}`,
+  };
+  const fresh = { value: "new", label: "a new contract of its own" };
   const answer = await prompter.select({
     message: `What does ${plainLine(tool.name, 60)} serve?`,
-    options: [
-      { value: "existing", label: `the contract ${contract.id}@${contract.version}, which it fits` },
-      { value: "new", label: "a new contract of its own" },
-    ],
-    initial: "existing",
+    options: isSure ? [existing, fresh] : [fresh, existing],
+    initial: isSure ? "existing" : "new",
     signal,
   });
   if (answer === undefined) throw new TurnedAway();

@@ -1,5 +1,6 @@
 // The last step of authoring: all files of a driver, written as text, read again, and checked against the live server.
 
+import { readFileSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { checkDriver } from "../../contracts/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
@@ -12,14 +13,15 @@ import {
   writeTool,
 } from "../../formats/driver/index.ts";
 import type { Contract, LaunchSettings, ToolDefinition } from "../../model/index.ts";
+import { shellWord } from "../shell-word.ts";
 import type { NewFile } from "../write-files.ts";
 import { isDeprecated } from "./bind.ts";
 import type { Choice } from "./choose.ts";
 import { type Credentials, writeSecrets } from "./credentials.ts";
 import { ungranted } from "./grants.ts";
 import { driverFolder, type Identified } from "./identify.ts";
-import { contractId } from "./names.ts";
-import { newContract } from "./new-contract.ts";
+import { contractId, freeId } from "./names.ts";
+import { newContract, type NewContract } from "./new-contract.ts";
 import type { Sample } from "./sample.ts";
 
 export interface Grounds {
@@ -54,12 +56,42 @@ export interface Draft {
 }
 
 export function draftDriver(grounds: Grounds): Draft {
-  const { id, identified, credentials, launch, folder, choices, tools, title } = grounds;
-  const base = id.replace(/-mcp$/, "");
-  const made = choices.map((choice) => draftTool(choice, base, grounds));
-  const files: NewFile[] = made.flatMap(({ file }) => file ?? []);
-  const fresh = files.flatMap(({ path, text }) => parseTool(text, path));
-  const contracts = [...grounds.contracts, ...fresh.flatMap(({ contract }) => contract ?? [])];
+  const base = grounds.id.replace(/-mcp$/, "");
+  const taken = new Set(grounds.choices.flatMap(({ newId, bound }) => newId ?? bound?.contract.id ?? []));
+  const drafted = grounds.choices.map((choice) => draftTool(choice, base, taken, grounds));
+  const broken = new Map(drafted.map((made) => [made, firstError(assemble([made], grounds))]));
+  const fitting = drafted.filter((made) => broken.get(made) === undefined);
+  // One odd tool does not keep the others back; when all are odd, it is something else.
+  const made = fitting.length === 0 ? drafted : fitting;
+  const left = fitting.length === 0 ? [] : drafted.flatMap((one) => skipNote(one, broken.get(one)));
+  const { file, text, files, diagnostics } = assemble(made, grounds);
+  const secrets = secretsFile(
+    grounds,
+    made.map(({ tool }) => tool.contract),
+  );
+  const inventory = secrets === undefined ? [] : parseSecrets(secrets.text, secrets.path).diagnostics;
+  return {
+    files: [{ path: file, text }, ...files, ...(secrets === undefined ? [] : [secrets])],
+    tools: made.map(({ tool }) => tool),
+    diagnostics: [...diagnostics, ...inventory],
+    left: [...left, ...grouped(made.flatMap((one) => one.left)), ...leftOpen(grounds)],
+  };
+}
+
+/** A driver of these tools as text, and what its readers say of it. */
+function assemble(
+  made: readonly Made[],
+  { id, identified, credentials, launch, folder, contracts, tools, title }: Grounds,
+): {
+  readonly file: string;
+  readonly text: string;
+  readonly files: readonly NewFile[];
+  readonly diagnostics: readonly Diagnostic[];
+} {
+  const files: NewFile[] = made.flatMap((one) => one.file ?? []);
+  const fresh = files.map(({ path, text }) => parseTool(text, path));
+  const renewed = new Set(files.map(({ path }) => path));
+  const known = contracts.filter(({ origin }) => !renewed.has(origin.file));
   const file = join(driverFolder(folder, id), "DRIVER.md");
   const text = writeDriver({
     id,
@@ -72,23 +104,28 @@ export function draftDriver(grounds: Grounds): Draft {
     implements: made.map(({ tool }) => tool.binding),
   });
   const parsed = parseDriver(text, file);
-  const checked = parsed.driver && checkDriver(parsed.driver, contracts, tools, { root: folder });
-  const secrets = secretsFile(
-    grounds,
-    made.map(({ tool }) => tool.contract),
-  );
-  const inventory = secrets === undefined ? [] : parseSecrets(secrets.text, secrets.path).diagnostics;
+  const all = [...known, ...fresh.flatMap(({ contract }) => contract ?? [])];
+  const checked = parsed.driver && checkDriver(parsed.driver, all, tools, { root: folder });
   return {
-    files: [{ path: file, text }, ...files, ...(secrets === undefined ? [] : [secrets])],
-    tools: made.map(({ tool }) => tool),
+    file,
+    text,
+    files,
     diagnostics: [
       ...fresh.flatMap(({ diagnostics }) => diagnostics),
       ...parsed.diagnostics,
       ...(checked?.problems ?? []),
-      ...inventory,
     ],
-    left: [...grouped(made.flatMap(({ left }) => left)), ...leftOpen(grounds)],
   };
+}
+
+function firstError({ diagnostics }: Pick<Draft, "diagnostics">): Diagnostic | undefined {
+  return diagnostics.find(({ severity }) => severity === "error");
+}
+
+function skipNote({ tool }: Made, problem: Diagnostic | undefined): readonly string[] {
+  return problem === undefined
+    ? []
+    : [`The tool ${tool.tool} was left out, since no contract can be written for it: ${problem.message}`];
 }
 
 interface Made {
@@ -97,22 +134,27 @@ interface Made {
   readonly left: readonly string[];
 }
 
-function draftTool({ tool, bound }: Choice, base: string, { folder, contracts, samples }: Grounds): Made {
+/** `taken` are the ids of new contracts so far. */
+function draftTool(choice: Choice, base: string, taken: Set<string>, grounds: Grounds): Made {
+  const { tool, bound, notes = [] } = choice;
   const name = tool.name;
   if (bound !== undefined) {
     const { contract, draft } = bound;
-    const place = relative(folder, contract.origin.file).split(sep).join("/");
+    const place = relative(grounds.folder, contract.origin.file).split(sep).join("/");
     const silent = contract.mutates.length === 0 && tool.annotations?.readOnlyHint !== true;
     return {
       tool: { tool: name, contract: contract.id, isNew: false, binding: { ...draft, tool: `./${place}` } },
-      left: silent
-        ? [`${contract.id} says that it changes nothing, and the tool ${name} does not say so.`]
-        : [],
+      left: [
+        ...notes,
+        ...(silent
+          ? [`${contract.id} says that it changes nothing, and the tool ${name} does not say so.`]
+          : []),
+      ],
     };
   }
-  const plain = contractId(name);
-  const id = contracts.some((contract) => contract.id === plain) ? contractId(`${base}-${name}`) : plain;
-  const { draft, resultExtract, guesses } = newContract(id, tool, base, samples.get(name));
+  const { draft, resultExtract, guesses, text } = newContractOf(choice, base, taken, grounds);
+  const { id } = draft;
+  taken.add(id);
   const silent = guesses.includes("mutates") && tool.annotations?.readOnlyHint === undefined;
   const said: Readonly<Record<(typeof guesses)[number], string>> = {
     mutates: silent
@@ -128,9 +170,48 @@ function draftTool({ tool, bound }: Choice, base: string, { folder, contracts, s
       isNew: true,
       binding: { tool: `./tools/${id}/TOOL.md`, range: `^${draft.version}`, toolName: name, resultExtract },
     },
-    file: { path: join(folder, "tools", id, "TOOL.md"), text: writeTool(draft) },
-    left: guesses.map((guess) => said[guess]),
+    file: { path: contractFile(grounds.folder, id), text },
+    left: [...notes, ...nearNote(choice, id), ...guesses.map((guess) => said[guess])],
   };
+}
+
+function nearNote({ tool, near }: Choice, id: string): readonly string[] {
+  return near === undefined || near === id
+    ? []
+    : [
+        `The tool ${tool.name} got a contract of its own, ${id}. If it does what ${near} promises, say so: --tools ${shellWord(tool.name)}=${near}`,
+      ];
+}
+
+/** Under an id that nothing else has; the same contract as the last time is no other one. */
+function newContractOf(
+  { tool, newId }: Choice,
+  base: string,
+  taken: ReadonlySet<string>,
+  { folder, contracts, samples }: Grounds,
+): NewContract & { readonly text: string } {
+  const make = (id: string): NewContract & { readonly text: string } => {
+    const made = newContract(id, tool, base, samples.get(tool.name));
+    return { ...made, text: writeTool(made.draft) };
+  };
+  if (newId !== undefined) return make(newId);
+  const isThere = (id: string): boolean =>
+    contracts.some((contract) => contract.id === id) && !isWritten(contractFile(folder, id), make(id).text);
+  const plain = contractId(tool.name);
+  const wanted = !taken.has(plain) && isThere(plain) ? contractId(`${base}-${tool.name}`) : plain;
+  return make(freeId(wanted, (id) => !taken.has(id) && !isThere(id)));
+}
+
+function contractFile(folder: string, id: string): string {
+  return join(folder, "tools", id, "TOOL.md");
+}
+
+function isWritten(file: string, text: string): boolean {
+  try {
+    return readFileSync(file, "utf8") === text;
+  } catch {
+    return false;
+  }
 }
 
 function secretsFile(

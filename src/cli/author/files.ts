@@ -1,9 +1,8 @@
 // Files that are proposed: written where there are none, left alone where there are others.
 
-import { mkdir, readFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { lstat, mkdir, readFile, realpath, writeFile } from "node:fs/promises";
+import { dirname, isAbsolute, relative, sep } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
-import { writeWhole } from "../../secrets/index.ts";
 import type { NewFile } from "../write-files.ts";
 
 export interface ProposedFile extends NewFile {
@@ -13,29 +12,73 @@ export interface ProposedFile extends NewFile {
   readonly proposal?: string | undefined;
 }
 
-export async function propose(files: readonly NewFile[], dryRun: boolean): Promise<readonly ProposedFile[]> {
-  const found = await Promise.all(files.map(({ path }) => existing(path)));
-  const proposed = files.map((file, index): ProposedFile => {
-    const before = found[index];
-    if (before === undefined) return { ...file, state: "written" };
-    if (before === file.text) return { ...file, state: "unchanged" };
-    return { ...file, state: "kept", proposal: `${file.path}.new` };
-  });
-  if (dryRun) return proposed;
-  for (const { path, text, state, proposal } of proposed) {
-    if (state === "unchanged") continue;
-    const target = proposal ?? path;
+/** All of them belong into `folder`, whatever links are in it. Nothing that is there is ever overwritten. */
+export async function propose(
+  files: readonly NewFile[],
+  folder: string,
+  dryRun: boolean,
+): Promise<readonly ProposedFile[]> {
+  const proposed = await Promise.all(files.map((file) => proposalOf(file, folder)));
+  if (dryRun) return proposed.map(({ file }) => file);
+  for (const { target, text } of proposed.flatMap(({ file, target }) =>
+    target === undefined ? [] : [{ target, text: file.text }],
+  )) {
     try {
       await mkdir(dirname(target), { recursive: true });
-      await writeWhole(target, Buffer.from(text, "utf8"), { mode: 0o644 });
+      // Exclusive: what came to be there since is neither overwritten nor followed.
+      await writeFile(target, text, { flag: "wx", mode: 0o644 });
     } catch (cause) {
       const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
       throw new PortolanError("FILE_FAILED", `${target} cannot be written (${reason}).`, { cause });
     }
   }
-  return proposed;
+  return proposed.map(({ file }) => file);
 }
 
+/** `target` is what has to be written, if anything. */
+async function proposalOf(
+  file: NewFile,
+  folder: string,
+): Promise<{ readonly file: ProposedFile; readonly target?: string }> {
+  const { path, text } = file;
+  await requireInside(path, folder);
+  if (!(await isThere(path))) return { file: { ...file, state: "written" }, target: path };
+  if ((await existing(path)) === text) return { file: { ...file, state: "unchanged" } };
+  for (let number = 1; ; number += 1) {
+    const proposal = number === 1 ? `${path}.new` : `${path}.new.${number}`;
+    const kept = { ...file, state: "kept", proposal } as const;
+    if (!(await isThere(proposal))) return { file: kept, target: proposal };
+    if ((await existing(proposal).catch(() => undefined)) === text) return { file: kept };
+  }
+}
+
+/** A link in the workspace may lead anywhere, and nobody agreed to writing there. */
+async function requireInside(path: string, folder: string): Promise<void> {
+  const root = await realpath(folder).catch(() => folder);
+  let parent = dirname(path);
+  while (!(await isThere(parent)) && parent !== dirname(parent)) parent = dirname(parent);
+  const real = await realpath(parent).catch(() => undefined);
+  const inside = real === undefined ? ".." : relative(root, real);
+  if (inside !== ".." && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)) return;
+  throw new PortolanError(
+    "FILE_FAILED",
+    `${path} is not written: by a link, ${parent} leads out of the workspace.`,
+    { hint: "Nothing was written. Put a folder in place of the link." },
+  );
+}
+
+/** Also a link that leads nowhere. */
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (cause: NodeJS.ErrnoException) => {
+      if (cause.code === "ENOENT" || cause.code === "ENOTDIR") return false;
+      throw new PortolanError("FILE_FAILED", `${path} cannot be read (${cause.code}).`, { cause });
+    },
+  );
+}
+
+/** Undefined for a link that leads nowhere. */
 async function existing(path: string): Promise<string | undefined> {
   return readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === "ENOENT") return undefined;

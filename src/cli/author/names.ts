@@ -41,6 +41,49 @@ function wordsOf(name: string): readonly string[] {
     .map((word) => word.replace(/(?<=[a-z]{2})ies$/, "y").replace(/(?<=[a-z]{2}[^s])s$/, ""));
 }
 
+/** What names begin or end with to say what is done; those of one line certainly mean the same. */
+const VERBS: ReadonlyMap<string, string> = new Map(
+  [
+    ["read", "get", "fetch", "show"],
+    ["list", "ls", "enumerate"],
+    ["search", "find"],
+    ["delete", "remove", "rm"],
+    ["create", "make", "new"],
+    ..."write put save store add insert append update edit set replace patch move rename copy merge"
+      .split(" ")
+      .map((verb) => [verb]),
+    ..."open close send post run start stop cancel count check query load upload download fork push"
+      .split(" ")
+      .map((verb) => [verb]),
+  ].flatMap((words) => words.map((word) => [word, words.join()] as const)),
+);
+
+/** How sure it is that two names mean the same: written the same but for case and separators, or the same done with the same things. */
+export function sameness(a: string, b: string): "equal" | "same" | undefined {
+  const [left, right] = [partsOf(a), partsOf(b)];
+  if (left.length === 0) return undefined;
+  if (left.join(" ") === right.join(" ")) return "equal";
+  const [one, other] = [sentenceOf(left), sentenceOf(right)];
+  const isSame = one?.nouns !== "" && one?.verb === other?.verb && one?.nouns === other?.nouns;
+  return one !== undefined && isSame ? "same" : undefined;
+}
+
+/** One and many are not the same here: `get_user` gives something else than `get_users`. */
+function partsOf(name: string): readonly string[] {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== "");
+}
+
+/** Undefined without a verb that is known: then only equal names are the same. */
+function sentenceOf(words: readonly string[]): { readonly verb: string; readonly nouns: string } | undefined {
+  const [first = "", last = ""] = [words[0], words.at(-1)].map((word) => VERBS.get(word ?? ""));
+  if (first !== "") return { verb: first, nouns: words.slice(1).join(" ") };
+  return last === "" ? undefined : { verb: last, nouns: words.slice(0, -1).join(" ") };
+}
+
 /** From 0, nothing in common, to 1, the same. The same word counts for more than one that means the same. */
 export function likeness(a: string, b: string): number {
   return (
@@ -73,6 +116,19 @@ export function contractId(tool: string): string {
     .slice(0, 80)
     .replace(/[-.]+$/, "");
   return id.length >= 2 ? id : `tool-${id || "x"}`;
+}
+
+export function isContractId(text: string): boolean {
+  return /^[a-z0-9][a-z0-9.-]{1,79}$/.test(text);
+}
+
+/** The first of `id`, `id-2`, `id-3` … that is free. */
+export function freeId(id: string, isFree: (candidate: string) => boolean): string {
+  for (let number = 1; ; number += 1) {
+    const suffix = number === 1 ? "" : `-${number}`;
+    const candidate = `${id.slice(0, 80 - suffix.length)}${suffix}`;
+    if (isFree(candidate)) return candidate;
+  }
 }
 
 /** `read_text_file` as people write it: `Read text file`. */

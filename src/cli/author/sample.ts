@@ -57,7 +57,7 @@ function knownInput(
   const input: JsonObject = {};
   for (const name of requiredOf(inputSchema)) {
     const schema = properties[name];
-    if (!isObject(schema)) return undefined;
+    if (!isObject(schema) || name === "__proto__") return undefined;
     const [example] = Array.isArray(schema.examples) ? (schema.examples as unknown[]) : [];
     const [first] = Array.isArray(schema.enum) ? (schema.enum as unknown[]) : [];
     const known = [schema.default, schema.const, example, first, folderAmong(name, args, folder)];

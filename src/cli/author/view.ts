@@ -41,7 +41,7 @@ export function draftJson({ id, identified, tools, files, diagnostics, left, wri
       ...(written ? {} : { text }),
     })),
     diagnostics,
-    left: [...left, ...keptNotes(files)],
+    left: [...left, ...(written ? keptNotes(files) : [])],
   };
 }
 
@@ -81,7 +81,9 @@ export function describeDraft(shown: Shown, { io, output }: Cli): string {
     ...(written ? section("Files", fileLines) : []),
     ...section(
       "Left to decide",
-      [...left, ...keptNotes(files)].map((line) => wrap(`  - ${plainLine(line, 500)}`, width)),
+      [...left, ...(written ? keptNotes(files) : [])].map((line) =>
+        wrap(`  - ${plainLine(line, 500)}`, width),
+      ),
     ),
     ...(written
       ? section("Next", [

@@ -83,7 +83,7 @@ export async function author(cli: Cli, words: Words, options: AuthorOptions): Pr
     const errors = draft.diagnostics.filter(({ severity }) => severity === "error");
     const write =
       errors.length === 0 && !dryRun && (await agrees(prompter, draft.files.length, interrupt.signal));
-    const files = await propose(draft.files, !write);
+    const files = await propose(draft.files, folder, !write);
     const shown = { ...draft, id, files, identified: { ...identified, transport }, written: write, dryRun };
     if (output.form === "json") output.json(draftJson(shown));
     else output.print(describeDraft(shown, cli));

@@ -2,11 +2,13 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
 import { type CallToolResult, isObject, type JsonObject, type ToolDefinition } from "../../model/index.ts";
 import { callArguments, checkNames, type Pair, parsePairs, type Problem, toArguments } from "../arguments.ts";
-import { aimAtName } from "../aim.ts";
+import { type Aim, aimAtName } from "../aim.ts";
 import type { Cli, Words } from "../connect.ts";
+import { exitOfResult } from "../contract-exit.ts";
+import { driversFor } from "../contracts-source.ts";
 import type { CliIo } from "../io.ts";
 import { plainText } from "../plain-text.ts";
 import { renderToolResult } from "../render.ts";
@@ -47,25 +49,60 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
     json,
     ...(await parsePairs(assignments, (path) => readFile(resolve(cli.io.cwd, path), "utf8"))),
   };
+  const own = contractOf(aim, wanted);
   return withAim(
     cli,
     aim,
     async ({ connection, label, request }) => {
       const tools = await connection.listToolDefinitions(request("listing the tools"));
-      const { tool, parsed } = findTool(wanted, tools, label);
+      const { tool, parsed } = findTool(wanted, tools, label, () => own?.hint(connection.diagnostics));
       const input = toInput(tool, parsed, given, label);
       const result = await connection.callTool(tool.name, input, request(`calling ${tool.name}`));
       await show(result, tool, saver, cli, options);
-      return result.isError === true ? 1 : 0;
+      return exitOfResult(result);
     },
-    { stdinTaken: options.args === "-" },
+    { stdinTaken: options.args === "-", concerns: own?.concerns },
   );
+}
+
+interface OwnContract {
+  /** Other drivers are for other calls. */
+  readonly concerns: (diagnostic: Diagnostic) => boolean;
+  /** Why a contract that is there is no tool. */
+  readonly hint: (diagnostics: readonly Diagnostic[]) => string | undefined;
+}
+
+/** Undefined when it is no contract that is called. */
+function contractOf(aim: Aim, wanted: string): OwnContract | undefined {
+  if (aim.kind !== "server") return undefined;
+  const endpoint = aim.source.config.servers.find(({ alias }) => alias === aim.alias)?.endpoint;
+  if (endpoint?.transport !== "contracts") return undefined;
+  const id = /^\s*(?:function\s+)?["']?([\w./-]+)/.exec(wanted)?.[1] ?? wanted;
+  const serving = driversFor(endpoint, id);
+  const others = new Set(
+    endpoint.drivers.map(({ driver }) => driver.id).filter((one) => !serving.includes(one)),
+  );
+  return {
+    concerns: ({ server }) => server === undefined || !others.has(server),
+    hint(diagnostics) {
+      if (!endpoint.contracts.some((contract) => contract.id === id)) return undefined;
+      const [first] = serving;
+      if (first === undefined) return `The contract ${id} is there, but no driver serves it.`;
+      const refused = serving.filter((driver) =>
+        diagnostics.some(({ server, severity }) => server === driver && severity === "error"),
+      );
+      const named = refused.length === 0 ? serving : refused;
+      const what = refused.length === 0 ? "not usable" : "refused";
+      return `The contract ${id} is there, but not served (${what}: ${named.join(", ")}). See why: portolan why ${named[0] ?? first}`;
+    },
+  };
 }
 
 function findTool(
   wanted: string,
   tools: readonly ToolDefinition[],
   server: string,
+  reason: () => string | undefined,
 ): { tool: ToolDefinition; parsed: ParsedCall | undefined } {
   const named = tools.find((tool) => tool.name === wanted);
   if (named !== undefined) return { tool: named, parsed: undefined };
@@ -76,10 +113,12 @@ function findTool(
   throw new PortolanError("TOOL_NOT_FOUND", `${server} has no tool ${JSON.stringify(name)}.`, {
     server,
     hint:
+      reason() ??
       didYouMean(
         name,
         tools.map((candidate) => candidate.name),
-      ) ?? (tools.length === 0 ? "It has no tools at all." : undefined),
+      ) ??
+      (tools.length === 0 ? "It has no tools at all." : undefined),
   });
 }
 

@@ -1,8 +1,13 @@
-// `portolan drivers accept`: a driver that changed more than its version says is taken as it is, after somebody has looked.
+// `portolan drivers accept`: a driver or contract that changed more than its version says is taken as it is, after somebody has looked.
 
-import { diffDrivers } from "../../contracts/index.ts";
+import { diffContracts, diffDrivers } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { registeredDrivers, rememberDrivers } from "../../hub/index.ts";
+import {
+  registeredContract,
+  registeredDrivers,
+  rememberContracts,
+  rememberDrivers,
+} from "../../hub/index.ts";
 import type { Cli } from "../connect.ts";
 import { driverNamed, loadContracts } from "../contracts-source.ts";
 import { wrap } from "../layout.ts";
@@ -14,14 +19,23 @@ export async function acceptDrivers(cli: Cli, words: readonly string[]): Promise
     throw new PortolanError("USAGE", "No driver is given.", { hint: "portolan drivers accept <id>" });
   const own = await loadContracts(cli);
   const { root } = own.endpoint;
-  const drivers = [...new Set(words)].map((id) => driverNamed(own, id).driver);
+  const contracts = own.endpoint.contracts.filter(({ id }) => words.includes(id));
+  const isContract = (id: string): boolean => contracts.some((contract) => contract.id === id);
+  const ids = [...new Set(words)].filter((id) => !isContract(id));
+  const drivers = ids.map((id) => driverNamed(own, id).driver);
   const known = await registeredDrivers(root);
   const accepted = drivers.map((driver) => {
     const before = known.get(driver.id);
     const changes = before === undefined ? [] : diffDrivers(before, driver).changes;
     return { id: driver.id, version: driver.version, before: before?.version, changes };
   });
+  for (const contract of contracts) {
+    const before = await registeredContract(root, contract);
+    const changes = before === undefined ? [] : diffContracts(before, contract).changes;
+    accepted.push({ id: contract.id, version: contract.version, before: before?.version, changes });
+  }
   await rememberDrivers(root, drivers);
+  await rememberContracts(root, contracts);
   if (output.form === "json") output.json({ accepted });
   else
     for (const { id, version, before, changes } of accepted) {

@@ -21,12 +21,15 @@ export interface ViewedTool {
   /** The server's own name for it. */
   readonly own: string;
   readonly tags: readonly string[];
+  /** Those that it may have, too, depending on who serves it: enough to be denied, not to be allowed. */
+  readonly possibleTags?: readonly string[] | undefined;
   readonly annotations: ToolAnnotations | undefined;
 }
 
 export interface ViewedServer {
   readonly alias: string;
   readonly tags: readonly string[];
+  readonly possibleTags?: readonly string[] | undefined;
 }
 
 export interface ToolView {

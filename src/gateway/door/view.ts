@@ -14,8 +14,8 @@ type ServerTest = (server: ViewedServer) => boolean;
 
 /** Nothing when there are no rules: everything is seen. */
 export function createView({ allow, deny }: Pick<GatewayCaller, "allow" | "deny">): ToolView | undefined {
-  const allowed = toTests(allow);
-  const denied = toTests(deny);
+  const allowed = toTests(allow, ({ tags }) => tags);
+  const denied = toTests(deny, ({ tags, possibleTags = [] }) => [...tags, ...possibleTags]);
   const rules = [...allowed.tools, ...allowed.servers, ...denied.tools, ...denied.servers];
   if (rules.length === 0) return undefined;
   const admitsServer: ServerTest = (server) =>
@@ -32,7 +32,10 @@ export function createView({ allow, deny }: Pick<GatewayCaller, "allow" | "deny"
 }
 
 /** One test for each kind that is given; it holds when any entry of its list does. */
-function toTests(rules: GatewayToolRules | undefined): { tools: ToolTest[]; servers: ServerTest[] } {
+function toTests(
+  rules: GatewayToolRules | undefined,
+  tagsOf: (server: ViewedServer) => readonly string[],
+): { tools: ToolTest[]; servers: ServerTest[] } {
   const { tools, servers, tags, annotations } = rules ?? {};
   const found = { tools: [] as ToolTest[], servers: [] as ServerTest[] };
   if (tools !== undefined) {
@@ -50,7 +53,7 @@ function toTests(rules: GatewayToolRules | undefined): { tools: ToolTest[]; serv
   }
   if (tags !== undefined) {
     const wanted = new Set(tags);
-    found.servers.push((server) => server.tags.some((tag) => wanted.has(tag)));
+    found.servers.push((server) => tagsOf(server).some((tag) => wanted.has(tag)));
   }
   return found;
 }

@@ -1,0 +1,33 @@
+// What a shell is told of a contract's call.
+
+import { expect, test } from "vitest";
+import { exitOfResult } from "./contract-exit.ts";
+
+test.each([
+  ["auth_required", 5],
+  ["auth_failed", 5],
+  ["timeout", 124],
+  ["cancelled", 130],
+  ["input_invalid", 2],
+  ["input_unsupported", 2],
+  ["no_route", 3],
+  ["tool_unavailable", 3],
+  ["pinned_provider_unavailable", 3],
+  ["upstream_error", 1],
+  ["unauthorised", 1],
+  ["internal", 1],
+  ["x:own", 1],
+  ["constructor:", 1],
+] as const)("%s is %i", (code, exit) => {
+  expect(
+    exitOfResult({ content: [], isError: true, _meta: { "portolan/error": { code, message: "" } } }),
+  ).toBe(exit);
+});
+
+test("a success is 0, and a failure of any other server 1", () => {
+  expect(exitOfResult({ content: [] })).toBe(0);
+  expect(exitOfResult({ content: [], isError: true })).toBe(1);
+  expect(exitOfResult({ content: [], isError: true, _meta: { "portolan/error": null } })).toBe(1);
+  // What was no failure is none.
+  expect(exitOfResult({ content: [], _meta: { "portolan/error": { code: "timeout" } } })).toBe(0);
+});
