@@ -73,6 +73,19 @@ export function withContracts<T>(
   return withWorkspace(cli, { ...source, config }, open, async (opened) => {
     const contracts = await opened.workspace.contracts();
     if (contracts === undefined) throw new PortolanError("INTERNAL", "The contracts were not opened.");
+    // Servers that start slowly are looked at in the background; what is told here is told of all of them.
+    await orAborted(contracts.settled(), cli.interrupt.signal);
     return use(contracts, opened);
   });
+}
+
+async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  let stop: (() => void) | undefined;
+  const aborted = new Promise<void>((done) => {
+    stop = () => done();
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  await Promise.race([work, aborted]).finally(() => stop && signal.removeEventListener("abort", stop));
+  signal.throwIfAborted();
 }

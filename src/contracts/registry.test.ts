@@ -172,6 +172,41 @@ describe("users with processes of their own", () => {
   });
 });
 
+test("many who wait for one start that fails make one failure of it", async () => {
+  const { upstream } = await serve({ tools: [tool()], call: () => text("x") });
+  let broken = true;
+  const { contracts } = await open({
+    probe: "lazy",
+    acquire: async () => {
+      await sleep(20);
+      if (broken) throw new PortolanError("SERVER_START_FAILED", "no such program");
+      return upstream;
+    },
+  });
+  await Promise.all(Array.from({ length: 8 }, () => call(contracts)));
+  expect(contracts.status()).toMatchObject([{ server: "unreachable" }]);
+  broken = false;
+  await sleep(1_100);
+  expect((await call(contracts)).result).toMatchObject({ ok: true });
+});
+
+test("a server that ends while it is looked at is not started again by each call", async () => {
+  const starts = vi.fn();
+  const { contracts } = await open({
+    acquire: async () => {
+      starts();
+      const { upstream } = await serve({ tools: [tool()], call: () => text("x") });
+      return watched(upstream, ({ method }) => {
+        if (method !== "tools/list") return undefined;
+        return upstream.close().then(() => upstream.request({ method }));
+      });
+    },
+  });
+  expect(contracts.status()).toMatchObject([{ server: "unreachable" }]);
+  expect((await call(contracts)).result).toMatchObject({ error: { code: "tool_unavailable" } });
+  expect(starts).toHaveBeenCalledTimes(1);
+});
+
 describe("a server that runs", () => {
   test("whose list fails once is looked at again by the next who needs it", async () => {
     const { upstream, changed } = await serve({ tools: [tool()], call: () => text("x") });

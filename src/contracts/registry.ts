@@ -231,7 +231,7 @@ export class DriverRegistry {
   #lookAgain(registered: Registered, upstream: Upstream, key: string, entry: ServerCheck): Promise<Verdict> {
     entry.fits = false;
     entry.failed = false;
-    const isLast = (): boolean => entry.check === check && registered.checks.get(upstream) === entry;
+    const isLast = (): boolean => entry.check === check;
     const check: Promise<Verdict> = this.#look(registered, upstream, key, isLast);
     entry.check = check;
     check.then(
@@ -239,7 +239,7 @@ export class DriverRegistry {
         if (isLast()) entry.fits = server === "fits";
       },
       () => {
-        if (!isLast()) return;
+        if (!isLast() || registered.checks.get(upstream) !== entry) return;
         if (!entry.seen) return this.#forget(registered, upstream);
         // Whoever needs it next looks again, and so does whoever hears of another change.
         entry.failed = true;
@@ -273,15 +273,13 @@ export class DriverRegistry {
       reason: broken?.message,
       problems,
     };
-    if (!isLast() || !this.#isCurrent(registered)) return verdict;
     const entry = registered.checks.get(upstream);
-    const told = [...registered.problems, ...(entry?.verdict?.problems ?? [])];
+    if (entry === undefined || !isLast() || !this.#isCurrent(registered)) return verdict;
+    const told = [...registered.problems, ...(entry.verdict?.problems ?? [])];
     const news = problems.filter(({ message }) => !told.some((old) => old.message === message));
     const before = [registered.server, statusOfKey(registered, key).server];
-    if (entry !== undefined) {
-      entry.verdict = verdict;
-      entry.seen = true;
-    }
+    entry.verdict = verdict;
+    entry.seen = true;
     const process = processOf(registered, key);
     process.held = undefined;
     if (broken === undefined) {
@@ -307,8 +305,11 @@ export class DriverRegistry {
   #unreachable(registered: Registered, key: string, failure: Failure): Failure {
     const { code, message } = failure.error;
     if (!UNREACHABLE.has(code) || registered.broken || !this.#isCurrent(registered)) return failure;
+    const process = processOf(registered, key);
+    // Many may have waited for the same start.
+    if (process.held?.server === "unreachable") return failure;
     const why = code === "upstream_error" ? "tool_unavailable" : (code as DriverStatus["code"]);
-    this.#hold(registered, processOf(registered, key), { server: "unreachable", reason: message, code: why });
+    this.#hold(registered, process, { server: "unreachable", reason: message, code: why });
     return failure;
   }
 

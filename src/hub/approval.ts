@@ -55,9 +55,12 @@ function shownArguments(input: JsonObject, redactor: Redactor): string | undefin
   } catch {
     return undefined;
   }
-  const shown = [...oneLine(text.slice(0, SHOWN_CHARS))].slice(0, SHOWN_CHARS).join("");
-  const left = text.length - SHOWN_CHARS;
-  return left > 0 ? `${shown}\u2026 (and ${left} more characters)` : shown;
+  const whole = oneLine(text);
+  const left = whole.length - SHOWN_CHARS;
+  if (left <= 0) return whole;
+  // Not in the middle of a character.
+  const shown = whole.slice(0, SHOWN_CHARS).replace(/[\uD800-\uDBFF]$/, "");
+  return `${shown}\u2026 (and ${left} more characters)`;
 }
 
 /** What ends a line, cannot be seen or turns the direction of a text is written as its number. */

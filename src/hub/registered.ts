@@ -12,9 +12,9 @@ export interface Kind<T> {
   /** The field of the file that holds them. */
   readonly name: string;
   readonly ending: string;
-  keyOf(thing: T): string;
+  readonly keyOf: (thing: T) => string;
   /** As far as a comparison reads it. */
-  isIt(value: unknown): value is T;
+  readonly isIt: (value: unknown) => value is T;
 }
 
 /** What cannot be read counts as not known: the worst that follows is that one change goes unnoticed. */
