@@ -41,7 +41,7 @@ export type { Change, Difference, Step } from "./diff-steps.ts";
 export type { Acquirer, Approve, ApprovalRequest, ContractCall, Dispatched } from "./dispatch.ts";
 export { type ExampleOptions, type ExampleOutcome, runExamples } from "./examples.ts";
 export type { ContractPolicy } from "./policy.ts";
-export { hasLogin, isPersonal, processKey } from "./process-key.ts";
+export { hasLogin, processKey } from "./process-key.ts";
 export { type CheckedDriver, checkDriver, type CheckOptions } from "./registration.ts";
 export type { Acquire } from "./registry.ts";
 export type {

@@ -28,6 +28,9 @@ import type { Heard, Lease } from "./pool.ts";
 import { rememberContracts, unbrokenContracts } from "./registered-contracts.ts";
 import { registeredDrivers, rememberDrivers } from "./registered-drivers.ts";
 
+/** How long opening waits for what was found to be written down. */
+const KEEP_MS = 300;
+
 export async function leaseContracts(
   options: LeaseOptions,
   endpoint: ContractsEndpoint,
@@ -121,7 +124,20 @@ async function open({
     bumps: "enforce",
     earlier: await registeredDrivers(endpoint.root),
   });
-  // Only what was found to work: a draft may change as it likes.
+  if (options.keepsNothing === true) return upstream;
+  const kept = upstream.settled().then(() => keepFitting(upstream, endpoint, contracts, report));
+  // Servers that take their time are looked at later; nobody waits for them here.
+  await Promise.race([kept, new Promise((resolve) => setTimeout(resolve, KEEP_MS).unref())]);
+  return upstream;
+}
+
+/** Only what was found to work: a draft may change as it likes. */
+async function keepFitting(
+  upstream: Contracts,
+  endpoint: ContractsEndpoint,
+  contracts: readonly Contract[],
+  report: Report,
+): Promise<void> {
   const fitting = upstream.status().filter(({ server }) => server === "fits");
   const ids = new Set(fitting.map(({ id }) => id));
   const served = new Set(fitting.flatMap((one) => one.contracts));
@@ -129,8 +145,7 @@ async function open({
     drivers: endpoint.drivers.flatMap(({ driver }) => (ids.has(driver.id) ? [driver] : [])),
     contracts: contracts.filter(({ id }) => served.has(id)),
   };
-  if (options.keepsNothing !== true) await remember(endpoint.root, kept, report);
-  return upstream;
+  await remember(endpoint.root, kept, report);
 }
 
 async function remember(

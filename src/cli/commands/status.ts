@@ -31,6 +31,8 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
     // What is not there yet is not waited for any longer.
     const isOpen = servers.some(({ alias, state }) => alias === own && state === "ready");
     const contracts = isOpen ? await workspace.contracts() : undefined;
+    // Drivers whose servers start slowly are looked at in the background, within the same time.
+    await Promise.race([contracts?.settled(), new Promise((resolve) => setTimeout(resolve, waitMs).unref())]);
     const drivers = contracts === undefined ? [] : withLeftOut(contracts.status(), source);
     const healthy = alive && drivers.every(canServe);
     if (output.form === "json") {
