@@ -266,7 +266,7 @@ describe("a page", () => {
         wrong.push(await get(back, { method: "POST" }));
         wrong.push(await get(back, { headers: { "sec-fetch-mode": "cors" } }));
         wrong.push(await get(back, { headers: { host: "evil.example" } }));
-        void get(`${back}?code=42`);
+        void get(`${back}?code=one-time-code`);
         return true;
       },
     });
@@ -275,7 +275,7 @@ describe("a page", () => {
     expect(wrong).toEqual(Array(6).fill(404));
     await expect(get(back)).rejects.toThrow();
     expect(JSON.stringify(readFileSync(join(home, "data/portolan/driver-auth.json"), "utf8"))).not.toContain(
-      "42",
+      "one-time-code",
     );
   });
 
