@@ -31,7 +31,8 @@ export interface MadeBox {
 }
 
 export const DEFAULT_LIMITS: ResourceLimits = {
-  memoryBytes: 1024 ** 3,
+  // Newer runtimes reserve half a GiB for every thread that runs code, and the kernel counts it.
+  memoryBytes: 4 * 1024 ** 3,
   processes: 256,
   openFiles: 1024,
 };

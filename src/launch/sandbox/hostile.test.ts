@@ -89,10 +89,11 @@ describe.skipIf(!report.available).each(USERS)("a hostile server of %s", (as) =>
     ].map((move) => move.map((name) => at(name)));
     const script = `const fs = require("node:fs");
       for (const [from, to] of ${JSON.stringify(moves)}) try { fs.renameSync(from, to); console.log("moved", from); } catch (e) { console.log(e.code); }
-      try { fs.rmSync("${at("w/a/b")}", { recursive: true }); } catch (e) { console.log(e.code); }
+      // Some versions of Node say that it failed, others do not.
+      try { fs.rmSync("${at("w/a/b")}", { recursive: true }); } catch {}
       fs.writeFileSync("${at("w/a/b/new")}", "");`;
     const told = await run(["node", "-e", script], { as, sandbox });
-    expect(told.split("\n")).toEqual(["EBUSY", "EBUSY", "EBUSY", "EXDEV", "EBUSY", "EBUSY", "EBUSY"]);
+    expect(told.split("\n")).toEqual(["EBUSY", "EBUSY", "EBUSY", "EXDEV", "EBUSY", "EBUSY"]);
     for (const name of ["w/a/b/secret/key", "w/a/c/fixed/file", "w/a/b/new"])
       expect(existsSync(at(name))).toBe(true);
     const next = await shell(
