@@ -21,7 +21,8 @@ import { createSrt } from "./srt.ts";
 const cache = fileURLToPath(new URL("../../../.cache/srt/", import.meta.url));
 const from = pathToFileURL(join(cache, "here.js")).href;
 const nowhere = pathToFileURL(join(tmpdir(), "here.js")).href;
-const report = await createSrt({ from }).probe();
+const backend = createSrt({ from });
+const report = await backend.probe();
 if (!report.available)
   console.warn(
     `skipped: srt (${report.findings.at(-1)?.detail}; npm install --prefix .cache/srt @anthropic-ai/sandbox-runtime@0.0.78)`,
@@ -60,7 +61,6 @@ test("without the package it is said how to get it, and nothing is held", async 
 const context = { server: "boxed", report: () => {}, onDenied: () => {} };
 
 describe.skipIf(!report.available)("srt", () => {
-  const backend = createSrt({ from });
   let folder = "";
 
   beforeAll(() => {
