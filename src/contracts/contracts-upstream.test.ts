@@ -362,8 +362,8 @@ describe("resources (D23)", () => {
     expect(await contracts.request({ method: "resources/list" })).toMatchObject({
       resources: [{ uri: "note://today" }],
     });
-    expect(await read(contracts, "mcp_files:file:///work/a.txt")).toMatchObject({
-      contents: [{ uri: "mcp_files:file:///work/a.txt", text: "it" }],
+    expect(await read(contracts, "mcp_files:file:///notes/a.txt")).toMatchObject({
+      contents: [{ uri: "mcp_files:file:///notes/a.txt", text: "it" }],
     });
     expect(await read(contracts, "note://today")).toMatchObject({ contents: [{ uri: "note://today" }] });
     expect(await contracts.readReference("mcp_files:file:///b")).toMatchObject({
@@ -386,7 +386,7 @@ describe("resources (D23)", () => {
       code: "RESOURCE_NOT_FOUND",
       hint: 'Did you mean "mcp_files"?',
     });
-    expect(asked).toEqual(["file:///work/a.txt", "note://today", "file:///b", "file:///b", "file:///b"]);
+    expect(asked).toEqual(["file:///notes/a.txt", "note://today", "file:///b", "file:///b", "file:///b"]);
   });
 
   test("a kind belongs to one driver, and not to one of every host's", async () => {
