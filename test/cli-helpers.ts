@@ -1,7 +1,8 @@
 // The built command as its users run it: a child process with pipes, or on a pseudo-terminal.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -108,7 +109,9 @@ export const EVERYTHING: string = publicServer("@modelcontextprotocol/server-eve
 
 /** A folder of the test's own. */
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "portolan-cli-test-"));
+  // Digits and a to f only: nothing in a name of chance looks like a version, such as v7.
+  const folder = join(tmpdir(), `portolan-cli-test-${randomBytes(8).toString("hex")}`);
+  mkdirSync(folder, { mode: 0o700 });
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

@@ -33,6 +33,14 @@ describe("a version", () => {
     expect((await checkVersion(check, program, says("hello"))).problem).toContain('it says "hello"');
   });
 
+  test("numbers in an error message are none", async () => {
+    const check = { command: "tool", parse: "v(\\S+)", range: "*" };
+    const ends = (code: number | null) =>
+      checkVersion(check, program, async () => ({ stdout: "", stderr: "no file /v7/x", code }));
+    expect(await ends(1)).toMatchObject({ ok: false, problem: expect.stringContaining("exit code 1") });
+    expect((await ends(null)).version).toBe("7/x");
+  });
+
   test("a pattern or a range that cannot be used is said", async () => {
     for (const [parse, range] of [
       ["(", "*"],

@@ -40,19 +40,23 @@ export async function checkVersion(
     });
   const find = await compile(check.parse);
   const timeoutMs = check.timeoutMs ?? TIMEOUT_MS;
-  const { stdout, stderr } = await run(program, { timeoutMs, signal });
+  const { stdout, stderr, code } = await run(program, { timeoutMs, signal });
+  const line = firstOf((stdout.trim() || stderr.trim()).split("\n", 1)[0] ?? "", 200);
+  const said = line === "" ? "says nothing" : `says ${JSON.stringify(line)}`;
+  const untold = (why: string): Checked => ({
+    ok: false,
+    version: undefined,
+    problem: `its version cannot be told: ${why}`,
+  });
+  // Numbers in an error message are no version. One that had to be stopped may have told its version all the same.
+  if (code !== null && code !== 0) return untold(`it ends with the exit code ${code}, and ${said}`);
   const version = find(stdout.slice(0, MOST_OUTPUT)) ?? find(stderr.slice(0, MOST_OUTPUT));
-  if (version === undefined) {
-    const said = firstOf((stdout.trim() || stderr.trim()).split("\n", 1)[0] ?? "", 200);
-    const problem = said === "" ? "it says nothing" : `it says ${JSON.stringify(said)}`;
-    return { ok: false, version: undefined, problem: `its version cannot be told: ${problem}` };
-  }
+  if (version === undefined) return untold(`it ${said}`);
   const parsed = toVersion(version);
-  if (parsed === undefined) {
-    const line = firstOf((stdout.trim() || stderr.trim()).split("\n", 1)[0] ?? "", 200);
-    const problem = `its version cannot be told: ${check.command} says ${JSON.stringify(line)}, in which ${check.parse} finds ${JSON.stringify(firstOf(version, 60))}`;
-    return { ok: false, version: undefined, problem };
-  }
+  if (parsed === undefined)
+    return untold(
+      `${check.command} ${said}, in which ${check.parse} finds ${JSON.stringify(firstOf(version, 60))}`,
+    );
   if (satisfies(parsed, range)) return { ok: true, version, problem: undefined };
   return {
     ok: false,
