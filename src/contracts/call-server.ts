@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject, RetryRule } from "../model/index.ts";
-import { timerMs, type Upstream, within } from "../upstream/index.ts";
+import { type Call, timerMs, type Upstream, within } from "../upstream/index.ts";
 import type { CallTime, ContractCall, DispatchParts, ReadyTool } from "./dispatch.ts";
 import { fail, Failure, toFailure } from "./failure.ts";
 import type { BoundTool, CallContext } from "./types.ts";
@@ -29,38 +29,26 @@ export async function callServer(
   const upstream = coming instanceof Promise ? await coming : coming;
   const args = upstream === undefined ? {} : argumentsOf(ready, input, context, parts);
   const begun = performance.now();
-  const deadline = begun + Math.min(bound.timeoutMs, time.left);
+  let left = Math.min(bound.timeoutMs, time.left);
+  const deadline = begun + left;
   try {
-    return await sendUntil(deadline, ready, upstream, args, input, context, call, sent);
+    for (;;) {
+      try {
+        if (upstream === undefined) return await runExecute(ready, input, context, call, left);
+        const result = await upstream.request(requestFor(bound, args, call, left));
+        return outputOf(ready, result, context);
+      } catch (thrown) {
+        const failure = toFailure(thrown);
+        const wait = pauseBefore(sent.retries + 1, bound.retry);
+        const again = mayRepeat(failure, contract.idempotent) && wait !== undefined;
+        if (!again || call.signal?.aborted === true || performance.now() + wait >= deadline) throw failure;
+        sent.retries += 1;
+        if (wait > 0) await sleep(wait, undefined, { signal: call.signal }).catch(() => {});
+        left = deadline - performance.now();
+      }
+    }
   } finally {
     time.left -= performance.now() - begun;
-  }
-}
-
-/** As often as the rule allows. */
-async function sendUntil(
-  deadline: number,
-  ready: ReadyTool,
-  upstream: Upstream | undefined,
-  args: JsonObject,
-  input: JsonObject,
-  context: CallContext,
-  call: ContractCall,
-  sent: { retries: number },
-): Promise<unknown> {
-  const { contract, retry: rule } = ready.bound;
-  for (;;) {
-    try {
-      if (upstream !== undefined) return await callTool(ready, upstream, args, context, call, deadline);
-      return await runExecute(ready, input, context, call, deadline);
-    } catch (thrown) {
-      const failure = toFailure(thrown);
-      const wait = pauseBefore(sent.retries + 1, rule);
-      const again = mayRepeat(failure, contract.idempotent) && wait !== undefined;
-      if (!again || call.signal?.aborted === true || performance.now() + wait >= deadline) throw failure;
-      sent.retries += 1;
-      if (wait > 0) await sleep(wait, undefined, { signal: call.signal }).catch(() => {});
-    }
   }
 }
 
@@ -100,27 +88,24 @@ function argumentsOf(
   return args;
 }
 
-async function callTool(
-  { bound, hooks }: ReadyTool,
-  upstream: Upstream,
-  args: JsonObject,
-  context: CallContext,
-  call: ContractCall,
-  deadline: number,
-): Promise<unknown> {
-  const { binding, contract, driver } = bound;
-  const left = Math.max(1, Math.ceil(deadline - performance.now()));
-  const result = await upstream.request({
+function requestFor({ binding }: BoundTool, args: JsonObject, call: ContractCall, left: number): Call {
+  const ms = Math.max(1, Math.ceil(left));
+  const { caller, signal, timeoutMs, onProgress, onLog, ask } = call;
+  return {
     method: "tools/call",
     params: { name: binding.toolName, arguments: args },
-    caller: call.caller,
-    signal: call.signal,
-    timeoutMs: Math.min(left, call.timeoutMs || left),
-    maxTimeoutMs: left,
-    onProgress: call.onProgress,
-    onLog: call.onLog,
-    ask: call.ask,
-  });
+    caller,
+    signal,
+    timeoutMs: Math.min(ms, timeoutMs || ms),
+    maxTimeoutMs: ms,
+    onProgress,
+    onLog,
+    ask,
+  };
+}
+
+function outputOf({ bound, hooks }: ReadyTool, result: JsonObject, context: CallContext): unknown {
+  const { binding, contract, driver } = bound;
   if (hooks.parseToolResult === undefined) return bound.result.narrow(bound.result.extract(result));
   const parsed = hooks.parseToolResult({
     driver,
@@ -138,10 +123,10 @@ async function runExecute(
   input: JsonObject,
   context: CallContext,
   call: ContractCall,
-  deadline: number,
+  left: number,
 ): Promise<unknown> {
   const { driver, contract } = bound;
-  const late = AbortSignal.timeout(Math.ceil(timerMs(deadline - performance.now())));
+  const late = AbortSignal.timeout(Math.ceil(timerMs(left)));
   const signal = call.signal === undefined ? late : AbortSignal.any([call.signal, late]);
   const ended = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () =>

@@ -101,12 +101,15 @@ class ContractsUpstream implements Contracts {
     };
   }
 
-  async request(call: Call): Promise<JsonObject> {
+  request(call: Call): Promise<JsonObject> {
+    // Most are, and each step that only waits costs them time.
+    return call.method === "tools/call" && !this.#closed ? this.#callTool(call) : this.#request(call);
+  }
+
+  async #request(call: Call): Promise<JsonObject> {
     if (this.#closed)
       throw new PortolanError("CONNECTION_CLOSED", `${this.name} is closed`, { server: this.name });
     switch (call.method) {
-      case "tools/call":
-        return this.#callTool(call);
       case "prompts/get":
         return this.#getPrompt(call);
       case "resources/read":

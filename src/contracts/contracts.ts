@@ -26,8 +26,8 @@ import { type ContractPolicy, policyOf, regionOf } from "./policy.ts";
 import { type PreparedContract, prepareContract } from "./prepared-contract.ts";
 import { type Registered, statusFor } from "./registered.ts";
 import { type Acquire, DriverRegistry } from "./registry.ts";
-import { ResolutionCache } from "./resolution-cache.ts";
-import type { Candidate, Resolution, RouteRequest, RouteState } from "./resolver.ts";
+import type { Candidate, Resolution } from "./resolver.ts";
+import { Routes } from "./routes.ts";
 import type { SecretGrants } from "./secret-grants.ts";
 import type { BoundTool, CallContext, DriverHooks } from "./types.ts";
 
@@ -85,12 +85,10 @@ export class ContractSet {
   readonly auth: AuthMachine;
   readonly #prepared: ReadonlyMap<string, readonly PreparedContract[]>;
   readonly #store: AuthStore;
-  readonly #cache = new ResolutionCache();
-  readonly #states = new Map<string, RouteState>();
+  readonly #routes: Routes;
   readonly #health: HealthChecks;
   readonly #changed: () => void;
   #exposed: ReadonlyMap<string, PreparedContract> | undefined;
-  #narrowed: ReadonlyMap<string, ReadonlySet<string>> | undefined;
   readonly #parts: DispatchParts;
   /** Looks at servers that are under way; they never fail. */
   readonly #looking = new Set<Promise<void>>();
@@ -122,6 +120,12 @@ export class ContractSet {
       changed: () => this.#invalidate(),
     });
     this.#health = new HealthChecks(this.registry, auth ?? {}, () => this.#invalidate());
+    this.#routes = new Routes({
+      policy: options.policy ?? NO_POLICY,
+      candidates: (context) =>
+        Array.from(this.registry.all(), (registered) => this.#candidate(registered, context)),
+      narrowed: () => this.#narrowedInputs(),
+    });
     this.#parts = this.#dispatchParts(report);
   }
 
@@ -170,7 +174,7 @@ export class ContractSet {
   }
 
   call(call: ContractCall): Promise<Dispatched> {
-    return dispatch({ ...call, context: this.context(call.context ?? {}) }, this.#parts);
+    return dispatch(call, this.context(call.context ?? NOBODY), this.#parts);
   }
 
   /** Why which driver would be chosen, without calling it. */
@@ -178,7 +182,7 @@ export class ContractSet {
     const contract = (this.exposed().get(tool) ?? this.#prepared.get(tool)?.[0])?.contract;
     if (contract === undefined) return undefined;
     const { pinnedProvider: pin, regionConstraint: region } = context;
-    return this.#route({ contract, inputs, pin, region }, this.context(context));
+    return this.#routes.resolve({ contract, inputs, pin, region }, this.context(context));
   }
 
   /** Logs in to a driver now, whoever is there to do it; what it needs is asked for. */
@@ -269,25 +273,6 @@ export class ContractSet {
     return { ...context, ...said };
   }
 
-  #route(request: RouteRequest, context: CallContext): Resolution {
-    const { workspaceId = "", userId = "" } = context;
-    // Quoting would cost more than all the rest; only a name with a zero in it could be taken for two.
-    const who = `${workspaceId}\0${userId.includes("\0") ? JSON.stringify(userId) : userId}`;
-    const narrowed = this.#narrowedInputs(request.contract.id);
-    return this.#cache.resolve(request, () => this.#stateFor(who, context), narrowed, who);
-  }
-
-  #stateFor(who: string, context: CallContext): RouteState {
-    let state = this.#states.get(who);
-    if (state === undefined) {
-      const drivers = Array.from(this.registry.all(), (registered) => this.#candidate(registered, context));
-      state = { drivers, policy: this.options.policy ?? NO_POLICY };
-      if (this.#states.size > MOST_STATES) this.#states.clear();
-      this.#states.set(who, state);
-    }
-    return state;
-  }
-
   #candidate(registered: Registered, context: CallContext): Candidate {
     const { driver, hooks, bound, health, healthyAt } = registered;
     const { server, reason, code } = statusFor(registered, context);
@@ -321,23 +306,18 @@ export class ContractSet {
     };
   }
 
-  #narrowedInputs(contract: string): ReadonlySet<string> {
-    if (this.#narrowed === undefined) {
-      const all = new Map<string, Set<string>>();
-      for (const { bound } of this.registry.all())
-        for (const [id, { binding }] of bound)
-          if (binding.dropInputs.length > 0)
-            all.set(id, new Set([...(all.get(id) ?? []), ...binding.dropInputs]));
-      this.#narrowed = all;
-    }
-    return this.#narrowed.get(contract) ?? NOTHING;
+  #narrowedInputs(): ReadonlyMap<string, ReadonlySet<string>> {
+    const all = new Map<string, Set<string>>();
+    for (const { bound } of this.registry.all())
+      for (const [id, { binding }] of bound)
+        if (binding.dropInputs.length > 0)
+          all.set(id, new Set([...(all.get(id) ?? []), ...binding.dropInputs]));
+    return all;
   }
 
   #invalidate(): void {
-    this.#cache.invalidate();
-    this.#states.clear();
+    this.#routes.invalidate();
     this.#exposed = undefined;
-    this.#narrowed = undefined;
     this.#changed();
   }
 
@@ -346,7 +326,7 @@ export class ContractSet {
     return {
       contract: (id) => this.exposed().get(id) ?? this.#prepared.get(id)?.[0],
       contractIds: () => this.#prepared.keys(),
-      route: (request, context) => this.#route(request, context),
+      route: (request, context) => this.#routes.resolve(request, context),
       ready: (driver, contract) => {
         const registered = this.registry.get(driver);
         const bound = registered?.bound.get(contract);
@@ -367,8 +347,7 @@ export class ContractSet {
 }
 
 const NO_POLICY: ContractPolicy = {};
-const NOTHING: ReadonlySet<string> = new Set();
-const MOST_STATES = 1_000;
+const NOBODY: CallContext = {};
 
 /** A refused driver is bound to nothing, and is still named among those that could not serve. */
 function idOf(tool: string, known: ReadonlyMap<string, unknown>): string {

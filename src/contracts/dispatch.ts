@@ -1,7 +1,7 @@
 // One call of a contract from input to output: checked, routed, approved, sent by one driver, and its answer held to the promise.
 
 import { didYouMean, type Report } from "../errors/index.ts";
-import type { DriverResult, JsonObject, LogMessage, Progress } from "../model/index.ts";
+import type { DriverError, DriverResult, JsonObject, LogMessage, Progress } from "../model/index.ts";
 import type { Ask, Caller, Upstream } from "../upstream/index.ts";
 import { type Audit, invokedEvent, resolvedEvent, auditOfCalls } from "./audit.ts";
 import { type AuthMachine, howToLogIn } from "./auth.ts";
@@ -91,32 +91,33 @@ const MOST_DRIVERS = 4;
 const MOST_LOGINS = 2;
 /** Timers are no more exact than this. */
 const LEAST_MS = 1;
-const NOBODY: CallContext = {};
 
-export async function dispatch(call: ContractCall, parts: DispatchParts): Promise<Dispatched> {
+/** Never rejects. `context` is complete, whatever the call says itself. */
+export function dispatch(
+  call: ContractCall,
+  context: CallContext,
+  parts: DispatchParts,
+): Promise<Dispatched> {
   const started = performance.now();
-  let driver: string | undefined;
+  let attempt: Attempt;
   try {
     const prepared = parts.contract(call.tool);
     if (prepared === undefined) throw unknownContract(call.tool, parts);
-    const context = call.context ?? NOBODY;
     const input = prepared.checkInput(call.input);
     prepared.checkContext(context.values);
-    const one = new Attempt(call, prepared, input, context, parts);
-    try {
-      const value = await one.run();
-      return { result: { ok: true, value, ms: performance.now() - started }, driver: one.driver };
-    } finally {
-      ({ driver } = one);
-    }
+    attempt = new Attempt(call, prepared, input, context, parts);
   } catch (thrown) {
-    const { error } = toFailure(thrown);
-    return { result: { ok: false, error, ms: performance.now() - started }, driver };
+    return Promise.resolve(failed(thrown, started));
   }
+  return attempt.run(started);
+}
+
+function failed(thrown: unknown, started: number, driver?: string): Dispatched {
+  const { error } = toFailure(thrown);
+  return { result: { ok: false, error, ms: performance.now() - started }, driver };
 }
 
 class Attempt {
-  driver: string | undefined;
   readonly #call: ContractCall;
   readonly #prepared: PreparedContract;
   readonly #input: JsonObject;
@@ -147,31 +148,40 @@ class Attempt {
   }
 
   /** One driver per call; a second one only where the policy allows it and nothing can have happened twice. */
-  async run(): Promise<unknown> {
-    const { policy } = this.#parts;
-    const { idempotent } = this.#prepared.contract;
-    const failed: string[] = [];
-    for (;;) {
-      const ready = this.#chooseNow(failed) ?? (await this.#choose(failed));
-      this.driver = ready.bound.driver.id;
-      try {
-        return await this.#invoke(ready);
-      } catch (thrown) {
-        const failure = toFailure(thrown);
-        if (this.#time.left <= LEAST_MS) throw failure;
-        if (this.#mayRenew(ready, failure)) continue;
-        const another = policy.fallback === true && idempotent && failure.error.retryable === true;
-        if (!another || this.#call.signal?.aborted === true || failed.length + 1 >= MOST_DRIVERS)
-          throw failure;
-        failed.push(ready.bound.driver.id);
-        if (this.#route(failed).error !== undefined) throw failure;
+  async run(started: number): Promise<Dispatched> {
+    const tried: string[] = [];
+    let driver: string | undefined;
+    try {
+      for (;;) {
+        const ready = this.#chooseNow(tried) ?? (await this.#choose(tried));
+        driver = ready.bound.driver.id;
+        try {
+          const value = await this.#invoke(ready);
+          return { result: { ok: true, value, ms: performance.now() - started }, driver };
+        } catch (thrown) {
+          const failure = toFailure(thrown);
+          if (!this.#goesOn(ready, failure, tried)) throw failure;
+        }
       }
+    } catch (thrown) {
+      return failed(thrown, started, driver);
     }
   }
 
+  /** Whether there is another attempt; `tried` is without those drivers that are not to be asked again. */
+  #goesOn(ready: ReadyTool, failure: Failure, tried: string[]): boolean {
+    if (this.#time.left <= LEAST_MS) return false;
+    if (this.#mayRenew(ready, failure)) return true;
+    const { idempotent } = this.#prepared.contract;
+    const another = this.#parts.policy.fallback === true && idempotent && failure.error.retryable === true;
+    if (!another || this.#call.signal?.aborted === true || tried.length + 1 >= MOST_DRIVERS) return false;
+    tried.push(ready.bound.driver.id);
+    return this.#route(tried).error === undefined;
+  }
+
   /** Without waiting for anything, as it mostly is; undefined when a login may be needed. */
-  #chooseNow(failed: readonly string[]): ReadyTool | undefined {
-    const resolution = this.#route(failed);
+  #chooseNow(tried: readonly string[]): ReadyTool | undefined {
+    const resolution = this.#route(tried);
     const { selected } = resolution;
     if (selected === undefined) return undefined;
     const ready = this.#parts.ready(selected, this.#prepared.contract.id);
@@ -200,19 +210,19 @@ class Attempt {
   }
 
   /** Routes, and logs in where that is what is missing and somebody is there to do it. */
-  async #choose(failed: readonly string[]): Promise<ReadyTool> {
+  async #choose(tried: readonly string[]): Promise<ReadyTool> {
     const { auth } = this.#parts;
     for (let logins = 0; ; logins += 1) {
-      const resolution = this.#route(failed);
+      const resolution = this.#route(tried);
       this.#resolution = resolution;
       const needsLogin = resolution.error?.code === "auth_required";
       if (needsLogin && logins === 0 && (await this.#lookAgain(resolution))) continue;
       const chosen =
         needsLogin && this.#context.interactive === true
-          ? this.#route(failed, true).selected
+          ? this.#route(tried, true).selected
           : resolution.selected;
       const ready = chosen === undefined ? undefined : this.#parts.ready(chosen, this.#prepared.contract.id);
-      if (ready === undefined) throw this.#noRoute(resolution, failed);
+      if (ready === undefined) throw this.#noRoute(resolution, tried);
       const { driver } = ready.bound;
       if (!auth.concerns(driver, ready.hooks)) return ready;
       const signal = this.#call.signal;
@@ -222,7 +232,7 @@ class Attempt {
       if (
         logins >= MOST_LOGINS ||
         this.#context.interactive === true ||
-        this.#route(failed).selected === driver.id
+        this.#route(tried).selected === driver.id
       )
         throw state.failure;
     }
@@ -237,52 +247,42 @@ class Attempt {
         inputs: this.#given,
         pin: pinnedProvider,
         region: regionConstraint,
-        ...(exclude.length === 0 ? {} : { exclude }),
-        ...(loginOnly ? { loginOnly } : {}),
+        exclude: exclude.length === 0 ? undefined : exclude,
+        loginOnly,
       },
       this.#context,
     );
   }
 
   async #invoke(ready: ReadyTool): Promise<unknown> {
-    const { auth } = this.#parts;
+    const { auth, policy } = this.#parts;
     const audit = auditOfCalls(this.#parts.audit);
-    const { bound } = ready;
+    const { bound, hooks } = ready;
     const { contract, driver } = bound;
     if (this.#resolution !== undefined) audit?.(resolvedEvent(contract.id, this.#resolution, this.#context));
     const fields = bound.arguments.unsupported((this.#call.input ?? {}) as JsonObject);
     if (fields.length > 0) throw unsupported(driver.id, contract.id, fields);
     const sent = { retries: 0 };
-    let started = performance.now();
-    let failure: Failure | undefined;
-    try {
-      const reason = approvalReason(contract, this.#parts.policy);
-      if (reason !== undefined) await this.#approve(bound, reason);
-      started = performance.now();
-      return await this.#send(ready, sent);
-    } catch (thrown) {
-      failure = toFailure(thrown);
-      throw failure;
-    } finally {
+    let started = audit === undefined ? 0 : performance.now();
+    const told = (code?: DriverError["code"]): void =>
       audit?.(
         invokedEvent(bound, this.#context, {
           inputKeys: this.#given,
           ms: performance.now() - started,
-          code: failure?.error.code,
+          code,
           retries: sent.retries,
-          auth: auth.stateOf(driver, ready.hooks, this.#context),
+          auth: auth.stateOf(driver, hooks, this.#context),
         }),
       );
-    }
-  }
-
-  /** What the server fails with may tell that a login has expired. */
-  async #send(ready: ReadyTool, sent: { retries: number }): Promise<unknown> {
-    const { auth, report } = this.#parts;
-    const { contract, driver } = ready.bound;
-    const begun = auth.now();
+    let begun: number | undefined;
     try {
-      const value = await callServer(
+      const reason = approvalReason(contract, policy);
+      if (reason !== undefined) {
+        await this.#approve(bound, reason);
+        started = performance.now();
+      }
+      begun = auth.now();
+      const sending = callServer(
         ready,
         this.#input,
         this.#context,
@@ -291,22 +291,26 @@ class Attempt {
         sent,
         this.#time,
       );
-      const unsure = this.#prepared.checkOutput(value);
-      if (unsure !== undefined)
-        report({
-          code: "SCHEMA_UNSUPPORTED",
-          severity: "warning",
-          server: driver.id,
-          tool: contract.id,
-          message: `the output of ${contract.id} is not checked: ${unsure}`,
-        });
+      const value = await sending;
+      this.#checkOutput(value, driver.id);
+      told();
       return value;
     } catch (thrown) {
-      throw auth.noticed(driver, ready.hooks, this.#context, toFailure(thrown), {
-        begun,
-        inVain: this.#renewed,
-      });
+      let failure = toFailure(thrown);
+      // What the server fails with may tell that a login has expired.
+      if (begun !== undefined)
+        failure = auth.noticed(driver, hooks, this.#context, failure, { begun, inVain: this.#renewed });
+      told(failure.error.code);
+      throw failure;
     }
+  }
+
+  #checkOutput(value: unknown, server: string): void {
+    const { id } = this.#prepared.contract;
+    const unsure = this.#prepared.checkOutput(value);
+    if (unsure === undefined) return;
+    const message = `the output of ${id} is not checked: ${unsure}`;
+    this.#parts.report({ code: "SCHEMA_UNSUPPORTED", severity: "warning", server, tool: id, message });
   }
 
   async #approve({ contract, driver }: BoundTool, reason: string): Promise<void> {
@@ -334,7 +338,7 @@ class Attempt {
     this.#approvedFor = driver.id;
   }
 
-  #noRoute(resolution: Resolution, failed: readonly string[]): Failure {
+  #noRoute(resolution: Resolution, tried: readonly string[]): Failure {
     auditOfCalls(this.#parts.audit)?.(resolvedEvent(this.#prepared.contract.id, resolution, this.#context));
     const { error } = resolution;
     if (error === undefined) return fail("no_route", `No driver serves ${this.#prepared.contract.id}.`);
@@ -355,7 +359,7 @@ class Attempt {
         ...(logins.length === 0
           ? {}
           : { login: logins.map(({ id, auth }) => ({ driver: id, login: auth?.login })) }),
-        ...(failed.length === 0 ? {} : { failed }),
+        ...(tried.length === 0 ? {} : { failed: tried }),
       },
     });
   }

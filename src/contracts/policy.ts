@@ -54,21 +54,3 @@ export function approvalReason(
     return `${id} has the risk level ${riskLevel}`;
   return undefined;
 }
-
-const fingerprints = new WeakMap<ContractPolicy, string>();
-
-/** The same for policies that route alike. */
-export function policyFingerprint(policy: ContractPolicy): string {
-  let text = fingerprints.get(policy);
-  if (text === undefined) {
-    const { allowTags, denyTags, region, strictRegion } = policy;
-    text = JSON.stringify([
-      allowTags?.toSorted() ?? null,
-      denyTags?.toSorted() ?? null,
-      region,
-      strictRegion,
-    ]);
-    fingerprints.set(policy, text);
-  }
-  return text;
-}

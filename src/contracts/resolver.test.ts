@@ -6,8 +6,9 @@ import { contract } from "../../test/contract-helpers.ts";
 import type { DriverKind } from "../model/index.ts";
 import type { DriverStatus } from "./capability.ts";
 import type { ContractPolicy } from "./policy.ts";
-import { ResolutionCache } from "./resolution-cache.ts";
 import { type Candidate, type PhaseName, resolve, type RouteRequest, type Service } from "./resolver.ts";
+import { Routes } from "./routes.ts";
+import type { CallContext } from "./types.ts";
 
 function candidate(
   id: string,
@@ -289,27 +290,21 @@ test("every driver that serves the contract is kept or turned away with a reason
 });
 
 describe("a kept resolution", () => {
-  test("is asked for by contract, policy, pin, region, caller and the inputs that matter", () => {
-    const cache = new ResolutionCache();
+  test("is asked for by contract, pin, region, caller and the inputs that matter", () => {
     let asked = 0;
-    const policy = {};
     const drivers = [candidate("a", { serves: { dropInputs: ["tail"] } }), candidate("b")];
-    const ask = (request: Partial<RouteRequest>, more: { policy?: ContractPolicy; who?: string } = {}) => {
-      const before = asked;
-      const state = {
-        policy: more.policy ?? policy,
-        get drivers() {
-          asked += 1;
-          return drivers;
-        },
-      };
-      cache.resolve(
-        { contract: contract(), inputs: ["path"], ...request },
-        () => state,
-        new Set(["tail"]),
-        more.who,
-      );
-      return asked > before ? "anew" : "kept";
+    const [one, other] = [contract(), contract({ version: "2.0.0" })];
+    const plain = contract({ id: "fs-list" });
+    const routes = new Routes({
+      policy: {},
+      candidates: () => drivers,
+      narrowed: () => new Map([[one.id, new Set(["tail"])]]),
+    });
+    const seen = new Set<unknown>();
+    const ask = (request: Partial<RouteRequest>, context: CallContext = {}) => {
+      const found = routes.resolve({ contract: one, inputs: ["path"], ...request }, context);
+      asked = seen.size;
+      return seen.add(found).size > asked ? "anew" : "kept";
     };
     expect(ask({})).toBe("anew");
     expect(ask({})).toBe("kept");
@@ -317,12 +312,30 @@ describe("a kept resolution", () => {
     expect(ask({ inputs: ["path", "tail"] })).toBe("anew");
     expect(ask({ pin: "b" })).toBe("anew");
     expect(ask({ region: "eu" })).toBe("anew");
-    expect(ask({}, { who: "ann" })).toBe("anew");
-    expect(ask({}, { policy: { denyTags: ["x"] } })).toBe("anew");
-    expect(ask({}, { policy: {} })).toBe("kept");
-    expect(ask({ contract: contract({ version: "2.0.0" }) })).toBe("anew");
+    expect(ask({}, { userId: "ann" })).toBe("anew");
+    expect(ask({}, { workspaceId: "ann" })).toBe("anew");
+    expect(ask({}, { userId: "ann" })).toBe("kept");
+    expect(ask({ contract: other })).toBe("anew");
+    expect(ask({ contract: plain })).toBe("anew");
+    expect(ask({ contract: plain, inputs: ["tail"] })).toBe("kept");
     expect(ask({ exclude: ["a"] })).toBe("anew");
-    cache.invalidate();
+    routes.invalidate();
     expect(ask({})).toBe("anew");
+  });
+
+  test("many callers are forgotten before they fill the memory", () => {
+    let asked = 0;
+    const routes = new Routes({
+      policy: {},
+      candidates: () => {
+        asked += 1;
+        return [];
+      },
+      narrowed: () => new Map(),
+    });
+    const request = { contract: contract(), inputs: [] };
+    for (let user = 0; user < 1_001; user += 1) routes.resolve(request, { userId: `${user}` });
+    routes.resolve(request, { userId: "0" });
+    expect(asked).toBe(1_002);
   });
 });

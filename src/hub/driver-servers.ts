@@ -260,16 +260,18 @@ export class DriverServers {
 
   /** Knows when a server is in use, so that it is not stopped then. */
   #counted(upstream: Upstream, driver: Driver, key: string, running: Running): Upstream {
-    const request: Upstream["request"] = async (call) => {
+    const ended = (): void => {
+      running.busy -= 1;
+      if (running.busy > 0) return;
+      running.usedAt = performance.now();
+      if (running.idle === undefined && this.#running.get(key) === running)
+        this.#armIdle(driver, key, running);
+    };
+    const request: Upstream["request"] = (call) => {
       running.busy += 1;
-      try {
-        return await upstream.request(call);
-      } finally {
-        running.busy -= 1;
-        running.usedAt = performance.now();
-        if (running.idle === undefined && this.#running.get(key) === running)
-          this.#armIdle(driver, key, running);
-      }
+      const answer = upstream.request(call);
+      answer.then(ended, ended);
+      return answer;
     };
     return {
       name: upstream.name,
