@@ -3,9 +3,10 @@
 import { describe, expect, test } from "vitest";
 import { binding, contract, object, TEXT, text } from "../../test/contract-helpers.ts";
 import type { Binding, JsonObject, JsonSchema } from "../model/index.ts";
+import { closedSchema } from "../schema/index.ts";
 import { planArguments } from "./arguments.ts";
 import { Failure } from "./failure.ts";
-import { closedSchema, prepareContract, viewOrAnything } from "./prepared-contract.ts";
+import { prepareContract, viewOrAnything } from "./prepared-contract.ts";
 import { planResult } from "./result.ts";
 
 const inputs = object({ path: TEXT, tail: { type: "integer" }, at: object({ line: { type: "integer" } }) }, [

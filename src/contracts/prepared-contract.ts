@@ -3,8 +3,8 @@
 import { type Contract, isObject, type JsonObject, type JsonSchema } from "../model/index.ts";
 import {
   type CheckResult,
+  closedSchema,
   createValidator,
-  dialectOf,
   formatProblem,
   type SchemaValidator,
   type SchemaView,
@@ -23,22 +23,11 @@ export interface PreparedContract {
   checkOutput(value: unknown): string | undefined;
 }
 
-/** Keywords by which a schema takes fields from elsewhere. */
-const ELSEWHERE = [
-  "$ref",
-  "$dynamicRef",
-  "allOf",
-  "anyOf",
-  "oneOf",
-  "if",
-  "then",
-  "else",
-  "dependentSchemas",
-];
 /** For what is too large to be looked at. */
 const ANYTHING: JsonSchema = {};
 
 export async function prepareContract(contract: Contract): Promise<PreparedContract> {
+  // What nobody declared must not reach a server's argument by its name.
   const inputs = closedSchema(contract.inputs);
   const [input, output, context] = await Promise.all([
     createValidator(inputs),
@@ -46,17 +35,6 @@ export async function prepareContract(contract: Contract): Promise<PreparedContr
     contract.contextSchema === undefined ? undefined : createValidator(contract.contextSchema),
   ]);
   return new Prepared(contract, viewOrAnything(inputs), { input, output, context });
-}
-
-/** A contract that says nothing about further inputs has none: what nobody declared must not reach a server's argument by its name. */
-export function closedSchema(schema: JsonSchema): JsonSchema {
-  if (schema.additionalProperties !== undefined || schema.unevaluatedProperties !== undefined) return schema;
-  if (!ELSEWHERE.some((keyword) => schema[keyword] !== undefined))
-    return schema.patternProperties === undefined ? { ...schema, additionalProperties: false } : schema;
-  const dialect = dialectOf(schema);
-  return dialect === "2019-09" || dialect === "2020-12"
-    ? { ...schema, unevaluatedProperties: false }
-    : schema;
 }
 
 export function viewOrAnything(schema: JsonSchema): SchemaView {

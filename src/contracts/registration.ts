@@ -2,11 +2,19 @@
 
 import { type Diagnostic, didYouMean } from "../errors/index.ts";
 import type { Binding, Contract, Driver, ToolDefinition } from "../model/index.ts";
-import { fieldNames, fieldOf, meant, requiredOf, type SchemaView, typesOf } from "../schema/index.ts";
+import {
+  closedSchema,
+  fieldNames,
+  fieldOf,
+  meant,
+  requiredOf,
+  type SchemaView,
+  typesOf,
+} from "../schema/index.ts";
 import { planArguments } from "./arguments.ts";
 import { checkServerTool, type Finding } from "./check-server-tool.ts";
 import { findContract } from "./find-contract.ts";
-import { closedSchema, viewOrAnything } from "./prepared-contract.ts";
+import { viewOrAnything } from "./prepared-contract.ts";
 import { planResult } from "./result.ts";
 import type { BoundTool, DriverHooks } from "./types.ts";
 

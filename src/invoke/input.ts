@@ -2,8 +2,8 @@
 
 import { isObject, type JsonObject, type JsonSchema } from "../model/index.ts";
 import {
+  closedSchema,
   createValidator,
-  dialectOf,
   formatProblem,
   measureInstance,
   type SchemaValidator,
@@ -15,23 +15,9 @@ export interface InputCheck {
   check(given: unknown): Checked;
 }
 
-/** Keywords by which a schema takes properties from elsewhere. */
-const ELSEWHERE = [
-  "$ref",
-  "$dynamicRef",
-  "allOf",
-  "anyOf",
-  "oneOf",
-  "if",
-  "then",
-  "else",
-  "dependentSchemas",
-  "dependencies",
-];
-
 /** `fromText`: every value is given as text, whatever its type; those that are written like their type become it. */
 export async function createInputCheck(schema: JsonSchema, fromText = false): Promise<InputCheck> {
-  const validator = await createValidator(closed(schema));
+  const validator = await createValidator(closedSchema(schema));
   return {
     check(given) {
       if (given !== undefined && given !== null && !isObject(given))
@@ -51,17 +37,6 @@ function judge(args: JsonObject, validator: SchemaValidator): Checked {
   if (result.valid === false) return { problems: result.problems.map(formatProblem) };
   // Nobody behind us would judge it.
   return { problems: [`the arguments cannot be checked: ${result.reason}`] };
-}
-
-/** A schema that says nothing about further properties means that there are none. */
-function closed(schema: JsonSchema): JsonSchema {
-  if (schema.additionalProperties !== undefined || schema.unevaluatedProperties !== undefined) return schema;
-  if (!ELSEWHERE.some((keyword) => schema[keyword] !== undefined))
-    return { ...schema, additionalProperties: false };
-  const dialect = dialectOf(schema);
-  return dialect === "2019-09" || dialect === "2020-12"
-    ? { ...schema, unevaluatedProperties: false }
-    : schema;
 }
 
 const MOST_DEPTH = 64;

@@ -11,6 +11,7 @@ export {
   type SchemaFacts,
 } from "./bounds.ts";
 export { type Budgeted, withinBudget } from "./budget.ts";
+export { closedSchema } from "./closed.ts";
 export { compareSchemas, type Demand, describeView, meant, type Mismatch } from "./compatibility.ts";
 export { type PathView, viewAtPath } from "./compatibility-path.ts";
 export {
