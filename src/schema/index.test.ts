@@ -9,6 +9,7 @@ test("the public names", () => {
     "INSTANCE_LIMITS",
     "SCHEMA_LIMITS",
     "boundSchema",
+    "closedSchema",
     "compareSchemas",
     "createValidator",
     "describeView",
