@@ -10,7 +10,7 @@ import type { BoundTool, CallContext } from "./types.ts";
 /** Pauses grow no longer than this. */
 const LONGEST_PAUSE_MS = 30_000;
 
-/** `sent.retries` counts, also when it fails, and `time.left` is less by what it took. */
+/** `sent.retries` counts, also when it fails; `time.left` is then less by what it took. */
 export async function callServer(
   ready: ReadyTool,
   input: JsonObject,
@@ -31,24 +31,24 @@ export async function callServer(
   const begun = performance.now();
   let left = Math.min(bound.timeoutMs, time.left);
   const deadline = begun + left;
-  try {
-    for (;;) {
-      try {
-        if (upstream === undefined) return await runExecute(ready, input, context, call, left);
-        const result = await upstream.request(requestFor(bound, args, call, left));
-        return outputOf(ready, result, context);
-      } catch (thrown) {
-        const failure = toFailure(thrown);
-        const wait = pauseBefore(sent.retries + 1, bound.retry);
-        const again = mayRepeat(failure, contract.idempotent) && wait !== undefined;
-        if (!again || call.signal?.aborted === true || performance.now() + wait >= deadline) throw failure;
-        sent.retries += 1;
-        if (wait > 0) await sleep(wait, undefined, { signal: call.signal }).catch(() => {});
-        left = deadline - performance.now();
+  for (;;) {
+    try {
+      if (upstream === undefined) return await runExecute(ready, input, context, call, left);
+      const result = await upstream.request(requestFor(bound, args, call, left));
+      return outputOf(ready, result, context);
+    } catch (thrown) {
+      const failure = toFailure(thrown);
+      const wait = pauseBefore(sent.retries + 1, bound.retry);
+      const again = mayRepeat(failure, contract.idempotent) && wait !== undefined;
+      const now = performance.now();
+      if (!again || call.signal?.aborted === true || now + wait >= deadline) {
+        time.left -= now - begun;
+        throw failure;
       }
+      sent.retries += 1;
+      if (wait > 0) await sleep(wait, undefined, { signal: call.signal }).catch(() => {});
+      left = deadline - performance.now();
     }
-  } finally {
-    time.left -= performance.now() - begun;
   }
 }
 

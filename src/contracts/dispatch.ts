@@ -264,16 +264,6 @@ class Attempt {
     if (fields.length > 0) throw unsupported(driver.id, contract.id, fields);
     const sent = { retries: 0 };
     let started = audit === undefined ? 0 : performance.now();
-    const told = (code?: DriverError["code"]): void =>
-      audit?.(
-        invokedEvent(bound, this.#context, {
-          inputKeys: this.#given,
-          ms: performance.now() - started,
-          code,
-          retries: sent.retries,
-          auth: auth.stateOf(driver, hooks, this.#context),
-        }),
-      );
     let begun: number | undefined;
     try {
       const reason = approvalReason(contract, policy);
@@ -293,16 +283,28 @@ class Attempt {
       );
       const value = await sending;
       this.#checkOutput(value, driver.id);
-      told();
+      if (audit !== undefined) this.#tell(audit, ready, started, sent.retries);
       return value;
     } catch (thrown) {
       let failure = toFailure(thrown);
       // What the server fails with may tell that a login has expired.
       if (begun !== undefined)
         failure = auth.noticed(driver, hooks, this.#context, failure, { begun, inVain: this.#renewed });
-      told(failure.error.code);
+      if (audit !== undefined) this.#tell(audit, ready, started, sent.retries, failure.error.code);
       throw failure;
     }
+  }
+
+  #tell(
+    audit: Audit,
+    { bound, hooks }: ReadyTool,
+    started: number,
+    retries: number,
+    code?: DriverError["code"],
+  ): void {
+    const ms = performance.now() - started;
+    const auth = this.#parts.auth.stateOf(bound.driver, hooks, this.#context);
+    audit(invokedEvent(bound, this.#context, { inputKeys: this.#given, ms, code, retries, auth }));
   }
 
   #checkOutput(value: unknown, server: string): void {
