@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { envelope, MAIN, portolan, resultText, temporaryFolder } from "./cli-helpers.ts";
 import { stdioCommand } from "./fixtures/processes.mjs";
@@ -29,6 +30,10 @@ const STRICT = { PORTOLAN_SANDBOX: "" };
 const enforced =
   spawnSync(process.execPath, [MAIN, "doctor", "--json"], { env: { ...process.env, ...STRICT } }).status ===
   0;
+
+/** By way of glibc alone. */
+const heard = existsSync("/etc/ld.so.cache");
+const NETWORK_SERVER = fileURLToPath(new URL("fixtures/network-server.mjs", import.meta.url));
 
 function setUp(servers: Record<string, unknown>) {
   const cwd = temporaryFolder();
@@ -192,5 +197,27 @@ describe.skipIf(!enforced)("enforced", () => {
       servers: [{ sandbox: { mode: "enforce", by: "default" } }],
     });
     expect((await run(["status", "--text"])).out).not.toContain("sandbox");
+  });
+
+  it.skipIf(!heard)("what it is refused is said, with what would grant it", async () => {
+    const needs = `fetch("https://needed.example").catch(() => process.exit(1))`;
+    const { run } = setUp({
+      web: { command: process.execPath, args: [NETWORK_SERVER] },
+      needs: { command: process.execPath, args: ["-e", needs] },
+    });
+    const remedy = (host: string): string =>
+      `--allow-net ${host}, or sandbox: { network: [${host}] } in its declaration.`;
+    const call = await run(["call", "web.reach", "--args", '{"way":"fetch","url":"http://asked.example"}']);
+    expect(call.err).toContain("web was refused asked.example: the server's sandbox grants no host");
+    expect(call.err).toContain(remedy("asked.example"));
+    const failed = envelope(await run(["call", "needs.anything"]));
+    expect(failed.hint).toContain("It tried to reach needed.example, which its sandbox does not grant.");
+    expect(failed.hint).toContain(remedy("needed.example"));
+    expect((await run(["why", "needs", "--text"])).out).toContain(remedy("needed.example"));
+    const command = await run([
+      ...["call", "reach", "--args", '{"way":"fetch","url":"http://asked.example"}', "--quiet"],
+      ...["--", process.execPath, NETWORK_SERVER],
+    ]);
+    expect(command).toMatchObject({ code: 0, err: "" });
   });
 });

@@ -229,7 +229,7 @@ describe("signals", () => {
     const since = performance.now();
     running.child.kill("SIGINT");
     expect((await running.done).code).toBe(130);
-    expect(performance.now() - since).toBeLessThan(8_000);
+    expect(performance.now() - since).toBeLessThan(15_000);
     await until(() => pids().length === 0);
   });
 
@@ -243,7 +243,7 @@ describe("signals", () => {
     const since = performance.now();
     running.child.kill("SIGINT");
     expect((await running.done).code).toBe(130);
-    expect(performance.now() - since).toBeLessThan(2_500);
+    expect(performance.now() - since).toBeLessThan(15_000);
     await until(() => pids().length === 0);
   });
 

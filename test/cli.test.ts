@@ -493,6 +493,6 @@ describe("the program", () => {
       /undici|zod|\/ws\/|@cfworker|re2js|clack|cross-spawn|node:(?:net|http|child_process)/,
     );
     const times = [await spyOn(["--help"], false), await spyOn(["--help"], false)].map((run) => run.cpuMs);
-    expect(Math.min(...times)).toBeLessThan(400);
+    expect(Math.min(...times)).toBeLessThan(2_000);
   });
 });

@@ -126,13 +126,18 @@ export interface OpenedServer {
   readonly upstream: Upstream;
   /** Every tools/call that came, in order. */
   readonly calls: JsonObject[];
+  /** What the client wants news of. */
+  readonly subscribed: string[];
   /** Tells the client that the tools have changed. */
   changed(): void;
+  /** Tells the client that a resource has. */
+  updated(uri: string): void;
 }
 
 /** A server in this process, behind the same upstream as any other. */
 export async function serve(server: FakeServer, name = "inside"): Promise<OpenedServer> {
   const calls: JsonObject[] = [];
+  const subscribed: string[] = [];
   let notify: (message: RpcMessage) => void = () => {};
   const answer = async (method: string, params: JsonObject): Promise<JsonObject> => {
     switch (method) {
@@ -154,6 +159,12 @@ export async function serve(server: FakeServer, name = "inside"): Promise<Opened
         return { resourceTemplates: [] };
       case "resources/read":
         return server.read?.(String(params.uri)) ?? { contents: [{ uri: params.uri, text: "read" }] };
+      case "resources/subscribe":
+        subscribed.push(String(params.uri));
+        return {};
+      case "resources/unsubscribe":
+        subscribed.splice(subscribed.indexOf(String(params.uri)), 1);
+        return {};
       case "tools/call":
         calls.push({ name: params.name, arguments: params.arguments });
         return server.call(String(params.name), params.arguments as JsonObject);
@@ -189,6 +200,8 @@ export async function serve(server: FakeServer, name = "inside"): Promise<Opened
   return {
     upstream,
     calls,
+    subscribed,
     changed: () => notify({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }),
+    updated: (uri) => notify({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri } }),
   };
 }

@@ -142,6 +142,65 @@ test("a driver that changes leaves the others' processes and calls alone, and th
   expect(starts("one")).toHaveLength(2);
 }, 30_000);
 
+test("each driver takes effect when it was looked at itself, and until then the one before it serves", async () => {
+  const { contract, driver, starts, open } = place();
+  for (const id of ["quick", "slow"]) {
+    contract(id);
+    driver(id);
+  }
+  const workspace = await open();
+  const before = await pidOf(workspace, "slow");
+  const begun = performance.now();
+  driver("slow", { version: "1.1.0", slow: 6000 });
+  driver("quick", { version: "1.1.0", slow: 1 });
+  await vi.waitFor(async () => expect(await versions(workspace)).toContain("quick-mcp@1.1.0"), 5000);
+  expect(await pidOf(workspace, "quick")).toBe(starts("quick").at(-1));
+  await vi.waitFor(() => expect(starts("slow")).toHaveLength(2), 5000);
+  const asked = performance.now();
+  expect(await pidOf(workspace, "slow")).toBe(before);
+  expect(performance.now() - asked).toBeLessThan(15_000);
+  expect(await versions(workspace)).toContain("slow-mcp@1.0.0");
+  expect(performance.now() - begun).toBeLessThan(15_000);
+  await vi.waitFor(async () => expect(await versions(workspace)).toContain("slow-mcp@1.1.0"), 15_000);
+  expect(await pidOf(workspace, "slow")).toBe(starts("slow").at(-1));
+  await vi.waitFor(() => expect(isAlive(before)).toBe(false), 10_000);
+}, 40_000);
+
+test("a contract that moves to another driver, and one that promises something else, are never missing", async () => {
+  const { contract, driver, folder, open } = place();
+  contract("one");
+  driver("one");
+  const workspace = await open();
+  const failures: unknown[] = [];
+  let over = false;
+  const steady = (async () => {
+    while (!over) {
+      await pidOf(workspace, "one").catch((error: unknown) => failures.push(error));
+      if (!(await workspace.tools()).some(({ name }) => name === "one")) failures.push("not listed");
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  })();
+  const file = join(folder, "tools/one/TOOL.md");
+  writeFileSync(file, readFileSync(file, "utf8").replace("1.0.0", "1.1.0").replace("The contract", "It is"));
+  const own = join(folder, ".drivers/one-mcp");
+  const text = readFileSync(join(own, "DRIVER.md"), "utf8");
+  mkdirSync(join(folder, ".drivers/other-mcp"));
+  writeFileSync(
+    join(folder, ".drivers/other-mcp/DRIVER.md"),
+    text.replace("id: one-mcp", "id: other-mcp").replace(/"0"\]/, '"2500"]'),
+  );
+  rmSync(own, { recursive: true });
+  await vi.waitFor(async () => expect(await versions(workspace)).toEqual(["other-mcp@1.0.0"]), 15_000);
+  await pidOf(workspace, "one");
+  over = true;
+  await steady;
+  expect(failures).toEqual([]);
+  await vi.waitFor(
+    async () => expect(await workspace.tools()).toMatchObject([{ description: "It is one." }]),
+    5000,
+  );
+}, 40_000);
+
 test("what changes again while it starts is started as it is last, and nothing of it is left", async () => {
   const { contract, driver, starts, open } = place();
   contract("one");
@@ -167,7 +226,7 @@ test("closing while a server starts leaves no process", async () => {
   await vi.waitFor(() => expect(starts("one")).toHaveLength(1), 5000);
   const begun = performance.now();
   await workspace.close();
-  expect(performance.now() - begun).toBeLessThan(8000);
+  expect(performance.now() - begun).toBeLessThan(15_000);
   expect(starts("one").filter(isAlive)).toEqual([]);
 }, 30_000);
 

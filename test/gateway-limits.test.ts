@@ -335,7 +335,7 @@ describe("a gateway that is closed", () => {
     for (const exchange of running)
       expect((await exchange.answer()).result.content[0].text).toBe("done after 800 ms");
     await closed;
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(performance.now() - began).toBeLessThan(15_000);
     await standing.over;
     const late = await done(new RawModern(url, { token: TOKEN }).post("tools/list"));
     expect([late.status, late.broken]).toEqual([0, true]);
@@ -354,7 +354,7 @@ describe("a gateway that is closed", () => {
     await until(() => runs.called("held 0") + runs.called("held 1") === 2);
     const began = performance.now();
     await gateway.close();
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(performance.now() - began).toBeLessThan(15_000);
     for (const exchange of running)
       expect((await exchange.answer()).error).toMatchObject({
         data: { code: "CONNECTION_CLOSED", server: "one" },

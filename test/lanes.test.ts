@@ -98,8 +98,8 @@ describe("many callers of one server that asks", () => {
       expect(await Promise.all(NAMES.map((name) => form(name)))).toEqual(NAMES.map(answer));
       expect(asked.splice(0).toSorted()).toEqual(NAMES.toSorted());
     }
-    expect(member.lanes).toBeGreaterThan(0);
-    expect(member.lanes).toBeLessThanOrEqual(15);
+    expect(member.processes.lanes).toBeGreaterThan(0);
+    expect(member.processes.lanes).toBeLessThanOrEqual(15);
   });
 
   it("all wait for their users at the same time", async () => {
@@ -171,7 +171,7 @@ describe("many callers of one server that asks", () => {
   it("without other processes, one after the other", async () => {
     const { form, member, pids } = await setUp({ lanes: 0 });
     expect(await Promise.all(NAMES.map((name) => form(name)))).toEqual(NAMES.map(answer));
-    expect(member.lanes).toBe(0);
+    expect(member.processes.lanes).toBe(0);
     if (process.platform === "linux") expect(pids()).toHaveLength(1);
   });
 
@@ -192,7 +192,7 @@ it("a server that never asks has one process, with fifty calls in flight", async
   const quiet = tool("another", "echo", { text: "hi" }, answering("another"));
   expect(new Set(await Promise.all(calls))).toEqual(new Set(["done after 1500 ms"]));
   expect(await quiet).toBe("hi");
-  expect(member.lanes).toBe(0);
+  expect(member.processes.lanes).toBe(0);
   if (process.platform === "linux") expect(pids()).toHaveLength(1);
 });
 
@@ -205,7 +205,7 @@ describe("a process that dies", () => {
     // Known to ask, so it waits in line; the others are in flight beside the question.
     const waiting = form("second");
     const hanging = ["a", "b"].map((name) => failure(tool(name, "hang", {}, answering(name))));
-    await until(() => member.lanes === 0);
+    await until(() => member.processes.lanes === 0);
     await until(async () => {
       const { calls } = JSON.parse(await tool("looking", "stats")) as { calls: Record<string, number> };
       return calls.hang === 2;
@@ -228,7 +228,7 @@ describe("a process that dies", () => {
     for (const pid of pids()) if (pid !== main) process.kill(pid, "SIGKILL");
     expect(await crashed).toMatchObject({ code: "SERVER_CRASHED" });
     expect(member.state).toBe("ready");
-    await until(() => member.lanes === 0);
+    await until(() => member.processes.lanes === 0);
     users[0]?.answer();
     expect(await calls[0]).toEqual(answer("first"));
     expect(await Promise.all(["third", "fourth"].map((name) => form(name)))).toEqual([
@@ -246,7 +246,7 @@ it("stopping a server ends its spares, and those in line hear it", async () => {
   expect(healthOf(member)).toMatchObject({ state: "ready", lanes: 1 });
   await member.stop();
   expect(new Set((await Promise.all(calls)).map(({ code }) => code))).toEqual(new Set(["CONNECTION_CLOSED"]));
-  expect(member.lanes).toBe(0);
+  expect(member.processes.lanes).toBe(0);
   if (process.platform === "linux") expect(pids()).toEqual([]);
 });
 

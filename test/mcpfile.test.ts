@@ -268,8 +268,8 @@ describe("headers and secrets", () => {
     const { names, gateway } = await serve(folder);
     expect(await names()).toEqual([CLONE, GET_USER]);
     const journeyer = gateway.workspace.hub.members.find(({ alias }) => alias === "journey");
-    expect(journeyer?.lastError).toMatchObject({ code: "SECRET_MISSING" });
-    expect(journeyer?.lastError?.message).toContain("JOURNEY_TOKEN");
+    expect(journeyer?.faults.last).toMatchObject({ code: "SECRET_MISSING" });
+    expect(journeyer?.faults.last?.message).toContain("JOURNEY_TOKEN");
   });
 });
 

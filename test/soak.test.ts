@@ -164,6 +164,7 @@ it.skipIf(process.platform !== "linux")(
 
     // Once before counting: what a first use loads and keeps is not a leak.
     const first = await open(folder, { watchFiles: true });
+    await first.workspace.settled();
     await Promise.all(aliases.map((alias) => first.workspace.callTool(`${alias}.stats`)));
     await first.workspace.close();
     await sleep(500);

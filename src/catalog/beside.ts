@@ -3,6 +3,7 @@
 import { basename, dirname, join } from "node:path";
 import type { BesideFile } from "./formats.ts";
 import { readDeclarationFile } from "./read-file.ts";
+import type { ReadDeclaration } from "./taken.ts";
 
 /** Where it would be, the likelier name first; nothing for files with other names. */
 export function namesBeside(file: string): string[] {
@@ -14,11 +15,14 @@ export function namesBeside(file: string): string[] {
 }
 
 /** The first that is there. One that cannot be read is told as such: it may say whom requests trust. */
-export async function readBeside(file: string): Promise<BesideFile | undefined> {
+export async function readBeside(
+  file: string,
+  read: ReadDeclaration = readDeclarationFile,
+): Promise<BesideFile | undefined> {
   for (const name of namesBeside(file)) {
-    const read = await readDeclarationFile(name);
-    if (read.kind === "text") return { file: name, text: read.text };
-    if (read.kind === "problem") return { file: name, problem: read.message };
+    const found = await read(name);
+    if (found.kind === "text") return { file: name, text: found.text };
+    if (found.kind === "problem") return { file: name, problem: found.message };
   }
   return undefined;
 }

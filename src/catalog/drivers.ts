@@ -1,35 +1,31 @@
 // The drivers and contracts of a workspace: `.drivers/<id>/DRIVER.md` with what lies beside it, and every TOOL.md that they mean.
 
-import { readdir, stat } from "node:fs/promises";
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
-import type {
-  Contract,
-  ContractPolicy,
-  DeclaredDriver,
-  DeclaredServer,
-  SecretEntry,
-} from "../model/index.ts";
+import type { Contract, ContractPolicy, DeclaredDriver, DeclaredServer } from "../model/index.ts";
+import { below, type DriverMemory, DriverReader, isFile } from "./driver-reader.ts";
+import { isBelow, readSecrets, type SecretsRef } from "./driver-secrets.ts";
 import { driverFormats } from "./formats.ts";
 import { readDeclarationFile } from "./read-file.ts";
+import type { ReadDeclaration } from "./taken.ts";
 
 /** The alias of all contracts together. */
 export const CONTRACTS_ALIAS = "contracts";
-
-/** What each file last said when it was right. */
-export type DriverMemory = Map<string, unknown>;
 
 export interface FoundDrivers {
   /** Undefined when there are no drivers. */
   readonly server?: DeclaredServer | undefined;
   readonly files: readonly { readonly file: string; readonly format: string; readonly valid: boolean }[];
+  /** What else lies beside drivers and is read or run with them, whether it is there or not. */
+  readonly beside: readonly string[];
+  /** Those that something means and that are not there. */
+  readonly missing: readonly string[];
   /** Where more may appear. */
   readonly folders: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
 const ENTRIES = ["driver.ts", "driver.mts", "driver.js", "driver.mjs"];
-const MAX_DRIVERS = 1_000;
 
 /** `only` is a DRIVER.md that was named by itself. */
 export async function findDrivers(
@@ -37,14 +33,17 @@ export async function findDrivers(
   policy: ContractPolicy,
   memory: DriverMemory,
   only?: string,
+  read: ReadDeclaration = readDeclarationFile,
 ): Promise<FoundDrivers> {
   const files = only === undefined ? await below(join(top, ".drivers"), "DRIVER.md") : [only];
-  const reader = new Reader(memory);
+  const reader = new DriverReader(memory, read);
   const folders = [".drivers", ".tools", "tools", ".secrets"].map((name) => join(top, name));
-  if (files.length === 0) return { files: [], folders, diagnostics: [] };
-  const drivers = (await Promise.all(files.map((file) => readDriver(file, reader)))).flat();
+  if (files.length === 0) return { files: [], beside: [], missing: [], folders, diagnostics: [] };
+  const found = await Promise.all(files.map((file) => readDriver(file, reader)));
+  const drivers = found.flatMap((one) => one?.declared ?? []);
   const contracts = await readContracts(top, drivers, reader);
-  const secrets = await readSecrets(top, files, reader);
+  const refs = found.flatMap((one) => one?.ref ?? []);
+  const secrets = await readSecrets(top, files, refs, reader);
   const twice = duplicates(drivers);
   const kept = drivers.filter((one) => !twice.losers.has(one));
   const [first] = kept;
@@ -57,78 +56,47 @@ export async function findDrivers(
       enabled: true,
     },
     files: reader.files,
+    beside: files.flatMap((file) => ["server.json", ...ENTRIES].map((name) => join(dirname(file), name))),
+    missing: reader.missing,
     folders: [...folders, ...(only === undefined ? [] : [dirname(only)])],
     diagnostics: [...reader.diagnostics, ...twice.diagnostics],
   };
 }
 
-class Reader {
-  readonly files: { file: string; format: string; valid: boolean }[] = [];
-  readonly diagnostics: Diagnostic[] = [];
-  readonly #memory: DriverMemory;
-  readonly #read = new Map<string, Promise<unknown>>();
-
-  constructor(memory: DriverMemory) {
-    this.#memory = memory;
-  }
-
-  /** What a file says, or last said when it was right; undefined when it is not there. Read once, however often it is meant. */
-  parse<T>(
-    file: string,
-    format: string,
-    parse: (text: string) => Promise<{ value: T | undefined; diagnostics: readonly Diagnostic[] }>,
-  ): Promise<T | undefined> {
-    let found = this.#read.get(file);
-    if (found === undefined) this.#read.set(file, (found = this.#parse(file, format, parse)));
-    return found as Promise<T | undefined>;
-  }
-
-  async #parse<T>(
-    file: string,
-    format: string,
-    parse: (text: string) => Promise<{ value: T | undefined; diagnostics: readonly Diagnostic[] }>,
-  ): Promise<T | undefined> {
-    const read = await readDeclarationFile(file);
-    if (read.kind === "missing") {
-      this.#memory.delete(file);
-      return undefined;
-    }
-    if (read.kind === "problem") {
-      const message = `${file} cannot be read: ${read.message}`;
-      this.diagnostics.push({ code: "FILE_FAILED", severity: "error", message, file });
-      return this.#memory.get(file) as T | undefined;
-    }
-    const { value, diagnostics } = await parse(read.text);
-    this.diagnostics.push(...diagnostics);
-    this.files.push({ file, format, valid: value !== undefined });
-    if (value !== undefined) this.#memory.set(file, value);
-    return value ?? (this.#memory.get(file) as T | undefined);
-  }
+export interface ReadDriver {
+  readonly declared: DeclaredDriver;
+  readonly ref?: SecretsRef | undefined;
 }
 
-async function readDriver(file: string, reader: Reader): Promise<DeclaredDriver[]> {
+/** With what lies beside it; undefined when it is wrong, or of another kind. */
+export async function readDriver(file: string, reader: DriverReader): Promise<ReadDriver | undefined> {
   const folder = dirname(file);
   const { parseDriver } = await driverFormats();
-  const server = await readDeclarationFile(join(folder, "server.json"));
+  const server = await reader.read(join(folder, "server.json"));
   const serverJson =
     server.kind === "text" ? { text: server.text, file: join(folder, "server.json") } : undefined;
-  const driver = await reader.parse(file, "driver", async (text) => {
-    const { driver: value, diagnostics } = parseDriver(text, file, { serverJson });
-    return { value, diagnostics };
+  const read = await reader.parse(file, "driver", async (text) => {
+    const { driver, secretsRef, diagnostics } = parseDriver(text, file, { serverJson });
+    return { value: driver && { driver, ref: secretsRef && { ...secretsRef, file } }, diagnostics };
   });
-  if (driver === undefined) return [];
-  const entries = await Promise.all(ENTRIES.map((name) => isFile(join(folder, name))));
+  if (read === undefined) return undefined;
+  const { driver, ref } = read;
+  const entries = await Promise.all(
+    ENTRIES.map(async (name) => {
+      const path = join(folder, name);
+      return (await isFile(path)) && (await reader.read(path)).kind !== "missing";
+    }),
+  );
   const entry = ENTRIES[entries.indexOf(true)];
-  return [{ driver, ...(entry === undefined ? {} : { entry: join(folder, entry) }) }];
+  return { declared: { driver, ...(entry === undefined ? {} : { entry: join(folder, entry) }) }, ref };
 }
 
 /** Those that bindings name by a path, from the workspace or from their driver; and all in the usual places, for those named by id. */
 async function readContracts(
   top: string,
   drivers: readonly DeclaredDriver[],
-  reader: Reader,
+  reader: DriverReader,
 ): Promise<Contract[]> {
-  const { parseTool } = await driverFormats();
   const usual = [join(top, ".tools"), join(top, "tools")];
   const own = drivers.map(({ driver }) => join(dirname(driver.origin.file), "tools"));
   const found = await Promise.all([...usual, ...own].map((folder) => below(folder, "TOOL.md")));
@@ -142,19 +110,20 @@ async function readContracts(
   );
   // What lies outside of the workspace is nobody's contract here.
   const files = [...new Set([...named, ...found.flat()])].filter((file) => isBelow(file, top)).toSorted();
-  const contracts = await Promise.all(
-    files.map((file) =>
-      reader.parse(file, "tool", async (text) => {
-        const { contract: value, diagnostics } = parseTool(text, file);
-        return { value, diagnostics };
-      }),
-    ),
-  );
+  const contracts = await Promise.all(files.map((file) => readContract(file, reader)));
   return chooseContracts(
     top,
     contracts.filter((contract) => contract !== undefined),
     reader.diagnostics,
   );
+}
+
+export async function readContract(file: string, reader: DriverReader): Promise<Contract | undefined> {
+  const { parseTool } = await driverFormats();
+  return reader.parse(file, "tool", async (text) => {
+    const { contract: value, diagnostics } = parseTool(text, file);
+    return { value, diagnostics };
+  });
 }
 
 /** The workspace's own contracts hold; a driver cannot bring another promise under the same name, nor two drivers one each. */
@@ -192,55 +161,6 @@ function folderOf({ origin }: Contract, top: string): string {
   return relative(join(top, ".drivers"), origin.file).split(sep, 1)[0] ?? "";
 }
 
-function isBelow(file: string, folder: string): boolean {
-  const path = relative(folder, file);
-  return path !== "" && path !== ".." && !path.startsWith(`..${sep}`) && !isAbsolute(path);
-}
-
-async function readSecrets(top: string, drivers: readonly string[], reader: Reader): Promise<SecretEntry[]> {
-  const { envOfSlug, mergeSecrets, parseSecrets } = await driverFormats();
-  const read = async (files: readonly string[]): Promise<SecretEntry[][]> => {
-    const lists = await Promise.all(
-      [...new Set(files)].map((file) =>
-        reader.parse(file, "secrets", async (text) => {
-          const { secrets, diagnostics } = parseSecrets(text, file);
-          const valid = !diagnostics.some(({ severity }) => severity === "error");
-          return { value: valid ? secrets : undefined, diagnostics };
-        }),
-      ),
-    );
-    return lists.flatMap((list) => (list === undefined ? [] : [[...list]]));
-  };
-  const shared = join(top, ".secrets");
-  const own = await read([join(shared, "SECRETS.md"), ...(await below(shared, "SECRETS.md"))]);
-  const brought = await read(drivers.map((file) => join(dirname(file), "SECRETS.md")));
-  const namesOf = ({ slug, envNames }: SecretEntry): string[] => [slug, envOfSlug(slug) ?? slug, ...envNames];
-  // Who may have a secret that the workspace lists is for the workspace to say, whatever a driver calls it.
-  const taken = new Set(own.flat().flatMap(namesOf));
-  const allowed = brought.map((list) =>
-    list.filter((entry) => {
-      const name = namesOf(entry).find((one) => taken.has(one));
-      if (name === undefined) return true;
-      const { file, line, column } = entry.origin;
-      const message = `the secret ${entry.slug} is not used: ${name} is in the workspace's own inventory`;
-      const hint = "Grant it there, in .secrets/SECRETS.md, or give this one names of its own.";
-      reader.diagnostics.push({
-        code: "NAME_AMBIGUOUS",
-        severity: "error",
-        message,
-        file,
-        line,
-        column,
-        hint,
-      });
-      return false;
-    }),
-  );
-  const merged = mergeSecrets([...own, ...allowed]);
-  reader.diagnostics.push(...merged.diagnostics);
-  return [...merged.secrets];
-}
-
 /** Of several with one id, that in the folder of this name; without one nobody knows which is meant. */
 function duplicates(drivers: readonly DeclaredDriver[]): {
   readonly losers: ReadonlySet<DeclaredDriver>;
@@ -265,22 +185,4 @@ function duplicates(drivers: readonly DeclaredDriver[]): {
     });
   }
   return { losers, diagnostics };
-}
-
-/** `<folder>/<anything>/<name>`, sorted. */
-async function below(folder: string, name: string): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  const folders = entries
-    .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
-    .slice(0, MAX_DRIVERS);
-  const files = folders.map((entry) => join(folder, entry.name, name)).toSorted();
-  const there = await Promise.all(files.map(isFile));
-  return files.filter((_, index) => there[index]);
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );
 }

@@ -2,6 +2,7 @@
 
 export type { CatalogChange } from "./changes.ts";
 export type { ParseClientFile } from "./formats.ts";
+export { declarationsInUse, usualDeclarations } from "./in-use.ts";
 export { loadCatalog } from "./load.ts";
 export type { Catalog, CatalogFile, CatalogOptions, CatalogSettings } from "./types.ts";
 export { validateFiles, type Validation } from "./validate.ts";

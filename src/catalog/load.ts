@@ -5,13 +5,16 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer } from "../model/index.ts";
 import { namesBeside } from "./beside.ts";
-import { type DriverMemory, findDrivers } from "./drivers.ts";
+import type { DriverMemory } from "./driver-reader.ts";
+import { findDrivers } from "./drivers.ts";
 import { finishServers } from "./finish.ts";
 import type { FormatContext, WorkspaceSettings } from "./formats.ts";
 import { mergeServers } from "./merge.ts";
+import { noteInUse } from "./in-use.ts";
 import { type Memory, readSource, type ReadSource } from "./read-source.ts";
 import { chooseNaming, toSettings } from "./settings.ts";
 import { listedSources, type SourceFile, type Sources, usualSources } from "./sources.ts";
+import { Taken } from "./taken.ts";
 import { type Catalog, type CatalogFile, type CatalogOptions, OWN_NAMES } from "./types.ts";
 
 /** What to watch so that no change of the catalog is missed. */
@@ -30,16 +33,21 @@ export async function loadCatalog(folder: string, options: CatalogOptions = {}):
   return (await load(folder, options, new Map())).catalog;
 }
 
-/** `memory` holds the last good state of each file, used in place of a bad one, and is brought up to date. */
-export async function load(folder: string, options: CatalogOptions, memory: Memory): Promise<Loaded> {
+/** `memory` holds the last good state of each file, used in place of a bad one, and is brought up to date; `taken` says what may be read. */
+export async function load(
+  folder: string,
+  options: CatalogOptions,
+  memory: Memory,
+  taken: Taken = new Taken(undefined),
+): Promise<Loaded> {
   const { top, single, diagnostics } = await findWorkspace(folder);
   const context = { ...options, folder: top };
   const only = onlyDriver(single);
   const own =
     single === undefined
-      ? await readOwn(top, context, memory, diagnostics)
+      ? await readOwn(top, context, memory, taken, diagnostics)
       : only === undefined
-        ? await readSource(single, undefined, context, memory)
+        ? await readSource(single, undefined, context, memory, taken.read)
         : undefined;
   const settings: WorkspaceSettings = own?.parsed?.workspace ?? {
     defaults: {},
@@ -48,16 +56,17 @@ export async function load(folder: string, options: CatalogOptions, memory: Memo
   const sources = await findSources(top, single, own, options.home);
   diagnostics.push(...sources.diagnostics);
   const read = await Promise.all(
-    sources.files.map((source) => readSource(source, own?.file, context, memory)),
+    sources.files.map((source) => readSource(source, own?.file, context, memory, taken.read)),
   );
   const all = own === undefined ? read : [own, ...read];
   diagnostics.push(...all.flatMap((source) => source.diagnostics), ...read.flatMap(unfollowed));
   const merged = mergeServers(all.map((source) => absoluteFolders(source)));
   diagnostics.push(...merged.diagnostics);
   const naming = chooseNaming(settings, all, diagnostics);
-  const drivers = await findDrivers(top, settings.contracts ?? {}, driversOf(memory), only);
-  diagnostics.push(...drivers.diagnostics);
-  const declared = withContracts(merged.servers, drivers.server, diagnostics);
+  const drivers = await findDrivers(top, settings.contracts ?? {}, driversOf(memory), only, taken.read);
+  const ofDrivers = [...drivers.diagnostics];
+  const declared = withContracts(merged.servers, drivers.server, ofDrivers);
+  diagnostics.push(...ofDrivers, ...taken.finish());
   const servers = finishServers(declared, settings, own?.file, diagnostics);
   const catalog = {
     folder: top,
@@ -65,20 +74,22 @@ export async function load(folder: string, options: CatalogOptions, memory: Memo
     settings: toSettings(settings, naming, top),
     files: [...listFiles(all), ...drivers.files.map((file) => ({ ...file, aliases: [] }))],
     diagnostics,
+    ofDrivers,
   };
   const names = single === undefined ? OWN_NAMES.map((name) => join(top, name)) : [single.file];
   const files = [
     ...names,
     ...sources.files.map(({ file }) => file),
     ...drivers.files.map(({ file }) => file),
+    ...drivers.missing,
   ];
-  return {
-    catalog,
-    plan: {
-      files: files.flatMap((file) => [file, ...namesBeside(file)]),
-      folders: [...sources.folders, ...drivers.folders],
-    },
+  const plan = {
+    files: files.flatMap((file) => [file, ...namesBeside(file)]),
+    folders: [...sources.folders, ...drivers.folders],
   };
+  const { envFile, gateway } = catalog.settings;
+  noteInUse(top, [...plan.files, ...drivers.beside, envFile, gateway?.tls?.cert, gateway?.tls?.key]);
+  return { catalog, plan };
 }
 
 const driverMemories = new WeakMap<Memory, DriverMemory>();
@@ -100,9 +111,23 @@ function withContracts(
   diagnostics: Diagnostic[],
 ): readonly DeclaredServer[] {
   if (contracts === undefined) return servers;
-  const merged = mergeServers([servers, [contracts]]);
-  diagnostics.push(...merged.diagnostics);
-  return merged.servers;
+  const taken = servers.find(({ alias }) => alias === contracts.alias);
+  if (taken === undefined) return mergeServers([servers, [contracts]]).servers;
+  const { file, line, column } = taken.origin;
+  const { alias } = contracts;
+  const message = `the server ${alias} has the name that is kept for all contracts together: no contract is served, and no driver used`;
+  const hint = `Give this server another name than ${alias}.`;
+  diagnostics.push({
+    code: "NAME_AMBIGUOUS",
+    severity: "error",
+    server: alias,
+    message,
+    file,
+    line,
+    column,
+    hint,
+  });
+  return servers;
 }
 
 /** A path to a file is a workspace of this one declaration. */
@@ -152,12 +177,13 @@ async function readOwn(
   folder: string,
   context: FormatContext,
   memory: Memory,
+  taken: Taken,
   diagnostics: Diagnostic[],
 ): Promise<ReadSource | undefined> {
   const found: ReadSource[] = [];
   for (const name of OWN_NAMES) {
     const source: SourceFile = { file: join(folder, name) };
-    const read = await readSource(source, undefined, context, memory);
+    const read = await readSource(source, undefined, context, memory, taken.read);
     if (read.parsed !== undefined || read.diagnostics.length > 0) found.push(read);
   }
   const [first, second] = found;

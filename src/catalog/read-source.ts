@@ -1,13 +1,17 @@
 // One file of a workspace: read, told apart, parsed; a bad state of it never replaces a good one.
 
-import type { Diagnostic } from "../errors/index.ts";
+import { type Diagnostic, toPortolanError } from "../errors/index.ts";
 import { readBeside } from "./beside.ts";
 import { type FormatContext, KNOWN_FORMATS, type ParsedFile, parseDeclaration, UNKNOWN } from "./formats.ts";
 import { readDeclarationFile } from "./read-file.ts";
 import type { SourceFile } from "./sources.ts";
+import type { ReadDeclaration } from "./taken.ts";
 
 /** The last good state of each file, by absolute path; its text with that of the file beside it. */
 export type Memory = Map<string, { readonly text: string; readonly parsed: ParsedFile }>;
+
+/** The format of a file that this program stumbled over. */
+const FAULTY = "faulty";
 
 export interface ReadSource {
   readonly file: string;
@@ -23,9 +27,10 @@ export async function readSource(
   own: string | undefined,
   options: FormatContext,
   memory: Memory,
+  readFile: ReadDeclaration = readDeclarationFile,
 ): Promise<ReadSource> {
   const { file, named } = source;
-  const read = await readDeclarationFile(file);
+  const read = await readFile(file);
   if (read.kind === "missing") {
     memory.delete(file);
     if (named === undefined) return { file, parsed: undefined, diagnostics: [], valid: true };
@@ -47,12 +52,14 @@ export async function readSource(
     return keepOld(file, memory, undefined, [
       { code: "FILE_FAILED", severity: "error", message: `${file} cannot be read: ${read.message}`, file },
     ]);
-  const beside = await readBeside(file);
+  const beside = await readBeside(file, readFile);
   const text = beside === undefined ? read.text : JSON.stringify([read.text, beside]);
   const known = memory.get(file);
   if (known?.text === text)
     return { file, parsed: known.parsed, diagnostics: known.parsed.diagnostics, valid: true };
-  const parsed = await parseDeclaration(read.text, file, { ...options, beside });
+  const parsed = await parseDeclaration(read.text, file, { ...options, beside }).catch((thrown: unknown) =>
+    unparsed(thrown, file),
+  );
   // A file that nobody named, that has a name of many uses and never was a declaration, may be something else.
   const expected = named !== undefined || memory.has(file) || file.endsWith("mcp.json");
   if (!expected && (parsed === undefined || parsed.format === UNKNOWN)) {
@@ -69,6 +76,13 @@ export async function readSource(
     return keepOld(file, memory, parsed, parsed.diagnostics);
   memory.set(file, { text, parsed });
   return { file, parsed, diagnostics: parsed.diagnostics, valid: true };
+}
+
+/** A fault of ours in one file is no reason to lose the others. */
+export function unparsed(thrown: unknown, file: string): ParsedFile {
+  const { code, message: reason, hint } = toPortolanError(thrown);
+  const message = `${file} cannot be understood: ${reason}`;
+  return { format: FAULTY, servers: [], diagnostics: [{ code, severity: "error", message, file, hint }] };
 }
 
 function unknownFormat(file: string): Diagnostic {

@@ -12,6 +12,8 @@ export interface Catalog {
   readonly settings: CatalogSettings;
   readonly files: readonly CatalogFile[];
   readonly diagnostics: readonly Diagnostic[];
+  /** Those among them that are about drivers, contracts and their secrets: what is wrong there is left out by itself, and harms nothing else. */
+  readonly ofDrivers?: readonly Diagnostic[] | undefined;
 }
 
 export interface CatalogSettings {
@@ -40,6 +42,8 @@ export interface CatalogFile {
 export interface CatalogOptions {
   /** What `~/` stands for in `sources`; the user's home folder unless told. */
   readonly home?: string | undefined;
+  /** Which server may have written a file from its sandbox: while watching, such a change is told and not taken. */
+  readonly writerOf?: ((file: string) => Promise<string | undefined>) | undefined;
   /** Reads the files of other MCP clients; our own reader unless told. */
   readonly parseClientFile?: ParseClientFile | undefined;
 }

@@ -3,18 +3,29 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
+import { CONTRACTS_ALIAS } from "./drivers.ts";
 import { loadCatalog } from "./load.ts";
 import { readSource } from "./read-source.ts";
 import { type CatalogFile, type CatalogOptions, OWN_NAMES, USUAL_NAMES } from "./types.ts";
+import {
+  type CheckedDrivers,
+  checkDriverFiles,
+  driverFilesIn,
+  type DriversToBind,
+  isDriverFile,
+  sharedFiles,
+} from "./validate-drivers.ts";
 
 export interface Validation {
   /** False when there is any error. */
   readonly valid: boolean;
   readonly files: readonly CatalogFile[];
   readonly diagnostics: readonly Diagnostic[];
+  /** Drivers among them; whether they fit their contracts is not told here. */
+  readonly bind: readonly DriversToBind[];
 }
 
-/** Files by what is in them, folders as workspaces. */
+/** Files by what is in them; folders as workspaces, or as what they hold of one. */
 export async function validateFiles(
   paths: readonly string[],
   options: CatalogOptions = {},
@@ -29,6 +40,7 @@ export async function validateFiles(
     valid: errors.length === 0,
     files: files.map((one) => ({ ...one, valid: one.valid && !wrong.has(one.file) })),
     diagnostics,
+    bind: results.flatMap((result) => result.bind),
   };
 }
 
@@ -36,16 +48,16 @@ async function validatePath(
   path: string,
   written: string,
   options: CatalogOptions,
-): Promise<Pick<Validation, "files" | "diagnostics">> {
+): Promise<Omit<Validation, "valid">> {
   const stats = await stat(path).catch(() => undefined);
-  if (stats === undefined)
-    return { files: [], diagnostics: [failed(path, `${written} is not there`, "Correct the path.")] };
+  if (stats === undefined) return nothing(failed(path, `${written} is not there`, "Correct the path."));
   if (stats.isDirectory()) {
-    const { files, diagnostics } = await loadCatalog(path, options);
-    if (files.length > 0 || diagnostics.length > 0) return { files, diagnostics };
-    const hint = `The usual names are ${[...OWN_NAMES, ...USUAL_NAMES].join(", ")}.`;
-    return { files, diagnostics: [failed(path, `${written} holds no declaration`, hint)] };
+    const found = join(await validateFolder(path, options));
+    if (found.files.length > 0 || found.diagnostics.length > 0) return found;
+    const hint = `The usual names are ${[...OWN_NAMES, ...USUAL_NAMES].join(", ")}, and .drivers/<id>/DRIVER.md.`;
+    return nothing(failed(path, `${written} holds no declaration`, hint));
   }
+  if (isDriverFile(path)) return join([await checkDriverFiles([path])]);
   const named = { text: written, line: 1, column: 1, path: [] };
   const { parsed, diagnostics, valid } = await readSource(
     { file: path, named },
@@ -53,9 +65,37 @@ async function validatePath(
     options,
     new Map(),
   );
-  if (parsed === undefined) return { files: [], diagnostics };
+  if (parsed === undefined) return { files: [], diagnostics, bind: [] };
   const aliases = parsed.servers.map(({ alias }) => alias);
-  return { files: [{ file: path, format: parsed.format, aliases, valid }], diagnostics };
+  return { files: [{ file: path, format: parsed.format, aliases, valid }], diagnostics, bind: [] };
+}
+
+/** As a workspace; and what it would not read as one, because nothing needs it yet or because it is a part of another. */
+async function validateFolder(path: string, options: CatalogOptions): Promise<CheckedDrivers[]> {
+  const { files, diagnostics, servers } = await loadCatalog(path, options);
+  const endpoint = servers.find(({ alias }) => alias === CONTRACTS_ALIAS)?.endpoint;
+  const { drivers, contracts } =
+    endpoint?.transport === "contracts" ? endpoint : { drivers: [], contracts: [] };
+  const whole = { files, diagnostics, bind: { drivers, contracts, root: path, isWhole: true } };
+  const known = new Set(files.map(({ file }) => file));
+  const more =
+    files.length === 0
+      ? [...(await driverFilesIn(path)), ...(await sharedFiles(path))]
+      : await sharedFiles(path);
+  const wanted = [...new Set(more)].filter((file) => !known.has(file));
+  return wanted.length === 0 ? [whole] : [whole, await checkDriverFiles(wanted)];
+}
+
+function join(found: readonly CheckedDrivers[]): Omit<Validation, "valid"> {
+  return {
+    files: found.flatMap(({ files }) => files),
+    diagnostics: found.flatMap(({ diagnostics }) => diagnostics),
+    bind: found.map(({ bind }) => bind),
+  };
+}
+
+function nothing(diagnostic: Diagnostic): Omit<Validation, "valid"> {
+  return { files: [], diagnostics: [diagnostic], bind: [] };
 }
 
 function failed(file: string, message: string, hint: string): Diagnostic {

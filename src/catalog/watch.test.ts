@@ -265,3 +265,61 @@ test("the mcpserver.yaml beside an mcpfile is watched, also before it is there",
   rmSync(path("mcpserver.yaml"));
   expect(await next()).toMatchObject({ changed: ["a"] });
 });
+
+test("a fault of ours while a file is read is told, and what was there stays", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "portolan-watch-"));
+  const write = (text: string): void => writeFileSync(join(folder, ".mcp.json"), text);
+  write('{"mcpServers": {}}');
+  let faulty = false;
+  const server = {
+    alias: "a",
+    origin: { file: ".mcp.json", line: 1, column: 1, format: "claude-code" },
+    endpoint: { transport: "stdio", command: "x" },
+    enabled: true,
+  } as const;
+  const changes: CatalogChange[] = [];
+  const watch = await watchCatalog(folder, (change) => void changes.push(change), undefined, {
+    parseClientFile: () => {
+      if (faulty) throw new TypeError("list?.flatMap is not a function");
+      return { servers: [server], diagnostics: [], client: "claude-code" };
+    },
+  });
+  try {
+    expect(watch.catalog.servers.map(({ alias }) => alias)).toEqual(["a"]);
+    faulty = true;
+    write('{"mcpServers": {} }');
+    const { servers, diagnostics } = await watch.reload();
+    expect(servers.map(({ alias }) => alias)).toEqual(["a"]);
+    expect(diagnostics).toMatchObject([
+      { code: "INTERNAL", severity: "error", message: expect.stringContaining("flatMap") as string },
+      { severity: "warning", message: expect.stringContaining("stays in use") as string },
+    ]);
+    faulty = false;
+    expect((await watch.reload()).diagnostics).toEqual([]);
+  } finally {
+    await watch.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test("a listener that throws ends neither the watch nor the program", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "portolan-watch-"));
+  const write = (text: string): void => writeFileSync(join(folder, "manifest.yaml"), text);
+  write(manifest("x", "a"));
+  const heard: string[][] = [];
+  const watch = await watchCatalog(folder, ({ catalog, added }) => {
+    heard.push(catalog.diagnostics.map(({ message }) => message));
+    if (added.length > 0) throw new Error("the listener failed");
+  });
+  try {
+    write(manifest("x", "a", "b"));
+    await watch.reload();
+    expect(heard.at(-1)).toEqual([expect.stringContaining("the listener failed")]);
+    write(manifest("x", "a"));
+    expect((await watch.reload()).servers.map(({ alias }) => alias)).toEqual(["a"]);
+    expect(watch.catalog.diagnostics).toEqual([]);
+  } finally {
+    await watch.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

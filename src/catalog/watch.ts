@@ -1,9 +1,10 @@
 // Keeps a catalog true while its files change: a good change is applied, a bad one is reported and the old state stays.
 
-import type { Diagnostic } from "../errors/index.ts";
+import { type Diagnostic, toPortolanError } from "../errors/index.ts";
 import { type CatalogChange, compareCatalogs } from "./changes.ts";
 import { load, type Loaded } from "./load.ts";
 import type { Memory } from "./read-source.ts";
+import { Taken } from "./taken.ts";
 import type { Catalog, CatalogOptions } from "./types.ts";
 import { type FileWatch, watchPlan } from "./watch-files.ts";
 
@@ -26,7 +27,7 @@ const LEAST_DEBOUNCE_MS = 60;
 /** Changes that never pause are still read this often. */
 const MAX_WAIT_MS = 1_000;
 
-/** Resolves when every file is watched. `onChange` is called once per change, never after `close()`, and must not throw. */
+/** Resolves when every file is watched. `onChange` is called once per change, never after `close()`. */
 export async function watchCatalog(
   folder: string,
   onChange: (change: CatalogChange) => void,
@@ -34,8 +35,9 @@ export async function watchCatalog(
   options: WatchOptions = {},
 ): Promise<CatalogWatch> {
   const memory: Memory = new Map();
+  const taken = new Taken(options.writerOf);
   const debounceMs = Math.max(LEAST_DEBOUNCE_MS, options.debounceMs ?? DEBOUNCE_MS);
-  let { catalog, plan } = await load(folder, options, memory);
+  let { catalog, plan } = await load(folder, options, memory, taken);
   let watch: FileWatch | undefined;
   let timer: NodeJS.Timeout | undefined;
   let firstChange: number | undefined;
@@ -78,7 +80,7 @@ export async function watchCatalog(
 
   const readAgain = async (): Promise<void> => {
     if (closed) return;
-    const loaded = await load(folder, options, memory);
+    const loaded = await load(folder, options, memory, taken);
     if (closed) return;
     const next = watchProblem === undefined ? loaded : withDiagnostic(loaded, watchProblem);
     const moved = JSON.stringify(next.plan) !== JSON.stringify(plan);
@@ -91,8 +93,23 @@ export async function watchCatalog(
     schedule();
   };
 
+  /** Whatever goes wrong here, a program that serves must not end of it: what was there stays, and the reason is told. */
+  const keepTheOld = (thrown: unknown): void => {
+    if (closed) return;
+    const failure = notReadAgain(thrown, catalog.folder);
+    const others = catalog.diagnostics.filter(({ message }) => message !== failure.message);
+    const next = { ...catalog, diagnostics: [...others, failure] };
+    const change = compareCatalogs(catalog, next);
+    catalog = next;
+    try {
+      if (change !== undefined) onChange(change);
+    } catch {
+      // It may have been the listener that failed, and it has nobody else to tell.
+    }
+  };
+
   const reload = (): Promise<void> => {
-    running = running.then(readAgain, readAgain);
+    running = running.then(readAgain).catch(keepTheOld);
     return running;
   };
 
@@ -100,7 +117,7 @@ export async function watchCatalog(
     closed = true;
     clearTimeout(timer);
     signal?.removeEventListener("abort", onAbort);
-    await running.catch(() => undefined);
+    await running;
     await watch?.close();
   };
   const onAbort = (): void => void close();
@@ -124,4 +141,10 @@ export async function watchCatalog(
 
 function withDiagnostic({ catalog, plan }: Loaded, diagnostic: Diagnostic): Loaded {
   return { catalog: { ...catalog, diagnostics: [...catalog.diagnostics, diagnostic] }, plan };
+}
+
+function notReadAgain(thrown: unknown, file: string): Diagnostic {
+  const { code, message: reason, hint } = toPortolanError(thrown);
+  const message = `a change of the declarations could not be applied, so that what was there stays in use: ${reason}`;
+  return { code, severity: "error", message, file, hint };
 }

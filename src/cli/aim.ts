@@ -11,6 +11,7 @@ import {
   unknownOf,
 } from "./aim-file.ts";
 import { type Cli, takeTarget, type Words } from "./connect.ts";
+import { contractNamed, contractsOf } from "./contracts-source.ts";
 import type { Target } from "./target.ts";
 import { loadSource, type Source } from "./workspace-source.ts";
 
@@ -33,9 +34,11 @@ export type Aim =
 
 const DEFAULT_NAMING = "mcp_{alias}_{tool}";
 const SCHEME = /^\s*[a-z][a-z0-9+.-]*:\/\//i;
+/** `alias.name`, whose name may have a path: a prompt of a skill. */
+const DOTTED = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_.-]+)+$/;
 const CALL_HEAD = /^\s*(?:function\s+)?["']?([A-Za-z0-9_][A-Za-z0-9_./-]*)["']?\s*\(/;
 
-/** For `list`: nothing, an alias, a target, or a declaration. */
+/** For `list`: nothing, an alias, a contract, a target, or a declaration. */
 export async function aimAtServer(words: Words, cli: Cli): Promise<Aim> {
   if (words.server !== undefined) return asTarget(words, cli);
   const file = await takeFile(words, cli);
@@ -43,7 +46,7 @@ export async function aimAtServer(words: Words, cli: Cli): Promise<Aim> {
   const [first] = words.words;
   if (first === undefined)
     return { kind: "workspace", source: await loadSource(cli), only: undefined, rest: [] };
-  return isTargetOnly(first) ? asTarget(words, cli) : lookUp(first, words, cli, false);
+  return isTargetOnly(first) ? asTarget(words, cli) : lookUp(first, words, cli, "contracts");
 }
 
 /** For `call` and `prompt`: `alias.name`, a full name, an alias and a name, or a target or a declaration and a name. */
@@ -54,8 +57,8 @@ export async function aimAtName(words: Words, cli: Cli, missing: PortolanError):
   const [first] = words.words;
   if (first === undefined) throw missing;
   const head = CALL_HEAD.exec(first)?.[1];
-  if (head === undefined && isTargetOnly(first)) return asTarget(words, cli);
-  return lookUp(head ?? first, words, cli, true);
+  if (head === undefined && isTargetOnly(first) && !DOTTED.test(first)) return asTarget(words, cli);
+  return lookUp(head ?? first, words, cli, "all");
 }
 
 function aimAtNameOf(source: Source, words: readonly string[], missing: PortolanError): Aim {
@@ -64,7 +67,7 @@ function aimAtNameOf(source: Source, words: readonly string[], missing: Portolan
   const name = CALL_HEAD.exec(first)?.[1] ?? first;
   const bare = bareName(source, name, words);
   if (bare?.isKnown === true) return bare.aim;
-  const found = findIn(source, name, words, true);
+  const found = findIn(source, name, words, "all");
   if (found !== undefined && (found.rest.length > 0 || bare === undefined)) return found;
   if (bare === undefined) throw unknownOf(source, name);
   return bare.aim;
@@ -78,7 +81,7 @@ export async function aimAtUri(words: Words, cli: Cli, missing: PortolanError): 
   const [first, second] = words.words;
   if (first === undefined) throw missing;
   if (second !== undefined)
-    return isTargetOnly(first) ? asTarget(words, cli) : lookUp(first, words, cli, false);
+    return isTargetOnly(first) ? asTarget(words, cli) : lookUp(first, words, cli, "servers");
   const source = await loadSource(cli);
   const { servers } = source.config;
   const isUri = /^[a-z][a-z0-9+.-]*:/i.test(first);
@@ -95,7 +98,10 @@ function isTargetOnly(word: string): boolean {
   return SCHEME.test(word) || /\s/.test(word.trim()) || /^[.~]|[/\\]/.test(word);
 }
 
-async function lookUp(name: string, words: Words, cli: Cli, named: boolean): Promise<Aim> {
+/** What a word may name beside servers. */
+type Named = "servers" | "contracts" | "all";
+
+async function lookUp(name: string, words: Words, cli: Cli, named: Named): Promise<Aim> {
   const source = await loadSource(cli);
   const found = findIn(source, name, words.words, named);
   if (found !== undefined) return found;
@@ -110,18 +116,13 @@ async function lookUp(name: string, words: Words, cli: Cli, named: boolean): Pro
 }
 
 /** What of the servers is meant. `name` is what the first word calls; the word itself may have arguments as well. */
-function findIn(source: Source, name: string, words: readonly string[], named: boolean): Aim | undefined {
+function findIn(source: Source, name: string, words: readonly string[], named: Named): Aim | undefined {
   const { servers, naming = DEFAULT_NAMING } = source.config;
   const [word = "", ...rest] = words;
   const aliases = servers.map(({ alias }) => alias);
   if (aliases.includes(name)) return { kind: "server", source, alias: name, rest };
-  if (!named) return undefined;
-  // A contract has its name by itself.
-  const contracts = servers.find(
-    ({ endpoint }) => endpoint.transport === "contracts" && endpoint.contracts.some(({ id }) => id === name),
-  );
-  if (contracts !== undefined)
-    return { kind: "server", source, alias: contracts.alias, rest: [word, ...rest] };
+  const contract = named === "servers" ? undefined : contractIn(source, name, words);
+  if (contract !== undefined || named !== "all") return contract;
   const dot = name.indexOf(".");
   const alias = dot < 0 ? "" : name.slice(0, dot);
   const after = (start: string): string => word.slice(word.indexOf(start) + start.length);
@@ -132,6 +133,13 @@ function findIn(source: Source, name: string, words: readonly string[], named: b
   if (only !== undefined && owners.length === 1 && naming.endsWith("{tool}"))
     return { kind: "server", source, alias: only, rest: [after(prefix), ...rest] };
   return only === undefined ? undefined : { kind: "workspace", source, only: owners, rest: [word, ...rest] };
+}
+
+/** A contract has its name by itself, whichever server it is of. */
+function contractIn(source: Source, name: string, rest: readonly string[]): Aim | undefined {
+  const own = contractsOf(source);
+  if (own === undefined || contractNamed(own.endpoint, name) === undefined) return undefined;
+  return { kind: "server", source, alias: own.alias, rest };
 }
 
 /** Whether a full name could be that of a tool of this server, by the naming template alone. */

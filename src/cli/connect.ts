@@ -3,7 +3,8 @@
 import { resolve } from "node:path";
 import { type Diagnostic, PortolanError } from "../errors/index.ts";
 import type { LogMessage } from "../model/index.ts";
-import type { McpConnection, McpOptions, RequestOptions } from "../tools/index.ts";
+import type { McpConnection, McpOptions, McpStdioConfig, RequestOptions } from "../tools/index.ts";
+import { describeBytes } from "./bytes.ts";
 import { describeDiagnostic } from "./diagnostic.ts";
 import { createElicit } from "./elicit.ts";
 import type { Interrupt } from "./interrupt.ts";
@@ -105,7 +106,10 @@ export async function withServer<T>(
     interrupt.signal.throwIfAborted();
     const started = performance.now();
     spinner.start(`connecting to ${plainLine(target.label, 60)}`);
-    const onInstalling = (what: string): void => spinner.start(plainLine(what, 60));
+    const onInstalling: McpStdioConfig["onInstalling"] = (what, bytes) => {
+      if (bytes === undefined) spinner.start(plainLine(what, 60));
+      else spinner.update(describeBytes(bytes));
+    };
     connection = await io.connect(config.transport === "stdio" ? { ...config, onInstalling } : config);
     const connectMs = Math.round(performance.now() - started);
     if (cli.options.verbose) connection.on("log", (message) => output.note(describeLog(message, cli)));
@@ -142,14 +146,19 @@ export function requests({ interrupt }: Pick<Cli, "interrupt">, spinner: Spinner
   };
 }
 
+/** Whether somebody is there to answer questions. */
+export function canAsk({ io, options }: Pick<Cli, "io" | "options">, stdinTaken: boolean): boolean {
+  return options.input && !stdinTaken && io.stdin.isTTY === true && io.stderr.isTTY === true;
+}
+
 export function createHandlers(
   cli: Cli,
   label: string,
   spinner: Spinner,
   stdinTaken: boolean,
 ): NonNullable<McpOptions["handlers"]> {
-  const { io, output, options } = cli;
-  const interactive = options.input && !stdinTaken && io.stdin.isTTY === true && io.stderr.isTTY === true;
+  const { io, output } = cli;
+  const interactive = canAsk(cli, stdinTaken);
   return {
     elicit: createElicit({
       server: label,
@@ -165,8 +174,13 @@ export function noteDiagnostic(
   diagnostic: Diagnostic,
   { output, options }: Pick<Cli, "output" | "options">,
 ): void {
-  if (diagnostic.severity !== "error" && !options.verbose) return;
+  const { severity, code, hint } = diagnostic;
+  // A server that is kept from a host seldom says so itself, and its failures are hard to read without it.
+  const isRefusal = code === "SANDBOX_DENIED";
+  if (severity !== "error" && !options.verbose && !isRefusal) return;
   output.note(describeDiagnostic(diagnostic, output.noteColors.yellow));
+  if (isRefusal && hint !== undefined)
+    output.note(`${output.noteColors.cyan(" hint")} ${plainLine(hint, 1_000)}`);
 }
 
 export function describeLog({ level, logger, data }: LogMessage, { output }: Cli): string {

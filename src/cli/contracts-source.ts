@@ -4,9 +4,10 @@ import { dirname, resolve } from "node:path";
 import type { Contracts } from "../contracts/index.ts";
 import { didYouMean, PortolanError } from "../errors/index.ts";
 import type { ContractsEndpoint, DeclaredDriver, DeclaredServer } from "../model/index.ts";
+import { exposedNames } from "../tools/index.ts";
 import type { Cli } from "./connect.ts";
 import { type Opened, withWorkspace } from "./with-workspace.ts";
-import { loadSource, type Source } from "./workspace-source.ts";
+import { declarationError, loadSource, type Source } from "./workspace-source.ts";
 
 export interface ContractsSource {
   readonly source: Source;
@@ -27,6 +28,8 @@ export async function loadContracts(cli: Cli): Promise<ContractsSource> {
   const source = await loadSource(cli);
   const found = contractsOf(source);
   if (found !== undefined) return found;
+  const errors = source.ofDrivers.filter(({ severity }) => severity === "error");
+  if (errors.length > 0) throw declarationError(errors, cli);
   throw new PortolanError("SERVER_UNKNOWN", `${source.path} has no drivers.`, {
     hint: "A driver is a .drivers/<id>/DRIVER.md. Make one of a server: portolan author <package | image | program | url>",
   });
@@ -39,6 +42,18 @@ export function driverNamed({ endpoint }: Pick<ContractsSource, "endpoint">, id:
   throw new PortolanError("SERVER_UNKNOWN", `There is no driver ${JSON.stringify(id)} here.`, {
     hint: didYouMean(id, known) ?? `There are: ${known.slice(0, 20).join(", ")}.`,
   });
+}
+
+/** Which contract is meant, by its id or by the name under which agents see it; undefined when none is. */
+export function contractNamed(
+  { contracts }: ContractsEndpoint,
+  word: string,
+): { readonly id: string; readonly name: string } | undefined {
+  const names = exposedNames(contracts.map(({ id }) => id));
+  const named = names.get(word);
+  if (named !== undefined) return { id: word, name: named };
+  for (const [id, name] of names) if (name === word) return { id, name };
+  return undefined;
 }
 
 /** The drivers that were written for a contract, whether they work or not. */
@@ -57,6 +72,19 @@ export function driversFor({ contracts, drivers, root }: ContractsEndpoint, id: 
       ),
     )
     .map((driver) => driver.id);
+}
+
+/** As if there were no other drivers: a server of theirs that never answers is not waited for. */
+export function onlyDrivers(endpoint: ContractsEndpoint, ids: readonly string[]): ContractsEndpoint {
+  const kinds = ({ driver }: DeclaredDriver): readonly string[] =>
+    driver.resources.flatMap((one) => (one.integrateAs === "ref_kind" ? [one.refKindId] : []));
+  const wanted = endpoint.drivers.filter(({ driver }) => ids.includes(driver.id));
+  const claimed = new Set(wanted.flatMap(kinds));
+  // Of those that claim the same kind of reference only one can have it, so that they decide about each other.
+  const drivers = endpoint.drivers.filter(
+    (one) => wanted.includes(one) || kinds(one).some((kind) => claimed.has(kind)),
+  );
+  return { ...endpoint, drivers };
 }
 
 /** Opens the contracts and nothing else of the workspace; `change` may say other things than the files. */

@@ -5,7 +5,7 @@ import type { ConvertedApi } from "../formats/openapi/index.ts";
 import type { Cli } from "./connect.ts";
 import { describeFinding } from "./finding.ts";
 import { plainLine } from "./plain-text.ts";
-import { shellWord } from "./shell-word.ts";
+import { shellWord } from "../model/index.ts";
 import { computerOf, pathLabel } from "./workspace-folder.ts";
 
 const MOST_SHOWN = 20;

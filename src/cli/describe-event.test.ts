@@ -32,6 +32,40 @@ test("one line each", () => {
   );
 });
 
+const installing = (reason: string, bytes?: { received: number; total?: number }): HubEvent => ({
+  type: "mcp.server_installing",
+  time,
+  server: "a",
+  reason,
+  ...(bytes === undefined ? {} : { bytes }),
+});
+
+test("what is fetched, and how much of it is there", () => {
+  const shown = (event: HubEvent): string => describeEvent(event, createColors(false)).slice(9);
+  expect(shown(installing("installing x@^1"))).toBe("a installing x@^1");
+  expect(shown(installing("downloading h/f", { received: 3_140_000, total: 12_400_000 }))).toBe(
+    "a downloading h/f: 3.1 of 12.4 MB",
+  );
+  expect(shown(installing("downloading h/f", { received: 3_140_000 }))).toBe("a downloading h/f: 3.1 MB");
+});
+
+test("a gateway says when it begins and ends to fetch something, also before it listens", () => {
+  const heard = [
+    installing("downloading f"),
+    installing("downloading f", { received: 1 }),
+    installing("downloaded f"),
+  ];
+  const { notes, events } = serve(false);
+  for (const event of heard) events.heard(event);
+  expect(notes.map((line) => line.slice(9))).toEqual(["a downloading f", "a downloaded f"]);
+  events.begin([]);
+  for (const event of heard) events.heard(event);
+  expect(notes).toHaveLength(4);
+  const quiet = serve(true);
+  for (const event of heard) quiet.events.heard(event);
+  expect(quiet.notes).toEqual([]);
+});
+
 function serve(troubleOnly: boolean) {
   const notes: string[] = [];
   const output = { note: (text: string) => notes.push(text), noteColors: createColors(false) };

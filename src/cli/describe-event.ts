@@ -1,15 +1,21 @@
 // One line for something that happened to a server.
 
 import type { ContractEvent, HubEvent } from "../hub/index.ts";
+import { describeBytes } from "./bytes.ts";
 import type { Colors, Paint } from "./colors.ts";
 import { plainLine } from "./plain-text.ts";
 
 export function describeEvent(event: HubEvent, colors: Colors): string {
   const { type, time, server } = event;
   const at = new Date(time).toTimeString().slice(0, 8);
+  const head = `${colors.dim(at)} ${colors.bold(plainLine(server, 40))}`;
+  if (event.type === "mcp.server_installing") {
+    // Whether it begins or is done, the reason says.
+    const amount = event.bytes === undefined ? "" : `: ${describeBytes(event.bytes)}`;
+    return `${head} ${colors.cyan(plainLine(event.reason ?? "", 500))}${amount}`;
+  }
   const what = type.replace(/^mcp\.(?:server_)?/, "").replaceAll("_", " ");
-  const paint = paintOf(type, colors);
-  return `${colors.dim(at)} ${colors.bold(plainLine(server, 40))} ${paint(what)}${detailOf(event)}`;
+  return `${head} ${paintOf(type, colors)(what)}${detailOf(event)}`;
 }
 
 function paintOf(type: string, colors: Colors): Paint {
@@ -28,8 +34,11 @@ function detailOf(event: HubEvent): string {
     const shown = parts.flatMap(([sign, names]) => names.map((name) => `${sign}${plainLine(name, 80)}`));
     return ` ${shown.slice(0, 8).join(" ")}${shown.length > 8 ? ` and ${shown.length - 8} more` : ""}`;
   }
-  if (event.type === "mcp.sandbox_denied")
-    return ` ${plainLine(event.host, 255)}:${event.port} ${plainLine(event.reason, 500)}`;
+  if (event.type === "mcp.sandbox_denied") {
+    // Without a port it was only looked up.
+    const port = event.port === 0 ? "" : `:${event.port}`;
+    return ` ${plainLine(event.host, 255)}${port} ${plainLine(event.reason, 500)}`;
+  }
   if (event.type === "mcp.sandbox_relaxed") {
     const { mode, by, missing } = event;
     const held =

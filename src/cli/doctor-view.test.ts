@@ -11,10 +11,12 @@ const GOOD: Diagnosis = {
   backends: [
     {
       name: "bubblewrap",
+      optional: false,
       report: { available: true, version: "0.11.0", findings: [{ what: "user namespaces", ok: true }] },
     },
     {
       name: "docker",
+      optional: true,
       report: {
         available: false,
         findings: [
@@ -32,7 +34,7 @@ test("a machine that can enforce", () => {
   expect(describeDiagnosis(GOOD, view)).toBe(`bubblewrap 0.11.0 works here
   ok  user namespaces
 
-docker does not work here
+docker does not work here (optional: for servers that are images)
   no  a Docker engine: not found
       fix apt install docker.io
 

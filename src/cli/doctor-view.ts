@@ -10,19 +10,24 @@ export interface DoctorView {
   readonly width: number | undefined;
 }
 
+const USES: Readonly<Record<string, string>> = {
+  docker: "for servers that are images",
+  srt: "for servers that ask for it with backend: srt",
+};
+
 /** Whether the default profile holds here: something can hold it, and it was seen to. */
 export function canEnforce({ backends, selfTest }: Diagnosis): boolean {
-  return (
-    backends.some(({ report }) => report.available) && selfTest.length > 0 && selfTest.every(({ ok }) => ok)
-  );
+  const own = backends.filter(({ optional }) => !optional);
+  return own.some(({ report }) => report.available) && selfTest.length > 0 && selfTest.every(({ ok }) => ok);
 }
 
 export function describeDiagnosis(diagnosis: Diagnosis, view: DoctorView): string {
   const { colors, width } = view;
   const { backends, selfTest, store } = diagnosis;
-  const sections = backends.map(({ name, report: { available, version, findings } }) => {
+  const sections = backends.map(({ name, optional, report: { available, version, findings } }) => {
     const state = available ? colors.green("works here") : colors.yellow("does not work here");
-    const head = `${colors.bold(name)}${version === undefined ? "" : ` ${plainLine(version, 60)}`} ${state}`;
+    const use = optional ? colors.dim(` (optional: ${USES[name] ?? "if a server asks for it"})`) : "";
+    const head = `${colors.bold(name)}${version === undefined ? "" : ` ${plainLine(version, 60)}`} ${state}${use}`;
     return [head, ...findings.flatMap((finding) => lines(finding, view))].join("\n");
   });
   if (selfTest.length > 0) sections.push(part("Self-test: a program in the default profile", selfTest, view));

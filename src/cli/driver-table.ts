@@ -2,12 +2,18 @@
 
 import type { DriverReport } from "../contracts/index.ts";
 import type { Colors, Paint } from "./colors.ts";
+import type { Standing } from "./driver-standing.ts";
 import { wrap } from "./layout.ts";
 import { plainLine } from "./plain-text.ts";
 
 interface View {
   readonly colors: Colors;
   readonly width: number | undefined;
+}
+
+export interface DriverRow {
+  readonly report: DriverReport;
+  readonly standing: Standing;
 }
 
 const WORDS: Readonly<Record<DriverReport["server"], string>> = {
@@ -19,20 +25,21 @@ const WORDS: Readonly<Record<DriverReport["server"], string>> = {
 
 /** `told` are those whose problems are shown elsewhere. */
 export function describeDrivers(
-  drivers: readonly DriverReport[],
+  drivers: readonly DriverRow[],
   told: ReadonlySet<string | undefined>,
   { colors, width }: View,
 ): string {
-  const column = Math.max(...drivers.map(({ id, version }) => id.length + version.length + 1));
-  const lines = drivers.flatMap((driver) => {
-    const { id, version, reason } = driver;
-    const verb = canServe(driver) ? "serves" : "for";
-    const name = `${colors.bold(id)}@${version}${" ".repeat(column - id.length - version.length - 1)}`;
-    const serves = driver.contracts.join(", ") || "nothing";
+  const column = Math.max(...drivers.map(({ report }) => labelOf(report).length));
+  const lines = drivers.flatMap(({ report, standing }) => {
+    const { id } = report;
+    const { serves, reason } = standing;
+    const label = labelOf(report);
+    const name = `${colors.bold(id)}${label.slice(id.length)}${" ".repeat(column - label.length)}`;
+    const contracts = plainLine(report.contracts.join(", "), 500);
     const parts = [
-      stateLabel(driver, colors),
-      ...detailsOf(driver, colors),
-      `${verb} ${plainLine(serves, 500)}`,
+      standingLabel({ report, standing }, colors),
+      ...detailsOf(report, colors),
+      ...(serves ? [`serves ${contracts || "nothing"}`] : contracts === "" ? [] : [`for ${contracts}`]),
     ];
     const why = reason === undefined || told.has(id) ? [] : [wrap(`      ${plainLine(reason, 600)}`, width)];
     return [wrap(`  ${name}  ${parts.join(", ")}`, width, 4), ...why];
@@ -40,20 +47,31 @@ export function describeDrivers(
   return [colors.dim("drivers"), ...lines].join("\n");
 }
 
-/** Whether calls may go to it, as far as is known. */
-export function canServe({ server, health }: DriverReport): boolean {
-  return server !== "refused" && server !== "unreachable" && health !== "failed";
+function labelOf({ id, version }: DriverReport): string {
+  return version === "" ? id : `${id}@${version}`;
 }
 
 /** Nothing where all of them can serve. */
-export function summarizeDrivers(drivers: readonly DriverReport[]): string {
-  const broken = drivers.filter((driver) => !canServe(driver));
-  const [first] = broken;
+export function summarizeDrivers(drivers: readonly DriverRow[]): string {
+  const idle = drivers.filter(({ standing }) => !standing.serves);
+  const [first] = idle;
   if (first === undefined) return "";
-  return ` ${broken.length} of ${drivers.length} ${drivers.length === 1 ? "driver" : "drivers"} cannot serve. More about one: portolan why ${first.id}`;
+  const many = drivers.length === 1 ? "The driver" : `${idle.length} of ${drivers.length} drivers`;
+  const broken = idle.find(({ standing }) => !standing.login);
+  const next =
+    broken === undefined
+      ? `Log in: portolan login ${first.report.id}`
+      : `More about one: portolan why ${broken.report.id}`;
+  return `${many} cannot serve. ${next}`;
 }
 
-export function stateLabel({ server }: DriverReport, colors: Colors): string {
+/** `cannot be used` is for those that nobody looked at because something else keeps them from serving. */
+export function standingLabel({ report, standing }: DriverRow, colors: Colors): string {
+  const isHeld = report.server === "unchecked" && !standing.serves;
+  return isHeld && !standing.login ? colors.yellow("cannot be used") : stateLabel(report, colors);
+}
+
+function stateLabel({ server }: DriverReport, colors: Colors): string {
   const paints: Readonly<Record<DriverReport["server"], Paint>> = {
     fits: colors.green,
     unchecked: colors.dim,
@@ -64,12 +82,12 @@ export function stateLabel({ server }: DriverReport, colors: Colors): string {
 }
 
 /** What is known of its health and its login; nothing where nothing checks it. */
-function detailsOf({ health, auth }: DriverReport, colors: Colors): string[] {
+function detailsOf({ server, health, auth }: DriverReport, colors: Colors): string[] {
   const well = health === "healthy" ? colors.green : colors.red;
   return [
     ...(health === "unknown" ? [] : [well(health === "failed" ? "not healthy" : health)]),
-    ...(auth === "unknown" || auth === "authed"
+    ...(auth === "authed" || server === "refused"
       ? []
-      : [colors.yellow(auth === "unauthed" ? "not signed in" : auth === "expired" ? "login expired" : auth)]),
+      : [colors.yellow(auth === "expired" ? "login expired" : "not signed in")]),
   ];
 }

@@ -10,7 +10,7 @@ Exit codes:
   0    done
   1    a declaration has errors (validate)
   2    wrong usage or input, or a declaration that cannot be used
-  3    a server is not up (status, why)
+  3    a server is not up (status, why), or cannot be installed (install)
   70   a bug here
   130  interrupted (Ctrl-C)`;
 
@@ -35,6 +35,14 @@ export const ADD_HELP: string = help(`  portolan add files -- npx -y @modelconte
   portolan add search --env API_KEY --start lazy -- uvx search-server
   portolan add weather --allow-net api.weather.gov -- npx -y weather-server
   portolan add files --dry-run -- node server.js`);
+
+export const INSTALL_HELP: string = `
+Packages and downloads are kept in a store, images by their engine; all of them are fetched at the first start of a server, or here. What is there stays as it is, unless something of it is missing or was changed. With --update a range or tag such as ^1.2 or latest is resolved anew; an image that is there stays.
+${help(`  portolan install
+  portolan install github files
+  portolan install --update
+  portolan install -- npx -y @modelcontextprotocol/server-everything
+  portolan install --json | jq '.servers[] | select(.state == "failed")'`)}`;
 
 export const REMOVE_HELP: string = help(`  portolan remove files
   portolan remove files --dry-run`);

@@ -79,6 +79,7 @@ ${help(`  portolan call github.create_issue title="A bug" labels=ui
   portolan call https://mcp.example.com/mcp create_issue title="A bug" labels=ui labels=urgent
   portolan call "npx -y some-server" 'create_issue(title: "A bug", labels: ["ui"])'
   portolan call create_issue title=@title.txt -- node server.js
+  portolan call note-read name=hello.md --pin filesystem-mcp
   echo '{"title": "A bug"}' | portolan call https://mcp.example.com/mcp create_issue --args -`)}`;
 
 export const READ_HELP: string = help(`  portolan read file:///notes.md

@@ -21,9 +21,14 @@ export function withShellHint(error: PortolanError): PortolanError {
 }
 
 function hintFor({ code, hint, data }: PortolanError): string | undefined {
-  if (code === "SERVER_START_FAILED" && data["startTimeoutMs"] !== undefined)
+  const isUsual = hint === ERROR_CODES[code]?.hint;
+  if (
+    code === "SERVER_START_FAILED" &&
+    data["startTimeoutMs"] !== undefined &&
+    (isUsual || hint === ERROR_CODES.TIMEOUT.hint)
+  )
     return "Give it more time with --start-timeout if it is known to be slow.";
-  if (hint !== ERROR_CODES[code]?.hint) return undefined;
+  if (!isUsual) return undefined;
   return code === "CAPABILITY_MISSING" ? capabilityHint(data["rpcData"]) : HINTS[code];
 }
 

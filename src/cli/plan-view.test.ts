@@ -34,10 +34,26 @@ const PLAN: LaunchPlan = {
       declaredLimits: new Set(["processes"]),
     },
     missing: [{ clause: "limits.processes: 64", problem: "cannot be counted", remedy: "apt install x" }],
+    unheldDefaults: [],
   },
   notGranted: [],
   spawn: ["/usr/bin/bwrap", "--setenv", "LD_PRELOAD", "hidden-value", "--", "/usr/bin/node"],
 };
+
+test("what a grant leaves out", () => {
+  const mounts = [
+    { path: "/data", access: "write", reason: "declared" },
+    { path: "/data/portolan.yaml", access: "read", reason: "declaration" },
+    { path: "/data/store", access: "hidden", reason: "portolan" },
+  ] as const;
+  const { sandbox } = PLAN;
+  const text = describePlan({ ...PLAN, sandbox: { ...sandbox, box: { ...sandbox.box, mounts } } }, view);
+  expect(text).toContain(`
+  write   /data  declared
+  read    /data/portolan.yaml  decides about sandboxes
+  hidden  /data/store  Portolan's own data
+`);
+});
 
 test("all of it", () => {
   expect(describePlan(PLAN, view)).toBe(

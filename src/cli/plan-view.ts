@@ -17,6 +17,7 @@ export interface PlanView {
 
 type Sandbox = LaunchPlan["sandbox"];
 type Mount = Sandbox["box"]["mounts"][number];
+type Clause = Sandbox["missing"][number];
 
 const REASONS: Readonly<Record<Mount["reason"], string>> = {
   system: "the system",
@@ -26,6 +27,8 @@ const REASONS: Readonly<Record<Mount["reason"], string>> = {
   root: "granted as a root",
   "kept home": "its kept home",
   socket: "a way to other programs",
+  declaration: "decides about sandboxes",
+  portolan: "Portolan's own data",
 };
 
 /** The plan without anything that may be secret: words of the command line that look like it are hidden. */
@@ -56,7 +59,9 @@ export function describePlan(plan: LaunchPlan, view: PlanView): string {
     ),
     section(
       "Not held",
-      sandbox.missing.flatMap((clause) => clauseLines(clause, view)),
+      [...sandbox.missing, ...sandbox.unheldDefaults.map(asDefault)].flatMap((clause) =>
+        clauseLines(clause, view),
+      ),
       colors,
     ),
     section("Command line", [`  ${wrapWords(maskedWords(plan.spawn).map(quoteWord), view)}`], colors),
@@ -81,7 +86,7 @@ export function sandboxPaint(mode: string, colors: Colors): Paint {
 
 function rowsOf(plan: LaunchPlan, { colors, label }: PlanView): Row[] {
   const { sandbox, program, args, cwd, source, env, kind } = plan;
-  const { box, mode } = sandbox;
+  const { box, mode, backend } = sandbox;
   const words = [program, ...maskedWords(args)].map((word) => quoteWord(plainLine(word, 500)));
   const rows: Row[] = [
     { name: "runs", value: words.join(" ") },
@@ -104,15 +109,20 @@ function rowsOf(plan: LaunchPlan, { colors, label }: PlanView): Row[] {
   return [
     ...rows,
     { name: "network", value: box.network.length === 0 ? "none" : box.network.join(", ") },
-    { name: "home", value: homeLabel(box, label) },
-    { name: "programs", value: execLabel(box.exec, label) },
+    { name: "home", value: homeLabel(box, label, backend) },
+    { name: "programs", value: backend === "docker" ? "those of the image" : execLabel(box.exec, label) },
     { name: "limits", value: limitsLabel(box.limits) },
   ];
 }
 
-function homeLabel({ home, mounts }: Sandbox["box"], label: (path: string) => string): string {
+function homeLabel(
+  { home, mounts }: Sandbox["box"],
+  label: (path: string) => string,
+  backend: Sandbox["backend"],
+): string {
   const kept = mounts.find(({ reason }) => reason === "kept home");
-  return kept === undefined ? `${home}, empty, forgotten when it stops` : `${label(kept.path)}, kept`;
+  if (kept !== undefined) return `${label(kept.path)}, kept`;
+  return backend === "docker" ? "that of the image, read-only" : `${home}, empty, forgotten when it stops`;
 }
 
 function execLabel({ allow, spawn }: Sandbox["box"]["exec"], label: (path: string) => string): string {
@@ -158,7 +168,12 @@ function mountLines(mounts: readonly Mount[], { colors, label }: PlanView): stri
   ];
 }
 
-function clauseLines({ clause, problem, remedy }: Sandbox["missing"][number], view: PlanView): string[] {
+/** It was not asked for, and does not keep anything from starting. */
+function asDefault(clause: Clause): Clause {
+  return { ...clause, clause: `${clause.clause} (a default)` };
+}
+
+function clauseLines({ clause, problem, remedy }: Clause, view: PlanView): string[] {
   const { colors, width } = view;
   const lines = [wrap(`  ${colors.yellow(plainLine(clause, 300))} ${plainLine(problem, 500)}`, width, 4)];
   if (remedy !== "") lines.push(wrap(`    ${colors.cyan("hint")} ${plainLine(remedy, 500)}`, width, 4));

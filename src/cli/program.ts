@@ -98,7 +98,9 @@ function createProgram(state: State): Command {
       .usage(
         "<server>.<tool> [key=value...] [options]\n       portolan call <target> <tool> [key=value...] [options]\n       portolan call <tool> [key=value...] [options] -- <command> [args...]",
       )
-      .option("--args <json>", "all arguments as one JSON object; - reads it from stdin"),
+      .option("--args <json>", "all arguments as one JSON object; - reads it from stdin")
+      .option("--pin <driver>", "of a contract: only this driver may serve the call")
+      .option("--region <region>", "of a contract: only drivers of this region may serve the call"),
   );
   explain(call, CALL_HELP);
 

@@ -3,8 +3,16 @@
 import { access, constants } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { isPortolanError } from "../errors/index.ts";
-import type { DeclaredEndpoint, DeclaredServer, InvokedServer, StdioEndpoint } from "../model/index.ts";
-import { parseReferences, type Reference, type SecretStore, type SourceName } from "../secrets/index.ts";
+import {
+  type DeclaredEndpoint,
+  type DeclaredServer,
+  type InvokedServer,
+  parseReferences,
+  type Reference,
+  type StdioEndpoint,
+} from "../model/index.ts";
+import type { SecretStore, SourceName } from "../secrets/index.ts";
+import type { SecretGrantState } from "./driver-secrets.ts";
 
 export interface SecretNeed {
   readonly name: string;
@@ -16,12 +24,25 @@ export interface SecretNeed {
   /** Why the state is unknown. */
   readonly reason?: string | undefined;
   readonly neededBy: readonly { readonly server: string; readonly where: string }[];
+  /** Where drivers need it: for which of their contracts they may have it. */
+  readonly grants?: readonly SecretGrantState[] | undefined;
+}
+
+/** Whether some driver needs it and may not have it for anything. */
+export function isWithheld({ grants = [] }: SecretNeed): boolean {
+  const drivers = new Set(grants.map(({ driver }) => driver));
+  return [...drivers].some((id) => !grants.some(({ driver, granted }) => driver === id && granted));
 }
 
 interface Found {
   readonly reference: Reference;
-  readonly server: DeclaredServer;
+  /** Who needs it, and what its paths are relative to. */
+  readonly owner: string;
+  readonly file: string;
   readonly where: string;
+  /** Other names under which the value may be found. */
+  readonly names?: readonly string[] | undefined;
+  readonly grants?: readonly SecretGrantState[] | undefined;
 }
 
 /** Sorted by name. Servers that are switched off need nothing. */
@@ -32,9 +53,10 @@ export async function findNeeds(
   const groups = new Map<string, Found[]>();
   const used = servers.filter(({ enabled }) => enabled);
   const texts = await Promise.all(used.map(({ endpoint }) => textsOf(endpoint)));
-  for (const found of used.flatMap((server, index) => referencesOf(server, texts[index] ?? []))) {
+  const ofServers = used.flatMap((server, index) => referencesOf(server, texts[index] ?? []));
+  for (const found of [...ofServers, ...(await ofDrivers(used))]) {
     const { kind, name } = found.reference;
-    const path = kind === "file" ? resolve(dirname(found.server.origin.file), name) : name;
+    const path = kind === "file" ? resolve(dirname(found.file), name) : name;
     const key = `${kind === "secret" ? "any" : kind} ${path}`;
     groups.set(key, [...(groups.get(key) ?? []), found]);
   }
@@ -43,16 +65,18 @@ export async function findNeeds(
 }
 
 async function toNeed(group: readonly Found[], store: Pick<SecretStore, "get">): Promise<SecretNeed> {
-  const [{ reference, server }] = group as readonly [Found];
+  const [{ reference, file }] = group as readonly [Found];
   const { kind, name } = reference;
+  const grants = group.flatMap((found) => found.grants ?? []);
   const need = {
     name,
     kind: kind === "env" || kind === "file" ? kind : ("name" as const),
-    neededBy: group.map((found) => ({ server: found.server.alias, where: found.where })),
+    neededBy: group.map(({ owner, where }) => ({ server: owner, where })),
+    ...(grants.length === 0 ? {} : { grants }),
   };
   const without = group.every((found) => found.reference.fallback !== undefined) ? "default" : "missing";
   if (kind === "file") {
-    const path = resolve(dirname(server.origin.file), name);
+    const path = resolve(dirname(file), name);
     const readable = await access(path, constants.R_OK).then(
       () => true,
       () => false,
@@ -60,10 +84,11 @@ async function toNeed(group: readonly Found[], store: Pick<SecretStore, "get">):
     return { ...need, state: readable ? "set" : "missing" };
   }
   try {
-    const found = await store.get(name, kind === "env" ? { from: "environment" } : {});
-    return found === undefined
-      ? { ...need, state: without }
-      : { ...need, state: "set", source: found.source };
+    for (const one of new Set([name, ...group.flatMap(({ names = [] }) => names)])) {
+      const found = await store.get(one, kind === "env" ? { from: "environment" } : {});
+      if (found !== undefined) return { ...need, state: "set", source: found.source };
+    }
+    return { ...need, state: without };
   } catch (thrown) {
     if (!isPortolanError(thrown)) throw thrown;
     return { ...need, state: "unknown", reason: thrown.message };
@@ -75,12 +100,26 @@ interface PlacedText {
   readonly text: string;
 }
 
-function referencesOf(server: DeclaredServer, texts: readonly PlacedText[]): Found[] {
+function referencesOf({ alias, origin }: DeclaredServer, texts: readonly PlacedText[]): Found[] {
   return texts.flatMap(({ where, text }) =>
     parseReferences(text).parts.flatMap((part) =>
-      part.kind === "text" ? [] : [{ reference: part, server, where }],
+      part.kind === "text" ? [] : [{ reference: part, owner: alias, file: origin.file, where }],
     ),
   );
+}
+
+async function ofDrivers(servers: readonly DeclaredServer[]): Promise<Found[]> {
+  const endpoints = servers.flatMap(({ endpoint }) => (endpoint.transport === "contracts" ? [endpoint] : []));
+  if (endpoints.length === 0) return [];
+  const { driverSecrets } = await import("./driver-secrets.ts");
+  return endpoints.flatMap(driverSecrets).map(({ driver, name, where, names, grants }) => ({
+    reference: { kind: "secret", name },
+    owner: driver.id,
+    file: driver.origin.file,
+    where,
+    names,
+    grants,
+  }));
 }
 
 /** Where references count: a command and its folder are taken as they stand. */
@@ -88,7 +127,7 @@ async function textsOf(endpoint: DeclaredEndpoint): Promise<PlacedText[]> {
   const named = (field: string, map: Readonly<Record<string, string>> = {}): PlacedText[] =>
     Object.entries(map).map(([name, text]) => ({ where: `${field}.${name}`, text }));
   if (endpoint.transport === "invoke") return invokedTexts(endpoint.server);
-  // Those of drivers are in their own inventory, with who may have them.
+  // Those of drivers are found by driver, with who may have them.
   if (endpoint.transport === "contracts") return [];
   const ofProgram = ({ args = [], env }: Omit<StdioEndpoint, "transport">): PlacedText[] => [
     ...args.map((text, index) => ({ where: `args[${index}]`, text })),

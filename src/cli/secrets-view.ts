@@ -4,7 +4,7 @@ import type { SourceName, SourceStatus } from "../secrets/index.ts";
 import type { Colors } from "./colors.ts";
 import { displayWidth, wrap } from "./layout.ts";
 import { plainLine } from "./plain-text.ts";
-import type { SecretNeed } from "./secret-needs.ts";
+import { isWithheld, type SecretNeed } from "./secret-needs.ts";
 
 export interface SourceCheck extends SourceStatus {
   readonly source: SourceName;
@@ -93,7 +93,7 @@ export function describeCheck(
 function describeNeed(need: SecretNeed, column: number, colors: Colors, width: number | undefined): string {
   const { kind, state, source, neededBy } = need;
   const mark = {
-    set: colors.green("✓"),
+    set: isWithheld(need) ? colors.red("✗") : colors.green("✓"),
     default: colors.dim("="),
     missing: colors.red("✗"),
     unknown: colors.yellow("?"),
@@ -105,12 +105,22 @@ function describeNeed(need: SecretNeed, column: number, colors: Colors, width: n
     unknown: "not known, because a source above does not work",
   }[state];
   const places = neededBy.map(({ server, where }) => `${plainLine(server, 80)} (${plainLine(where, 80)})`);
-  const text = `${why}; for ${places.join(", ")}`;
+  const withheld = describeWithheld(need);
+  const text = [`${why}; for ${places.join(", ")}`, ...withheld].join("; ");
   const name = plainLine(need.name, 256);
   const indent = Math.max(column, displayWidth(name)) + 4;
   const room = width === undefined ? undefined : Math.max(20, width - indent);
   const shown = wrap(text, room).replaceAll("\n", `\n${" ".repeat(indent)}`);
   return `${mark} ${colors.cyan(pad(name, column))}  ${shown}`;
+}
+
+/** For which contracts a driver may not have it. */
+function describeWithheld({ grants = [] }: SecretNeed): string[] {
+  return grants.flatMap(({ driver, contract, granted, reason }) => {
+    if (granted) return [];
+    const what = contract === undefined ? "" : ` for ${plainLine(contract, 80)}`;
+    return [`not granted to ${plainLine(driver, 80)}${what}: ${plainLine(reason, 200)}`];
+  });
 }
 
 function columnOf(names: readonly string[]): number {

@@ -6,6 +6,9 @@ import { describeEvent } from "./describe-event.ts";
 import { describeRelaxedByOwner, OWNER } from "./owners-sandbox.ts";
 import type { ServedServer } from "./serve-greeting.ts";
 
+/** A server may try any number of hosts. */
+const MAX_HOSTS = 50;
+
 export interface ServeEvents {
   heard(event: HubEvent): void;
   /** From now on; what was so far is told already. */
@@ -25,7 +28,15 @@ export function createServeEvents(
   /** What the servers' sandboxes are about, each said once. */
   const said = new Set<string>();
   const relaxed: (HubEvent & { readonly type: "mcp.sandbox_relaxed" })[] = [];
+  /** By server. */
+  const hosts = new Map<string, Set<string>>();
+  const isNewHost = ({ server, host, port }: HubEvent & { readonly type: "mcp.sandbox_denied" }): boolean => {
+    const tried = hosts.get(server) ?? new Set();
+    hosts.set(server, tried);
+    return tried.size < MAX_HOSTS && once(tried, `${host}:${port}`);
+  };
   let running = false;
+  let ended = false;
   const isNews = (event: HubEvent): boolean => {
     switch (event.type) {
       case "mcp.tools_changed":
@@ -53,7 +64,7 @@ export function createServeEvents(
       case "mcp.sandbox_relaxed":
         return once(said, `${event.server} ${event.mode}`);
       case "mcp.sandbox_denied":
-        return once(said, `${event.server} ${event.host}:${event.port}`);
+        return isNewHost(event);
       default:
         return false;
     }
@@ -61,6 +72,9 @@ export function createServeEvents(
   return {
     heard(event) {
       if (!running && event.type === "mcp.sandbox_relaxed" && isNews(event)) relaxed.push(event);
+      // Also before it listens: most of what is fetched is fetched then, and takes long enough to be asked about.
+      if (event.type === "mcp.server_installing" && event.bytes === undefined && !troubleOnly && !ended)
+        return output.note(describeEvent(event, output.noteColors));
       if (!running || !(isNews(event) || options.verbose)) return;
       if (troubleOnly && event.type !== "mcp.server_failed" && event.type !== "mcp.sandbox_denied") return;
       output.note(describeEvent(event, output.noteColors));
@@ -82,6 +96,7 @@ export function createServeEvents(
     },
     end() {
       running = false;
+      ended = true;
     },
   };
 }

@@ -41,7 +41,7 @@ export function servedServers({ hub }: Gateway["workspace"]): ServedServer[] {
   const counts = new Map<string, number>();
   for (const alias of hub.toolOwners().values()) counts.set(alias, (counts.get(alias) ?? 0) + 1);
   return hub.members
-    .map(({ alias, state, lastError }) => {
+    .map(({ alias, state, faults: { last: lastError } }) => {
       const isUp = state === "ready" || state === "idle" || lastError === undefined;
       const error = isUp
         ? undefined

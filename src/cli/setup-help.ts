@@ -16,7 +16,7 @@ Exit codes:
   130  interrupted (Ctrl-C)`;
 
 export const DOCTOR_HELP: string = `
-Local servers run in a sandbox: a read-only system, a folder of their own, no network. What holds it is tried here, not looked up: each part of bubblewrap, Docker if it is there, and at last a small program in the default profile that tries to get out. For what is missing, the command that mends it is shown.
+Local servers run in a sandbox: a read-only system, a folder of their own, no network. What holds it is tried here, not looked up: each part of bubblewrap, Docker if it is there, and at last a small program in the default profile that tries to get out. The packages of the store are looked at, too. For what is missing, the command that mends it is shown.
 
 Examples:
   portolan doctor

@@ -127,7 +127,7 @@ describe("printing", () => {
       expect(printType(schema).length).toBeLessThanOrEqual(100);
       expect(printType(schema, { all: true }).length).toBeLessThanOrEqual(4_000);
     }
-    expect(performance.now() - started).toBeLessThan(1_500);
+    expect(performance.now() - started).toBeLessThan(15_000);
   });
 });
 

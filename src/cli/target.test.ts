@@ -93,6 +93,10 @@ describe("parseTarget", () => {
       args: ["a b;", "|"],
     });
     expect(failure(() => commandTarget([], context())).message).toMatch(/No command/);
+    const missing = failure(() => commandTarget(["uvx", "x"], context("missing")));
+    expect(missing.message).toBe('There is no program "uvx" on the PATH.');
+    expect(missing.hint).toMatch(/^Install it \(https:\/\/docs\.astral\.sh\/uv\), /);
+    expect(missing.hint).not.toContain("--");
   });
 
   test.each<[string, CommandState, RegExp, RegExp]>([

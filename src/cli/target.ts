@@ -42,6 +42,18 @@ const INTERPRETERS: Readonly<Record<string, string>> = {
   jar: "java -jar",
 };
 
+/** Where those come from that servers are often run by. */
+const HOMES: Readonly<Record<string, string>> = {
+  uv: "https://docs.astral.sh/uv",
+  uvx: "https://docs.astral.sh/uv",
+  pipx: "https://pipx.pypa.io",
+  bun: "https://bun.sh",
+  bunx: "https://bun.sh",
+  deno: "https://deno.com",
+  docker: "https://docs.docker.com/engine/install",
+  podman: "https://podman.io",
+};
+
 /** Programs that run others: alone they are no server, but the first word of a command that lost its quotes. */
 const RUNNERS: ReadonlySet<string> = new Set(
   "node npx bun bunx deno python python3 uv uvx pipx ruby java docker podman sh bash".split(" "),
@@ -58,19 +70,25 @@ export function parseTarget(text: string, context: TargetContext): Target {
       hint: `Put quotes around the whole command, such as "${words[0]} some-server", or write it after --.`,
     });
   }
-  return commandTarget(words, context);
+  return toCommand(words, context, words.length > 1);
 }
 
 /** A command given word by word, after `--`: nothing is split or unquoted again. */
 export function commandTarget(words: readonly string[], context: TargetContext): CommandTarget {
-  const [command, ...args] = words;
+  const [command] = words;
   if (command === undefined || command === "") {
     throw new PortolanError("TARGET_INVALID", "No command stands after --.", {
       hint: "Write the server's command after it: portolan list -- node server.js",
     });
   }
+  return toCommand(words, context, true);
+}
+
+/** `isMeant`: it can be nothing but a command. */
+function toCommand(words: readonly string[], context: TargetContext, isMeant: boolean): CommandTarget {
+  const [command = "", ...args] = words;
   const state = context.probe(command);
-  if (state !== "found") throw notACommand(command, args, state);
+  if (state !== "found") throw notACommand(command, args, state, isMeant);
   return { kind: "command", command, args, label: [command, ...args].join(" ") };
 }
 
@@ -100,7 +118,12 @@ function parseUrl(text: string, scheme: string): UrlTarget {
   return { kind: "url", transport, url: url.href, label: `${url.protocol}//${url.host}${url.pathname}` };
 }
 
-function notACommand(command: string, args: readonly string[], state: CommandState): PortolanError {
+function notACommand(
+  command: string,
+  args: readonly string[],
+  state: CommandState,
+  isMeant: boolean,
+): PortolanError {
   const shown = JSON.stringify(command);
   if (state === "directory")
     return new PortolanError("TARGET_INVALID", `${shown} is a directory.`, {
@@ -114,13 +137,20 @@ function notACommand(command: string, args: readonly string[], state: CommandSta
         : `Try "${[interpreter, command, ...args].join(" ")}".`;
     return new PortolanError("TARGET_INVALID", `${shown} is not executable.`, { hint });
   }
+  const isPath = /[/\\]/.test(command);
+  if (isMeant && !isPath) {
+    const home = Object.hasOwn(HOMES, command) ? HOMES[command] : undefined;
+    const install = home === undefined ? "Install it" : `Install it (${home})`;
+    return new PortolanError("TARGET_INVALID", `There is no program ${shown} on the PATH.`, {
+      hint: `${install}, correct its name, or give its full path.`,
+    });
+  }
   if (args.length === 0 && HOST_AND_PORT.test(command)) {
     const local = /^(?:localhost|127\.)/i.test(command);
     return new PortolanError("TARGET_INVALID", `${shown} is neither a URL nor a command.`, {
       hint: `A URL needs its scheme: ${local ? "http" : "https"}://${command}`,
     });
   }
-  const isPath = /[/\\]/.test(command);
   const message = isPath ? `There is no file ${shown}.` : `${shown} is neither a URL nor a command on PATH.`;
   return new PortolanError("TARGET_INVALID", message, {
     hint: 'A target is a URL (https://host/mcp), a quoted command ("npx -y some-server"), or the words after --.',

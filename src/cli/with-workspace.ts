@@ -7,6 +7,7 @@ import { type Diagnostic, PortolanError } from "../errors/index.ts";
 import type { HubEvent, ServerHealth, Workspace } from "../hub/index.ts";
 import type { DeclaredServer, Root } from "../model/index.ts";
 import {
+  canAsk,
   type Cli,
   createHandlers,
   describeLog,
@@ -15,6 +16,8 @@ import {
   type Session,
   spinnerOf,
 } from "./connect.ts";
+import { noteLeftOut, opensContracts } from "./left-out.ts";
+import { describeBytes } from "./bytes.ts";
 import { createPassphrasePrompt } from "./secret-input.ts";
 import { plainLine, plainText } from "./plain-text.ts";
 import { workspaceSandbox, workspaceSandboxProblems } from "./sandbox-modes.ts";
@@ -65,11 +68,14 @@ export async function withWorkspace<T>(
   const label = options.only?.length === 1 ? (options.only[0] as string) : "this workspace";
   const note = options.showsSource === true ? undefined : sourceNote(source, io);
   if (note !== undefined) output.note(output.noteColors.dim(note));
+  const followed = options.watch === true && source.kind === "workspace";
+  // What is followed tells of its files itself.
+  if (options.showsSource !== true && !followed && opensContracts(source, options.only))
+    noteLeftOut(cli, source, options.concerns);
   output.around(spinner);
   let workspace: Workspace | undefined;
   try {
     interrupt.signal.throwIfAborted();
-    const followed = options.watch === true && source.kind === "workspace";
     workspace = await io.openWorkspace(followed ? source.path : config, {
       only: options.only,
       waitMs: 0,
@@ -79,11 +85,14 @@ export async function withWorkspace<T>(
         ...(roots.length === 0 ? {} : { roots }),
       },
       onEvent: (event) => {
-        if (event.type === "mcp.server_installing")
-          spinner.start(`${event.server}: ${plainLine(event.reason ?? "", 60)}`);
+        if (event.type === "mcp.server_installing") {
+          if (event.bytes !== undefined) spinner.update(describeBytes(event.bytes));
+          else spinner.start(`${event.server}: ${plainLine(event.reason ?? "", 60)}`);
+        }
         options.onEvent?.(event);
       },
       driverCode: cli.options.driverCode,
+      attended: canAsk(cli, options.stdinTaken === true),
       promptPassphrase: createPassphrasePrompt(cli).prompt,
       onDiagnostic: (diagnostic) => {
         if (options.showsSource !== true && options.concerns?.(diagnostic) !== false)

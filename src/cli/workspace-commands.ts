@@ -5,6 +5,7 @@ import type { Cli, Words } from "./connect.ts";
 import {
   ADD_HELP,
   EVENTS_HELP,
+  INSTALL_HELP,
   REMOVE_HELP,
   STATUS_HELP,
   VALIDATE_HELP,
@@ -95,6 +96,21 @@ export function addWorkspaceCommands(host: Host): void {
         );
       }),
     ADD_HELP,
+  );
+  explain(
+    command(
+      "install",
+      "fetch what the servers need, without starting them, and mend what is broken",
+      "[servers...]",
+    )
+      .usage("[server...] [options]\n       portolan install [options] -- <command> [args...]")
+      .option("--update", "resolve ranges and tags of packages anew, also where one is there")
+      .action((words: string[], raw: RawOptions & { update?: boolean }) =>
+        host.run(raw, async (cli) =>
+          (await import("./commands/install.ts")).installServers(cli, { words, server: host.server }, raw),
+        ),
+      ),
+    INSTALL_HELP,
   );
   explain(
     command("remove", "remove a server from the workspace's portolan.yaml", "[name...]")

@@ -76,6 +76,7 @@ function toConnection(
     listResourceTemplates: () => workspace.resourceTemplates(),
     readResource: (uri, request) => workspace.readResource(uri, request),
     listPrompts: async () => (await workspace.prompts()).map(shorten),
-    getPrompt: (name, args, request) => workspace.getPrompt(lengthen(name), args, request),
+    getPrompt: (name, args, request) =>
+      workspace.getPrompt(alias === undefined ? name : `${alias}.${name}`, args, request),
   };
 }

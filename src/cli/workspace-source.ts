@@ -17,6 +17,8 @@ export interface Source {
   readonly config: WorkspaceConfig;
   readonly files: readonly SourceFile[];
   readonly diagnostics: readonly Diagnostic[];
+  /** Those among them that are about drivers, contracts and their secrets: what is wrong there is left out, and the rest works. */
+  readonly ofDrivers: readonly Diagnostic[];
 }
 
 export interface SourceFile {
@@ -26,12 +28,15 @@ export interface SourceFile {
   readonly servers: readonly string[];
 }
 
-/** Throws when a declaration of the workspace has errors: nothing is started before they are told. */
+/** Throws when a declaration of the workspace has errors: nothing is started before they are told. A driver is none: it is left out by itself. */
 export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Source> {
   const path = workspaceFolder(cli.io, { ...given(cli.options.workspace) });
   const catalog = await cli.io.loadCatalog(path, { home: computerOf(cli.io, path).home });
   const errors = catalog.diagnostics.filter(({ severity }) => severity === "error");
-  if (errors.length > 0) throw declarationError(errors, cli);
+  const { ofDrivers = [] } = catalog;
+  const isFatal = errors.some((error) => !ofDrivers.includes(error));
+  // Where nothing is left to work with, what is wrong is the answer.
+  if (errors.length > 0 && (isFatal || catalog.servers.length === 0)) throw declarationError(errors, cli);
   const own = catalog.files.some(({ format }) => format === "workspace");
   if (catalog.servers.length === 0 && !own && (await isFolder(path))) return fromClients(cli, path);
   const { naming, descriptionPrefix, envFile, gateway } = catalog.settings;
@@ -42,6 +47,7 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
     config: { servers, naming, descriptionPrefix, envFile, gateway, folder: catalog.folder },
     files: catalog.files.map(({ file, format, aliases }) => ({ file, format, servers: aliases })),
     diagnostics: catalog.diagnostics,
+    ofDrivers,
   };
 }
 
@@ -111,6 +117,7 @@ async function fromClients({ io }: Pick<Cli, "io">, folder: string): Promise<Sou
     config: { servers: [...servers.values()].toSorted((a, b) => (a.alias < b.alias ? -1 : 1)), folder },
     files: files.filter((file) => file.servers.length > 0).map(toSourceFile),
     diagnostics,
+    ofDrivers: [],
   };
 }
 

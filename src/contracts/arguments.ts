@@ -12,8 +12,12 @@ import { fieldNames, fieldOf, meant, requiredOf, type SchemaView } from "../sche
 import { fail } from "./failure.ts";
 import { type Transform, TRANSFORMS } from "./transforms.ts";
 
+/** The source of arguments that come from the context of a call, as its contract's contextSchema describes it. */
+export const CONTEXT = "$context";
+
 /** One argument, and the input that it comes from. */
 export interface Route {
+  /** An input, or `CONTEXT`. */
   readonly source: string;
   /** Below the input, when it is a part of it. */
   readonly path: JsonPath;
@@ -26,7 +30,7 @@ export interface ArgumentPlan {
   readonly dropped: ReadonlySet<string>;
   /** Inputs of this call that the driver does not take. */
   unsupported(given: JsonObject): readonly string[];
-  build(input: JsonObject): JsonObject;
+  build(input: JsonObject, context?: JsonObject): JsonObject;
 }
 
 export interface PlannedArguments {
@@ -38,8 +42,10 @@ export interface PlannedArguments {
 }
 
 const NOTHING: readonly string[] = [];
+const NO_CONTEXT: JsonObject = {};
 
-export function planArguments(binding: Binding, inputs: SchemaView): PlannedArguments {
+/** `context` is what the contract's contextSchema allows; undefined when it has none. */
+export function planArguments(binding: Binding, inputs: SchemaView, context?: SchemaView): PlannedArguments {
   const problems: { message: string; hint?: string }[] = [];
   const add = (message: string, hint?: string): void => {
     problems.push(hint === undefined ? { message } : { message, hint });
@@ -62,7 +68,20 @@ export function planArguments(binding: Binding, inputs: SchemaView): PlannedArgu
   for (const [key, value] of Object.entries(binding.mapping)) {
     const route = readMapping(key, value, isInput, add);
     if (route === undefined) continue;
-    if (!isInput(route.source))
+    if (route.source === CONTEXT) {
+      const known = context === undefined ? [] : fieldNames(context);
+      if (context === undefined)
+        add(
+          `mapping of "${key}" takes from the context of the call, and the contract has no contextSchema`,
+          "Say in the contract, under metadata.contextSchema, what a call's context has.",
+        );
+      else if (isUndeclared(route.path, context))
+        add(
+          `mapping of "${key}" names something that the contract's contextSchema does not have`,
+          `It has ${known.join(", ")}.`,
+        );
+      else routes.push(route);
+    } else if (!isInput(route.source))
       add(
         `mapping names the input "${route.source}", which the contract does not have${meant(route.source, names)}`,
       );
@@ -76,11 +95,19 @@ export function planArguments(binding: Binding, inputs: SchemaView): PlannedArgu
       routes.push({ source: name, path: [], transform: undefined, target: name });
   const renamed = rename(routes, binding, mapped, add);
   const lost = [...mapped].flatMap((source) => {
+    // A context is for all drivers; each takes what it needs.
+    if (source === CONTEXT) return [];
     const field = fieldOf(inputs, source);
     const paths = routes.flatMap((route) => (route.source === source ? [route.path] : []));
     return field.state === "declared" ? lostParts(field.view, paths, source) : [];
   });
   return { plan: new Plan(renamed, dropped, names), problems, lost };
+}
+
+function isUndeclared([first]: JsonPath, view: SchemaView): boolean {
+  return (
+    first?.kind === "name" && fieldNames(view).length > 0 && fieldOf(view, first.name).state !== "declared"
+  );
 }
 
 /** Declared fields below a value that none of the paths takes. */
@@ -97,7 +124,7 @@ function lostParts(view: SchemaView, paths: readonly JsonPath[], at: string): re
   });
 }
 
-/** A text maps an input to a key; an object says where a key comes from: an input, or a part of one as `a.b` or `$.a.b`. */
+/** A text maps an input to a key; an object says where a key comes from: an input, a part of one as `a.b` or `$.a.b`, or of the context as `$context.a`. */
 function readMapping(
   key: string,
   value: string | MappedFrom,
@@ -117,6 +144,13 @@ function readMapping(
     }
   }
   const { from } = value;
+  const below = /^\$context(?=$|[.[])/.exec(from);
+  if (below !== null) {
+    const parsed = parseJsonPath(`$${from.slice(below[0].length)}`);
+    if (parsed.ok) return { source: CONTEXT, path: parsed.path, transform, target: key };
+    add(`mapping of "${key}": ${parsed.message}`, parsed.hint);
+    return undefined;
+  }
   const isName = !from.startsWith("$") && (isInput(from) || !from.includes("."));
   if (isName) return { source: from, path: [], transform, target: key };
   const parsed = parseJsonPath(from.startsWith("$") ? from : `$.${from}`);
@@ -191,12 +225,13 @@ class Plan implements ArgumentPlan {
     return [...this.dropped].filter((name) => Object.hasOwn(given, name));
   }
 
-  build(input: JsonObject): JsonObject {
+  build(input: JsonObject, context: JsonObject = NO_CONTEXT): JsonObject {
     if (this.#identity) return input;
     const built: JsonObject = {};
     for (const route of this.routes) {
-      if (!Object.hasOwn(input, route.source)) continue;
-      const value = this.#take(route, input[route.source]);
+      const given = route.source === CONTEXT ? context : own(input, route.source);
+      if (given === undefined) continue;
+      const value = this.#take(route, given);
       if (value !== undefined) built[route.target] = value;
     }
     // Inputs that the contract allows without naming them keep their names.
@@ -225,4 +260,8 @@ class Plan implements ArgumentPlan {
       });
     built[name] = input[name];
   }
+}
+
+function own(input: JsonObject, name: string): unknown {
+  return Object.hasOwn(input, name) ? input[name] : undefined;
 }

@@ -4,6 +4,7 @@ import { didYouMean } from "../errors/index.ts";
 import { type Binding, type Contract, isObject, type ToolDefinition } from "../model/index.ts";
 import {
   compareSchemas,
+  declaredPaths,
   type Demand,
   describeView,
   fieldNames,
@@ -16,7 +17,7 @@ import {
   viewOf,
   viewSchema,
 } from "../schema/index.ts";
-import type { ArgumentPlan, Route } from "./arguments.ts";
+import { type ArgumentPlan, CONTEXT, type Route } from "./arguments.ts";
 import type { ResultPlan } from "./result.ts";
 import type { DriverHooks } from "./types.ts";
 
@@ -24,13 +25,15 @@ export interface Finding {
   readonly message: string;
   readonly hint?: string | undefined;
   /** Default: error. */
-  readonly severity?: "error" | "warning" | undefined;
+  readonly severity?: "error" | "warning" | "info" | undefined;
 }
 
 export interface Planned {
   readonly contract: Contract;
   readonly binding: Binding;
   readonly inputs: SchemaView;
+  /** Of a call's context; undefined when the contract says nothing about one. */
+  readonly context: SchemaView | undefined;
   readonly outputs: SchemaView;
   readonly arguments: ArgumentPlan;
   readonly result: ResultPlan;
@@ -69,10 +72,13 @@ function checkArguments(planned: Planned, tool: ToolDefinition): readonly Findin
         message: `the tool "${tool.name}" requires the argument "${name}", which no input becomes`,
         hint: `Map an input to it in argument_mapping: the contract has ${listed(fieldNames(planned.inputs))}.`,
       });
-    else if (!isAlwaysThere(route.source, planned))
+    else if (!isAlwaysThere(route, planned))
       findings.push({
-        message: `the tool "${tool.name}" requires the argument "${name}", and the input "${route.source}" that becomes it is optional`,
-        hint: `In the contract, require "${route.source}" or give it a default.`,
+        message: `the tool "${tool.name}" requires the argument "${name}", and ${sourceOf(route)} that becomes it is optional`,
+        hint:
+          route.source === CONTEXT
+            ? "In the contract's contextSchema, require it."
+            : `In the contract, require "${route.source}" or give it a default.`,
       });
   }
   return findings;
@@ -85,7 +91,7 @@ function checkRoute(
   tool: ToolDefinition,
 ): readonly Finding[] {
   const { source, target } = route;
-  const way = source === target ? `the input "${source}"` : `the input "${source}" (as "${target}")`;
+  const way = source === target ? sourceOf(route) : `${sourceOf(route)} (as "${target}")`;
   const field = fieldOf(takes, target);
   const known = fieldNames(takes);
   if (field.state === "closed")
@@ -116,16 +122,30 @@ function checkRoute(
 /** What is sent for an argument, after the mapping's path and transform. */
 function sentAs(
   { source, path, transform }: Route,
-  { inputs }: Planned,
+  { inputs, context }: Planned,
 ): { readonly view: SchemaView } | { readonly message: string } {
-  const field = fieldOf(inputs, source);
-  const view = field.state === "declared" ? field.view : viewOf(inputs, true);
+  const view = source === CONTEXT ? (context ?? viewOf(inputs, true)) : inputView(inputs, source);
   const reached = viewAtPath(view, path);
   if (!reached.ok) return { message: reached.message };
   return { view: transform === undefined ? reached.view : viewOf(inputs, { type: transform.gives }) };
 }
 
-function isAlwaysThere(name: string, { inputs, contract }: Planned): boolean {
+function inputView(inputs: SchemaView, name: string): SchemaView {
+  const field = fieldOf(inputs, name);
+  return field.state === "declared" ? field.view : viewOf(inputs, true);
+}
+
+function sourceOf({ source, path: [first] }: Route): string {
+  if (source !== CONTEXT) return `the input "${source}"`;
+  return first?.kind === "name" ? `"${first.name}" of the context` : "the context";
+}
+
+function isAlwaysThere(
+  { source: name, path: [first] }: Route,
+  { inputs, context, contract }: Planned,
+): boolean {
+  if (name === CONTEXT)
+    return first?.kind !== "name" || (context !== undefined && requiredOf(context).has(first.name));
   if (requiredOf(inputs).has(name)) return true;
   const { properties } = contract.inputs;
   const property: unknown =
@@ -148,26 +168,31 @@ function checkResult(planned: Planned, tool: ToolDefinition): readonly Finding[]
         hint: fitting(gives, outputs) ?? "Correct the path; the tool's outputSchema says what there is.",
       },
     ];
+  const findings: Finding[] = [];
+  if (reached.undeclared !== undefined)
+    findings.push({
+      severity: "warning",
+      message: `${what} may lead nowhere: ${reached.undeclared}`,
+      hint: fitting(gives, outputs),
+    });
   const mismatches = compareSchemas(withoutDropped(reached.view, binding.dropOutputs), outputs, "some");
-  return mismatches.map((mismatch) =>
-    explain(mismatch, "some", `${what} does not give what the contract promises`, {
-      error:
-        fitting(gives, outputs) ??
-        `The contract's outputs are ${describeView(outputs)}; the tool gives ${describeView(gives)}.`,
-    }),
-  );
+  for (const mismatch of mismatches)
+    findings.push(
+      explain(mismatch, "some", `${what} does not give what the contract promises`, {
+        error:
+          fitting(gives, outputs) ??
+          `The contract's outputs are ${describeView(outputs)}; the tool gives ${describeView(gives)}.`,
+        warning: fitting(gives, outputs),
+      }),
+    );
+  return findings;
 }
 
-/** The paths, one or two steps long, that would give the contract's output. */
+/** The paths that would give the contract's output, as far as the tool declares what it gives. */
 function fitting(gives: SchemaView, outputs: SchemaView): string | undefined {
-  const fits = (view: SchemaView): boolean =>
-    compareSchemas(view, outputs, "some").every(({ severity }) => severity !== "error");
-  const paths = fits(gives) ? ["$"] : [];
-  for (const name of fieldNames(gives)) {
-    const field = fieldOf(gives, name);
-    if (field.state !== "declared" || !/^[A-Za-z_][\w-]*$/.test(name)) continue;
-    if (fits(field.view)) paths.push(`$.${name}`);
-  }
+  const paths = declaredPaths(gives)
+    .filter(({ view }) => compareSchemas(view, outputs, "some").length === 0)
+    .map(({ text }) => text);
   return paths.length === 0 ? undefined : `What would fit: result_extract ${paths.slice(0, 4).join(" or ")}.`;
 }
 
@@ -183,13 +208,13 @@ function explain(
   { path, message, severity }: Mismatch,
   demand: Demand,
   what: string,
-  hints: { readonly error: string },
+  hints: { readonly error: string; readonly warning?: string | undefined },
 ): Finding {
   const at = path.length === 0 ? "" : ` at ${path.join(".").replaceAll(".[]", "[]")}`;
   const said = demand === "all" ? message : message.replace(/ is taken\b/, " is promised");
   return severity === "error"
     ? { severity, message: `${what}${at}: ${said}`, hint: hints.error }
-    : { severity, message: `${what} in all cases${at}: ${said}` };
+    : { severity, message: `${what} in all cases${at}: ${said}`, hint: hints.warning };
 }
 
 function notCompared(tool: ToolDefinition, which: string): Finding {

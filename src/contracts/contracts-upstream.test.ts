@@ -1,6 +1,5 @@
 // Contracts as a server: what it lists, what a call of it looks like, and what happens to it when drivers change, come or go.
 
-import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
@@ -18,13 +17,8 @@ import { stdioCommand } from "../../test/fixtures/processes.mjs";
 import { type Diagnostic, PortolanError } from "../errors/index.ts";
 import { type Contract, DEFAULT_LIMITS, type Driver, type JsonObject } from "../model/index.ts";
 import { openUpstream, type Upstream } from "../upstream/index.ts";
-import type { AuditEvent } from "./audit.ts";
-import {
-  CONTEXT_META,
-  type Contracts,
-  openContracts,
-  type OpenContractsOptions,
-} from "./contracts-upstream.ts";
+import { CONTEXT_META } from "./context-of.ts";
+import { type Contracts, openContracts, type OpenContractsOptions } from "./contracts-upstream.ts";
 
 interface Opened {
   contracts: Contracts;
@@ -91,7 +85,7 @@ describe("a tool", () => {
     expect(await contracts.request({ method: "server/discover" })).toMatchObject({
       capabilities: { tools: { listChanged: true } },
     });
-    await expect(contracts.request({ method: "completion/complete" })).rejects.toMatchObject({
+    await expect(contracts.request({ method: "tasks/list" })).rejects.toMatchObject({
       code: "NOT_SUPPORTED",
     });
   });
@@ -276,135 +270,6 @@ test("a server that changes under a driver is looked at again: withdrawn, and ta
   expect(news).toEqual([]);
 });
 
-describe("prompts (D24)", () => {
-  const prompts = [
-    { name: "sum", integrateAs: "skill_block", skillRef: "./skills/summarize/SKILL.md" },
-    { name: "plain", integrateAs: "raw", description: "As it is." },
-  ] as const;
-  test("are blocks of a skill, or as they are", async () => {
-    const { upstream } = await healthy({
-      prompts: [{ name: "sum", arguments: [{ name: "text" }] }, { name: "plain" }, { name: "hidden" }],
-    });
-    const { contracts } = await open([driver({ prompts })], async () => upstream);
-    expect((await contracts.request({ method: "prompts/list" })).prompts).toEqual([
-      { name: "summarize/sum", arguments: [{ name: "text" }] },
-      { name: "plain", description: "As it is." },
-    ]);
-    expect(
-      await contracts.request({ method: "prompts/get", params: { name: "summarize/sum" } }),
-    ).toMatchObject({ messages: [{ content: { text: "sum!" } }] });
-    await expect(
-      contracts.request({ method: "prompts/get", params: { name: "hidden" } }),
-    ).rejects.toMatchObject({ code: "PROMPT_NOT_FOUND" });
-  });
-
-  test("and resources are written down, without the address", async () => {
-    const events: AuditEvent[] = [];
-    const { upstream } = await healthy();
-    const resources = [
-      { uriTemplate: "file:///{path}", integrateAs: "ref_kind", refKindId: "mcp_files" },
-    ] as const;
-    const { contracts } = await open([driver({ prompts, resources })], async () => upstream, {
-      userId: "ann",
-      audit: (event) => events.push(event),
-      checkUri: (_, uri) => (uri.includes("private") ? "no" : undefined),
-    });
-    const params = { name: "summarize/sum", arguments: { text: "secret" } };
-    await contracts.request({ method: "prompts/get", params });
-    await contracts.readReference("mcp_files:file:///a");
-    await expect(contracts.readReference("mcp_files:file:///private")).rejects.toMatchObject({
-      code: "SANDBOX_DENIED",
-    });
-    const read = { tool_id: "resource:mcp_files", mcp_tool_name: "resources/read", user: "ann" };
-    expect(events).toMatchObject([
-      {
-        type: "driver.invoked",
-        tool_id: "prompt:summarize/sum",
-        mcp_tool_name: "prompts/get",
-        input_keys: ["text"],
-        ok: true,
-      },
-      { ...read, ok: true },
-      { ...read, ok: false, code: "policy_violation" },
-    ]);
-    expect(JSON.stringify(events)).not.toMatch(/secret|file:/);
-  });
-
-  test("of a driver that the policy denies are not there", async () => {
-    const { upstream } = await healthy();
-    const { contracts } = await open([driver({ prompts, policyTags: ["x"] })], async () => upstream, {
-      policy: { denyTags: ["x"] },
-    });
-    expect((await contracts.request({ method: "prompts/list" })).prompts).toEqual([]);
-  });
-});
-
-describe("resources (D23)", () => {
-  const resources = [
-    { uriTemplate: "file:///{path}", integrateAs: "ref_kind", refKindId: "mcp_files" },
-    { uriTemplate: "note://today", integrateAs: "raw" },
-  ] as const;
-  const read = async (contracts: Contracts, uri: string): Promise<JsonObject> =>
-    contracts.request({ method: "resources/read", params: { uri } });
-
-  test("are references of a kind of their own, checked against the box before they leave", async () => {
-    const asked: string[] = [];
-    const { upstream } = await healthy({
-      read: (uri) => (asked.push(uri), { contents: [{ uri, text: "it" }] }),
-    });
-    const { contracts } = await open([driver({ resources })], async () => upstream, {
-      checkUri: (_, uri) =>
-        uri.includes("..") || uri.startsWith("file:///etc") ? "that is outside of the box" : undefined,
-    });
-    expect(await contracts.request({ method: "resources/templates/list" })).toMatchObject({
-      resourceTemplates: [{ uriTemplate: "mcp_files:file:///{path}", name: "mcp_files" }],
-    });
-    expect(await contracts.request({ method: "resources/list" })).toMatchObject({
-      resources: [{ uri: "note://today" }],
-    });
-    expect(await read(contracts, "mcp_files:file:///notes/a.txt")).toMatchObject({
-      contents: [{ uri: "mcp_files:file:///notes/a.txt", text: "it" }],
-    });
-    expect(await read(contracts, "note://today")).toMatchObject({ contents: [{ uri: "note://today" }] });
-    expect(await contracts.readReference("mcp_files:file:///b")).toMatchObject({
-      contents: [{ text: "it" }],
-    });
-    const hash = createHash("sha256").update("it").digest("hex");
-    expect(await read(contracts, `mcp_files:file:///b#sha256=${hash}`)).toMatchObject({
-      contents: [{ text: "it" }],
-    });
-    await expect(read(contracts, `mcp_files:file:///b#sha256=${"0".repeat(64)}`)).rejects.toMatchObject({
-      code: "OUTPUT_INVALID",
-    });
-    await expect(read(contracts, "mcp_files:file:///etc/passwd")).rejects.toMatchObject({
-      code: "SANDBOX_DENIED",
-    });
-    await expect(read(contracts, "mcp_files:https://example.com/")).rejects.toMatchObject({
-      code: "RESOURCE_NOT_FOUND",
-    });
-    await expect(read(contracts, "mcp_file:file:///a")).rejects.toMatchObject({
-      code: "RESOURCE_NOT_FOUND",
-      hint: 'Did you mean "mcp_files"?',
-    });
-    expect(asked).toEqual(["file:///notes/a.txt", "note://today", "file:///b", "file:///b", "file:///b"]);
-  });
-
-  test("a kind belongs to one driver, and not to one of every host's", async () => {
-    const { upstream } = await healthy();
-    const own = (id: string, refKindId: string): Driver =>
-      driver({ id, resources: [{ uriTemplate: "x:{y}", integrateAs: "ref_kind", refKindId }] });
-    const { contracts, diagnostics } = await open(
-      [own("a", "mcp_x"), own("b", "mcp_x"), own("c", "git")],
-      async () => upstream,
-    );
-    expect(contracts.status().map(({ server }) => server)).toEqual(["fits", "refused", "refused"]);
-    expect(diagnostics.map(({ message }) => message)).toEqual([
-      "b: the ref_kind_id mcp_x is that of a",
-      "c: the ref_kind_id git is one of the kinds that every host has",
-    ]);
-  });
-});
-
 test("health: a ping that is not answered turns a driver away (D25)", async () => {
   const { upstream } = await healthy();
   let well = true;
@@ -481,6 +346,11 @@ test("a real server in a process of its own", async () => {
   expect(await contracts.call({ tool: "math.sum", input: { left: 2, right: 3 } })).toMatchObject({
     result: { ok: true, value: 5 },
   });
+  // By the name that clients see, too.
+  expect(await contracts.call({ tool: "math_sum", input: { left: 2, right: 3 } })).toMatchObject({
+    result: { ok: true, value: 5 },
+  });
+  expect(contracts.explain("math_sum")?.selected).toBe("math-mcp");
   expect(await contracts.call({ tool: "math.sum", input: { left: 2 } })).toMatchObject({
     result: { error: { code: "input_invalid", field: "right" } },
   });

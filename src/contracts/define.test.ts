@@ -119,7 +119,7 @@ test("a secret", async () => {
       slug: "api-key",
       name: "Key",
       description: "A key.",
-      access: { reveal: [{ role: "admin" }], bind: [{ tool: "fs-read" }] },
+      access: { reveal: [{ role: "admin" }], bind: [{ tool: "fs-read" }, { userId: "bob" }] },
     },
     async () => "v",
   );
@@ -127,6 +127,7 @@ test("a secret", async () => {
     granted: true,
     grantedBy: "tool:fs-read",
   });
+  expect(handle.checkAccess("bind", { userId: "bob" })).toMatchObject({ granted: true });
   expect(await handle.reveal({ roles: ["admin"] })).toBe("v");
   await expect(handle.reveal({})).rejects.toMatchObject({ error: { code: "unauthorised" } });
 });

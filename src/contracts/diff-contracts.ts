@@ -1,8 +1,10 @@
 // What changed between two versions of a contract, for those who call it and for those who serve it.
 
 import { type Contract, isObject, type JsonSchema } from "../model/index.ts";
-import { compareSchemas, viewSchema } from "../schema/index.ts";
+import { closedSchema, compareSchemas, viewSchema } from "../schema/index.ts";
+import { asWritten } from "./as-written.ts";
 import { type AddChange, type Change, conclude, type Difference, same, type Step } from "./diff-steps.ts";
+import { narrowerBy, noLongerPromised } from "./narrower.ts";
 
 export function diffContracts(before: Contract, after: Contract): Difference {
   const changes: Change[] = [];
@@ -15,6 +17,8 @@ export function diffContracts(before: Contract, after: Contract): Difference {
   diffSchemas("outputs", before.outputs, after.outputs, "outputs that were right are refused", add);
   const lost = mismatches(after.outputs, before.outputs, "some");
   if (lost !== undefined) add("outputs", "major", `callers do not get what they got: ${lost}`);
+  const optional = noLongerPromised(before.outputs, after.outputs);
+  if (optional !== undefined) add("outputs", "major", `${optional} may be missing now`);
   if (before.idempotent && !after.idempotent)
     add("idempotent", "major", "callers that call again would do it twice");
   else compare("idempotent", before.idempotent, after.idempotent, "minor", "it may be called again now");
@@ -49,12 +53,14 @@ export function diffContracts(before: Contract, after: Contract): Difference {
     "examples",
     "metadata",
   ] as const)
-    compare(field, before[field], after[field], "patch", "what it promises stays the same");
+    compare(asWritten(field), before[field], after[field], "patch", "what it promises stays the same");
   return conclude(changes);
 }
 
 function diffSchemas(what: string, before: JsonSchema, after: JsonSchema, why: string, add: AddChange): void {
-  const narrower = mismatches(before, after, "all");
+  // Inputs that a contract does not name are refused, whether it says so or not.
+  const read = what === "inputs" ? closedSchema : (schema: JsonSchema): JsonSchema => schema;
+  const narrower = mismatches(read(before), read(after), "all") ?? narrowerBy(read(before), read(after));
   if (narrower !== undefined) add(what, "major", `${why}: ${narrower}`);
   else if (!same(bare(before), bare(after))) add(what, "minor", "what was right stays right");
   else if (!same(before, after)) add(what, "patch", "only its words are others");

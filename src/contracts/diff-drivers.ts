@@ -1,6 +1,7 @@
 // What changed between two versions of a driver.
 
-import { type Driver, type DriverServer, parseVersion } from "../model/index.ts";
+import { type Driver, type DriverServer, parseVersion, satisfies } from "../model/index.ts";
+import { asWritten } from "./as-written.ts";
 import { type AddChange, type Change, conclude, type Difference, same, type Step } from "./diff-steps.ts";
 
 export function diffDrivers(before: Driver, after: Driver): Difference {
@@ -55,13 +56,13 @@ export function diffDrivers(before: Driver, after: Driver): Difference {
     "tags",
     "metadata",
   ] as const)
-    compare(field, before[field], after[field], "patch", "what it promises stays the same");
+    compare(asWritten(field), before[field], after[field], "patch", "what it promises stays the same");
   return conclude(changes);
 }
 
 function diffBindings(before: Driver, after: Driver, add: AddChange): void {
-  const old = new Map(before.implements.map((binding) => [binding.tool, binding]));
-  const now = new Map(after.implements.map((binding) => [binding.tool, binding]));
+  const old = new Map(before.implements.map((binding) => [contractNamed(binding.tool), binding]));
+  const now = new Map(after.implements.map((binding) => [contractNamed(binding.tool), binding]));
   for (const tool of old.keys())
     if (!now.has(tool)) add(`implements ${tool}`, "major", "a contract is not served any more");
   for (const [tool, binding] of now) {
@@ -77,10 +78,12 @@ function diffBindings(before: Driver, after: Driver, add: AddChange): void {
     ];
     if (!same(narrowing(earlier), narrowing(binding)))
       add(`${what}: schema_narrowing`, "major", "other inputs or outputs are left out");
-    if (earlier.range !== binding.range)
+    if (lacksMajor(earlier.range, binding.range))
+      add(`${what}: version`, "major", "a major version of the contract is not served any more");
+    else if (earlier.range !== binding.range)
       add(`${what}: version`, "minor", "other versions of the contract are served");
-    const { origin: _a, range: _b, dropInputs: _c, dropOutputs: _d, ...rest } = binding;
-    const { origin: _e, range: _f, dropInputs: _g, dropOutputs: _h, ...rested } = earlier;
+    const { origin: _a, tool: _b, range: _c, dropInputs: _d, dropOutputs: _e, ...rest } = binding;
+    const { origin: _f, tool: _g, range: _h, dropInputs: _i, dropOutputs: _j, ...rested } = earlier;
     if (!same(rest, rested)) add(what, "patch", "the same contract is served in another way");
   }
 }
@@ -105,14 +108,22 @@ function diffSurfaces<T>(
 function diffVersionCheck(before: Driver, after: Driver, add: AddChange): void {
   const [old, now] = [before.launch.versionCheck, after.launch.versionCheck];
   if (same(old, now)) return;
-  const majors = (range: string | undefined): Set<string> =>
-    new Set(
-      Array.from((range ?? "").matchAll(/(?<![\w.])v?(\d+)(?=[.\sxX*|]|$)/g), ([, major = ""]) => major),
-    );
-  const known = majors(old?.range);
-  const wider = old !== undefined && [...majors(now?.range)].some((major) => !known.has(major));
+  const wider = old !== undefined && lacksMajor(now?.range ?? "", old.range);
   if (wider) add("version_check.range", "major", "another major version of the program is let in");
   else add("version_check", "patch", "the program's version is looked at in another way");
+}
+
+/** Whether one range names a major version of which the other takes nothing. */
+function lacksMajor(range: string, other: string): boolean {
+  const majors = range.matchAll(/(?<![\w.])v?(\d{1,9})(?=[.\sxX*|]|$)/g);
+  return Array.from(majors, ([, major = ""]) => major)
+    .filter((major) => satisfies(`${major}.0.0`, range) || satisfies(`${major}.99999.0`, range))
+    .some((major) => !satisfies(`${major}.0.0`, other) && !satisfies(`${major}.99999.0`, other));
+}
+
+/** A contract may be named by its id or by its file, whose folder is called like it. */
+function contractNamed(tool: string): string {
+  return tool.replace(/\/TOOL\.md$/, "").replace(/^.*\//, "");
 }
 
 /** Where the server comes from: undefined when that is the same. */

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Contract } from "../model/index.ts";
 import type { CallContext } from "./types.ts";
-import type { ContractCall, Dispatched } from "./dispatch.ts";
+import type { ContractCall, Dispatched } from "./dispatch-types.ts";
 
 export interface ExampleOutcome {
   readonly example: string;

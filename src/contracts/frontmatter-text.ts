@@ -1,6 +1,7 @@
 // A definition in code as the file that says the same: camelCase becomes snake_case, and what an author names himself stays as it is.
 
 import { isObject, type JsonObject } from "../model/index.ts";
+import { asWritten } from "./as-written.ts";
 
 /** Under these, names are the author's own, or another format's. */
 const FREE: ReadonlySet<string> = new Set([
@@ -13,6 +14,9 @@ const FREE: ReadonlySet<string> = new Set([
   "outputs",
   "input",
   "output",
+  // SECRETS.md has camelCase there.
+  "access",
+  "exposures",
 ]);
 /** In these, only what belongs to this format is renamed. */
 const METADATA = "metadata";
@@ -31,7 +35,7 @@ function rename(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value)
       .filter(([, inner]) => inner !== undefined)
-      .map(([key, inner]) => [snake(key), under(key, inner)]),
+      .map(([key, inner]) => [asWritten(key), under(key, inner)]),
   );
 }
 
@@ -39,8 +43,4 @@ function under(key: string, value: unknown): unknown {
   if (FREE.has(key) || key === PATH_ARGUMENTS) return value;
   if (key !== METADATA || !isObject(value)) return rename(value);
   return { ...value, ...(isObject(value.mcp) ? { mcp: rename(value.mcp) } : {}) };
-}
-
-function snake(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

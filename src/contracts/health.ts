@@ -4,7 +4,6 @@ import type { DriverHealthCheck } from "../model/index.ts";
 import type { AuthPorts } from "./auth-steps.ts";
 import { toFailure } from "./failure.ts";
 import type { Registered } from "./registered.ts";
-import type { DriverRegistry } from "./registry.ts";
 import type { CallContext } from "./types.ts";
 
 /** Checks that did not come for this many times their pause say nothing any more. */
@@ -13,13 +12,11 @@ const LEAST_PAUSE_MS = 1_000;
 const NOT_ALLOWED: ReadonlySet<string> = new Set(["auth_required", "unauthorised"]);
 
 export class HealthChecks {
-  readonly #registry: DriverRegistry;
   readonly #ports: AuthPorts;
   readonly #changed: () => void;
   readonly #timers = new Map<string, NodeJS.Timeout>();
 
-  constructor(registry: DriverRegistry, ports: AuthPorts, changed: () => void) {
-    this.#registry = registry;
+  constructor(ports: AuthPorts, changed: () => void) {
     this.#ports = ports;
     this.#changed = changed;
   }
@@ -70,10 +67,7 @@ export class HealthChecks {
       case "ping": {
         const [tool = ""] = bound.keys();
         const running = [...registered.checks.keys()];
-        const all =
-          running.length > 0
-            ? running
-            : [await this.#registry.acquire(registered, { context, tool, signal })];
+        const all = running.length > 0 ? running : [await registered.acquire({ context, tool, signal })];
         // Each user may have a process of their own: one that hangs is not all of them.
         await Promise.any(
           all.map((one) => one.request({ method: "ping", timeoutMs: check.timeoutMs, signal })),

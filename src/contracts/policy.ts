@@ -1,6 +1,7 @@
 // What a workspace allows, whatever drivers say about themselves: by their tags, by their region, and by whom a call must be approved.
 
 import type { Contract, ContractPolicy, DriverErrorCode } from "../model/index.ts";
+import type { CallContext } from "./types.ts";
 
 export type { ContractPolicy };
 
@@ -38,6 +39,17 @@ export function regionOf(
     };
   }
   return undefined;
+}
+
+/** For what is not routed, such as a prompt: the same rules as for a call, and in the same order. */
+export function turnedAway(
+  driver: Tagged & { readonly id: string },
+  policy: ContractPolicy,
+  { regionConstraint, pinnedProvider: pin }: CallContext,
+): Verdict | undefined {
+  const verdict = policyOf(driver, policy) ?? regionOf(driver, regionConstraint, policy);
+  if (verdict !== undefined || pin === undefined || pin === driver.id) return verdict;
+  return { reason: `the call is pinned to ${pin}`, code: "pinned_provider_unavailable" };
 }
 
 /** Why a call must be approved; undefined when it need not be. A driver has no say in it. */

@@ -4,6 +4,7 @@ import type { Diagnostic } from "../errors/index.ts";
 import type { Driver, JsonObject } from "../model/index.ts";
 import type { Upstream } from "../upstream/index.ts";
 import type { DriverStatus } from "./capability.ts";
+import type { Acquirer } from "./dispatch-types.ts";
 import { isPersonal, processKey } from "./process-key.ts";
 import type { BoundTool, CallContext, DriverHooks } from "./types.ts";
 
@@ -27,12 +28,16 @@ export interface Registered {
   /** By its health check only: who happened to start last is not the better one. */
   healthyAt: number | undefined;
   health: DriverStatus["health"];
+  /** Of the protocol, as it was negotiated with the server that was looked at last. */
+  revision?: string | undefined;
   /** What the server has beside tools, as last seen. */
   prompts: readonly JsonObject[];
   /** Servers of it that were looked at; there may be one for each user. */
   readonly checks: Map<Upstream, ServerCheck>;
   /** By process key; those that were needed lately. */
   readonly processes: Map<string, DriverProcess>;
+  /** Its live server, which is known to fit, by the ways of whoever registered it. */
+  readonly acquire: (who: Acquirer) => Upstream | Promise<Upstream>;
 }
 
 /** What a look at one server has found. */
@@ -40,6 +45,8 @@ export interface Verdict {
   readonly server: "fits" | "refused";
   readonly reason: string | undefined;
   readonly problems: readonly Diagnostic[];
+  /** Of the protocol, as it was negotiated. */
+  readonly revision: string;
 }
 
 export interface ServerCheck {
@@ -116,7 +123,10 @@ export function judge(registered: Registered): void {
     held.find((one) => one?.server === "unreachable") ??
     // A server that was stopped is as it was.
     (registered.server === "fits" ? registered : UNCHECKED);
-  if (verdict !== undefined) registered.problems = [...registered.standing, ...verdict.problems];
+  if (verdict !== undefined) {
+    registered.problems = [...registered.standing, ...verdict.problems];
+    registered.revision = verdict.revision;
+  }
   const { server, reason, code } = status;
   registered.server = server;
   registered.reason = reason;

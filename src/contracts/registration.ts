@@ -29,6 +29,8 @@ export interface CheckOptions {
   readonly root?: string | undefined;
   /** Code that takes the place of a mapping takes the check of that mapping with it. */
   readonly hooks?: DriverHooks | undefined;
+  /** Contracts may be elsewhere: what serves one that is not here is told to be unchecked. */
+  readonly partial?: boolean | undefined;
 }
 
 /** Without `tools`, everything that can be told without the server. */
@@ -44,9 +46,11 @@ export function checkDriver(
   for (const binding of driver.implements) {
     const found = findContract(binding.tool, binding.range, contracts, driver, options.root ?? ".");
     if (found === undefined || "outOfRange" in found) {
-      problems.push(
-        toDiagnostic(driver, binding, undefined, noContract(binding, found?.outOfRange, contracts)),
-      );
+      const finding =
+        found === undefined && options.partial === true
+          ? notChecked(binding)
+          : noContract(binding, found?.outOfRange, contracts);
+      problems.push(toDiagnostic(driver, binding, undefined, finding));
       continue;
     }
     const { contract } = found;
@@ -75,7 +79,8 @@ function bind(
 ): BoundTool {
   const inputs = viewOrAnything(closedSchema(contract.inputs));
   const outputs = viewOrAnything(contract.outputs);
-  const planned = planArguments(binding, inputs);
+  const context = contract.contextSchema === undefined ? undefined : viewOrAnything(contract.contextSchema);
+  const planned = planArguments(binding, inputs, context);
   const result = planResult(binding, outputs);
   findings.push(...planned.problems, ...result.problems);
   const required = requiredOf(outputs);
@@ -106,13 +111,15 @@ function bind(
     });
   const plans = { arguments: planned.plan, result: result.plan };
   if (tools !== undefined)
-    findings.push(...checkServerTool({ contract, binding, inputs, outputs, ...plans }, tools, hooks));
+    findings.push(
+      ...checkServerTool({ contract, binding, inputs, context, outputs, ...plans }, tools, hooks),
+    );
   return {
     contract,
     driver,
     binding,
     ...plans,
-    timeoutMs: Math.min(contract.timeoutMs, timeoutMs ?? contract.timeoutMs),
+    timeoutMs: Math.min(contract.timeoutMs, timeoutMs ?? Infinity, driver.connection.timeoutMs ?? Infinity),
     retry: binding.retry ?? driver.retry ?? contract.retry,
     cost: {
       costClass: binding.cost?.costClass ?? driver.cost?.costClass ?? contract.costClass,
@@ -143,6 +150,14 @@ function noContract(
   return {
     message: `there is no contract ${tool}`,
     hint: didYouMean(tool.replace(/(\/TOOL\.md)?$/, "").replace(/^.*\//, ""), known) ?? some,
+  };
+}
+
+function notChecked({ tool }: Binding): Finding {
+  return {
+    severity: "info",
+    message: `what serves ${tool} is not checked: its contract is not here`,
+    hint: "Check it in its workspace: portolan validate, in the folder that has .drivers.",
   };
 }
 

@@ -1,8 +1,13 @@
 // Who may have which secret: asked before any value is fetched, and written down either way.
 
 import { findSecret, slugOfEnv } from "../formats/driver/index.ts";
-import type { Driver, SecretEntry, SecretGrant, SecretOperation } from "../model/index.ts";
-import { parseReferences } from "../secrets/index.ts";
+import {
+  type Driver,
+  parseReferences,
+  type SecretEntry,
+  type SecretGrant,
+  type SecretOperation,
+} from "../model/index.ts";
 import type { Audit } from "./audit.ts";
 import { fail, type Failure } from "./failure.ts";
 import type { CallContext } from "./types.ts";

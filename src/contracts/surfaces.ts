@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { didYouMean, PortolanError } from "../errors/index.ts";
 import {
   type DriverResource,
+  isObject,
   type JsonObject,
   type PromptDefinition,
   parseRef,
@@ -11,6 +12,7 @@ import {
   type ResourceTemplateDefinition,
 } from "../model/index.ts";
 import type { Registered } from "./registered.ts";
+import { DRIVER_META, OTHERS_META } from "./to-mcp.ts";
 
 export interface OfferedPrompt {
   readonly definition: PromptDefinition;
@@ -48,6 +50,7 @@ export function offerPrompts(
       const known = offered.get(name);
       if (known !== undefined) {
         taken(name, registered, known.registered);
+        offered.set(name, { ...known, definition: alsoBy(known.definition, registered.driver.id) });
         continue;
       }
       const description = declared.description ?? served?.description;
@@ -55,11 +58,18 @@ export function offerPrompts(
         ...served,
         name,
         ...(description === undefined ? {} : { description: description as string }),
+        _meta: { ...(isObject(served?._meta) ? served._meta : {}), [DRIVER_META]: registered.driver.id },
       };
       offered.set(name, { definition, name: declared.name, registered });
     }
   }
   return offered;
+}
+
+function alsoBy(definition: PromptDefinition, driver: string): PromptDefinition {
+  const meta = definition._meta as JsonObject;
+  const others = Array.isArray(meta[OTHERS_META]) ? (meta[OTHERS_META] as unknown[]) : [];
+  return { ...definition, _meta: { ...meta, [OTHERS_META]: [...others, driver] } };
 }
 
 /** The folder of a SKILL.md is its name. */
@@ -87,12 +97,30 @@ export function resourceLists(offered: readonly OfferedResource[]): {
   for (const { declared, registered } of offered) {
     const prefix = declared.integrateAs === "ref_kind" ? `${declared.refKindId}:` : "";
     const uri = `${prefix}${declared.uriTemplate}`;
-    const about: JsonObject = declared.description === undefined ? {} : { description: declared.description };
+    const about: JsonObject = {
+      ...(declared.description === undefined ? {} : { description: declared.description }),
+      _meta: { [DRIVER_META]: registered.driver.id },
+    };
     const name = declared.integrateAs === "ref_kind" ? declared.refKindId : registered.driver.id;
     if (/[{}]/.test(uri)) templates.push({ uriTemplate: uri, name, ...about });
     else resources.push({ uri, name, ...about });
   }
   return { resources, templates };
+}
+
+/** Whose a template is that is listed here, or any URI of it. Throws for what nobody declared. */
+export function findTemplate(uri: string, offered: readonly OfferedResource[]): FoundResource {
+  for (const offer of offered) {
+    const { declared } = offer;
+    const prefix = declared.integrateAs === "ref_kind" ? `${declared.refKindId}:` : "";
+    if (uri === `${prefix}${declared.uriTemplate}`) return { offer, uri: declared.uriTemplate };
+  }
+  return findResource(uri, offered);
+}
+
+/** What is written down of a resource: an address may say more than a log should know. */
+export function kindOf({ declared }: OfferedResource): string {
+  return `resource:${declared.integrateAs === "ref_kind" ? declared.refKindId : declared.uriTemplate}`;
 }
 
 /** Whose a URI is, and what its server calls it. Throws for what nobody declared. */

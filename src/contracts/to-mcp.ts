@@ -11,6 +11,11 @@ import type {
 import { typesOf } from "../schema/index.ts";
 import type { PreparedContract } from "./prepared-contract.ts";
 
+/** Where it is said which driver something comes from. */
+export const DRIVER_META = "portolan/driver";
+/** Those that have something of the same name, for callers whom that one may not serve. */
+export const OTHERS_META = "portolan/otherDrivers";
+
 export function toToolDefinition({ contract, outputs }: PreparedContract): ToolDefinition {
   const types = typesOf(outputs);
   return {
@@ -38,7 +43,7 @@ function annotationsOf({ name, mutates, idempotent, requires }: Contract): JsonO
 }
 
 export function toCallResult(result: DriverResult<unknown>, driver: string | undefined): CallToolResult {
-  const meta = driver === undefined ? {} : { "portolan/driver": driver };
+  const meta = driver === undefined ? {} : { [DRIVER_META]: driver };
   if (!result.ok) return toErrorResult(result.error, meta);
   const { value } = result;
   const text = typeof value === "string" ? value : ((JSON.stringify(value) as string | undefined) ?? "");

@@ -1,6 +1,7 @@
 // The one error class: a stable code, where it happened, what happened, what to do.
 
 import { ERROR_CODES, type ErrorCode } from "./codes.ts";
+import { machineFault } from "./of-the-machine.ts";
 
 export interface ErrorPlace {
   /** The server's name: its alias, or the command or URL it was reached by. */
@@ -71,9 +72,15 @@ export function isPortolanError(value: unknown): value is PortolanError {
   return typeof value === "object" && value !== null && BRAND in value;
 }
 
-/** Anything thrown, as a PortolanError: ours stay as they are, others become INTERNAL with their cause. */
+/** Anything thrown, as a PortolanError: ours stay as they are, faults of the machine are called so, others become INTERNAL with their cause. */
 export function toPortolanError(thrown: unknown, place: ErrorPlace = {}): PortolanError {
   if (isPortolanError(thrown)) return thrown.at(place);
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new PortolanError("INTERNAL", message, { ...place, cause: thrown });
+  const fault = machineFault(thrown);
+  if (fault === undefined) return new PortolanError("INTERNAL", message, { ...place, cause: thrown });
+  return new PortolanError("FILE_FAILED", `${fault.what}: ${message}`, {
+    hint: fault.hint,
+    ...place,
+    cause: thrown,
+  });
 }

@@ -26,6 +26,23 @@ export function tagsOfTool({ endpoint, tags = [] }: DeclaredServer, own: string)
     : { tags: [...tags, ...found.tags], possibleTags: found.possibleTags };
 }
 
+/** The contracts that a driver serves, each with the tags that it has when this one does. */
+export function contractsOfDriver(
+  { endpoint, tags = [] }: DeclaredServer,
+  id: string,
+): readonly { readonly id: string; readonly tags: readonly string[] }[] {
+  if (endpoint.transport !== "contracts") return [];
+  const { contracts, drivers, root } = endpoint;
+  const driver = drivers.find((one) => one.driver.id === id)?.driver;
+  if (driver === undefined) return [];
+  return contracts
+    .filter((contract) => driver.implements.some((binding) => isMeant(contract, binding, driver, root)))
+    .map((contract) => ({
+      id: contract.id,
+      tags: [...tags, ...contract.tags, ...driver.tags, ...driver.policyTags],
+    }));
+}
+
 function tagsOfContracts({ contracts, drivers, root }: ContractsEndpoint): Map<string, Required<ToolTags>> {
   const found = new Map<string, Required<ToolTags>>();
   for (const id of new Set(contracts.map((contract) => contract.id))) {

@@ -34,9 +34,9 @@ export function checkConfig(config: WorkspaceConfig): WorkspaceConfig {
 }
 
 export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) => void): WorkspaceConfig {
-  const errors = catalog.diagnostics.filter(
-    ({ severity, file }) => severity === "error" && !isOfDriver(file),
-  );
+  // A driver that is wrong is refused by itself; it never harms the others.
+  const ofDrivers = new Set(catalog.ofDrivers);
+  const errors = catalog.diagnostics.filter((one) => one.severity === "error" && !ofDrivers.has(one));
   const [first] = errors;
   if (first !== undefined) {
     const more = errors.length === 1 ? "" : ` (and ${errors.length - 1} more)`;
@@ -51,11 +51,6 @@ export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) =
   const { naming, descriptionPrefix, envFile, gateway } = catalog.settings;
   const servers = catalog.servers.map((server) => atHome(server, catalog.folder));
   return { servers, naming, descriptionPrefix, envFile, gateway, folder: catalog.folder };
-}
-
-/** A driver that is wrong is refused by itself; it never harms the others. */
-function isOfDriver(file: string | undefined): boolean {
-  return file !== undefined && /(?:^|[\\/])(?:(?:DRIVER|TOOL|SECRETS|SKILL)\.md|server\.json)$/.test(file);
 }
 
 /** A program without a folder of its own runs in the workspace, wherever the caller is. */

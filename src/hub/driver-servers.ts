@@ -35,6 +35,8 @@ interface Running {
   lease: Lease | undefined;
   upstream: Upstream | undefined;
   busy: number;
+  /** Subscriptions: nobody waits for them, but they end with it. */
+  followed: number;
   usedAt: number;
   idle: NodeJS.Timeout | undefined;
   /** Hears no more of it. */
@@ -97,6 +99,7 @@ export class DriverServers {
       lease: undefined,
       upstream: undefined,
       busy: 0,
+      followed: 0,
       usedAt: 0,
       idle: undefined,
       deaf: () => {},
@@ -174,16 +177,17 @@ export class DriverServers {
       name: driver.id,
       endpoint: await this.#resolved(driver, who),
       era: eraOf(driver.protocolVersion),
+      revision: driver.protocolVersion,
       limits: limitsOf(driver, limits),
       launch: await this.#launch(driver, who),
       roots,
     };
-    const { endpoint, launch, era, limits: own } = definition;
+    const { endpoint, launch, era, revision, limits: own } = definition;
     const acquire = (): Promise<Lease> => {
       // Too late to be told so by the signal.
       if (this.#leaving.signal.aborted) throw closed(driver);
       return pool.acquire(
-        JSON.stringify([key, generation, endpoint, launch, era, own]),
+        JSON.stringify([key, generation, endpoint, launch, era, revision ?? null, own]),
         (signal, { stderr: onStderr, launch: onLaunch }) =>
           openUpstream({
             ...{ signal, definition, caller, ask, watch: true, report, redactor, eras },
@@ -260,12 +264,14 @@ export class DriverServers {
 
   /** Knows when a server is in use, so that it is not stopped then. */
   #counted(upstream: Upstream, driver: Driver, key: string, running: Running): Upstream {
-    const ended = (): void => {
-      running.busy -= 1;
-      if (running.busy > 0) return;
+    const used = (): void => {
       running.usedAt = performance.now();
       if (running.idle === undefined && this.#running.get(key) === running)
         this.#armIdle(driver, key, running);
+    };
+    const ended = (): void => {
+      running.busy -= 1;
+      if (running.busy === 0) used();
     };
     const request: Upstream["request"] = (call) => {
       running.busy += 1;
@@ -278,7 +284,22 @@ export class DriverServers {
       request,
       describe: () => upstream.describe(),
       notify: (method, params) => upstream.notify(method, params),
-      subscribe: (uri) => upstream.subscribe(uri),
+      subscribe: async (uri) => {
+        let followed = true;
+        const left = (): void => {
+          if (followed) running.followed -= 1;
+          followed = false;
+          used();
+        };
+        running.followed += 1;
+        try {
+          const release = await upstream.subscribe(uri);
+          return () => (left(), release());
+        } catch (error) {
+          left();
+          throw error;
+        }
+      },
       setLogLevel: (level) => upstream.setLogLevel(level),
       on: (event, listener) => upstream.on(event, listener),
       stats: () => upstream.stats(),
@@ -296,7 +317,7 @@ export class DriverServers {
     running.idle = setTimeout(() => {
       running.idle = undefined;
       if (this.#running.get(key) !== running) return;
-      if (running.busy > 0) return;
+      if (running.busy + running.followed > 0) return;
       if (performance.now() < running.usedAt + idleMs) return this.#armIdle(driver, key, running);
       this.#letGo(key, running);
     }, left).unref();

@@ -19,10 +19,12 @@ export interface ServerEvent extends Common {
     | "mcp.server_failed"
     | "mcp.server_stopped"
     | "mcp.server_restarted"
-    /** Something of it is being downloaded; the reason says what. */
+    /** Something of it is being downloaded, or is there now; the reason says what. */
     | "mcp.server_installing";
   readonly code?: ErrorCode;
   readonly reason?: string;
+  /** How much of a download is there; absent when it begins and when it is done. */
+  readonly bytes?: { readonly received: number; readonly total?: number | undefined } | undefined;
 }
 
 export interface ToolsChangedEvent extends Common {
@@ -95,7 +97,10 @@ export function toLaunchEvent(
     const [host, reason] = [redactor.redactText(news.host), redactor.redactText(news.reason)];
     return { type: "mcp.sandbox_denied", server, host, port: news.port, reason };
   }
-  if (news.type === "progress") return { type: "mcp.server_installing", server, reason: news.what };
+  if (news.type === "progress") {
+    const { what: reason, bytes } = news;
+    return { type: "mcp.server_installing", server, reason, ...(bytes === undefined ? {} : { bytes }) };
+  }
   const { mode, by, missing } = news.plan.sandbox;
   if (mode === "enforce") return undefined;
   return { type: "mcp.sandbox_relaxed", server, mode, by, missing: missing.map(({ clause }) => clause) };

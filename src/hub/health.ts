@@ -29,8 +29,10 @@ export interface ServerHealth {
 }
 
 export function healthOf(member: Member): ServerHealth {
-  const { alias, state, since, declared, description, inventory, latencyMs, restarts, lastError, stderr } =
-    member;
+  const { alias, state, since, declared, inventory } = member;
+  const { description, plan, restarts, lanes } = member.processes;
+  const { last: lastError, stderr } = member.faults;
+  const { latencyMs } = member.usage;
   const failing = state !== "ready" && state !== "idle";
   return {
     alias,
@@ -43,12 +45,12 @@ export function healthOf(member: Member): ServerHealth {
     tools: inventory.tools.filter(({ name }) => isOffered(declared, name)).length,
     latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs * 10) / 10,
     restarts,
-    sandbox: member.plan && {
-      mode: member.plan.sandbox.mode,
-      backend: member.plan.sandbox.backend,
-      by: member.plan.sandbox.by,
+    sandbox: plan && {
+      mode: plan.sandbox.mode,
+      backend: plan.sandbox.backend,
+      by: plan.sandbox.by,
     },
-    lanes: member.lanes === 0 ? undefined : member.lanes,
+    lanes: lanes === 0 ? undefined : lanes,
     error:
       lastError === undefined || !failing
         ? undefined

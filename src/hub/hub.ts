@@ -7,7 +7,7 @@ import type { EventBus } from "./events.ts";
 import type { ListName } from "./inventory.ts";
 import type { Member } from "./member.ts";
 import type { MergeSettings } from "./merge.ts";
-import { hubName } from "./naming.ts";
+import { hasContract, hubName, promptName } from "./naming.ts";
 import { HubView, type ViewOptions, type ViewSource } from "./view.ts";
 
 export class Hub implements Upstream, ViewSource {
@@ -95,9 +95,23 @@ export class Hub implements Upstream, ViewSource {
     this.#relay(alias, "log", message as LogMessage);
   }
 
-  /** The full name of a tool that may be given as `alias.tool`. */
+  /** The full name of a tool that may be given as `alias.tool`, or as the id of a contract. */
   toolName(name: string): string {
+    const contracts = this.members.find(({ declared }) => hasContract(declared, name));
+    if (contracts !== undefined && !this.#whole.table.promptRoutes.has(name)) {
+      const [alias = ""] = name.split(".", 1);
+      // What can be read as a tool of a server is that.
+      if (!this.#members.has(alias)) return hubName(this.settings.naming, contracts.declared, name);
+    }
     return this.#whole.fullName(name, (alias) => this.member(alias).declared);
+  }
+
+  /** The full name of a prompt that may be given as `alias.prompt`. */
+  promptName(name: string): string {
+    const dot = typeof name === "string" ? name.indexOf(".") : -1;
+    if (dot === -1 || this.#whole.table.promptRoutes.has(name)) return name;
+    const { declared } = this.member(name.slice(0, dot));
+    return promptName(this.settings.naming, declared, name.slice(dot + 1));
   }
 
   /** The server that is all contracts together, started if need be. */

@@ -8,6 +8,7 @@ import {
   LOCAL_USER,
   mergeEntry,
   openContracts,
+  type OpenContractsOptions,
   SecretGrants,
 } from "../contracts/index.ts";
 import type {
@@ -28,9 +29,6 @@ import type { Heard, Lease } from "./pool.ts";
 import { rememberContracts, unbrokenContracts } from "./registered-contracts.ts";
 import { registeredDrivers, rememberDrivers } from "./registered-drivers.ts";
 
-/** How long opening waits for what was found to be written down. */
-const KEEP_MS = 300;
-
 export async function leaseContracts(
   options: LeaseOptions,
   endpoint: ContractsEndpoint,
@@ -47,15 +45,16 @@ export async function leaseContracts(
   leave.addEventListener("abort", left, { once: true });
   try {
     if (leave.aborted) throw stopped(options);
-    const upstream = await open({ options, endpoint, drivers, grants, servers, heard, leave });
+    const { upstream, keep } = await open({ options, endpoint, drivers, grants, servers, heard, leave });
     if (leave.aborted) {
       await upstream.close();
       throw stopped(options);
     }
     return {
       upstream,
-      busy: () => upstream.stats().inFlight > 0 || servers.busy,
+      busy: () => upstream.stats().inFlight > 0 || servers.busy || upstream.lending,
       release: async () => {
+        await keep();
         await upstream.close();
         await servers.close();
       },
@@ -90,14 +89,14 @@ async function open({
   servers,
   heard,
   leave,
-}: Parts): Promise<Contracts> {
+}: Parts): Promise<{ readonly upstream: Contracts; readonly keep: () => Promise<void> }> {
   const { audit } = options;
   // What fails because nobody waits for it any more is no news.
   const report: Report = (diagnostic) => {
     if (!leave.aborted) options.report(diagnostic);
   };
   const contracts = await unbrokenContracts(endpoint.root, endpoint.contracts, report);
-  const upstream = await openContracts({
+  const opening: OpenContractsOptions = {
     name: options.declared.alias,
     contracts,
     drivers,
@@ -123,12 +122,15 @@ async function open({
     approve: options.approve,
     bumps: "enforce",
     earlier: await registeredDrivers(endpoint.root),
-  });
-  if (options.keepsNothing === true) return upstream;
-  const kept = upstream.settled().then(() => keepFitting(upstream, endpoint, contracts, report));
-  // Servers that take their time are looked at later; nobody waits for them here.
-  await Promise.race([kept, new Promise((resolve) => setTimeout(resolve, KEEP_MS).unref())]);
-  return upstream;
+  };
+  const before = options.before?.();
+  const upstream = await openContracts(opening, before);
+  if (options.keepsNothing === true) return { upstream, keep: async () => {} };
+  let kept: Promise<void> | undefined;
+  const keep = (): Promise<void> => (kept ??= keepFitting(upstream, endpoint, contracts, report));
+  // Servers that take their time are looked at later. Whoever leaves before that keeps what is known by then.
+  void upstream.settled().then(keep);
+  return { upstream, keep };
 }
 
 /** Only what was found to work: a draft may change as it likes. */

@@ -11,7 +11,7 @@ import type {
   ServerDefinition,
 } from "../model/index.ts";
 import { type Redactor, resolveEndpoint, type SecretStore, toSecretError } from "../secrets/index.ts";
-import { type Ask, type Caller, type EraMemory, openUpstream } from "../upstream/index.ts";
+import { type Ask, type Caller, type EraMemory, openUpstream, type Upstream } from "../upstream/index.ts";
 import type { Person } from "./auth-page.ts";
 import type { Heard, Lease, Pool } from "./pool.ts";
 
@@ -34,6 +34,8 @@ export interface LeaseOptions {
   readonly audit?: Audit | undefined;
   /** Asked before a call that needs approval. */
   readonly approve?: Approve | undefined;
+  /** The contracts whose place these take, which serve until the new ones can; nothing once that is over. */
+  readonly before?: (() => Upstream | undefined) | undefined;
   /** Who is there to log in to drivers, if anybody is. */
   readonly person?: Person | undefined;
 }

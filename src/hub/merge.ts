@@ -9,8 +9,9 @@ import type {
   ToolAnnotations,
   ToolDefinition,
 } from "../model/index.ts";
+import { nowhere, shownSurfaces } from "./driver-view.ts";
 import type { Member } from "./member.ts";
-import { hubName, isOffered } from "./naming.ts";
+import { hubName, isOffered, promptName } from "./naming.ts";
 import { extraTools, type ToolAction } from "./extra-tools.ts";
 import { templateMatcher } from "./templates.ts";
 
@@ -68,6 +69,7 @@ export function merge(
   const enabled = [...members]
     .filter((member) => member.declared.enabled)
     .toSorted((a, b) => compare(a.alias, b.alias));
+  const shown = enabled.map((member) => ({ member, ...shownSurfaces(member, settings.naming, admits) }));
   const diagnostics: Diagnostic[] = [];
   const tools = unambiguous(
     "tool",
@@ -76,13 +78,13 @@ export function merge(
   );
   const prompts = unambiguous(
     "prompt",
-    enabled.flatMap((member) => promptsOf(member, settings)),
+    shown.flatMap(({ member, prompts: own }) => promptsOf(member, own, settings)),
     diagnostics,
   );
   const resourceRoutes = new Map<string, Member>();
   const resources: ResourceDefinition[] = [];
-  for (const member of enabled) {
-    for (const resource of member.inventory.resources) {
+  for (const { member, resources: own } of shown) {
+    for (const resource of own) {
       const other = resourceRoutes.get(resource.uri);
       if (other === undefined) {
         resourceRoutes.set(resource.uri, member);
@@ -93,8 +95,8 @@ export function merge(
       }
     }
   }
-  const templates = enabled.flatMap((member) =>
-    member.inventory.templates.map((template) => ({ member, template })),
+  const templates = shown.flatMap(({ member, hides, templates: own }) =>
+    own.map((template) => ({ member, hides, template })),
   );
   return {
     tools: tools.map(({ definition }) => definition),
@@ -106,11 +108,17 @@ export function merge(
     templates: templates
       .map(({ template }) => template)
       .toSorted((a, b) => compare(a.uriTemplate, b.uriTemplate)),
-    templateRoutes: templates.map(({ member, template: { uriTemplate } }) => ({
-      member,
-      template: uriTemplate,
-      matches: templateMatcher(uriTemplate),
-    })),
+    templateRoutes: [
+      ...templates.map(({ member, hides, template: { uriTemplate } }) => {
+        const matches = templateMatcher(uriTemplate);
+        return {
+          member,
+          template: uriTemplate,
+          matches: hides === undefined ? matches : (uri: string) => matches(uri) && !hides(uri),
+        };
+      }),
+      ...shown.flatMap(({ member, hides }) => (hides === undefined ? [] : [nowhere(member)])),
+    ],
     diagnostics,
   };
 }
@@ -161,17 +169,16 @@ function toolsOf(
   }));
 }
 
-function promptsOf(member: Member, { naming }: MergeSettings): Named<PromptDefinition, PromptRoute>[] {
-  return member.inventory.prompts.map((prompt) => ({
-    definition: { ...prompt, name: promptName(naming, member, prompt.name) },
+function promptsOf(
+  member: Member,
+  prompts: readonly PromptDefinition[],
+  { naming }: MergeSettings,
+): Named<PromptDefinition, PromptRoute>[] {
+  return prompts.map((prompt) => ({
+    definition: { ...prompt, name: promptName(naming, member.declared, prompt.name) },
     route: { member, name: prompt.name },
     from: `${member.alias}.${prompt.name}`,
   }));
-}
-
-/** Blocks of skills keep their path; no model provider limits the names of prompts. */
-function promptName(naming: string, { declared }: Member, name: string): string {
-  return declared.endpoint.transport === "contracts" ? name : hubName(naming, declared, name);
 }
 
 function withoutOutputSchema({ outputSchema: _dropped, ...tool }: ToolDefinition): ToolDefinition {

@@ -11,6 +11,7 @@ import type { Person } from "./auth-page.ts";
 import { EventBus, toAuditEvent } from "./events.ts";
 import { Hub } from "./hub.ts";
 import { withRedactedQuestions } from "./discreet.ts";
+import type { LeaseOptions } from "./lease-server.ts";
 import { Member } from "./member.ts";
 import type { MergeSettings } from "./merge.ts";
 import { DEFAULT_NAMING } from "./naming.ts";
@@ -34,6 +35,8 @@ export interface HubOptions {
   readonly sandbox?: Readonly<Record<string, SandboxMode>> | undefined;
   /** Run the code that lies beside drivers, in this program and with its rights. Default: false. */
   readonly driverCode?: boolean | undefined;
+  /** Whether somebody answers for themselves behind the handlers, who can approve calls that need it. Default: whether questions are answered at all. */
+  readonly attended?: boolean | undefined;
   /** Who is there to log in to drivers; without anybody, a call that needs a login fails at once and says so. */
   readonly person?: Person | undefined;
 }
@@ -42,8 +45,8 @@ export interface OpenedHub {
   readonly hub: Hub;
   readonly events: EventBus;
   readonly redactor: Redactor;
-  /** Makes a member of a declaration; it is not started yet. */
-  member(declared: DeclaredServer): Member;
+  /** Makes a member of a declaration; it is not started yet. `before` is whose place it takes, for as long as that matters. */
+  readonly member: (declared: DeclaredServer, before?: LeaseOptions["before"]) => Member;
 }
 
 export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
@@ -78,7 +81,8 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     keepsNothing: options.snapshots === false,
     person: options.person,
     audit: auditTo(events),
-    approve: (request: ApprovalRequest) => approveByAsking(request, asking, redactor),
+    approve: (request: ApprovalRequest) =>
+      approveByAsking(request, options.attended === false ? undefined : asking, redactor),
     ask: asking,
     caller: {
       clientInfo: options.clientInfo ?? { name: "portolan", version: VERSION },
@@ -93,7 +97,8 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     if (!Object.hasOwn(sandbox, declared.alias)) return declared;
     return { ...declared, launch: { ...declared.launch, sandboxOverride: sandbox[declared.alias] } };
   };
-  const member = (declared: DeclaredServer): Member => new Member({ ...shared, declared: boxed(declared) });
+  const member: OpenedHub["member"] = (declared, before) =>
+    new Member({ ...shared, declared: boxed(declared), before });
   return { hub, events, redactor, member };
 }
 

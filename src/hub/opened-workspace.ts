@@ -61,13 +61,15 @@ export async function openWorkspaceHub(
     diagnostics.push(diagnostic);
     options.onDiagnostic?.(diagnostic);
   };
-  const { reapOrphans } = await import("../launch/index.ts");
+  const { reapOrphans, writerOf } = await import("../launch/index.ts");
   reapOrphans();
   const changes: CatalogChange[] = [];
   // Until the hub is there, changes wait.
   let apply = (change: CatalogChange): void => void changes.push(change);
   const watching = typeof source === "string" && (options.watchFiles ?? true);
-  const watch = watching ? await watchCatalog(source, (change) => apply(change)) : undefined;
+  const watch = watching
+    ? await watchCatalog(source, (change) => apply(change), undefined, { writerOf })
+    : undefined;
   // The catalog as it is now has them already.
   changes.length = 0;
   let config: WorkspaceConfig;
@@ -93,7 +95,7 @@ export async function openWorkspaceHub(
   const { only } = options;
   const leaveOut = (server: DeclaredServer): boolean =>
     only?.includes(server.alias) === false || options.leaveOut?.(server) === true;
-  const roster = new Roster({ hub, toMember: (server) => opened.member(server), leaveOut });
+  const roster = new Roster({ hub, toMember: opened.member, leaveOut });
   let gateway = JSON.stringify(config.gateway);
   const noteGateway = (now: WorkspaceConfig["gateway"]): void => {
     if (gateway === (gateway = JSON.stringify(now))) return;

@@ -73,7 +73,9 @@ export class Pool {
       await own.opening.then((upstream) => upstream.close()).catch(() => {});
     };
     const left = (): void => void release();
-    leave.addEventListener("abort", left, { once: true });
+    // Whoever left before it came here is not told so by the signal any more.
+    if (leave.aborted) left();
+    else leave.addEventListener("abort", left, { once: true });
     try {
       return { upstream: await own.opening, release };
     } catch (error) {

@@ -6,6 +6,7 @@ import type { DeclaredServer } from "../model/index.ts";
 import { atHome } from "./declared.ts";
 import type { Hub } from "./hub.ts";
 import type { Member } from "./member.ts";
+import type { OpenedHub } from "./open-hub.ts";
 
 /** Servers that take longer than all the others together are not waited for; they arrive with an event. */
 const PATIENCE_MS = 1_000;
@@ -14,7 +15,7 @@ const DRAIN_MS = 5 * 60_000;
 
 export class Roster {
   readonly #hub: Hub;
-  readonly #toMember: (server: DeclaredServer) => Member;
+  readonly #toMember: OpenedHub["member"];
   readonly #leaveOut: ((server: DeclaredServer) => boolean) | undefined;
   readonly #starts = new Set<Promise<void>>();
   /** Those that take the place of others, while they start: the last one counts. */
@@ -23,7 +24,7 @@ export class Roster {
 
   constructor(options: {
     hub: Hub;
-    toMember: (server: DeclaredServer) => Member;
+    toMember: OpenedHub["member"];
     leaveOut: ((server: DeclaredServer) => boolean) | undefined;
   }) {
     this.#hub = options.hub;
@@ -97,12 +98,13 @@ export class Roster {
   }
 
   /**
-   * It is no program that could stand in its own way: there need not be a moment without it. The old one finishes its calls, and what
-   * both need goes on running.
+   * It is no program that could stand in its own way: there need not be a moment without it. The old one finishes its calls, what
+   * both need goes on running, and what the new one does not have ready yet it takes from the old one.
    */
   async #replaceAhead(server: DeclaredServer, old: Member): Promise<void> {
     const { alias } = server;
-    const member = this.#toMember(server);
+    let upstream = old.state === "ready" ? await old.start() : undefined;
+    const member = this.#toMember(server, () => upstream);
     // What is new is told by what was there before.
     if (server.enabled && server.start !== "lazy") member.stock.inventory = old.inventory;
     // Whoever began to take its place before comes too late.
@@ -121,6 +123,8 @@ export class Roster {
       // Nobody who waits for the new one needs to wait for the calls of the old one.
       void this.#leave(current, server.enabled).catch(() => {});
     } finally {
+      // Or each would keep all those that were before it.
+      upstream = undefined;
       done();
     }
   }

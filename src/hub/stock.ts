@@ -1,9 +1,9 @@
 // What one server has: known from the last run, refreshed when it changes, kept for the next.
 
 import { type ErrorCode, type Report, toPortolanError } from "../errors/index.ts";
-import type { Limits } from "../model/index.ts";
+import type { DeclaredServer, Limits } from "../model/index.ts";
 import type { Redactor } from "../secrets/index.ts";
-import type { Upstream } from "../upstream/index.ts";
+import type { Caller, Upstream } from "../upstream/index.ts";
 import type { EventBus } from "./events.ts";
 import {
   diffTools,
@@ -21,9 +21,8 @@ const LIST_TIMEOUT_MS = 30_000;
 export const ALL_LISTS: ReadonlySet<ListName> = new Set(["tools", "prompts", "resources"]);
 
 export interface StockOptions {
-  readonly alias: string;
-  /** Names the server on disk: the declaration as written, with references in place of values. */
-  readonly key: string;
+  readonly declared: DeclaredServer;
+  readonly caller: Caller;
   readonly limits: Limits;
   readonly snapshots: Snapshots;
   readonly redactor: Redactor;
@@ -37,6 +36,8 @@ export interface StockOptions {
 export class Stock {
   inventory: Inventory = EMPTY;
   readonly #options: StockOptions;
+  /** Names the server on disk. */
+  readonly #key: string;
   readonly #refresher: Refresher<ListName>;
   /** When each list was last fetched from the running server. */
   readonly #fetchedAt = new Map<ListName, number>();
@@ -46,6 +47,7 @@ export class Stock {
 
   constructor(options: StockOptions) {
     this.#options = options;
+    this.#key = keyOf(options);
     this.#refresher = new Refresher((stale) => this.refresh(stale));
   }
 
@@ -77,7 +79,8 @@ export class Stock {
   }
 
   async #refresh(lists: ReadonlySet<ListName>): Promise<void> {
-    const { alias, limits, report, redactor, events, changed } = this.#options;
+    const { limits, report, redactor, events, changed } = this.#options;
+    const { alias } = this.#options.declared;
     const upstream = this.#options.upstream();
     if (upstream === undefined) return;
     const before = this.inventory;
@@ -100,7 +103,7 @@ export class Stock {
     if (!isNoChange(tools)) events.emit({ type: "mcp.tools_changed", server: alias, ...tools });
     changed(lists);
     // Nobody waits for the disk but whoever stops.
-    this.#saving = this.#options.snapshots.save(this.#options.key, this.inventory);
+    this.#saving = this.#options.snapshots.save(this.#key, this.inventory);
   }
 
   stopRefreshing(): void {
@@ -113,7 +116,7 @@ export class Stock {
   }
 
   async #load(): Promise<boolean> {
-    const known = await this.#options.snapshots.load(this.#options.key);
+    const known = await this.#options.snapshots.load(this.#key);
     if (known === undefined) return this.inventory !== EMPTY;
     if (this.inventory === EMPTY) {
       this.inventory = known;
@@ -121,4 +124,10 @@ export class Stock {
     }
     return true;
   }
+}
+
+/** The declaration as written: references, not values, so that no secret reaches the disk. */
+function keyOf({ declared: { alias, endpoint, era = "auto" }, caller }: StockOptions): string {
+  // A server may show more tools to a client that can answer questions.
+  return JSON.stringify([alias, endpoint, era, Object.keys(caller.capabilities).toSorted()]);
 }

@@ -35,7 +35,7 @@ export interface Workspace extends AsyncDisposable {
   tools(): Promise<Tool[]>;
   /** By full name, or as `alias.tool`. */
   callTool(name: string, input?: JsonObject, options?: RequestOptions): Promise<ToolResult>;
-  /** The full name of what is given as `alias.tool` or `alias.prompt`; any other name as it is. */
+  /** The full name of a tool that is given as `alias.tool`; any other name as it is. */
   fullName(name: string): string;
   /** Which server each tool belongs to, by the tool's full name. */
   toolOwners(): ReadonlyMap<string, string>;
@@ -83,7 +83,7 @@ export async function openWorkspace(
     readResource: (uri, request) => connection.readResource(uri, request),
     subscribe: (uri) => connection.subscribe(uri),
     prompts: () => connection.listPrompts(),
-    getPrompt: async (name, args, request) => connection.getPrompt(hub.toolName(name), args, request),
+    getPrompt: async (name, args, request) => connection.getPrompt(hub.promptName(name), args, request),
     complete: (...args) => connection.complete(...args),
     context: () => gatherContext(hub.members),
     on: (event, listener) => connection.on(event, listener),
@@ -96,7 +96,7 @@ export async function openWorkspace(
           const limit = { server: member.alias, what: "starting", ms: PING_MS, signal: undefined };
           if (member.state === "starting") await within(member.start(), limit).catch(() => {});
           if (member.state !== "ready") return isUp(member);
-          const method = member.description?.era === "modern" ? "server/discover" : "ping";
+          const method = member.processes.description?.era === "modern" ? "server/discover" : "ping";
           return member.request({ method, timeoutMs: PING_MS }).then(
             () => true,
             () => false,

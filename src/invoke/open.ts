@@ -2,7 +2,13 @@
 
 import type { LookupFunction } from "node:net";
 import type { Report } from "../errors/index.ts";
-import type { Invocation, InvokedServer, JsonSchema, Limits } from "../model/index.ts";
+import {
+  createDeniedReport,
+  type Invocation,
+  type InvokedServer,
+  type JsonSchema,
+  type Limits,
+} from "../model/index.ts";
 import type { Upstream } from "../upstream/index.ts";
 import { Attempts } from "./attempt.ts";
 import { checkBoxes } from "./cli/boxed.ts";
@@ -39,10 +45,13 @@ export async function openInvoked(server: InvokedServer, options: InvokeOptions)
   const createAgents = async (): Promise<Agents> =>
     (await import("./http/agents.ts")).createAgents(server.clientTls, lookup);
   const agents = (): Promise<Agents> => (opening ??= createAgents());
+  const reportDenied = createDeniedReport(report);
   const createRunner = (invocation: Invocation, schema: JsonSchema): Runner =>
     invocation.kind === "http"
       ? createHttpRunner(putIn({ ...invocation, url: putInUrl(invocation.url, env) }, env), agents)
-      : createCliRunner(invocation, schema, { folder: server.folder, env, started, name, report });
+      : createCliRunner(invocation, schema, {
+          ...{ folder: server.folder, env, started, name, report, reportDenied },
+        });
 
   await checkBoxes(server, { name, report });
   const prepared = await prepare(server, name, createRunner, report);

@@ -9,9 +9,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { toPortolanError } from "../errors/index.ts";
 import type { SandboxBackendName } from "../model/index.ts";
-import { defaultStoreRoot } from "./install/store.ts";
-import { listInstalled } from "./install/npm.ts";
-import { prepare, type Prepared } from "./prepare.ts";
+import { lookAtStore } from "./look-at-store.ts";
+import { type LaunchRequest, prepare, type Prepared } from "./prepare.ts";
 import { runPlain } from "./process/run-plain.ts";
 import { stdioOf } from "./process/stdio.ts";
 import { backendNamed } from "./sandbox/backends.ts";
@@ -19,25 +18,35 @@ import { probeEngine } from "./sandbox/docker-engine.ts";
 import type { BackendReport, Finding } from "./types.ts";
 
 export interface Diagnosis {
-  readonly backends: readonly { readonly name: SandboxBackendName; readonly report: BackendReport }[];
+  readonly backends: readonly DiagnosedBackend[];
   /** Empty when there is nothing to test. */
   readonly selfTest: readonly Finding[];
   readonly store: readonly Finding[];
+}
+
+export interface DiagnosedBackend {
+  readonly name: SandboxBackendName;
+  /** What this machine's servers get along without, unless one asks for it. */
+  readonly optional: boolean;
+  readonly report: BackendReport;
 }
 
 const TEST_MS = 15_000;
 const DEATH_MS = 1_000;
 
 export async function diagnose(): Promise<Diagnosis> {
-  const own = process.platform === "linux" ? "bubblewrap" : "srt";
-  const [first, docker] = await Promise.all([
+  const isLinux = process.platform === "linux";
+  const own = isLinux ? "bubblewrap" : "srt";
+  const [first, docker, srt] = await Promise.all([
     backendNamed(own).then((backend) => backend.probe()),
     probeEngine("docker"),
+    isLinux ? backendNamed("srt").then((backend) => backend.probe()) : undefined,
   ]);
-  const backends = [
-    { name: own, report: first },
-    { name: "docker", report: docker },
-  ] as const;
+  const backends: DiagnosedBackend[] = [
+    { name: own, optional: false, report: first },
+    { name: "docker", optional: true, report: docker },
+    ...(srt === undefined ? [] : [{ name: "srt", optional: true, report: srt } as const]),
+  ];
   return { backends, selfTest: first.available ? await selfTest() : [], store: await lookAtStore() };
 }
 
@@ -59,10 +68,14 @@ async function selfTest(): Promise<Finding[]> {
   }
 }
 
+/** A name that is nobody's. */
+const LOOKED_UP = "portolan-doctor.invalid";
+
 /** Runs in the box; says of each attempt whether it was kept in. */
 const ATTEMPTS = `
 const { openSync, readdirSync, readFileSync, readlinkSync, writeFileSync } = require("node:fs");
 const { connect } = require("node:net");
+const { lookup } = require("node:dns");
 const [outside, port, pid] = process.argv.slice(1);
 const fails = (attempt) => { try { attempt(); return false; } catch { return true; } };
 const results = {
@@ -76,7 +89,10 @@ const results = {
   }),
 };
 const socket = connect(Number(port), "127.0.0.1");
-const done = (network) => { console.log(JSON.stringify({ ...results, network })); process.exit(0); };
+const done = (network) => lookup("${LOOKED_UP}", (error) => {
+  console.log(JSON.stringify({ ...results, network, names: error !== null }));
+  process.exit(0);
+});
 socket.on("connect", () => done(false)).on("error", () => done(true));
 `;
 
@@ -86,13 +102,18 @@ const MEANINGS: Readonly<Record<string, string>> = {
   settings: "it cannot change settings of the kernel",
   descriptors: "it has no open file of the program that started it",
   network: "it cannot reach the network, nor this machine's own ports",
+  names: "it cannot look up names",
   processes: "it can neither see nor signal other programs",
   home: "it has a private HOME to write to",
 };
 
 async function tryToGetOut(outside: string, trap: Server): Promise<Finding[]> {
   const { port } = trap.address() as AddressInfo;
-  const { spawnable } = await inTheBox(["-e", ATTEMPTS, outside, String(port), String(process.pid)]);
+  const words = ["-e", ATTEMPTS, outside, String(port), String(process.pid)];
+  let isHeard = false;
+  const { spawnable } = await inTheBox(words, (news) => {
+    if (news.type === "denied" && news.host === LOOKED_UP) isHeard = true;
+  });
   const { stdout, stderr } = await runPlain(spawnable, { timeoutMs: TEST_MS });
   if (stdout === "")
     return [
@@ -103,7 +124,11 @@ async function tryToGetOut(outside: string, trap: Server): Promise<Finding[]> {
       },
     ];
   const results = JSON.parse(stdout) as Record<string, boolean>;
-  return Object.entries(MEANINGS).map(([name, what]) => ({ what, ok: results[name] === true }));
+  const heard = isHeard ? "what it tries is told of" : "what it tries is not told of here";
+  return Object.entries(MEANINGS).map(([name, what]) => ({
+    ...{ what, ok: results[name] === true },
+    ...(name === "names" ? { detail: heard } : {}),
+  }));
 }
 
 /** Starts what it is given, and waits to be killed. */
@@ -145,21 +170,11 @@ async function countWith(marker: string): Promise<number> {
   return lines.filter((line) => line.includes(marker)).length;
 }
 
-function inTheBox(args: readonly string[]): Promise<Prepared> {
+function inTheBox(args: readonly string[], onLaunch?: LaunchRequest["onLaunch"]): Promise<Prepared> {
   return prepare({
     server: "doctor",
+    onLaunch,
     endpoint: { command: process.execPath, args },
     settings: { sandbox: { mode: "enforce" }, cwdImplied: true },
   });
-}
-
-async function lookAtStore(): Promise<Finding[]> {
-  const root = await defaultStoreRoot();
-  try {
-    const packages = await listInstalled(root);
-    return packages.map(({ name, version }) => ({ what: `${name}@${version}`, ok: true }));
-  } catch (error) {
-    const remedy = `rm -r ${root}`;
-    return [{ what: "the store can be read", ok: false, detail: toPortolanError(error, {}).message, remedy }];
-  }
 }

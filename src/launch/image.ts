@@ -1,30 +1,34 @@
 // Servers that are images: fetched before they start, and reached at a port where they speak HTTP.
 
 import { PortolanError } from "../errors/index.ts";
+import type { HttpProgram } from "../model/index.ts";
 import { findProgram } from "./install/find-program.ts";
 import type { StartRequest } from "./launch.ts";
-import { type LaunchRequest, planned, prepare } from "./prepare.ts";
+import { declaredEnvironment, type LaunchRequest, planned, prepare } from "./prepare.ts";
 import { ChildGroup } from "./process/child.ts";
 import type { DockerSpawnable } from "./sandbox/docker.ts";
-import { type Engine, ensureImage, probeEngine, publishedPort } from "./sandbox/docker-engine.ts";
+import { engineEnvironment, ensureImage, probeEngine, publishedPort } from "./sandbox/docker-engine.ts";
+import { reapContainers } from "./sandbox/docker-orphans.ts";
+import type { DockerRun } from "./sandbox/docker-run.ts";
 
 /** A server that is reached at a port; the port on this machine is chosen here. */
 export async function launchHttp(
-  request: StartRequest & { readonly port: number },
+  request: StartRequest & { readonly endpoint: HttpProgram },
   signal: AbortSignal,
 ): Promise<{ child: ChildGroup; port: number }> {
-  const { server, port } = request;
-  const { plan, spawnable } = await prepare(request);
-  const { container } = spawnable as Partial<DockerSpawnable>;
-  request.onLaunch?.(planned(plan));
+  const { server, endpoint } = request;
+  const prepared = await prepare(request);
+  const { spawnable } = prepared;
+  const { container, engine } = spawnable as Partial<DockerSpawnable>;
+  request.onLaunch?.(planned(prepared));
   const child = await ChildGroup.start(spawnable, server, request.onStderr);
   const ended = new AbortController();
   void child.exited.then(() => ended.abort());
   try {
-    if (container === undefined) throw notAnImage(server);
-    const file = plan.program;
-    const found = { file, container, port, signal: AbortSignal.any([signal, ended.signal]) };
-    return { child, port: await publishedPort(found) };
+    if (container === undefined || engine === undefined) throw notAnImage(server);
+    const stopped = AbortSignal.any([signal, ended.signal]);
+    const { port } = endpoint;
+    return { child, port: await publishedPort({ ...engine, container, port, signal: stopped }) };
   } catch (error) {
     await child.stop();
     if (!ended.signal.aborted || signal.aborted) throw error;
@@ -48,10 +52,15 @@ function notAnImage(server: string): PortolanError {
 }
 
 /** An engine that is not there is for the start to say. */
-export async function pull(engine: Engine, image: string, request: LaunchRequest): Promise<void> {
-  if (!(await probeEngine(engine)).available) return;
+export async function pull({ engine, image }: DockerRun, request: LaunchRequest): Promise<void> {
+  const env = engineEnvironment(declaredEnvironment(request));
+  if (!(await probeEngine(engine, env)).available) return;
   const { server, signal, onLaunch } = request;
   const file = await findProgram(request.endpoint.command, { server });
   const onProgress = ({ what }: { what: string }): void => onLaunch?.({ type: "progress", server, what });
-  await ensureImage({ file, image, server, signal, onProgress });
+  // Before the start, since what was left behind may hold a port that is needed; and beside the other question, so that it takes no longer.
+  await Promise.all([
+    ensureImage({ file, env, image, server, signal, onProgress }),
+    reapContainers({ file, env }, signal),
+  ]);
 }

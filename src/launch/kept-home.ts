@@ -1,7 +1,9 @@
 // The HOME that a server keeps from one start to the next, when its declaration asks for one.
 
 import { createHash } from "node:crypto";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { machineFault, PortolanError } from "../errors/index.ts";
 
 /** One per server of one workspace: the same alias elsewhere is another server. */
 export async function keptHomeOf(server: string, place: string): Promise<string> {
@@ -9,4 +11,24 @@ export async function keptHomeOf(server: string, place: string): Promise<string>
   const hash = createHash("sha256").update(`${place}\0${server}`).digest("hex").slice(0, 16);
   const name = `${server.replace(/[^\w.-]/g, "_").slice(0, 40)}-${hash}`;
   return join(envPaths("portolan", { suffix: "" }).data, "homes", name);
+}
+
+/** Makes it, so that it can be given to the server. */
+export async function makeHome(path: string, server: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const fault = machineFault(cause);
+    const reason = fault?.what ?? (cause as Error).message;
+    throw new PortolanError(
+      "FILE_FAILED",
+      `the HOME that ${server} keeps cannot be made: ${path}: ${reason}`,
+      {
+        server,
+        cause,
+        data: { path, reason: (cause as NodeJS.ErrnoException).code },
+        hint: "Make its folder writable, choose another place for Portolan's data with XDG_DATA_HOME, or remove home: kept from the server's sandbox.",
+      },
+    );
+  }
 }

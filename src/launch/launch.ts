@@ -10,16 +10,16 @@ export interface StartRequest extends LaunchRequest {
 }
 
 export async function launch(request: StartRequest): Promise<ChildGroup> {
-  const { plan, spawnable } = await prepare(request);
-  request.onLaunch?.(planned(plan));
+  const prepared = await prepare(request);
+  const { spawnable } = prepared;
+  request.onLaunch?.(planned(prepared));
   return ChildGroup.start(spawnable, request.server, request.onStderr);
 }
 
 /** Fetches what is not here yet; undefined where nothing ever is. A start that follows need not wait for it. */
 export function install(request: LaunchRequest): Promise<unknown> | undefined {
   const kind = recognise(request.endpoint);
-  if (kind.kind === "docker")
-    return import("./image.ts").then(({ pull }) => pull(kind.engine, kind.image, request));
+  if (kind.kind === "docker") return import("./image.ts").then(({ pull }) => pull(kind, request));
   const fetched = kind.kind === "npm" || (request.settings?.install?.length ?? 0) > 0;
   return fetched ? prepareProgram(request) : undefined;
 }
@@ -27,7 +27,7 @@ export function install(request: LaunchRequest): Promise<unknown> | undefined {
 /** What would be run, without running it. */
 export async function planLaunch(request: LaunchRequest): Promise<LaunchPlan> {
   const { plan, spawnable } = await prepare({ ...request, dryRun: true });
-  spawnable.spawned();
+  spawnable.spawned(false);
   spawnable.ended();
   return plan;
 }

@@ -1,14 +1,12 @@
 // A program and its box, made ready to be spawned: everything that was declared is held, or nothing is started.
 
-import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { homedir } from "node:os";
-import { isAbsolute } from "node:path";
 import { PortolanError, type Report } from "../errors/index.ts";
-import type { LaunchSettings, SandboxDeclaration, StdioEndpoint } from "../model/index.ts";
+import type { HttpProgram, LaunchSettings, StdioEndpoint } from "../model/index.ts";
 import { checkDeclaration } from "./check-declaration.ts";
-import { keptHomeOf } from "./kept-home.ts";
+import { keptHomeOf, makeHome } from "./kept-home.ts";
 import { chooseMode, type ChosenMode } from "./mode.ts";
+import { notGranted } from "./not-granted.ts";
 import { boxEnvironment, childEnvironment } from "./process/child-env.ts";
 import { type RunProgram, runPlain } from "./process/run-plain.ts";
 import { unclosable } from "./process/stdio.ts";
@@ -16,13 +14,16 @@ import { findServerProgram, type FoundProgram } from "./program.ts";
 import { backendFor } from "./sandbox/backends.ts";
 import { makeBox, type MadeBox } from "./sandbox/box.ts";
 import { writableFolders } from "./sandbox/box-declared.ts";
+import type { DockerRun } from "./sandbox/docker-run.ts";
 import { ownFolders } from "./sandbox/own-folder.ts";
 import { createPathCheck } from "./sandbox/path-check.ts";
+import { noteWriter } from "./writers.ts";
 import type { Box, Clause, LaunchNews, LaunchPlan, SandboxBackend, Spawnable } from "./types.ts";
 
 export interface LaunchRequest {
   readonly server: string;
-  readonly endpoint: Omit<StdioEndpoint, "transport">;
+  /** With the port of an image that must be reachable; a plan that did not know of it would be another one. */
+  readonly endpoint: Omit<StdioEndpoint, "transport"> & Partial<Pick<HttpProgram, "port">>;
   readonly settings?: LaunchSettings | undefined;
   /** Folders that the caller grants, as absolute paths. */
   readonly roots?: readonly string[] | undefined;
@@ -31,14 +32,14 @@ export interface LaunchRequest {
   readonly signal?: AbortSignal | undefined;
   /** The words of `args` that are not chosen by who calls; only from these it is inferred what the program needs of its own. Default: all. */
   readonly ownArgs?: readonly string[] | undefined;
-  /** What must be reachable of an image. */
-  readonly port?: number | undefined;
   /** Nothing is downloaded, and what cannot be held is only said. */
   readonly dryRun?: boolean | undefined;
 }
 
 export interface Prepared {
   readonly plan: LaunchPlan;
+  /** As it was worked out, whatever holds it. */
+  readonly box: Box;
   readonly spawnable: Spawnable;
 }
 
@@ -65,9 +66,9 @@ export function prepareProgram(
   return findServerProgram(request, versionRunner(request, chosen));
 }
 
-export function planned(plan: LaunchPlan): LaunchNews {
-  const { backend, box } = plan.sandbox;
-  return { type: "planned", plan, checkPath: backend === "none" ? undefined : createPathCheck(box) };
+export function planned({ plan, box }: Prepared): LaunchNews {
+  const isHeld = plan.sandbox.backend !== "none";
+  return { type: "planned", plan, checkPath: isHeld ? createPathCheck(box) : undefined };
 }
 
 /** A stranger's program is asked for its version in the box that it will run in, but without network. */
@@ -82,27 +83,29 @@ function versionRunner(request: LaunchRequest, chosen: ChosenMode): RunProgram {
 }
 
 async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenMode): Promise<Prepared> {
-  const { server, endpoint, settings, dryRun = false, report = () => {}, onLaunch } = request;
+  const { server, settings, dryRun = false, report = () => {}, onLaunch } = request;
   const made = chosen.mode === "off" ? { box: NO_BOX, problems: [] } : await boxOf(found, request);
   const { backend, missing } = await heldBy(chosen, found, request, made);
   if (chosen.mode === "enforce" && missing.length > 0 && !dryRun) throw notHeld(server, missing);
   const { box } = made;
   const own = settings?.homeFolder === undefined ? {} : { HOME: settings.homeFolder };
-  const declared = { ...declaredEnvironment(endpoint.env, settings?.sandbox?.env), ...own };
+  const declared = { ...declaredEnvironment(request), ...own };
   const env = backend.name === "none" ? childEnvironment(declared) : boxEnvironment(box.home, declared);
   const { kind, source, file, args, cwd } = found;
   const program = { file, args, cwd, env };
   const onDenied: Parameters<SandboxBackend["wrap"]>[2]["onDenied"] = (denied) =>
     onLaunch?.({ type: "denied", ...denied });
+  const held = (await backend.held?.(box)) ?? { box, unheldDefaults: [] };
   const spawnable = await backend.wrap(program, box, { server, report, onDenied });
+  if (backend.name !== "none" && !dryRun) await noteWriter(server, box);
   const plan: LaunchPlan = {
     ...{ server, kind, source, program: file, args, cwd },
-    env: Object.keys(env).toSorted(),
-    sandbox: { ...chosen, backend: backend.name, box, missing },
+    env: (found.docker === undefined ? Object.keys(env) : containerVariables(found.docker)).toSorted(),
+    sandbox: { ...chosen, backend: backend.name, ...held, missing },
     notGranted: backend.name === "none" ? [] : notGranted(found, box),
     spawn: [spawnable.file, ...spawnable.args],
   };
-  return { plan, spawnable };
+  return { plan, box, spawnable };
 }
 
 async function boxOf(found: FoundProgram, request: LaunchRequest): Promise<MadeBox> {
@@ -110,7 +113,7 @@ async function boxOf(found: FoundProgram, request: LaunchRequest): Promise<MadeB
   const declaration = settings?.sandbox;
   const kept = declaration?.home === "kept" ? await keptHomeOf(server, endpoint.cwd ?? "") : undefined;
   const keptHome = settings?.homeFolder ?? kept;
-  if (keptHome !== undefined) await mkdir(keptHome, { recursive: true, mode: 0o700 });
+  if (keptHome !== undefined) await makeHome(keptHome, server);
   const { file, args, cwd, folders, docker } = found;
   // What is in an image brings all of its own.
   const given = { declaration, roots, keptHome, homedir: homedir() };
@@ -126,42 +129,43 @@ async function boxOf(found: FoundProgram, request: LaunchRequest): Promise<MadeB
   });
 }
 
-function notGranted({ args, docker }: FoundProgram, { mounts, home }: Box): string[] {
-  if (docker !== undefined) return [];
-  const visible = mounts.filter(({ access }) => access !== "hidden").map(({ path }) => path);
-  return args.filter(
-    (word) =>
-      isAbsolute(word) &&
-      existsSync(word) &&
-      !visible.some((path) => word === path || word.startsWith(path.endsWith("/") ? path : `${path}/`)) &&
-      word !== home,
-  );
+/** Those of the engine's command stay outside of the container. */
+function containerVariables({ options }: DockerRun): string[] {
+  const given = options.filter(({ name }) => name === "env");
+  return [...new Set(given.map(({ value = "" }) => value.split("=", 1)[0] ?? ""))];
 }
 
-function declaredEnvironment(
-  own: StdioEndpoint["env"],
-  { pass = [], set = {} }: NonNullable<SandboxDeclaration["env"]> = {},
-): Record<string, string> {
+/** What a declaration says about its server's variables. */
+export function declaredEnvironment({ endpoint, settings }: LaunchRequest): Record<string, string> {
+  const { pass = [], set = {} } = settings?.sandbox?.env ?? {};
   const passed = pass.flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value] as const];
   });
-  return { ...Object.fromEntries(passed), ...set, ...own };
+  return { ...Object.fromEntries(passed), ...set, ...endpoint.env };
+}
+
+/** What is only planned may have references in it, whose values nobody has looked up. */
+function withoutReferences(request: LaunchRequest): Record<string, string> {
+  const entries = Object.entries(declaredEnvironment(request));
+  return Object.fromEntries(entries.filter(([, value]) => !value.includes("${")));
 }
 
 /** The backend, and what of the box it does not hold. */
 async function heldBy(
   { mode }: ChosenMode,
   found: FoundProgram,
-  { settings, port }: LaunchRequest,
+  request: LaunchRequest,
   { box, problems }: MadeBox,
 ): Promise<{ backend: SandboxBackend; missing: readonly Clause[] }> {
-  const backend = await backendFor(mode, { ...found, port }, settings?.sandbox?.backend);
+  const env = request.dryRun === true ? withoutReferences(request) : declaredEnvironment(request);
+  const program = { ...found, port: request.endpoint.port, env };
+  const backend = await backendFor(mode, program, request.settings?.sandbox?.backend);
   if (mode === "off") return { backend, missing: [] };
   const missing = [...problems, ...openDescriptors(), ...(await backend.missing(box))];
   const usable = (await backend.probe()).available;
   // Asked to start all the same, or only to say what would be: with as much of a box as there is.
-  return { backend: usable ? backend : await backendFor("off", { ...found, port }, undefined), missing };
+  return { backend: usable ? backend : await backendFor("off", program, undefined), missing };
 }
 
 /** One open folder of ours would be a way out of any box. */
@@ -173,9 +177,14 @@ function openDescriptors(): Clause[] {
   }));
 }
 
+/** A command stays one that can be copied: nothing of the sentence around it becomes a part of it. */
+function asSentence(remedy: string): string {
+  return /^[a-z]/.test(remedy) ? `Run \`${remedy}\`.` : remedy.replace(/\.?$/, ".");
+}
+
 function notHeld(server: string, missing: readonly Clause[]): PortolanError {
   const clauses = missing.map(({ clause, problem }) => `${clause}: ${problem}`).join("; ");
-  const remedies = [...new Set(missing.map(({ remedy }) => remedy.replace(/\.?$/, ".")))].join(" ");
+  const remedies = [...new Set(missing.map(({ remedy }) => asSentence(remedy)))].join(" ");
   const message = `${server} is not started, since its sandbox cannot be held: ${clauses}`;
   return new PortolanError("SANDBOX_UNAVAILABLE", message, {
     server,

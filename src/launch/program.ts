@@ -42,7 +42,7 @@ export async function findServerProgram(request: LaunchRequest, run: RunProgram)
     report,
     run: dryRun ? undefined : onceEach(run),
     signal,
-    onProgress: ({ what }) => onLaunch?.({ type: "progress", server, what }),
+    onProgress: (progress) => onLaunch?.({ type: "progress", ...progress, server }),
   });
   return {
     ...{ kind, file, args, cwd, docker },
@@ -90,7 +90,8 @@ function onceEach(run: RunProgram): RunProgram {
     const known = answers.get(key);
     if (known !== undefined) return known;
     const answer = await run(program, options);
-    answers.set(key, answer);
+    // One that had to be stopped may be quicker the next time.
+    if (answer.code !== null) answers.set(key, answer);
     return answer;
   };
 }

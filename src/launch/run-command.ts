@@ -18,7 +18,7 @@ export async function runCommand(
   signal.throwIfAborted();
   const { spawnable } = await prepare({ ...request, signal });
   if (signal.aborted) {
-    spawnable.spawned();
+    spawnable.spawned(false);
     spawnable.ended();
     signal.throwIfAborted();
   }

@@ -1,8 +1,11 @@
 // The words that the parts of this room share: a program, its box, and what is spawned in the end.
 
+import type { ChildProcess } from "node:child_process";
 import type { Report } from "../errors/index.ts";
-import type { ResourceLimits, SandboxBackendName, SandboxMode } from "../model/index.ts";
+import type { Denied, ResourceLimits, SandboxBackendName, SandboxMode } from "../model/index.ts";
 import type { PathCheck } from "./sandbox/path-check.ts";
+
+export type { Denied };
 
 /** A server's program, found and installed, as it is to run: inside of a box or not. */
 export interface Program {
@@ -15,7 +18,18 @@ export interface Program {
 }
 
 /** Why a path is in the box. */
-export type MountReason = "system" | "own" | "cwd" | "declared" | "root" | "kept home" | "socket";
+export type MountReason =
+  | "system"
+  | "own"
+  | "cwd"
+  | "declared"
+  | "root"
+  | "kept home"
+  | "socket"
+  /** A declaration: what it says decides about boxes. */
+  | "declaration"
+  /** Data of this program. */
+  | "portolan";
 
 export interface Mount {
   /** The same inside and outside. */
@@ -49,21 +63,23 @@ export interface Box {
   readonly declaredLimits: ReadonlySet<keyof ResourceLimits>;
 }
 
-export interface Denied {
-  readonly server: string;
-  readonly host: string;
-  /** 0: it was only looked up by name, and not told where it is. */
-  readonly port: number;
-  readonly reason: string;
-}
-
 /** What happens between the wish to start a server and its end, beside what it says itself. */
 export type LaunchNews =
   /** `checkPath` says what is wrong with paths and file URIs; absent where there is no box. */
   | { readonly type: "planned"; readonly plan: LaunchPlan; readonly checkPath?: PathCheck | undefined }
   | ({ readonly type: "denied" } & Denied)
   /** Something that takes a while, such as a download. */
-  | { readonly type: "progress"; readonly server: string; readonly what: string };
+  | ({ readonly type: "progress"; readonly server: string } & Progress);
+
+/** How far something is that takes a while. */
+export interface Progress {
+  readonly what: string;
+  /** How much of it is there, as it comes; absent when it begins and when it is done. */
+  readonly bytes?: { readonly received: number; readonly total?: number | undefined } | undefined;
+}
+
+/** The process that came of it. */
+export type Spawned = Pick<ChildProcess, "pid" | "exitCode" | "signalCode">;
 
 /** What is handed to the operating system. Descriptors of `fds` become 3, 4, … of the child. */
 export interface Spawnable {
@@ -72,8 +88,10 @@ export interface Spawnable {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
   readonly fds: readonly number[];
-  /** Gives back what was opened for it: once it has been spawned, or has failed to. */
-  spawned(): void;
+  /** Asks the program to end, where a signal to what was spawned would not reach it. False when there is nobody to ask. */
+  ask?: ((spawned: Spawned) => boolean) | undefined;
+  /** Gives back what was opened for it. `isStarted` is false where nothing was spawned after all. Default: true. */
+  spawned(isStarted?: boolean): void;
   /** Gives back what it needed while it ran. */
   ended(): void;
 }
@@ -84,6 +102,13 @@ export interface WrapContext {
   readonly onDenied: (denied: Denied) => void;
 }
 
+export interface HeldBox {
+  /** Without what is not there with this backend, and with the limits that it really sets. */
+  readonly box: Box;
+  /** Defaults that it cannot hold here. Nobody asked for them, so they stop nothing. */
+  readonly unheldDefaults: readonly Clause[];
+}
+
 /** One way to hold a box. */
 export interface SandboxBackend {
   readonly name: SandboxBackendName;
@@ -91,6 +116,8 @@ export interface SandboxBackend {
   probe(): Promise<BackendReport>;
   /** The clauses of this box that it cannot hold here; empty when all of it is held. */
   missing(box: Box): Promise<readonly Clause[]>;
+  /** The box as it will really be. Absent: as it was worked out. */
+  held?(box: Box): Promise<HeldBox>;
   wrap(program: Program, box: Box, context: WrapContext): Promise<Spawnable>;
 }
 
@@ -124,10 +151,11 @@ export interface LaunchPlan {
     /** Who said so. */
     readonly by: "default" | "declaration" | "command line" | "PORTOLAN_SANDBOX";
     readonly backend: SandboxBackendName;
-    /** Nothing of this is held with the backend `none`. */
+    /** As it is really held; nothing of it is with the backend `none`. */
     readonly box: Box;
     /** What is not held; only in the modes `warn` and `off`. */
     readonly missing: readonly Clause[];
+    readonly unheldDefaults: HeldBox["unheldDefaults"];
   };
   /** Paths among its arguments that are there on this machine, but not in its box: most likely forgotten. */
   readonly notGranted: readonly string[];

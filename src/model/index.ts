@@ -1,6 +1,9 @@
 // Public face of the model room.
 
 export { finalAddress, isSpecialAddress } from "./address.ts";
+export { splitCommandLine } from "./command-line.ts";
+export { LIMIT_NAMES, limitClause, writtenSize } from "./limit-words.ts";
+export { shellWord } from "./shell-word.ts";
 export type {
   Binding,
   Contract,
@@ -29,6 +32,7 @@ export type {
   SecretOperation,
 } from "./contract.ts";
 export { firstOf, lastOf } from "./cut.ts";
+export { createDeniedReport, type Denied, deniedHint, type ReportDenied } from "./denied.ts";
 export {
   GATEWAY_DEFAULTS,
   type GatewayCaller,
@@ -108,6 +112,16 @@ export {
   serializeRef,
   unescapeRefBody,
 } from "./ref.ts";
+export {
+  escapeReferences,
+  fillReferences,
+  findReferences,
+  formatReference,
+  isReferenceName,
+  type ParsedReferences,
+  parseReferences,
+  type Reference,
+} from "./references.ts";
 export {
   hasMethod,
   isModernErrorCode,

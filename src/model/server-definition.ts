@@ -88,6 +88,8 @@ export interface ServerDefinition {
   readonly name: string;
   readonly endpoint: Endpoint;
   readonly era: EraPin;
+  /** The revision that is offered first; by default the newest of the era. */
+  readonly revision?: string | undefined;
   readonly limits: Limits;
   /** How a local program is brought here and boxed; the default profile when absent. */
   readonly launch?: LaunchSettings | undefined;

@@ -6,7 +6,12 @@ import { fieldNames, fieldOf, itemOf, type SchemaView, typesOf, viewOf } from ".
 import { quote } from "./words.ts";
 
 export type PathView =
-  | { readonly ok: true; readonly view: SchemaView }
+  | {
+      readonly ok: true;
+      readonly view: SchemaView;
+      /** Where it leaves what the schema declares, though the schema does declare other things there. */
+      readonly undeclared?: string | undefined;
+    }
   /** Why no value of the schema has anything there. */
   | { readonly ok: false; readonly message: string };
 
@@ -14,6 +19,7 @@ export function viewAtPath(view: SchemaView, path: JsonPath): PathView {
   let at = view;
   let walked = "$";
   let many = false;
+  let undeclared: string | undefined;
   const refuse = (message: string): PathView => ({ ok: false, message });
   for (const segment of path) {
     const types = typesOf(at);
@@ -22,7 +28,11 @@ export function viewAtPath(view: SchemaView, path: JsonPath): PathView {
       const field = fieldOf(at, segment.name);
       if (field.state === "closed")
         return refuse(`${walked} has no field ${quote(segment.name)}${meant(segment.name, fieldNames(at))}`);
-      at = field.state === "open" ? undeclared(at) : field.view;
+      const known = field.state === "open" ? fieldNames(at) : [];
+      if (known.length > 0)
+        undeclared ??= `${walked} declares no field ${quote(segment.name)}${meant(segment.name, known)}`;
+      // Nothing is known about what is not declared, so that nothing can be said against it.
+      at = field.state === "open" ? viewOf(at, true) : field.view;
       walked += `.${segment.name}`;
       continue;
     }
@@ -33,10 +43,5 @@ export function viewAtPath(view: SchemaView, path: JsonPath): PathView {
     at = item;
     walked += segment.kind === "index" ? `[${segment.index}]` : "[*]";
   }
-  return { ok: true, view: many ? viewOf(at, { type: "array", items: at.node }) : at };
-}
-
-/** Nothing is known about it, so that nothing can be said against it. */
-function undeclared(view: SchemaView): SchemaView {
-  return viewOf(view, true);
+  return { ok: true, view: many ? viewOf(at, { type: "array", items: at.node }) : at, undeclared };
 }

@@ -221,7 +221,7 @@ function conjuncts(view: SchemaView): readonly SchemaView[] {
   if (!isObject(node)) return [];
   const parts: SchemaView[] = [];
   if (typeof node.$ref === "string" && whole.followsRefs) {
-    const target = follow(whole.root, node.$ref);
+    const target = followReference(whole.root, node.$ref);
     if (target !== undefined) parts.push(viewOf(view, target));
   }
   if (!standsAlone(view) && Array.isArray(node.allOf))
@@ -262,7 +262,8 @@ function isMentioned(view: SchemaView, name: string, depth: number): boolean {
   return parts.some((part) => isMentioned(part, name, depth + 1));
 }
 
-function follow(root: unknown, reference: string): unknown {
+/** What a reference within a schema leads to; undefined when it leads nowhere, or elsewhere. */
+export function followReference(root: unknown, reference: string): unknown {
   if (reference === "#") return root;
   if (!reference.startsWith("#/")) return undefined;
   let node: unknown = root;

@@ -96,8 +96,10 @@ function compareObjects(
   found: Mismatch[],
 ): void {
   const [gives, needs] = [requiredOf(given), requiredOf(taken)];
-  const add = (message: string): void => void found.push({ path, severity: "error", message });
-  for (const name of fieldNames(given)) {
+  const add = (message: string, severity: Mismatch["severity"] = "error"): void =>
+    void found.push({ path, severity, message });
+  const known = fieldNames(given);
+  for (const name of known) {
     const [from, to] = [fieldOf(given, name), fieldOf(taken, name)];
     if (from.state !== "declared") continue;
     const certain = demand === "all" || gives.has(name) || needs.has(name);
@@ -107,10 +109,12 @@ function compareObjects(
   }
   for (const name of needs) {
     if (gives.has(name)) continue;
-    const impossible = fieldOf(given, name).state === "closed";
-    if (impossible)
-      add(`the field ${quote(name)} is required and never given${meant(name, fieldNames(given))}`);
+    const { state } = fieldOf(given, name);
+    if (state === "closed") add(`the field ${quote(name)} is required and never given${meant(name, known)}`);
     else if (demand === "all") add(`the field ${quote(name)} is required and may be missing`);
+    // Nothing forbids it; but who says what there is would have said this, too.
+    else if (state === "open" && known.length > 0)
+      add(`the field ${quote(name)} is required and not declared${meant(name, known)}`, "warning");
   }
 }
 

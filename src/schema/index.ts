@@ -17,6 +17,7 @@ export { type PathView, viewAtPath } from "./compatibility-path.ts";
 export {
   fieldNames,
   fieldOf,
+  followReference,
   requiredOf,
   type SchemaView,
   type TypeName,
@@ -24,7 +25,9 @@ export {
   viewOf,
   viewSchema,
 } from "./compatibility-view.ts";
+export { type DeclaredPath, declaredPaths } from "./declared-paths.ts";
 export { type Dialect, dialectOf } from "./dialect.ts";
+export { isWellFormed } from "./keyword-shapes.ts";
 export { formatProblem, type Problem } from "./problems.ts";
 export { isSafePattern } from "./safe-pattern.ts";
 export {

@@ -1,6 +1,6 @@
 // Secrets from the environment: PORTOLAN_SECRET_NAME first, then NAME itself.
 
-import { isSecretName } from "./references.ts";
+import { isReferenceName } from "../model/index.ts";
 import { Secret } from "./secret.ts";
 import type { SecretSource } from "./source.ts";
 
@@ -15,7 +15,7 @@ export function createEnvironmentSource(env: Environment): SecretSource {
     Object.keys(env)
       .filter((key) => key.startsWith(PREFIX) && read(key))
       .map((key) => key.slice(PREFIX.length))
-      .filter(isSecretName)
+      .filter(isReferenceName)
       .sort();
   return {
     name: "environment",

@@ -6,17 +6,6 @@ export type { PassphraseRequest, PromptPassphrase } from "./passphrase.ts";
 export { withRedactedError } from "./redact-error.ts";
 export { createRedactor, type Redactor } from "./redactor.ts";
 export {
-  escapeReferences,
-  fillReferences,
-  isSecretName,
-  type ParsedReferences,
-  parseReferences,
-  type Reference,
-  type ReferenceKind,
-  type ReferenceProblem,
-  type TextPart,
-} from "./references.ts";
-export {
   type MissingSecret,
   type ResolvedEndpoint,
   resolveEndpoint,

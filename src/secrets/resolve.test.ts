@@ -9,7 +9,7 @@ import { PortolanError } from "../errors/index.ts";
 import type { Endpoint } from "../model/index.ts";
 import { createEnvironmentSource } from "./environment.ts";
 import { createRedactor } from "./redactor.ts";
-import { escapeReferences } from "./references.ts";
+import { escapeReferences } from "../model/index.ts";
 import { resolveEndpoint, toSecretError, type UnresolvedEndpoint } from "./resolve.ts";
 import { Secret } from "./secret.ts";
 import type { SecretSource } from "./source.ts";

@@ -1,10 +1,15 @@
 // The references of one endpoint replaced by their values, when its server starts. Everything that is missing or wrong is said at once.
 
 import { type Diagnostic, type ErrorCode, PortolanError } from "../errors/index.ts";
-import type { Endpoint } from "../model/index.ts";
+import {
+  type Endpoint,
+  fillReferences,
+  type ParsedReferences,
+  parseReferences,
+  type Reference,
+} from "../model/index.ts";
 import { type EndpointText, textsOf, withTexts } from "./endpoint-texts.ts";
 import { type Lookup, lookUp } from "./lookup.ts";
-import { fillReferences, type ParsedReferences, parseReferences, type Reference } from "./references.ts";
 import type { Secret } from "./secret.ts";
 import type { SecretStore } from "./store.ts";
 

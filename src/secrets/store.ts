@@ -1,12 +1,12 @@
 // All sources of secrets as one: explicit environment, the system's keyring, the vault, the .env file that a workspace names.
 
 import { PortolanError, type Report } from "../errors/index.ts";
+import { isReferenceName } from "../model/index.ts";
 import { createDotenvSource } from "./dotenv.ts";
 import { createEnvironmentSource, type Environment } from "./environment.ts";
 import { createKeyringSource } from "./keyring.ts";
 import { createKeyring } from "./keyring-access.ts";
 import type { PromptPassphrase } from "./passphrase.ts";
-import { isSecretName } from "./references.ts";
 import { Secret } from "./secret.ts";
 import type { SecretSource, SourceName, SourceStatus } from "./source.ts";
 import { createLazyVault } from "./vault-lazy.ts";
@@ -156,7 +156,7 @@ export function storeOf(
 function checkSecret(name: string, value: string | Secret): Secret {
   const wrong = (message: string, hint: string): PortolanError =>
     new PortolanError("CONFIG_INVALID", message, { hint });
-  if (!isSecretName(name))
+  if (!isReferenceName(name))
     throw wrong(
       "That is not a name for a secret.",
       "A name is a letter or _, then letters, digits, _, . or -; at most 256 of them.",

@@ -46,7 +46,8 @@ export async function connectMcp(config: McpConfig): Promise<McpConnection> {
     eras: createEraMemory(),
     onStderr: config.transport === "stdio" ? config.onStderr : undefined,
     onLaunch: (news) => {
-      if (news.type === "progress" && config.transport === "stdio") config.onInstalling?.(news.what);
+      if (news.type === "progress" && config.transport === "stdio")
+        config.onInstalling?.(news.what, news.bytes);
     },
     signal: config.signal,
   });

@@ -252,8 +252,9 @@ export class Connection implements McpConnection {
   }
 
   #call(method: string, params: JsonObject, options: RequestOptions, repeatable = false): Call {
-    const { signal, timeoutMs, maxTimeoutMs, onProgress } = options;
-    return { method, params, signal, timeoutMs, maxTimeoutMs, onProgress, repeatable };
+    const { signal, timeoutMs, maxTimeoutMs, onProgress, meta } = options;
+    const whole = meta === undefined ? params : { ...params, _meta: meta };
+    return { method, params: whole, signal, timeoutMs, maxTimeoutMs, onProgress, repeatable };
   }
 
   /** A whole list. Its entries are what the server sent; their types say what they should be. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { exposedName } from "./names.ts";
+import { exposedName, exposedNames } from "./names.ts";
 
 describe("exposedName", () => {
   it("keeps legal names as they are, with the prefix before them", () => {
@@ -31,6 +31,34 @@ describe("exposedName", () => {
             expect(exposedName(other, prefix)).not.toBe(name);
         },
       ),
+    );
+  });
+});
+
+describe("exposedNames", () => {
+  it("need no hash where nothing falls together", () => {
+    const names = ["fs.read", "fs-read", "a..b", "a.b", "x".repeat(65), "c/d", "c_d"];
+    const exposed = exposedNames(names);
+    expect(exposed.get("fs.read")).toBe("fs_read");
+    expect(exposed.get("fs-read")).toBe("fs-read");
+    for (const name of ["a..b", "a.b", "x".repeat(65), "c/d"])
+      expect(exposed.get(name)).toBe(exposedName(name));
+    // Who has the name by itself keeps it.
+    expect(exposed.get("c_d")).toBe("c_d");
+  });
+
+  it("are legal, and as many as the names", () => {
+    const anyName = fc.oneof(
+      fc.string({ unit: fc.constantFrom("a", "b", ".", "_", "-", "/"), minLength: 1, maxLength: 6 }),
+      fc.string({ minLength: 1, maxLength: 90 }),
+    );
+    fc.assert(
+      fc.property(fc.uniqueArray(anyName), (names) => {
+        const exposed = exposedNames(names);
+        expect([...exposed.keys()]).toEqual(names);
+        for (const name of exposed.values()) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+        expect(new Set(exposed.values()).size).toBe(names.length);
+      }),
     );
   });
 });

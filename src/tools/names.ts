@@ -11,6 +11,22 @@ export function exposedName(tool: string, prefix?: string): string {
   const full = prefix === undefined || prefix === "" ? tool : `${prefix}_${tool}`;
   if (LEGAL.test(full)) return full;
   const hash = createHash("sha256").update(full).digest("hex").slice(0, HASH_LENGTH);
-  const readable = full.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, MAX_LENGTH - HASH_LENGTH - 1);
-  return `${readable}_${hash}`;
+  return `${readable(full).slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${hash}`;
+}
+
+/** For names that are all known, by each: without a hash, unless two of them would fall together or one is too long. */
+export function exposedNames(names: Iterable<string>): ReadonlyMap<string, string> {
+  const all = new Set(names);
+  const wanted = new Map<string, number>();
+  for (const name of all) wanted.set(readable(name), (wanted.get(readable(name)) ?? 0) + 1);
+  return new Map(
+    Array.from(all, (name) => {
+      const plain = readable(name);
+      return [name, LEGAL.test(plain) && wanted.get(plain) === 1 ? plain : exposedName(name)];
+    }),
+  );
+}
+
+function readable(name: string): string {
+  return name.replace(/[^A-Za-z0-9_-]+/g, "_");
 }

@@ -68,8 +68,11 @@ export interface McpStdioConfig extends McpOptions {
    * /tmp, no network, and the folders of `handlers.roots`. "off" runs it with all rights of this program.
    */
   sandbox?: SandboxMode | SandboxDeclaration;
-  /** Hears what is being fetched before it can start, such as a package. */
-  onInstalling?: (what: string) => void;
+  /** Hears what is being fetched before it can start, such as a package; and of a download now and then how much is there. */
+  onInstalling?: (
+    what: string,
+    bytes?: { readonly received: number; readonly total?: number | undefined },
+  ) => void;
   /** Hears what the server writes to stderr, as it comes. The last lines are in every error anyway. */
   onStderr?: (text: string) => void;
 }
@@ -89,6 +92,8 @@ export interface RequestOptions {
   /** Fails after this long, whatever progress is reported. */
   maxTimeoutMs?: number | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
+  /** What goes along as `_meta`, for whoever serves the request. */
+  meta?: JsonObject | undefined;
 }
 
 /** A tool as agent frameworks want it. */

@@ -17,7 +17,7 @@ export async function withProgram(
   const { definition, report, onStderr, onLaunch, signal } = options;
   const { name: server, launch: settings, roots } = definition;
   const request = { server, endpoint: program, settings, roots, report, onStderr, onLaunch, signal };
-  const { child, port } = await launchHttp({ ...request, port: program.port }, signal);
+  const { child, port } = await launchHttp(request, signal);
   const gone = child.exited.then(({ code, signal: by }) => {
     const how = by === null ? `exited with code ${code}` : `was ended by ${by}`;
     return new PortolanError("SERVER_CRASHED", `${server} ${how}`, {
@@ -46,22 +46,30 @@ export async function withProgram(
   }
 }
 
-/** The port is there before the server behind it is. */
+/** The port is there before the server behind it is. Ends with an error when it is not waited for any more. */
 async function answering(url: URL, child: ChildGroup, signal: AbortSignal): Promise<void> {
   let gone = false;
   void child.exited.then(() => {
     gone = true;
   });
-  while (!gone && !(await isOpen(url))) await pause(POLL_MS, signal);
+  while (!gone && !(await isOpen(url, signal))) {
+    // A pause that is called off is over at once, and would be again for ever.
+    signal.throwIfAborted();
+    await pause(POLL_MS, signal);
+  }
 }
 
-function isOpen({ hostname, port }: URL): Promise<boolean> {
+function isOpen({ hostname, port }: URL, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = dial(Number(port), hostname);
-    socket.once("connect", () => {
+    const over = (open: boolean): void => {
+      signal.removeEventListener("abort", refuse);
       socket.destroy();
-      resolve(true);
-    });
-    socket.once("error", () => resolve(false));
+      resolve(open);
+    };
+    const refuse = (): void => over(false);
+    signal.addEventListener("abort", refuse, { once: true });
+    socket.once("connect", () => over(true));
+    socket.on("error", refuse);
   });
 }

@@ -18,5 +18,6 @@ export type {
 export { openUpstream, type UpstreamOptions } from "./upstream.ts";
 export { timerMs, within } from "./waiting.ts";
 export { type ParamHeader, paramHeaders } from "./param-headers.ts";
+export { retryAfterMs } from "./wires/http-rules.ts";
 export { LineReader } from "./wires/lines.ts";
 export type { MemoryServer } from "./wires/memory.ts";

@@ -2,9 +2,11 @@
 
 import { ERROR_CODES, isPortolanError, PortolanError, toPortolanError } from "../errors/index.ts";
 import type { LaunchPlan } from "../launch/index.ts";
-import type { ServerDefinition } from "../model/index.ts";
+import { type ServerDefinition, shellWord } from "../model/index.ts";
 import { connect, type Reach } from "./connect.ts";
 import type { EraMemory } from "./era-memory.ts";
+import { fetcherHint } from "./fetcher-hint.ts";
+import type { LaunchReports } from "./launch-reports.ts";
 import type { Session, SessionOptions } from "./session.ts";
 import type { Call, Description, UpstreamState } from "./types.ts";
 import { pause, timerMs, within } from "./waiting.ts";
@@ -26,6 +28,7 @@ export interface KeeperOptions extends Pick<
   readonly opened: (session: Session, again: boolean) => void;
   readonly lost: (session: Session) => void;
   readonly stateChanged: (state: UpstreamState) => void;
+  readonly explain: LaunchReports["explain"];
 }
 
 export class Keeper {
@@ -142,6 +145,7 @@ export class Keeper {
   async #open(signal: AbortSignal | undefined): Promise<Session> {
     await this.#installed(signal);
     const { startTimeoutMs } = this.#definition.limits;
+    const startedAt = performance.now();
     const tooLate = new AbortController();
     const giveUp = (): void => {
       const message = `${this.#name} was not ready after ${startTimeoutMs} ms`;
@@ -183,7 +187,8 @@ export class Keeper {
           cause: signal.reason,
         });
       }
-      throw this.#startError(isPortolanError(start.reason) ? start.reason : thrown, thrown);
+      const error = this.#startError(isPortolanError(start.reason) ? start.reason : thrown, thrown);
+      throw this.#options.explain(error, startedAt);
     } finally {
       clearTimeout(timer);
     }
@@ -285,10 +290,14 @@ function startHint({ code, hint }: PortolanError, plan: LaunchPlan | undefined):
 }
 
 /** A program that does not start in a box may miss something there. */
-function boxHint({ notGranted, sandbox }: LaunchPlan): string | undefined {
+function boxHint(plan: LaunchPlan): string | undefined {
+  const { notGranted, sandbox } = plan;
   if (sandbox.backend === "none") return undefined;
+  const fetching = fetcherHint(plan);
+  if (fetching !== undefined) return fetching;
   if (notGranted.length === 0)
     return "It runs in a sandbox: portolan why --plan shows what it may touch, and sandbox: off whether that is the reason.";
-  const [path] = notGranted;
-  return `Its arguments name ${notGranted.join(", ")}, which its sandbox does not grant: --allow-read ${path} or --allow-write ${path}, or fs: { read: [${path}] } in its sandbox.`;
+  const [path = ""] = notGranted;
+  const word = shellWord(path);
+  return `Its arguments name ${notGranted.join(", ")}, which its sandbox does not grant: --allow-read ${word} or --allow-write ${word}, or fs: { read: [${word === path ? path : JSON.stringify(path)}] } in its sandbox.`;
 }

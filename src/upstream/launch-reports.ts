@@ -1,39 +1,79 @@
 // What a start shows that somebody should know of: what of a sandbox is not held, and what a server was refused. Each said once.
 
-import type { Report } from "../errors/index.ts";
-import type { LaunchNews } from "../launch/index.ts";
+import { ERROR_CODES, PortolanError, type Report } from "../errors/index.ts";
+import type { LaunchNews, LaunchPlan } from "../launch/index.ts";
+import { createDeniedReport, type Denied, deniedHint } from "../model/index.ts";
+import { limitHint } from "./limit-hint.ts";
 
 type OnLaunch = (news: LaunchNews) => void;
 
-/** A server may try a thousand hosts; the first ones tell enough. */
-const MAX_REFUSALS = 50;
-
-export function withLaunchReports(server: string, report: Report, onLaunch: OnLaunch | undefined): OnLaunch {
-  const refused = new Set<string>();
-  let relaxed = false;
-  return (news) => {
-    if (news.type === "denied") {
-      const target = news.port === 0 ? news.host : `${news.host}:${news.port}`;
-      if (!refused.has(target) && refused.size < MAX_REFUSALS) {
-        refused.add(target);
-        report({
-          code: "SANDBOX_DENIED",
-          severity: "warning",
-          server,
-          message: `${server} was refused ${target}: ${news.reason}`,
-          hint: `If it should reach it, add ${news.host}${usualPort(news.port)} to the network list of its sandbox.`,
-        });
-      }
-    } else if (news.type === "planned" && !relaxed && news.plan.sandbox.mode === "warn") {
-      relaxed = true;
-      const { missing } = news.plan.sandbox;
-      for (const { clause, problem, remedy } of missing) {
-        const message = `${server} runs although this is not held: ${clause} (${problem})`;
-        report({ code: "SANDBOX_UNAVAILABLE", severity: "warning", server, message, hint: remedy });
-      }
-    }
-    onLaunch?.(news);
-  };
+export interface LaunchReports {
+  readonly onLaunch: OnLaunch;
+  /** The same error; or one that also says what the server was refused since that time, which is most likely why. */
+  readonly explain: (error: PortolanError, since: number) => PortolanError;
 }
 
-const usualPort = (port: number): string => ([0, 80, 443].includes(port) ? "" : `:${port}`);
+/** Refusals that are enough to explain a failure. */
+const MAX_LATELY = 8;
+
+/** Failures of a server that could not go on; others have reasons of their own. */
+const EXPLAINED = new Set(["SERVER_START_FAILED", "SERVER_CRASHED", "TIMEOUT", "RPC_ERROR"]);
+
+export function createLaunchReports(
+  server: string,
+  report: Report,
+  onLaunch: OnLaunch | undefined,
+): LaunchReports {
+  const reportDenied = createDeniedReport(report);
+  const lately: { readonly denied: Denied; readonly at: number }[] = [];
+  let granted: readonly string[] = [];
+  let plan: LaunchPlan | undefined;
+  let relaxed = false;
+
+  const heardDenied = (denied: Denied): void => {
+    lately.push({ denied, at: performance.now() });
+    if (lately.length > MAX_LATELY) lately.shift();
+    reportDenied(denied, granted);
+  };
+
+  return {
+    onLaunch: (news) => {
+      if (news.type === "denied") {
+        heardDenied(news);
+      } else if (news.type === "planned") {
+        ({ plan } = news);
+        granted = news.plan.sandbox.box.network;
+        if (!relaxed && news.plan.sandbox.mode === "warn") {
+          relaxed = true;
+          reportMissing(news.plan.sandbox.missing);
+        }
+      }
+      onLaunch?.(news);
+    },
+    explain: (error, since) => {
+      if (!EXPLAINED.has(error.code)) return error;
+      const then = lately.filter(({ at }) => at >= since).map(({ denied }) => denied);
+      const hint = limitHint(plan, error) ?? deniedHint(then, granted);
+      return hint === undefined ? error : withHint(error, hint);
+    },
+  };
+
+  function reportMissing(
+    missing: Extract<LaunchNews, { type: "planned" }>["plan"]["sandbox"]["missing"],
+  ): void {
+    for (const { clause, problem, remedy } of missing) {
+      const message = `${server} runs although this is not held: ${clause} (${problem})`;
+      report({ code: "SANDBOX_UNAVAILABLE", severity: "warning", server, message, hint: remedy });
+    }
+  }
+}
+
+/** That a call may have run stays said, and what was made for the occasion. */
+function withHint(error: PortolanError, denied: string): PortolanError {
+  const { code, message, server, tool, stderr, data, cause, stack } = error;
+  const isSpecial = code === "RPC_ERROR" && error.hint !== ERROR_CODES.RPC_ERROR.hint;
+  const hint = code === "SERVER_CRASHED" || isSpecial ? `${error.hint} ${denied}` : denied;
+  const explained = new PortolanError(code, message, { server, tool, stderr, data, cause, hint });
+  if (stack !== undefined) explained.stack = stack;
+  return explained;
+}

@@ -13,6 +13,7 @@ import {
   isModernErrorCode,
   isObject,
 } from "../model/index.ts";
+import { envelope } from "./envelope.ts";
 import type { Peer } from "./peer.ts";
 import type { Caller, Description } from "./types.ts";
 import { unlessLate } from "./waiting.ts";
@@ -110,14 +111,17 @@ function diedOnProbe(error: unknown): never {
 
 function onlyModern(verdict: ProbeVerdict, options: NegotiateOptions): Description {
   if (verdict.era === "modern") return verdict.description;
-  const { name } = options.definition;
+  const { name, revision } = options.definition;
   throw new PortolanError(
     "VERSION_UNSUPPORTED",
     `${name} does not speak ${MODERN_REVISION}, which its definition demands`,
     {
       server: name,
       data: { wanted: [MODERN_REVISION] },
-      hint: 'Let the era be "auto", or update the server.',
+      hint:
+        revision === undefined
+          ? 'Let the era be "auto", or update the server.'
+          : "Take protocol_version out of its declaration, write one that the server speaks, or update the server.",
     },
   );
 }
@@ -179,7 +183,7 @@ async function initialize(peer: Peer, options: NegotiateOptions): Promise<Descri
   const result = await peer.request({
     method: "initialize",
     params: {
-      protocolVersion: LEGACY_REVISION,
+      protocolVersion: offered(definition),
       capabilities: caller.capabilities,
       clientInfo: caller.clientInfo,
     },
@@ -199,14 +203,9 @@ async function initialize(peer: Peer, options: NegotiateOptions): Promise<Descri
   };
 }
 
-/** The metadata that every modern request carries. */
-export function envelope(caller: Caller, revision: string): JsonObject {
-  return {
-    [META.PROTOCOL_VERSION]: revision,
-    [META.CLIENT_INFO]: caller.clientInfo,
-    [META.CLIENT_CAPABILITIES]: caller.capabilities,
-    ...(caller.logLevel === undefined ? {} : { [META.LOG_LEVEL]: caller.logLevel }),
-  };
+/** A server takes what it is offered where it can, so that what its definition names is what both will speak. */
+function offered({ revision }: ServerDefinition): string {
+  return revision !== undefined && LEGACY_REVISIONS.includes(revision) ? revision : LEGACY_REVISION;
 }
 
 function unsupported(server: string, theirs: string[]): PortolanError {

@@ -11,6 +11,8 @@ export interface Outgoing {
   readonly params: JsonObject | undefined;
   /** The revision that the message itself declares; only modern ones do. */
   readonly revision: string | undefined;
+  /** The wire must not send it again by itself. */
+  readonly once?: boolean | undefined;
 }
 
 export function isRequest(message: Outgoing): boolean {
@@ -42,6 +44,7 @@ export function writeRequest(
     params?: JsonObject | undefined;
     meta?: JsonObject | undefined;
     withProgress?: boolean | undefined;
+    repeats?: boolean | undefined;
   },
 ): Outgoing {
   const { method, meta } = request;
@@ -61,6 +64,7 @@ export function writeRequest(
     method,
     params,
     revision: meta?.[META.PROTOCOL_VERSION] as string | undefined,
+    once: request.repeats === false,
   };
 }
 

@@ -41,6 +41,7 @@ export interface PeerRequest {
   readonly quiet?: boolean | undefined;
   /** Tells clients apart; undefined is nobody in particular. */
   readonly callerId?: string | undefined;
+  readonly repeats?: boolean | undefined;
   /** Called with the id as soon as the request has one. */
   readonly onSent?: ((id: number) => void) | undefined;
 }

@@ -2,7 +2,7 @@
 
 import { isPortolanError, type PortolanError, toPortolanError } from "../errors/index.ts";
 import type { JsonObject, RequestId } from "../model/index.ts";
-import { envelope } from "./negotiate.ts";
+import { envelope } from "./envelope.ts";
 import type { Session } from "./session.ts";
 import type { Call, Caller } from "./types.ts";
 
@@ -128,7 +128,7 @@ export class Subscriptions {
       const timer = setTimeout(resolve, ACKNOWLEDGE_MS).unref();
       const ended = (error?: PortolanError): void => {
         clearTimeout(timer);
-        session.acknowledged.delete(streamId);
+        session.notices.acknowledged.delete(streamId);
         if (error === undefined || stream.signal.aborted) resolve();
         else reject(error);
         if (this.#stream === stream && !stream.signal.aborted && !isFinal(error))
@@ -141,7 +141,7 @@ export class Subscriptions {
           meta: envelope(this.#options.caller, session.description.revision),
           onSent: (id) => {
             streamId = id;
-            session.acknowledged.set(id, () => {
+            session.notices.acknowledged.set(id, () => {
               acknowledged = true;
               clearTimeout(timer);
               resolve();

@@ -60,6 +60,8 @@ export interface Call {
   readonly passInputRequired?: boolean | undefined;
   /** Running it twice does no harm, so it may be sent again after a crash. */
   readonly repeatable?: boolean | undefined;
+  /** False when the caller itself decides what is sent again: a server that has too much to do is then not asked by itself once more. */
+  readonly repeats?: boolean | undefined;
 }
 
 export interface Description {

@@ -10,7 +10,7 @@ import { Emitter } from "./emitter.ts";
 import type { EraMemory } from "./era-memory.ts";
 import { Keeper } from "./keeper.ts";
 import { createPathGuard, type PathGuard } from "./path-guard.ts";
-import { withLaunchReports } from "./launch-reports.ts";
+import { createLaunchReports, type LaunchReports } from "./launch-reports.ts";
 import { redactorFor } from "./sensitive.ts";
 import type { Session } from "./session.ts";
 import { Subscriptions } from "./subscriptions.ts";
@@ -69,8 +69,8 @@ export async function openUpstream(options: UpstreamOptions): Promise<Upstream> 
       message: redactor.redactText(finding.message),
       ...(finding.hint === undefined ? {} : { hint: redactor.redactText(finding.hint) }),
     });
-  const onLaunch = withLaunchReports(options.definition.name, report, options.onLaunch);
-  const upstream = new ServerUpstream({ ...options, report, redactor, onLaunch });
+  const launches = createLaunchReports(options.definition.name, report, options.onLaunch);
+  const upstream = new ServerUpstream({ ...options, report, redactor, launches });
   try {
     await upstream.start(options.signal);
   } catch (error) {
@@ -86,15 +86,17 @@ class ServerUpstream implements Upstream {
   readonly #subscriptions: Subscriptions;
   readonly #breaker = new Breaker();
   readonly #redactor: Redactor;
+  readonly #launches: LaunchReports;
   readonly #past = { lateAnswers: 0, unknownAnswers: 0, noise: 0, declined: 0, ambiguous: 0 };
   #logLevel: LogLevel | undefined;
   #guard: PathGuard | undefined;
   /** List news of the last moment, and whether the same came again since. */
   readonly #recent = new Map<keyof UpstreamEvents, boolean>();
 
-  constructor(options: UpstreamOptions & { redactor: Redactor }) {
-    const { definition, reach, caller, ask, watch, report, eras, onStderr, onLaunch } = options;
+  constructor(options: UpstreamOptions & { redactor: Redactor; launches: LaunchReports }) {
+    const { definition, reach, caller, ask, watch, report, eras, onStderr, launches } = options;
     this.#redactor = options.redactor;
+    this.#launches = launches;
     this.name = definition.name;
     this.#logLevel = caller.logLevel;
     this.#subscriptions = new Subscriptions({
@@ -119,8 +121,9 @@ class ServerUpstream implements Upstream {
             declared: definition.launch?.sandbox?.pathArguments,
             timeoutMs: definition.limits.requestTimeoutMs,
           });
-        onLaunch?.(news);
+        launches.onLaunch(news);
       },
+      explain: launches.explain,
       notice: (event, ...args) => this.#noticed(event, ...args),
       opened: (session, again) => this.#opened(session, again),
       lost: (session) => this.#lost(session),
@@ -232,7 +235,8 @@ class ServerUpstream implements Upstream {
     { session, sentAt }: { session: Session; sentAt: number },
     attempt: number,
   ): Promise<JsonObject> {
-    const error = withRedactedError(toPortolanError(thrown, { server: this.name }), this.#redactor);
+    const failure = this.#launches.explain(toPortolanError(thrown, { server: this.name }), sentAt);
+    const error = withRedactedError(failure, this.#redactor);
     const failing = isServerFailure(error);
     if (failing && session.peer.wire.perRequestStreams) {
       // Elsewhere a failure is the end of the connection, and the keeper counts those.

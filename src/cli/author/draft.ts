@@ -12,8 +12,7 @@ import {
   writeDriver,
   writeTool,
 } from "../../formats/driver/index.ts";
-import type { Contract, LaunchSettings, ToolDefinition } from "../../model/index.ts";
-import { shellWord } from "../shell-word.ts";
+import { type Contract, type LaunchSettings, shellWord, type ToolDefinition } from "../../model/index.ts";
 import type { NewFile } from "../write-files.ts";
 import { isDeprecated } from "./bind.ts";
 import type { Choice } from "./choose.ts";

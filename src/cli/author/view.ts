@@ -7,7 +7,7 @@ import { endpointWords } from "./server-label.ts";
 import { describeFinding } from "../finding.ts";
 import { displayWidth, wrap } from "../layout.ts";
 import { plainLine, plainText } from "../plain-text.ts";
-import { shellWord } from "../shell-word.ts";
+import { shellWord } from "../../model/index.ts";
 import { computerOf, pathLabel } from "../workspace-folder.ts";
 import type { Draft } from "./draft.ts";
 import type { ProposedFile } from "./files.ts";

@@ -3,7 +3,7 @@
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import { parseClientFile } from "../../formats/clients/index.ts";
 import { addServer, type ServerFields } from "../../formats/workspace/index.ts";
-import { isSecretName } from "../../secrets/index.ts";
+import { isReferenceName } from "../../model/index.ts";
 import type { Cli, Words } from "../connect.ts";
 import { parseServerOptions, type RawOptions } from "../options.ts";
 import { changeOwnFile } from "../own-file.ts";
@@ -140,7 +140,8 @@ function toEnv(given: readonly string[], problems: string[]): Record<string, str
   for (const text of given) {
     const equals = text.indexOf("=");
     const name = equals < 0 ? text : text.slice(0, equals);
-    if (name === "" || (equals < 0 && !isSecretName(name))) problems.push("--env must be NAME=value or NAME");
+    if (name === "" || (equals < 0 && !isReferenceName(name)))
+      problems.push("--env must be NAME=value or NAME");
     else env[name] = equals < 0 ? `\${${name}}` : text.slice(equals + 1);
   }
   return env;

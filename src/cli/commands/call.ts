@@ -8,7 +8,7 @@ import { callArguments, checkNames, type Pair, parsePairs, type Problem, toArgum
 import { type Aim, aimAtName } from "../aim.ts";
 import type { Cli, Words } from "../connect.ts";
 import { exitOfResult } from "../contract-exit.ts";
-import { driversFor } from "../contracts-source.ts";
+import { contractNamed, driversFor } from "../contracts-source.ts";
 import type { CliIo } from "../io.ts";
 import { plainText } from "../plain-text.ts";
 import { renderToolResult } from "../render.ts";
@@ -22,6 +22,10 @@ export interface CallOptions {
   args?: string;
   out?: string;
   force?: boolean;
+  /** Of contracts: only this driver may serve the call. */
+  pin?: string;
+  /** Of contracts: only drivers of this region may. */
+  region?: string;
 }
 
 /** The arguments as they were given, before the tool's schema is known. */
@@ -50,14 +54,21 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
     ...(await parsePairs(assignments, (path) => readFile(resolve(cli.io.cwd, path), "utf8"))),
   };
   const own = contractOf(aim, wanted);
+  const meta = await routing(options, own !== undefined);
   return withAim(
     cli,
     aim,
     async ({ connection, label, request }) => {
       const tools = await connection.listToolDefinitions(request("listing the tools"));
-      const { tool, parsed } = findTool(wanted, tools, label, () => own?.hint(connection.diagnostics));
+      const { tool, parsed } = findTool(wanted, tools, label, {
+        nameOf: own?.nameOf,
+        reason: () => own?.hint(connection.diagnostics),
+      });
       const input = toInput(tool, parsed, given, label);
-      const result = await connection.callTool(tool.name, input, request(`calling ${tool.name}`));
+      const result = await connection.callTool(tool.name, input, {
+        ...request(`calling ${tool.name}`),
+        ...(meta === undefined ? {} : { meta }),
+      });
       await show(result, tool, saver, cli, options);
       return exitOfResult(result);
     },
@@ -65,7 +76,27 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
   );
 }
 
+/** What the call asks of whoever chooses the driver. */
+async function routing({ pin, region }: CallOptions, isContract: boolean): Promise<JsonObject | undefined> {
+  if (pin === undefined && region === undefined) return undefined;
+  if (!isContract) {
+    const given = [...(pin === undefined ? [] : ["--pin"]), ...(region === undefined ? [] : ["--region"])];
+    throw new PortolanError(
+      "USAGE",
+      `${given.join(" and ")} ${given.length === 1 ? "is" : "are"} for calls of contracts, which drivers serve.`,
+      { hint: "portolan call <contract> key=value --pin <driver>; portolan list contracts shows them." },
+    );
+  }
+  const { CONTEXT_META } = await import("../../contracts/index.ts");
+  return {
+    ...(pin === undefined ? {} : { [CONTEXT_META.pin]: pin }),
+    ...(region === undefined ? {} : { [CONTEXT_META.region]: region }),
+  };
+}
+
 interface OwnContract {
+  /** What the tool is called that goes by this id. */
+  readonly nameOf: (word: string) => string;
   /** Other drivers are for other calls. */
   readonly concerns: (diagnostic: Diagnostic) => boolean;
   /** Why a contract that is there is no tool. */
@@ -77,12 +108,14 @@ function contractOf(aim: Aim, wanted: string): OwnContract | undefined {
   if (aim.kind !== "server") return undefined;
   const endpoint = aim.source.config.servers.find(({ alias }) => alias === aim.alias)?.endpoint;
   if (endpoint?.transport !== "contracts") return undefined;
-  const id = /^\s*(?:function\s+)?["']?([\w./-]+)/.exec(wanted)?.[1] ?? wanted;
+  const word = /^\s*(?:function\s+)?["']?([\w./-]+)/.exec(wanted)?.[1] ?? wanted;
+  const id = contractNamed(endpoint, word)?.id ?? word;
   const serving = driversFor(endpoint, id);
   const others = new Set(
     endpoint.drivers.map(({ driver }) => driver.id).filter((one) => !serving.includes(one)),
   );
   return {
+    nameOf: (one) => contractNamed(endpoint, one)?.name ?? one,
     concerns: ({ server }) => server === undefined || !others.has(server),
     hint(diagnostics) {
       if (!endpoint.contracts.some((contract) => contract.id === id)) return undefined;
@@ -102,13 +135,17 @@ function findTool(
   wanted: string,
   tools: readonly ToolDefinition[],
   server: string,
-  reason: () => string | undefined,
+  {
+    nameOf = (name) => name,
+    reason,
+  }: { nameOf?: ((word: string) => string) | undefined; reason: () => string | undefined },
 ): { tool: ToolDefinition; parsed: ParsedCall | undefined } {
-  const named = tools.find((tool) => tool.name === wanted);
+  const find = (word: string): ToolDefinition | undefined => tools.find(({ name }) => name === nameOf(word));
+  const named = find(wanted);
   if (named !== undefined) return { tool: named, parsed: undefined };
   const parsed = looksLikeCall(wanted) ? parseCall(wanted) : undefined;
   const name = parsed?.name ?? wanted;
-  const tool = tools.find((candidate) => candidate.name === name);
+  const tool = find(name);
   if (tool !== undefined) return { tool, parsed };
   throw new PortolanError("TOOL_NOT_FOUND", `${server} has no tool ${JSON.stringify(name)}.`, {
     server,

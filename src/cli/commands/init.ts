@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import { MCPFILE_TEMPLATE } from "../../formats/mcpfile/index.ts";
 import type { Cli } from "../connect.ts";
-import { shellWord } from "../shell-word.ts";
+import { shellWord } from "../../model/index.ts";
 import { computerOf, pathLabel } from "../workspace-folder.ts";
 import { writeFiles } from "../write-files.ts";
 

@@ -1,16 +1,20 @@
 // `portolan list`: everything that a server offers.
 
 import { type Diagnostic, isPortolanError, PortolanError } from "../../errors/index.ts";
-import { aimAtServer } from "../aim.ts";
+import { type Aim, aimAtServer } from "../aim.ts";
 import type { Cli, Words } from "../connect.ts";
+import { contractNamed, contractsOf } from "../contracts-source.ts";
 import { describeListing, type Listing, type ListOptions } from "../listing.ts";
 import { listWorkspace } from "../workspace-listing.ts";
 import { withAim } from "../workspace-session.ts";
 
+const NOTHING = { resources: [], resourceTemplates: [], prompts: [] };
+
 export async function list(cli: Cli, words: Words, options: ListOptions): Promise<number> {
   const aim = await aimAtServer(words, cli);
   if (aim.kind === "workspace") return listWorkspace(cli, aim.source, options);
-  if (aim.rest.length > 0) {
+  const contract = aim.kind === "server" && aim.rest.length === 1 ? contractOf(aim) : undefined;
+  if (aim.rest.length > 0 && contract === undefined) {
     throw new PortolanError("USAGE", `list takes one target; ${JSON.stringify(aim.rest[0])} is too much.`, {
       hint: "Put quotes around a command, or write it after --.",
     });
@@ -43,10 +47,9 @@ export async function list(cli: Cli, words: Words, options: ListOptions): Promis
       const { server } = connection;
       const listing: Listing = {
         server,
-        tools,
-        resources,
-        resourceTemplates,
-        prompts,
+        ...(contract === undefined
+          ? { tools, resources, resourceTemplates, prompts }
+          : { ...NOTHING, tools: tools.filter(({ name }) => name === contract) }),
         timing: { connectMs, listMs },
         diagnostics: [...connection.diagnostics, ...failed],
       };
@@ -56,4 +59,10 @@ export async function list(cli: Cli, words: Words, options: ListOptions): Promis
     },
     { showsDiagnostics: true },
   );
+}
+
+/** What the tool is called of the one contract that is wanted. */
+function contractOf({ source, rest: [word = ""] }: Extract<Aim, { kind: "server" }>): string | undefined {
+  const own = contractsOf(source);
+  return own === undefined ? undefined : contractNamed(own.endpoint, word)?.name;
 }

@@ -1,11 +1,13 @@
 // `portolan why --plan`: how a server would be started, without starting it.
 
 import { PortolanError } from "../../errors/index.ts";
-import type { DeclaredServer, Driver, HttpProgram, StdioEndpoint } from "../../model/index.ts";
+import type { PlannedCommand } from "../../invoke/index.ts";
+import type { DeclaredServer } from "../../model/index.ts";
 import { type Cli, takeTarget, type Words } from "../connect.ts";
-import { type ContractsSource, contractsOf } from "../contracts-source.ts";
+import { allWouldStart, commandsJson, describeCommands } from "../invoked-plan.ts";
 import { describePlan, planJson, wouldStart } from "../plan-view.ts";
 import { plainLine } from "../plain-text.ts";
+import { driverNamed, noProgram, programOf } from "../programs.ts";
 import { workspaceSandbox } from "../sandbox-modes.ts";
 import { rootFolders } from "../server-config.ts";
 import { targetServer } from "../target-server.ts";
@@ -20,11 +22,20 @@ export async function plan(cli: Cli, { words, server }: Words): Promise<number> 
   const { io, output, options } = cli;
   const declared = await chosen(cli, { words, server });
   const program = programOf(declared);
+  const computer = computerOf(io, io.cwd);
+  const view = {
+    colors: output.colors,
+    width: output.width,
+    label: (path: string) => pathLabel(path, computer),
+  };
+  const commands = await commandsOf(declared);
+  if (commands.length > 0) {
+    if (output.form === "json") output.json(commandsJson(declared.alias, commands));
+    else output.print(describeCommands(declared.alias, commands, view));
+    return allWouldStart(commands) ? 0 : NOT_HELD;
+  }
   if (program === undefined) {
-    const reason =
-      declared.endpoint.transport === "invoke"
-        ? "is carried out by portolan itself: there is no program to start"
-        : "is reached at an address: nothing is started here";
+    const reason = noProgram(declared);
     if (output.form === "json") output.json({ server: declared.alias, kind: "none", reason });
     else output.print(`${plainLine(declared.alias, 100)} ${reason}.`);
     return 0;
@@ -35,17 +46,17 @@ export async function plan(cli: Cli, { words, server }: Words): Promise<number> 
     endpoint: program,
     settings: declared.launch,
     roots: rootFolders(options.roots, io.cwd),
-    dryRun: true,
   });
-  const computer = computerOf(io, io.cwd);
-  const view = {
-    colors: output.colors,
-    width: output.width,
-    label: (path: string) => pathLabel(path, computer),
-  };
   if (output.form === "json") output.json(planJson(found));
   else output.print(describePlan(found, view));
   return wouldStart(found) ? 0 : NOT_HELD;
+}
+
+/** Of a server that is carried out here: its commands are programs all the same. */
+async function commandsOf({ alias, endpoint }: DeclaredServer): Promise<PlannedCommand[]> {
+  if (endpoint.transport !== "invoke") return [];
+  const { planCommands } = await import("../../invoke/index.ts");
+  return planCommands(endpoint.server, alias);
 }
 
 async function chosen(cli: Cli, { words, server }: Words): Promise<DeclaredServer> {
@@ -61,27 +72,11 @@ async function chosen(cli: Cli, { words, server }: Words): Promise<DeclaredServe
       hint: "portolan why --plan <server>, or portolan why --plan -- <command...>",
     });
   const source = await loadSource(cli);
-  const own = contractsOf(source);
-  const driver = own?.endpoint.drivers.find((one) => one.driver.id === alias)?.driver;
-  const isServer = source.config.servers.some((server) => server.alias === alias);
-  if (own !== undefined && driver !== undefined && !isServer) return serverOf(driver, own);
+  const driver = driverNamed(source, alias);
+  if (driver !== undefined) return driver;
   const declared = serverNamed(source, alias);
   const modes = workspaceSandbox(cli.options.sandbox, source);
   return modes?.[alias] === undefined
     ? declared
     : { ...declared, launch: { ...declared.launch, sandboxOverride: modes[alias] } };
-}
-
-/** The server behind a driver, as if it were declared by itself. */
-function serverOf(
-  { id, endpoint, launch, origin }: Driver,
-  { endpoint: { root } }: ContractsSource,
-): DeclaredServer {
-  const started = endpoint.transport === "stdio" ? { cwd: root, ...endpoint } : endpoint;
-  return { alias: id, origin, enabled: true, endpoint: started, launch: { ...launch, cwdImplied: true } };
-}
-
-function programOf({ endpoint }: DeclaredServer): StdioEndpoint | HttpProgram | undefined {
-  if (endpoint.transport === "stdio") return endpoint;
-  return endpoint.transport === "invoke" || endpoint.transport === "contracts" ? undefined : endpoint.program;
 }

@@ -5,7 +5,15 @@ import { didYouMean, PortolanError } from "../../errors/index.ts";
 import type { Contract } from "../../model/index.ts";
 import type { Cli } from "../connect.ts";
 import { readPolicy } from "../contract-policy.ts";
-import { type ContractsSource, loadContracts, withContracts } from "../contracts-source.ts";
+import {
+  contractNamed,
+  type ContractsSource,
+  driversFor,
+  loadContracts,
+  onlyDrivers,
+  withContracts,
+} from "../contracts-source.ts";
+import { noteLeftOut } from "../left-out.ts";
 import { describeResolution, whyFirst } from "../resolution-view.ts";
 
 export interface ResolveOptions {
@@ -20,19 +28,21 @@ const EXITS: Readonly<Record<string, number>> = { auth_required: 5, input_unsupp
 const NOBODY = 3;
 
 export async function resolve(cli: Cli, words: readonly string[], options: ResolveOptions): Promise<number> {
-  const [tool, extra] = words;
-  if (tool === undefined || extra !== undefined)
+  const [word, extra] = words;
+  if (word === undefined || extra !== undefined)
     throw new PortolanError(
       "USAGE",
-      tool === undefined ? "No contract is given." : "resolve takes one contract.",
+      word === undefined ? "No contract is given." : "resolve takes one contract.",
       {
         hint: "portolan resolve <contract>; portolan list contracts shows them.",
       },
     );
   const own = await loadContracts(cli);
+  const tool = contractNamed(own.endpoint, word)?.id ?? word;
   const policy = options.policy === undefined ? own.endpoint.policy : await readPolicy(options.policy, cli);
   const { pin, region } = options;
   const inputs = (options.input ?? []).flatMap((text) => text.split(",")).filter((name) => name !== "");
+  noteLeftOut(cli, own.source);
   return withContracts(
     cli,
     own,
@@ -56,7 +66,10 @@ export async function resolve(cli: Cli, words: readonly string[], options: Resol
         );
       return exitOf(resolution);
     },
-    (endpoint) => ({ ...endpoint, policy }),
+    (endpoint) => {
+      const asked = [...driversFor(endpoint, tool), ...(pin === undefined ? [] : [pin])];
+      return { ...onlyDrivers(endpoint, asked), policy };
+    },
   );
 }
 

@@ -1,9 +1,9 @@
 // `portolan secrets`: values that declarations refer to by name. No value ever goes out again.
 
 import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
+import { isReferenceName } from "../../model/index.ts";
 import {
   createSecretStore,
-  isSecretName,
   type SecretStore,
   type SecretStoreOptions,
   type WritableSource,
@@ -12,7 +12,7 @@ import type { Cli } from "../connect.ts";
 import { describeDiagnostic } from "../diagnostic.ts";
 import { plainLine } from "../plain-text.ts";
 import { createPassphrasePrompt, readSecretValue } from "../secret-input.ts";
-import { findNeeds } from "../secret-needs.ts";
+import { findNeeds, isWithheld } from "../secret-needs.ts";
 import { adviceFor, describeCheck, describeNames, type SecretsCheck } from "../secrets-view.ts";
 import { computerOf, findWorkspace, type WorkspaceOptions } from "../workspace-folder.ts";
 
@@ -102,7 +102,9 @@ export async function checkSecrets(
   throwIfTurnedAway();
   const needs = await findNeeds(servers, store);
   const broken = sources.some(({ ok, source }) => !ok && source !== "keyring");
-  const lacking = needs.some(({ state }) => state === "missing" || state === "unknown");
+  const lacking = needs.some(
+    (need) => need.state === "missing" || need.state === "unknown" || isWithheld(need),
+  );
   const check: SecretsCheck = { ok: !broken && !lacking, sources, needs };
   const { output } = cli;
   // What the check itself says is not said twice.
@@ -153,7 +155,7 @@ function takeName(words: readonly string[], command: "set" | "rm"): string {
       hint: "It would stay in the shell's history, and other users could see it in the list of processes; take it out of the history, and change it if others use this computer. Run portolan secrets set <NAME> to be asked for it, or pipe it in.",
     });
   }
-  if (!isSecretName(name))
+  if (!isReferenceName(name))
     throw new PortolanError("USAGE", "That is not a name for a secret.", { hint: NAME_RULE });
   return name;
 }

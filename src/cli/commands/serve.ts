@@ -6,6 +6,7 @@ import type { Diagnostic } from "../../errors/index.ts";
 import { type Gateway, openAccess, openGateway } from "../../gateway/index.ts";
 import type { HubEvent } from "../../hub/index.ts";
 import { type DeclaredServer, GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
+import { describeBytes } from "../bytes.ts";
 import { checkPort } from "../check-port.ts";
 import { tokenCommand } from "../client-lines.ts";
 import { type Cli, noteDiagnostic, spinnerOf, type Words } from "../connect.ts";
@@ -62,6 +63,8 @@ export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promi
     onEvent: (event: HubEvent) => {
       if (event.type === "mcp.server_ready" && all > 1)
         spinner.update(`${(there += 1)} of ${all} servers are there`);
+      if (event.type === "mcp.server_installing" && event.bytes !== undefined)
+        spinner.update(`${plainLine(event.server, 40)} ${describeBytes(event.bytes)}`);
       events.heard(event);
     },
     // Measuring calls that nobody sees would only cost them time.

@@ -1,10 +1,13 @@
 // `portolan status`: how every server of the workspace is doing.
 
 import type { DriverReport } from "../../contracts/index.ts";
+import type { Diagnostic } from "../../errors/index.ts";
 import type { Cli } from "../connect.ts";
 import { contractsOf } from "../contracts-source.ts";
-import { canServe, describeDrivers, summarizeDrivers } from "../driver-table.ts";
+import { DOWN, LOGIN_NEEDED, standingOf } from "../driver-standing.ts";
+import { describeDrivers, type DriverRow, summarizeDrivers } from "../driver-table.ts";
 import { describeFinding } from "../finding.ts";
+import { brokenDrivers, findingsAbout } from "../left-out.ts";
 import { wrap } from "../layout.ts";
 import { describeRelaxedByOwner } from "../owners-sandbox.ts";
 import { sourceNote } from "../source-note.ts";
@@ -14,8 +17,6 @@ import { computerOf, pathLabel } from "../workspace-folder.ts";
 import { loadSource, type Source } from "../workspace-source.ts";
 
 const WAIT_MS = 60_000;
-/** As for a server that cannot be reached. */
-const DOWN = 3;
 
 export async function status(cli: Cli, aliases: readonly string[]): Promise<number> {
   const { io, output, options } = cli;
@@ -33,18 +34,25 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
     const contracts = isOpen ? await workspace.contracts() : undefined;
     // Drivers whose servers start slowly are looked at in the background, within the same time.
     await Promise.race([contracts?.settled(), new Promise((resolve) => setTimeout(resolve, waitMs).unref())]);
-    const drivers = contracts === undefined ? [] : withLeftOut(contracts.status(), source);
-    const healthy = alive && drivers.every(canServe);
+    const registered = contracts === undefined ? [] : withLeftOut(contracts.status(), source);
+    const reports = only === undefined || contracts !== undefined ? withBroken(registered, source) : [];
+    const drivers = reports.map((report) => toRow(report, source, diagnostics()));
+    const idle = drivers.filter(({ standing }) => !standing.serves);
+    const healthy = alive && idle.length === 0;
+    // Where logins are all that is missing, that is what is told.
+    const exit = healthy ? 0 : alive && idle.every(({ standing }) => standing.login) ? LOGIN_NEEDED : DOWN;
     if (output.form === "json") {
       const { kind, path, files } = source;
       output.json({
         healthy,
         source: { kind, path, files },
         servers,
-        ...(drivers.length === 0 ? {} : { drivers }),
+        ...(drivers.length === 0
+          ? {}
+          : { drivers: drivers.map(({ report, standing }) => ({ ...report, ...standing })) }),
         diagnostics: diagnostics(),
       });
-      return healthy ? 0 : DOWN;
+      return exit;
     }
     const { colors, width } = output;
     const note = sourceNote(source, io);
@@ -53,8 +61,13 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
     const relaxed = describeRelaxedByOwner(
       servers.flatMap(({ alias, sandbox }) => (sandbox === undefined ? [] : [{ alias, ...sandbox }])),
     );
-    const shown = diagnostics().filter(({ severity }) => options.verbose || severity !== "info");
-    const told = new Set(shown.map(({ server }) => server));
+    const skipped = new Set(source.ofDrivers);
+    const shown = diagnostics().filter(
+      (one) => options.verbose || one.severity !== "info" || skipped.has(one),
+    );
+    const told = new Set([...shown.map(({ server }) => server), ...brokenDrivers(source, undefined).keys()]);
+    const isAll = alive && servers.every(({ alias }) => alias === own) && idle.length > 0;
+    const summary = [isAll ? "" : summarize(servers), summarizeDrivers(drivers)].filter((one) => one !== "");
     const parts = [
       ...(note === undefined ? [] : [colors.dim(wrap(note, width))]),
       ...(servers.length === 0 ? [] : [describeStatus(servers, { colors, width, now: Date.now(), label })]),
@@ -63,10 +76,10 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
       ...(shown.length === 0
         ? []
         : [shown.map((one) => describeFinding(one, { colors, width, label })).join("\n")]),
-      ...(servers.length === 0 ? [] : [wrap(`${summarize(servers)}${summarizeDrivers(drivers)}`, width)]),
+      ...(servers.length === 0 ? [] : [wrap(summary.join(" "), width)]),
     ];
     output.print(parts.join("\n\n"));
-    return healthy ? 0 : DOWN;
+    return exit;
   });
 }
 
@@ -74,14 +87,28 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
 function withLeftOut(registered: readonly DriverReport[], source: Source): readonly DriverReport[] {
   const declared = contractsOf(source)?.endpoint.drivers ?? [];
   const missing = declared.filter(({ driver }) => !registered.some(({ id }) => id === driver.id));
-  const reports = missing.map(({ driver: { id, version } }): DriverReport => ({
-    id,
-    version,
-    server: "refused",
-    auth: "unknown",
-    health: "unknown",
-    contracts: [],
-    problems: [],
-  }));
-  return [...registered, ...reports];
+  return [...registered, ...missing.map(({ driver: { id, version } }) => refused(id, version, []))];
+}
+
+/** And those whose files cannot be used, by the names of their folders. */
+function withBroken(reports: readonly DriverReport[], source: Source): readonly DriverReport[] {
+  const broken = brokenDrivers(source, contractsOf(source)?.endpoint);
+  const more = [...broken].filter(([id]) => !reports.some((report) => report.id === id));
+  return [...reports, ...more.map(([id, problems]) => refused(id, "", problems))];
+}
+
+function refused(id: string, version: string, problems: readonly Diagnostic[]): DriverReport {
+  const standing = { server: "refused", auth: "unknown", health: "unknown" } as const;
+  return { id, version, ...standing, contracts: [], problems };
+}
+
+function toRow(report: DriverReport, source: Source, diagnostics: readonly Diagnostic[]): DriverRow {
+  const { id, problems } = report;
+  const driver = contractsOf(source)?.endpoint.drivers.find((one) => one.driver.id === id)?.driver;
+  const told = [
+    ...problems,
+    ...findingsAbout(source, id, driver),
+    ...diagnostics.filter(({ server }) => server === id),
+  ];
+  return { report, standing: standingOf(report, told, driver) };
 }

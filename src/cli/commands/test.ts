@@ -10,8 +10,15 @@ import {
 import { PortolanError } from "../../errors/index.ts";
 import type { Contract, ContractExample, Json } from "../../model/index.ts";
 import type { Cli, Session } from "../connect.ts";
-import { type ContractsSource, driverNamed, loadContracts, withContracts } from "../contracts-source.ts";
+import {
+  type ContractsSource,
+  driverNamed,
+  loadContracts,
+  onlyDrivers,
+  withContracts,
+} from "../contracts-source.ts";
 import { describeExamples } from "../examples-view.ts";
+import { findingsAbout, noteLeftOut } from "../left-out.ts";
 import { firstDifference } from "../first-difference.ts";
 
 export interface TestOptions {
@@ -36,8 +43,10 @@ export async function test(cli: Cli, words: readonly string[], options: TestOpti
       hint: "portolan test <driver>; portolan status shows them.",
     });
   const own = await loadContracts(cli);
-  driverNamed(own, id);
-  return withContracts(cli, own, async (contracts, { request }) => {
+  const { driver } = driverNamed(own, id);
+  const about = new Set(findingsAbout(own.source, id, driver));
+  noteLeftOut(cli, own.source, (finding) => about.has(finding));
+  const use: Parameters<typeof withContracts<number>>[2] = async (contracts, { request }) => {
     const report = usable(contracts, id);
     const results: ExampleResult[] = [];
     for (const contract of servedBy(report, own))
@@ -48,7 +57,8 @@ export async function test(cli: Cli, words: readonly string[], options: TestOpti
       cli.output.json({ driver: id, version: report.version, passed: failed === 0, examples: results });
     else cli.output.print(describeExamples(report, results, cli.output));
     return failed === 0 ? 0 : 1;
-  });
+  };
+  return withContracts(cli, own, use, (endpoint) => onlyDrivers(endpoint, [id]));
 }
 
 /** Throws when the driver cannot serve anything now. */

@@ -1,8 +1,7 @@
 // `portolan validate`: declarations of any format, checked.
 
-import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { validateFiles } from "../../catalog/index.ts";
+import { validateFiles, type Validation } from "../../catalog/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { Cli } from "../connect.ts";
 import { fileLabel } from "../file-label.ts";
@@ -20,7 +19,7 @@ export async function validate(cli: Cli, paths: readonly string[]): Promise<numb
       ? [workspaceFolder(io, workspace === undefined ? {} : { workspace })]
       : paths.map((path) => resolve(io.cwd, path));
   const checked = await validateFiles(wanted, { home: computer.home });
-  const unbound = (await Promise.all(wanted.map((path) => bindingProblems(path, cli)))).flat();
+  const unbound = await bindingProblems(checked);
   const wrong = new Set(unbound.flatMap(({ severity, file }) => (severity === "error" ? [file] : [])));
   const valid = checked.valid && wrong.size === 0;
   const files = checked.files.map((one) => ({ ...one, valid: one.valid && !wrong.has(one.file) }));
@@ -42,15 +41,12 @@ export async function validate(cli: Cli, paths: readonly string[]): Promise<numb
 }
 
 /** What can be told of drivers and their contracts without any server. */
-async function bindingProblems(path: string, { io }: Cli): Promise<readonly Diagnostic[]> {
-  const found = await stat(path).catch(() => undefined);
-  if (found === undefined) return [];
-  const { servers } = await io.loadCatalog(path, { home: computerOf(io, path).home });
-  const endpoint = servers
-    .map((server) => server.endpoint)
-    .find(({ transport }) => transport === "contracts");
-  if (endpoint?.transport !== "contracts") return [];
+async function bindingProblems({ bind }: Validation): Promise<readonly Diagnostic[]> {
+  if (bind.every(({ drivers }) => drivers.length === 0)) return [];
   const { checkDriver } = await import("../../contracts/index.ts");
-  const { contracts, drivers, root } = endpoint;
-  return drivers.flatMap(({ driver }) => checkDriver(driver, contracts, undefined, { root }).problems);
+  return bind.flatMap(({ drivers, contracts, root, isWhole }) =>
+    drivers.flatMap(
+      ({ driver }) => checkDriver(driver, contracts, undefined, { root, partial: !isWhole }).problems,
+    ),
+  );
 }

@@ -1,29 +1,33 @@
 // `portolan why <driver>`: whether a driver fits its server, and if not, what to change.
 
-import type { DriverReport } from "../../contracts/index.ts";
+import { type DriverReport, hasLogin, SecretGrants } from "../../contracts/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { Driver } from "../../model/index.ts";
 import type { Cli } from "../connect.ts";
-import { type ContractsSource, driverNamed, withContracts } from "../contracts-source.ts";
-import { stateLabel } from "../driver-table.ts";
+import { type ContractsSource, driverNamed, onlyDrivers, withContracts } from "../contracts-source.ts";
+import { DOWN, LOGIN_NEEDED, type Standing, standingOf } from "../driver-standing.ts";
+import { standingLabel } from "../driver-table.ts";
 import { endpointLabel } from "../endpoint-label.ts";
 import { describeFinding } from "../finding.ts";
 import { wrap } from "../layout.ts";
+import { findingsAbout } from "../left-out.ts";
 import { plainLine } from "../plain-text.ts";
 import { renderRows, type Row } from "../rows.ts";
 import { readTexts } from "../read-texts.ts";
 import { computerOf, pathLabel } from "../workspace-folder.ts";
 
-const DOWN = 3;
-
 export async function whyDriver(cli: Cli, own: ContractsSource, id: string): Promise<number> {
   const { driver, entry } = driverNamed(own, id);
-  return withContracts(cli, own, async (contracts, { diagnostics }) => {
+  const use: Parameters<typeof withContracts<number>>[2] = async (contracts, { diagnostics }) => {
     const report = contracts.status().find((one) => one.id === id);
-    const told = [...(report?.problems ?? []), ...diagnostics().filter(({ server }) => server === id)];
+    const told = [
+      ...(report?.problems ?? []),
+      ...findingsAbout(own.source, id, driver),
+      ...diagnostics().filter(({ server }) => server === id),
+    ];
     const problems = [...new Map(told.map((one) => [`${one.message}${one.line ?? ""}`, one])).values()];
-    const works = report !== undefined && report.server !== "refused" && report.server !== "unreachable";
-    const advice = adviceOn(driver, report, problems, works);
+    const standing = standingOf(report, problems, driver);
+    const advice = adviceOn(driver, report, problems, standing);
     const runs = endpointLabel(driver.endpoint);
     if (cli.output.form === "json")
       cli.output.json({
@@ -32,21 +36,54 @@ export async function whyDriver(cli: Cli, own: ContractsSource, id: string): Pro
         runs,
         entry,
         report,
+        ...standing,
         diagnostics: problems,
         advice,
       });
-    else cli.output.print(describe({ driver, report, problems, advice, runs }, cli));
-    return works ? 0 : DOWN;
-  });
+    else cli.output.print(describe({ driver, report, standing, problems, advice, runs }, cli));
+    return standing.serves ? 0 : standing.login ? LOGIN_NEEDED : DOWN;
+  };
+  return withContracts(cli, own, use, (endpoint) => onlyDrivers(endpoint, [id]));
+}
+
+/** A driver whose own file cannot be used: what is wrong with it is all there is to know. */
+export function whyBroken({ io, output }: Cli, id: string, findings: readonly Diagnostic[]): number {
+  const isWrong = findings.some(({ severity }) => severity === "error");
+  const advice = isWrong
+    ? `Correct what is wrong, then: portolan why ${id}`
+    : "Nothing: it is not for this program.";
+  if (output.form === "json") {
+    output.json({ driver: id, serves: false, login: false, diagnostics: findings, advice: [advice] });
+    return DOWN;
+  }
+  const { colors, width } = output;
+  const label = (file: string): string => pathLabel(file, computerOf(io, io.cwd));
+  const view = { colors, width, label, textOf: readTexts() };
+  const state = isWrong ? colors.red("refused") : colors.dim("skipped");
+  output.print(
+    [
+      `${colors.bold(plainLine(id, 100))}\n${renderRows([{ name: "state", value: state }], output)}`,
+      `${colors.bold("Problems")}\n${findings.map((one) => describeFinding(one, view)).join("\n")}`,
+      `${colors.bold("What to do")}\n${wrap(`  ${advice}`, width)}`,
+    ].join("\n\n"),
+  );
+  return DOWN;
 }
 
 function adviceOn(
-  { id, launch: { versionCheck } }: Driver,
+  driver: Driver,
   report: DriverReport | undefined,
   problems: readonly Diagnostic[],
-  works: boolean,
+  { serves, login }: Standing,
 ): string[] {
-  if (works) {
+  const {
+    id,
+    launch: { versionCheck },
+  } = driver;
+  if (login) return [`Log in: portolan login ${id}`];
+  const isWrong = problems.some(({ severity }) => severity === "error");
+  if (serves && isWrong) return ["It serves, but what is told above should be corrected."];
+  if (serves) {
     const [first] = report?.contracts ?? [];
     return [
       `Nothing: it works. Run the examples of its contracts: portolan test ${id}`,
@@ -59,37 +96,51 @@ function adviceOn(
       `version_check runs "${versionCheck.command}" and looks for ${versionCheck.parse} in what it prints. Run it by hand: a program that cannot be asked for its version needs another command, or no version_check.`,
       ...hints,
     ];
-  if (report?.server === "unreachable")
+  const [secret] = new SecretGrants([], async () => undefined).namesOf(driver);
+  if (secret !== undefined && report?.server === "unchecked")
+    return [
+      ...new Set(hints),
+      "See which of its secrets have a value, and who may have them: portolan secrets check",
+    ];
+  if (report?.server === "unreachable" || (report?.server === "unchecked" && hints.length === 0))
     return [...hints, `See how its server is started: portolan why --plan ${id}`];
   return hints.length === 0 ? [`Correct its file, then: portolan why ${id}`] : [...new Set(hints)];
+}
+
+function loginLabel(driver: Driver, report: DriverReport | undefined): string {
+  if (!hasLogin(driver) || report === undefined) return "";
+  return report.auth === "unknown" ? "nobody, as far as is known" : report.auth;
 }
 
 interface Found {
   readonly driver: Driver;
   readonly report: DriverReport | undefined;
+  readonly standing: Standing;
   readonly problems: readonly Diagnostic[];
   readonly advice: readonly string[];
   readonly runs: string;
 }
 
-function describe({ driver, report, problems, advice, runs }: Found, { io, output }: Cli): string {
+function describe({ driver, report, standing, problems, advice, runs }: Found, { io, output }: Cli): string {
   const { colors, width } = output;
   const label = (file: string): string => pathLabel(file, computerOf(io, io.cwd));
   const { origin, policyTags, region } = driver;
   const rows: Row[] = [
     {
       name: "state",
-      value: report === undefined ? colors.red("not registered") : stateLabel(report, colors),
+      value:
+        report === undefined ? colors.red("not registered") : standingLabel({ report, standing }, colors),
     },
     { name: driver.server.kind === "remote" ? "reaches" : "runs", value: plainLine(runs, 2_000) },
     { name: "by", value: driver.transport },
+    { name: "speaks", value: report?.protocolVersion === undefined ? "" : `MCP ${report.protocolVersion}` },
     { name: "serves", value: report?.contracts.join(", ") ?? "" },
     { name: "region", value: region.join(", ") },
     { name: "tags", value: policyTags.join(", ") },
-    { name: "login", value: driver.auth === undefined ? "" : (report?.auth ?? "") },
+    { name: "login", value: loginLabel(driver, report) },
     { name: "health", value: report === undefined || report.health === "unknown" ? "" : report.health },
     { name: "declared", value: label(origin.file) },
-    { name: "reason", value: plainLine(report?.reason ?? "", 1_000), paint: colors.red },
+    { name: "reason", value: plainLine(standing.reason ?? "", 1_000), paint: colors.red },
   ];
   const sections = [`${colors.bold(`${driver.id}@${driver.version}`)}\n${renderRows(rows, output)}`];
   if (problems.length > 0) {

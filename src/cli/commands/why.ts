@@ -9,6 +9,7 @@ import { endpointLabel } from "../endpoint-label.ts";
 import { describeFinding } from "../finding.ts";
 import type { Paint } from "../colors.ts";
 import { wrap } from "../layout.ts";
+import { findingsAbout } from "../left-out.ts";
 import { plainLine, plainText } from "../plain-text.ts";
 import { sandboxLabel, sandboxPaint } from "../plan-view.ts";
 import { renderRows, type Row } from "../rows.ts";
@@ -52,6 +53,8 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
   const isServer = source.config.servers.some((server) => server.alias === alias);
   if (own !== undefined && !isServer && own.endpoint.drivers.some(({ driver }) => driver.id === alias))
     return (await import("./why-driver.ts")).whyDriver(cli, own, alias);
+  const left = isServer ? [] : findingsAbout(source, alias);
+  if (left.length > 0) return (await import("./why-driver.ts")).whyBroken(cli, alias, left);
   const declared = serverNamed(source, alias);
   const open = { only: [alias], start: "eager", showsSource: true } as const;
   return withWorkspace(cli, source, open, async ({ workspace, diagnostics, request }) => {
@@ -65,7 +68,7 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
       runs: await toRuns(declared),
       health,
       diagnostics: about,
-      advice: adviceOn(declared, health, healthy, cli),
+      advice: adviceOn(declared, health, { healthy, refused: about.some(isRefusal) }, cli),
     };
     if (cli.output.form === "json") cli.output.json(findings);
     else cli.output.print(describe(findings, source, cli));
@@ -92,10 +95,23 @@ async function neededBy(endpoint: DeclaredEndpoint): Promise<string[]> {
   return [...envNames(endpoint.server)].toSorted();
 }
 
-function adviceOn(declared: DeclaredServer, health: ServerHealth, healthy: boolean, { io }: Cli): string[] {
+function isRefusal({ code }: Diagnostic): boolean {
+  return code === "SANDBOX_DENIED";
+}
+
+function adviceOn(
+  declared: DeclaredServer,
+  health: ServerHealth,
+  { healthy, refused }: { healthy: boolean; refused: boolean },
+  { io }: Cli,
+): string[] {
   const { alias, state, error, origin } = health;
   const place = `${pathLabel(origin.file, computerOf(io, io.cwd))}:${origin.line}`;
   if (state === "disabled") return [`It is switched off in ${place}; enable it there.`];
+  if (healthy && refused)
+    return [
+      "It works, but was refused something: if it should have it, the hint above says how to grant it.",
+    ];
   if (healthy) return [`Nothing: it works. See what it offers: portolan list ${alias}`];
   const advice: string[] = [];
   const byHand =

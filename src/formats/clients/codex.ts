@@ -1,9 +1,8 @@
 // Entries of Codex: it expands nothing, but takes names of environment variables in fields of their own.
 
-import type { Endpoint, UrlEndpoint } from "../../model/index.ts";
+import type { Endpoint, Reference, UrlEndpoint } from "../../model/index.ts";
 import { compact, type EntryWriter } from "./entry-writer.ts";
 import { soleVariable } from "./interpolation.ts";
-import type { Reference } from "./references.ts";
 
 export function toCodexEntry(
   writer: EntryWriter,

@@ -1,11 +1,10 @@
 // Values of one entry, checked one by one: each either right, or a diagnostic at its place that says what would be right.
 
 import type { Diagnostic } from "../../errors/index.ts";
-import { isObject } from "../../model/index.ts";
+import { isObject, isReferenceName } from "../../model/index.ts";
 import type { ReadContext } from "./context.ts";
 import { type Field, findFields, type FoundFields } from "./fields.ts";
 import { readValue, type ValuePlace } from "./interpolation.ts";
-import { isReferenceName } from "./references.ts";
 import { CLIENT_TITLES } from "./titles.ts";
 import type { ClientId, Path } from "./types.ts";
 

@@ -1,9 +1,8 @@
 // VS Code asks for values by way of `inputs`; Portolan keeps each as a secret of the same name.
 
 import { didYouMean } from "../../errors/index.ts";
-import { isObject } from "../../model/index.ts";
+import { isObject, isReferenceName } from "../../model/index.ts";
 import type { ReportAt } from "./entry-reader.ts";
-import { isReferenceName } from "./references.ts";
 import type { FoundEntry } from "./read-servers.ts";
 import type { Path } from "./types.ts";
 import { valueAt } from "./values.ts";

@@ -1,14 +1,8 @@
 // One value of a client's file in Portolan's syntax, and back.
 
+import { formatReference, type Reference } from "../../model/index.ts";
 import { type ReadContext, readContext } from "./context.ts";
-import {
-  formatPieces,
-  formatReference,
-  joinPieces,
-  parsePieces,
-  type Piece,
-  type Reference,
-} from "./references.ts";
+import { formatPieces, joinPieces, parsePieces, type Piece } from "./pieces.ts";
 import { SYNTAXES } from "./syntaxes.ts";
 import type { ClientId } from "./types.ts";
 

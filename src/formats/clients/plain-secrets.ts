@@ -1,6 +1,6 @@
 // Values in a file that look like secrets written out: only their names are ever told.
 
-import { isPlainText } from "./references.ts";
+import { isPlainText } from "./pieces.ts";
 import type { ClientServer, Path } from "./types.ts";
 
 const NAME =

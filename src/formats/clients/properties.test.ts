@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { CLIENTS } from "./clients.ts";
 import { parseClientFile } from "./parse.ts";
-import { formatPieces, parsePieces } from "./references.ts";
+import { formatPieces, parsePieces } from "./pieces.ts";
 import type { ClientId, ClientServer, WritableServer } from "./types.ts";
 import { mergeInto, renderFor } from "./write.ts";
 

@@ -1,9 +1,9 @@
 // How an entry says that its server is reached: the program to start, or the address to call.
 
-import type { Endpoint } from "../../model/index.ts";
+import { type Endpoint, formatReference } from "../../model/index.ts";
 import { expandHome, type ReadContext } from "./context.ts";
 import { type EntryReader, kindOf } from "./entry-reader.ts";
-import { formatReference, parsePieces, withStandIns } from "./references.ts";
+import { parsePieces, withStandIns } from "./pieces.ts";
 
 const PROTOCOLS: Readonly<Record<string, readonly string[]>> = {
   http: ["http:", "https:"],

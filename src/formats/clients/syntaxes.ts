@@ -1,14 +1,8 @@
 // How each client writes a value that comes from elsewhere: read into pieces, and written from them.
 
+import { escapeReferences, formatReference, isReferenceName, type Reference } from "../../model/index.ts";
 import { expandHome, type ReadContext } from "./context.ts";
-import {
-  formatReference,
-  isReferenceName,
-  joinPieces,
-  parsePieces,
-  type Piece,
-  type Reference,
-} from "./references.ts";
+import { joinPieces, parsePieces, type Piece } from "./pieces.ts";
 import type { ClientId } from "./types.ts";
 
 /** Reads the forms that the client expands; what it leaves alone stays text. */
@@ -110,7 +104,7 @@ export const SYNTAXES: Readonly<Record<ClientId, Syntax>> = {
   axle: {
     read: (text) => parsePieces(text),
     write: formatReference,
-    writeText: (text) => text.replaceAll("${", () => "$${"),
+    writeText: escapeReferences,
     defaults: true,
     secrets: true,
   },

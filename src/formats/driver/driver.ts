@@ -39,6 +39,10 @@ export interface DriverOptions {
 export interface DriverFile {
   /** Nothing when something in it is wrong. */
   readonly driver?: Driver | undefined;
+  /** The SECRETS.md that `auth.ref` names, and where it does. */
+  readonly secretsRef?:
+    | { readonly path: string; readonly line: number; readonly column: number }
+    | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -50,18 +54,23 @@ export function parseDriver(text: string, file: string, options: DriverOptions =
   const checked = checkUniversal(root, problems);
   const kind = nodeAt(root, "kind");
   if (checked.kind !== undefined && checked.kind !== "mcp" && kind !== undefined)
+    // Nothing is wrong with it: a workspace may be made for several hosts.
     problems.add(
       kind,
-      `drivers of kind ${checked.kind} are not supported here`,
-      "Only kind: mcp is; a driver of another kind is for another host.",
+      `a driver of kind ${checked.kind} is skipped: it is for another host`,
+      "Only those of kind mcp are served here.",
+      "info",
     );
   if (kind !== undefined && checked.kind !== "mcp") return { diagnostics: problems.done() };
   const mcp = (checkShape(MCP_SHAPE, withoutServer(root), problems) ?? {}) as CheckedMcp;
   const { server, diagnostics: beside } = findServer(root, options.serverJson, problems);
   const driver = toDriver(checked, mcp, server, { root, file, problems });
   const broken = beside.some(({ severity }) => severity === "error");
+  const ref = nodeAt(root, "auth", "ref");
+  const path = driver?.auth?.ref;
   return definedOnly<DriverFile>({
     driver: broken || problems.within(root) ? undefined : driver,
+    secretsRef: ref && path !== undefined ? { path, line: ref.line, column: ref.column } : undefined,
     diagnostics: [...once(problems.done()), ...beside],
   });
 }

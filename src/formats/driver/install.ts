@@ -131,7 +131,11 @@ function usableUrl(
     return false;
   }
   if (hash === undefined)
-    problems.warn(place, "what is downloaded from here is not verified", "Add verify_sha256 with its hash.");
+    problems.warn(
+      place,
+      "a download without a declared SHA-256 is not used",
+      "Add verify_sha256 with the hash of the file: sha256sum FILE.",
+    );
   return true;
 }
 

@@ -6,10 +6,15 @@ import {
   type SandboxDeclaration,
   type VersionCheck,
 } from "../../model/index.ts";
-import { type CheckedSandbox, definedOnly, filled, toSandboxDeclaration } from "../manifest/index.ts";
+import {
+  type CheckedSandbox,
+  checkVersionCheck,
+  definedOnly,
+  filled,
+  toSandboxDeclaration,
+} from "../manifest/index.ts";
 import { entryOf, nodeAt, type ObjectNode, type Problems, quoted, type TextNode } from "../text/index.ts";
 import type { CheckedDriver } from "./checked-driver.ts";
-import { checkRange } from "./fields.ts";
 import { readInstall } from "./install.ts";
 import type { CheckedMcp, CheckedSandboxBlock } from "./mcp-shape.ts";
 
@@ -48,29 +53,8 @@ function readVersionCheck(
 ): VersionCheck | undefined {
   if (checked === undefined) return undefined;
   const { cmd: command = "", parse = "", range = "", timeout_ms: timeoutMs } = checked;
-  checkRange(checked.range, nodeAt(node, "range"), problems);
-  const place = nodeAt(node, "parse");
-  const groups = groupsOf(parse);
-  if (place !== undefined && checked.parse !== undefined && groups !== undefined && groups === 0)
-    problems.add(
-      place,
-      "version_check.parse has no group",
-      "Put the part that is the version into parentheses: v(\\S+).",
-    );
-  else if (place !== undefined && groups === undefined)
-    problems.add(place, "version_check.parse is not a regular expression", "Write for example v(\\S+).");
+  checkVersionCheck(checked, node, problems);
   return definedOnly<VersionCheck>({ command, parse, range, timeoutMs });
-}
-
-/** With an empty alternative it matches at once, whatever it is: that is enough to count. */
-function groupsOf(pattern: string): number | undefined {
-  try {
-    // Read by itself first: what stands before the | must be whole.
-    void new RegExp(pattern);
-    return (new RegExp(`|${pattern}`).exec("")?.length ?? 1) - 1;
-  } catch {
-    return undefined;
-  }
 }
 
 /** What is absent from `network.egress` is not reached: no network at all when nothing is said. */

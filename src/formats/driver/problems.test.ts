@@ -261,6 +261,16 @@ describe("refused", () => {
       "which a driver may not make",
     ],
     [
+      "a file of this machine behind an escape",
+      server("kind: npm, package: a, env: { B: '$${${file:/etc/passwd}' }", "stdio"),
+      "which a driver may not make",
+    ],
+    [
+      "a reference in args behind an escape",
+      server("kind: npm, package: a, args: ['$${${HOME}']", "stdio"),
+      "only env and headers may",
+    ],
+    [
       "a reference in args",
       server("kind: npm, package: a, args: ['${HOME}']", "stdio"),
       "only env and headers may",
@@ -314,7 +324,6 @@ describe("refused", () => {
     ["a tag twice", with_("tags: [a, a]"), "tags[1] says the same as tags[0]"],
     ["a long name", with_().replace("name: Demo", `name: ${"x".repeat(81)}`), "name is longer than 80"],
     ["an id with capitals", with_().replace("id: demo-mcp", "id: Demo"), 'id cannot be "Demo"'],
-    ["kind cli", with_().replace("kind: mcp", "kind: cli"), "drivers of kind cli are not supported here"],
     ["kind unknown", with_().replace("kind: mcp", "kind: mpc"), 'kind cannot be "mpc"', '"mcp"'],
   ])("%s", (_, text, message, hint = "") => {
     const { driver, diagnostics } = parseDriver(text, "DRIVER.md");
@@ -354,7 +363,7 @@ describe("told, and used all the same", () => {
       "a download without a hash",
       with_("install: [{ method: curl, url: 'https://a.b' }]"),
       "warning",
-      "is not verified",
+      "without a declared SHA-256 is not used",
     ],
     [
       "a skill for a raw prompt",
@@ -383,6 +392,14 @@ describe("told, and used all the same", () => {
     expect(diagnostics).toMatchObject([{ severity: "warning", line: 3, column: 5 }]);
     expect(parseDriver(with_(), "/w/.drivers/demo-mcp/DRIVER.md").diagnostics).toEqual([]);
   });
+});
+
+test("a driver of another kind is skipped, and nothing is wrong with it", () => {
+  const { driver, diagnostics } = parseDriver(with_().replace("kind: mcp", "kind: cli"), "DRIVER.md");
+  expect(driver).toBeUndefined();
+  expect(diagnostics).toMatchObject([
+    { severity: "info", message: "a driver of kind cli is skipped: it is for another host", line: 6 },
+  ]);
 });
 
 test("problems of both parts come at once, in the order of the file", () => {

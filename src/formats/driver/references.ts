@@ -1,15 +1,16 @@
 // References in a driver: secrets reach a server through its environment or its headers, and nothing else of this machine reaches it.
 
+import { findReferences } from "../../model/index.ts";
 import type { ObjectNode, Place, Problems, TextNode } from "../text/index.ts";
 import { quoted, toLabel } from "../text/index.ts";
 
 const SECRET = /^secrets\.[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The insides of each `${...}` in a text; `$${` is not one. Without its end it is all of the rest. */
-export function referencesIn(text: string): string[] {
-  return [...text.matchAll(/(\$?)\$\{([^}]*)(\}?)/g)]
-    .filter(([, escape]) => escape === "")
-    .map(([, , inside = "", end]) => (end === "" ? `${inside} ` : inside));
+/** The insides of each `${...}` in a text: exactly those that count when the server is started. */
+function referencesIn(text: string): string[] {
+  return findReferences(text).map(({ start, end, closed }) =>
+    closed ? text.slice(start + 2, end - 1) : `${text.slice(start + 2)} `,
+  );
 }
 
 /** In `env` and `headers`: only `${secrets.NAME}`. A stranger's driver must not ask for files or other variables. */

@@ -1,7 +1,7 @@
 // The JSON Schemas of a contract: objects of a bearable size, with patterns and references that can be used.
 
 import { isObject, type JsonSchema } from "../../model/index.ts";
-import { boundSchema } from "../../schema/index.ts";
+import { boundSchema, followReference, isWellFormed } from "../../schema/index.ts";
 import { entryOf, type Problems, quoted, type TextNode, toLabel, toPlain } from "../text/index.ts";
 
 const TYPES: readonly string[] = ["string", "number", "integer", "boolean", "array", "object", "null"];
@@ -24,7 +24,7 @@ export function readToolSchema(
   const broken = [...patterns, ...namePatterns].find((pattern) => !compiles(pattern));
   if (broken !== undefined)
     problems.add(node, `${label} has the pattern ${quoted(broken)}, which is not a regular expression`);
-  checkTypes(node, problems);
+  checkKeywords(node, schema, problems);
   const type = entryOf(node, "type");
   if (mustBeObject && type !== undefined && schema.type !== "object")
     problems.add(
@@ -35,8 +35,8 @@ export function readToolSchema(
   return problems.within(node) ? undefined : schema;
 }
 
-/** `type` says one of the seven types, or several of them; looked at where it is a keyword. */
-function checkTypes(node: TextNode, problems: Problems): void {
+/** A keyword that is not what it must be would check nothing, and a reference that leads nowhere would fail every call. */
+function checkKeywords(node: TextNode, root: JsonSchema, problems: Problems): void {
   const todo: { node: TextNode; kind: "schema" | "map" | "list" }[] = [{ node, kind: "schema" }];
   for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
     const { node: at, kind } = next;
@@ -45,11 +45,14 @@ function checkTypes(node: TextNode, problems: Problems): void {
     if (at.kind !== "object") continue;
     for (const { key, value } of at.entries) {
       if (kind === "map") todo.push({ node: value, kind: "schema" });
+      else if (key === "$ref") checkReference(value, root, problems);
       else if (MAPS.has(key)) todo.push({ node: value, kind: "map" });
       else if (LISTS.has(key)) todo.push({ node: value, kind: "list" });
       else if (SCHEMAS.has(key)) todo.push({ node: value, kind: "schema" });
       else if (key === "type")
         for (const one of value.kind === "list" ? value.items : [value]) checkType(one, problems);
+      else if (isWellFormed(key, toPlain(value)) === false)
+        problems.add(value, `${toLabel(value.path)} is not what JSON Schema has there`, expected(key));
     }
   }
 }
@@ -72,6 +75,33 @@ const SCHEMAS: ReadonlySet<string> = new Set([
   "then",
   "else",
 ]);
+
+function checkReference(node: TextNode, root: JsonSchema, problems: Problems): void {
+  const reference = toPlain(node);
+  if (typeof reference !== "string") problems.add(node, `${toLabel(node.path)} must be a text`);
+  else if (!reference.startsWith("#"))
+    problems.add(
+      node,
+      `${toLabel(node.path)} refers to ${quoted(reference)}, and nothing outside of the contract is read`,
+      "Put the schema under $defs, and refer to it as #/$defs/name.",
+    );
+  // Anchors are names that may stand anywhere.
+  else if (
+    (reference === "#" || reference.startsWith("#/")) &&
+    followReference(root, reference) === undefined
+  )
+    problems.add(
+      node,
+      `${toLabel(node.path)} refers to ${quoted(reference)}, which is not there`,
+      "References begin at the top of this schema, as in #/$defs/name.",
+    );
+}
+
+function expected(keyword: string): string | undefined {
+  if (keyword === "required") return "It is a list of names, as in required: [path].";
+  if (keyword === "enum") return "It is a list of the values that are allowed.";
+  return undefined;
+}
 
 function checkType(node: TextNode, problems: Problems): void {
   if (node.kind === "null" || (node.kind === "string" && TYPES.includes(String(node.value)))) return;

@@ -100,6 +100,24 @@ describe("is refused", () => {
       "default_implementation",
     ],
     ["a key of a driver", file(HEAD, IO, "kind: mcp"), "kind has no place here", "DRIVER.md"],
+    [
+      "names that are required and no list",
+      file(HEAD, "inputs: { type: object, required: path }\noutputs: { type: object }"),
+      "inputs.required is not what JSON Schema has there",
+      "list of names",
+    ],
+    [
+      "a reference to nothing",
+      file(HEAD, "inputs: { type: object }\noutputs: { properties: { x: { $ref: '#/$defs/nope' } } }"),
+      'outputs.properties.x.$ref refers to "#/$defs/nope", which is not there',
+      "$defs",
+    ],
+    [
+      "a reference to elsewhere",
+      file(HEAD, "inputs: { type: object }\noutputs: { $ref: 'https://a.b/c.json' }"),
+      "nothing outside of the contract is read",
+      "$defs",
+    ],
     ["an unknown key", file(HEAD, IO, "aproval: always"), 'unknown key "aproval"', '"approval"'],
     ["a change without leave", file(HEAD, IO, "mutates: ['a:b']"), "approval is missing", "on-mutate"],
     [

@@ -14,7 +14,7 @@ const URL_TRANSPORTS: Readonly<Record<string, UrlEndpoint["transport"]>> = {
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TARGETS: readonly string[] = ["command", "npm", "docker", "url"];
 const PROGRAM_FIELDS = ["args", "env", "cwd"];
-const LAUNCH_KEYS = ["sandbox", "install", "version_check", "requires"];
+const LAUNCH_KEYS = ["install", "version_check", "requires"];
 const LAUNCHER = /^(npx|uvx|uv|node|python3?|docker|bunx?|deno|npm|pnpm|yarn)\s+\S/;
 
 /** The endpoint; with problems reported it may be half right, and the server is not used. */
@@ -48,6 +48,7 @@ export function toEndpoint(
   requireField("url", `a ${transport} server has an address`, server, node, problems);
   refuse("command", `transport ${transport} reaches a url`, node, problems);
   ignored([...PROGRAM_FIELDS, ...LAUNCH_KEYS], `with transport ${transport}`, node, problems);
+  checkElsewhere(server.sandbox, transport, node, problems);
   checkUrl(server.url, transport, node, problems);
   checkHeaders(server, node, problems);
   return {
@@ -55,6 +56,29 @@ export function toEndpoint(
     url: server.url ?? "",
     ...(server.headers === undefined ? {} : { headers: server.headers }),
   };
+}
+
+/** Nothing of a program that runs elsewhere can be held here: who declares it must not believe that it is. */
+function checkElsewhere(
+  sandbox: CheckedServer["sandbox"],
+  transport: string,
+  node: ObjectNode,
+  problems: Problems,
+): void {
+  const entry = entryOf(node, "sandbox");
+  if (sandbox === undefined || entry === undefined) return;
+  const mode = typeof sandbox === "object" ? sandbox.mode : sandbox;
+  if (mode === "off" || mode === false || mode === "warn") {
+    ignored(["sandbox"], `with transport ${transport}`, node, problems);
+    return;
+  }
+  const clauses = typeof sandbox === "object" ? Object.keys(sandbox).filter((key) => key !== "mode") : [];
+  const named = clauses.length === 0 ? ["sandbox"] : clauses.map((key) => `sandbox.${key}`);
+  problems.add(
+    entry,
+    `${named.join(", ")} cannot be held: a server with transport ${transport} runs elsewhere`,
+    "Remove sandbox. To hold a server, have it run here: command, npm or docker in place of url.",
+  );
 }
 
 /** The transport that is meant when none is written. */

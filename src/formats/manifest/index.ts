@@ -22,3 +22,4 @@ export {
   SERVER_FIELDS,
 } from "./server-fields.ts";
 export { MANIFEST_SHAPE } from "./shape.ts";
+export { checkVersionCheck } from "./version-check.ts";

@@ -72,10 +72,10 @@ function checkUrl({ url, verify_sha256: hash }: CheckedInstall, node: TextNode, 
   if (protocol === undefined || !["https:", "http:"].includes(protocol))
     problems.add(place, "url is not a whole URL", "Write an address that begins with https://.");
   else if (hash === undefined)
-    problems.warn(
+    problems.add(
       place,
-      "what is downloaded from here is not verified",
-      "Add verify_sha256 with the hash of the file.",
+      "a download without a declared SHA-256 is not used",
+      "Add verify_sha256 with the hash of the file: sha256sum FILE.",
     );
 }
 

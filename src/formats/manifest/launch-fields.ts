@@ -1,12 +1,13 @@
 // The other way round: how a program is brought here and boxed, in the words that declarations use.
 
-import type {
-  InstallMethod,
-  LaunchSettings,
-  ResourceLimits,
-  SandboxDeclaration,
-  UrlEndpoint,
-  VersionCheck,
+import {
+  type InstallMethod,
+  type LaunchSettings,
+  type ResourceLimits,
+  type SandboxDeclaration,
+  type UrlEndpoint,
+  type VersionCheck,
+  writtenSize,
 } from "../../model/index.ts";
 import { definedOnly, filled } from "./defined.ts";
 
@@ -48,11 +49,11 @@ export function toSandboxFields(sandbox: SandboxDeclaration): string | Fields {
 
 function toLimitFields(limits: ResourceLimits): Fields {
   return definedOnly<Fields>({
-    memory: toSize(limits.memoryBytes),
+    memory: limits.memoryBytes === undefined ? undefined : writtenSize(limits.memoryBytes),
     processes: limits.processes,
     open_files: limits.openFiles,
     cpu: limits.cpuSeconds === undefined ? undefined : `${limits.cpuSeconds}s`,
-    file_size: toSize(limits.fileBytes),
+    file_size: limits.fileBytes === undefined ? undefined : writtenSize(limits.fileBytes),
     niceness: limits.niceness,
   });
 }
@@ -71,22 +72,6 @@ function toVersionCheckFields({ command, parse, range, timeoutMs }: VersionCheck
     timeout: timeoutMs === undefined ? undefined : `${timeoutMs}ms`,
   });
 }
-
-/** Whole units where there are any. */
-function toSize(bytes: number | undefined): string | number | undefined {
-  if (bytes === undefined) return undefined;
-  for (const [unit, size] of SIZES) if (bytes % size === 0) return `${bytes / size}${unit}`;
-  return bytes;
-}
-
-const SIZES: readonly (readonly [string, number])[] = [
-  ["GB", 1e9],
-  ["GiB", 2 ** 30],
-  ["MB", 1e6],
-  ["MiB", 2 ** 20],
-  ["KB", 1e3],
-  ["KiB", 2 ** 10],
-];
 
 /** The image of an endpoint that a container serves; nothing when it is none that a declaration can say. */
 export function toDockerFields({ url, program }: UrlEndpoint): Fields | undefined {

@@ -7,6 +7,7 @@ import { toInstallMethods } from "./install.ts";
 import type { CheckedLaunch } from "./launch-shape.ts";
 import { toSandboxDeclaration } from "./sandbox.ts";
 import type { CheckedSandbox } from "./sandbox-shape.ts";
+import { checkVersionCheck } from "./version-check.ts";
 
 /** Nothing when the server says nothing about it. */
 export function toLaunchSettings(
@@ -36,35 +37,13 @@ function toVersionCheck(
   node: ObjectNode,
   problems: Problems,
 ): VersionCheck | undefined {
+  if (checked !== undefined) checkVersionCheck(checked, nodeAt(node, "version_check"), problems);
   if (checked?.cmd === undefined || checked.parse === undefined || checked.range === undefined)
     return undefined;
-  const place = nodeAt(node, "version_check", "parse") ?? node;
-  const groups = groupsOf(checked.parse);
-  if (groups === undefined)
-    problems.add(
-      place,
-      "version_check.parse is no regular expression",
-      "Write for example v(\\d+\\.\\d+\\.\\d+).",
-    );
-  else if (groups === 0)
-    problems.add(
-      place,
-      "version_check.parse has no group",
-      "Put the part that is the version into parentheses: v(\\d+\\.\\d+\\.\\d+).",
-    );
   return definedOnly<VersionCheck>({
     command: checked.cmd,
     parse: checked.parse,
     range: checked.range,
     timeoutMs: checked.timeout,
   });
-}
-
-function groupsOf(source: string): number | undefined {
-  try {
-    // The empty alternative always matches, so that the groups can be counted.
-    return (new RegExp(`${source}|`).exec("")?.length ?? 1) - 1;
-  } catch {
-    return undefined;
-  }
 }

@@ -125,6 +125,26 @@ test("in a manifest, relative to it; a hidden folder speaks for the one above", 
   expect(read("manifest.yaml")).toEqual([resolve("d")]);
 });
 
+test("what is declared for a server that is elsewhere is refused, since nothing of it could be held", () => {
+  const read = (sandbox: string) =>
+    parseWorkspace(`servers:\n  a: { url: https://a.com, sandbox: ${sandbox} }\n  b: { command: x }\n`, FILE);
+  for (const sandbox of ["enforce", "{ network: [b.com], fs: { read: [/a] } }", "true"]) {
+    const { servers, diagnostics } = read(sandbox);
+    expect(servers.map(({ alias }) => alias)).toEqual(["b"]);
+    expect(diagnostics).toMatchObject([
+      { severity: "error", line: 2, hint: expect.stringMatching(/^Remove sandbox\./) as string },
+    ]);
+  }
+  expect(read("{ network: [b.com], fs: { read: [/a] } }").diagnostics[0]?.message).toBe(
+    "sandbox.network, sandbox.fs cannot be held: a server with transport streamable-http runs elsewhere",
+  );
+  for (const sandbox of ["off", "false", "warn", "{ mode: warn, network: [b.com] }"]) {
+    const { servers, diagnostics } = read(sandbox);
+    expect(servers).toHaveLength(2);
+    expect(diagnostics.map(({ severity }) => severity)).toEqual(["warning"]);
+  }
+});
+
 test("a server that is elsewhere has no sandbox", () => {
   const { servers, diagnostics } = parseWorkspace(
     "servers:\n  a: { url: https://a.com, sandbox: off, requires: { os: [linux] } }\n",

@@ -74,8 +74,8 @@ function networkOf(
   written: CheckedSandboxBlock["network"],
   context: SandboxContext,
 ): readonly string[] | undefined {
-  const inside = written !== undefined && "egress" in written;
-  const hosts = inside ? written.egress : (written as readonly string[] | undefined);
+  const inside = written !== undefined && !isList(written);
+  const hosts = inside ? (written.egress ?? []) : written;
   return each(hosts, context, inside ? ["network", "egress"] : ["network"], (text, place, { problems }) => {
     const parsed = parseNetworkRule(text);
     if (parsed.ok) return parsed.rule.text;
@@ -164,6 +164,10 @@ function each(
     const converted = convert(text, place, context);
     return converted === undefined ? [] : [converted];
   });
+}
+
+function isList<T>(value: readonly T[] | object): value is readonly T[] {
+  return Array.isArray(value);
 }
 
 function lowerFirst(text: string): string {

@@ -64,7 +64,7 @@ export function readCli(node: ObjectNode, scope: Scope, context: Context): CliIn
   const cwd = optionalTemplate(nodeAt(node, "cwd"), scope, context);
   const env = readEnv(nodeAt(node, "env"), scope, context);
   const sandbox = readSandbox(checked.sandbox, node, context);
-  if (problems.within(node) || words === undefined) return undefined;
+  if (problems.within(node) || words === undefined || context.sandboxBroken === true) return undefined;
   return {
     kind: "cli",
     words,

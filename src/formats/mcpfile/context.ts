@@ -14,6 +14,8 @@ export interface Context {
   readonly folder: string;
   /** What every command of the server may touch, where the file says it. */
   readonly sandbox?: SandboxDeclaration | undefined;
+  /** The file's own sandbox is wrong somewhere: what is left of it would hold less than was meant, so that no command runs in it. */
+  readonly sandboxBroken?: boolean | undefined;
 }
 
 /** Characters and entries that may be looked at: bases that many tools extend would multiply a small file. */

@@ -1,6 +1,7 @@
 // A command's own sandbox inside of its file's: it may take away, and never add.
 
 import {
+  LIMIT_NAMES,
   matchesRule,
   type NetworkRule,
   parseNetworkRule,
@@ -12,14 +13,6 @@ import { definedOnly, filled } from "../manifest/index.ts";
 import { nodeAt, type Place, type Problems, quoted, type TextNode } from "../text/index.ts";
 
 const STRICTNESS: Readonly<Record<SandboxMode, number>> = { off: 0, warn: 1, enforce: 2 };
-const LIMIT_KEYS: Readonly<Record<keyof ResourceLimits, string>> = {
-  memoryBytes: "memory",
-  processes: "processes",
-  openFiles: "open_files",
-  cpuSeconds: "cpu",
-  fileBytes: "file_size",
-  niceness: "niceness",
-};
 
 /** Both together; what would be more than `outer` is a problem. Without an `outer` a command's own is all there is. */
 export function narrowSandbox(
@@ -95,11 +88,11 @@ function checkLists(outer: SandboxDeclaration, inner: SandboxDeclaration, widens
 
 /** A limit that the file leaves open may be set; a lower niceness is more. */
 function checkLimits(outer: SandboxDeclaration, inner: SandboxDeclaration, widens: Widens): void {
-  for (const key of Object.keys(LIMIT_KEYS) as (keyof ResourceLimits)[]) {
+  for (const key of Object.keys(LIMIT_NAMES) as (keyof ResourceLimits)[]) {
     const [most, wanted] = [outer.limits?.[key], inner.limits?.[key]];
     if (most === undefined || wanted === undefined) continue;
     const more = key === "niceness" ? wanted < most : wanted > most;
-    if (more) widens(`${LIMIT_KEYS[key]} ${wanted}`, "limits", LIMIT_KEYS[key]);
+    if (more) widens(`${LIMIT_NAMES[key]} ${wanted}`, "limits", LIMIT_NAMES[key]);
   }
 }
 

@@ -38,8 +38,9 @@ export function readServer(node: TextNode, outside: Context): ReadServer | undef
     problems,
   ) ?? {}) as CheckedServer;
   if (node.kind !== "object") return undefined;
-  const sandbox = toSandboxDeclaration(checked.sandbox, { node: nodeAt(node, "sandbox"), folder, problems });
-  const context = { ...outside, sandbox };
+  const block = nodeAt(node, "sandbox");
+  const sandbox = toSandboxDeclaration(checked.sandbox, { node: block, folder, problems });
+  const context = { ...outside, sandbox, sandboxBroken: block !== undefined && problems.within(block) };
   checkVersion(nodeAt(node, "version"), context);
   const runtime = version === "0.2" ? undefined : readRuntime(nodeAt(node, "runtime"), context);
   const bases = createBases(version === "0.0.1" ? undefined : nodeAt(node, "invocationBases"), context);

@@ -169,7 +169,7 @@ describe("hostile texts", () => {
     const { root, diagnostics } = readYaml(text, "f.yaml");
     expect(root).toBeUndefined();
     expect(diagnostics.map(({ message }) => message).join()).toContain(expected);
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(performance.now() - started).toBeLessThan(15_000);
   });
 
   test.each<[string, string, string]>([
@@ -184,7 +184,7 @@ describe("hostile texts", () => {
     expect(root).toBeUndefined();
     expect(diagnostics[0]?.message).toContain(expected);
     expect(diagnostics.length).toBeLessThan(20);
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(performance.now() - started).toBeLessThan(15_000);
   });
 
   test("a key that is twice in a large file is found in linear time", () => {
@@ -193,7 +193,7 @@ describe("hostile texts", () => {
     expect(readYaml(text, "f").diagnostics.map(short)).toEqual([
       '15000:1 the key "k0" stands here twice: first at line 1, column 1',
     ]);
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(performance.now() - started).toBeLessThan(15_000);
   });
 
   test("at most a hundred problems are told, and how many more there are", () => {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CliInvocation, CliPart } from "../../model/index.ts";
 import { hasBubblewrap } from "../../../test/sandbox-helpers.ts";
 import { boxCommand } from "./boxed.ts";
+import { startGroup } from "./process.ts";
 
 let folder = "";
 const at = (name: string): string => join(folder, name);
@@ -22,6 +23,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const text = (one: string): CliPart => ({ kind: "text", text: one });
+const PLACE = { name: "s", report: (): void => {}, reportDenied: (): void => {} };
 const gap: CliPart = { kind: "input", path: ["f"] };
 
 /** The folders of this test that are mounted. */
@@ -36,7 +38,7 @@ async function given(
     ...{ kind: "cli", words, appendUnused: false, sandbox: { mode: "enforce" }, ...more },
   };
   const built = { program: more.shell?.program ?? "node", args, cwd, env: {} };
-  const command = await boxCommand(built, invocation, { name: "s", report: () => {} });
+  const command = await boxCommand(built, invocation, PLACE);
   command.spawned?.();
   command.ended?.();
   const mounted = command.args.filter((_, index) => /^--(?:ro-)?bind$/.test(command.args[index - 1] ?? ""));
@@ -66,4 +68,24 @@ test.skipIf(!isBoxed)("nor does a folder that it chooses", async () => {
     { kind: "input" as const, path: ["f"] },
   ];
   expect(await given(words, ["check.js"], { cwd }, at("theirs"))).toEqual([]);
+});
+
+test.skipIf(!isBoxed)("a command that is stopped is asked first, also in its box", async () => {
+  const script = `
+    process.on("SIGTERM", () => { console.log("saved"); process.exit(7); });
+    setTimeout(() => {}, 60_000);
+    console.log("up");`;
+  const invocation: CliInvocation = {
+    ...{ kind: "cli", words: [], appendUnused: false, sandbox: { mode: "enforce" } },
+  };
+  const built = { program: process.execPath, args: ["-e", script], cwd: at("mine"), env: {} };
+  const said: string[] = [];
+  const group = await startGroup(await boxCommand(built, invocation, PLACE), {
+    stdout: (chunk) => said.push(chunk.toString()),
+    stderr: () => {},
+  });
+  await expect.poll(() => said.join("")).toContain("up");
+  await group.stop();
+  expect(await group.ended).toEqual({ code: 7, signal: null });
+  expect(said.join("")).toContain("saved");
 });

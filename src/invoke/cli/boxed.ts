@@ -2,12 +2,13 @@
 
 import { isAbsolute } from "node:path";
 import type { Report } from "../../errors/index.ts";
-import { type LaunchNews, prepare } from "../../launch/index.ts";
+import { type LaunchRequest, prepare } from "../../launch/index.ts";
 import type {
   CliInvocation,
   CliPart,
   CliWord,
   InvokedServer,
+  ReportDenied,
   SandboxDeclaration,
   Template,
 } from "../../model/index.ts";
@@ -17,25 +18,40 @@ import type { Command } from "./process.ts";
 export interface BoxPlace {
   readonly name: string;
   readonly report: Report;
+  /** Hears of hosts that a command was refused. */
+  readonly reportDenied: ReportDenied;
 }
 
 export async function boxCommand(
+  command: BuiltCommand,
+  invocation: CliInvocation,
+  { name, report, reportDenied }: BoxPlace,
+): Promise<Command> {
+  const { spawnable } = await prepare({
+    ...commandRequest(command, invocation, name),
+    report,
+    onLaunch: (news) => {
+      if (news.type === "denied") reportDenied(news, invocation.sandbox?.network ?? []);
+    },
+  });
+  const { file, ...rest } = spawnable;
+  return { program: file, ...rest, cwd: spawnable.cwd ?? command.cwd };
+}
+
+/** What is asked for, whether it is to run or only to be planned. */
+export function commandRequest(
   { program, args, cwd, env }: BuiltCommand,
   { sandbox, cwd: template, words, shell }: CliInvocation,
-  { name, report }: BoxPlace,
-): Promise<Command> {
+  server: string,
+): LaunchRequest {
   // A folder that the arguments of a call choose grants nothing.
   const isFixed = template !== undefined && template.every(({ kind }) => kind === "text");
-  const { spawnable } = await prepare({
-    server: name,
+  return {
+    server,
     endpoint: { command: program, args, cwd, env },
     ownArgs: shell === undefined ? fixedWords(words, template) : ["-c"],
     settings: { sandbox, cwdImplied: !isFixed },
-    report,
-    onLaunch: (news) => reportDenial(news, report),
-  });
-  const { file, ...rest } = spawnable;
-  return { program: file, ...rest, cwd: spawnable.cwd ?? cwd };
+  };
 }
 
 /** What the file itself says: arguments of a call open nothing, nor does a folder that they choose. */
@@ -52,7 +68,10 @@ function isText(part: CliPart): part is Extract<CliPart, { kind: "text" }> {
 }
 
 /** Throws when a box that the file declares cannot be held here: then nothing of it is served. */
-export async function checkBoxes(server: InvokedServer, place: BoxPlace): Promise<void> {
+export async function checkBoxes(
+  server: InvokedServer,
+  place: Omit<BoxPlace, "reportDenied">,
+): Promise<void> {
   const { tools, prompts, resources, resourceTemplates } = server;
   const declared = new Map<string, SandboxDeclaration>();
   for (const { invocation } of [...tools, ...prompts, ...resources, ...resourceTemplates])
@@ -65,14 +84,7 @@ export async function checkBoxes(server: InvokedServer, place: BoxPlace): Promis
       settings: { sandbox, cwdImplied: true },
       report: place.report,
     });
-    spawnable.spawned();
+    spawnable.spawned(false);
     spawnable.ended();
   }
-}
-
-function reportDenial(news: LaunchNews, report: Report): void {
-  if (news.type !== "denied") return;
-  const { server, host, port, reason } = news;
-  const message = `${server} was refused ${host}:${port}: ${reason}`;
-  report({ code: "SANDBOX_DENIED", severity: "warning", server, message });
 }

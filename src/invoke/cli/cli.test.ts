@@ -256,7 +256,7 @@ test("a helper in the background neither holds the answer nor stays", async () =
   const { call } = await openTool(shell(code), schema);
   const started = performance.now();
   expect(textOf(await call({ repoUrl: path }))).toBe("done\n");
-  expect(performance.now() - started).toBeLessThan(5_000);
+  expect(performance.now() - started).toBeLessThan(15_000);
   const [pid = 0] = pids();
   expect(pid).toBeGreaterThan(0);
   await expect.poll(() => isAlive(pid)).toBe(false);

@@ -57,7 +57,7 @@ function checkProgram(word: CliWord | undefined, schema: JsonSchema): void {
 }
 
 /** A path is relative to where the command runs, unless a caller can choose that. */
-function findProgram(program: string, folder: string): string {
+export function findProgram(program: string, folder: string): string {
   return /[/\\]/.test(program) && !isAbsolute(program) ? resolve(folder, program) : program;
 }
 

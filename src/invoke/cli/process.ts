@@ -15,6 +15,8 @@ export interface Command {
   readonly env: Readonly<Record<string, string>>;
   /** Descriptors that become 3, 4, … of the command. */
   readonly fds?: readonly number[];
+  /** Asks it to end where a signal to what was started would not reach it; false when there is nobody to ask. */
+  ask?: ((started: ChildProcess) => boolean) | undefined;
   /** Gives back what was opened for it. */
   spawned?(): void;
   ended?(): void;
@@ -58,7 +60,7 @@ export function startGroup(command: Command, listeners: Listeners): Promise<Grou
     child.on("error", () => {});
     child.stdout?.on("data", (chunk: Buffer) => listeners.stdout(chunk));
     child.stderr?.on("data", (chunk: Buffer) => listeners.stderr(chunk));
-    resolve(new Group(child, pid));
+    resolve(new Group(child, pid, command.ask));
   })
     .finally(() => command.spawned?.())
     .then(
@@ -78,11 +80,13 @@ export class Group {
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcess;
   readonly #pid: number;
+  readonly #askInside: Command["ask"];
   #stopping: Promise<unknown> | undefined;
 
-  constructor(child: ChildProcess, pid: number) {
+  constructor(child: ChildProcess, pid: number, askInside: Command["ask"]) {
     this.#child = child;
     this.#pid = pid;
+    this.#askInside = askInside;
     live.add(this);
     this.ended = this.#watch();
   }
@@ -90,7 +94,7 @@ export class Group {
   /** Asks, then forces. */
   stop(): Promise<unknown> {
     if (this.#stopping === undefined) {
-      this.signal("SIGTERM");
+      if (this.#askInside?.(this.#child) !== true) this.signal("SIGTERM");
       const force = setTimeout(() => this.signal("SIGKILL"), TERM_GRACE_MS);
       this.#stopping = this.ended.finally(() => clearTimeout(force));
     }

@@ -1,4 +1,4 @@
-// What lets a box be asked for bare addresses, too: inside, all of them lead to the relay, which needs two programs of the system.
+// Two programs of the system that stand by the relay: one lets bare addresses lead to it, too; the other keeps its rights from the server.
 
 import { realpathSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -6,8 +6,10 @@ import { basename, join } from "node:path";
 export interface AddressTools {
   readonly mounts: readonly string[];
   readonly caps: readonly string[];
-  /** Run by the relay before it starts the server. */
-  readonly setup: { readonly file: string; readonly args: readonly string[]; readonly input: string };
+  /** Run by the relay before it starts the server. Absent: bare addresses cannot be reached at all from inside. */
+  readonly setup:
+    | { readonly file: string; readonly args: readonly string[]; readonly input: string }
+    | undefined;
   /** Stands before the server's command, so that the server gets nothing of what the relay may. */
   readonly drop: readonly string[];
 }
@@ -15,19 +17,23 @@ export interface AddressTools {
 const FOLDERS = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 const CAPS = ["net_admin", "setpcap", "net_bind_service"];
 
-/** Nothing where a program is missing: then bare addresses cannot be reached at all from inside. */
-export function findAddressTools(): AddressTools | undefined {
-  const [ip, setpriv] = [find("ip"), find("setpriv")];
-  if (ip === undefined || setpriv === undefined) return undefined;
+/** Nothing where rights could not be taken away again: then there are none to be had, but to listen at low ports of the box. */
+export function findAddressTools(bareAddresses = true): AddressTools | undefined {
+  const setpriv = find("setpriv");
+  if (setpriv === undefined) return undefined;
+  const ip = bareAddresses ? find("ip") : undefined;
   const none = CAPS.map((cap) => `-${cap}`).join(",");
   return {
-    mounts: [ip, setpriv],
-    caps: ["CAP_NET_ADMIN", "CAP_SETPCAP"],
-    setup: {
-      file: ip,
-      args: ["-force", "-batch", "-"],
-      input: "route add local 0.0.0.0/0 dev lo\nroute add local ::/0 dev lo\n",
-    },
+    mounts: ip === undefined ? [setpriv] : [ip, setpriv],
+    caps: ip === undefined ? ["CAP_SETPCAP"] : ["CAP_NET_ADMIN", "CAP_SETPCAP"],
+    setup:
+      ip === undefined
+        ? undefined
+        : {
+            file: ip,
+            args: ["-force", "-batch", "-"],
+            input: "route add local 0.0.0.0/0 dev lo\nroute add local ::/0 dev lo\n",
+          },
     drop: [setpriv, `--inh-caps=${none}`, `--ambient-caps=${none}`, `--bounding-set=${none}`, "--"],
   };
 }

@@ -37,7 +37,7 @@ test("it lies where the user's session has its sockets, unless that path is too 
 
 test.skipIf(process.platform !== "linux")(
   "those of programs that are gone are removed, others are not",
-  () => {
+  async () => {
     const base = mkdtempSync(join(tmpdir(), "p-"));
     const namespace = ownerTag().split(".")[2];
     const make = (owner: string): string => {
@@ -47,7 +47,7 @@ test.skipIf(process.platform !== "linux")(
     };
     const [gone, own] = [make(`4194303.1.${namespace}`), make(ownerTag())];
     const [elsewhere, odd] = [make("4194303.1.1"), make("x")];
-    removeStaleFolders(base);
+    await removeStaleFolders(base);
     expect([gone, own, elsewhere, odd].map((path) => existsSync(path))).toEqual([false, true, true, true]);
     rmSync(base, { recursive: true });
   },

@@ -1,6 +1,7 @@
-// A folder of its own for each gate's socket: only this user's, with a path that fits a socket address, gone when it is not needed.
+// A folder for sockets that boxes are given: only this user's, with a path that fits a socket address, gone when it is not needed.
 
-import { accessSync, constants, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { accessSync, constants, mkdtempSync, realpathSync, rm, rmSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isOwnerGone, ownerTag } from "../process/orphans.ts";
@@ -16,21 +17,27 @@ export interface SocketFolder {
   readonly path: string;
   readonly socket: string;
   remove(): void;
+  /** The same, without holding up this program. */
+  removeSoon(): void;
 }
 
 export function createSocketFolder(): SocketFolder {
   const base = baseFolder();
-  if (!isTidied) removeStaleFolders(base);
+  // Not waited for: the folder is shared by all programs of the machine, and may hold very much.
+  if (!isTidied) void removeStaleFolders(base);
   isTidied = true;
   if (open.size === 0) process.once("exit", removeAll);
   const path = mkdtempSync(join(base, `${PREFIX}${ownerTag()}-`));
   open.add(path);
-  return { path, socket: join(path, "gate"), remove: () => remove(path) };
+  return {
+    ...{ path, socket: join(path, "gate"), remove: () => remove(path) },
+    removeSoon: () => rm(path, { recursive: true, force: true }, () => forget(path)),
+  };
 }
 
 /** Those of programs that ended without a chance to tidy up. */
-export function removeStaleFolders(base: string = baseFolder()): void {
-  for (const name of readdirSync(base)) {
+export async function removeStaleFolders(base: string): Promise<void> {
+  for (const name of await readdir(base).catch(() => [])) {
     const owner = /^(\d+\.\d+\.\d+)-/.exec(name.startsWith(PREFIX) ? name.slice(PREFIX.length) : "")?.[1];
     if (owner === undefined || !isOwnerGone(owner)) continue;
     try {
@@ -43,6 +50,10 @@ export function removeStaleFolders(base: string = baseFolder()): void {
 
 function remove(path: string): void {
   rmSync(path, { recursive: true, force: true });
+  forget(path);
+}
+
+function forget(path: string): void {
   open.delete(path);
   if (open.size === 0) process.off("exit", removeAll);
 }
@@ -52,7 +63,7 @@ function removeAll(): void {
 }
 
 function baseFolder(): string {
-  const longest = `/${PREFIX}${ownerTag()}-XXXXXX/gate`;
+  const longest = `/${PREFIX}${ownerTag()}-XXXXXX/n9999999`;
   for (const place of [process.env.XDG_RUNTIME_DIR, tmpdir()]) {
     try {
       const base = realpathSync(place ?? "");

@@ -19,7 +19,7 @@ export interface EgressOptions {
   readonly rules: readonly string[];
   readonly onDenied: (denied: Denied) => void;
   readonly lookup?: Lookup | undefined;
-  /** Whether bare addresses lead to the gate, too; needs two more programs in the box. Default: where this machine has them. */
+  /** Whether bare addresses lead to the gate, too; needs one more program in the box. Default: where this machine has it. */
   readonly bareAddresses?: boolean | undefined;
 }
 
@@ -59,7 +59,7 @@ const INSIDE = "/dev/portolan-gate";
 export async function openEgress(options: EgressOptions): Promise<Egress> {
   const rules = options.rules.map((text) => ruleOf(text, options.server));
   const relay = findRelay();
-  const tools = options.bareAddresses === false ? undefined : findAddressTools();
+  const tools = findAddressTools(options.bareAddresses);
   const folder = createSocketFolder();
   try {
     const { server, onDenied, lookup } = options;

@@ -21,6 +21,7 @@ const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1)$/;
 export function reasonAgainstName(rules: readonly NetworkRule[], asked: string): string | undefined {
   const host = canonicalHost(asked);
   if (host === undefined) return MALFORMED;
+  if (rules.length === 0) return "the server's sandbox grants no host";
   return rules.some((rule) => rule.ports.some((port) => matchesRule(rule, host, port)))
     ? undefined
     : notListed(host);

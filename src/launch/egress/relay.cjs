@@ -43,7 +43,8 @@ function run(command) {
   const child = spawn(file, args, { stdio: "inherit", env });
   child.on("error", (error) => fail(error, error.code === "ENOENT" ? 127 : 126));
   const signals = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
-  for (const signal of signals) process.on(signal, () => child.kill(signal));
+  // They come to the whole group, so that the server has them already; a second one means "at once" to many.
+  for (const signal of signals) process.on(signal, () => {});
   child.on("exit", (code, signal) => {
     if (signal === null) process.exit(code);
     for (const name of signals) process.removeAllListeners(name);

@@ -8,6 +8,8 @@ import { get as httpsGet } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { PortolanError } from "../../errors/index.ts";
 import { isSpecialAddress } from "../../model/index.ts";
+import type { Progress } from "../types.ts";
+import { isNetworkFailure } from "./npm-network.ts";
 
 export interface DownloadOptions {
   readonly url: string;
@@ -16,11 +18,15 @@ export interface DownloadOptions {
   readonly file: string;
   readonly maxBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Hears now and then how much is there. */
+  readonly onBytes?: ((bytes: NonNullable<Progress["bytes"]>) => void) | undefined;
 }
 
 const MOST_BYTES = 512 * 1024 * 1024;
 const MOST_REDIRECTS = 5;
 const SILENCE_MS = 60_000;
+/** As often as somebody who watches wants to hear of it. */
+const TELL_MS = 500;
 
 export async function download({
   url,
@@ -28,10 +34,13 @@ export async function download({
   file,
   maxBytes = MOST_BYTES,
   signal,
+  onBytes,
 }: DownloadOptions): Promise<void> {
   const response = await follow(checkUrl(url, url), url, signal);
   const hash = createHash("sha256");
+  const total = Number(response.headers["content-length"] ?? Number.NaN);
   let bytes = 0;
+  let toldAt = performance.now();
   try {
     const out = await open(file, "wx", 0o600);
     try {
@@ -40,6 +49,9 @@ export async function download({
         if (bytes > maxBytes) throw downloadError(url, `it is larger than ${maxBytes} bytes`);
         hash.update(chunk);
         await out.writeFile(chunk);
+        if (performance.now() - toldAt < TELL_MS) continue;
+        toldAt = performance.now();
+        onBytes?.({ received: bytes, total: Number.isNaN(total) ? undefined : total });
       }
     } finally {
       await out.close();
@@ -139,9 +151,11 @@ function downloadError(
   // An address may hold credentials, and its query may be one.
   const shown = URL.canParse(url) ? `${new URL(url).origin}${new URL(url).pathname}` : "the address";
   const code = reason ?? (cause as NodeJS.ErrnoException | undefined)?.code;
+  const isOffline = isNetworkFailure(code);
   return new PortolanError("INSTALL_FAILED", `${shown} could not be downloaded: ${why}.`, {
     cause,
-    hint,
+    hint:
+      hint ?? (isOffline ? "Is this machine online? Once downloaded, it starts without network." : undefined),
     data: { url: shown, ...(code === undefined ? {} : { reason: code }) },
   });
 }

@@ -5,16 +5,17 @@ import type { LaunchSettings, StdioEndpoint, VersionCheck } from "../../model/in
 import { childEnvironment } from "../process/child-env.ts";
 import type { RunProgram } from "../process/run-plain.ts";
 import type { DockerRun } from "../sandbox/docker-run.ts";
-import type { Program } from "../types.ts";
+import type { Program, Progress } from "../types.ts";
 import { splitCommand } from "./command-words.ts";
 import { findProgram, lookForProgram } from "./find-program.ts";
 import { programName, type Recognised, recognise } from "./kinds.ts";
 import { type MethodContext, obtain } from "./methods.ts";
-import { installNpm, type Progress } from "./npm.ts";
+import { installNpm } from "./npm.ts";
+import { findBin } from "./package-bin.ts";
 import { checkRequires } from "./requires.ts";
 import { defaultStoreRoot } from "./store.ts";
 import { systemCommand } from "./system-command.ts";
-import { checkVersion, versionError } from "./version-check.ts";
+import { checkError, checkVersion, versionError } from "./version-check.ts";
 
 export interface InstallContext {
   readonly server: string;
@@ -87,8 +88,14 @@ async function ensure(
     context.report({ code: "VERSION_MISMATCH", severity: "warning", message, server: context.server });
     return plain(first);
   }
-  const ask = async (found: Found): ReturnType<typeof checkVersion> =>
-    checkVersion(check, await versionProgram(check, endpoint, found, context), run, context.signal);
+  const ask = async (found: Found): ReturnType<typeof checkVersion> => {
+    try {
+      const program = await versionProgram(check, endpoint, found, context);
+      return await checkVersion(check, program, run, context.signal);
+    } catch (error) {
+      throw checkError(check, error);
+    }
+  };
   let checked = await ask(first);
   if (checked.ok) return { ...plain(first), version: first.version ?? checked.version };
   if (first.renewable) {
@@ -161,7 +168,7 @@ async function find(
 async function versionProgram(
   check: VersionCheck,
   endpoint: Command,
-  { file, prefix, kind }: Found,
+  { file, prefix, kind, own: folder }: Found,
   context: InstallContext,
 ): Promise<Program> {
   const [command = "", ...args] = splitCommand(check.command);
@@ -179,6 +186,11 @@ async function versionProgram(
   }
   if (kind === "binary" && programName(command) === programName(endpoint.command))
     return { ...program, file, args: [...prefix, ...args] };
+  if (own.kind === "npm" && folder !== undefined) {
+    // Programs of the package are on nobody's PATH.
+    const bin = await findBin(folder, own.name, command).catch(() => undefined);
+    if (bin !== undefined) return { ...program, file: bin.file, args: [...bin.args, ...args] };
+  }
   const env = context.env ?? process.env;
   return { ...program, file: await findProgram(command, { server: context.server, env, args }), args };
 }

@@ -316,6 +316,29 @@ describe("a server's program", () => {
     });
   });
 
+  test("is asked by the name that its package gives it, and a check that cannot be made says that it is the check", async () => {
+    registry.publish({
+      name: "named-otherwise",
+      version: "1.0.0",
+      bin: { "its-own-name": "v.js" },
+      files: { "v.js": '#!/usr/bin/env node\nconsole.log("v1.4.0");\n' },
+    });
+    const asked = (command: string): LaunchSettings => ({
+      versionCheck: { command, parse: "v(\\S+)", range: "^1.3" },
+    });
+    expect(await ensure(asked("its-own-name --version"), "npx", "-y", "named-otherwise")).toMatchObject({
+      kind: "npm",
+    });
+    await expect(
+      ensure(asked("no-such-name --version"), "npx", "-y", "named-otherwise"),
+    ).rejects.toMatchObject({
+      code: "SERVER_START_FAILED",
+      message:
+        'the version check "no-such-name --version" cannot be made: cannot start "no-such-name": no such program',
+      hint: expect.stringContaining("version_check.cmd") as string,
+    });
+  });
+
   test("is one of this machine, unless that one does not fit", async () => {
     const bin = await mkdtemp(join(folder, "bin-"));
     await writeFile(join(bin, "tool"), "#!/bin/sh\necho tool v0.9.0\n", { mode: 0o755 });

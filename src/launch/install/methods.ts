@@ -5,10 +5,11 @@ import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { PortolanError, type Report, toPortolanError } from "../../errors/index.ts";
 import type { InstallMethod } from "../../model/index.ts";
+import type { Progress } from "../types.ts";
 import { download } from "./download.ts";
 import { isProgram } from "./find-program.ts";
 import { programName } from "./kinds.ts";
-import { installed, installNpm, type Progress } from "./npm.ts";
+import { installed, installNpm } from "./npm.ts";
 import { openStore } from "./store.ts";
 import { systemCommand } from "./system-command.ts";
 import { safePath, unpack } from "./unpack.ts";
@@ -117,7 +118,7 @@ async function fromNpm(command: string, spec: string, context: MethodContext): P
 async function fromAddress(
   command: string,
   method: Extract<InstallMethod, { method: "curl" | "download" }>,
-  { root, server, signal, onProgress }: MethodContext,
+  { root, signal, onProgress }: MethodContext,
 ): Promise<Obtained> {
   const { url, sha256 } = method;
   if (sha256 === undefined)
@@ -133,9 +134,12 @@ async function fromAddress(
   const record = await store.add(
     spec,
     async ({ folder }) => {
-      onProgress?.({ server, what: `downloading ${new URL(url).host}${new URL(url).pathname}` });
+      const shown = `${new URL(url).host}${new URL(url).pathname}`;
+      const what = `downloading ${shown}`;
+      onProgress?.({ what });
       const file = join(folder, "download");
-      await download({ url, sha256, file, signal });
+      await download({ url, sha256, file, signal, onBytes: (bytes) => onProgress?.({ what, bytes }) });
+      onProgress?.({ what: `downloaded ${shown}` });
       const path = await toProgram(file, join(folder, "content"), wanted, programName(command), signal);
       const key = createHash("sha512").update(`${spec} ${path}`).digest("hex").slice(0, 64);
       return {

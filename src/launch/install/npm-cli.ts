@@ -9,6 +9,7 @@ import { lastOf } from "../../model/index.ts";
 import { createRedactor, Secret } from "../../secrets/index.ts";
 import { childEnvironment } from "../process/child-env.ts";
 import { guardWords } from "./npm-guard.ts";
+import { watchNetwork } from "./npm-network.ts";
 
 export interface NpmRun {
   readonly args: readonly string[];
@@ -37,7 +38,7 @@ const SETTINGS =
 const CONNECTION = /^(?:https?_proxy|no_proxy|all_proxy|node_extra_ca_certs|ssl_cert_(?:file|dir))$/i;
 /** Stack traces, fields of error objects, where its log would be. */
 const NOISE =
-  /^(?:\s+(?:at |\w+: )|\}|(?:code|errno|syscall) \S+$|npm warn|A complete log of|Log files were not)/i;
+  /^(?:\s+(?:at |\w+: )|\}|(?:code|errno|syscall) \S+$|npm (?:warn|http) |A complete log of|Log files were not)/i;
 const CREDENTIAL = /auth|token|password|secret|_key$/i;
 
 /** Undefined: this Node came without npm, and there is none on the PATH. */
@@ -68,7 +69,9 @@ export async function runNpm({ args, cwd, writable, signal, env = process.env }:
   const environment = npmEnvironment(env, npmrc);
   const guard = await guardWords(writable);
   signal?.throwIfAborted();
-  const { code, output } = await run(process.execPath, [...guard, npm, ...args], cwd, environment, signal);
+  const words = [...guard, npm, ...args];
+  const { code, output, lost } = await run(process.execPath, words, cwd, environment, signal);
+  if (lost !== undefined) return { code, kind: lost, reason: `nothing was answered (${lost})` };
   const kind = /^npm (?:error|ERR!) code (\w+)/m.exec(output)?.[1];
   return { code, kind, reason: reasonOf(output, environment, npmrc) };
 }
@@ -79,7 +82,7 @@ function run(
   cwd: string,
   env: Readonly<Record<string, string>>,
   signal: AbortSignal | undefined,
-): Promise<{ code: number | null; output: string }> {
+): Promise<{ code: number | null; output: string; lost: string | undefined }> {
   return new Promise((resolve, reject) => {
     const grouped = process.platform !== "win32";
     const child = spawn(file, args, {
@@ -99,8 +102,11 @@ function run(
       }
     };
     let output = "";
+    const network = watchNetwork(kill);
     const keep = (chunk: Buffer): void => {
-      output = (output + chunk.toString("utf8")).slice(-MOST_OUTPUT);
+      const text = chunk.toString("utf8");
+      output = (output + text).slice(-MOST_OUTPUT);
+      network.heard(text);
     };
     child.stdin?.on("error", () => {});
     child.stdout?.on("data", keep);
@@ -108,6 +114,7 @@ function run(
     signal?.addEventListener("abort", kill, { once: true });
     process.once("exit", kill);
     const finish = (): void => {
+      network.end();
       signal?.removeEventListener("abort", kill);
       process.off("exit", kill);
     };
@@ -123,7 +130,7 @@ function run(
     child.once("close", (code) => {
       finish();
       if (signal?.aborted === true) reject(signal.reason as Error);
-      else resolve({ code, output });
+      else resolve({ code, output, lost: network.lost() });
     });
   });
 }
@@ -133,8 +140,10 @@ function npmEnvironment(env: NodeJS.ProcessEnv, npmrc: string): Record<string, s
   const named = new Set(Array.from(npmrc.matchAll(/\$\{(\w+)\??\}/g), ([, name]) => name));
   const chosen: Record<string, string> = {
     // npm's own pauses between attempts are made for builds, not for someone who waits.
-    npm_config_fetch_retry_mintimeout: "2000",
-    npm_config_fetch_retry_maxtimeout: "10000",
+    npm_config_fetch_retry_mintimeout: "1000",
+    npm_config_fetch_retry_maxtimeout: "4000",
+    // As is its patience with a connection on which nothing comes: five minutes.
+    npm_config_fetch_timeout: "30000",
   };
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || name === "NODE_OPTIONS") continue;

@@ -3,9 +3,11 @@
 import { chmod, realpath, writeFile } from "node:fs/promises";
 import { isAbsolute, join, sep } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
+import { missingPlaces, PUT_THERE } from "./broken-parts.ts";
 import type { NpmOptions } from "./npm.ts";
 import { type NpmEnd, runNpm } from "./npm-cli.ts";
 import { isAsAgreed, keyOf, type Lock, readLock, refuseOthers } from "./npm-lock.ts";
+import { isNetworkFailure, NPM_LOG_LEVEL } from "./npm-network.ts";
 import type { PackageSpec } from "./package-spec.ts";
 import { type Made, refuseFullDisk } from "./store.ts";
 
@@ -32,15 +34,17 @@ const SETTINGS = [
   "--progress=false",
   "--update-notifier=false",
   "--logs-max=0",
-  "--loglevel=error",
+  `--loglevel=${NPM_LOG_LEVEL}`,
 ];
 
 export async function npmInstall(
   { name, range, spec, registry }: PackageSpec,
   folder: string,
-  { root, server, signal, onProgress, env = process.env }: NpmOptions,
+  { root, signal, onProgress, env = process.env }: NpmOptions,
+  broken: readonly string[] = [],
 ): Promise<Made> {
-  onProgress?.({ server, what: `installing ${spec}` });
+  const why = broken.length === 0 ? "" : ` again: ${listOf(broken)}`;
+  onProgress?.({ what: `installing ${spec}${why}` });
   const manifest = { name: "portolan-store", private: true, dependencies: { [name]: range } };
   await writeFile(join(folder, "package.json"), JSON.stringify(manifest), { flag: "wx" });
   const cwd = await realpath(folder);
@@ -50,6 +54,8 @@ export async function npmInstall(
     // Before `--allow-git` was known, npm asked git.
     `--git=${join(cwd, "no-git")}`,
     ...(registry === undefined ? [] : [`--registry=${registry}`]),
+    // What was here before most likely still is in the cache, and needs no network.
+    ...(broken.length === 0 ? [] : ["--prefer-offline"]),
   ];
   const run = async (...words: string[]): Promise<void> => {
     const args = [...words, ...SETTINGS, ...more];
@@ -61,12 +67,12 @@ export async function npmInstall(
   const own = ownOf(spec, name, lock);
   refuseOthers(spec, lock);
   await run("ci", "--package-lock-only=false");
-  // The list that npm keeps of what it put there.
-  const there = await readList(folder, "node_modules/.package-lock.json");
+  const there = await readList(folder, PUT_THERE);
   refuseOthers(spec, there);
   if (!isAsAgreed(lock, there)) throw notAgreed(spec);
+  await refuseMissing(spec, folder, there);
   await allowPrograms(cwd, there);
-  onProgress?.({ server, what: `installed ${name}@${own.version}` });
+  onProgress?.({ what: `installed ${name}@${own.version}` });
   return { name, ...own, key: keyOf(lock), sealed: sealedOf(name, there) };
 }
 
@@ -86,6 +92,16 @@ async function readList(folder: string, path: string): Promise<Lock> {
       cause: error,
     });
   }
+}
+
+/** Otherwise it would be taken for broken at each start, and installed again. */
+async function refuseMissing(spec: string, folder: string, there: Lock): Promise<void> {
+  const missing = missingPlaces(folder, there);
+  if (missing.length === 0) return;
+  await refuseFullDisk(folder);
+  throw new PortolanError("INSTALL_FAILED", `npm left out parts of ${spec}: ${listOf(missing)}`, {
+    data: { spec, reason: "EPART" },
+  });
 }
 
 function ownOf(spec: string, name: string, lock: Lock): { version: string; integrity: string } {
@@ -121,9 +137,12 @@ function notAgreed(spec: string): PortolanError {
 }
 
 function npmError(spec: string, { reason, kind }: NpmEnd): PortolanError {
+  const why = reason || "it gave no reason";
   return new PortolanError(
     "INSTALL_FAILED",
-    `npm could not install ${spec}: ${reason || "it gave no reason"}`,
+    isNetworkFailure(kind)
+      ? `npm could not install ${spec}, since its registry cannot be reached: ${why}`
+      : `npm could not install ${spec}: ${why}`,
     {
       data: { spec, ...(kind === undefined ? {} : { reason: kind }) },
       hint: hintFor(kind),
@@ -133,12 +152,8 @@ function npmError(spec: string, { reason, kind }: NpmEnd): PortolanError {
 
 function hintFor(kind: string | undefined): string | undefined {
   if (kind === undefined) return undefined;
-  if (
-    /^(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|FETCH_ERROR)$/.test(
-      kind,
-    )
-  )
-    return "The registry cannot be reached: check the network and npm's registry setting. Once installed, it starts without network.";
+  if (isNetworkFailure(kind))
+    return "Is this machine online? Check the network and npm's registry setting. Once installed, it starts without network.";
   if (kind === "E404")
     return "Check the package's name; a private one needs you to be signed in (npm login).";
   if (kind === "ETARGET") return "No version of it is in that range: check the version.";
@@ -151,4 +166,9 @@ function hintFor(kind: string | undefined): string | undefined {
   if (kind === "EUSAGE")
     return "One of its optional parts cannot be installed here, such as a git repository: ask its author to publish that part.";
   return undefined;
+}
+
+/** Few words for what may be hundreds. */
+export function listOf(parts: readonly string[]): string {
+  return `${parts.slice(0, 3).join(", ")}${parts.length > 3 ? ` and ${parts.length - 3} more` : ""}`;
 }

@@ -130,6 +130,34 @@ describe("a package", () => {
     await writeFile(join(found.folder, ".portolan.json"), "{");
     expect(await install("dep")).toEqual(found);
   });
+
+  test("of which a part was removed is installed again, without network when it is in the cache", async () => {
+    const own = await startRegistry();
+    const cached = {
+      ...{ env: { ...env, npm_config_registry: own.url, npm_config_cache: join(folder, "own-cache") } },
+    };
+    own.publish({ name: "part", version: "1.0.0" });
+    own.publish({
+      name: "whole",
+      version: "1.0.0",
+      bin: "x.js",
+      dependencies: { part: "1" },
+      files: { "x.js": "" },
+    });
+    const found = await install("whole", cached);
+    await own.close();
+    await rm(join(found.folder, "node_modules/part"), { recursive: true });
+    expect(await installed({ spec: "whole", root })).toBeUndefined();
+    const progress: string[] = [];
+    expect(await install("whole", { ...cached, onProgress: ({ what }) => progress.push(what) })).toEqual(
+      found,
+    );
+    expect(progress).toEqual([
+      "installing whole@latest again: node_modules/part is missing",
+      "installed whole@1.0.0",
+    ]);
+    expect(existsSync(join(found.folder, "node_modules/part/package.json"))).toBe(true);
+  });
 });
 
 describe("what fails says why, and leaves nothing", () => {

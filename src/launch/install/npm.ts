@@ -1,7 +1,8 @@
 // Packages of a registry, installed once and run from the store: no scripts of strangers, no network at a later start.
 
-import { PortolanError } from "../../errors/index.ts";
-import { npmInstall } from "./npm-install.ts";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import type { Progress } from "../types.ts";
+import { listOf, npmInstall } from "./npm-install.ts";
 import { findBin } from "./package-bin.ts";
 import { type PackageSpec, parsePackageSpec } from "./package-spec.ts";
 import { openStore, type Pause, type StoreRecord } from "./store.ts";
@@ -16,11 +17,6 @@ export interface Installed {
   readonly file: string;
   /** What comes before the server's own arguments. */
   readonly args: readonly string[];
-}
-
-export interface Progress {
-  readonly server?: string | undefined;
-  readonly what: string;
 }
 
 export interface NpmOptions {
@@ -52,19 +48,34 @@ export async function installNpm(options: NpmOptions): Promise<Installed> {
   const { root, bin, update = false, signal } = options;
   const wanted = parse(options.spec);
   const store = openStore(root, "npm", options.pause);
-  const add = (again: boolean): Promise<StoreRecord> =>
-    store.add(wanted.spec, ({ folder }) => npmInstall(wanted, folder, options), { again, signal });
-  const known = update ? undefined : await store.find(wanted.spec);
-  const record = known ?? (await add(update));
+  const there = update ? undefined : await store.inspect(wanted.spec);
+  const { broken = [] } = there ?? {};
+  const known = broken.length === 0 ? there?.record : undefined;
+  const add = (again: boolean, why: readonly string[]): Promise<StoreRecord> =>
+    store
+      .add(wanted.spec, ({ folder }) => npmInstall(wanted, folder, options, why), { again, signal })
+      .catch((error: unknown) => {
+        throw why.length > 0 && isPortolanError(error) ? notMended(wanted.spec, why, error) : error;
+      });
+  const record = known ?? (await add(update, broken));
   try {
     return await toInstalled(record, store.folderOf(record.key), bin);
   } catch (error) {
     // A program that was there once and is gone now: someone tidied up inside of the store.
     if (known === undefined || (error as PortolanError).data?.missing !== true) throw error;
     await store.spoil(known.key);
-    const again = await add(true);
+    const again = await add(true, ["its program is missing"]);
     return toInstalled(again, store.folderOf(again.key), bin);
   }
+}
+
+function notMended(spec: string, broken: readonly string[], error: PortolanError): PortolanError {
+  const message = `${spec} is broken in the store (${listOf(broken)}), and was not installed again. ${error.message}`;
+  return new PortolanError(error.code, message, {
+    cause: error,
+    hint: error.hint,
+    data: { ...error.data, spec, broken },
+  });
 }
 
 export async function listInstalled(root: string): Promise<StoreRecord[]> {

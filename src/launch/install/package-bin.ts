@@ -64,7 +64,7 @@ async function chooseBin(
       ? `${name} does not say which of its programs to run (it has: ${there}).`
       : `${name} has no program "${wanted}" (it has: ${there}).`,
     {
-      hint: `Name one of them: npx -p ${name} PROGRAM.`,
+      hint: `Name one of them: bin: PROGRAM beside npm: ${name} in a declaration, or npx -p ${name} PROGRAM as a command.`,
       data: { package: name, programs: [...bins.keys()] },
     },
   );

@@ -3,7 +3,6 @@
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { isObject } from "../../model/index.ts";
 
 export interface Seal {
   readonly size: number;
@@ -27,16 +26,7 @@ export async function sealFiles(folder: string, paths: readonly string[]): Promi
   return Object.fromEntries(seals.flat());
 }
 
-/** Also for an entry from before there were seals. */
-export async function areIntact(folder: string, seals: unknown): Promise<boolean> {
-  if (!isObject(seals)) return true;
-  const found = await Promise.all(
-    Object.entries(seals).map(([path, seal]) => isIntact(join(folder, path), seal as Partial<Seal>)),
-  );
-  return found.every(Boolean);
-}
-
-async function isIntact(path: string, { size, time, sha256 }: Partial<Seal>): Promise<boolean> {
+export async function isIntact(path: string, { size, time, sha256 }: Partial<Seal>): Promise<boolean> {
   const seen = await look(path);
   if (seen === undefined || seen.size !== size) return false;
   // A store that was copied has other times, and the same content.

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 import { removeLeftovers, withFileLock, writeWhole } from "../../secrets/index.ts";
-import { areIntact, type Seals, sealFiles } from "./seals.ts";
+import { brokenParts } from "./broken-parts.ts";
+import { type Seals, sealFiles } from "./seals.ts";
 
 /** What a spec resolved to, once. */
 export interface StoreRecord {
@@ -31,9 +32,17 @@ export interface StoreWork {
   readonly folder: string;
 }
 
+/** What there is of a spec, and in words what of it is not as it was put there. */
+export interface Inspected {
+  readonly record: StoreRecord;
+  readonly broken: readonly string[];
+}
+
 export interface Store {
   /** Without network. Undefined when it is not there or not whole. */
   find(spec: string): Promise<StoreRecord | undefined>;
+  /** Undefined when it is not there. */
+  inspect(spec: string): Promise<Inspected | undefined>;
   folderOf(key: string): string;
   /**
    * Has `make` fill a fresh folder and say what it made, and keeps that. One process at a time for each spec: who waited for
@@ -77,12 +86,15 @@ export function openStore(root: string, kind: "npm" | "files", pause: Pause = as
   const recordOf = (spec: string): string => join(specs, `${idOf(spec)}.json`);
   const folderOf = (key: string): string => join(entries, key);
 
-  const find = async (spec: string): Promise<StoreRecord | undefined> => {
+  const inspect = async (spec: string): Promise<Inspected | undefined> => {
     const record = await readRecord(recordOf(spec));
     if (record === undefined || record.spec !== spec) return undefined;
-    const marker = await readRecord(join(folderOf(record.key), MARKER));
-    if (marker?.integrity !== record.integrity || marker.key !== record.key) return undefined;
-    return (await areIntact(folderOf(record.key), marker.seals)) ? record : undefined;
+    return { record, broken: await brokenEntry(folderOf(record.key), record) };
+  };
+
+  const find = async (spec: string): Promise<StoreRecord | undefined> => {
+    const found = await inspect(spec);
+    return found?.broken.length === 0 ? found.record : undefined;
   };
 
   const list = async (): Promise<StoreRecord[]> => {
@@ -117,6 +129,7 @@ export function openStore(root: string, kind: "npm" | "files", pause: Pause = as
 
   return {
     find,
+    inspect,
     list,
     folderOf,
     spoil: (key) => rm(join(folderOf(key), MARKER), { force: true }),
@@ -177,13 +190,19 @@ async function placeFolder(folder: string, target: string, record: StoreRecord):
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOTEMPTY" && code !== "EEXIST" && code !== "EPERM" && code !== "EACCES") throw error;
   }
-  const there = await readRecord(join(target, MARKER));
-  const isSame = there?.integrity === record.integrity && there.key === record.key;
-  if (isSame && (await areIntact(target, there.seals))) return;
+  if ((await brokenEntry(target, record)).length === 0) return;
   const away = `${folder}.old`;
   await rename(target, away);
   await rename(folder, target);
   await removeTree(away);
+}
+
+async function brokenEntry(folder: string, record: StoreRecord): Promise<string[]> {
+  const marker = await readRecord(join(folder, MARKER));
+  if (marker?.integrity === record.integrity && marker.key === record.key)
+    return brokenParts(folder, marker.seals);
+  const isThere = await stat(folder).catch(() => undefined);
+  return [isThere === undefined ? "its folder is missing" : "its folder is not whole"];
 }
 
 async function readRecord(path: string): Promise<StoreRecord | undefined> {
@@ -227,6 +246,9 @@ async function touch(path: string): Promise<void> {
   await utimes(path, now, now).catch(() => {});
 }
 
+const READ_ONLY =
+  "Packages are kept in Portolan's store, and this folder of it cannot be written: make it writable, or choose another place with XDG_DATA_HOME.";
+
 function storeError(error: unknown, spec: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (isPortolanError(error) || typeof code !== "string") return error;
@@ -234,6 +256,9 @@ function storeError(error: unknown, spec: string): unknown {
     ENOSPC: "Free some space on the disk that holds the store.",
     EDQUOT: "Free some of your quota on the disk that holds the store.",
     EMFILE: "Too many files are open: try again, or raise the limit (ulimit -n).",
+    EROFS: READ_ONLY,
+    EACCES: READ_ONLY,
+    EPERM: READ_ONLY,
   };
   return new PortolanError("INSTALL_FAILED", `${spec} could not be installed: ${message}`, {
     cause: error,

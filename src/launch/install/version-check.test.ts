@@ -30,7 +30,7 @@ describe("a version", () => {
     const check = { command: "tool", parse: "v(\\S+)", range: "*" };
     expect((await checkVersion(check, program, says("v1.0.0", "v2.0.0"))).version).toBe("1.0.0");
     expect((await checkVersion(check, program, says("hello", "v2.0.0"))).version).toBe("2.0.0");
-    expect((await checkVersion(check, program, says("hello"))).problem).toContain('it says "hello"');
+    expect((await checkVersion(check, program, says("hello"))).problem).toContain('tool says "hello"');
   });
 
   test("numbers in an error message are none", async () => {
@@ -55,6 +55,22 @@ describe("a version", () => {
   test("a pattern that would take forever does not", async () => {
     const check = { command: "t", parse: "^(a+)+$", range: "*" };
     expect((await checkVersion(check, program, says(`${"a".repeat(10_000)}!`))).ok).toBe(false);
+  });
+
+  test("one that does not end is told from one that says nothing", async () => {
+    const check = { command: "tool -v", parse: "v(.*)", range: "*", timeoutMs: 200 };
+    const stuck = { ...program, args: ["-e", "setInterval(() => {}, 1000)"] };
+    expect((await checkVersion(check, stuck, runPlain)).problem).toBe(
+      "its version cannot be told: tool -v did not end within 0.2 s, and says nothing",
+    );
+    expect((await checkVersion(check, program, says(""))).problem).toBe(
+      "its version cannot be told: tool -v says nothing",
+    );
+  });
+
+  test("a pattern that is only right without the u flag is used all the same", async () => {
+    const check = { command: "t", parse: "a\\-(\\d+)", range: "*" };
+    expect((await checkVersion(check, program, says("a-3"))).version).toBe("3");
   });
 
   test("a real program is run, and ended when it takes too long", async () => {

@@ -1,6 +1,6 @@
 // Asks a program for its version and compares the answer with a range. Program and pattern are a stranger's.
 
-import { PortolanError } from "../../errors/index.ts";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import {
   firstOf,
   parseRange,
@@ -40,29 +40,44 @@ export async function checkVersion(
     });
   const find = await compile(check.parse);
   const timeoutMs = check.timeoutMs ?? TIMEOUT_MS;
+  const begun = performance.now();
   const { stdout, stderr, code } = await run(program, { timeoutMs, signal });
+  const isLate = code === null && performance.now() - begun >= timeoutMs;
   const line = firstOf((stdout.trim() || stderr.trim()).split("\n", 1)[0] ?? "", 200);
   const said = line === "" ? "says nothing" : `says ${JSON.stringify(line)}`;
   const untold = (why: string): Checked => ({
     ok: false,
     version: undefined,
-    problem: `its version cannot be told: ${why}`,
+    problem: `its version cannot be told: ${check.command} ${why}`,
   });
   // Numbers in an error message are no version. One that had to be stopped may have told its version all the same.
-  if (code !== null && code !== 0) return untold(`it ends with the exit code ${code}, and ${said}`);
+  if (code !== null && code !== 0) return untold(`ends with the exit code ${code}, and ${said}`);
   const version = find(stdout.slice(0, MOST_OUTPUT)) ?? find(stderr.slice(0, MOST_OUTPUT));
-  if (version === undefined) return untold(`it ${said}`);
+  if (version === undefined)
+    return untold(isLate ? `did not end within ${timeoutMs / 1_000} s, and ${said}` : said);
   const parsed = toVersion(version);
   if (parsed === undefined)
-    return untold(
-      `${check.command} ${said}, in which ${check.parse} finds ${JSON.stringify(firstOf(version, 60))}`,
-    );
+    return untold(`${said}, in which ${check.parse} finds ${JSON.stringify(firstOf(version, 60))}`);
   if (satisfies(parsed, range)) return { ok: true, version, problem: undefined };
   return {
     ok: false,
     version,
     problem: `its version is ${firstOf(version, 60)}, not in the range ${check.range}`,
   };
+}
+
+/** What stands in the way of asking is the check's fault, and not the server's, which may be fine. */
+export function checkError({ command }: VersionCheck, error: unknown): unknown {
+  if (!isPortolanError(error) || !["SERVER_START_FAILED", "INSTALL_FAILED"].includes(error.code))
+    return error;
+  const { code, message, hint, data } = error;
+  return new PortolanError(code, `the version check ${JSON.stringify(command)} cannot be made: ${message}`, {
+    ...{ cause: error, data },
+    hint:
+      data.reason === "ENOENT"
+        ? "Name the server's own program in version_check.cmd, or another one that is installed; or remove version_check."
+        : hint,
+  });
 }
 
 export function versionError(
@@ -80,7 +95,7 @@ export function versionError(
 async function compile(source: string): Promise<(text: string) => string | undefined> {
   try {
     if (source.length <= MOST_PATTERN) {
-      const native = new RegExp(source, "u");
+      const native = withUnicode(source);
       if (isSafePattern(source)) return (text) => native.exec(text)?.[1];
       const { RE2JS } = await import("re2js");
       const linear = RE2JS.compile(source);
@@ -99,6 +114,15 @@ async function compile(source: string): Promise<(text: string) => string | undef
       hint: "Write a short regular expression without look-around, whose first group is the version.",
     },
   );
+}
+
+/** Some escapes are only known without. */
+function withUnicode(source: string): RegExp {
+  try {
+    return new RegExp(source, "u");
+  } catch {
+    return new RegExp(source);
+  }
 }
 
 /** Programs are not as strict as npm: `0.5`, `2026.08.31` and `1.2.3.4` are versions, too. */

@@ -6,6 +6,8 @@ import spawn from "cross-spawn";
 import { PortolanError } from "../../errors/index.ts";
 import { lastOf } from "../../model/index.ts";
 import type { Spawnable } from "../types.ts";
+import { CHILD_VARIABLE, endLeftovers, endLeftoversNow, newMark } from "./leftovers.ts";
+import { OWNER_VARIABLE } from "./orphans.ts";
 import { stdioOf } from "./stdio.ts";
 
 const STDERR_KEPT_BYTES = 64 * 1024;
@@ -22,6 +24,8 @@ export interface Exit {
 
 /** Groups that must not outlive this process, even when it leaves without closing them. */
 const liveGroups = new Set<ChildGroup>();
+/** Of servers after whose end nobody has looked yet for what they left behind. */
+const marks = new Set<string>();
 let watchingExit = false;
 
 export class ChildGroup {
@@ -30,13 +34,22 @@ export class ChildGroup {
   readonly exited: Promise<Exit>;
   readonly #process: ChildProcess;
   readonly #pid: number;
+  readonly #askInside: Spawnable["ask"];
+  /** Settles after its end, when nothing of what it started is there any more. */
+  readonly #gone: Promise<void>;
   #stderr: Buffer[] = [];
   #stderrBytes = 0;
   #stopping: Promise<void> | undefined;
 
-  private constructor(child: ChildProcess, pid: number) {
+  private constructor(
+    child: ChildProcess,
+    pid: number,
+    askInside: Spawnable["ask"],
+    mark: string | undefined,
+  ) {
     this.#process = child;
     this.#pid = pid;
+    this.#askInside = askInside;
     // stdio is ["pipe", "pipe", "pipe"], so all three exist.
     this.stdin = child.stdin as Writable;
     this.stdout = child.stdout as Readable;
@@ -45,7 +58,8 @@ export class ChildGroup {
     // A write to a child that has gone is reported by its exit, not by the pipe.
     this.stdin.on("error", () => {});
     liveGroups.add(this);
-    void this.exited.then(() => this.#killRest());
+    if (mark !== undefined) marks.add(mark);
+    this.#gone = this.exited.then(() => this.#killRest(mark));
   }
 
   static start(spawnable: Spawnable, server: string, onStderr?: (text: string) => void): Promise<ChildGroup> {
@@ -53,17 +67,20 @@ export class ChildGroup {
       watchingExit = true;
       process.on("exit", () => {
         for (const group of liveGroups) group.signal("SIGKILL");
+        endLeftoversNow(marks);
       });
     }
     return new Promise((resolve, reject) => {
       const failed = (cause: Error & { code?: string }): void => {
-        spawnable.spawned();
+        spawnable.spawned(false);
         spawnable.ended();
         reject(startError(spawnable, server, cause));
       };
+      // A box ends whole, and what is in it learns nothing of us.
+      const mark = OWNER_VARIABLE in spawnable.env ? newMark() : undefined;
       try {
         const child = spawn(spawnable.file, [...spawnable.args], {
-          env: spawnable.env,
+          env: mark === undefined ? spawnable.env : { ...spawnable.env, [CHILD_VARIABLE]: mark },
           cwd: spawnable.cwd,
           stdio: stdioOf("pipe", "pipe", "pipe", ...spawnable.fds),
           shell: false,
@@ -76,7 +93,7 @@ export class ChildGroup {
         if (pid === undefined) return;
         child.off("error", failed);
         child.on("error", () => {});
-        const group = new ChildGroup(child, pid);
+        const group = new ChildGroup(child, pid, spawnable.ask, mark);
         spawnable.spawned();
         void group.exited.then(() => spawnable.ended());
         if (onStderr !== undefined) child.stderr?.on("data", (chunk: Buffer) => onStderr(chunk.toString()));
@@ -92,7 +109,7 @@ export class ChildGroup {
     return lastOf(text.split("\n").slice(-STDERR_TAIL_LINES).join("\n"), STDERR_TAIL_CHARS);
   }
 
-  /** Closes stdin, then asks, then forces; the whole group is gone in five seconds at most. */
+  /** Closes stdin, then asks, then forces; it and all that it started are gone in five seconds at most. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
@@ -109,11 +126,11 @@ export class ChildGroup {
 
   async #stop(): Promise<void> {
     this.stdin.end();
-    if (await this.#endsWithin(STDIN_GRACE_MS)) return;
-    this.signal("SIGTERM");
-    if (await this.#endsWithin(TERM_GRACE_MS)) return;
+    if (await this.#endsWithin(STDIN_GRACE_MS)) return this.#gone;
+    if (this.#askInside?.(this.#process) !== true) this.signal("SIGTERM");
+    if (await this.#endsWithin(TERM_GRACE_MS)) return this.#gone;
     this.signal("SIGKILL");
-    await this.#endsWithin(KILL_GRACE_MS);
+    if (await this.#endsWithin(KILL_GRACE_MS)) return this.#gone;
   }
 
   async #endsWithin(ms: number): Promise<boolean> {
@@ -127,15 +144,20 @@ export class ChildGroup {
   }
 
   /** Helpers that the server left behind go with it. */
-  #killRest(): void {
+  async #killRest(mark: string | undefined): Promise<void> {
     this.signal("SIGKILL");
     liveGroups.delete(this);
     // A survivor outside the group may still hold the pipes; without this they would keep our process alive.
-    setTimeout(() => {
+    const letGo = (): void => {
       this.stdout.destroy();
       this.#process.stderr?.destroy();
       this.stdin.destroy();
-    }, 100).unref();
+    };
+    // On a machine that was held up so long, what the pipes still hold is read first.
+    setTimeout(() => setImmediate(() => setImmediate(letGo)), 100).unref();
+    if (mark === undefined) return;
+    await endLeftovers(mark);
+    marks.delete(mark);
   }
 
   #keepStderr(chunk: Buffer): void {

@@ -1,6 +1,7 @@
 // Servers that outlived their program: each child carries its owner's identity, so that a later program can tell and end them.
 
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
+import { environmentOf, processes, stateOf } from "./family.ts";
 
 export const OWNER_VARIABLE = "PORTOLAN_OWNER";
 
@@ -11,8 +12,13 @@ let tag: string | undefined;
  * tomorrow, and is another one outside of this container.
  */
 export function ownerTag(): string {
-  tag ??= `${process.pid}.${startTime(process.pid) ?? "0"}.${namespace() ?? "0"}`;
+  tag ??= `${process.pid}.${stateOf(process.pid)?.started ?? "0"}.${namespace() ?? "0"}`;
   return tag;
+}
+
+/** For what other machines see, too: most of them call their first namespace the same. */
+export function ownerTagAnywhere(): string {
+  return `${ownerTag()}.${boot() ?? "0"}`;
 }
 
 /** Ends the children of programs that are gone. Where /proc tells nothing, nothing is done. Returns how many were ended. */
@@ -36,6 +42,12 @@ export function isOwnerGone(owner: string): boolean {
   return owner !== ownerTag() && !isElsewhere(owner) && !isAlive(owner);
 }
 
+/** The same for a tag that may be of another machine, or of this one before it was started anew. */
+export function isOwnerAnywhereGone(owner: string): boolean {
+  const [, local = "", machine] = /^(\d+\.\d+\.\d+)\.([0-9a-f]{32})$/.exec(owner) ?? [];
+  return machine !== undefined && machine === boot() && isOwnerGone(local);
+}
+
 /** Whether an owner with that number cannot be looked up here. */
 function isElsewhere(owner: string): boolean {
   return owner.split(".")[2] !== namespace();
@@ -43,7 +55,19 @@ function isElsewhere(owner: string): boolean {
 
 function namespace(): string | undefined {
   try {
-    return /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0];
+    // Otherwise this is the /proc of another namespace, and says nothing about numbers of ours.
+    const isOurs = readlinkSync("/proc/self") === String(process.pid);
+    return isOurs ? /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Different on every machine, and after each start of it. */
+function boot(): string | undefined {
+  try {
+    const id = readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim().replaceAll("-", "");
+    return /^[0-9a-f]{32}$/.test(id) ? id : undefined;
   } catch {
     return undefined;
   }
@@ -51,35 +75,21 @@ function namespace(): string | undefined {
 
 function isAlive(owner: string): boolean {
   const [pid, started] = owner.split(".");
-  return startTime(Number(pid)) === started;
+  const state = stateOf(Number(pid));
+  return state === undefined ? isThere(Number(pid)) : state.started === started && !state.isDead;
 }
 
-/** In clock ticks since boot, as the kernel counts them. */
-function startTime(pid: number): string | undefined {
+/** A machine may hide the processes of others from /proc. */
+function isThere(pid: number): boolean {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The second field is the program's name, which may itself hold spaces and brackets.
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-  } catch {
-    return undefined;
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
 }
+
+const TAG = new RegExp(`(?:^|\\0)${OWNER_VARIABLE}=(\\d+\\.\\d+\\.\\d+)(?:\\0|$)`);
 
 function ownerOf(pid: number): string | undefined {
-  try {
-    const environment = readFileSync(`/proc/${pid}/environ`, "latin1");
-    return new RegExp(`(?:^|\\0)${OWNER_VARIABLE}=(\\d+\\.\\d+\\.\\d+)(?:\\0|$)`).exec(environment)?.[1];
-  } catch {
-    return undefined;
-  }
-}
-
-function processes(): number[] {
-  try {
-    return readdirSync("/proc")
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number);
-  } catch {
-    return [];
-  }
+  return TAG.exec(environmentOf(pid))?.[1];
 }

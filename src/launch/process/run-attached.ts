@@ -21,7 +21,7 @@ export async function runAttached(
   // In the same group: Ctrl-C reaches both, as people expect it to.
   const child = spawn(file, args, { cwd, env, stdio: stdioOf("inherit", "inherit", "inherit", ...fds) });
   const end = (): void => {
-    child.kill("SIGTERM");
+    if (spawnable.ask?.(child) !== true) child.kill("SIGTERM");
     kill = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
   };
   stop.addEventListener("abort", end, { once: true });

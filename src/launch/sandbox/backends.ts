@@ -2,7 +2,8 @@
 
 import type { SandboxBackendName, SandboxMode } from "../../model/index.ts";
 import type { FoundProgram } from "../program.ts";
-import type { SandboxBackend } from "../types.ts";
+import type { Clause, SandboxBackend } from "../types.ts";
+import type { DockerWish } from "./docker-clauses.ts";
 
 const loaded = new Map<SandboxBackendName, Promise<SandboxBackend>>();
 
@@ -14,7 +15,7 @@ const LOADERS: Readonly<Record<Exclude<SandboxBackendName, "docker">, () => Prom
 
 export async function backendFor(
   mode: SandboxMode,
-  { docker, port, cwd }: Pick<FoundProgram, "docker" | "cwd"> & { readonly port?: number | undefined },
+  { docker, port, cwd, env }: Pick<FoundProgram, "docker" | "cwd"> & Pick<DockerWish, "port" | "env">,
   wanted: SandboxBackendName | undefined,
 ): Promise<SandboxBackend> {
   if (mode === "off")
@@ -22,7 +23,10 @@ export async function backendFor(
       ? none
       : (await import("./docker.ts")).openDocker(docker, port);
   // The engine is the box of what it runs; another one around its command line would hold nothing.
-  if (docker !== undefined) return (await import("./docker.ts")).createDocker(docker, { port, cwd });
+  if (docker !== undefined) {
+    const engine = (await import("./docker.ts")).createDocker(docker, { port, cwd, env });
+    return wanted === undefined || wanted === "docker" ? engine : notAsWanted(engine, wanted);
+  }
   const name = wanted ?? (process.platform === "linux" ? "bubblewrap" : "srt");
   if (name === "docker") return needsImage;
   return backendNamed(name);
@@ -46,6 +50,16 @@ const none: SandboxBackend = {
     ended: () => {},
   }),
 };
+
+/** Nothing but its engine runs an image; that it is not what was asked for is said, and only a warning starts it. */
+function notAsWanted(engine: SandboxBackend, wanted: SandboxBackendName): SandboxBackend {
+  const clause: Clause = {
+    clause: `backend: ${wanted}`,
+    problem: "the server is an image, which only its engine can hold",
+    remedy: "Leave the backend out, or declare the program itself: command or npm in place of docker.",
+  };
+  return { ...engine, missing: async (box) => [clause, ...(await engine.missing(box))] };
+}
 
 /** A program of this machine is not in any image. */
 const needsImage: SandboxBackend = {

@@ -4,6 +4,7 @@ import { sep } from "node:path";
 import type { Clause, Mount } from "../types.ts";
 import type { BoxRequest } from "./box.ts";
 import { expandPattern, folderOf, parseDeclared } from "./declared-paths.ts";
+import { type MissingPath, missingPath } from "./missing-path.ts";
 import { bothWays, isInside, laidLink, resolveLinks } from "./paths.ts";
 
 /** The kernel's own; a box has its own of each. */
@@ -105,13 +106,17 @@ export async function deniedMounts(
     } else if (resolved === undefined && grants.some(({ path }) => isInside(real, path))) {
       tell(
         "it does not exist, and would be seen as soon as it does",
-        `Create it (mkdir -p ${declared.path}), or take it out of fs.deny.`,
+        `${createFirst(await missingPath(declared.path))}, or take it out of fs.deny.`,
       );
     } else {
       found.mounts.push({ path: real, access: "hidden", reason: "declared" });
     }
   }
   return found;
+}
+
+function createFirst({ remedy }: MissingPath): string {
+  return remedy.startsWith("mkdir") ? `Create it first (${remedy})` : remedy.replace(/\.$/, "");
 }
 
 async function paths(clause: string, written: string, homedir: string): Promise<string[] | Clause> {
@@ -133,7 +138,7 @@ async function granted(
 ): Promise<string[] | Clause> {
   const resolved = await resolveLinks(path);
   if (resolved === undefined) {
-    return { clause, problem: "it does not exist", remedy: `mkdir -p ${path}` };
+    return { clause, ...(await missingPath(path)) };
   }
   const { real, links } = resolved;
   const kernel = KERNEL.find((one) => isInside(real, one) || isInside(path, one));

@@ -5,8 +5,11 @@ import type { ResourceLimits, SandboxDeclaration } from "../../model/index.ts";
 import type { Box, Clause, Mount, Program } from "../types.ts";
 import { systemWithOnly } from "./allowed-programs.ts";
 import { declaredMounts, deniedMounts, writableFolders } from "./box-declared.ts";
+import { guardedMounts } from "./guarded.ts";
+import { missingPath } from "./missing-path.ts";
 import { bothWays, depth, isInside, laidLink, resolveLinks } from "./paths.ts";
 import { socketCovers } from "./sockets.ts";
+import { steeredCwd } from "./steered-cwd.ts";
 import { systemPaths } from "./system.ts";
 
 export interface BoxRequest {
@@ -46,27 +49,36 @@ export async function makeBox(request: BoxRequest): Promise<MadeBox> {
     bothWays([request.homedir]),
   ]);
   const own = await ownMounts(request, writable, homes);
-  const grants = layered([...system.mounts, ...own.mounts, ...declared.mounts]);
+  const given = [...own.mounts, ...declared.mounts];
+  const guarded = await guardedMounts({ grants: given, writable, homedir: request.homedir });
+  const left = given.filter((mount) => !guarded.refused.includes(mount));
+  const laid = layered([...system.mounts, ...left, ...guarded.mounts]);
+  const grants = laid.filter(({ access }) => access !== "hidden");
   const denials = declaration?.fs?.deny ?? [];
   const [denied, sockets] = await Promise.all([
     deniedMounts(denials, request.homedir, grants, program.file, writable),
     socketCovers(grants, declared.mounts, request.homedir),
   ]);
-  const asked = [...own.mounts, ...declared.mounts].filter(({ path }) => path !== sep);
+  const asked = given.filter(({ path }) => path !== sep);
   const covers = system.hidden
     .filter(({ path }) => !asked.some((one) => isInside(one.path, path) || isInside(path, one.path)))
     .concat(sockets.mounts);
   const hidden = denied.mounts.concat(
-    covers.filter(({ path }) => !denied.mounts.some((other) => isInside(path, other.path))),
+    covers.filter(
+      ({ path }) =>
+        !denied.mounts.some((other) => isInside(path, other.path)) &&
+        laid.findLast((other) => isInside(path, other.path))?.access !== "hidden",
+    ),
   );
-  const mounts = grants
+  const mounts = laid
     .filter(({ path }) => !hidden.some((other) => isInside(path, other.path)))
     .concat(hidden);
   // Where it really lies: a link to it may be among what is granted.
   const homedir = homes.at(-1) ?? request.homedir;
   const home = request.keptHome ?? (homedir === sep ? "/home/user" : homedir);
   const limits = Object.entries(declaration?.limits ?? {}).filter(([, value]) => value !== undefined);
-  const parts = [system, own, declared, denied, sockets];
+  const parts = [system, own, declared, guarded, denied, sockets];
+  const steered = await steeredCwd(program.cwd, writable, grants);
   return {
     box: {
       mounts,
@@ -77,7 +89,7 @@ export async function makeBox(request: BoxRequest): Promise<MadeBox> {
       limits: { ...DEFAULT_LIMITS, ...Object.fromEntries(limits) },
       declaredLimits: new Set(limits.map(([name]) => name as keyof ResourceLimits)),
     },
-    problems: parts.flatMap(({ problems }) => problems),
+    problems: [...parts.flatMap(({ problems }) => problems), ...steered],
   };
 }
 
@@ -129,11 +141,7 @@ async function ownMounts(
   await add(program.file, "read", "own");
   if (program.cwd !== undefined && cwdGranted) {
     if (!(await add(program.cwd, "read", "cwd"))) {
-      problems.push({
-        clause: `cwd: ${program.cwd}`,
-        problem: "there is no such folder",
-        remedy: `mkdir -p ${program.cwd}`,
-      });
+      problems.push({ clause: `cwd: ${program.cwd}`, ...(await missingPath(program.cwd, true)) });
     }
   }
   if (keptHome !== undefined) await add(keptHome, "write", "kept home");
@@ -152,7 +160,7 @@ function layered(mounts: readonly Mount[]): Mount[] {
   for (const mount of byDepth) {
     // Over a granted `/` lie the box's own HOME and /tmp, so that it does not stand for what is in those.
     const below = kept.findLast(({ path }) => path !== sep && isInside(mount.path, path));
-    const isAsked = mount.reason === "declared" || mount.reason === "root";
+    const isAsked = isGuard(mount) || mount.reason === "declared" || mount.reason === "root";
     // What is granted for writing is not taken back by what a server is given unasked.
     const isHeld =
       below !== undefined &&
@@ -162,7 +170,13 @@ function layered(mounts: readonly Mount[]): Mount[] {
   return kept;
 }
 
-function rank({ access, reason }: Mount): number {
+function isGuard({ reason }: Mount): boolean {
+  return reason === "declaration" || reason === "portolan";
+}
+
+function rank(mount: Mount): number {
+  const { access, reason } = mount;
+  if (isGuard(mount)) return 4;
   return (access === "write" ? 2 : 0) + (reason === "declared" || reason === "root" ? 1 : 0);
 }
 

@@ -1,9 +1,10 @@
 // A box in the words of bubblewrap. Everything is mounted where it really lies; links that lead there are made again inside.
 
 import { stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import type { Box, Mount } from "../types.ts";
 import { heldFolders } from "./held-folders.ts";
-import { isInside, type Resolved, resolveLinks } from "./paths.ts";
+import { depth, isInside, type Resolved, resolveLinks } from "./paths.ts";
 
 export const BOX_HOSTNAME = "portolan";
 
@@ -15,6 +16,8 @@ export interface Extra {
   readonly mounts: readonly string[];
   readonly files: readonly { readonly path: string; readonly content: string | Uint8Array }[];
   readonly caps: readonly string[];
+  /** A socket, to be found where programs ask for names. */
+  readonly names?: string | undefined;
 }
 
 export interface BoxArguments {
@@ -66,12 +69,26 @@ export async function boxArguments({
   const isOfAll = (path: string): boolean =>
     everything !== undefined && !["/tmp", box.home].some((own) => isInside(path, own));
   const isShown = (path: string): boolean => isCovered(path) || isOfAll(path);
-  words.push(...(await mountWords(heldFolders(rest, box.mounts), isOfAll)));
+  // Hidden, but for something in them that the server is given over that.
+  const opened = box.mounts.filter(
+    ({ path, access }) =>
+      access === "hidden" && isShown(path) && rest.some((inner) => isInside(inner.path, path)),
+  );
+  const laid = [...heldFolders(rest, box.mounts), ...opened];
+  if (opened.length > 0) laid.sort((a, b) => depth(a.path) - depth(b.path));
+  words.push(...(await mountWords(laid, isOfAll)));
   const reading = (path: string): Mount => ({ path, access: "read", reason: "system" });
+  const covering = (path: string): Mount => ({ path, access: "hidden", reason: "socket" });
   const further = extra.mounts.filter((path) => !isCovered(path)).map(reading);
   words.push(...(await mountWords(further, () => false)));
   if (isOver) words.push(...fileWords(extra.files, data));
-  words.push(...(await hiddenWords(box.mounts, isShown)));
+  // Sockets of other servers come into that folder, too.
+  const others = extra.names === undefined ? [] : [covering(dirname(extra.names))];
+  const closed = box.mounts.filter((mount) => !opened.includes(mount));
+  words.push(...(await hiddenWords([...closed, ...others], isShown)));
+  for (const { path } of opened) words.push("--remount-ro", path);
+  // Where the machine's own names are granted, they are the box's.
+  if (extra.names !== undefined && !isOver) words.push(...nameWords(extra.names, words, isCovered));
   const cwd = box.cwd ?? box.home;
   if (!isShown(cwd)) words.push("--dir", cwd);
   words.push("--chdir", cwd, "--remount-ro", "/");
@@ -108,7 +125,7 @@ async function mountWords(mounts: readonly Mount[], isThere: (path: string) => b
     // It went away since the box was worked out; a program that needs it will say so better.
     if (found === undefined) continue;
     if (found.real === mount.path) {
-      words.push(...bind(mount));
+      words.push(...(mount.access === "hidden" ? ["--tmpfs", mount.path] : bind(mount)));
       there.push(mount.path);
       continue;
     }
@@ -133,6 +150,18 @@ async function hiddenWords(mounts: readonly Mount[], isShown: (path: string) => 
     else if (there !== undefined) words.push("--ro-bind", "/dev/null", path);
   }
   return words;
+}
+
+/** glibc asks in /var/run, which leads to /run where something of it is granted. What is granted there stays as it is: then nothing is heard. */
+function nameWords(socket: string, words: readonly string[], isCovered: (path: string) => boolean): string[] {
+  const links = words.flatMap((word, index) =>
+    word === "--symlink" ? [{ target: words[index + 1] ?? "", path: words[index + 2] ?? "" }] : [],
+  );
+  const link = links.find(({ path }) => path === "/var/run");
+  const inside = resolve("/var", link?.target ?? "run", "nscd/socket");
+  const isLed = links.some((other) => other !== link && isInside(inside, other.path));
+  const isUsual = /^(?:\/var)?\/run\//.test(inside);
+  return isUsual && !isLed && !isCovered(inside) ? ["--ro-bind-try", socket, inside] : [];
 }
 
 /** With capabilities, nodes one by one: for a whole /dev an ordinary user needs a second user namespace, in which they are lost. */

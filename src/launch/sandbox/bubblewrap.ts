@@ -1,17 +1,19 @@
 // The backend for Linux: each server in namespaces of its own, made by bubblewrap, which is one small program and needs no rights.
 
 import { closeSync } from "node:fs";
-import type { ResourceLimits } from "../../model/index.ts";
-import type { Box, Clause, Program, SandboxBackend, Spawnable, WrapContext } from "../types.ts";
-import { boxArguments } from "./bubblewrap-arguments.ts";
+import { limitClause, type ResourceLimits } from "../../model/index.ts";
+import type { Box, Clause, HeldBox, Program, SandboxBackend, Spawnable, WrapContext } from "../types.ts";
+import { askBox } from "./ask-box.ts";
+import { BOX_HOSTNAME, boxArguments } from "./bubblewrap-arguments.ts";
 import { openData, openSecretData } from "./data-files.ts";
-import { LIMITS_OF_PRLIMIT, limitWords, processLimitProblem } from "./limits.ts";
+import { LIMITS_OF_PRLIMIT, limitWords, processLimitProblem, settableLimit } from "./limits.ts";
 import { nestedBox } from "./nested.ts";
 import { type BubblewrapProbe, probeBubblewrap } from "./probe.ts";
 import { seccompProgram } from "./seccomp.ts";
 
 type OpenEgress = typeof import("../egress/index.ts").openEgress;
 type Egress = Awaited<ReturnType<OpenEgress>>;
+type NameListener = import("../egress/name-listener.ts").NameListener;
 
 export interface BubblewrapOptions {
   /** Default: the one on the PATH. */
@@ -23,12 +25,20 @@ export interface BubblewrapOptions {
 const OF_THE_LOADER =
   /^(?:LD_.*|MALLOC_.*|GLIBC_TUNABLES|GCONV_PATH|GETCONF_DIR|HOSTALIASES|LOCALDOMAIN|LOCPATH|NIS_PATH|NLSPATH|RESOLV_HOST_CONF|RES_OPTIONS|TZDIR)$/;
 
+const MAX_DECLARED = 1_000;
+
 export function createBubblewrap(options: BubblewrapOptions = {}): SandboxBackend {
   const probe = (): Promise<BubblewrapProbe> => probeBubblewrap(options.bwrap);
   return {
     name: "bubblewrap",
     probe: async () => (await probe()).report,
-    missing: async (box) => missing(box, await probe()),
+    missing: async (box) => {
+      const found = probe();
+      // While bubblewrap is tried out there is time to load what most boxes need.
+      if (box.network.length === 0) loadNameListener().catch(() => {});
+      return missing(box, await found);
+    },
+    held: async (box) => held(box, await probe()),
     wrap: async (program, box, context) => wrap(program, box, context, await probe(), options.openEgress),
   };
 }
@@ -46,6 +56,7 @@ async function wrap(
     for (const fd of fds.splice(0)) closeSync(fd);
   };
   const egress = box.network.length === 0 ? undefined : await egressOf(box, context, open);
+  const names = egress === undefined ? await namesOf(context) : undefined;
   try {
     // The relay starts the server, which then must not start anything: two filters, so two boxes, one in the other.
     const nested = egress === undefined || box.exec.spawn ? undefined : await nestedBox(box, found);
@@ -66,6 +77,7 @@ async function wrap(
           ({ path }) => path !== "/etc/hosts",
         ),
         caps: egress?.caps ?? [],
+        names: names?.socket,
       },
       data: (content) => data(openData(content)),
     });
@@ -79,10 +91,18 @@ async function wrap(
     const niceness = box.limits.niceness ?? 0;
     const nice = niceness > 0 && found.nice !== undefined ? [found.nice, "-n", String(niceness)] : [];
     const [file = "", ...args] = [...nice, found.bwrap, ...words, "--", inner.file, ...inner.args];
-    return { file, args, env, cwd: "/", fds: [...fds], spawned: close, ended: () => egress?.close() };
+    const inside = egress === undefined ? "server" : nested === undefined ? "relay" : "relay and box";
+    const spawned = (): void => {
+      close();
+      names?.spawned();
+    };
+    return {
+      ...{ file, args, env, cwd: "/", fds: [...fds], spawned, ended: () => (egress ?? names)?.close() },
+      ask: (child) => askBox(child, inside),
+    };
   } catch (error) {
     close();
-    egress?.close();
+    (egress ?? names)?.close();
     throw error;
   }
 }
@@ -93,9 +113,18 @@ async function egressOf(box: Box, context: WrapContext, open: OpenEgress | undef
     server: context.server,
     rules: box.network,
     onDenied: context.onDenied,
-    // It would bring programs into the box that are not on the list.
+    // It would bring a program into the box that is not on the list and can do something.
     bareAddresses: box.exec.allow === undefined ? undefined : false,
   });
+}
+
+const loadNameListener = (): Promise<typeof import("../egress/name-listener.ts")> =>
+  import("../egress/name-listener.ts");
+
+/** Where no host is granted there is no relay; what the server looks up is heard all the same. */
+async function namesOf({ server, onDenied }: WrapContext): Promise<NameListener | undefined> {
+  const { openNameListener } = await loadNameListener();
+  return openNameListener({ server, onDenied, hostname: BOX_HOSTNAME });
 }
 
 /** Between the relay and the server, so that the relay is not held to what was meant for the server. */
@@ -139,11 +168,40 @@ function missing(box: Box, found: BubblewrapProbe): Clause[] {
       remedy: "Use a machine with an x64 or arm64 processor.",
     });
   }
-  return [...clauses, ...[...box.declaredLimits].flatMap((name) => missingLimit(name, box, found))];
+  return [
+    ...clauses,
+    ...tooManyPaths(box),
+    ...[...box.declaredLimits].flatMap((name) => missingLimit(name, box, found)),
+  ];
+}
+
+/** It takes 9000 words, from wherever they come, and looks through all mounts for each one more: at 2000 that is half a minute. */
+function tooManyPaths({ mounts }: Box): Clause[] {
+  const declared = mounts.filter(({ reason }) => reason === "declared").length;
+  if (declared <= MAX_DECLARED) return [];
+  return [
+    {
+      clause: `fs: ${declared} paths`,
+      problem: `bubblewrap is not given more than ${MAX_DECLARED}`,
+      remedy: "Name the folders that hold them.",
+    },
+  ];
+}
+
+/** A limit that cannot be set is not one, whoever asked for it. */
+function held(box: Box, found: BubblewrapProbe): HeldBox {
+  const limits: Partial<Record<keyof ResourceLimits, number>> = {};
+  const unheldDefaults: Clause[] = [];
+  for (const [key, wanted] of Object.entries(box.limits) as [keyof ResourceLimits, number | undefined][]) {
+    const clauses = missingLimit(key, box, found);
+    if (clauses.length > 0) unheldDefaults.push(...(box.declaredLimits.has(key) ? [] : clauses));
+    else if (wanted !== undefined) limits[key] = settableLimit(key, wanted);
+  }
+  return { box: { ...box, limits }, unheldDefaults };
 }
 
 function missingLimit(name: keyof ResourceLimits, box: Box, { prlimit, nice }: BubblewrapProbe): Clause[] {
-  const clause = `limits.${name}: ${box.limits[name]}`;
+  const clause = limitClause(name, box.limits[name]);
   const install = { clause, remedy: "sudo apt-get install util-linux coreutils" };
   if (name === "niceness") return nice === undefined ? [{ ...install, problem: "there is no nice" }] : [];
   if (LIMITS_OF_PRLIMIT.includes(name) && prlimit === undefined) {

@@ -1,9 +1,11 @@
 // The words that an engine is started with: what was declared, and around it everything that closes the container.
 
+import type { ResourceLimits } from "../../model/index.ts";
 import type { Box, Mount } from "../types.ts";
 import type { DockerWish } from "./docker-clauses.ts";
 import { isClientVariable } from "./docker-engine.ts";
 import type { DockerOption } from "./docker-run.ts";
+import { heldFolders } from "./held-folders.ts";
 
 export interface DockerCommand {
   readonly args: readonly string[];
@@ -13,7 +15,8 @@ export interface DockerCommand {
 
 export interface DockerNames {
   readonly container: string;
-  readonly owner: string;
+  /** Words that say whose it is. */
+  readonly owner: readonly string[];
   /** Files among the hidden paths; the others are folders. */
   readonly hiddenFiles?: ReadonlySet<string> | undefined;
   /** Who the mounted files belong to; not needed for the superuser. */
@@ -37,7 +40,8 @@ const OURS = new Set([
 export function dockerArgs({ run, port }: DockerWish, box: Box, names: DockerNames): DockerCommand {
   const { options, engine } = run;
   const has = (name: string): boolean => options.some((option) => option.name === name);
-  const mounts = mountsOf(box);
+  // Engines lay inner ones over outer ones, in whichever order they are told.
+  const mounts = heldFolders(mountsOf(box), mountsOf(box));
   const limits = limitWords(box, options);
   const env = environment(options);
   const kept = options.filter(
@@ -45,15 +49,7 @@ export function dockerArgs({ run, port }: DockerWish, box: Box, names: DockerNam
       !OURS.has(name) && !limits.replaced.has(name) && !limits.replaced.has(`${name} ${value.split("=")[0]}`),
   );
   const words = [
-    ...[
-      "--interactive",
-      "--rm",
-      "--init",
-      "--name",
-      names.container,
-      "--label",
-      `portolan.owner=${names.owner}`,
-    ],
+    ...["--interactive", "--rm", "--init", "--name", names.container, ...names.owner],
     ...["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--read-only"],
     ...(hasTmp(options) ? [] : ["--tmpfs", "/tmp:rw,nosuid,nodev"]),
     ...(has("network") ? [] : ["--network", networkOf(box, port)]),
@@ -69,8 +65,8 @@ export function dockerArgs({ run, port }: DockerWish, box: Box, names: DockerNam
 }
 
 /** The image brings its own system; what is not there need not be hidden. */
-function mountsOf({ mounts }: Box): Mount[] {
-  const reasons = new Set(["declared", "root", "kept home"]);
+export function mountsOf({ mounts }: Box): Mount[] {
+  const reasons = new Set(["declared", "root", "kept home", "declaration"]);
   const shown = mounts.filter(({ reason, access }) => access !== "hidden" && reasons.has(reason));
   const covers = (outer: string, inner: string): boolean =>
     inner.startsWith(outer.endsWith("/") ? outer : `${outer}/`);
@@ -125,37 +121,48 @@ function environment(options: readonly DockerOption[]): { words: string[]; value
   return { words, values };
 }
 
+/** The option, or the kind of a `--ulimit`, that sets each. */
+const FLAGS: Readonly<Record<keyof ResourceLimits, string>> = {
+  memoryBytes: "memory",
+  processes: "pids-limit",
+  niceness: "cpu-shares",
+  openFiles: "ulimit nofile",
+  cpuSeconds: "ulimit cpu",
+  fileBytes: "ulimit fsize",
+};
+
 /** A declared limit holds; a default one gives way to what the options say. */
+export function limitsOf({ limits, declaredLimits }: Box, options: readonly DockerOption[]): ResourceLimits {
+  const given = new Set(
+    options.map(({ name, value = "" }) => (name === "ulimit" ? `ulimit ${value.split("=")[0]}` : name)),
+  );
+  const names = Object.keys(limits) as (keyof ResourceLimits)[];
+  const kept = names.filter((name) => declaredLimits.has(name) || !given.has(FLAGS[name]));
+  return Object.fromEntries(kept.map((name) => [name, limits[name]]));
+}
+
 function limitWords(
-  { limits, declaredLimits }: Box,
+  box: Box,
   options: readonly DockerOption[],
 ): { words: string[]; replaced: ReadonlySet<string> } {
+  const limits = limitsOf(box, options);
   const words: string[] = [];
+  // Of two the engine takes the last one.
   const replaced = new Set<string>();
-  const add = (limit: keyof Box["limits"], flag: string, ...more: string[]): void => {
-    const given = options.some(({ name }) => name === flag);
-    if (limits[limit] === undefined || (given && !declaredLimits.has(limit))) return;
+  const add = (limit: keyof ResourceLimits, ...more: string[]): void => {
+    if (limits[limit] === undefined) return;
     words.push(...more);
-    replaced.add(flag);
+    replaced.add(FLAGS[limit]);
   };
   const { memoryBytes: memory, niceness = 0 } = limits;
-  add("memoryBytes", "memory", "--memory", `${memory}b`, "--memory-swap", `${memory}b`);
-  if (replaced.has("memory")) replaced.add("memory-swap");
-  add("processes", "pids-limit", "--pids-limit", `${limits.processes}`);
+  add("memoryBytes", "--memory", `${memory}b`, "--memory-swap", `${memory}b`);
+  if (memory !== undefined) replaced.add("memory-swap");
+  add("processes", "--pids-limit", `${limits.processes}`);
   // One step of niceness is a quarter of the share.
-  const shares = Math.max(2, Math.round(1_024 / 1.25 ** niceness));
-  if (niceness > 0) add("niceness", "cpu-shares", "--cpu-shares", `${shares}`);
-  const ulimits = [
-    ["openFiles", "nofile"],
-    ["cpuSeconds", "cpu"],
-    ["fileBytes", "fsize"],
-  ] as const;
-  for (const [limit, name] of ulimits) {
-    const given = options.some((option) => option.name === "ulimit" && option.value?.startsWith(`${name}=`));
-    if (limits[limit] === undefined || (given && !declaredLimits.has(limit))) continue;
-    words.push("--ulimit", `${name}=${limits[limit]}:${limits[limit]}`);
-    // Of two the engine takes the last one.
-    replaced.add(`ulimit ${name}`);
+  if (niceness > 0) add("niceness", "--cpu-shares", `${Math.max(2, Math.round(1_024 / 1.25 ** niceness))}`);
+  for (const limit of ["openFiles", "cpuSeconds", "fileBytes"] as const) {
+    const kind = FLAGS[limit].replace("ulimit ", "");
+    add(limit, "--ulimit", `${kind}=${limits[limit]}:${limits[limit]}`);
   }
   return { words, replaced };
 }

@@ -26,6 +26,8 @@ export interface DockerWish {
   readonly port?: number | undefined;
   /** What relative paths of its options begin at. */
   readonly cwd?: string | undefined;
+  /** What is declared of the server's variables: some of them say which engine is meant. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
 export function missingClauses({ run, port, cwd }: DockerWish, box: Box): Clause[] {

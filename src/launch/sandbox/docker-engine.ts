@@ -35,7 +35,26 @@ export function clientEnvironment(): Record<string, string> {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-export async function probeEngine(engine: Engine): Promise<BackendReport> {
+/** Every word to an engine goes to the same one: to which, a server's own variables may say, too. HOME and PATH are the command's own. */
+export function engineEnvironment(declared: Readonly<Record<string, string>>): Record<string, string> {
+  const { HOME: _home, PATH: _path, TMPDIR: _temporary, ...rest } = declared;
+  return { ...clientEnvironment(), ...steeringOf(rest) };
+}
+
+/** Those variables that are for the engine's command itself. */
+export function steeringOf(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isClientVariable(name)));
+}
+
+/** The engine's command. */
+export interface EngineCommand {
+  /** An absolute path. */
+  readonly file: string;
+  /** Default: what it needs of this program's own. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
+export async function probeEngine(engine: Engine, env?: EngineCommand["env"]): Promise<BackendReport> {
   const what = `${engine} engine`;
   const file = await lookForProgram(engine).catch(() => undefined);
   if (file === undefined) {
@@ -43,7 +62,7 @@ export async function probeEngine(engine: Engine): Promise<BackendReport> {
     return { available: false, findings: [{ what, ok: false, detail: `no program "${engine}"`, remedy }] };
   }
   const format = engine === "docker" ? "{{.Server.Version}}" : "{{.Client.Version}}";
-  const { stdout, stderr, code } = await ask(file, ["version", "--format", format], PROBE_MS);
+  const { stdout, stderr, code } = await ask({ file, env }, ["version", "--format", format], PROBE_MS);
   const version = stdout.trim();
   if (code === 0 && version !== "")
     return { available: true, version, findings: [{ what, ok: true, detail: version }] };
@@ -53,9 +72,7 @@ export async function probeEngine(engine: Engine): Promise<BackendReport> {
   return { available: false, findings: [{ what, ok: false, detail, remedy }] };
 }
 
-export interface ContainerPort {
-  /** The engine's command, as an absolute path. */
-  readonly file: string;
+export interface ContainerPort extends EngineCommand {
   readonly container: string;
   /** Inside of the container. */
   readonly port: number;
@@ -64,18 +81,18 @@ export interface ContainerPort {
 }
 
 /** The port on 127.0.0.1 that leads to a port of a container, as soon as there is one. */
-export async function publishedPort({ file, container, port, signal }: ContainerPort): Promise<number> {
+export async function publishedPort(wanted: ContainerPort): Promise<number> {
+  const { container, port, signal } = wanted;
   for (let pause = PORT_PAUSE_MS; ; pause = Math.min(pause * 2, 1_000)) {
     signal.throwIfAborted();
-    const { stdout, code } = await ask(file, ["port", container, `${port}/tcp`], PORT_MS, signal);
+    const { stdout, code } = await ask(wanted, ["port", container, `${port}/tcp`], PORT_MS, signal);
     const found = code === 0 ? /^(?:127\.0\.0\.1|\[::1\]):(\d{1,5})\s*$/m.exec(stdout)?.[1] : undefined;
     if (found !== undefined) return Number(found);
     await sleep(pause, undefined, { signal }).catch(() => {});
   }
 }
 
-export interface ImageRequest {
-  readonly file: string;
+export interface ImageRequest extends EngineCommand {
   readonly image: string;
   readonly server?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -95,12 +112,13 @@ export async function ensureImage(request: ImageRequest): Promise<void> {
   }
 }
 
-async function pullMissing({ file, image, server, signal, onProgress }: ImageRequest): Promise<void> {
-  const found = await ask(file, ["image", "inspect", "--format", "{{.Id}}", image], PROBE_MS, signal);
+async function pullMissing(request: ImageRequest): Promise<void> {
+  const { image, server, signal, onProgress } = request;
+  const found = await ask(request, ["image", "inspect", "--format", "{{.Id}}", image], PROBE_MS, signal);
   if (found.code === 0) return;
   onProgress?.({ server, what: `pulling ${image}` });
-  const { code, stderr } = await ask(file, ["pull", "--quiet", image], PULL_MS, signal);
-  if (code === 0) return;
+  const { code, stderr } = await ask(request, ["pull", "--quiet", image], PULL_MS, signal);
+  if (code === 0) return onProgress?.({ server, what: `pulled ${image}` });
   const reason = lastOf(stderr.trim().split("\n").slice(-3).join("\n"), 500) || "it gave no reason";
   throw new PortolanError("INSTALL_FAILED", `The image ${image} could not be pulled: ${reason}`, {
     server,
@@ -110,10 +128,10 @@ async function pullMissing({ file, image, server, signal, onProgress }: ImageReq
 }
 
 /** Ends a container that may have outlived its command. Never fails, and is not waited for. */
-export function killContainer(file: string, container: string): void {
+export function killContainer({ file, env = clientEnvironment() }: EngineCommand, container: string): void {
   try {
     const child = spawn(file, ["kill", container], {
-      env: childEnvironment(clientEnvironment()),
+      env: childEnvironment(env),
       stdio: "ignore",
       detached: true,
       windowsHide: true,
@@ -125,12 +143,12 @@ export function killContainer(file: string, container: string): void {
   }
 }
 
-async function ask(
-  file: string,
+/** Within the time; rejects when its command cannot be started, or is not waited for any more. */
+export async function ask(
+  { file, env = clientEnvironment() }: EngineCommand,
   args: readonly string[],
   timeoutMs: number,
   signal?: AbortSignal,
 ): Promise<RunResult> {
-  const env = childEnvironment(clientEnvironment());
-  return runPlain({ file, args, env, cwd: undefined }, { timeoutMs, signal });
+  return runPlain({ file, args, env: childEnvironment(env), cwd: undefined }, { timeoutMs, signal });
 }

@@ -86,6 +86,12 @@ function bindProblem(
       access === "hidden" && (isInside(real(place), path) || isInside(path, real(place))),
   );
   if (hidden !== undefined) return { why: `the sandbox hides ${hidden.path}` };
+  // By its other name in the container it would not be covered.
+  const fixed = readOnly
+    ? undefined
+    : mounts.find((mount) => mount.access === "read" && isInside(path, real(mount.path)));
+  if (isGranted && fixed !== undefined)
+    return { why: `the sandbox grants ${fixed.path} in it for reading only` };
   if (isGranted) return undefined;
   return {
     why: "the sandbox does not grant this path",

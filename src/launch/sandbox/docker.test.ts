@@ -63,7 +63,10 @@ const box = (more: Partial<Box> = {}): Box => ({
   ...more,
 });
 const args = (line: string, more: Partial<Box> = {}, port?: number): readonly string[] =>
-  dockerArgs({ run: parse(line), port }, box(more), { container: "c", owner: "o" }).args;
+  dockerArgs({ run: parse(line), port }, box(more), {
+    container: "c",
+    owner: ["--label", "portolan.owner=o"],
+  }).args;
 const clauses = (line: string, more: Partial<Box> = {}, port?: number): string[] =>
   missingClauses({ run: parse(line), port, cwd: "/work" }, box(more)).map(({ clause }) => clause);
 
@@ -101,6 +104,22 @@ describe("the command line", () => {
     expect(words).toContain('--mount type=bind,"source=/out,put","target=/out,put"');
   });
 
+  test("what decides about sandboxes is only to be read in it, and stays where it is", () => {
+    const words = args("docker run -i image", {
+      mounts: [
+        { path: "/work", access: "write", reason: "declared" },
+        { path: "/work/conf/portolan.yaml", access: "read", reason: "declaration" },
+        { path: "/work/data/portolan", access: "hidden", reason: "portolan" },
+      ],
+    }).join(" ");
+    expect(words).toContain(
+      "--mount type=bind,source=/work/conf/portolan.yaml,target=/work/conf/portolan.yaml,readonly",
+    );
+    expect(words).toContain("--mount type=tmpfs,target=/work/data/portolan");
+    for (const held of ["/work/conf", "/work/data"])
+      expect(words).toContain(`--mount type=bind,source=${held},target=${held} `);
+  });
+
   test("has a declared limit only once", () => {
     const words = args("docker run --ulimit nofile=9999 --ulimit core=1 image", {
       limits: { openFiles: 6 },
@@ -125,13 +144,13 @@ describe("the command line", () => {
 
   test("never holds a value of the environment", () => {
     const run = parse("docker run -e TOKEN=hush -e OTHER --env=THIRD=a=b -e DOCKER_HOST=x image");
-    const made = dockerArgs({ run }, box(), { container: "c", owner: "o" });
+    const made = dockerArgs({ run }, box(), { container: "c", owner: ["--label", "portolan.owner=o"] });
     expect(made.args.join(" ")).toContain("--env TOKEN --env OTHER --env THIRD --env DOCKER_HOST=x image");
     expect(made.env).toEqual({ TOKEN: "hush", THIRD: "a=b" });
   });
 
   test("lets files belong to the user, and publishes a port here only", () => {
-    const names = { container: "c", owner: "o", user: { uid: 7, gid: 8 } };
+    const names = { container: "c", owner: ["--label", "portolan.owner=o"], user: { uid: 7, gid: 8 } };
     const granted = box({ mounts: [{ path: "/data", access: "write", reason: "declared" }] });
     expect(dockerArgs({ run: parse("docker run image") }, granted, names).args.join(" ")).toContain(
       "--user 7:8",
@@ -236,6 +255,13 @@ describe("what an engine cannot hold is named", () => {
     for (const path of ["/read", "/read/secret", "/read/secret/x"])
       expect(clauses(`docker run -v ${path}:/x:ro image`, { mounts }), path).toHaveLength(1);
     expect(clauses("docker run -v /read/other:/x:ro image", { mounts })).toEqual([]);
+    const fixed = [
+      { path: "/write", access: "write", reason: "declared" },
+      { path: "/write/portolan.yaml", access: "read", reason: "declaration" },
+    ] as const;
+    expect(clauses("docker run -v /write:/x image", { mounts: fixed })).toHaveLength(1);
+    for (const flag of ["/write:/x:ro", "/write/sub:/x"])
+      expect(clauses(`docker run -v ${flag} image`, { mounts: fixed })).toEqual([]);
   });
 
   test("wishes of the box, too", () => {
@@ -350,7 +376,7 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
       ensureImage({ file: docker, image, onProgress: ({ what }) => said.push(what) });
     await pull("a/b:1");
     await pull("a/b:1");
-    expect(said).toEqual(["pulling a/b:1"]);
+    expect(said).toEqual(["pulling a/b:1", "pulled a/b:1"]);
     await expect(pull("missing")).rejects.toMatchObject({
       code: "INSTALL_FAILED",
       message: expect.stringContaining("pull access denied") as string,

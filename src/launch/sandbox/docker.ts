@@ -2,16 +2,26 @@
 
 import { randomBytes } from "node:crypto";
 import { stat } from "node:fs/promises";
-import { ownerTag } from "../process/orphans.ts";
 import type { BackendReport, Box, Clause, SandboxBackend, Spawnable } from "../types.ts";
-import { dockerArgs } from "./docker-args.ts";
+import { dockerArgs, limitsOf, mountsOf } from "./docker-args.ts";
 import { type DockerWish, missingClauses } from "./docker-clauses.ts";
-import { clientEnvironment, type Engine, killContainer, probeEngine } from "./docker-engine.ts";
+import {
+  clientEnvironment,
+  type Engine,
+  type EngineCommand,
+  engineEnvironment,
+  killContainer,
+  probeEngine,
+  steeringOf,
+} from "./docker-engine.ts";
+import { ownerWords } from "./docker-orphans.ts";
 import type { DockerRun } from "./docker-run.ts";
 
 export interface DockerSpawnable extends Spawnable {
   /** What the engine calls it. */
   readonly container: string;
+  /** By which the engine is asked about it. */
+  readonly engine: EngineCommand;
 }
 
 export interface DockerBackend extends SandboxBackend {
@@ -19,21 +29,27 @@ export interface DockerBackend extends SandboxBackend {
 }
 
 /** Containers whose command may still run, by name. */
-const live = new Map<string, string>();
-const probes = new Map<Engine, Promise<BackendReport>>();
+const live = new Map<string, EngineCommand>();
+const probes = new Map<string, Promise<BackendReport>>();
 const warned = new Set<string>();
 let watchingExit = false;
 
 export function createDocker(run: DockerRun, more: Omit<DockerWish, "run"> = {}): DockerBackend {
   const wish: DockerWish = { ...more, run };
+  const probe = (): Promise<BackendReport> => probeOnce(run.engine, engineEnvironment(more.env ?? {}));
   return {
     name: "docker",
-    probe: () => probeOnce(run.engine),
+    probe,
     async missing(box) {
-      const { available, findings } = await probeOnce(run.engine);
+      const { available, findings } = await probe();
       const clauses = missingClauses(wish, box);
       return available ? clauses : [...findings.filter(({ ok }) => !ok).map(toClause), ...clauses];
     },
+    // An image brings its own system; of this machine there is only what is mounted.
+    held: async (box) => ({
+      box: { ...box, mounts: mountsOf(box), limits: limitsOf(box, run.options) },
+      unheldDefaults: [],
+    }),
     async wrap(program, box, { server, report }) {
       if (!isPinned(run.image) && !warned.has(run.image)) {
         warned.add(run.image);
@@ -49,15 +65,16 @@ export function createDocker(run: DockerRun, more: Omit<DockerWish, "run"> = {})
       const hiddenFiles = await filesAmong(box);
       const user =
         process.getuid === undefined ? undefined : { uid: process.getuid(), gid: process.getgid?.() ?? 0 };
-      const { args, env } = dockerArgs(wish, box, { container, owner: ownerTag(), hiddenFiles, user });
+      const { args, env: own } = dockerArgs(wish, box, { container, owner: ownerWords(), hiddenFiles, user });
+      // What a declaration says about the engine holds; HOME and PATH are the command's own, not the server's.
+      const env = { ...clientEnvironment(), ...withoutOwn(program.env), ...own };
       return {
         container,
         file: program.file,
         args,
-        // What a declaration says about the engine holds; HOME and PATH are the command's own, not the server's.
-        env: { ...clientEnvironment(), ...withoutOwn(program.env), ...env },
+        env,
         cwd: program.cwd,
-        ...lifeOf(container, program.file),
+        ...lifeOf(container, { file: program.file, env: steeringOf(env) }),
       };
     },
   };
@@ -69,14 +86,18 @@ export function openDocker(run: DockerRun, port: number): DockerBackend {
     ...createDocker(run, { port }),
     name: "none",
     missing: async () => [],
-    async wrap({ file, args, env, cwd }) {
+    held: async (box) => ({ box, unheldDefaults: [] }),
+    async wrap({ file, args, env: declared, cwd }) {
+      const env = { ...clientEnvironment(), ...declared };
       const container = nameContainer();
       const at = args.indexOf("run") + 1;
-      const added = ["--name", container, "--publish", `127.0.0.1::${port}`];
+      // One that is to be kept when it ends is kept, whoever owned it.
+      const owner = run.options.some(({ name }) => name === "rm") ? ownerWords() : [];
+      const added = ["--name", container, ...owner, "--publish", `127.0.0.1::${port}`];
       return {
-        ...{ container, file, cwd, env: { ...clientEnvironment(), ...env } },
+        ...{ container, file, cwd, env },
         args: [...args.slice(0, at), ...added, ...args.slice(at)],
-        ...lifeOf(container, file),
+        ...lifeOf(container, { file, env: steeringOf(env) }),
       };
     },
   };
@@ -84,14 +105,19 @@ export function openDocker(run: DockerRun, port: number): DockerBackend {
 
 const nameContainer = (): string => `portolan-${randomBytes(8).toString("hex")}`;
 
-function lifeOf(container: string, file: string): Pick<Spawnable, "fds" | "spawned" | "ended"> {
+function lifeOf(
+  container: string,
+  engine: EngineCommand,
+): Pick<DockerSpawnable, "engine" | "fds" | "spawned" | "ended"> {
   return {
+    engine,
     fds: [],
-    spawned: () => watch(container, file),
+    spawned: (isStarted = true) => {
+      if (isStarted) watch(container, engine);
+    },
     ended: () => {
-      live.delete(container);
-      // Its command may have been killed before it could pass that on.
-      killContainer(file, container);
+      // Its command may have been killed before it could pass that on; one that never ran has nothing to end.
+      if (live.delete(container)) killContainer(engine, container);
     },
   };
 }
@@ -101,12 +127,13 @@ export function isPinned(image: string): boolean {
   return /@sha256:[0-9a-f]{64}$/.test(image) || /^(?:sha256:)?[0-9a-f]{64}$/.test(image);
 }
 
-function probeOnce(engine: Engine): Promise<BackendReport> {
-  let probe = probes.get(engine);
+function probeOnce(engine: Engine, env: Readonly<Record<string, string>>): Promise<BackendReport> {
+  const key = JSON.stringify([engine, env]);
+  let probe = probes.get(key);
   if (probe === undefined) {
-    probes.set(engine, (probe = probeEngine(engine)));
+    probes.set(key, (probe = probeEngine(engine, env)));
     // An engine that does not run now may run later.
-    void probe.then(({ available }) => available || probes.delete(engine));
+    void probe.then(({ available }) => available || probes.delete(key));
   }
   return probe;
 }
@@ -133,8 +160,8 @@ function withoutOwn(env: Readonly<Record<string, string>>): Record<string, strin
   return rest;
 }
 
-function watch(container: string, file: string): void {
-  live.set(container, file);
+function watch(container: string, engine: EngineCommand): void {
+  live.set(container, engine);
   if (watchingExit) return;
   watchingExit = true;
   process.on("exit", () => {

@@ -1,6 +1,7 @@
 // A server that wants more than it was granted, by way of what it may write, what lies around, and how paths are spelled. In real boxes, as root and as an ordinary user.
 
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
   chmodSync,
   existsSync,
@@ -62,7 +63,10 @@ async function run(command: readonly string[], { as, sandbox, cwd, ...more }: Wi
   if (plan.sandbox.backend !== "bubblewrap") throw new Error("there is no box");
   const drop = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", spawnable.file];
   const other = isRoot && as === "an ordinary user";
-  const made = other ? { ...spawnable, file: "setpriv", args: [...drop, ...spawnable.args] } : spawnable;
+  // The socket by which look-ups are heard is for the user that the tests run as, and for no other.
+  const names = spawnable.args.indexOf("--ro-bind-try");
+  const words = names === -1 ? spawnable.args : spawnable.args.toSpliced(names, 3);
+  const made = other ? { ...spawnable, file: "setpriv", args: [...drop, ...words] } : spawnable;
   const { stdout, stderr } = await runPlain(made, { timeoutMs: 20_000 });
   return (stdout + stderr).trim();
 }
@@ -130,6 +134,38 @@ describe.skipIf(!report.available).each(USERS)("a hostile server of %s", (as) =>
       as,
     });
     expect(own).toBe("socks/near ECONNREFUSED");
+  });
+
+  test("cannot talk to a program that listens in the server's own folder, by a relative name", async () => {
+    lay("project/package.json", "{}");
+    const server = lay(
+      "project/server.cjs",
+      `require("node:net").connect(__dirname + "/" + process.argv[2])
+        .on("data", (data) => console.log(String(data))).on("error", ({ code }) => console.log(code))`,
+    );
+    for (const [name, goesTo] of [
+      ["dev.sock", "."],
+      ["node_modules/.cache/gone.sock", "/"],
+    ] as const) {
+      lay("project/node_modules/.cache/x");
+      const listener = `require("node:net").createServer((socket) => socket.on("error", () => {}).end("reached"))
+        .listen(${JSON.stringify(name)}, () => {
+          require("node:fs").chmodSync(${JSON.stringify(name)}, 0o777);
+          process.chdir(${JSON.stringify(goesTo)});
+          console.log("listening");
+        })`;
+      const other = spawn(process.execPath, ["-e", listener], { cwd: at("project"), stdio: "pipe" });
+      onTestFinished(() => void other.kill("SIGKILL"));
+      await once(other.stdout, "data");
+      expect(spawnSync(process.execPath, [server, name], { encoding: "utf8" }).stdout).toBe("reached\n");
+      expect([name, await run([process.execPath, server, name], { as })]).toEqual([
+        name,
+        expect.stringMatching(/^(?:ECONNREFUSED|EACCES|ENOTSOCK)$/),
+      ]);
+      other.kill("SIGKILL");
+      await once(other, "close");
+      rmSync(at(`project/${name}`), { force: true });
+    }
   });
 
   test("has no memory without bounds", async () => {

@@ -29,10 +29,15 @@ export function limitWords(prlimit: string, limits: ResourceLimits, countsProces
     const limit = PRLIMIT[name];
     const wanted = limits[name];
     if (limit === undefined || wanted === undefined || (name === "processes" && !countsProcesses)) continue;
-    // Nobody may ask for more than this program itself has; less holds what was declared just as well.
-    words.push(`${limit.option}=${Math.min(wanted, hardLimit(limit.line))}`);
+    words.push(`${limit.option}=${settableLimit(name, wanted)}`);
   }
   return words;
+}
+
+/** Nobody may ask for more than this program itself has; less holds what was declared just as well. */
+export function settableLimit(name: keyof ResourceLimits, wanted: number): number {
+  const line = PRLIMIT[name]?.line;
+  return line === undefined ? wanted : Math.min(wanted, hardLimit(line));
 }
 
 /** Why a limit on processes would not hold here; undefined when it does. */
@@ -40,6 +45,7 @@ export function processLimitProblem(
   uid: number | undefined = process.getuid?.(),
   kernel: string = release(),
 ): { readonly problem: string; readonly remedy: string } | undefined {
+  // Not under another number in a user namespace either: what counts is the number outside.
   if (uid === 0) {
     return {
       problem: "the kernel does not count the processes of root",

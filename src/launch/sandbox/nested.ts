@@ -20,7 +20,9 @@ export interface Nested extends Pick<Extra, "mounts" | "files"> {
 export async function nestedBox(box: Box, { bwrap }: BubblewrapProbe): Promise<Nested> {
   const filter = seccompProgram({ spawn: false });
   // Processes of its own, so that the relay's memory cannot be reached through /proc.
-  const walls = ["--unshare-user", "--unshare-pid", "--die-with-parent", "--cap-drop", "ALL"];
+  const namespaces = ["--unshare-user", "--unshare-pid"];
+  // A session of its own, so that the server can be asked to end without ending what holds it.
+  const walls = [...namespaces, "--die-with-parent", "--new-session", "--cap-drop", "ALL"];
   const mounts = [
     "--dev-bind",
     "/",

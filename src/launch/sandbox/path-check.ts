@@ -4,7 +4,7 @@ import { lstat, realpath } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import type { Box } from "../types.ts";
 import { readings } from "./path-readings.ts";
-import { isInside } from "./paths.ts";
+import { depth, isInside } from "./paths.ts";
 
 /** What is wrong with the first of the values that should not pass, or undefined. Rejects when the signal calls it off. */
 export type PathCheck = (
@@ -41,10 +41,13 @@ async function problemOf(
     const walked = await walk(absolute);
     // As text, and as the system walks it: they differ where `..` follows a link.
     for (const path of [resolve(absolute), walked.path]) {
-      if (hidden.some((folder) => isInside(path, folder))) return "is hidden from this server";
-      const isGiven = visible.some((folder) => isInside(path, folder));
+      const given = visible.filter((folder) => isInside(path, folder));
+      // What is given may lie in a folder that is hidden, and the other way round: the inner one counts.
+      const inner = Math.max(0, ...given.map(depth));
+      if (hidden.some((folder) => isInside(path, folder) && depth(folder) >= inner))
+        return "is hidden from this server";
       const isOwn = own.some((folder) => isInside(path, folder) && isInside(folder, walked.existing));
-      if (!isGiven && !isOwn) return "is outside of the folders that this server is given";
+      if (given.length === 0 && !isOwn) return "is outside of the folders that this server is given";
     }
   }
   return undefined;

@@ -1,11 +1,14 @@
 // Which sockets are covered in a granted folder: those that are found, those that are known, and never one that was meant.
 
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Mount } from "../types.ts";
+import { parseList } from "./live-sockets.ts";
 import { socketCovers } from "./sockets.ts";
 
 let folder = "";
@@ -69,4 +72,68 @@ describe.skipIf(process.platform !== "linux")("sockets", () => {
     await listen("tmp/portolan-egress-1/gate");
     expect(await covered(grant(at("tmp")))).toEqual([at("tmp/portolan-egress-1")]);
   });
+
+  test("bound by a relative name, also in a program's own folder", async () => {
+    const socket = await listenIn("project", "dev.sock");
+    expect(await covered(grant(at("project"), "own"))).toEqual([socket]);
+    expect(await covered(grant(at("project")))).toEqual([socket]);
+    expect(await covered(grant(at("elsewhere"), "own"))).toEqual([]);
+  });
+
+  test("bound by a relative name, by a program that has gone elsewhere since", async () => {
+    const one = await listenIn("gone/node_modules/.cache", "dev.sock", "/");
+    const two = await listenIn("gone/src", "../run.sock", "/");
+    expect((await covered(grant(at("gone"), "own"))).sort()).toEqual([one, two].sort());
+  });
+
+  test("in a program's own folder, by a path that leads through a link", async () => {
+    mkdirSync(at("linked/package"), { recursive: true });
+    symlinkSync(at("linked/package"), at("link-to-it"));
+    await listen("link-to-it/dev.sock");
+    expect(await covered(grant(at("linked/package"), "own"))).toEqual([at("linked/package/dev.sock")]);
+  });
+});
+
+/** A program in this folder that listens at a relative name, and then goes. */
+async function listenIn(name: string, socket: string, goesTo = "."): Promise<string> {
+  mkdirSync(at(name), { recursive: true });
+  const script = `require("node:net").createServer().listen(${JSON.stringify(socket)}, () => {
+    process.chdir(${JSON.stringify(goesTo)});
+    console.log("listening");
+  })`;
+  const child = spawn(process.execPath, ["-e", script], {
+    cwd: at(name),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await once(child.stdout, "data");
+  return join(at(name), socket);
+}
+
+test("the kernel's list: names in folders, and those that lead nowhere from here", () => {
+  const row = (flags: string, type: string, name: string): string =>
+    `0000000062eacc1f: 00000002 00000000 ${flags} ${type} 01 12947043${name === "" ? "" : ` ${name}`}`;
+  const list = (...rows: string[]): ReturnType<typeof parseList> =>
+    parseList(["Num RefCount Protocol Flags Type St Inode Path", ...rows, ""].join("\n"));
+  expect(
+    list(
+      row("00010000", "0001", "/run/a b.sock"),
+      row("00000000", "0001", "/run/a b.sock"),
+      row("00010000", "0001", "@abstract"),
+      row("00010000", "0001", "dev.sock"),
+      row("00010000", "0001", "dev.sock"),
+      row("00000000", "0001", "dev.sock"),
+      row("00000000", "0002", "private/log"),
+      row("00000000", "0001", ""),
+    ),
+  ).toEqual({
+    absolute: new Set(["/run/a b.sock"]),
+    relative: new Map([
+      ["dev.sock", 2],
+      ["private/log", 1],
+    ]),
+    isOdd: false,
+  });
+  expect(list(row("00010000", "0001", "/proc/self/fd/7/x")).isOdd).toBe(true);
+  expect(list(row("00010000", "0001", "with\na break")).isOdd).toBe(true);
 });

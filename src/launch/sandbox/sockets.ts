@@ -1,16 +1,17 @@
 // Unix sockets in granted folders: whoever can name one can talk to the program behind it, and a mount for reading only does not change that. So they are covered.
 
-import { readFile, readdir, realpath, stat } from "node:fs/promises";
+import { readdir, realpath, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, sep } from "node:path";
 import type { Clause, Mount } from "../types.ts";
+import { liveSockets } from "./live-sockets.ts";
 import { isInside } from "./paths.ts";
 
 const MAX_DEPTH = 8;
 const MAX_ENTRIES = 20_000;
 const MAX_FOLDERS = 1_000;
-/** Of folders that nobody granted, but which came with the program. */
-const MAX_OWN_FOLDERS = 16;
+/** For a search that is made only because of sockets of which the place is not known. */
+const MAX_FURTHER_MS = 250;
 const AT_ONCE = 64;
 /** Each is a mount of its own. */
 const MAX_COVERED = 1_000;
@@ -40,12 +41,13 @@ export async function socketCovers(
       )
     : [];
   const [live, known, scanned] = await Promise.all([
-    listening(),
+    liveSockets(),
     isAsked ? wellKnown(homedir) : [],
-    // In a program's own folder what listens now is enough.
-    Promise.all(looked.filter(({ reason }) => reason !== "own").map((mount) => scan(mount))),
+    // In a program's own folder what listens now is enough, if it is known where.
+    Promise.all(looked.filter(({ reason }) => reason !== "own").map(({ path }) => scan(path, isLookedInto))),
   ]);
-  const all = [...live, ...known].map((path) => path.replace(/^\/var\/run\//, "/run/"));
+  const further = live.unplaced ? await scanFurther(looked.map(({ path }) => path)) : [];
+  const all = [...live.paths, ...known, ...further].map((path) => path.replace(/^\/var\/run\//, "/run/"));
   const candidates = new Set([...all, ...scanned.flat()].filter((path) => shown(path)));
   const sockets = await Promise.all([...candidates].map((path) => realSocket(path)));
   const covered = [...new Set(sockets)].filter(
@@ -71,20 +73,22 @@ function tooMany(grants: readonly Mount[], sockets: readonly string[]): Clause {
   };
 }
 
-/** Those that some program of this machine has open, wherever they lie. Those of containers are not among them. */
-async function listening(): Promise<string[]> {
-  const text = await readFile("/proc/net/unix", "utf8").catch(() => "");
-  return [...new Set(text.split("\n").map((line) => /\s(\/.*)$/.exec(line)?.[1]))].filter(
-    (path) => path !== undefined,
-  );
+/** Also where nobody looks otherwise: in a program's own folder, and in node_modules. */
+async function scanFurther(roots: readonly string[]): Promise<string[]> {
+  const until = performance.now() + MAX_FURTHER_MS;
+  const isGoingOn = (folder: string, path: string): boolean =>
+    performance.now() < until && !folder.endsWith(`${sep}.git`) && !NOT_LOOKED_INTO.includes(path);
+  return (await Promise.all(roots.map((root) => scan(root, isGoingOn)))).flat();
 }
 
 /** Level by level, so that what lies near is found also where there is much. */
-async function scan({ path: root, reason }: Mount): Promise<string[]> {
+async function scan(
+  root: string,
+  enters: (folder: string, path: string, name: string) => boolean,
+): Promise<string[]> {
   const found: string[] = [];
   let [entries, folders] = [0, 0];
   let level = [root];
-  const most = reason === "own" ? MAX_OWN_FOLDERS : MAX_FOLDERS;
   for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth += 1) {
     const next: string[] = [];
     for (let at = 0; at < level.length; at += AT_ONCE) {
@@ -97,10 +101,10 @@ async function scan({ path: root, reason }: Mount): Promise<string[]> {
         for (const entry of list) {
           const path = join(folder, entry.name);
           if (entry.isSocket()) found.push(path);
-          else if (entry.isDirectory() && isLookedInto(folder, path, entry.name)) next.push(path);
+          else if (entry.isDirectory() && enters(folder, path, entry.name)) next.push(path);
         }
       }
-      if (entries > MAX_ENTRIES || folders > most) return found;
+      if (entries > MAX_ENTRIES || folders > MAX_FOLDERS) return found;
     }
     level = next;
   }

@@ -2,10 +2,15 @@
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { lookForProgram } from "../install/find-program.ts";
+import { runPlain } from "../process/run-plain.ts";
 
 export const PACKAGE = "@anthropic-ai/sandbox-runtime";
+
+const NPM_MS = 10_000;
 
 export interface Filesystem {
   readonly denyRead: readonly string[];
@@ -28,14 +33,22 @@ interface Runtime {
 
 export type Manager = Runtime["SandboxManager"];
 
-export function createSession(from: string): {
+/** Where the package is looked for. */
+export interface SrtPlaces {
+  /** The module whose packages are searched first. */
+  readonly from: string;
+  /** The folder of packages that are installed for all programs. */
+  readonly shared: () => Promise<string | undefined>;
+}
+
+export function createSession(places: SrtPlaces): {
   enter(): Promise<{ runtime: Manager; folder: string; leave: () => void }>;
 } {
   let users = 0;
   let state: Promise<void> = Promise.resolve();
   return {
     enter: async () => {
-      const { runtime, folder } = await loadRuntime(from);
+      const { runtime, folder } = await loadRuntime(places);
       users += 1;
       let isIn = true;
       const leave = (): void => {
@@ -63,26 +76,49 @@ export function createSession(from: string): {
 }
 
 export async function loadRuntime(
-  from: string,
+  places: SrtPlaces,
 ): Promise<{ runtime: Manager; folder: string; version: string }> {
-  const { folder, version } = find(from);
+  const { folder, version } = await find(places);
   const entry = pathToFileURL(join(folder, "dist", "index.js")).href;
   const { SandboxManager: runtime } = (await import(entry)) as Runtime;
   return { runtime, folder, version };
 }
 
-/** By hand: the package shows `import` only, and its helper programs must be in the box, so its folder must be known. */
-function find(from: string): { folder: string; version: string } {
+/**
+ * By hand: the package shows `import` only, and its helper programs must be in the box, so its folder must be known.
+ * Never in the folder that is worked in: whoever wrote that would run code in this program, outside of any box.
+ */
+async function find({ from, shared }: SrtPlaces): Promise<{ folder: string; version: string }> {
   for (const modules of createRequire(from).resolve.paths(PACKAGE) ?? []) {
-    const folder = join(modules, PACKAGE);
-    try {
-      const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
-        version: string;
-      };
-      return { folder, version };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    }
+    const found = lookInto(modules);
+    if (found !== undefined) return found;
   }
+  const modules = await shared();
+  const found = modules === undefined ? undefined : lookInto(modules);
+  if (found !== undefined) return found;
   throw Object.assign(new Error(`${PACKAGE} is not installed.`), { code: "ENOENT" });
+}
+
+function lookInto(modules: string): { folder: string; version: string } | undefined {
+  const folder = join(modules, PACKAGE);
+  try {
+    const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string };
+    return { folder, version };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return undefined;
+  }
+}
+
+/** Where `npm install -g` puts packages; only npm itself knows. */
+export async function sharedModules(): Promise<string | undefined> {
+  const file = await lookForProgram("npm");
+  if (file === undefined) return undefined;
+  // Settings of the folder that is worked in, or of an npm around this program, are not the user's own.
+  const { PATH = "", HOME = homedir(), NPM_CONFIG_PREFIX: prefix } = process.env;
+  const env = { PATH, HOME, ...(prefix === undefined ? {} : { NPM_CONFIG_PREFIX: prefix }) };
+  const asking = { file, args: ["root", "--global"], cwd: homedir(), env };
+  const said = await runPlain(asking, { timeoutMs: NPM_MS }).catch(() => undefined);
+  const folder = said?.stdout.trim() ?? "";
+  return said?.code === 0 && isAbsolute(folder) ? folder : undefined;
 }

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Box, Mount } from "../types.ts";
 import { createSrt } from "./srt.ts";
 
@@ -44,18 +44,49 @@ function box(mounts: Mount[], more: Partial<Box> = {}): Box {
 }
 
 test("without the package it is said how to get it, and nothing is held", async () => {
-  const backend = createSrt({ from: nowhere });
+  const backend = createSrt({ from: nowhere, shared: async () => undefined });
   expect(await backend.probe()).toMatchObject({ available: false });
   expect(await backend.missing(box([]))).toMatchObject([
     {
       clause: "sandbox",
-      problem: "it is not installed",
-      remedy: "npm install @anthropic-ai/sandbox-runtime",
+      problem: "@anthropic-ai/sandbox-runtime: it is not installed",
+      remedy: "npm install -g @anthropic-ai/sandbox-runtime",
     },
   ]);
   await expect(
     backend.wrap({ file: "/bin/true", args: [], cwd: "/", env: {} }, box([]), context),
   ).rejects.toThrow("not installed");
+});
+
+test("it is found where the remedy puts it, and never in the folder that is worked in", async () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-srt-")));
+  const [prefix, workspace] = [join(folder, "prefix"), join(folder, "workspace")];
+  const runtime = (modules: string, version: string): void => {
+    const place = join(modules, "@anthropic-ai/sandbox-runtime");
+    mkdirSync(join(place, "dist"), { recursive: true });
+    writeFileSync(join(place, "package.json"), JSON.stringify({ type: "module", version }));
+    writeFileSync(
+      join(place, "dist/index.js"),
+      "export const SandboxManager = { isSupportedPlatform: () => false };",
+    );
+  };
+  const before = process.cwd();
+  try {
+    runtime(join(prefix, "lib/node_modules"), "9.9.1");
+    runtime(join(workspace, "node_modules"), "9.9.2");
+    writeFileSync(join(workspace, ".npmrc"), `prefix=${join(folder, "laid")}\n`);
+    runtime(join(folder, "laid/lib/node_modules"), "9.9.3");
+    vi.stubEnv("NPM_CONFIG_PREFIX", prefix);
+    process.chdir(workspace);
+    expect(await createSrt({ from: nowhere }).probe()).toMatchObject({
+      version: "9.9.1",
+      findings: [{ what: "platform" }],
+    });
+  } finally {
+    process.chdir(before);
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 const context = { server: "boxed", report: () => {}, onDenied: () => {} };
@@ -115,6 +146,35 @@ describe.skipIf(!report.available)("srt", () => {
       ...["given", "/nowhere", ["it's", "$(x) `y`"], "ENETUNREACH"],
     ]);
     expect(readFileSync(join(folder, "written/new"), "utf8")).toBe("x");
+  });
+
+  test("what is only to be read inside of what may be written stays as it is, and where it is", async () => {
+    const at = (name: string): string => join(folder, "fixed", name);
+    mkdirSync(at("conf"), { recursive: true });
+    mkdirSync(at("data/own"), { recursive: true });
+    for (const name of ["conf/portolan.yaml", "data/token", "data/own/a"]) writeFileSync(at(name), name);
+    const script = `
+      const fs = require("node:fs");
+      const tries = (what) => { try { return what() ?? "done"; } catch (e) { return e.code; } };
+      const at = (name) => ${JSON.stringify(`${at("")}/`)} + name;
+      console.log(JSON.stringify([
+        tries(() => fs.writeFileSync(at("conf/portolan.yaml"), "x")),
+        tries(() => fs.renameSync(at("conf"), at("other"))),
+        tries(() => fs.rmSync(at("conf/portolan.yaml"))),
+        tries(() => fs.writeFileSync(at("conf/new"), "x")),
+        tries(() => fs.readFileSync(at("data/token"), "utf8")),
+        tries(() => fs.readFileSync(at("data/own/a"), "utf8")),
+      ]));`;
+    const mounts: Mount[] = [
+      { path: join(folder, "fixed"), access: "write", reason: "declared" },
+      { path: at("data"), access: "hidden", reason: "portolan" },
+      { path: at("conf/portolan.yaml"), access: "read", reason: "declaration" },
+      { path: at("data/own"), access: "read", reason: "own" },
+      read(process.execPath),
+    ];
+    const { stdout, stderr } = await run(["-e", script], box(mounts));
+    expect(stderr).toBe("");
+    expect(JSON.parse(stdout)).toEqual(["EROFS", "EBUSY", "EBUSY", "done", "ENOENT", "data/own/a"]);
   });
 
   test("it does not outlive the process that started it, even one that is killed", async () => {

@@ -4,15 +4,20 @@ import { spawn } from "node:child_process";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { limitClause } from "../../model/index.ts";
 import type { BackendReport, Box, Clause, Finding, Program, SandboxBackend, Spawnable } from "../types.ts";
-import { createSession, type Filesystem, loadRuntime, PACKAGE } from "./srt-runtime.ts";
+import { heldFolders } from "./held-folders.ts";
+import { isInside } from "./paths.ts";
+import {
+  createSession,
+  type Filesystem,
+  loadRuntime,
+  PACKAGE,
+  sharedModules,
+  type SrtPlaces,
+} from "./srt-runtime.ts";
 
-const INSTALL = `npm install ${PACKAGE}`;
-
-export interface SrtOptions {
-  /** The module whose packages are searched. Default: this one. */
-  readonly from?: string | undefined;
-}
+const INSTALL = `npm install -g ${PACKAGE}`;
 
 /** Its own places for temporary files, which all of its sandboxes would share. */
 const SHARED = ["/tmp/claude", "/private/tmp/claude"];
@@ -21,14 +26,21 @@ const SHELL = "/bin/sh";
 const INSIDE_ONLY =
   /^(?:LD_|DYLD_|MALLOC_|GLIBC_TUNABLES$|GCONV_PATH$|LOCPATH$|NLSPATH$|BASH_|SHELLOPTS$|ENV$)/;
 
-export function createSrt({ from = import.meta.url }: SrtOptions = {}): SandboxBackend {
+/** It is looked for beside this module, and among what is installed for all programs. */
+export function createSrt({
+  from = import.meta.url,
+  shared = sharedModules,
+}: Partial<SrtPlaces> = {}): SandboxBackend {
   let probed: Promise<BackendReport> | undefined;
-  const session = createSession(from);
-  const probe = (): Promise<BackendReport> => (probed ??= tryOut(from, wrap));
+  let asked: Promise<string | undefined> | undefined;
+  const places: SrtPlaces = { from, shared: () => (asked ??= shared()) };
+  const session = createSession(places);
+  const probe = (): Promise<BackendReport> => (probed ??= tryOut(places, wrap));
   return {
     name: "srt",
     probe,
     missing: async (box) => missing(box, await probe()),
+    held: async (box) => ({ box: { ...box, limits: {} }, unheldDefaults: unheldDefaults(box) }),
     wrap: async (program, box) => wrap(program, box),
   };
 
@@ -63,13 +75,20 @@ export function createSrt({ from = import.meta.url }: SrtOptions = {}): SandboxB
 }
 
 function filesystemOf(box: Box, home: string, itself: string): Filesystem {
+  const shown = box.mounts.filter(({ access }) => access !== "hidden");
+  // What may be written holds for all that is inside, unless it is taken back.
+  const written = shown.filter(({ access }) => access === "write");
+  const fixed = shown.filter(
+    ({ path, access }) => access === "read" && written.some((outer) => isInside(path, outer.path)),
+  );
+  const all = [...heldFolders(shown, box.mounts), ...box.mounts.filter(({ access }) => access === "hidden")];
   const paths = (wanted: string): string[] =>
-    box.mounts.filter(({ access }) => access === wanted).map(({ path }) => path);
+    all.filter(({ access }) => access === wanted).map(({ path }) => path);
   return {
     denyRead: ["/", ...paths("hidden")],
     allowRead: [...paths("read"), ...paths("write"), home, itself],
     allowWrite: [...paths("write"), home],
-    denyWrite: [...SHARED, ...paths("hidden")],
+    denyWrite: [...SHARED, ...paths("hidden"), ...fixed.map(({ path }) => path)],
   };
 }
 
@@ -79,7 +98,7 @@ function missing(box: Box, report: BackendReport): Clause[] {
     return [
       {
         clause: "sandbox",
-        problem: fault?.detail ?? `${PACKAGE} cannot be used here`,
+        problem: fault === undefined ? `${PACKAGE} cannot be used here` : `${fault.what}: ${fault.detail}`,
         remedy: fault?.remedy ?? "portolan doctor",
       },
     ];
@@ -96,16 +115,29 @@ function missing(box: Box, report: BackendReport): Clause[] {
     });
   if (box.exec.allow !== undefined) cannot(`exec.allow: ${box.exec.allow.join(", ")}`);
   if (!box.exec.spawn) cannot("exec.spawn: false");
-  for (const name of box.declaredLimits) cannot(`limits.${name}: ${box.limits[name]}`);
+  for (const name of box.declaredLimits) cannot(limitClause(name, box.limits[name]));
   for (const { path } of box.mounts) if (/[*?[\]{}]/.test(path)) cannot(`fs: ${path}`);
   // There, what is allowed wins over what is hidden inside of it.
   if (process.platform === "darwin")
-    for (const { path, access } of box.mounts) if (access === "hidden") cannot(`fs.deny: ${path}`);
+    for (const { path, access, reason } of box.mounts)
+      if (access === "hidden") cannot(reason === "portolan" ? `fs: ${path} hidden` : `fs.deny: ${path}`);
   return clauses;
 }
 
+/** It sets no limits at all. */
+function unheldDefaults({ limits, declaredLimits }: Box): Clause[] {
+  const names = Object.keys(limits) as (keyof Box["limits"])[];
+  return names
+    .filter((name) => !declaredLimits.has(name))
+    .map((name) => ({
+      clause: limitClause(name, limits[name]),
+      problem: `${PACKAGE} cannot hold it`,
+      remedy: "Use bubblewrap, on Linux.",
+    }));
+}
+
 async function tryOut(
-  from: string,
+  places: SrtPlaces,
   wrap: (program: Program, box: Box) => Promise<Spawnable>,
 ): Promise<BackendReport> {
   const findings: Finding[] = [];
@@ -115,7 +147,7 @@ async function tryOut(
     return { available: detail === undefined, version, findings };
   };
   try {
-    const { runtime, version: found } = await loadRuntime(from);
+    const { runtime, version: found } = await loadRuntime(places);
     version = found;
     // There, it cannot be told per server what may be read and written.
     if (process.platform === "win32" || !runtime.isSupportedPlatform())

@@ -8,9 +8,6 @@ const DEFAULT_RETRY_MS = 1_000;
 const MIN_RETRY_MS = 100;
 const MAX_RETRY_MS = 30_000;
 
-/** Requests whose name or URI is also a header. */
-export const NAMED: RegExp = /^(?:tools\/call|prompts\/get|resources\/read|tasks\/.+)$/;
-
 /** 404 says so by itself. 400 means many things; it is a lost session when the server could not even tell which request it refused. */
 export function isSessionLoss({ status, json }: HttpFailure): boolean {
   if (status === 404) return true;

@@ -7,6 +7,7 @@ import { isRequest, type Outgoing } from "../outgoing.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
 import { baseHeaders, createAgent } from "./http-agent.ts";
 import { exchange } from "./http-exchange.ts";
+import { QueuedBytes } from "./queued-bytes.ts";
 
 export class SseWire implements Wire {
   readonly transport = "sse";
@@ -15,18 +16,19 @@ export class SseWire implements Wire {
   readonly #url: URL;
   readonly #headers: Record<string, string>;
   readonly #options: WireOptions;
+  readonly #queued: QueuedBytes;
   #agent: Agent | undefined;
   #events: WireEvents | undefined;
   #stream: { abort(): void } | undefined;
   #postUrl: URL | undefined;
   readonly #unanswered = new Set<Promise<void>>();
-  #queuedBytes = 0;
   #ended = false;
 
   constructor(endpoint: UrlEndpoint, options: WireOptions) {
     this.#url = new URL(endpoint.url);
     this.#headers = baseHeaders(this.#url, endpoint.headers);
     this.#options = options;
+    this.#queued = new QueuedBytes(options);
   }
 
   async open(events: WireEvents, signal: AbortSignal): Promise<void> {
@@ -70,19 +72,17 @@ export class SseWire implements Wire {
   }
 
   send(message: Outgoing): void {
-    const { server, maxMessageBytes, maxQueuedBytes } = this.#options;
+    const { server, maxMessageBytes } = this.#options;
     if (this.#ended || this.#postUrl === undefined) {
       throw new PortolanError("CONNECTION_LOST", `${server}: the event stream is gone`, { server });
     }
     const { text: body } = message;
-    if (this.#queuedBytes + body.length > maxQueuedBytes) {
-      throw new PortolanError("BUSY", `${server} does not take what it is sent`, { server });
-    }
-    this.#queuedBytes += body.length;
+    this.#queued.check(body);
+    const taken = this.#queued.add(body);
     const id = isRequest(message) ? message.id : undefined;
     const sent = new Promise<void>((resolve) => {
       const done = (): void => {
-        this.#queuedBytes -= body.length;
+        taken();
         resolve();
       };
       const request = {

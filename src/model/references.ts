@@ -1,15 +1,8 @@
-// References such as ${NAME} in a text: found in one pass, so that a value that looks like a reference stays what it is.
+// References such as ${NAME} in a text: the one grammar that declarations are read, resolved and written in. Found in one pass, so that
+// a value that looks like a reference stays what it is.
 
 /** Where a value is looked for: `any` asks the sources in order, `secret` does too and is never taken for plain text. */
 export type ReferenceKind = "any" | "env" | "file" | "secret";
-
-export interface TextPart {
-  readonly kind: "text";
-  /** With `$${` already turned into `${`. */
-  readonly text: string;
-  readonly start: number;
-  readonly end: number;
-}
 
 export interface Reference {
   readonly kind: ReferenceKind;
@@ -17,8 +10,20 @@ export interface Reference {
   readonly name: string;
   /** What stands after `:-`: literal text, used when there is no value. */
   readonly fallback?: string | undefined;
+}
+
+/** Where something stands in a text. */
+export interface Span {
   readonly start: number;
   readonly end: number;
+}
+
+export interface ReferencePart extends Reference, Span {}
+
+export interface TextPart extends Span {
+  readonly kind: "text";
+  /** With `$${` already turned into `${`. */
+  readonly text: string;
 }
 
 export interface ReferenceProblem {
@@ -28,15 +33,31 @@ export interface ReferenceProblem {
 
 export interface ParsedReferences {
   /** Cover the whole text, in order and without gaps. A malformed reference is kept as text. */
-  readonly parts: readonly (TextPart | Reference)[];
+  readonly parts: readonly (TextPart | ReferencePart)[];
   readonly problems: readonly ReferenceProblem[];
 }
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
 const MAX_NAME = 256;
 
-export function isSecretName(name: string): boolean {
+export function isReferenceName(name: string): boolean {
   return name.length <= MAX_NAME && NAME.test(name);
+}
+
+/** Where `${…}` stands in a text, well formed or not; `$${` is none. Without its end it is all of the rest. */
+export function findReferences(text: string): (Span & { readonly closed: boolean })[] {
+  const found: (Span & { closed: boolean })[] = [];
+  let at = 0;
+  for (let start = text.indexOf("${"); start !== -1; start = text.indexOf("${", at)) {
+    if (text[start - 1] === "$") {
+      at = start + 2;
+      continue;
+    }
+    const close = text.indexOf("}", start + 2);
+    at = close === -1 ? text.length : close + 1;
+    found.push({ start, end: at, closed: close !== -1 });
+  }
+  return found;
 }
 
 /**
@@ -44,36 +65,26 @@ export function isSecretName(name: string): boolean {
  * `$${` stands for a literal `${`.
  */
 export function parseReferences(text: string): ParsedReferences {
-  const parts: (TextPart | Reference)[] = [];
+  const parts: (TextPart | ReferencePart)[] = [];
   const problems: ReferenceProblem[] = [];
   let literal = "";
   let literalStart = 0;
   let at = 0;
   const endText = (end: number): void => {
+    literal += unescape(text.slice(at, end));
     if (end > literalStart) parts.push({ kind: "text", text: literal, start: literalStart, end });
     literal = "";
   };
-  while (at < text.length) {
-    const open = text.indexOf("${", at);
-    if (open === -1) {
-      literal += text.slice(at);
-      break;
-    }
-    if (open > at && text[open - 1] === "$") {
-      literal += `${text.slice(at, open - 1)}\${`;
-      at = open + 2;
-      continue;
-    }
-    literal += text.slice(at, open);
-    const close = text.indexOf("}", open + 2);
-    const end = close === -1 ? text.length : close + 1;
-    const found = close === -1 ? "A reference is not closed: } is missing." : readBody(text, open, end);
+  for (const { start, end, closed } of findReferences(text)) {
+    const found = closed
+      ? readBody(text.slice(start + 2, end - 1))
+      : "A reference is not closed: } is missing.";
     if (typeof found === "string") {
-      problems.push({ message: found, offset: open });
-      literal += text.slice(open, end);
+      problems.push({ message: found, offset: start });
+      literal += unescape(text.slice(at, start)) + text.slice(start, end);
     } else {
-      endText(open);
-      parts.push(found);
+      endText(start);
+      parts.push({ ...found, start, end });
       literalStart = end;
     }
     at = end;
@@ -84,8 +95,8 @@ export function parseReferences(text: string): ParsedReferences {
 
 /** The text with every reference replaced; values are put in as they are and never read again. */
 export function fillReferences(
-  parts: readonly (TextPart | Reference)[],
-  valueOf: (reference: Reference) => string,
+  parts: readonly (TextPart | ReferencePart)[],
+  valueOf: (reference: ReferencePart) => string,
 ): string {
   return parts.map((part) => (part.kind === "text" ? part.text : valueOf(part))).join("");
 }
@@ -96,16 +107,24 @@ export function escapeReferences(text: string): string {
   return text.replaceAll("${", () => "$${");
 }
 
+export function formatReference({ kind, name, fallback }: Reference): string {
+  const prefix = { any: "", env: "env:", file: "file:", secret: "secrets." }[kind];
+  return `\${${prefix}${name}${fallback === undefined ? "" : `:-${fallback}`}}`;
+}
+
+function unescape(text: string): string {
+  return text.replaceAll("$${", () => "${");
+}
+
 /** A reference, or what is wrong with it. Names are not repeated in messages: a malformed one may be a value in the wrong place. */
-function readBody(text: string, start: number, end: number): Reference | string {
-  const body = text.slice(start + 2, end - 1);
+function readBody(body: string): Reference | string {
   if (body === "") return "A reference is empty: write ${NAME}.";
   if (body.includes("${")) return "A reference holds another one: a default is literal text.";
   if (body.startsWith("file:")) {
     const name = body.slice("file:".length);
     if (name === "" || name.includes("\0") || /[\r\n]/.test(name))
       return "A file reference has no usable path: write ${file:path}.";
-    return { kind: "file", name, start, end };
+    return { kind: "file", name };
   }
   const cut = body.indexOf(":-");
   const head = cut === -1 ? body : body.slice(0, cut);
@@ -118,8 +137,8 @@ function readBody(text: string, start: number, end: number): Reference | string 
   return named("any", head);
 
   function named(kind: ReferenceKind, name: string): Reference | string {
-    if (!isSecretName(name))
+    if (!isReferenceName(name))
       return "A reference has no valid name: a letter or _, then letters, digits, _, . or -.";
-    return { kind, name, ...fallback, start, end };
+    return { kind, name, ...fallback };
   }
 }

@@ -1,0 +1,64 @@
+// The drivers that serve as routing sees them, for one caller.
+
+import type { AuthMachine } from "./auth.ts";
+import type { ContractShelf } from "./contract-shelf.ts";
+import { type Registered, statusFor } from "./registered.ts";
+import type { DriverRegistry } from "./registry.ts";
+import type { Candidate, Service } from "./resolver.ts";
+import type { CallContext } from "./types.ts";
+
+export interface CandidateParts {
+  readonly registry: DriverRegistry;
+  readonly shelf: ContractShelf;
+  readonly auth: AuthMachine;
+}
+
+export function candidatesFor(
+  { registry, shelf, auth }: CandidateParts,
+  context: CallContext,
+): readonly Candidate[] {
+  return Array.from(registry.all(), (registered) => {
+    const { driver, hooks, health, healthyAt } = registered;
+    const { server, reason, code } = statusFor(registered, context);
+    return {
+      id: driver.id,
+      version: driver.version,
+      kind: driver.kind,
+      region: driver.region,
+      policyTags: driver.policyTags,
+      status: {
+        server,
+        reason,
+        code,
+        auth: auth.routingState(driver, hooks, context),
+        health,
+        healthyAt,
+      },
+      serves: servicesOf(registered, shelf, registry.isStandIn(registered)),
+    };
+  });
+}
+
+function servicesOf({ driver, bound }: Registered, shelf: ContractShelf, standIn: boolean): Service[] {
+  // A refused driver is bound to nothing, and is still named among those that could not serve.
+  if (bound.size === 0)
+    return driver.implements.map(({ tool, range, dropInputs }) => ({
+      tool: shelf.has(tool) ? tool : tool.replace(/\/TOOL\.md$/, "").replace(/^.*\//, ""),
+      range,
+      dropInputs,
+    }));
+  return [...bound.values()].flatMap(({ contract, binding: { range, dropInputs }, cost }) =>
+    // What was made ready for the contract of before says nothing about one that promises something else.
+    standIn && !shelf.offers(contract) ? [] : [{ tool: contract.id, range, dropInputs, cost }],
+  );
+}
+
+/** By contract, the inputs that some driver does not take. */
+export function narrowedInputs(drivers: Iterable<Registered>): ReadonlyMap<string, ReadonlySet<string>> {
+  const all = new Map<string, Set<string>>();
+  for (const { bound } of drivers)
+    for (const [id, { binding }] of bound)
+      if (binding.dropInputs.length > 0)
+        all.set(id, new Set([...(all.get(id) ?? []), ...binding.dropInputs]));
+  return all;
+}

@@ -1,0 +1,36 @@
+// What is known of a driver, for those who look after it.
+
+import type { Diagnostic } from "../errors/index.ts";
+import type { AuthMachine } from "./auth.ts";
+import type { AuthState } from "./capability.ts";
+import { type Registered, statusFor } from "./registered.ts";
+import type { CallContext } from "./types.ts";
+
+export interface DriverReport {
+  readonly id: string;
+  readonly version: string;
+  readonly server: Registered["server"];
+  readonly reason?: string | undefined;
+  /** The revision of MCP that was agreed with its server, once that was looked at. */
+  readonly protocolVersion?: string | undefined;
+  readonly auth: AuthState;
+  readonly health: Registered["health"];
+  readonly contracts: readonly string[];
+  readonly problems: readonly Diagnostic[];
+}
+
+export function reportOf(registered: Registered, auth: AuthMachine, context: CallContext): DriverReport {
+  const { driver, hooks, bound, health, problems, revision } = registered;
+  const { server, reason } = statusFor(registered, context);
+  return {
+    id: driver.id,
+    version: driver.version,
+    server,
+    ...(reason === undefined ? {} : { reason }),
+    ...(revision === undefined ? {} : { protocolVersion: revision }),
+    auth: auth.stateOf(driver, hooks, context),
+    health,
+    contracts: [...bound.keys()],
+    problems,
+  };
+}

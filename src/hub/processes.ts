@@ -1,0 +1,147 @@
+// The processes of one server: the one that calls share, and lanes beside it. What concerns the client is told to all of them.
+
+import type { PortolanError } from "../errors/index.ts";
+import type { LaunchPlan } from "../launch/index.ts";
+import type { JsonObject, Limits, LogLevel, LogMessage } from "../model/index.ts";
+import type { Call, Description, Upstream } from "../upstream/index.ts";
+import { discreetLog } from "./discreet.ts";
+import { type EventBus, toLaunchEvent } from "./events.ts";
+import type { Faults } from "./faults.ts";
+import { Lanes, type LanesOptions } from "./lanes.ts";
+import { type LeaseOptions, leaseServer } from "./lease-server.ts";
+import type { Heard, Lease } from "./pool.ts";
+
+export interface ProcessesOptions extends LeaseOptions {
+  readonly limits: Limits;
+  readonly faults: Faults;
+  readonly events: EventBus;
+  readonly log: (alias: string, message: JsonObject) => void;
+}
+
+export class Processes {
+  description: Description | undefined;
+  /** How its program was started last. */
+  plan: LaunchPlan | undefined;
+  readonly #options: ProcessesOptions;
+  readonly #alias: string;
+  #main: Lease | undefined;
+  #lanes: Lanes;
+  /** The server does not say which call a question belongs to. */
+  #needsLanes = false;
+  #logLevel: LogLevel | undefined;
+  #deaf: () => void = () => {};
+  #pastRestarts = 0;
+  /** Of a process that others had before, and that are not ours to count. */
+  #othersRestarts = 0;
+
+  constructor(options: ProcessesOptions) {
+    this.#options = options;
+    this.#alias = options.declared.alias;
+    this.#lanes = new Lanes(this.#laneOptions());
+  }
+
+  /** The shared one, while there is one. */
+  get main(): Lease | undefined {
+    return this.#main;
+  }
+
+  get restarts(): number {
+    const now = this.#main?.upstream.stats().restarts ?? this.#othersRestarts;
+    return this.#pastRestarts + now - this.#othersRestarts;
+  }
+
+  /** How many there are beside the shared one. */
+  get lanes(): number {
+    return this.#lanes.spares;
+  }
+
+  open(leave: AbortSignal): Promise<Lease> {
+    return leaseServer(this.#options, this.#options.limits, leave, this.#heard);
+  }
+
+  /** This is the shared one from now on. */
+  take(lease: Lease): void {
+    const { upstream } = lease;
+    this.#main = lease;
+    this.#othersRestarts = upstream.stats().restarts;
+    this.describe();
+    this.#deaf = upstream.on("log", this.#logged);
+    if (this.#logLevel !== undefined) upstream.setLogLevel(this.#logLevel).catch(() => {});
+  }
+
+  /** There is none any more; whoever asks has to release it. */
+  letGo(): Lease | undefined {
+    const lease = this.#main;
+    this.#pastRestarts = this.restarts;
+    this.#othersRestarts = 0;
+    this.#main = undefined;
+    this.#deaf();
+    return lease;
+  }
+
+  /** What a server says about itself may repeat what it was given, and may be something else after a restart. */
+  describe(): void {
+    if (this.#main === undefined) return;
+    this.description = this.#options.redactor.redactValue(this.#main.upstream.describe());
+    // Over HTTP a question comes on the stream of its call; the modern era asks by answering.
+    this.#needsLanes = this.description.era === "legacy" && this.description.transport !== "http";
+  }
+
+  request(main: Upstream, call: Call): Promise<JsonObject> {
+    return this.#needsLanes ? this.#lanes.request(main, call) : main.request(call);
+  }
+
+  notify(method: string, params?: JsonObject): void {
+    this.#main?.upstream.notify(method, params);
+    this.#lanes.each((spare) => spare.notify(method, params));
+  }
+
+  async setLogLevel(level: LogLevel): Promise<void> {
+    this.#logLevel = level;
+    this.#lanes.each((spare) => void spare.setLogLevel(level).catch(() => {}));
+    await this.#main?.upstream.setLogLevel(level);
+  }
+
+  /** Takes the place of others of the same server, which go on when it does. */
+  inherit(old: Processes, goesOn: boolean): void {
+    this.#pastRestarts = old.restarts;
+    this.#logLevel = old.#logLevel;
+    if (!goesOn) return;
+    this.#lanes = old.#lanes;
+    this.#lanes.configure(this.#laneOptions());
+    old.#lanes = new Lanes(old.#laneOptions());
+  }
+
+  /** Calls that wait for a lane hear the reason. */
+  closeLanes(reason: PortolanError): Promise<void> {
+    return this.#lanes.close(reason);
+  }
+
+  #laneOptions(): LanesOptions {
+    const { declared, limits, report } = this.#options;
+    return {
+      alias: this.#alias,
+      maxSpares: declared.lanes,
+      timeoutMs: limits.requestTimeoutMs,
+      report,
+      main: () => this.#main?.upstream,
+      open: (signal) => leaseServer(this.#options, limits, signal, this.#heard, true),
+      opened: (spare) => {
+        spare.on("log", this.#logged);
+        if (this.#logLevel !== undefined) spare.setLogLevel(this.#logLevel).catch(() => {});
+      },
+    };
+  }
+
+  readonly #heard: Heard = {
+    stderr: (text) => this.#options.faults.wrote(text),
+    launch: (news) => {
+      if (news.type === "planned") this.plan = news.plan;
+      const event = toLaunchEvent(this.#alias, news, this.#options.redactor);
+      if (event !== undefined) this.#options.events.emit(event);
+    },
+  };
+
+  readonly #logged = (message: LogMessage): void =>
+    this.#options.log(this.#alias, discreetLog(message, this.#options.redactor, this.#alias));
+}

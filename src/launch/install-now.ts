@@ -1,0 +1,74 @@
+// What one server needs, fetched without starting it, and what was there before.
+
+import { PortolanError } from "../errors/index.ts";
+import { ensureInstalled } from "./install/ensure.ts";
+import { recognise } from "./install/kinds.ts";
+import { type Inspected, openStore, defaultStoreRoot } from "./install/store.ts";
+import { install } from "./launch.ts";
+import type { LaunchRequest } from "./prepare.ts";
+import { probeEngine } from "./sandbox/docker-engine.ts";
+import type { LaunchPlan } from "./types.ts";
+
+export interface InstallReport {
+  readonly kind: LaunchPlan["kind"];
+  /** `none`: a program of this machine, which is nothing to fetch. */
+  readonly state: "there" | "installed" | "mended" | "updated" | "none";
+  /** For people: a package with its version, an address, an image, a path. */
+  readonly source: string;
+  /** The version that was there before an update. */
+  readonly before?: string | undefined;
+  /** What was not as it should be, and is now. */
+  readonly broken?: readonly string[] | undefined;
+}
+
+export interface InstallOptions {
+  /** Resolves ranges and tags of packages anew. An image that is there stays. */
+  readonly update: boolean;
+}
+
+export async function installNow(request: LaunchRequest, { update }: InstallOptions): Promise<InstallReport> {
+  const { server, endpoint, settings, signal, report = () => {} } = request;
+  let isFetched = false;
+  const onLaunch: LaunchRequest["onLaunch"] = (news) => {
+    if (news.type === "progress") isFetched = true;
+    request.onLaunch?.(news);
+  };
+  const recognised = recognise(endpoint);
+  if (recognised.kind === "docker") {
+    const { engine, image } = recognised;
+    const { available, findings } = await probeEngine(engine);
+    if (!available) throw noEngine(server, engine, findings.find(({ ok }) => !ok)?.detail);
+    await install({ ...request, onLaunch });
+    return { kind: "docker", state: isFetched ? "installed" : "there", source: image };
+  }
+  const before =
+    recognised.kind === "npm"
+      ? await openStore(await defaultStoreRoot(), "npm").inspect(recognised.spec)
+      : undefined;
+  const { kind, source, own, version } = await ensureInstalled(settings, endpoint, {
+    ...{ server, report, update, signal },
+    onProgress: (progress) => onLaunch({ type: "progress", ...progress, server }),
+  });
+  // Its hash is for plans; here one looks for its version.
+  const shown = source.replace(/ sha\d+[-:]\S+$/, "");
+  if (!isFetched) return { kind, state: own === undefined ? "none" : "there", source: shown };
+  return { kind, source: shown, ...comparedTo(before, version) };
+}
+
+function comparedTo(
+  before: Inspected | undefined,
+  version: string | undefined,
+): Pick<InstallReport, "state" | "before" | "broken"> {
+  if (before === undefined) return { state: "installed" };
+  const { record, broken } = before;
+  if (broken.length > 0) return { state: "mended", broken };
+  return record.version === version ? { state: "there" } : { state: "updated", before: record.version };
+}
+
+function noEngine(server: string, engine: string, detail: string | undefined): PortolanError {
+  const why = detail === undefined ? "" : `: ${detail}`;
+  return new PortolanError("INSTALL_FAILED", `${engine} does not work here${why}`, {
+    server,
+    hint: "See what is missing: portolan doctor",
+  });
+}

@@ -1,0 +1,56 @@
+// What is said about a path that is not there: why, and what would mend it, in words that can be pasted.
+
+import { lstat, readlink, stat } from "node:fs/promises";
+import { basename, dirname, resolve } from "node:path";
+import { shellWord } from "../../model/index.ts";
+
+export interface MissingPath {
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+/** `isFolder` where nothing but a folder will do. */
+export async function missingPath(path: string, isFolder = false): Promise<MissingPath> {
+  const [link, target] = (await danglingLink(path)) ?? [];
+  if (link !== undefined && target !== undefined) {
+    const which = link === path ? "it" : link;
+    return {
+      problem: `${which} is a link to ${target}, which does not exist`,
+      remedy: `Create ${target}, or correct the link.`,
+    };
+  }
+  const file = await fileAbove(path);
+  if (file !== undefined)
+    return { problem: `${file} is a file, so that nothing is below it`, remedy: "Correct the path." };
+  const problem = isFolder ? "there is no such folder" : "it does not exist";
+  const create = `mkdir -p ${shellWord(path)}`;
+  // A folder in its place would keep the program from ever making its file.
+  const looksLikeFile = !isFolder && /[^.]\.[A-Za-z0-9]{1,8}$/.test(basename(path));
+  return { problem, remedy: looksLikeFile ? `Create the file ${path} first, or correct the path.` : create };
+}
+
+/** The outermost link on the way that leads nowhere, and where it leads. */
+async function danglingLink(path: string): Promise<[string, string] | undefined> {
+  for (const step of stepsOf(path)) {
+    const found = await lstat(step).catch(() => undefined);
+    if (found === undefined) return undefined;
+    const isDangling = found.isSymbolicLink() && (await stat(step).catch(() => undefined)) === undefined;
+    if (isDangling) return [step, resolve(dirname(step), await readlink(step))];
+  }
+  return undefined;
+}
+
+async function fileAbove(path: string): Promise<string | undefined> {
+  for (const step of stepsOf(dirname(path))) {
+    const found = await stat(step).catch(() => undefined);
+    if (found === undefined) return undefined;
+    if (!found.isDirectory()) return step;
+  }
+  return undefined;
+}
+
+/** `/a`, `/a/b`, `/a/b/c`. */
+function stepsOf(path: string): string[] {
+  const above = dirname(path);
+  return above === path ? [] : [...stepsOf(above), path];
+}

@@ -1,0 +1,64 @@
+// A refusal says what would grant it, and offers nothing that a server could have made up to get more.
+
+import { expect, test } from "vitest";
+import type { Diagnostic } from "../errors/index.ts";
+import { createDeniedReport, type Denied, deniedHint } from "./denied.ts";
+
+const denied = (host: string, port = 0): Denied => ({ server: "web", host, port, reason: "no" });
+
+function hintOf(one: Denied, granted: readonly string[] = []): string | undefined {
+  const told: Diagnostic[] = [];
+  createDeniedReport((diagnostic) => told.push(diagnostic))(one, granted);
+  return told[0]?.hint;
+}
+
+test.each([
+  ["api.example.com", 0, [], "--allow-net api.example.com, or sandbox: { network: [api.example.com] }"],
+  [
+    "api.example.com",
+    443,
+    ["a.com"],
+    "--allow-net api.example.com, or sandbox: { network: [a.com, api.example.com] }",
+  ],
+  ["db.test", 5432, ["*.x"], '--allow-net db.test:5432, or sandbox: { network: ["*.x", db.test:5432] }'],
+  ["2001:db8::7", 443, [], '--allow-net "[2001:db8::7]", or sandbox: { network: ["[2001:db8::7]"] }'],
+  ["e.test", 0, ["a.test", "b.test", "c.test", "d.test"], "sandbox: { network: […, e.test] }"],
+])("%s:%i beside %j", (host, port, granted, expected) => {
+  expect(hintOf(denied(host, port), granted)).toContain(expected);
+});
+
+test.each(["", "*", "*.example.com", "a b", "a;reboot", "$(reboot)", "a\\u0020b", "10.0.0.0/8"])(
+  "%j is not offered",
+  (host) => {
+    expect(hintOf(denied(host))).toBeUndefined();
+    expect(deniedHint([denied(host)], [])).toBeUndefined();
+  },
+);
+
+test("what is granted already is not offered again", () => {
+  expect(hintOf(denied("a.test", 443), ["a.test"])).toBeUndefined();
+});
+
+test("each target is told once, and not without end", () => {
+  const told: Diagnostic[] = [];
+  const report = createDeniedReport((diagnostic) => told.push(diagnostic));
+  for (const port of [0, 0, 443, 443, 80]) report(denied("a.test", port), []);
+  expect(told.map(({ message }) => message)).toEqual([
+    "web was refused a.test: no",
+    "web was refused a.test:443: no",
+    "web was refused a.test:80: no",
+  ]);
+  for (let index = 0; index < 1_000; index += 1) report(denied(`h${index}.test`), []);
+  expect(told).toHaveLength(50);
+});
+
+test("several together name a few", () => {
+  const hint = deniedHint(
+    ["a.test", "b.test", "a.test", "c.test", "d.test"].map((host) => denied(host)),
+    [],
+  );
+  expect(hint).toMatch(/^It tried to reach a\.test, b\.test, c\.test, which its sandbox does not grant\. /);
+  expect(hint).toContain(
+    "If it should reach them: --allow-net a.test --allow-net b.test --allow-net c.test,",
+  );
+});

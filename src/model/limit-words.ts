@@ -1,0 +1,40 @@
+// Limits in the words of declarations, wherever a limit is named to whoever wrote it.
+
+import type { ResourceLimits } from "./sandbox.ts";
+
+export const LIMIT_NAMES: Readonly<Record<keyof ResourceLimits, string>> = {
+  memoryBytes: "memory",
+  processes: "processes",
+  openFiles: "open_files",
+  cpuSeconds: "cpu",
+  fileBytes: "file_size",
+  niceness: "niceness",
+};
+
+const SIZES: readonly (readonly [string, number])[] = [
+  ["GB", 1e9],
+  ["GiB", 2 ** 30],
+  ["MB", 1e6],
+  ["MiB", 2 ** 20],
+  ["KB", 1e3],
+  ["KiB", 2 ** 10],
+];
+
+/** Whole units where there are any. */
+export function writtenSize(bytes: number): string | number {
+  for (const [unit, size] of SIZES) if (bytes % size === 0) return `${bytes / size}${unit}`;
+  return bytes;
+}
+
+/** Such as `limits.memory: 512MB`. */
+export function limitClause(name: keyof ResourceLimits, value: number | undefined): string {
+  const written =
+    value === undefined
+      ? ""
+      : name === "memoryBytes" || name === "fileBytes"
+        ? writtenSize(value)
+        : name === "cpuSeconds"
+          ? `${value}s`
+          : value;
+  return `limits.${LIMIT_NAMES[name]}: ${written}`;
+}

@@ -1,0 +1,59 @@
+// What a server was refused explains what failed since, and nothing that failed for other reasons or before.
+
+import { expect, test } from "vitest";
+import { type Diagnostic, type ErrorCode, PortolanError } from "../errors/index.ts";
+import type { LaunchNews } from "../launch/index.ts";
+import { createLaunchReports } from "./launch-reports.ts";
+
+const denied = (host: string): LaunchNews => ({
+  ...{ type: "denied", server: "web", host, port: 0, reason: "no" },
+});
+
+function setUp() {
+  const told: Diagnostic[] = [];
+  const heard: LaunchNews[] = [];
+  const reports = createLaunchReports(
+    "web",
+    (one) => told.push(one),
+    (news) => heard.push(news),
+  );
+  return { ...reports, told, heard };
+}
+
+const failure = (code: ErrorCode, hint?: string): PortolanError =>
+  new PortolanError(code, "m", { server: "web", tool: "t", stderr: "e", data: { a: 1 }, hint });
+
+test("a refusal is reported once and passed on each time", () => {
+  const { onLaunch, told, heard } = setUp();
+  for (const host of ["a.test", "a.test", "b.test"]) onLaunch(denied(host));
+  expect(told.map(({ code, message }) => [code, message])).toEqual([
+    ["SANDBOX_DENIED", "web was refused a.test: no"],
+    ["SANDBOX_DENIED", "web was refused b.test: no"],
+  ]);
+  expect(heard).toHaveLength(3);
+});
+
+test("failures since then are explained", () => {
+  const { onLaunch, explain } = setUp();
+  const before = performance.now();
+  expect(explain(failure("RPC_ERROR"), before).hint).not.toContain("sandbox");
+  onLaunch(denied("a.test"));
+  for (const code of ["RPC_ERROR", "TIMEOUT", "SERVER_START_FAILED"] as const) {
+    const explained = explain(failure(code), before);
+    expect(explained.hint).toMatch(/^It tried to reach a\.test, which .*--allow-net a\.test, /);
+    expect({ ...explained.toJSON(), hint: "" }).toEqual({ ...failure(code).toJSON(), hint: "" });
+  }
+  for (const error of [failure("SERVER_CRASHED"), failure("RPC_ERROR", "Look there.")])
+    expect(explain(error, before).hint).toMatch(new RegExp(`^${error.hint} It tried to reach a\\.test, `));
+  const other = failure("INPUT_INVALID");
+  expect(explain(other, before)).toBe(other);
+  const later = failure("RPC_ERROR");
+  expect(explain(later, performance.now() + 1)).toBe(later);
+});
+
+test("what no grant would help with explains nothing", () => {
+  const { onLaunch, explain } = setUp();
+  onLaunch(denied("*"));
+  const error = failure("RPC_ERROR");
+  expect(explain(error, 0)).toBe(error);
+});
