@@ -320,11 +320,14 @@ describe("author", () => {
     expect(ran.out).not.toContain(value);
     const driver = here.file(".drivers/files-mcp/DRIVER.md");
     expect(driver).toContain("${secrets.API_TOKEN}");
-    expect(driver).toContain("MODE: fast");
-    expect(driver + here.file(".drivers/files-mcp/SECRETS.md")).not.toContain(value);
+    // What is secret is not for a name to tell.
+    expect(driver).toContain('MODE: "${secrets.MODE}"');
+    expect(driver + here.file(".drivers/files-mcp/SECRETS.md")).not.toMatch(/s3cr3t|fast/);
+    const { left } = JSON.parse(ran.out) as { left: string[] };
+    expect(left).toContain("The value of MODE is not written anywhere: portolan secrets set MODE");
     const used = await portolan(["call", "contracts.list-directory", "path=.", "--json"], {
       cwd: here.cwd,
-      env: { ...here.env, API_TOKEN: value },
+      env: { ...here.env, API_TOKEN: value, MODE: "fast" },
     });
     expect(used.code).toBe(0);
   });
@@ -352,6 +355,8 @@ describe("author", () => {
     expect(JSON.parse(ran.out)).toMatchObject({ kind: "remote", transport });
     const driver = here.file(".drivers/there-mcp/DRIVER.md");
     expect(driver).toContain("auth: { type: bearer, env: THERE_TOKEN }");
+    expect(driver).toContain(new URL(server.url).host);
+    expect(driver).toMatch(/network:\n {2}egress:/);
     expect(driver + here.file(".drivers/there-mcp/SECRETS.md")).not.toContain("t0ken");
     const used = await portolan(["call", "echo", "text=hi", "--json"], {
       cwd: here.cwd,

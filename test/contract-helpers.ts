@@ -118,6 +118,7 @@ export interface FakeServer {
   tools: ToolDefinition[];
   prompts?: JsonObject[];
   resources?: JsonObject[];
+  templates?: JsonObject[];
   call: (name: string, args: JsonObject) => JsonObject | Promise<JsonObject>;
   read?: (uri: string) => JsonObject;
 }
@@ -156,7 +157,7 @@ export async function serve(server: FakeServer, name = "inside"): Promise<Opened
       case "resources/list":
         return { resources: server.resources ?? [] };
       case "resources/templates/list":
-        return { resourceTemplates: [] };
+        return { resourceTemplates: server.templates ?? [] };
       case "resources/read":
         return server.read?.(String(params.uri)) ?? { contents: [{ uri: params.uri, text: "read" }] };
       case "resources/subscribe":

@@ -51,6 +51,8 @@ async function open({ folder }: DriverWorkspace, options: WorkspaceOptions = {})
   return { workspace, contracts, call };
 }
 
+const LOCAL_PAGE = `auth: { login: { url: "http://127.0.0.1:9/in" } }`;
+
 function person(more: Partial<Person> = {}): Person & { readonly said: string[] } {
   const said: string[] = [];
   return { terminal: false, say: (text) => said.push(text), show: async () => true, said, ...more };
@@ -313,9 +315,17 @@ describe("a page", () => {
     const shown: string[] = [];
     const me = person({ show: async (url) => shown.push(url) > 0 });
     const made = driverWorkspace({ driver: `auth: { login: { url: "http://login.example.com/in" } }` });
-    const { contracts } = await open(made, { person: me });
-    expect(await contracts.login("who-mcp")).toMatchObject({ ok: false });
-    expect(shown).toEqual([]);
+    const { workspace, contracts } = await open(made, { person: me });
+    expect(contracts).toBeUndefined();
+    expect(workspace.diagnostics).toContainEqual(
+      expect.objectContaining({
+        severity: "error",
+        message: expect.stringContaining("auth.login.url is not https") as string,
+      }),
+    );
+    const local = driverWorkspace({ driver: LOCAL_PAGE });
+    await (await open(local, { person: me })).contracts.login("who-mcp");
+    expect(shown).toEqual(["http://127.0.0.1:9/in"]);
   });
 });
 

@@ -31,6 +31,8 @@ function place(): Place {
     writeFileSync(join(folder, name), text);
   };
   write("portolan.yaml", "version: 1\n");
+  for (const name of ["travel", "trip", "other"])
+    write(`skills/${name}/SKILL.md`, `---\nname: ${name}\ndescription: D.\n---\n`);
   return {
     folder,
     driver: (id, lines, { era = "legacy", version = "1.0.0" } = {}) => {

@@ -108,7 +108,7 @@ type Path = readonly (string | number)[];
 
 function pathsOf(value: Json, path: Path = []): Path[] {
   if (typeof value !== "object" || value === null) return [path];
-  return [path, ...Object.entries(value).flatMap(([key, one]) => pathsOf(one as Json, [...path, key]))];
+  return [path, ...Object.entries(value).flatMap(([key, one]) => pathsOf(one, [...path, key]))];
 }
 
 function replaced(value: Json, [step, ...rest]: Path, odd: Json): Json {

@@ -7,7 +7,7 @@ import type { SecretEntry } from "../model/index.ts";
 import { below, type DriverReader, isFile } from "./driver-reader.ts";
 import { driverFormats } from "./formats.ts";
 
-/** A SECRETS.md that a driver names with `auth.ref`. */
+/** A file that a driver names, such as a SECRETS.md with `auth.ref`. */
 export interface SecretsRef {
   /** The DRIVER.md that names it. */
   readonly file: string;
@@ -30,7 +30,7 @@ export async function readSecrets(
   };
   const shared = join(top, ".secrets");
   const ownFiles = [join(shared, "SECRETS.md"), ...(await below(shared, "SECRETS.md"))];
-  const referred = await Promise.all(refs.map((ref) => findRef(ref, top, reader)));
+  const referred = await Promise.all(refs.map((ref) => findRef(ref, top, reader, AUTH_REF)));
   const own = await read(ownFiles);
   const brought = await read(
     [...drivers.map((file) => join(dirname(file), "SECRETS.md")), ...referred.flat()].filter(
@@ -76,8 +76,26 @@ export async function readSecretsFile(
   });
 }
 
+/** What is meant by a reference: the field, the file's name, and what to say of one that lies outside. */
+export interface RefKind {
+  readonly field: string;
+  readonly name: string;
+  readonly move: string;
+}
+
+const AUTH_REF: RefKind = {
+  field: "auth.ref",
+  name: "SECRETS.md",
+  move: "Keep the SECRETS.md in the workspace; the values of secrets are elsewhere in any case.",
+};
+
 /** From the driver's folder, or else from the workspace; never from outside of it, however the path leads there. */
-async function findRef(ref: SecretsRef, top: string, reader: DriverReader): Promise<string[]> {
+export async function findRef(
+  ref: SecretsRef,
+  top: string,
+  reader: DriverReader,
+  { field, name, move }: RefKind,
+): Promise<string[]> {
   const { file, line, column, path } = ref;
   const refuse = (message: string, hint: string): string[] => {
     const finding = { code: "FILE_FAILED", severity: "error", message, file, line, column, hint } as const;
@@ -85,18 +103,17 @@ async function findRef(ref: SecretsRef, top: string, reader: DriverReader): Prom
     return [];
   };
   const paths = [dirname(file), top].map((base) =>
-    /\.md$/i.test(path) ? resolve(base, path) : resolve(base, path, "SECRETS.md"),
+    /\.md$/i.test(path) ? resolve(base, path) : resolve(base, path, name),
   );
   const inside = [...new Set(paths)].filter((one) => isBelow(one, top));
-  const outside = `auth.ref ${path} is outside of the workspace, and is not read`;
-  const move = "Keep the SECRETS.md in the workspace; the values of secrets are elsewhere in any case.";
+  const outside = `${field} ${path} is outside of the workspace, and is not read`;
   if (inside.length === 0) return refuse(outside, move);
   const there = await Promise.all(inside.map(isFile));
   const found = inside.find((_, index) => there[index]);
   if (found === undefined) {
     reader.missing.push(...inside);
     const hint = `Write it, or correct the path: it is looked for from the folder of this file, then from the workspace.`;
-    return refuse(`auth.ref ${path} is not there`, hint);
+    return refuse(`${field} ${path} is not there`, hint);
   }
   const [real, root] = await Promise.all([found, top].map((one) => realpath(one).catch(() => undefined)));
   return real === undefined || root === undefined || !isBelow(real, root) ? refuse(outside, move) : [found];

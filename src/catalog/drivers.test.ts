@@ -1,8 +1,9 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { ContractsEndpoint } from "../model/index.ts";
+import { findDrivers } from "./drivers.ts";
 import { loadCatalog } from "./load.ts";
 
 function workspace(files: Record<string, string>): string {
@@ -125,4 +126,163 @@ test("of two drivers with one id that in the folder of this name is meant, and w
   const { ".drivers/good-mcp/DRIVER.md": good, ...rest } = files;
   const { servers } = await loadCatalog(workspace({ ...rest, ".drivers/bbb/DRIVER.md": good }));
   expect(servers).toEqual([]);
+});
+
+test("what is wrong with drivers is told apart from what is wrong with servers", async () => {
+  const { servers, diagnostics, ofDrivers } = await loadCatalog(
+    workspace({
+      "portolan.yaml": "version: 1\nservers: { x: { comand: node } }\n",
+      ".drivers/a-mcp/DRIVER.md": driver("a-mcp", "./tools/it/TOOL.md"),
+      ".drivers/z-mcp/DRIVER.md": "---\nid: z-mcp\n---\n",
+      "tools/it/TOOL.md": tool("it"),
+    }),
+  );
+  expect(servers.map(({ alias }) => alias)).toContain("contracts");
+  expect(new Set(ofDrivers?.map(({ file }) => file?.replace(/^.*\.drivers/, "")))).toEqual(
+    new Set(["/z-mcp/DRIVER.md"]),
+  );
+  expect(diagnostics.filter((one) => ofDrivers?.includes(one) !== true).length).toBeGreaterThan(0);
+});
+
+test("a server with the name of all contracts keeps it, and is told as what it is", async () => {
+  const { servers, ofDrivers } = await loadCatalog(
+    workspace({
+      "portolan.yaml": "version: 1\nservers:\n  contracts: { command: node }\n",
+      ".drivers/a-mcp/DRIVER.md": driver("a-mcp", "./tools/it/TOOL.md"),
+      "tools/it/TOOL.md": tool("it"),
+    }),
+  );
+  expect(servers).toMatchObject([{ alias: "contracts", endpoint: { transport: "stdio" } }]);
+  expect(ofDrivers).toMatchObject([
+    {
+      severity: "error",
+      server: "contracts",
+      line: 3,
+      column: 3,
+      file: expect.stringMatching(/portolan\.yaml$/),
+    },
+  ]);
+});
+
+test("a driver that became one of another kind is not used as it was", async () => {
+  const mcp = driver("a-mcp", "./tools/it/TOOL.md");
+  const cli = mcp.replace("kind: mcp", "kind: cli");
+  const folder = workspace({ ".drivers/a-mcp/DRIVER.md": mcp, "tools/it/TOOL.md": tool("it") });
+  const memory = new Map<string, unknown>();
+  expect((await findDrivers(folder, {}, memory)).server).toBeDefined();
+  writeFileSync(join(folder, ".drivers/a-mcp/DRIVER.md"), cli);
+  const found = await findDrivers(folder, {}, memory);
+  expect(found.server).toBeUndefined();
+  expect(found.files).toContainEqual(expect.objectContaining({ format: "driver", valid: true }));
+  expect(found.diagnostics).toMatchObject([{ severity: "info" }]);
+});
+
+describe("auth.ref", () => {
+  const withRef = (ref: string): Record<string, string> => ({
+    ".drivers/a-mcp/DRIVER.md": driver("a-mcp", "./tools/it/TOOL.md").replace(
+      "transport:",
+      `auth: { ref: ${ref} }\ntransport:`,
+    ),
+    "tools/it/TOOL.md": tool("it"),
+  });
+
+  test.each([
+    ["./sec/SECRETS.md", ".drivers/a-mcp/sec/SECRETS.md"],
+    ["./sec/SECRETS.md", "sec/SECRETS.md"],
+    ["./sec", "sec/SECRETS.md"],
+    ["./keys.md", ".drivers/a-mcp/keys.md"],
+    [".secrets/SECRETS.md", ".secrets/SECRETS.md"],
+  ])("%s finds %s", async (ref, file) => {
+    const found = await load({ ...withRef(ref), [file]: secrets("a-key") });
+    expect(found.problems).toEqual([]);
+    expect(found.secrets.map(({ slug }) => slug)).toEqual(["a-key"]);
+  });
+
+  test.each([
+    ["./NOPE.md", "auth.ref ./NOPE.md is not there"],
+    ["../../../SECRETS.md", "auth.ref ../../../SECRETS.md is outside of the workspace, and is not read"],
+  ])("%s is told", async (ref, message) => {
+    const found = await load(withRef(ref));
+    expect(found.problems).toEqual([message]);
+    expect(found.secrets).toEqual([]);
+  });
+
+  test("what is not there yet is watched", async () => {
+    const folder = workspace(withRef("./sec/SECRETS.md"));
+    const { missing } = await findDrivers(folder, {}, new Map());
+    expect(missing).toEqual([join(folder, ".drivers/a-mcp/sec/SECRETS.md"), join(folder, "sec/SECRETS.md")]);
+  });
+});
+
+test("a vendored program that is not there is told, until it is", async () => {
+  const path = ".drivers/a-mcp/DRIVER.md";
+  const text = driver("a-mcp", "it").replace(
+    "transport:",
+    "install: [{ method: npm, package: x }, { method: vendored, path: bin/x }]\ntransport:",
+  );
+  expect(text).toContain("vendored");
+  const files = { [path]: text, "tools/it/TOOL.md": tool("it") };
+  expect((await load(files)).problems).toEqual([
+    expect.stringMatching(/the vendored program .*[\\/]a-mcp[\\/]bin[\\/]x is not there/),
+  ]);
+  expect((await load({ ...files, ".drivers/a-mcp/bin/x": "" })).problems).toEqual([]);
+});
+
+test("an example that contradicts its contract is told with the contract", async () => {
+  const wrong = tool("it").replace("---\n", "---\nexamples: [{ name: a, input: { nothing: 1 } }]\n");
+  const { problems } = await load({
+    ".drivers/a-mcp/DRIVER.md": driver("a-mcp", "it"),
+    "tools/it/TOOL.md": wrong,
+  });
+  expect(problems).toEqual([
+    expect.stringContaining('the input of the example "a" is not what inputs allows'),
+  ]);
+});
+
+describe("the skill that a prompt becomes a part of", () => {
+  const REF = "./skills/sum/SKILL.md";
+  const withPrompts = driver("a-mcp", "it").replace(
+    "implements:",
+    `prompts:
+  - { name: p, integrate_as: skill_block, skill_ref: ${REF} }
+  - { name: q, integrate_as: raw }
+implements:`,
+  );
+  const skill = (name: string): string => `---\nname: ${name}\ndescription: A skill.\n---\n`;
+  const read = async (files: Record<string, string>) => {
+    const { servers, diagnostics } = await loadCatalog(
+      workspace({ ".drivers/a-mcp/DRIVER.md": withPrompts, "tools/it/TOOL.md": tool("it"), ...files }),
+    );
+    const endpoint = servers.find(({ alias }) => alias === "contracts")?.endpoint as ContractsEndpoint;
+    return { skills: endpoint.drivers[0]?.driver.skills, diagnostics };
+  };
+
+  test.each(["", ".drivers/a-mcp/"])("gives its name, from %j", async (base) => {
+    const { skills, diagnostics } = await read({ [`${base}skills/sum/SKILL.md`]: skill("sum") });
+    expect(skills).toEqual({ [REF]: "sum" });
+    expect(diagnostics).toEqual([]);
+  });
+
+  test("may be called otherwise than its folder, which is told", async () => {
+    const { skills, diagnostics } = await read({ "skills/sum/SKILL.md": skill("other") });
+    expect(skills).toEqual({ [REF]: "other" });
+    expect(diagnostics).toMatchObject([{ severity: "warning", line: 10 }]);
+  });
+
+  test.each([
+    ["not there", {}, "is not there"],
+    ["broken", { "skills/sum/SKILL.md": "---\nname: Not A Name\n---\n" }, "cannot be read"],
+  ])("and is %s takes the prompt away, at its place", async (_, files, message) => {
+    const { skills, diagnostics } = await read(files);
+    expect(skills).toEqual({ [REF]: null });
+    expect(diagnostics).toContainEqual(
+      expect.objectContaining({
+        severity: "error",
+        message: expect.stringContaining(message) as string,
+        file: expect.stringContaining("DRIVER.md") as string,
+        line: 10,
+        column: 43,
+      }),
+    );
+  });
 });

@@ -5,9 +5,11 @@ import type { Diagnostic } from "../errors/index.ts";
 import type { Contract, ContractPolicy, DeclaredDriver, DeclaredServer } from "../model/index.ts";
 import { below, type DriverMemory, DriverReader, isFile } from "./driver-reader.ts";
 import { isBelow, readSecrets, type SecretsRef } from "./driver-secrets.ts";
+import { withSkills } from "./driver-skills.ts";
 import { driverFormats } from "./formats.ts";
 import { readDeclarationFile } from "./read-file.ts";
 import type { ReadDeclaration } from "./taken.ts";
+import { checkVendored } from "./vendored.ts";
 
 /** The alias of all contracts together. */
 export const CONTRACTS_ALIAS = "contracts";
@@ -40,7 +42,8 @@ export async function findDrivers(
   const folders = [".drivers", ".tools", "tools", ".secrets"].map((name) => join(top, name));
   if (files.length === 0) return { files: [], beside: [], missing: [], folders, diagnostics: [] };
   const found = await Promise.all(files.map((file) => readDriver(file, reader)));
-  const drivers = found.flatMap((one) => one?.declared ?? []);
+  const declared = found.flatMap((one) => one?.declared ?? []);
+  const drivers = await Promise.all(declared.map((one) => withSkills(one, top, reader)));
   const contracts = await readContracts(top, drivers, reader);
   const refs = found.flatMap((one) => one?.ref ?? []);
   const secrets = await readSecrets(top, files, refs, reader);
@@ -77,10 +80,12 @@ export async function readDriver(file: string, reader: DriverReader): Promise<Re
     server.kind === "text" ? { text: server.text, file: join(folder, "server.json") } : undefined;
   const read = await reader.parse(file, "driver", async (text) => {
     const { driver, secretsRef, diagnostics } = parseDriver(text, file, { serverJson });
-    return { value: driver && { driver, ref: secretsRef && { ...secretsRef, file } }, diagnostics };
+    const value = driver && { driver, text, ref: secretsRef && { ...secretsRef, file } };
+    return { value, diagnostics };
   });
   if (read === undefined) return undefined;
-  const { driver, ref } = read;
+  const { driver, text, ref } = read;
+  reader.diagnostics.push(...(await checkVendored(text, file)));
   const entries = await Promise.all(
     ENTRIES.map(async (name) => {
       const path = join(folder, name);
@@ -88,7 +93,8 @@ export async function readDriver(file: string, reader: DriverReader): Promise<Re
     }),
   );
   const entry = ENTRIES[entries.indexOf(true)];
-  return { declared: { driver, ...(entry === undefined ? {} : { entry: join(folder, entry) }) }, ref };
+  if (entry === undefined) return { declared: { driver }, ref };
+  return { declared: { driver, entry: join(folder, entry), source: { text, serverJson } }, ref };
 }
 
 /** Those that bindings name by a path, from the workspace or from their driver; and all in the usual places, for those named by id. */
@@ -119,10 +125,11 @@ async function readContracts(
 }
 
 export async function readContract(file: string, reader: DriverReader): Promise<Contract | undefined> {
-  const { parseTool } = await driverFormats();
+  const { checkExamples, parseTool } = await driverFormats();
   return reader.parse(file, "tool", async (text) => {
     const { contract: value, diagnostics } = parseTool(text, file);
-    return { value, diagnostics };
+    const examples = value === undefined ? [] : await checkExamples(value, text);
+    return { value, diagnostics: [...diagnostics, ...examples] };
   });
 }
 

@@ -7,12 +7,13 @@ import { OWN_NAMES, USUAL_NAMES } from "./types.ts";
 const OWN_FOLDERS = [".drivers", ".secrets"];
 
 const paths = new Set<string>();
+/** Folders of which it is known what is read from them. */
 const workspaces = new Set<string>();
 
-/** Never taken back: what a workspace was read from is also what it will be read from at the next start. */
-export function noteInUse(workspace: string, files: readonly (string | undefined)[]): void {
-  workspaces.add(workspace);
-  const own = [...OWN_NAMES, ...OWN_FOLDERS].map((name) => join(workspace, name));
+/** Never taken back: what a workspace was read from is also what it will be read from at the next start. `isWhole`: not only one file of the folder. */
+export function noteInUse(folder: string, isWhole: boolean, files: readonly (string | undefined)[]): void {
+  if (isWhole) workspaces.add(folder);
+  const own = [...OWN_NAMES, ...OWN_FOLDERS].map((name) => join(folder, name));
   for (const path of [...own, ...files]) if (path !== undefined) paths.add(path);
 }
 

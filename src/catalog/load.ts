@@ -88,7 +88,8 @@ export async function load(
     folders: [...sources.folders, ...drivers.folders],
   };
   const { envFile, gateway } = catalog.settings;
-  noteInUse(top, [...plan.files, ...drivers.beside, envFile, gateway?.tls?.cert, gateway?.tls?.key]);
+  const used = [...plan.files, ...drivers.beside, envFile, gateway?.tls?.cert, gateway?.tls?.key];
+  noteInUse(top, single === undefined, used);
   return { catalog, plan };
 }
 

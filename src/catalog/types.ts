@@ -3,6 +3,7 @@
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer, GatewaySettings } from "../model/index.ts";
 import type { ParseClientFile, ServerDefaults } from "./formats.ts";
+import type { WriterOf } from "./taken.ts";
 
 export interface Catalog {
   /** Absolute. */
@@ -43,7 +44,7 @@ export interface CatalogOptions {
   /** What `~/` stands for in `sources`; the user's home folder unless told. */
   readonly home?: string | undefined;
   /** Which server may have written a file from its sandbox: while watching, such a change is told and not taken. */
-  readonly writerOf?: ((file: string) => Promise<string | undefined>) | undefined;
+  readonly writerOf?: WriterOf | undefined;
   /** Reads the files of other MCP clients; our own reader unless told. */
   readonly parseClientFile?: ParseClientFile | undefined;
 }

@@ -12,6 +12,7 @@ import {
 } from "./aim-file.ts";
 import { type Cli, takeTarget, type Words } from "./connect.ts";
 import { contractNamed, contractsOf } from "./contracts-source.ts";
+import { noteLeftOut } from "./left-out.ts";
 import type { Target } from "./target.ts";
 import { loadSource, type Source } from "./workspace-source.ts";
 
@@ -109,6 +110,8 @@ async function lookUp(name: string, words: Words, cli: Cli, named: Named): Promi
     return asTarget(words, cli);
   } catch (thrown) {
     if (isFileName(name)) throw noSuchFile(name);
+    // What is meant may be what is left out.
+    noteLeftOut(cli, source);
     const { servers, naming = DEFAULT_NAMING } = source.config;
     const aliases = servers.map(({ alias }) => alias);
     throw unknown(thrown, name, aliases, naming);

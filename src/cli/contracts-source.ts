@@ -3,7 +3,7 @@
 import { dirname, resolve } from "node:path";
 import type { Contracts } from "../contracts/index.ts";
 import { didYouMean, PortolanError } from "../errors/index.ts";
-import type { ContractsEndpoint, DeclaredDriver, DeclaredServer } from "../model/index.ts";
+import { type ContractsEndpoint, type DeclaredDriver, type DeclaredServer, idIn } from "../model/index.ts";
 import { exposedNames } from "../tools/index.ts";
 import type { Cli } from "./connect.ts";
 import { type Opened, withWorkspace } from "./with-workspace.ts";
@@ -68,7 +68,7 @@ export function driversFor({ contracts, drivers, root }: ContractsEndpoint, id: 
     .filter(({ implements: bindings, origin }) =>
       bindings.some(
         ({ tool }) =>
-          tool === id || isMeant(tool, root) || isMeant(tool, dirname(resolve(root, origin.file))),
+          idIn(tool) === id || isMeant(tool, root) || isMeant(tool, dirname(resolve(root, origin.file))),
       ),
     )
     .map((driver) => driver.id);

@@ -1,7 +1,7 @@
 // What a declaration is about, in a few words, for the line that says whether it is valid.
 
 import type { CatalogFile } from "../catalog/index.ts";
-import { parseDriver, parseSecrets, parseTool } from "../formats/driver/index.ts";
+import { parseDriver, parseSecrets, parseSkill, parseTool } from "../formats/driver/index.ts";
 
 /** `2 servers`, `filesystem-mcp@1.0.0, serves fs-read, fs-write` */
 export function fileLabel({ file, format, aliases }: CatalogFile, text: string | undefined): string {
@@ -24,6 +24,10 @@ export function fileLabel({ file, format, aliases }: CatalogFile, text: string |
     }
     case "secrets":
       return `secrets, ${count(parseSecrets(text ?? "", file).secrets.length, "entry").replace(/entrys$/, "entries")}`;
+    case "skill": {
+      const { skill } = parseSkill(text ?? "", file);
+      return skill === undefined ? "skill" : `skill ${skill.name}`;
+    }
     default:
       return `${format}, ${count(aliases.length, "server")}`;
   }

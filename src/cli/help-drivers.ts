@@ -69,6 +69,9 @@ Targets:
 Sandbox:
   --allow-net, --allow-read, --allow-write grant what the server needs, and are written into the driver. --sandbox is for this start alone.
 
+Secrets:
+  Values of --env and --header are for this start alone; the driver refers to them by name. Store them with portolan secrets set.
+
 Examples:
   portolan author @modelcontextprotocol/server-filesystem --allow-write ./notes -- ./notes
   portolan author "node server.js" --id notes-mcp --tools read_note=note-read,list_notes

@@ -50,4 +50,5 @@ export const REMOVE_HELP: string = help(`  portolan remove files
 export const VALIDATE_HELP: string = help(`  portolan validate
   portolan validate mcpfile.yaml
   portolan validate manifest.yaml .cursor/mcp.json
+  portolan validate .drivers/filesystem-mcp tools/fs-read/TOOL.md
   portolan validate --json | jq '.diagnostics[] | "\\(.file):\\(.line) \\(.message)"'`);

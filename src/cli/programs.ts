@@ -1,7 +1,7 @@
 // The programs behind the servers and drivers of a workspace.
 
 import type { DeclaredServer, Driver, HttpProgram, StdioEndpoint } from "../model/index.ts";
-import { contractsOf } from "./contracts-source.ts";
+import { type ContractsSource, contractsOf } from "./contracts-source.ts";
 import type { Source } from "./workspace-source.ts";
 
 /** Undefined when nothing is started for it. */
@@ -20,7 +20,7 @@ export function noProgram({ endpoint }: DeclaredServer): string {
 /** The servers behind the drivers of a workspace, each as if it were declared by itself under the driver's name. */
 export function driverServers(source: Source): DeclaredServer[] {
   const own = contractsOf(source);
-  return own?.endpoint.drivers.map(({ driver }) => serverOf(driver, own.endpoint.root)) ?? [];
+  return own?.endpoint.drivers.map(({ driver }) => serverOf(driver, own)) ?? [];
 }
 
 /** Undefined when there is none, or when a server has that name. */
@@ -29,7 +29,8 @@ export function driverNamed(source: Source, name: string): DeclaredServer | unde
   return driverServers(source).find(({ alias }) => alias === name);
 }
 
-function serverOf({ id, endpoint, launch, origin }: Driver, root: string): DeclaredServer {
-  const started = endpoint.transport === "stdio" ? { cwd: root, ...endpoint } : endpoint;
-  return { alias: id, origin, enabled: true, endpoint: started, launch: { ...launch, cwdImplied: true } };
+function serverOf({ id, endpoint, launch, origin }: Driver, own: ContractsSource): DeclaredServer {
+  const started = endpoint.transport === "stdio" ? { cwd: own.endpoint.root, ...endpoint } : endpoint;
+  const settings = { ...launch, cwdImplied: true, modeName: own.alias };
+  return { alias: id, origin, enabled: true, endpoint: started, launch: settings };
 }

@@ -2,6 +2,7 @@
 
 import {
   type Binding,
+  type BindingField,
   evaluateJsonPath,
   type JsonObject,
   type JsonPath,
@@ -33,10 +34,17 @@ export interface ArgumentPlan {
   build(input: JsonObject, context?: JsonObject): JsonObject;
 }
 
+export interface ArgumentProblem {
+  readonly message: string;
+  readonly hint?: string | undefined;
+  /** What of the binding it is about. */
+  readonly field: BindingField;
+}
+
 export interface PlannedArguments {
   readonly plan: ArgumentPlan;
   /** What is wrong with the narrowing and the mappings, and what would be right. */
-  readonly problems: readonly { readonly message: string; readonly hint?: string | undefined }[];
+  readonly problems: readonly ArgumentProblem[];
   /** Parts of inputs that no argument gets, as `a.b`: they are lost in silence. */
   readonly lost: readonly string[];
 }
@@ -46,9 +54,10 @@ const NO_CONTEXT: JsonObject = {};
 
 /** `context` is what the contract's contextSchema allows; undefined when it has none. */
 export function planArguments(binding: Binding, inputs: SchemaView, context?: SchemaView): PlannedArguments {
-  const problems: { message: string; hint?: string }[] = [];
+  const problems: ArgumentProblem[] = [];
+  let field: BindingField = "drop_inputs";
   const add = (message: string, hint?: string): void => {
-    problems.push(hint === undefined ? { message } : { message, hint });
+    problems.push(hint === undefined ? { message, field } : { message, hint, field });
   };
   const names = fieldNames(inputs);
   const isInput = (name: string): boolean =>
@@ -65,6 +74,7 @@ export function planArguments(binding: Binding, inputs: SchemaView, context?: Sc
       );
   }
   const routes: Route[] = [];
+  field = "mapping";
   for (const [key, value] of Object.entries(binding.mapping)) {
     const route = readMapping(key, value, isInput, add);
     if (route === undefined) continue;
@@ -93,13 +103,14 @@ export function planArguments(binding: Binding, inputs: SchemaView, context?: Sc
   for (const name of names)
     if (!mapped.has(name) && !dropped.has(name))
       routes.push({ source: name, path: [], transform: undefined, target: name });
+  field = "argument_mapping";
   const renamed = rename(routes, binding, mapped, add);
   const lost = [...mapped].flatMap((source) => {
     // A context is for all drivers; each takes what it needs.
     if (source === CONTEXT) return [];
-    const field = fieldOf(inputs, source);
+    const input = fieldOf(inputs, source);
     const paths = routes.flatMap((route) => (route.source === source ? [route.path] : []));
-    return field.state === "declared" ? lostParts(field.view, paths, source) : [];
+    return input.state === "declared" ? lostParts(input.view, paths, source) : [];
   });
   return { plan: new Plan(renamed, dropped, names), problems, lost };
 }

@@ -1,7 +1,9 @@
 // What a login is made of: the steps that reach out of this program, each by whatever the driver or its code declares.
 
 import { access } from "node:fs/promises";
-import type { Driver, HttpExpectation } from "../model/index.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isPortolanError } from "../errors/index.ts";
+import type { Driver, DriverAuth, HttpExpectation } from "../model/index.ts";
 import type { CallContext, DriverHooks, LoginResult, RefreshResult } from "./types.ts";
 
 /** What a login needs of the world; what is absent cannot be done, and says so. */
@@ -25,10 +27,14 @@ export interface AuthPorts {
   readonly exists?:
     | ((path: string, who: Pick<AuthCase, "driver" | "context">) => Promise<boolean>)
     | undefined;
+  /** Tells whoever logs in what is waited for. */
+  readonly say?: ((text: string) => void) | undefined;
   readonly now?: (() => number) | undefined;
   /** How often a login that runs elsewhere is looked after. */
   readonly pollMs?: number | undefined;
   readonly loginTimeoutMs?: number | undefined;
+  /** How long the sign of a login may lag behind the command that made it. */
+  readonly lagMs?: number | undefined;
 }
 
 export interface RunOptions {
@@ -49,6 +55,7 @@ export interface AuthCase {
 
 const POLL_MS = 1_000;
 const CHECK_MS = 15_000;
+const LAG_MS = 10_000;
 const NO_WAY = "it cannot be done here:";
 
 export async function runLogin(one: AuthCase, ports: AuthPorts): Promise<LoginResult> {
@@ -74,40 +81,74 @@ export function isOutOfWays(result: LoginResult): boolean {
   return !result.ok && result.message?.startsWith(NO_WAY) === true;
 }
 
-/** Until the driver's own sign says that it is done; without a sign, the login itself was it. */
+/**
+ * Until the driver's own sign says that it is done; without a sign, the login itself was it. A page may take its time, but a command
+ * that has ended does nothing more.
+ */
 async function untilCompleted(one: AuthCase, ports: AuthPorts): Promise<LoginResult> {
-  if (one.driver.auth?.login?.completesWhen === undefined) return { ok: true };
-  for (;;) {
-    if (await isLoggedIn(one, ports)) return { ok: true };
-    if (one.signal.aborted)
-      return { ok: false, reason: "callback_failed", message: "it was not completed in time" };
-    await new Promise((resolve) => setTimeout(resolve, ports.pollMs ?? POLL_MS));
+  const { login } = one.driver.auth ?? {};
+  if (login?.completesWhen === undefined) return { ok: true };
+  const sign = signOf(login.completesWhen, one.driver);
+  const lag = login.command === undefined ? Infinity : (ports.lagMs ?? LAG_MS);
+  const ends = performance.now() + lag;
+  const failed = (message: string): LoginResult => ({ ok: false, reason: "callback_failed", message });
+  for (let told = false; ; told = true) {
+    try {
+      if (await seesLogin(one, ports)) return { ok: true };
+    } catch (error) {
+      // What cannot be looked at now will not be seen later, either; only what was too slow may be faster the next time.
+      if (login.completesWhen.command !== undefined && !isLate(error))
+        return failed(
+          `whether ${sign} cannot be told: ${error instanceof Error ? error.message : String(error)}`,
+        );
+    }
+    if (one.signal.aborted) return failed(`it was not completed in time: it waited until ${sign}`);
+    if (performance.now() >= ends) return failed(`its command has ended, but it is not true that ${sign}`);
+    if (!told) ports.say?.(`${one.driver.id}: waiting until ${sign}.`);
+    await sleep(ports.pollMs ?? POLL_MS, undefined, { signal: one.signal }).catch(() => {});
   }
+}
+
+/** As a sentence has it. */
+function signOf(
+  { command, exitCode, http }: NonNullable<NonNullable<DriverAuth["login"]>["completesWhen"]>,
+  { auth }: Driver,
+): string {
+  if (command !== undefined) return `"${command}" ends with ${exitCode ?? 0}`;
+  if (http !== undefined)
+    return `${http.method} ${http.url} answers ${http.expectStatus ?? "with a status of 2xx"}`;
+  const paths = auth?.state?.paths ?? [];
+  return paths.length === 0 ? "anything shows that it is done" : `${paths.join(" and ")} can be found`;
+}
+
+function isLate(error: unknown): boolean {
+  if (isPortolanError(error)) return error.code === "TIMEOUT" || error.code === "CANCELLED";
+  return error instanceof Error && (error.name === "TimeoutError" || error.name === "AbortError");
 }
 
 /** Whether somebody is logged in, as far as that can be seen without logging in. */
 export async function isLoggedIn(one: AuthCase, ports: AuthPorts): Promise<boolean> {
+  // What cannot be looked at is not seen to be there.
+  return seesLogin(one, ports).catch(() => false);
+}
+
+async function seesLogin(one: AuthCase, ports: AuthPorts): Promise<boolean> {
   const { driver, hooks, context } = one;
   const { login, state } = driver.auth ?? {};
   const when = login?.completesWhen;
   const signal = AbortSignal.any([one.signal, AbortSignal.timeout(CHECK_MS)]);
-  try {
-    if (when?.command !== undefined && ports.run !== undefined) {
-      const { exitCode } = await ports.run(when.command, { driver, context, interactive: false, signal });
-      return exitCode === (when.exitCode ?? 0);
-    }
-    if (when?.http !== undefined && ports.http !== undefined) {
-      const { status } = await ports.http(when.http, signal, driver);
-      return when.http.expectStatus === undefined ? isGood(status) : status === when.http.expectStatus;
-    }
-    if (state !== undefined && state.paths.length > 0) {
-      const exists = ports.exists ?? isThere;
-      const found = await Promise.all(state.paths.map((path) => exists(path, { driver, context })));
-      return found.every(Boolean);
-    }
-  } catch {
-    // What cannot be looked at is not seen to be there.
-    return false;
+  if (when?.command !== undefined && ports.run !== undefined) {
+    const { exitCode } = await ports.run(when.command, { driver, context, interactive: false, signal });
+    return exitCode === (when.exitCode ?? 0);
+  }
+  if (when?.http !== undefined && ports.http !== undefined) {
+    const { status } = await ports.http(when.http, signal, driver);
+    return when.http.expectStatus === undefined ? isGood(status) : status === when.http.expectStatus;
+  }
+  if (state !== undefined && state.paths.length > 0) {
+    const exists = ports.exists ?? isThere;
+    const found = await Promise.all(state.paths.map((path) => exists(path, { driver, context })));
+    return found.every(Boolean);
   }
   // Nothing but refreshing is declared: what is refreshed was there before.
   return login === undefined && hooks.login === undefined;

@@ -290,3 +290,43 @@ describe("between runs", () => {
     expect(Object.keys(logins)).toHaveLength(6);
   });
 });
+
+describe("a login whose sign never shows", () => {
+  const sign = { command: "tool whoami", exitCode: 0 };
+  const signed = (more: object): DriverAuth => ({
+    login: { interactive: false, requiresCallbackUrl: false, completesWhen: sign, ...more },
+  });
+  const message = (outcome: Awaited<ReturnType<AuthMachine["ready"]>>): string =>
+    outcome.ok ? "" : outcome.failure.error.message;
+
+  test("ends soon after its command has, and says what it waited for", async () => {
+    const said: string[] = [];
+    const ports = { ...exits({ "tool login": 0, "tool whoami": 1 }), lagMs: 30 };
+    const { ready } = machine(signed({ command: "tool login" }), {
+      ...ports,
+      say: (text) => said.push(text),
+    });
+    expect(message(await ready(annHere))).toContain(
+      'its command has ended, but it is not true that "tool whoami" ends with 0',
+    );
+    expect(said).toEqual(['files-mcp: waiting until "tool whoami" ends with 0.']);
+  });
+
+  test("is not waited for when it cannot be looked at", async () => {
+    const run: AuthPorts["run"] = async (command) => {
+      if (command === "tool login") return { exitCode: 0 };
+      throw new PortolanError("SERVER_START_FAILED", "there is no program tool");
+    };
+    const { ready } = machine(signed({ command: "tool login" }), { run });
+    expect(message(await ready(annHere))).toContain("cannot be told: there is no program tool");
+  });
+
+  test("is waited for as long as a page may take", async () => {
+    const openUrl: AuthPorts["openUrl"] = async () => ({ ok: true });
+    const ports = { ...exits({ "tool whoami": 1 }), openUrl, lagMs: 1, loginTimeoutMs: 100 };
+    const { ready } = machine(signed({ url: "https://example.com" }), ports);
+    const begun = performance.now();
+    expect(message(await ready(annHere))).toContain('it waited until "tool whoami" ends with 0');
+    expect(performance.now() - begun).toBeGreaterThan(80);
+  });
+});

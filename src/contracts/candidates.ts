@@ -1,25 +1,29 @@
 // The drivers that serve as routing sees them, for one caller.
 
+import { idIn } from "../model/index.ts";
 import type { AuthMachine } from "./auth.ts";
 import type { ContractShelf } from "./contract-shelf.ts";
 import { type Registered, statusFor } from "./registered.ts";
 import type { DriverRegistry } from "./registry.ts";
 import type { Candidate, Service } from "./resolver.ts";
+import type { SecretGrants } from "./secret-grants.ts";
 import type { CallContext } from "./types.ts";
 
 export interface CandidateParts {
   readonly registry: DriverRegistry;
   readonly shelf: ContractShelf;
   readonly auth: AuthMachine;
+  readonly grants: SecretGrants | undefined;
 }
 
 export function candidatesFor(
-  { registry, shelf, auth }: CandidateParts,
+  { registry, shelf, auth, grants }: CandidateParts,
   context: CallContext,
 ): readonly Candidate[] {
   return Array.from(registry.all(), (registered) => {
     const { driver, hooks, health, healthyAt } = registered;
-    const { server, reason, code } = statusFor(registered, context);
+    const { server, reason, code, again } = statusFor(registered, context);
+    const denied = (tool: string): Denied => grants?.denial(driver, tool, context);
     return {
       id: driver.id,
       version: driver.version,
@@ -30,26 +34,46 @@ export function candidatesFor(
         server,
         reason,
         code,
+        again,
+        unsure: server !== "fits" || !registered.healthAsked,
         auth: auth.routingState(driver, hooks, context),
         health,
         healthyAt,
       },
-      serves: servicesOf(registered, shelf, registry.isStandIn(registered)),
+      serves: servicesOf(registered, shelf, registry.isStandIn(registered), denied),
     };
   });
 }
 
-function servicesOf({ driver, bound }: Registered, shelf: ContractShelf, standIn: boolean): Service[] {
+type Denied = Service["denied"];
+
+function servicesOf(
+  { driver, bound }: Registered,
+  shelf: ContractShelf,
+  standIn: boolean,
+  denied: (tool: string) => Denied,
+): Service[] {
   // A refused driver is bound to nothing, and is still named among those that could not serve.
   if (bound.size === 0)
     return driver.implements.map(({ tool, range, dropInputs }) => ({
-      tool: shelf.has(tool) ? tool : tool.replace(/\/TOOL\.md$/, "").replace(/^.*\//, ""),
+      tool: shelf.has(idIn(tool)) ? idIn(tool) : tool.replace(/\/TOOL\.md$/, "").replace(/^.*\//, ""),
       range,
       dropInputs,
     }));
   return [...bound.values()].flatMap(({ contract, binding: { range, dropInputs }, cost }) =>
     // What was made ready for the contract of before says nothing about one that promises something else.
-    standIn && !shelf.offers(contract) ? [] : [{ tool: contract.id, range, dropInputs, cost }],
+    standIn && !shelf.offers(contract)
+      ? []
+      : [
+          {
+            tool: contract.id,
+            range,
+            version: contract.version,
+            dropInputs,
+            cost,
+            denied: denied(contract.id),
+          },
+        ],
   );
 }
 

@@ -11,6 +11,10 @@ export interface DriverStatus {
   readonly reason?: string | undefined;
   /** The code of that reason, where it has one of its own. */
   readonly code?: DriverErrorCode | undefined;
+  /** It failed, was left alone for a while, and nobody has seen it work since: only for calls that nobody else can serve. */
+  readonly again?: boolean | undefined;
+  /** It was not looked at yet, or not asked whether it is well: where another one is there, that comes first. */
+  readonly unsure?: boolean | undefined;
   readonly auth: AuthState;
   /** `unknown`: nothing checks it. */
   readonly health: "healthy" | "failed" | "stale" | "unknown";
@@ -18,10 +22,19 @@ export interface DriverStatus {
   readonly healthyAt?: number | undefined;
 }
 
+export interface Incapable {
+  readonly reason: string;
+  readonly code: DriverErrorCode;
+  /** It is looked at in the background now. */
+  readonly again?: true | undefined;
+}
+
+/** With `lastResort`, one that failed before may be tried: there is no other. */
 export function capabilityOf(
   status: DriverStatus,
   loginOnly: boolean,
-): { readonly reason: string; readonly code: DriverErrorCode } | undefined {
+  lastResort: boolean,
+): Incapable | undefined {
   const { server, reason, code } = status;
   if (server === "refused")
     return {
@@ -30,6 +43,14 @@ export function capabilityOf(
     };
   if (server === "unreachable")
     return { reason: reason ?? "it cannot be reached", code: code ?? "tool_unavailable" };
+  if (status.again === true) {
+    if (!lastResort)
+      return {
+        reason: `it failed, and was not seen to work since: ${reason ?? "it could not be reached"}`,
+        code: code ?? "tool_unavailable",
+        again: true,
+      };
+  } else if (server === "unchecked" && code !== undefined) return { reason: reason ?? code, code };
   if (!loginOnly && (status.auth === "unauthed" || status.auth === "expired"))
     return {
       reason: status.auth === "expired" ? "its login has expired" : "nobody is logged in",

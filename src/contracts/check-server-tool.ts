@@ -1,7 +1,13 @@
 // Whether the tool that a server really has can serve a contract: its arguments are fed, and its result has what is promised.
 
 import { didYouMean } from "../errors/index.ts";
-import { type Binding, type Contract, isObject, type ToolDefinition } from "../model/index.ts";
+import {
+  type Binding,
+  type BindingField,
+  type Contract,
+  isObject,
+  type ToolDefinition,
+} from "../model/index.ts";
 import {
   compareSchemas,
   declaredPaths,
@@ -26,6 +32,12 @@ export interface Finding {
   readonly hint?: string | undefined;
   /** Default: error. */
   readonly severity?: "error" | "warning" | "info" | undefined;
+  /** What of the binding it is about, so that it can be told where that stands. */
+  readonly field?: BindingField | undefined;
+}
+
+export function aboutField(field: BindingField, findings: readonly Finding[]): Finding[] {
+  return findings.map((finding) => ({ field, ...finding }));
 }
 
 export interface Planned {
@@ -51,11 +63,14 @@ export function checkServerTool(
     const names = tools.map(({ name }) => name);
     const some =
       names.length === 0 ? "The server has no tools." : `The server has ${names.slice(0, 12).join(", ")}.`;
-    return [{ message: `the server has no tool "${toolName}"`, hint: didYouMean(toolName, names) ?? some }];
+    const hint = didYouMean(toolName, names) ?? some;
+    return [{ message: `the server has no tool "${toolName}"`, hint, field: "tool_name" }];
   }
   return [
-    ...(hooks.buildArguments === undefined ? checkArguments(planned, tool) : []),
-    ...(hooks.parseToolResult === undefined ? checkResult(planned, tool) : []),
+    ...(hooks.buildArguments === undefined
+      ? aboutField("argument_mapping", checkArguments(planned, tool))
+      : []),
+    ...(hooks.parseToolResult === undefined ? aboutField("result_extract", checkResult(planned, tool)) : []),
   ];
 }
 
@@ -168,24 +183,29 @@ function checkResult(planned: Planned, tool: ToolDefinition): readonly Finding[]
         hint: fitting(gives, outputs) ?? "Correct the path; the tool's outputSchema says what there is.",
       },
     ];
-  const findings: Finding[] = [];
-  if (reached.undeclared !== undefined)
-    findings.push({
-      severity: "warning",
-      message: `${what} may lead nowhere: ${reached.undeclared}`,
-      hint: fitting(gives, outputs),
-    });
   const mismatches = compareSchemas(withoutDropped(reached.view, binding.dropOutputs), outputs, "some");
-  for (const mismatch of mismatches)
-    findings.push(
+  if (mismatches.length === 0 && reached.undeclared === undefined) return [];
+  const better = fitting(gives, outputs);
+  const both = `The contract's outputs are ${describeView(outputs)}; the tool gives ${describeView(gives)}.`;
+  const astray: readonly Finding[] =
+    reached.undeclared === undefined
+      ? []
+      : [
+          {
+            severity: "warning",
+            message: `${what} may lead nowhere: ${reached.undeclared}`,
+            hint: better,
+          },
+        ];
+  return [
+    ...astray,
+    ...mismatches.map((mismatch) =>
       explain(mismatch, "some", `${what} does not give what the contract promises`, {
-        error:
-          fitting(gives, outputs) ??
-          `The contract's outputs are ${describeView(outputs)}; the tool gives ${describeView(gives)}.`,
-        warning: fitting(gives, outputs),
+        error: better ?? both,
+        warning: better,
       }),
-    );
-  return findings;
+    ),
+  ];
 }
 
 /** The paths that would give the contract's output, as far as the tool declares what it gives. */

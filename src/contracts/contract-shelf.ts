@@ -1,7 +1,7 @@
 // The contracts of a workspace made ready to be called, and which of them are offered now: those that somebody serves.
 
 import { isDeepStrictEqual } from "node:util";
-import { type Contract, compareVersions, parseVersion } from "../model/index.ts";
+import { type Contract, compareVersions, idIn, isNamed, parseVersion } from "../model/index.ts";
 import { exposedNames } from "../tools/index.ts";
 import { type PreparedContract, prepareContract } from "./prepared-contract.ts";
 import type { Registered } from "./registered.ts";
@@ -35,12 +35,19 @@ export class ContractShelf {
     return this.#prepared.has(id);
   }
 
-  /** By its id or by the name that clients see: as it is offered, else in its newest version. */
+  /** By its id or by the name that clients see: as it is offered, else in its newest version. `id@major` is that major, and no other. */
   find(tool: string): PreparedContract | undefined {
     const offered = this.offered().get(tool);
     if (offered !== undefined) return offered;
-    const id = this.#prepared.has(tool) ? tool : this.#ids.get(tool);
-    return id === undefined ? undefined : (this.offered().get(id) ?? this.#prepared.get(id)?.[0]);
+    const bare = idIn(tool);
+    const id = this.#prepared.has(bare) ? bare : this.#ids.get(bare);
+    if (id === undefined) return undefined;
+    const newest = this.offered().get(id) ?? this.#prepared.get(id)?.[0];
+    if (bare === tool) return newest;
+    const name = `${id}${tool.slice(bare.length)}`;
+    return newest !== undefined && isNamed(newest.contract, name)
+      ? newest
+      : this.#prepared.get(id)?.find(({ contract }) => isNamed(contract, name));
   }
 
   /** Each in the newest version that somebody serves. */

@@ -9,7 +9,7 @@ import { type AuthStore, createAuthStore } from "./auth-store.ts";
 import { candidatesFor, narrowedInputs } from "./candidates.ts";
 import { ContractShelf, prepareContracts } from "./contract-shelf.ts";
 import { dispatch } from "./dispatch.ts";
-import type { Approve, ContractCall, Dispatched, DispatchParts } from "./dispatch-types.ts";
+import type { Acquirer, Approve, ContractCall, Dispatched, DispatchParts } from "./dispatch-types.ts";
 import { type DriverReport, reportOf } from "./driver-report.ts";
 import { fail } from "./failure.ts";
 import { HealthChecks } from "./health.ts";
@@ -100,6 +100,7 @@ export class ContractSet {
       report,
       before: before?.registry.all() ?? [],
       changed: () => this.#invalidate(),
+      fits: (registered) => void this.#health.first(registered, this.context({})),
     });
     const offered = before?.shelf.offered() ?? new Map<string, never>();
     this.shelf = new ContractShelf(prepared, offered, () => this.registry.all());
@@ -211,13 +212,39 @@ export class ContractSet {
   }
 
   async #probe(registered: Registered): Promise<void> {
-    const { driver, hooks, bound } = registered;
+    const { driver, hooks } = registered;
     const context = this.context({});
-    const [tool] = bound.keys();
+    const tool = this.#toolFor(registered, context);
     // Whoever is not logged in would only be told so; the server is looked at with the first call that is.
     const isIn = !this.auth.concerns(driver, hooks) || this.auth.stateOf(driver, hooks, context) === "authed";
-    if (tool !== undefined && isIn) await this.registry.probe(registered, { context, tool });
+    if (tool !== undefined && isIn) {
+      await this.registry.probe(registered, { context, tool });
+      if (registered.server === "fits") await this.#health.first(registered, context);
+    }
     this.registry.arrived(registered);
+  }
+
+  /** One for which the server may be started; failing that any, which tells why not. */
+  #toolFor({ driver, bound }: Registered, context: CallContext): string | undefined {
+    const tools = [...bound.keys()];
+    return tools.find((tool) => this.grants?.denial(driver, tool, context) === undefined) ?? tools[0];
+  }
+
+  /** Starts the server if need be, and asks whether it is well. Whoever routes again afterwards knows more. */
+  async #look(id: string, who: Acquirer): Promise<void> {
+    const registered = this.registry.get(id);
+    if (registered === undefined) return;
+    try {
+      await registered.acquire(who);
+      await this.#health.first(registered, this.context({}));
+    } catch {
+      // It is written down where it went wrong, and is not chosen then.
+    }
+  }
+
+  async #lookAgain(ids: readonly string[], { context, tool }: Acquirer): Promise<void> {
+    const found = ids.flatMap((id) => this.registry.get(id) ?? []);
+    await Promise.all(found.map((one) => one.lookAgain({ context, tool })));
   }
 
   /** With what the call does not say filled in. */
@@ -252,6 +279,8 @@ export class ContractSet {
           : { bound, hooks: registered.hooks };
       },
       acquire: (bound, who) => (this.registry.ownerOf(bound) as Registered).acquire(who),
+      look: (driver, who) => this.#look(driver, who),
+      lookAgain: (drivers, who) => this.#lookAgain(drivers, who),
       policy: policy ?? NO_POLICY,
       auth: this.auth,
       grants: this.grants,

@@ -1,12 +1,14 @@
 // Declarations in code say the same as files, are checked by the same rules, and give way to files.
 
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { serve, text } from "../../test/contract-helpers.ts";
 import { parseDriver } from "../formats/driver/index.ts";
+import type { Driver } from "../model/index.ts";
 import { openContracts } from "./contracts-upstream.ts";
-import { defineDriver, defineSecret, defineTool, mergeEntry } from "./define.ts";
+import { defineDriver, defineSecret, defineTool } from "./define.ts";
 import type { McpDriverDefinition } from "./define-types.ts";
+import { mergeEntry } from "./merge-entry.ts";
 
 const definition: McpDriverDefinition = {
   kind: "mcp",
@@ -132,22 +134,99 @@ test("a secret", async () => {
   await expect(handle.reveal({})).rejects.toMatchObject({ error: { code: "unauthorised" } });
 });
 
-test("what a file says holds, and a warning names the field", () => {
-  const handle = defineDriver({
-    ...definition,
-    timeoutOverrideMs: 800,
-    region: ["eu"],
-    login: async () => ({ ok: true }),
+const FILE = `---
+name: Filesystem MCP
+id: filesystem-mcp
+description: Other.
+version: 1.0.0
+kind: mcp
+server: { kind: binary, path: mcp-filesystem, args: [/workspace], env: { SOME_KEY: x } }
+transport: stdio
+timeout_override_ms: 900
+implements:
+  - tool: fs-read
+    version: ^1.0.0
+    schema_narrowing: { drop_inputs: [tailLines] }
+    metadata:
+      Other: 1
+      mcp:
+        tool_name: read_file
+        argument_mapping: { filePath: path }
+        result_extract: $.contents
+---
+`;
+
+describe("a file and the code beside it", () => {
+  const declared = (text = FILE): Parameters<typeof mergeEntry>[0] => {
+    const { driver } = parseDriver(text, "/ws/.drivers/filesystem-mcp/DRIVER.md");
+    return { driver: driver as Driver, source: { text } };
+  };
+
+  test("what the file says holds, and a warning names the field", () => {
+    const handle = defineDriver({
+      ...definition,
+      timeoutOverrideMs: 800,
+      login: async () => ({ ok: true }),
+    });
+    const { driver, hooks, warnings } = mergeEntry(declared(), handle);
+    expect(driver).toMatchObject({ description: "Other.", timeoutMs: 900 });
+    expect(hooks.login).toBeDefined();
+    expect(warnings.map(({ path }) => String(path)).toSorted()).toEqual([
+      "/description",
+      "/timeout_override_ms",
+    ]);
   });
-  const file = defineDriver({ ...definition, description: "Other." }).driver;
-  const { driver, hooks, warnings } = mergeEntry(file, handle);
-  expect(driver).toBe(file);
-  expect(hooks.login).toBeDefined();
-  expect(warnings.map(({ path }) => String(path)).toSorted()).toEqual([
-    "/description",
-    "/region",
-    "/timeout_override_ms",
-  ]);
+
+  test("what only the code says holds", () => {
+    const handle = defineDriver({
+      ...definition,
+      version: undefined,
+      region: ["eu"],
+      network: { egress: ["api.example.com"] },
+      sandbox: { fs: { read: ["./data"] } },
+      requires: { os: ["linux"] },
+      tags: ["beta"],
+    });
+    const { driver, warnings } = mergeEntry(declared(FILE.replace("timeout_override_ms: 900\n", "")), handle);
+    expect(driver).toMatchObject({
+      version: "1.0.0",
+      timeoutMs: 900,
+      region: ["eu"],
+      policyTags: ["self-hosted"],
+      protocolVersion: "2025-06-18",
+      retry: { maxAttempts: 2 },
+      connection: { timeoutMs: 1_000, keepalive: true },
+      auth: { login: { command: "in" } },
+      resources: [{ refKindId: "mcp_filesystem" }],
+      tags: ["beta"],
+      launch: {
+        requires: { os: ["linux"] },
+        // Paths are relative to the driver's folder, wherever this program runs.
+        sandbox: { network: ["api.example.com"], fs: { read: ["/ws/.drivers/filesystem-mcp/data"] } },
+      },
+    });
+    expect(warnings.map(({ path }) => path)).toEqual(["/description"]);
+  });
+
+  test("the two together must be valid", () => {
+    const handle = defineDriver({ ...definition, network: { egress: ["a.example.com"] } });
+    const both = FILE.replace("transport:", "sandbox: { network: { egress: [] } }\ntransport:");
+    expect(() => mergeEntry(declared(both), handle)).toThrow(/network stands here and beside sandbox/);
+  });
+});
+
+test.each([
+  [{ buildArguments: 5 }, "buildArguments must be a function, and is a number"],
+  [{ execute: { "fs-read": "x" } }, 'execute["fs-read"] must be a function, and is a string'],
+  [{ execute: 1 }, "execute must be an object of functions"],
+  [{ buildArgument: () => ({}) }, 'Did you mean "buildArguments"'],
+  [{ timeoutOverideMs: 5 }, 'Did you mean "timeoutOverrideMs"'],
+  [{ timeout_override_ms: 5 }, 'Did you mean "timeoutOverrideMs"'],
+  [{ zzz: 5 }, '"zzz" is not known'],
+  [{ implements: undefined }, "implements"],
+])("a slip in code is told: %j", (slip, told) => {
+  const wrong = { ...definition, ...slip } as unknown as McpDriverDefinition;
+  expect(() => defineDriver(wrong)).toThrow(told);
 });
 
 test("the example of the standard, called from code", async () => {

@@ -1,14 +1,22 @@
 // Drivers, contracts and secrets written as code: the same declarations as the files, checked by the same rules, with functions beside them.
 
-import { type Diagnostic, PortolanError } from "../errors/index.ts";
+import { type Diagnostic, didYouMean, PortolanError } from "../errors/index.ts";
 import { parseDriver, parseSecrets, parseTool } from "../formats/driver/index.ts";
-import type { Contract, Driver, JsonObject, SecretEntry, SecretOperation } from "../model/index.ts";
+import {
+  type Contract,
+  type Driver,
+  isObject,
+  type JsonObject,
+  type SecretEntry,
+  type SecretOperation,
+} from "../model/index.ts";
 import type {
   BindingDefinition,
   McpDriverDefinition,
   SecretDefinition,
   ToolContractDefinition,
 } from "./define-types.ts";
+import { DRIVER_FIELDS } from "./driver-fields.ts";
 import { toFrontmatter } from "./frontmatter-text.ts";
 import { toJsonSchema } from "./json-schema-of.ts";
 import {
@@ -31,6 +39,8 @@ export interface DriverHandle {
   readonly hooks: DriverHooks;
   /** Fields that were written, as the definition names them. */
   readonly given: readonly string[];
+  /** The definition as a file would say it. */
+  readonly text?: string | undefined;
 }
 
 export interface SecretHandle {
@@ -54,10 +64,54 @@ export function defineDriver(definition: McpDriverDefinition): DriverHandle {
     if ((HOOKS as readonly string[]).includes(name)) Object.assign(hooks, { [name]: value });
     else fields[name] = value;
   }
-  const text = toFrontmatter({ ...fields, version, implements: bindings.map(toBinding) });
+  const written = Array.isArray(bindings) ? (bindings as readonly BindingDefinition[]).map(toBinding) : [];
+  const text = toFrontmatter({ ...fields, version, implements: written });
   const { driver, diagnostics } = parseDriver(text, `${definition.id}/driver.ts`);
-  if (driver === undefined) throw invalid(`driver ${definition.id}`, diagnostics);
-  return { kind: "driver", driver, hooks, given: [...Object.keys(fields), "implements", "version"] };
+  const problems = [...slipsOf(fields, hooks), ...diagnostics];
+  if (driver === undefined || problems.some(({ severity }) => severity === "error"))
+    throw invalid(`driver ${definition.id}`, problems);
+  const given = [
+    ...Object.keys(fields),
+    "implements",
+    ...(definition.version === undefined ? [] : ["version"]),
+  ];
+  return { kind: "driver", driver, hooks, given, text };
+}
+
+/** The types say this too, but code beside a driver is not always typed. */
+function slipsOf(fields: JsonObject, hooks: DriverHooks): Diagnostic[] {
+  const wrong = (message: string, hint?: string): Diagnostic => ({
+    code: "DECLARATION_INVALID",
+    severity: "error",
+    message,
+    ...(hint === undefined ? {} : { hint }),
+  });
+  const known = ["kind", "implements", ...Object.keys(DRIVER_FIELDS), ...HOOKS];
+  const unknown = Object.keys(fields).filter((name) => !known.includes(name));
+  const { execute = {}, ...single } = hooks;
+  const named: (readonly [string, unknown])[] = [
+    ...Object.entries(single),
+    ...(isObject(execute)
+      ? Object.entries(execute).map(([id, one]) => [`execute[${JSON.stringify(id)}]`, one] as const)
+      : []),
+  ];
+  return [
+    ...unknown.map((name) =>
+      wrong(`${JSON.stringify(name)} is not known`, didYouMean(name, known) ?? "Remove it."),
+    ),
+    ...(isObject(execute) ? [] : [wrong("execute must be an object of functions, by contract id")]),
+    ...named.flatMap(([name, one]) =>
+      typeof one === "function" ? [] : [wrong(`${name} must be a function, and is ${describe(one)}`)],
+    ),
+  ];
+}
+
+function describe(value: unknown): string {
+  return value === null
+    ? "null"
+    : Array.isArray(value)
+      ? "a list"
+      : `a ${typeof value}`.replace("a o", "an o");
 }
 
 function toBinding({ tool, version, ...rest }: BindingDefinition): JsonObject {
@@ -109,64 +163,8 @@ export function defineSecret(definition: SecretDefinition, fetch?: FetchSecret):
   };
 }
 
-/** The declaration and the code of one driver: where both say something, the declaration holds, and a warning names the field. */
-export function mergeEntry(
-  declared: Driver,
-  handle: DriverHandle,
-): { readonly driver: Driver; readonly hooks: DriverHooks; readonly warnings: readonly Diagnostic[] } {
-  const warnings: Diagnostic[] = [];
-  for (const field of handle.given) {
-    const [key, written] = FIELDS[field] ?? [undefined, undefined];
-    if (key === undefined || sameAs(declared[key], handle.driver[key])) continue;
-    warnings.push({
-      code: "DECLARATION_INVALID",
-      severity: "warning",
-      server: declared.id,
-      file: declared.origin.file,
-      path: `/${written}`,
-      message: `${declared.id}: ${field} of the entry module differs from ${written} of the declaration, which holds`,
-      hint: "Say it in one place only.",
-    });
-  }
-  return { driver: declared, hooks: handle.hooks, warnings };
-}
-
-/** What a field of a definition is in the model, and in a file. */
-const FIELDS: Readonly<Record<string, readonly [keyof Driver, string]>> = {
-  id: ["id", "id"],
-  name: ["name", "name"],
-  description: ["description", "description"],
-  version: ["version", "version"],
-  implements: ["implements", "implements"],
-  server: ["server", "server"],
-  transport: ["transport", "transport"],
-  protocolVersion: ["protocolVersion", "protocol_version"],
-  prompts: ["prompts", "prompts"],
-  resources: ["resources", "resources"],
-  connectionOptions: ["connection", "connection_options"],
-  auth: ["auth", "auth"],
-  region: ["region", "region"],
-  policyTags: ["policyTags", "policy_tags"],
-  costOverride: ["cost", "cost_override"],
-  timeoutOverrideMs: ["timeoutMs", "timeout_override_ms"],
-  retryOverride: ["retry", "retry_override"],
-  healthCheck: ["healthCheck", "health_check"],
-  tags: ["tags", "tags"],
-  metadata: ["metadata", "metadata"],
-  network: ["launch", "network"],
-  install: ["launch", "install"],
-  versionCheck: ["launch", "version_check"],
-  sandbox: ["launch", "sandbox"],
-};
-
-/** Where something stands is not what it says. */
-function sameAs(a: unknown, b: unknown): boolean {
-  const plain = (value: unknown): string =>
-    JSON.stringify(value, (key, inner: unknown) => (key === "origin" ? undefined : inner)) ?? "";
-  return plain(a) === plain(b);
-}
-
-function invalid(what: string, diagnostics: readonly Diagnostic[]): PortolanError {
+/** All of it in one error. */
+export function invalid(what: string, diagnostics: readonly Diagnostic[]): PortolanError {
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   const shown = errors.map(({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`));
   return new PortolanError("DECLARATION_INVALID", `The ${what} is not valid: ${shown.join("; ")}`, {

@@ -68,6 +68,10 @@ export interface DispatchParts {
   ready(driver: string, contract: string): ReadyTool | undefined;
   /** The driver's live server; throws when it does not come up or does not fit any more. */
   acquire(bound: BoundTool, who: Acquirer): Upstream | Promise<Upstream>;
+  /** Looks at a driver that nobody has looked at for this caller yet. Never fails. */
+  look(driver: string, who: Acquirer): Promise<void>;
+  /** The same for drivers that failed before; whoever calls need not wait for it. */
+  lookAgain(drivers: readonly string[], who: Acquirer): Promise<void>;
   readonly policy: ContractPolicy;
   readonly auth: AuthMachine;
   readonly grants: SecretGrants | undefined;

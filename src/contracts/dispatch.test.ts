@@ -13,46 +13,13 @@ import {
   tool,
 } from "../../test/contract-helpers.ts";
 import { PortolanError } from "../errors/index.ts";
-import type { Contract, Driver, JsonObject } from "../model/index.ts";
+import { type Answers, invoke, make, type Made } from "../../test/one-driver.ts";
+import type { Contract } from "../model/index.ts";
 import type { Upstream } from "../upstream/index.ts";
 import type { AuditEvent } from "./audit.ts";
-import { type Contracts, openContracts, type OpenContractsOptions } from "./contracts-upstream.ts";
+import { openContracts, type OpenContractsOptions } from "./contracts-upstream.ts";
 import { SecretGrants } from "./secret-grants.ts";
 import type { DriverHooks } from "./types.ts";
-
-type Call = (name: string, args: JsonObject) => JsonObject | Promise<JsonObject>;
-
-interface Made {
-  contracts: Contracts;
-  calls: JsonObject[];
-  events: AuditEvent[];
-}
-
-async function make(
-  call: Call,
-  more: {
-    contract?: Partial<Contract>;
-    driver?: Partial<Driver>;
-    hooks?: DriverHooks;
-    tools?: Parameters<typeof tool>[0][];
-    options?: Partial<OpenContractsOptions>;
-  } = {},
-): Promise<Made> {
-  const events: AuditEvent[] = [];
-  const { upstream, calls } = await serve({ tools: (more.tools ?? [{}]).map(tool), call });
-  const contracts = await openContracts({
-    contracts: [contract(more.contract)],
-    drivers: [{ driver: driver(more.driver), hooks: more.hooks }],
-    acquire: async () => upstream,
-    checkUri: () => undefined,
-    audit: (event) => events.push(event),
-    ...more.options,
-  });
-  return { contracts, calls, events };
-}
-
-const invoke = (made: Made, input: unknown = { path: "a" }, more: object = {}) =>
-  made.contracts.call({ tool: "fs-read", input, ...more });
 
 test("input, mapping, call, extraction, output", async () => {
   const made = await make(
@@ -186,7 +153,7 @@ describe("approval", () => {
 });
 
 describe("time", () => {
-  const slow: Call = () => new Promise(() => {});
+  const slow: Answers = () => new Promise(() => {});
   test("the contract's limit holds", async () => {
     const made = await make(slow, { contract: { timeoutMs: 60 } });
     expect((await invoke(made)).result).toMatchObject({ error: { code: "timeout" } });
@@ -482,63 +449,6 @@ describe("a login", () => {
     expect(await contracts.call({ tool: "fs-read", input: { path: "a" } })).toMatchObject({
       driver: "b",
       result: { ok: true },
-    });
-  });
-});
-
-describe("the context of a call", () => {
-  const contextSchema = object({ tenant: TEXT });
-  const tools = [{ inputSchema: object({ path: TEXT, org: TEXT }) }];
-  const mapping = { org: { from: "$context.tenant" } };
-
-  test("reaches the arguments that a mapping takes from it", async () => {
-    const made = await make(() => text("x"), {
-      contract: { contextSchema },
-      driver: { implements: [binding({ mapping })] },
-      tools,
-    });
-    const context = { values: { tenant: "acme" } };
-    expect((await invoke(made, undefined, { context })).result).toMatchObject({ ok: true });
-    expect(made.calls).toEqual([{ name: "read_file", arguments: { path: "a", org: "acme" } }]);
-    expect((await invoke(made)).result).toMatchObject({
-      error: { code: "input_invalid", message: expect.stringContaining("tenant") as string },
-    });
-  });
-
-  test("is not taken from where the contract has none, or not this", async () => {
-    const problems = async (schema: JsonObject | undefined, from: string) => {
-      const { contracts } = await make(() => text("x"), {
-        contract: schema === undefined ? {} : { contextSchema: schema },
-        driver: { implements: [binding({ mapping: { org: { from } } })] },
-        tools,
-      });
-      return contracts
-        .status()[0]
-        ?.problems.map(({ message }) => message)
-        .join("\n");
-    };
-    expect(await problems(undefined, "$context.tenant")).toContain("the contract has no contextSchema");
-    expect(await problems(contextSchema, "$context.tennant")).toContain("contextSchema does not have");
-    expect(await problems(object({ tenant: TEXT }, []), "$context.tenant")).toContain(
-      '"tenant" of the context that becomes it is optional',
-    );
-    expect(await problems(object({ tenant: { type: "integer" } }), "$context.tenant")).toContain(
-      "does not fit the tool",
-    );
-  });
-});
-
-describe("code beside a driver that gives something else than it should", () => {
-  test.each([
-    ["buildArguments", { buildArguments: () => 5 }],
-    ["buildArguments", { buildArguments: async () => ({}) }],
-    ["parseToolResult", { parseToolResult: () => undefined }],
-    ["parseToolResult", { parseToolResult: () => ({ ok: false }) }],
-    ["parseToolResult", { parseToolResult: async () => ({ ok: true, value: "x" }) }],
-  ])("%s", async (name, hooks) => {
-    const made = await make(() => text("x"), { hooks: hooks as unknown as DriverHooks });
-    expect((await invoke(made)).result).toMatchObject({
-      error: { code: "internal", message: expect.stringContaining(name) as string },
     });
   });
 });

@@ -30,7 +30,14 @@ async function open(
 }
 
 const healthy = (more: Partial<FakeServer> = {}) =>
-  serve({ tools: [tool()], call: () => text("x"), ...more });
+  serve({
+    tools: [tool()],
+    prompts: [{ name: "sum" }, { name: "plain" }],
+    resources: [{ uri: "note://today" }],
+    templates: ["file:///{path}", "note:{id}", "x:{y}"].map((uriTemplate) => ({ uriTemplate })),
+    call: () => text("x"),
+    ...more,
+  });
 const OF_FILES = { "portolan/driver": "files-mcp" };
 
 describe("prompts (D24)", () => {
@@ -53,6 +60,19 @@ describe("prompts (D24)", () => {
     await expect(
       contracts.request({ method: "prompts/get", params: { name: "hidden" } }),
     ).rejects.toMatchObject({ code: "PROMPT_NOT_FOUND" });
+  });
+
+  test("of a skill have its own name, and are not there without it", async () => {
+    const { upstream } = await healthy();
+    const [{ skillRef }] = prompts;
+    const names = async (skill: string | null): Promise<unknown[]> => {
+      const one = driver({ prompts, skills: { [skillRef]: skill } });
+      const { contracts } = await open([one], async () => upstream);
+      const listed = (await contracts.request({ method: "prompts/list" })).prompts as JsonObject[];
+      return listed.map(({ name }) => name);
+    };
+    expect(await names("own-name")).toEqual(["own-name/sum", "plain"]);
+    expect(await names(null)).toEqual(["plain"]);
   });
 
   test("and resources are written down, without the address", async () => {
@@ -93,6 +113,59 @@ describe("prompts (D24)", () => {
       policy: { denyTags: ["x"] },
     });
     expect((await contracts.request({ method: "prompts/list" })).prompts).toEqual([]);
+  });
+});
+
+describe("what the server does not have", () => {
+  const places = { line: 7, column: 3 };
+  const own = driver({
+    origin: { file: "DRIVER.md", line: 1, column: 1, format: "driver", places: { "prompt:plian": places } },
+    prompts: [
+      { name: "sum", integrateAs: "raw" },
+      { name: "plian", integrateAs: "raw" },
+    ],
+    resources: [
+      { uriTemplate: "file:///{any}", integrateAs: "raw" },
+      { uriTemplate: "note://{day}", integrateAs: "raw" },
+      { uriTemplate: "file:///notes/{name}", integrateAs: "raw" },
+      { uriTemplate: "nope:{id}", integrateAs: "ref_kind", refKindId: "mcp_nope" },
+    ],
+  });
+  const listed = async (contracts: Contracts): Promise<unknown[]> => {
+    const { prompts } = await contracts.request({ method: "prompts/list" });
+    const { resourceTemplates } = await contracts.request({ method: "resources/templates/list" });
+    return [
+      ...(prompts as JsonObject[]).map(({ name }) => name),
+      ...(resourceTemplates as JsonObject[]).map(({ uriTemplate }) => uriTemplate),
+    ];
+  };
+
+  test("is told, with what there is, and not offered", async () => {
+    const { upstream } = await healthy();
+    const { contracts, diagnostics } = await open([own], async () => upstream);
+    expect(contracts.status()).toMatchObject([{ server: "fits" }]);
+    expect(await listed(contracts)).toEqual(["sum", "file:///{any}", "note://{day}", "file:///notes/{name}"]);
+    expect(diagnostics).toMatchObject([
+      {
+        severity: "warning",
+        message: expect.stringContaining('no prompt "plian"') as string,
+        hint: expect.stringContaining('"plain"') as string,
+        ...places,
+      },
+      { severity: "warning", message: expect.stringContaining('no resource template "nope:{id}"') as string },
+    ]);
+  });
+
+  test("is everything, where it has no prompts and resources at all", async () => {
+    const { upstream } = await healthy();
+    const bare = Object.create(upstream, {
+      request: { value: upstream.request.bind(upstream) },
+      on: { value: upstream.on.bind(upstream) },
+      describe: { value: () => ({ ...upstream.describe(), capabilities: { tools: {} } }) },
+    }) as typeof upstream;
+    const { contracts } = await open([own], async () => bare);
+    expect(await listed(contracts)).toEqual([]);
+    expect(contracts.status()).toMatchObject([{ server: "fits" }]);
   });
 });
 

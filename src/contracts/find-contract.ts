@@ -1,7 +1,14 @@
 // Which contract a binding means: by its id, or by the path of its file, looked for from the workspace first and then from the driver.
 
 import { dirname, resolve } from "node:path";
-import { type Contract, compareVersions, type Driver, parseVersion, satisfies } from "../model/index.ts";
+import {
+  type Contract,
+  compareVersions,
+  type Driver,
+  isNamed,
+  parseVersion,
+  satisfies,
+} from "../model/index.ts";
 
 export type FoundContract =
   | { readonly contract: Contract }
@@ -16,7 +23,7 @@ export function findContract(
   driver: Driver,
   root: string,
 ): FoundContract {
-  const byId = contracts.filter(({ id }) => id === tool);
+  const byId = contracts.filter((contract) => isNamed(contract, tool));
   const found = byId.length > 0 ? byId : contracts.filter((contract) => isAt(contract, tool, driver, root));
   const newestFirst = [...found].sort(newer);
   const fits = newestFirst.find(({ version }) => satisfies(version, range));
@@ -35,9 +42,4 @@ function isAt({ origin }: Contract, tool: string, driver: Driver, root: string):
 function newer(a: Contract, b: Contract): number {
   const [left, right] = [parseVersion(a.version), parseVersion(b.version)];
   return left === undefined || right === undefined ? 0 : compareVersions(right, left);
-}
-
-/** What two versions of one contract or driver have in common: the name of what may take one another's place. */
-export function majorKey({ id, version }: { readonly id: string; readonly version: string }): string {
-  return `${id}@${parseVersion(version)?.major ?? version}`;
 }

@@ -1,6 +1,6 @@
 // Whether drivers are well, by the check that each declares: an MCP ping, a command, a request, or nothing.
 
-import type { DriverHealthCheck } from "../model/index.ts";
+import type { Driver, DriverHealthCheck } from "../model/index.ts";
 import type { AuthPorts } from "./auth-steps.ts";
 import { toFailure } from "./failure.ts";
 import type { Registered } from "./registered.ts";
@@ -9,12 +9,19 @@ import type { CallContext } from "./types.ts";
 /** Checks that did not come for this many times their pause say nothing any more. */
 const STALE_AFTER = 3;
 const LEAST_PAUSE_MS = 1_000;
+/** A driver that does not say how often, and is not well, may be so later. */
+const RECOVERY_MS = 60_000;
 const NOT_ALLOWED: ReadonlySet<string> = new Set(["auth_required", "unauthorised"]);
+
+export function hasHealthCheck({ healthCheck }: Driver): boolean {
+  return healthCheck !== undefined && healthCheck.method !== "noop";
+}
 
 export class HealthChecks {
   readonly #ports: AuthPorts;
   readonly #changed: () => void;
   readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #first = new WeakMap<Registered, Promise<boolean>>();
 
   constructor(ports: AuthPorts, changed: () => void) {
     this.#ports = ports;
@@ -25,11 +32,13 @@ export class HealthChecks {
   watch(registered: Registered, context: CallContext): void {
     const { driver } = registered;
     this.forget(driver.id);
-    const check = driver.healthCheck;
-    if (check?.everyMs === undefined || check.method === "noop") return;
-    const every = Math.max(LEAST_PAUSE_MS, check.everyMs);
+    if (!hasHealthCheck(driver)) return;
+    const { everyMs } = driver.healthCheck ?? {};
+    const every = Math.max(LEAST_PAUSE_MS, everyMs ?? RECOVERY_MS);
     const timer = setInterval(() => {
-      if (registered.server === "fits") void this.check(registered, context);
+      const due = everyMs !== undefined || registered.health === "failed";
+      if (due && registered.server === "fits") void this.check(registered, context);
+      if (everyMs === undefined) return;
       const { healthyAt, health } = registered;
       if (health === "healthy" && healthyAt !== undefined && Date.now() - healthyAt > every * STALE_AFTER)
         this.#set(registered, "stale");
@@ -37,9 +46,23 @@ export class HealthChecks {
     this.#timers.set(driver.id, timer);
   }
 
+  /** Once, when its server was found to fit; whoever asks again waits for the same answer. */
+  first(registered: Registered, context: CallContext): Promise<boolean> {
+    let asked = this.#first.get(registered);
+    if (asked === undefined) {
+      asked = this.check(registered, context).finally(() => {
+        if (registered.healthAsked) return;
+        registered.healthAsked = true;
+        this.#changed();
+      });
+      this.#first.set(registered, asked);
+    }
+    return asked;
+  }
+
   async check(registered: Registered, context: CallContext): Promise<boolean> {
     const { healthCheck } = registered.driver;
-    if (healthCheck === undefined || healthCheck.method === "noop") return true;
+    if (healthCheck === undefined || !hasHealthCheck(registered.driver)) return true;
     const well = await this.#ask(registered, healthCheck, context).catch(
       // Who may not use it cannot tell whether it is well.
       (thrown: unknown) => (NOT_ALLOWED.has(toFailure(thrown).error.code) ? undefined : false),

@@ -14,7 +14,6 @@ export {
   defineSecret,
   defineTool,
   type DriverHandle,
-  mergeEntry,
   type SecretHandle,
   type ToolHandle,
 } from "./define.ts";
@@ -36,6 +35,7 @@ export type { Change, Difference, Step } from "./diff-steps.ts";
 export type { Acquirer, Approve, ApprovalRequest, ContractCall, Dispatched } from "./dispatch-types.ts";
 export type { DriverReport } from "./driver-report.ts";
 export { type ExampleOptions, type ExampleOutcome, runExamples } from "./examples.ts";
+export { mergeEntry, type MergedEntry } from "./merge-entry.ts";
 export type { ContractPolicy } from "./policy.ts";
 export { hasLogin, processKey } from "./process-key.ts";
 export { type CheckedDriver, checkDriver, type CheckOptions } from "./registration.ts";
@@ -50,7 +50,13 @@ export type {
   RouteState,
   Service,
 } from "./resolver.ts";
-export { type Access, checkAccess, type FetchSecret, SecretGrants, type SecretSubject } from "./secret-grants.ts";
+export {
+  type Access,
+  checkAccess,
+  type FetchSecret,
+  SecretGrants,
+  type SecretSubject,
+} from "./secret-grants.ts";
 export type { Acquire } from "./server-checks.ts";
 export { DRIVER_META, OTHERS_META } from "./to-mcp.ts";
 export { LOCAL_USER } from "./types.ts";

@@ -1,7 +1,6 @@
 // Who may share one process of a driver: everybody, unless it was started with somebody's secrets or somebody's login.
 
-import type { Driver } from "../model/index.ts";
-import { majorKey } from "./find-contract.ts";
+import { type Driver, majorKey } from "../model/index.ts";
 import { secretNames } from "./secret-grants.ts";
 import type { CallContext, DriverHooks } from "./types.ts";
 

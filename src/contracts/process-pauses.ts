@@ -4,6 +4,8 @@ import { type DriverProcess, judge, type Registered, type ServerStatus } from ".
 
 const FIRST_MS = 1_000;
 const LONGEST_MS = 60_000;
+/** Looking whether somebody has set a secret since costs little. */
+const LONGEST_FOR_KEYS_MS = 4_000;
 
 export interface ProcessPausesOptions {
   /** Whether anybody is interested in this driver still. */
@@ -19,19 +21,11 @@ export class ProcessPauses {
     this.#options = options;
   }
 
-  /** After it the process may be chosen again, which finds out whether it is well. */
+  /** After it somebody may look whether it is well by now; one that nothing changes is left alone for good. */
   begin(registered: Registered, process: DriverProcess, held: ServerStatus): void {
     process.failures += 1;
     process.held = held;
-    const wait = Math.min(FIRST_MS * 2 ** (process.failures - 1), LONGEST_MS);
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      if (process.held !== held || !this.#options.isCurrent(registered)) return;
-      process.held = undefined;
-      judge(registered);
-      this.#options.changed();
-    }, wait).unref();
-    this.#timers.add(timer);
+    if (held.final !== true) this.#wait(registered, process, held);
     judge(registered);
     this.#options.changed();
   }
@@ -39,5 +33,18 @@ export class ProcessPauses {
   close(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
+  }
+
+  #wait(registered: Registered, process: DriverProcess, held: ServerStatus): void {
+    const longest = held.code === "auth_required" ? LONGEST_FOR_KEYS_MS : LONGEST_MS;
+    const wait = Math.min(FIRST_MS * 2 ** (process.failures - 1), longest);
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      if (process.held !== held || !this.#options.isCurrent(registered)) return;
+      process.held = { ...held, server: "unchecked", again: true };
+      judge(registered);
+      this.#options.changed();
+    }, wait).unref();
+    this.#timers.add(timer);
   }
 }

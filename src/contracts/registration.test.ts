@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { binding, contract, driver, object, TEXT, tool } from "../../test/contract-helpers.ts";
+import { parseDriver } from "../formats/driver/index.ts";
 import type { Binding, Contract, ToolDefinition } from "../model/index.ts";
 import { checkDriver, type CheckOptions } from "./registration.ts";
 
@@ -222,6 +223,20 @@ describe("the server's tool (D4)", () => {
     });
   });
 
+  test("a result of which other things are declared is a warning that names them", () => {
+    const note = object({ text: TEXT });
+    const outputSchema = object({ note });
+    const missing = check({}, [tool({ outputSchema })], { outputs: note });
+    expect(missing.bound).toBe(1);
+    expect(missing.said).toMatch(/^warning: .*"text" is required and not declared \(there are "note"\)/);
+    expect(missing.said).toContain("What would fit: result_extract $.note.");
+    const astray = check({ resultExtract: "$.contents" }, [tool({ outputSchema: object({ size: TEXT }) })]);
+    expect(astray.bound).toBe(1);
+    expect(astray.said).toMatch(/^warning: .*may lead nowhere: \$ declares no field "contents" .*"size"/);
+    // Who says nothing of the result has left nothing out.
+    expect(check({ resultExtract: "$.a" }, [tool({ outputSchema: { type: "object" } })]).said).toBe("");
+  });
+
   test("a hostile schema cannot be compared, and says so", () => {
     const huge = { type: "object", enum: Array.from({ length: 200_000 }, String) };
     expect(check({}, [tool({ inputSchema: huge })])).toMatchObject({
@@ -278,4 +293,37 @@ test("the same contract twice", () => {
   expect(checkDriver(twice, [contract()], undefined).problems[0]?.message).toContain(
     "already served by the tool",
   );
+});
+
+test("a problem is told where its field stands, and else where the entry does", () => {
+  const text = `---
+name: A
+id: a-mcp
+description: D.
+version: 1.0.0
+kind: mcp
+server: { kind: binary, path: /bin/x }
+transport: stdio
+implements:
+  - tool: fs-read
+    version: "^1.0.0"
+    schema_narrowing:
+      drop_inputs: [nope]
+    metadata:
+      mcp:
+        tool_name: read_file
+        argument_mapping: { path: wrong }
+        result_extract: $.nope
+---
+`;
+  const has = tool({ inputSchema: object({ path: TEXT }), outputSchema: object({ content: TEXT }) });
+  const placesOf = (written: string, tools: ToolDefinition[]): string[] => {
+    const { driver: read } = parseDriver(written, "DRIVER.md");
+    if (read === undefined) expect.fail("not read");
+    return checkDriver(read, [contract()], tools).problems.map(({ line, column }) => `${line}:${column}`);
+  };
+  expect(new Set(placesOf(text, [has]))).toEqual(new Set(["13:7", "17:9", "18:9"]));
+  expect(placesOf(text, [])).toContain("16:9");
+  const bare = text.replace(/ +(argument_mapping|result_extract).*\n/g, "");
+  expect(placesOf(bare, [tool({ inputSchema: object({ path: TEXT, more: TEXT }) })])).toContain("10:5");
 });

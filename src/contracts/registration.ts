@@ -12,7 +12,7 @@ import {
   typesOf,
 } from "../schema/index.ts";
 import { planArguments } from "./arguments.ts";
-import { checkServerTool, type Finding } from "./check-server-tool.ts";
+import { aboutField, checkServerTool, type Finding } from "./check-server-tool.ts";
 import { findContract } from "./find-contract.ts";
 import { viewOrAnything } from "./prepared-contract.ts";
 import { planResult } from "./result.ts";
@@ -82,16 +82,18 @@ function bind(
   const context = contract.contextSchema === undefined ? undefined : viewOrAnything(contract.contextSchema);
   const planned = planArguments(binding, inputs, context);
   const result = planResult(binding, outputs);
-  findings.push(...planned.problems, ...result.problems);
+  findings.push(...planned.problems, ...aboutField("result_extract", result.problems));
   const required = requiredOf(outputs);
   for (const name of binding.dropOutputs)
     if (required.has(name))
       findings.push({
+        field: "drop_outputs",
         message: `drop_outputs names "${name}", which the contract requires`,
         hint: "Only optional outputs may be dropped: the output would never be what the contract promises.",
       });
     else if (isUnknown(name, outputs))
       findings.push({
+        field: "drop_outputs",
         severity: "warning",
         message: `drop_outputs names "${name}", which the contract does not have${meant(name, fieldNames(outputs))}`,
         hint: "It does nothing: correct the name, or take it out.",
@@ -99,6 +101,7 @@ function bind(
   const isCode = hooks.buildArguments !== undefined || hooks.execute?.[contract.id] !== undefined;
   if (planned.lost.length > 0 && !isCode)
     findings.push({
+      field: "mapping",
       severity: "warning",
       message: `mapping takes only a part of an input: ${planned.lost.map((part) => `"${part}"`).join(", ")} never reach${planned.lost.length === 1 ? "es" : ""} the tool`,
       hint: "Map the rest too, or leave it out of a contract that this driver is to serve.",
@@ -106,6 +109,7 @@ function bind(
   const timeoutMs = binding.timeoutMs ?? driver.timeoutMs;
   if (timeoutMs !== undefined && timeoutMs > contract.timeoutMs)
     findings.push({
+      field: "timeout_override_ms",
       message: `timeout_override_ms is ${timeoutMs}, and the contract allows ${contract.timeoutMs}`,
       hint: `A driver may only take less time: write ${contract.timeoutMs} or less.`,
     });
@@ -142,6 +146,7 @@ function noContract(
 ): Finding {
   if (outOfRange !== undefined)
     return {
+      field: "version",
       message: `serves ${tool} in the versions ${range}, and the contract ${outOfRange.id} is ${outOfRange.version}`,
       hint: `Check that the driver serves ${outOfRange.version}, then write a range that has it, such as ^${outOfRange.version}.`,
     };
@@ -191,9 +196,10 @@ function toDiagnostic(
   driver: Driver,
   binding: Binding,
   contract: Contract | undefined,
-  { message, hint, severity }: Finding,
+  { message, hint, severity, field }: Finding,
 ): Diagnostic {
-  const { file, line, column } = binding.origin;
+  const { file } = binding.origin;
+  const { line, column } = (field && binding.origin.places?.[field]) ?? binding.origin;
   const what = contract === undefined ? driver.id : `${driver.id}, ${contract.id}`;
   return {
     code: "DECLARATION_INVALID",

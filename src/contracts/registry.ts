@@ -3,6 +3,7 @@
 import type { Diagnostic, Report } from "../errors/index.ts";
 import type { Contract, Driver } from "../model/index.ts";
 import type { Acquirer } from "./dispatch-types.ts";
+import { hasHealthCheck } from "./health.ts";
 import { lookWith } from "./look.ts";
 import type { Registered } from "./registered.ts";
 import { checkDriver } from "./registration.ts";
@@ -24,6 +25,8 @@ export interface RegistryOptions {
   readonly before: Iterable<Registered>;
   /** Something that routing or the lists depend on is not what it was. */
   readonly changed: () => void;
+  /** A server of the driver was found to fit. */
+  readonly fits: (registered: Registered) => void;
 }
 
 export class DriverRegistry {
@@ -36,7 +39,7 @@ export class DriverRegistry {
   readonly #owners = new WeakMap<BoundTool, Registered>();
 
   constructor({ before, ...options }: RegistryOptions) {
-    const { contracts, root, report, acquire, changed } = options;
+    const { contracts, root, report, acquire, changed, fits } = options;
     this.#options = options;
     this.#checks = new ServerChecks({
       acquire,
@@ -44,6 +47,7 @@ export class DriverRegistry {
       report,
       isCurrent: (registered) => this.#serving.has(registered),
       changed,
+      fits,
     });
     this.#lent = new Set(before);
     for (const registered of this.#lent) this.#own(registered);
@@ -102,10 +106,13 @@ export class DriverRegistry {
       broken: broken !== undefined,
       healthyAt: undefined,
       health: "unknown",
+      healthAsked: !hasHealthCheck(driver),
       prompts: [],
+      lacks: new Set(),
       checks: new Map(),
       processes: new Map(),
       acquire: (who) => this.#checks.acquire(registered, who),
+      lookAgain: (who) => this.#checks.lookAgain(registered, who),
     };
     this.#own(registered);
     this.#serving.add(registered, looked);

@@ -6,6 +6,7 @@ import {
   type CostOverride,
   type DriverErrorCode,
   type DriverKind,
+  parseVersion,
   satisfies,
 } from "../model/index.ts";
 import { capabilityOf, type DriverStatus } from "./capability.ts";
@@ -27,8 +28,12 @@ export interface Candidate {
 export interface Service {
   readonly tool: string;
   readonly range: string;
+  /** Of the contract that it was made ready for, where it was. */
+  readonly version?: string | undefined;
   readonly dropInputs: readonly string[];
   readonly cost?: CostOverride | undefined;
+  /** Why this caller may not have it from this driver, whatever its server is. */
+  readonly denied?: { readonly reason: string; readonly code: DriverErrorCode } | undefined;
 }
 
 export interface RouteRequest {
@@ -57,6 +62,8 @@ export interface Rejection {
   readonly code: DriverErrorCode;
   /** For `input_unsupported`. */
   readonly fields?: readonly string[] | undefined;
+  /** It failed before, and may be well by now: somebody should look. */
+  readonly again?: true | undefined;
 }
 
 export interface Phase {
@@ -74,10 +81,12 @@ export interface RouteFailure {
   readonly nearest: readonly (Rejection & { readonly phase: PhaseName })[];
 }
 
-export type Resolution = { readonly phases: readonly Phase[] } & (
-  | { readonly selected: string; readonly error?: undefined }
-  | { readonly selected?: undefined; readonly error: RouteFailure }
-);
+export type Resolution = { readonly phases: readonly Phase[] } &
+  /** `unsure`: another one could serve it too, and nobody has looked at this one yet. */
+  (
+    | { readonly selected: string; readonly unsure?: true | undefined; readonly error?: undefined }
+    | { readonly selected?: undefined; readonly unsure?: undefined; readonly error: RouteFailure }
+  );
 
 interface Running {
   readonly driver: Candidate;
@@ -90,6 +99,14 @@ const KIND_ORDER: readonly DriverKind[] = ["builtin", "sdk", "http", "mcp", "cli
 const COST_ORDER: readonly CostClass[] = ["trivial", "metered", "expensive"];
 
 export function resolve(request: RouteRequest, state: RouteState): Resolution {
+  const found = route(request, state, false);
+  if (found.selected !== undefined) return found;
+  // One that failed before is better than nobody.
+  const failed = found.phases.some(({ rejected }) => rejected.some(({ again }) => again === true));
+  return failed ? route(request, state, true) : found;
+}
+
+function route(request: RouteRequest, state: RouteState, lastResort: boolean): Resolution {
   const phases: Phase[] = [];
   const { contract, pin } = request;
   let running: readonly Running[] = state.drivers.flatMap((driver) => {
@@ -110,7 +127,11 @@ export function resolve(request: RouteRequest, state: RouteState): Resolution {
   };
   const ok =
     filter("candidates", (one) => candidateVerdict(one, request)) &&
-    filter("capability", ({ driver }) => capabilityOf(driver.status, request.loginOnly === true)) &&
+    filter(
+      "capability",
+      ({ driver, service }) =>
+        capabilityOf(driver.status, request.loginOnly === true, lastResort) ?? service.denied,
+    ) &&
     filter(
       "policy",
       ({ driver }) => policyOf(driver, state.policy) ?? regionOf(driver, request.region, state.policy),
@@ -123,7 +144,8 @@ export function resolve(request: RouteRequest, state: RouteState): Resolution {
   phases.push({ phase: "rank", kept: order, rejected: [] });
   const selected = order[0] as string;
   phases.push({ phase: "bind", kept: [selected], rejected: [] });
-  return { phases, selected };
+  const unsure = ranked.length > 1 && ranked[0]?.driver.status.unsure === true;
+  return { phases, selected, ...(unsure ? { unsure } : {}) };
 }
 
 function candidateVerdict({ driver, service }: Running, request: RouteRequest): Verdict {
@@ -133,6 +155,12 @@ function candidateVerdict({ driver, service }: Running, request: RouteRequest): 
   if (!satisfies(contract.version, service.range))
     return {
       reason: `it serves ${service.range}, and the contract is ${contract.version}`,
+      code: "no_route",
+    };
+  // A range may have several majors; a driver serves the one that it was made ready for.
+  if (service.version !== undefined && majorOf(service.version) !== majorOf(contract.version))
+    return {
+      reason: `it serves ${service.version}, and the contract is ${contract.version}`,
       code: "no_route",
     };
   if (forbid.includes(driver.kind))
@@ -145,6 +173,10 @@ function candidateVerdict({ driver, service }: Running, request: RouteRequest): 
   const fields = service.dropInputs.filter((name) => inputs.includes(name));
   if (fields.length === 0) return undefined;
   return { reason: `it does not take ${fields.join(", ")}`, code: "input_unsupported", fields };
+}
+
+function majorOf(version: string): number | undefined {
+  return parseVersion(version)?.major;
 }
 
 function pinVerdict({ id }: Candidate, pin: string | undefined): Verdict {

@@ -56,18 +56,25 @@ export class Routes {
   }
 
   #known(context: CallContext): Known {
-    const { workspaceId = "", userId = "" } = context;
-    const known = this.#callers.get(workspaceId)?.get(userId);
+    const { workspaceId = "" } = context;
+    const who = whoOf(context);
+    const known = this.#callers.get(workspaceId)?.get(who);
     if (known !== undefined) return known;
     if (this.#count >= MOST_CALLERS) this.invalidate();
     const { policy, candidates } = this.#options;
     const state = { drivers: candidates(context), policy };
     const made: Known = { state, plain: new Map(), particular: new Map() };
     const users = this.#callers.get(workspaceId) ?? new Map<string, Known>();
-    this.#callers.set(workspaceId, users.set(userId, made));
+    this.#callers.set(workspaceId, users.set(who, made));
     this.#count += 1;
     return made;
   }
+}
+
+/** All that logins and the grants of secrets are about. */
+function whoOf({ userId = "", roles, capabilities, workflow }: CallContext): string {
+  if (roles === undefined && capabilities === undefined && workflow === undefined) return userId;
+  return JSON.stringify([userId, roles, capabilities, workflow]);
 }
 
 function kept<K>(known: Map<K, Resolution>, key: K, request: RouteRequest, state: RouteState): Resolution {

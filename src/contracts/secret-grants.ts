@@ -78,6 +78,21 @@ export class SecretGrants {
     for (const name of names) this.#require(name, "bind", { ...context, tool }, driver.id);
   }
 
+  /** Why the tool may not have every secret of the driver, for whoever only wants to know: nothing is written down. */
+  denial(
+    driver: Driver,
+    tool: string,
+    context: CallContext,
+  ): { readonly reason: string; readonly code: "unauthorised" } | undefined {
+    for (const name of this.namesOf(driver)) {
+      const { entry, access } = this.#access(name, "bind", { ...context, tool });
+      const slug = entry?.slug ?? slugOfEnv(name);
+      if (!access.granted)
+        return { reason: `the secret ${slug} is not given out: ${access.reason}`, code: "unauthorised" };
+    }
+    return undefined;
+  }
+
   /** Every secret that the driver's server is started with. All grants are checked before the first value is asked for. */
   async bind(driver: Driver, tool: string, context: CallContext): Promise<ReadonlyMap<string, string>> {
     const subject = { ...context, tool };
@@ -109,11 +124,7 @@ export class SecretGrants {
     subject: SecretSubject,
     driver: string | undefined,
   ): { readonly entry: SecretEntry; readonly by: string } {
-    const entry = this.find(name);
-    const access: Access =
-      entry === undefined
-        ? { granted: false, reason: `no SECRETS.md has an entry for ${name} (as ${slugOfEnv(name)})` }
-        : checkAccess(entry, operation, subject);
+    const { entry, access } = this.#access(name, operation, subject);
     if (entry !== undefined && access.granted) return { entry, by: access.grantedBy };
     const reason = access.granted ? "" : access.reason;
     const slug = entry?.slug ?? slugOfEnv(name);
@@ -122,6 +133,19 @@ export class SecretGrants {
       ...(driver === undefined ? {} : { driver }),
     });
     throw denied(slug, operation, subject, reason);
+  }
+
+  #access(
+    name: string,
+    operation: "bind" | "reveal",
+    subject: SecretSubject,
+  ): { readonly entry: SecretEntry | undefined; readonly access: Access } {
+    const entry = this.find(name);
+    const access: Access =
+      entry === undefined
+        ? { granted: false, reason: `no SECRETS.md has an entry for ${name} (as ${slugOfEnv(name)})` }
+        : checkAccess(entry, operation, subject);
+    return { entry, access };
   }
 
   #tell(

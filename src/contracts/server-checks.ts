@@ -1,9 +1,8 @@
 // Servers of drivers got hold of and looked at: whether each has what its driver promises, again whenever it changes, and left alone for a while when it fails.
 
 import { isPortolanError, type Report } from "../errors/index.ts";
-import type { Driver } from "../model/index.ts";
+import type { Driver, DriverErrorCode } from "../model/index.ts";
 import { type Upstream, within } from "../upstream/index.ts";
-import type { DriverStatus } from "./capability.ts";
 import type { Acquirer } from "./dispatch-types.ts";
 import { fail, type Failure, toFailure } from "./failure.ts";
 import type { Look } from "./look.ts";
@@ -14,6 +13,7 @@ import {
   processOf,
   type Registered,
   type ServerCheck,
+  type ServerStatus,
   statusFor,
   statusOfKey,
   type Verdict,
@@ -30,6 +30,8 @@ export interface ServerChecksOptions {
   readonly isCurrent: (registered: Registered) => boolean;
   /** Something that routing or the lists depend on is not what it was. */
   readonly changed: () => void;
+  /** A server of it was found to fit. */
+  readonly fits: (registered: Registered) => void;
 }
 
 /** These say something about the driver, not about one caller. */
@@ -39,6 +41,8 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   "version_mismatch",
   "upstream_error",
 ]);
+/** These say nothing about it: somebody has left, or may not have its secrets. */
+const NOT_ITS_FAULT: ReadonlySet<string> = new Set(["cancelled", "unauthorised"]);
 
 export class ServerChecks {
   readonly #options: ServerChecksOptions;
@@ -94,12 +98,26 @@ export class ServerChecks {
     return upstream;
   }
 
+  /** Looks at one that failed before, without a word. Never fails. */
+  lookAgain(registered: Registered, who: Acquirer): Promise<void> {
+    const process = processOf(registered, keyFor(registered, who.context));
+    process.looking ??= this.probe(registered, who, false).finally(() => {
+      process.looking = undefined;
+      const { held } = process;
+      // Whatever it was, it is not well: nor is it looked at with every call.
+      if (held?.again === true && this.#options.isCurrent(registered))
+        this.#pauses.begin(registered, process, { ...held, server: "unreachable", again: undefined });
+    });
+    return process.looking;
+  }
+
   /** Looks at the server now, so that what does not fit is known before the first call. Never fails. */
-  async probe(registered: Registered, who: Acquirer): Promise<void> {
+  async probe(registered: Registered, who: Acquirer, told = true): Promise<void> {
     if (registered.broken) return;
     try {
       await this.acquire(registered, who);
     } catch (thrown) {
+      if (!told) return;
       const { isCurrent, report } = this.#options;
       // What does not fit was told by itself, and what is not there any more is of no interest.
       if (statusFor(registered, who.context).server === "refused" || !isCurrent(registered)) return;
@@ -142,6 +160,7 @@ export class ServerChecks {
     const stops = [
       upstream.on("toolsChanged", again),
       upstream.on("promptsChanged", again),
+      ...(registered.driver.resources.length > 0 ? [upstream.on("resourcesChanged", again)] : []),
       upstream.on("stateChanged", (state) => {
         if (state === "failed" || state === "closed") this.#forget(registered, upstream);
       }),
@@ -193,9 +212,11 @@ export class ServerChecks {
       seen = await look(registered, upstream);
     } catch (thrown) {
       const failure = toFailure(thrown);
-      throw isLast() ? this.#unreachable(registered, key, failure) : failure;
+      // One that has worked may have been slow for once.
+      const isNew = registered.checks.get(upstream)?.seen !== true;
+      throw isLast() ? this.#unreachable(registered, key, failure, isNew) : failure;
     }
-    const { verdict, prompts } = seen;
+    const { verdict, prompts, lacks } = seen;
     const entry = registered.checks.get(upstream);
     if (entry === undefined || !isLast() || !isCurrent(registered)) return verdict;
     const told = [...registered.problems, ...(entry.verdict?.problems ?? [])];
@@ -208,22 +229,26 @@ export class ServerChecks {
     if (verdict.server === "fits") {
       process.failures = 0;
       registered.prompts = prompts;
+      registered.lacks = lacks;
+      this.#options.fits(registered);
     }
     judge(registered);
     for (const problem of news) report(problem);
     const isOther = before[0] !== registered.server || before[1] !== statusOfKey(registered, key).server;
-    if (isOther || registered.driver.prompts.length > 0) changed();
+    const { prompts: declared, resources } = registered.driver;
+    if (isOther || declared.length + resources.length > 0) changed();
     return verdict;
   }
 
-  #unreachable(registered: Registered, key: string, failure: Failure): Failure {
-    const { code, message } = failure.error;
-    if (!UNREACHABLE.has(code) || registered.broken || !this.#options.isCurrent(registered)) return failure;
+  #unreachable(registered: Registered, key: string, failure: Failure, isNew = true): Failure {
+    const { code } = failure.error;
+    if (isNew ? NOT_ITS_FAULT.has(code) : !UNREACHABLE.has(code)) return failure;
+    if (registered.broken || !this.#options.isCurrent(registered)) return failure;
     const process = processOf(registered, key);
+    const { held } = process;
     // Many may have waited for the same start.
-    if (process.held?.server === "unreachable") return failure;
-    const why = code === "upstream_error" ? "tool_unavailable" : (code as DriverStatus["code"]);
-    this.#pauses.begin(registered, process, { server: "unreachable", reason: message, code: why });
+    if (held !== undefined && held.server !== "refused" && held.again !== true) return failure;
+    this.#pauses.begin(registered, process, statusAfter(failure, registered.driver.id));
     return failure;
   }
 
@@ -257,6 +282,21 @@ export class ServerChecks {
 }
 
 const NEVER: Promise<never> = new Promise(() => {});
+
+function statusAfter({ error: { code, message, cause } }: Failure, id: string): ServerStatus {
+  // Whoever tells it names the driver.
+  const reason = message.startsWith(`${id}: `) ? message.slice(id.length + 2) : message;
+  // Nobody knows what it is like: it was not even started.
+  if (code === "auth_required") return { server: "unchecked", reason, code };
+  const known = UNREACHABLE.has(code) && code !== "upstream_error";
+  const isElsewhere = isPortolanError(cause) && cause.code === "PLATFORM_UNSUPPORTED";
+  return {
+    server: "unreachable",
+    reason,
+    code: known ? (code as DriverErrorCode) : "tool_unavailable",
+    final: code === "version_mismatch" || isElsewhere,
+  };
+}
 
 function misfit({ driver }: Registered, { reason }: Verdict): Failure {
   return fail("tool_unavailable", `${driver.id} does not fit its contracts any more: ${reason ?? ""}`, {

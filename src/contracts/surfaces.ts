@@ -3,6 +3,8 @@
 import { createHash } from "node:crypto";
 import { didYouMean, PortolanError } from "../errors/index.ts";
 import {
+  type Driver,
+  type DriverPrompt,
   type DriverResource,
   isObject,
   type JsonObject,
@@ -42,10 +44,8 @@ export function offerPrompts(
   const offered = new Map<string, OfferedPrompt>();
   for (const registered of drivers) {
     for (const declared of registered.driver.prompts) {
-      const name =
-        declared.integrateAs === "skill_block"
-          ? `${skillName(declared.skillRef)}/${declared.name}`
-          : declared.name;
+      const name = offeredName(declared, registered.driver);
+      if (name === undefined || registered.lacks.has(declared)) continue;
       const served = registered.prompts.find((prompt) => prompt.name === declared.name);
       const known = offered.get(name);
       if (known !== undefined) {
@@ -66,13 +66,20 @@ export function offerPrompts(
   return offered;
 }
 
+/** Undefined when the skill that it is a part of is not there. */
+function offeredName(prompt: DriverPrompt, { skills }: Driver): string | undefined {
+  if (prompt.integrateAs === "raw") return prompt.name;
+  const skill = skills?.[prompt.skillRef];
+  return skill === null ? undefined : `${skill ?? skillName(prompt.skillRef)}/${prompt.name}`;
+}
+
 function alsoBy(definition: PromptDefinition, driver: string): PromptDefinition {
   const meta = definition._meta as JsonObject;
   const others = Array.isArray(meta[OTHERS_META]) ? (meta[OTHERS_META] as unknown[]) : [];
   return { ...definition, _meta: { ...meta, [OTHERS_META]: [...others, driver] } };
 }
 
-/** The folder of a SKILL.md is its name. */
+/** As long as nobody has read a SKILL.md, its folder is its name. */
 function skillName(ref: string): string {
   const steps = ref
     .replaceAll("\\", "/")
@@ -84,7 +91,9 @@ function skillName(ref: string): string {
 
 export function offerResources(drivers: Iterable<Registered>): readonly OfferedResource[] {
   return [...drivers].flatMap((registered) =>
-    registered.driver.resources.map((declared) => ({ declared, registered })),
+    registered.driver.resources.flatMap((declared) =>
+      registered.lacks.has(declared) ? [] : [{ declared, registered }],
+    ),
   );
 }
 
@@ -154,7 +163,7 @@ export function findResource(uri: string, offered: readonly OfferedResource[]): 
  * Whether a URI is one of a template's. A value may hold any character, slashes too, as in `file:///{path}`, but no steps that lead
  * out of what the template says; where else it leads is for the check against the server's box to say.
  */
-function isOf(template: string, uri: string): boolean {
+export function isOf(template: string, uri: string): boolean {
   if (uri.length > 8_192 || /[\p{Cc}\s]/u.test(uri)) return false;
   const literals = template.split(/\{[^{}]*\}/);
   const [first = "", ...rest] = literals;

@@ -28,7 +28,8 @@ export async function showLogin(
 ): Promise<LoginResult> {
   if (person === undefined)
     throw new PortolanError("AUTH_REQUIRED", `nobody is there to open ${address}`, { server: driver.id });
-  if (new URL(address).protocol !== "https:")
+  const { protocol, hostname } = new URL(address);
+  if (protocol !== "https:" && !(protocol === "http:" && isThisComputer(hostname)))
     throw new PortolanError("AUTH_REQUIRED", `${address} is not https, and is not opened`, {
       server: driver.id,
       hint: `Correct auth.login.url in ${driver.origin.file}.`,
@@ -41,6 +42,10 @@ export async function showLogin(
   if (done === undefined)
     throw new PortolanError("AUTH_REQUIRED", "nothing tells when the login is done", { server: driver.id });
   return done ? { ok: true } : { ok: false, reason: "user_cancelled" };
+}
+
+function isThisComputer(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
 }
 
 async function present(person: Person, url: string): Promise<void> {

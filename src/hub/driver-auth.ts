@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import type { AuthPorts, RunOptions } from "../contracts/index.ts";
 import { PortolanError } from "../errors/index.ts";
-import type { ContractsEndpoint, Driver, LaunchSettings } from "../model/index.ts";
+import type { ContractsEndpoint, DeclaredServer, Driver, LaunchSettings } from "../model/index.ts";
 import { askOnce } from "./auth-http.ts";
 import { showLogin } from "./auth-page.ts";
 import { granted, homeFor, isThere, stateGrants } from "./auth-state.ts";
@@ -26,6 +26,7 @@ export async function driverAuth(options: DriverAuthOptions): Promise<AuthPorts 
     file: join(envPaths("portolan", { suffix: "" }).data, "driver-auth.json"),
     run: (command, one) => runForDriver(command, one, options),
     http: askOnce,
+    say: (text) => options.lease.person?.say(text),
     openUrl: (url, one) => showLogin(options.lease.person, url, one),
     exists: async (path, { driver, context }) => isThere(path, await homeFor(driver, context, root), root),
   };
@@ -46,7 +47,7 @@ async function runForDriver(
   const { chooseMode, runCommand, splitCommand } = await import("../launch/index.ts");
   const [program = "", ...args] = splitCommand(command);
   const home = await homeFor(driver, context, root);
-  const settings = settingsFor(driver, program, home, declared.launch?.sandboxOverride);
+  const settings = settingsFor(driver, program, home, declared);
   const { login, refresh } = driver.auth ?? {};
   const boxed = chooseMode(settings, process.env).mode !== "off" && home === undefined;
   const create = command === login?.command || command === refresh?.command;
@@ -77,13 +78,14 @@ function settingsFor(
   { launch, endpoint }: Driver,
   program: string,
   homeFolder: string | undefined,
-  sandboxOverride: LaunchSettings["sandboxOverride"],
+  { alias, launch: own }: Pick<DeclaredServer, "alias" | "launch">,
 ): LaunchSettings {
   const isServers = endpoint.transport === "stdio" && endpoint.command === program;
   return {
     cwdImplied: true,
     sandbox: launch.sandbox,
-    sandboxOverride: sandboxOverride ?? launch.sandboxOverride,
+    sandboxOverride: own?.sandboxOverride ?? launch.sandboxOverride,
+    modeName: alias,
     homeFolder,
     ...(isServers ? { install: launch.install } : {}),
   };

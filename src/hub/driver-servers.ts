@@ -230,6 +230,7 @@ export class DriverServers {
     const launch = {
       ...withPaths(driver, endpoint, this.#options.hooks?.get(driver.id)),
       ...(sandboxOverride === undefined ? {} : { sandboxOverride }),
+      modeName: lease.declared.alias,
     };
     // What is in an image has all of its own.
     if (!this.#hasLogin(driver) || driver.server.kind === "docker") return launch;

@@ -1,28 +1,19 @@
 // The contracts of a workspace as one server of the hub.
 
-import { pathToFileURL } from "node:url";
 import {
   type Contracts,
   type DriverEntry,
-  type DriverHandle,
   LOCAL_USER,
-  mergeEntry,
   openContracts,
   type OpenContractsOptions,
   SecretGrants,
 } from "../contracts/index.ts";
-import type {
-  Contract,
-  ContractsEndpoint,
-  DeclaredDriver,
-  Driver,
-  Limits,
-  SecretEntry,
-} from "../model/index.ts";
+import type { Contract, ContractsEndpoint, Driver, Limits, SecretEntry } from "../model/index.ts";
 import { isPortolanError, PortolanError, type Report } from "../errors/index.ts";
 import type { SecretStore } from "../secrets/index.ts";
 import { contextFor } from "./caller-context.ts";
 import { driverAuth } from "./driver-auth.ts";
+import { withEntry } from "./driver-entry.ts";
 import { DriverServers } from "./driver-servers.ts";
 import type { LeaseOptions } from "./lease-server.ts";
 import type { Heard, Lease } from "./pool.ts";
@@ -31,13 +22,18 @@ import { registeredDrivers, rememberDrivers } from "./registered-drivers.ts";
 
 export async function leaseContracts(
   options: LeaseOptions,
-  endpoint: ContractsEndpoint,
+  declared: ContractsEndpoint,
   limits: Limits,
   leave: AbortSignal,
   heard: Heard,
 ): Promise<Lease & { readonly upstream: Contracts }> {
-  const entries = await Promise.all(endpoint.drivers.map((driver) => withEntry(driver, options)));
+  const entries = await Promise.all(declared.drivers.map((driver) => withEntry(driver, options)));
   const drivers = entries.flatMap((entry) => entry ?? []);
+  // With what their code says: whoever looks at a driver from here on sees the one that serves.
+  const endpoint: ContractsEndpoint = {
+    ...declared,
+    drivers: declared.drivers.map((one, index) => ({ ...one, driver: entries[index]?.driver ?? one.driver })),
+  };
   const grants = new SecretGrants(endpoint.secrets, fetchFrom(options.secrets), options.audit);
   const hooks = new Map(drivers.map((one) => [one.driver.id, one.hooks ?? {}]));
   const servers = new DriverServers({ lease: options, endpoint, limits, grants, heard, hooks });
@@ -180,38 +176,4 @@ function fetchFrom(store: SecretStore): (entry: SecretEntry, name: string) => Pr
     }
     return undefined;
   };
-}
-
-/** The driver with the code beside its file, if that may be run; undefined when the driver cannot be used without it. */
-async function withEntry(
-  { driver, entry }: DeclaredDriver,
-  { report, driverCode }: LeaseOptions,
-): Promise<DriverEntry | undefined> {
-  if (entry === undefined) return { driver };
-  const refuse = (message: string, hint: string): undefined => {
-    report({ code: "DECLARATION_INVALID", severity: "error", server: driver.id, message, hint, file: entry });
-  };
-  if (driverCode !== true)
-    return refuse(
-      `the driver ${driver.id} has code beside it, which is not run unless you say so`,
-      "Read it, then allow it: --driver-code on the command line, driverCode: true in a program.",
-    );
-  try {
-    const module = (await import(pathToFileURL(entry).href)) as { default?: unknown };
-    const handle = module.default as DriverHandle | undefined;
-    if (handle?.kind !== "driver")
-      throw new PortolanError("DECLARATION_INVALID", "its default export is not what defineDriver() gives");
-    const { hooks, warnings } = mergeEntry(driver, handle);
-    for (const warning of warnings) report(warning);
-    return { driver, hooks };
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const isTypes = /ERR_UNKNOWN_FILE_EXTENSION|Unknown file extension/.test(reason);
-    return refuse(
-      `the code of the driver ${driver.id} cannot be loaded: ${reason}`,
-      isTypes
-        ? "This Node reads no TypeScript: use Node 22.18 or newer, or compile it to driver.js."
-        : "Correct the module; loading it must do nothing but define the driver.",
-    );
-  }
 }

@@ -1,9 +1,9 @@
 // The HOME that a server keeps from one start to the next, when its declaration asks for one.
 
 import { createHash } from "node:crypto";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { machineFault, PortolanError } from "../errors/index.ts";
+import { makeFolder } from "./make-folder.ts";
 
 /** One per server of one workspace: the same alias elsewhere is another server. */
 export async function keptHomeOf(server: string, place: string): Promise<string> {
@@ -16,7 +16,7 @@ export async function keptHomeOf(server: string, place: string): Promise<string>
 /** Makes it, so that it can be given to the server. */
 export async function makeHome(path: string, server: string): Promise<void> {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    await makeFolder(path, 0o700);
   } catch (cause) {
     const fault = machineFault(cause);
     const reason = fault?.what ?? (cause as Error).message;

@@ -2,7 +2,7 @@
 
 import { homedir } from "node:os";
 import { PortolanError, type Report } from "../errors/index.ts";
-import type { HttpProgram, LaunchSettings, StdioEndpoint } from "../model/index.ts";
+import { type HttpProgram, type LaunchSettings, modeWords, type StdioEndpoint } from "../model/index.ts";
 import { checkDeclaration } from "./check-declaration.ts";
 import { keptHomeOf, makeHome } from "./kept-home.ts";
 import { chooseMode, type ChosenMode } from "./mode.ts";
@@ -86,7 +86,7 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
   const { server, settings, dryRun = false, report = () => {}, onLaunch } = request;
   const made = chosen.mode === "off" ? { box: NO_BOX, problems: [] } : await boxOf(found, request);
   const { backend, missing } = await heldBy(chosen, found, request, made);
-  if (chosen.mode === "enforce" && missing.length > 0 && !dryRun) throw notHeld(server, missing);
+  if (chosen.mode === "enforce" && missing.length > 0 && !dryRun) throw notHeld(request, missing);
   const { box } = made;
   const own = settings?.homeFolder === undefined ? {} : { HOME: settings.homeFolder };
   const declared = { ...declaredEnvironment(request), ...own };
@@ -159,7 +159,8 @@ async function heldBy(
   { box, problems }: MadeBox,
 ): Promise<{ backend: SandboxBackend; missing: readonly Clause[] }> {
   const env = request.dryRun === true ? withoutReferences(request) : declaredEnvironment(request);
-  const program = { ...found, port: request.endpoint.port, env };
+  const accept = modeWords(request.settings, "warn");
+  const program = { ...found, port: request.endpoint.port, env, accept };
   const backend = await backendFor(mode, program, request.settings?.sandbox?.backend);
   if (mode === "off") return { backend, missing: [] };
   const missing = [...problems, ...openDescriptors(), ...(await backend.missing(box))];
@@ -182,13 +183,17 @@ function asSentence(remedy: string): string {
   return /^[a-z]/.test(remedy) ? `Run \`${remedy}\`.` : remedy.replace(/\.?$/, ".");
 }
 
-function notHeld(server: string, missing: readonly Clause[]): PortolanError {
+function notHeld({ server, settings }: LaunchRequest, missing: readonly Clause[]): PortolanError {
   const clauses = missing.map(({ clause, problem }) => `${clause}: ${problem}`).join("; ");
   const remedies = [...new Set(missing.map(({ remedy }) => asSentence(remedy)))].join(" ");
   const message = `${server} is not started, since its sandbox cannot be held: ${clauses}`;
+  const off =
+    settings?.modeName === undefined
+      ? "--sandbox off, or sandbox: off in its declaration"
+      : modeWords(settings, "off");
   return new PortolanError("SANDBOX_UNAVAILABLE", message, {
     server,
-    hint: `${remedies} To run it with all your rights instead: --sandbox off, or sandbox: off in its declaration.`,
+    hint: `${remedies} To run it with all your rights instead: ${off}.`,
     data: { missing },
   });
 }

@@ -74,6 +74,25 @@ export interface MappedFrom {
 }
 
 /** How one driver's MCP tool serves one contract. */
+/** Where something stands in the file that declares it. */
+export type TextPlace = Pick<Origin, "line" | "column">;
+
+export interface DriverOrigin extends Origin {
+  /** Of parts that problems may be about, those that are written. */
+  readonly places?: Readonly<Record<string, TextPlace>> | undefined;
+}
+
+/** The fields of a binding that problems are about. */
+export type BindingField =
+  | "argument_mapping"
+  | "mapping"
+  | "result_extract"
+  | "drop_inputs"
+  | "drop_outputs"
+  | "tool_name"
+  | "timeout_override_ms"
+  | "version";
+
 export interface Binding {
   /** As written: the path of a TOOL.md, or a contract's id. */
   readonly tool: string;
@@ -93,7 +112,8 @@ export interface Binding {
   /** JSONPath-lite; `$` is all of it. */
   readonly resultExtract: string;
   readonly metadata: JsonObject;
-  readonly origin: Origin;
+  /** Its places are those of its fields, by `BindingField`. */
+  readonly origin: DriverOrigin;
 }
 
 export interface DriverAuth {
@@ -200,6 +220,8 @@ export interface Driver {
   /** A published revision, or none: whichever both sides know. */
   readonly protocolVersion?: string | undefined;
   readonly prompts: readonly DriverPrompt[];
+  /** The skills' own names, by `skill_ref`, once they were read; null: there is none to be read, and its prompts are not offered. */
+  readonly skills?: Readonly<Record<string, string | null>> | undefined;
   readonly resources: readonly DriverResource[];
   readonly connection: {
     readonly timeoutMs?: number | undefined;
@@ -215,7 +237,8 @@ export interface Driver {
   readonly healthCheck?: DriverHealthCheck | undefined;
   readonly tags: readonly string[];
   readonly metadata: JsonObject;
-  readonly origin: Origin;
+  /** Its places are those of `prompt:<name>`, `skill_ref:<name of the prompt>` and `resource:<template>`. */
+  readonly origin: DriverOrigin;
 }
 
 export type SecretOperation = "reveal" | "bind" | "rotate";
@@ -309,4 +332,12 @@ export interface DeclaredDriver {
   readonly driver: Driver;
   /** The module beside its file, which adds code to it. */
   readonly entry?: string | undefined;
+  /** The file as it was read, where there is such a module: what only the module says is put into it. */
+  readonly source?: DriverSource | undefined;
+}
+
+export interface DriverSource {
+  readonly text: string;
+  /** The `server.json` beside it. */
+  readonly serverJson?: { readonly text: string; readonly file: string } | undefined;
 }

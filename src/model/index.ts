@@ -4,20 +4,24 @@ export { finalAddress, isSpecialAddress } from "./address.ts";
 export { splitCommandLine } from "./command-line.ts";
 export { LIMIT_NAMES, limitClause, writtenSize } from "./limit-words.ts";
 export { shellWord } from "./shell-word.ts";
+export { idIn, isNamed, majorKey } from "./contract-name.ts";
 export type {
   Binding,
+  BindingField,
   Contract,
   ContractExample,
   ContractPolicy,
   CostClass,
   CostOverride,
   DeclaredDriver,
+  DriverSource,
   Driver,
   DriverAuth,
   DriverError,
   DriverErrorCode,
   DriverHealthCheck,
   DriverKind,
+  DriverOrigin,
   DriverPrompt,
   DriverResource,
   DriverResult,
@@ -30,6 +34,7 @@ export type {
   SecretConsumer,
   SecretGrant,
   SecretOperation,
+  TextPlace,
 } from "./contract.ts";
 export { firstOf, lastOf } from "./cut.ts";
 export { createDeniedReport, type Denied, deniedHint, type ReportDenied } from "./denied.ts";
@@ -139,14 +144,15 @@ export {
   type RpcRequest,
   type RpcResponse,
 } from "./rpc.ts";
-export type {
-  InstallMethod,
-  LaunchSettings,
-  ResourceLimits,
-  SandboxBackendName,
-  SandboxDeclaration,
-  SandboxMode,
-  VersionCheck,
+export {
+  type InstallMethod,
+  type LaunchSettings,
+  modeWords,
+  type ResourceLimits,
+  type SandboxBackendName,
+  type SandboxDeclaration,
+  type SandboxMode,
+  type VersionCheck,
 } from "./sandbox.ts";
 export {
   compareVersions,

@@ -95,6 +95,8 @@ export interface LaunchSettings {
   readonly homeFolder?: string | undefined;
   /** The mode that whoever starts the server asks for, over the declared one. */
   readonly sandboxOverride?: SandboxMode | undefined;
+  /** The name that `--sandbox <name>=<mode>` knows it by, where its own file cannot say a mode: a driver never asks for less. */
+  readonly modeName?: string | undefined;
   /** In order of preference. */
   readonly install?: readonly InstallMethod[] | undefined;
   readonly versionCheck?: VersionCheck | undefined;
@@ -104,6 +106,15 @@ export interface LaunchSettings {
         readonly os?: readonly string[] | undefined;
         /** As `process.arch` names them. */
         readonly arch?: readonly string[] | undefined;
+        /** Of the whole machine. */
+        readonly memoryBytes?: number | undefined;
+        /** Free where programs are installed. */
+        readonly diskBytes?: number | undefined;
       }
     | undefined;
+}
+
+/** How somebody says that a server is to be boxed in this mode. */
+export function modeWords(settings: LaunchSettings | undefined, mode: SandboxMode): string {
+  return settings?.modeName === undefined ? `sandbox: ${mode}` : `--sandbox ${settings.modeName}=${mode}`;
 }

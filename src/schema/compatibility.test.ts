@@ -6,6 +6,7 @@ import { parseJsonPath } from "../model/index.ts";
 import { compareSchemas, type Demand, describeView } from "./compatibility.ts";
 import { viewAtPath } from "./compatibility-path.ts";
 import { fieldOf, type SchemaView, typesOf, viewSchema } from "./compatibility-view.ts";
+import { declaredPaths } from "./declared-paths.ts";
 import { createValidator } from "./validator.ts";
 
 function view(schema: unknown): SchemaView {
@@ -126,6 +127,42 @@ test("a result may lack and add what it likes, as long as it can fit", () => {
       "some",
     ).join(),
   ).toContain('"more" is not taken');
+});
+
+test("a result that declares other fields is doubtful, and one that declares none is not", () => {
+  const wanted = { type: "object", properties: { id: text }, required: ["id"] };
+  expect(compare({ type: "object", properties: { ID: text } }, wanted, "some")).toEqual([
+    'warning : the field "id" is required and not declared (did you mean "ID"?)',
+  ]);
+  expect(compare({ type: "object" }, wanted, "some")).toEqual([]);
+});
+
+test("declared paths are the nearest first, through lists, and few", () => {
+  const id = { type: "integer" };
+  const item = { type: "object", properties: { id, tags: { type: "array", items: text } } };
+  const tree: object = { type: "object", properties: { a: { $ref: "#" }, b: { $ref: "#" }, "c d": text } };
+  const paths = (schema: object): string[] => declaredPaths(view(schema)).map((one) => one.text);
+  const whole = {
+    type: "object",
+    properties: {
+      name: text,
+      items: { type: "array", items: item },
+      rows: { type: "array", items: { type: "array", items: item } },
+    },
+    required: ["items"],
+  };
+  expect(paths(whole)).toEqual([
+    ...["$", "$.name", "$.items", "$.rows"],
+    ...["$.items[*].id", "$.items[*].tags", "$.rows[*][*].id", "$.rows[*][*].tags"],
+  ]);
+  const found = declaredPaths(view(whole));
+  expect(found.filter(({ certain }) => certain).map((one) => one.text)).toEqual(
+    expect.arrayContaining(["$", "$.items", "$.items[*].id"]),
+  );
+  expect(describeView(found[4]?.view as never)).toBe("array of number");
+  expect(paths(tree)).toHaveLength(1 + 2 + 4 + 8);
+  const wide = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`f${index}`, { $ref: "#" }]));
+  expect(paths({ type: "object", properties: wide })).toHaveLength(100);
 });
 
 describe("a path through a schema", () => {

@@ -2,7 +2,7 @@
 
 import { ERROR_CODES, isPortolanError, PortolanError, toPortolanError } from "../errors/index.ts";
 import type { LaunchPlan } from "../launch/index.ts";
-import { type ServerDefinition, shellWord } from "../model/index.ts";
+import { type LaunchSettings, modeWords, type ServerDefinition, shellWord } from "../model/index.ts";
 import { connect, type Reach } from "./connect.ts";
 import type { EraMemory } from "./era-memory.ts";
 import { fetcherHint } from "./fetcher-hint.ts";
@@ -204,7 +204,7 @@ export class Keeper {
       stderr: error.stderr ?? (isPortolanError(thrown) ? thrown.stderr : undefined),
       data: error.data,
       cause: error,
-      hint: startHint(error, this.#plan),
+      hint: startHint(error, this.#plan, this.#definition.launch),
     });
   }
 
@@ -283,20 +283,24 @@ export class Keeper {
 }
 
 /** What to do when a start failed. No call was made yet, so the words about calls that may have run do not fit. */
-function startHint({ code, hint }: PortolanError, plan: LaunchPlan | undefined): string | undefined {
-  if (code === "SERVER_CRASHED") return plan === undefined ? undefined : boxHint(plan);
+function startHint(
+  { code, hint }: PortolanError,
+  plan: LaunchPlan | undefined,
+  settings: LaunchSettings | undefined,
+): string | undefined {
+  if (code === "SERVER_CRASHED") return plan === undefined ? undefined : boxHint(plan, settings);
   if (hint !== ERROR_CODES.CONNECTION_LOST.hint) return hint;
   return "Check the URL, and that the server runs and can be reached from here.";
 }
 
 /** A program that does not start in a box may miss something there. */
-function boxHint(plan: LaunchPlan): string | undefined {
+function boxHint(plan: LaunchPlan, settings: LaunchSettings | undefined): string | undefined {
   const { notGranted, sandbox } = plan;
   if (sandbox.backend === "none") return undefined;
   const fetching = fetcherHint(plan);
   if (fetching !== undefined) return fetching;
   if (notGranted.length === 0)
-    return "It runs in a sandbox: portolan why --plan shows what it may touch, and sandbox: off whether that is the reason.";
+    return `It runs in a sandbox: portolan why --plan shows what it may touch, and ${modeWords(settings, "off")} whether that is the reason.`;
   const [path = ""] = notGranted;
   const word = shellWord(path);
   return `Its arguments name ${notGranted.join(", ")}, which its sandbox does not grant: --allow-read ${word} or --allow-write ${word}, or fs: { read: [${word === path ? path : JSON.stringify(path)}] } in its sandbox.`;

@@ -66,6 +66,28 @@ test.each([
   expect(asked).toEqual([]);
 });
 
+test.each([
+  ...["file:///etc/passwd", "FILE:/etc/passwd", "file:x/../etc/x", " file:///etc/x", "fi\tle:///etc/x", "\0file:///etc/x"],
+  ...["mcp_fs:file:///etc/passwd", "view-source:file:///etc/x", "git+file:///etc/x"],
+])("a file URI is checked in any argument: %j", async (uri) => {
+  asked.length = 0;
+  const refused = { code: "SANDBOX_DENIED", tool: "other", message: "a is outside" };
+  await expect(guardWith()(call({ a: uri }, "other"))).rejects.toMatchObject(refused);
+  await expect(guardWith()(call({ a: [{ b: uri }] }, "other"))).rejects.toMatchObject(refused);
+  expect(asked.every((one) => /^file:/i.test(one))).toBe(true);
+});
+
+test.each([
+  "File: see /etc/hosts",
+  "a file:///etc/x",
+  "profile:/etc", "file:src/etc lang:ts",
+  "https://a/file:/etc",
+  "file:",
+  "/etc",
+])("what only looks like one is not: %j", (text) => {
+  expect(guardWith()(call({ a: text, b: Array<number>(30_000).fill(1) }, "other"))).toBeUndefined();
+});
+
 test("depth does no harm", async () => {
   let deep: unknown = "/etc/passwd";
   for (let level = 0; level < 15_000; level += 1) deep = [deep];

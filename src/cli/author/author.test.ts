@@ -2,6 +2,7 @@
 
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -12,14 +13,16 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { contract, object, TEXT, tool } from "../../../test/contract-helpers.ts";
-import type { Contract } from "../../model/index.ts";
+import { contract, object, TEXT, text, tool } from "../../../test/contract-helpers.ts";
+import type { Contract, JsonObject } from "../../model/index.ts";
 import { type Bound, bindTool, matchTools } from "./bind.ts";
 import { type Choice, chooseByAsking, chooseByFlags } from "./choose.ts";
 import { draftDriver, type Draft } from "./draft.ts";
-import { propose } from "./files.ts";
+import { propose, withdraw } from "./files.ts";
 import { contractId, freeId, likeness, sameness, title } from "./names.ts";
 import { newContract } from "./new-contract.ts";
+import type { Sample } from "./sample.ts";
+import { sampleAll } from "./samples.ts";
 
 const NUMBER = { type: "number" };
 const GUESS = { guess: true };
@@ -44,7 +47,7 @@ function drafted(
   return draftDriver({
     id: "files-mcp",
     identified: { server, transport: "stdio", target: {} as never, name: "files" },
-    credentials: { server, secrets: [] },
+    credentials: () => ({ server, secrets: [] }),
     launch: {},
     folder,
     contracts,
@@ -119,6 +122,27 @@ describe("a contract that is there", () => {
       "$.size",
     );
     expect(bindTool(contract({ outputs: { type: "array" } }), tool({ outputSchema }), GUESS)).toBeUndefined();
+  });
+
+  test.each([
+    ["$.note", object({ text: TEXT })],
+    ["$.note.text", TEXT],
+    ["$.items[*].id", { type: "array", items: TEXT }],
+    ["$.items[*].by.id", { type: "array", items: NUMBER }],
+    ["$", object({ note: { type: "object" } })],
+  ])("gets %s, which is declared, though nothing is forbidden", (path, outputs) => {
+    const item = object({ id: TEXT, by: object({ id: NUMBER }) });
+    const outputSchema = object({ note: object({ text: TEXT }), items: { type: "array", items: item } });
+    const found = bindTool(contract({ outputs }), tool({ outputSchema }), GUESS);
+    expect(found).toMatchObject({ draft: { resultExtract: path }, warnings: [] });
+  });
+
+  test("rather gets what is always there, and what else would fit is told", () => {
+    const outputSchema = object({ maybe: TEXT, a: TEXT, b: TEXT }, ["a", "b"]);
+    const own = contract({ id: "read-file" });
+    const [choice] = chooseByFlags([tool({ outputSchema })], [own], undefined);
+    expect(choice?.bound?.draft.resultExtract).toBe("$.a");
+    expect(choice?.notes).toEqual([expect.stringContaining("$.b would fit as well: check it.")]);
   });
 
   test("is not served by a tool that needs what nobody gives", () => {
@@ -229,6 +253,41 @@ describe("--tools tool=contract", () => {
   });
 });
 
+describe("a sample", () => {
+  const sampled = (result: JsonObject, schema?: JsonObject): Sample => ({
+    ...{ input: {}, portable: true, result, lost: [], schema },
+  });
+
+  test("shows which part of a result is meant, where the tool does not say", async () => {
+    const own = contract({ outputs: object({ text: TEXT }) });
+    const chosen = chooseByFlags([tool()], [own], ["read_file=fs-read"]);
+    expect(chosen[0]?.bound?.draft.resultExtract).toBe("$");
+    const result = text(JSON.stringify({ note: { text: "a" } }));
+    const seen = object({ note: object({ text: TEXT }, []) }, []);
+    const { choices } = await sampleAll(chosen, async () => sampled(result, seen));
+    expect(choices[0]?.bound?.draft.resultExtract).toBe("$.note");
+    expect(choices[0]?.notes?.at(-1)).toContain("what fitted in a sample: check it");
+  });
+
+  test("refuses what was demanded, and undoes what was only likely", async () => {
+    const own = contract({ id: "read-file", outputs: object({ text: TEXT }) });
+    const sample = async (): Promise<Sample> => sampled(text("no JSON"));
+    const demanded = chooseByFlags([tool()], [own], ["read_file=read-file"]);
+    await expect(sampleAll(demanded, sample)).rejects.toThrow(
+      "What read_file gave in a sample is not what read-file promises",
+    );
+    const { choices } = await sampleAll(chooseByFlags([tool()], [own], undefined), sample);
+    expect(choices).toMatchObject([{ bound: undefined, near: "read-file" }]);
+  });
+
+  test("tells when a server does not keep to its own schema", async () => {
+    const outputSchema = object({ a: TEXT, b: TEXT });
+    const choice = { tool: tool({ outputSchema }), bound: undefined };
+    const { samples } = await sampleAll([choice], async () => sampled({ structuredContent: { a: "x" } }));
+    expect(samples.get("read_file")?.odd).toContain("b");
+  });
+});
+
 describe("what is drafted", () => {
   test("has an id for each tool, however alike their names are", () => {
     const names = ["a.b", "A.B", "a-b", "a_b", "a b"];
@@ -251,6 +310,21 @@ describe("what is drafted", () => {
     expect(left[0]).toContain("The tool evil was left out");
     // Alone it is told as what it is.
     expect(drafted([evil]).diagnostics.some(({ severity }) => severity === "error")).toBe(true);
+  });
+
+  test.each([
+    ["a reference to nothing", { properties: { a: { $ref: "#/$defs/none" } } }, "which is not there"],
+    ["a keyword that is none", { required: "a" }, "is not what JSON Schema has there"],
+  ])("leaves out a tool whose schema has %s", (_, schema, reason) => {
+    const odd = tool({ name: "odd", inputSchema: { type: "object", ...schema } });
+    const { tools, files, left } = drafted([
+      { tool: odd, bound: undefined },
+      { tool: tool(), bound: undefined },
+    ]);
+    expect(tools.map((one) => one.tool)).toEqual(["read_file"]);
+    expect(files.map(({ path }) => path).join()).not.toContain("odd");
+    expect(left[0]).toMatch(/^The tool odd was left out/);
+    expect(left[0]).toContain(reason);
   });
 
   test("takes the same id again for what was written the last time", async () => {
@@ -291,6 +365,25 @@ describe("files", () => {
     expect(await proposed("two")).toEqual([["kept", `${path}.new.3`]]);
     const texts = ["", ".new", ".new.2", ".new.3"].map((end) => readFileSync(path + end, "utf8"));
     expect(texts).toEqual(["mine", "edited", "one", "two"]);
+  });
+
+  test("what belongs to a file that stays is a proposal as well, and can be taken back", async () => {
+    const folder = temporary();
+    const files = ["DRIVER.md", "tools/a/TOOL.md", "tools/b/TOOL.md"].map((name) => ({
+      path: join(folder, name),
+      text: name,
+    }));
+    writeFileSync(join(folder, "DRIVER.md"), "mine");
+    mkdirSync(join(folder, "tools/b"), { recursive: true });
+    writeFileSync(join(folder, "tools/b/TOOL.md"), "tools/b/TOOL.md");
+    const proposed = await propose(files, folder, false, join(folder, "DRIVER.md"));
+    expect(proposed.map(({ state }) => state)).toEqual(["kept", "proposed", "unchanged"]);
+    expect(readdirSync(join(folder, "tools/a"))).toEqual(["TOOL.md.new"]);
+    const again = await propose(files, folder, false, join(folder, "DRIVER.md"));
+    expect(again.map(({ created }) => created)).toEqual([undefined, undefined, undefined]);
+    await withdraw(proposed, folder);
+    expect(readdirSync(folder)).toEqual(["DRIVER.md", "tools"]);
+    expect(readdirSync(join(folder, "tools"))).toEqual(["b"]);
   });
 
   test.skipIf(process.platform === "win32")("nothing is written through a link", async () => {

@@ -1,6 +1,6 @@
 // Steps four and five of authoring: whether a tool can serve a contract, with which mapping and which part of its result.
 
-import { checkDriver } from "../../contracts/index.ts";
+import { type BoundTool, checkDriver } from "../../contracts/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { BindingDraft } from "../../formats/driver/index.ts";
 import {
@@ -9,8 +9,10 @@ import {
   type Driver,
   isObject,
   type JsonObject,
+  type JsonSchema,
   type ToolDefinition,
 } from "../../model/index.ts";
+import { type DeclaredPath, declaredPaths, viewSchema } from "../../schema/index.ts";
 import { contractId, likeness, sameness } from "./names.ts";
 
 export interface Bound {
@@ -20,46 +22,65 @@ export interface Bound {
   /** From 0 to 1: how alike their names are. */
   readonly likeness: number;
   readonly warnings: readonly Diagnostic[];
+  /** How a result of the tool is read. */
+  readonly result: BoundTool["result"];
+  /** Other parts of the result that would do as well. */
+  readonly others: readonly string[];
+  /** It is in the driver already, with the contract named as it stands there. */
+  readonly kept?: boolean | undefined;
+}
+
+export interface BindOptions {
+  /** Arguments of other names are tried as well: for who is asked, or has said that they belong together. */
+  readonly guess: boolean;
+  /** What a result was, where the tool does not say it, or not all of it. */
+  readonly seen?: JsonSchema | undefined;
 }
 
 /** Names less alike than this are not even worth mentioning. */
 const ALIKE = 0.3;
 const DEPRECATED = 0.25;
 
-/**
- * The best way in which this tool serves the contract; undefined when none is found to fit.
- * With `guess`, arguments of other names are tried as well: for who is asked, or has said that they belong together.
- */
-export function bindTool(
+/** The best way in which this tool serves the contract; undefined when none is found to fit. */
+export function bindTool(contract: Contract, tool: ToolDefinition, options: BindOptions): Bound | undefined {
+  return waysToBind(contract, tool, options)[0];
+}
+
+/** All ways that fit, the best first: with the least to be said against it, and with what is always there. */
+export function waysToBind(
   contract: Contract,
   tool: ToolDefinition,
-  { guess }: { readonly guess: boolean },
-): Bound | undefined {
+  { guess, seen }: BindOptions,
+): readonly Bound[] {
   const mapping = mapArguments(contract, tool, guess);
   const dropInputs = dropped(contract, tool, mapping);
-  const tried = extracts(tool).map((resultExtract) => {
+  const tried = extracts(tool, seen).flatMap(({ text, certain }) => {
     const draft: BindingDraft = {
       tool: contract.id,
       range: `^${contract.version}`,
       toolName: tool.name,
       argumentMapping: mapping,
       dropInputs,
-      resultExtract,
+      resultExtract: text,
     };
-    const { problems } = checkDriver(driverOf([draft]), [contract], [tool]);
-    return { draft, problems };
+    const { bound, problems } = checkDriver(driverOf([draft]), [contract], [tool]);
+    return bound.map(({ result }) => ({ draft, result, problems, certain }));
   });
-  const fitting = tried.filter(({ problems }) => problems.every(({ severity }) => severity !== "error"));
-  const best = fitting.toSorted((a, b) => a.problems.length - b.problems.length)[0];
-  if (best === undefined) return undefined;
+  const ranked = tried.toSorted(
+    (a, b) => a.problems.length - b.problems.length || Number(b.certain) - Number(a.certain),
+  );
   const old = isDeprecated(tool) ? DEPRECATED : 0;
-  return {
+  return ranked.map(({ draft, result, problems, certain }) => ({
     contract,
     tool,
-    draft: best.draft,
+    draft,
+    result,
     likeness: Math.max(0, likeness(contract.id, tool.name) - old),
-    warnings: best.problems,
-  };
+    warnings: problems,
+    others: ranked
+      .filter((other) => other.problems.length === problems.length && other.certain === certain)
+      .flatMap((other) => (other.draft === draft ? [] : (other.draft.resultExtract ?? []))),
+  }));
 }
 
 /** As far as its own words tell. */
@@ -171,10 +192,15 @@ function dropped(
   );
 }
 
-/** All of the result, or one of its parts. */
-function extracts({ outputSchema }: ToolDefinition): readonly string[] {
-  const names = Object.keys(propertiesOf(outputSchema));
-  return ["$", ...names.filter((name) => /^[A-Za-z_][\w-]*$/.test(name)).map((name) => `$.${name}`)];
+/** All of the result, or one of the parts that are declared or were seen: what is only not forbidden would be a guess. */
+function extracts(
+  { outputSchema }: ToolDefinition,
+  seen: JsonSchema | undefined,
+): readonly Omit<DeclaredPath, "view">[] {
+  const views = [outputSchema ?? {}, seen].flatMap((schema) => viewSchema(schema) ?? []);
+  const paths = new Map<string, Omit<DeclaredPath, "view">>([["$", { text: "$", certain: true }]]);
+  for (const path of views.flatMap(declaredPaths)) if (!paths.has(path.text)) paths.set(path.text, path);
+  return [...paths.values()];
 }
 
 export function propertiesOf(schema: JsonObject | undefined): Readonly<Record<string, unknown>> {

@@ -5,6 +5,7 @@ import type { Contract, ToolDefinition } from "../../model/index.ts";
 import type { Prompter } from "../elicit.ts";
 import { plainLine } from "../plain-text.ts";
 import { type Bound, bindTool, isDeprecated, type Matches, matchTools } from "./bind.ts";
+import { type Kept, NOTHING_KEPT } from "./kept-bindings.ts";
 import { isContractId } from "./names.ts";
 
 export interface Choice {
@@ -15,6 +16,8 @@ export interface Choice {
   readonly newId?: string | undefined;
   /** A contract that could be what the tool serves, though nobody said so. */
   readonly near?: string | undefined;
+  /** Somebody named the contract: there is no other for it. */
+  readonly demanded?: boolean | undefined;
   /** What is to be said of it. */
   readonly notes?: readonly string[] | undefined;
 }
@@ -22,13 +25,15 @@ export interface Choice {
 /** Thrown away when somebody turns away from a question. */
 export class TurnedAway extends Error {}
 
-/** `wanted` are words such as `a`, `b=contract`; without them, all tools. */
+/** `wanted` are words such as `a`, `b=contract`; without them, what the driver serves already, or else all tools. */
 export function chooseByFlags(
   tools: readonly ToolDefinition[],
   contracts: readonly Contract[],
   wanted: readonly string[] | undefined,
+  kept: Kept = NOTHING_KEPT,
 ): readonly Choice[] {
   if (wanted === undefined) {
+    if (kept.choices.length > 0) return kept.choices;
     const current = currentOf(tools);
     const matched = matchTools(contracts, current);
     return current.map((tool) => byItself(tool, matched));
@@ -43,25 +48,35 @@ export function chooseByFlags(
         name,
         tools.map((one) => one.name),
       );
-    return { tool, id: at < 0 ? undefined : word.slice(at + 1) };
+    const id = at < 0 ? undefined : word.slice(at + 1);
+    const before = kept.choices.filter(
+      (one) => one.tool.name === name && (id === undefined || one.bound?.contract.id === id),
+    );
+    return { tool, id, before };
   });
-  const named = asked.flatMap(({ id }) => id ?? []);
+  const named = asked.flatMap(
+    ({ id, before }) => id ?? before.flatMap(({ bound }) => bound?.contract.id ?? []),
+  );
   const twice = named.find((id, index) => named.indexOf(id) !== index);
   if (twice !== undefined)
     throw new PortolanError("USAGE", `Two tools are to serve the contract ${JSON.stringify(twice)}.`, {
       hint: "A driver serves a contract with one tool. Give one of them another contract.",
     });
   const free = contracts.filter((contract) => !named.includes(contract.id));
-  const open = asked.flatMap(({ tool, id }) => (id === undefined ? [tool] : []));
-  const matched = matchTools(free, open);
-  return asked.map(({ tool, id }) =>
-    id === undefined ? byItself(tool, matched) : demanded(tool, id, contracts),
+  const open = asked.flatMap(({ tool, id, before }) =>
+    id === undefined && before.length === 0 ? [tool] : [],
   );
+  const matched = matchTools(free, open);
+  return asked.flatMap(({ tool, id, before }) => {
+    if (before.length > 0) return before;
+    return id === undefined ? byItself(tool, matched) : demanded(tool, id, contracts);
+  });
 }
 
 /** What is only near is left to whoever reads of it. */
 function byItself(tool: ToolDefinition, { sure, near }: Matches): Choice {
-  return { tool, bound: sure.get(tool.name), near: near.get(tool.name)?.contract.id };
+  const bound = sure.get(tool.name);
+  return { tool, bound, near: near.get(tool.name)?.contract.id, notes: bound && partNotes(bound) };
 }
 
 /** Without those that are deprecated, unless all are. */
@@ -86,18 +101,32 @@ function demanded(tool: ToolDefinition, id: string, contracts: readonly Contract
     return { tool, bound: undefined, newId: id, notes };
   }
   const bound = bindTool(contract, tool, { guess: true });
-  if (bound !== undefined) return { tool, bound, notes: guessesOf(bound) };
+  if (bound !== undefined) return { tool, bound, notes: guessesOf(bound), demanded: true };
   throw new PortolanError("DECLARATION_INVALID", `The tool ${tool.name} does not fit the contract ${id}.`, {
     hint: "Its inputs or its result are others. Let it have a contract of its own, or write the mapping by hand.",
   });
 }
 
 /** Names alone say little about what an argument means. */
-function guessesOf({ contract, tool, draft }: Bound): readonly string[] {
+function guessesOf(bound: Bound): readonly string[] {
+  const { contract, tool, draft } = bound;
   const pairs = Object.entries(draft.argumentMapping ?? {}).map(([from, to]) => `${from} as ${to}`);
   return pairs.length === 0
+    ? partNotes(bound)
+    : [
+        `${contract.id} gives the tool ${tool.name} ${pairs.join(", ")}: that is a guess; check it.`,
+        ...partNotes(bound),
+      ];
+}
+
+/** Types say little about which part of a result is meant. */
+function partNotes({ contract, tool, draft, others }: Bound): readonly string[] {
+  const { resultExtract = "$" } = draft;
+  return others.length === 0 || resultExtract === "$"
     ? []
-    : [`${contract.id} gives the tool ${tool.name} ${pairs.join(", ")}: that is a guess; check it.`];
+    : [
+        `${contract.id} gets ${resultExtract} of what ${tool.name} gives, and ${others.slice(0, 4).join(", ")} would fit as well: check it.`,
+      ];
 }
 
 export async function chooseByAsking(
@@ -105,18 +134,29 @@ export async function chooseByAsking(
   contracts: readonly Contract[],
   prompter: Prompter,
   signal: AbortSignal,
+  { choices: before }: Kept = NOTHING_KEPT,
 ): Promise<readonly Choice[]> {
-  const matched = matchTools(contracts, tools);
+  const served = before.flatMap(({ bound }) => bound?.contract.id ?? []);
+  const matched = matchTools(
+    contracts.filter(({ id }) => !served.includes(id)),
+    tools,
+  );
+  const initial = before.length === 0 ? currentOf(tools) : before.map(({ tool }) => tool);
   const names = await prompter.multiselect({
     message: "Which tools should the driver have?",
     options: tools.map(({ name }) => ({ value: name, label: plainLine(name, 60) })),
-    initial: currentOf(tools).map(({ name }) => name),
+    initial: [...new Set(initial.map(({ name }) => name))],
     required: true,
     signal,
   });
   if (names === undefined) throw new TurnedAway();
   const choices: Choice[] = [];
   for (const tool of tools.filter(({ name }) => names.includes(name))) {
+    const kept = before.filter((one) => one.tool.name === tool.name);
+    if (kept.length > 0) {
+      choices.push(...kept);
+      continue;
+    }
     const sure = matched.sure.get(tool.name);
     const bound = sure ?? matched.near.get(tool.name);
     const confirmed = bound && (await confirm(bound, sure !== undefined, prompter, signal));

@@ -12,11 +12,17 @@ import {
   writeDriver,
   writeTool,
 } from "../../formats/driver/index.ts";
-import { type Contract, type LaunchSettings, shellWord, type ToolDefinition } from "../../model/index.ts";
+import {
+  type Contract,
+  type Driver,
+  type LaunchSettings,
+  shellWord,
+  type ToolDefinition,
+} from "../../model/index.ts";
 import type { NewFile } from "../write-files.ts";
 import { isDeprecated } from "./bind.ts";
 import type { Choice } from "./choose.ts";
-import { type Credentials, writeSecrets } from "./credentials.ts";
+import { type Credentials, secretNotes, writeSecrets } from "./credentials.ts";
 import { ungranted } from "./grants.ts";
 import { driverFolder, type Identified } from "./identify.ts";
 import { contractId, freeId } from "./names.ts";
@@ -26,7 +32,10 @@ import type { Sample } from "./sample.ts";
 export interface Grounds {
   readonly id: string;
   readonly identified: Identified;
-  readonly credentials: Credentials;
+  /** For a driver that serves these contracts. */
+  readonly credentials: (contracts: readonly string[]) => Credentials;
+  /** The driver of this id that is there; what is not about its server stays. */
+  readonly existing?: Driver | undefined;
   readonly launch: LaunchSettings;
   /** Of the workspace. */
   readonly folder: string;
@@ -63,9 +72,10 @@ export function draftDriver(grounds: Grounds): Draft {
   // One odd tool does not keep the others back; when all are odd, it is something else.
   const made = fitting.length === 0 ? drafted : fitting;
   const left = fitting.length === 0 ? [] : drafted.flatMap((one) => skipNote(one, broken.get(one)));
-  const { file, text, files, diagnostics } = assemble(made, grounds);
+  const { file, text, files, diagnostics, credentials } = assemble(made, grounds);
   const secrets = secretsFile(
     grounds,
+    credentials,
     made.map(({ tool }) => tool.contract),
   );
   const inventory = secrets === undefined ? [] : parseSecrets(secrets.text, secrets.path).diagnostics;
@@ -73,30 +83,40 @@ export function draftDriver(grounds: Grounds): Draft {
     files: [{ path: file, text }, ...files, ...(secrets === undefined ? [] : [secrets])],
     tools: made.map(({ tool }) => tool),
     diagnostics: [...diagnostics, ...inventory],
-    left: [...left, ...grouped(made.flatMap((one) => one.left)), ...leftOpen(grounds)],
+    left: [...left, ...grouped(made.flatMap((one) => one.left)), ...leftOpen(grounds, credentials)],
   };
 }
 
 /** A driver of these tools as text, and what its readers say of it. */
 function assemble(
   made: readonly Made[],
-  { id, identified, credentials, launch, folder, contracts, tools, title }: Grounds,
+  grounds: Grounds,
 ): {
   readonly file: string;
   readonly text: string;
   readonly files: readonly NewFile[];
   readonly diagnostics: readonly Diagnostic[];
+  readonly credentials: Credentials;
 } {
+  const { id, identified, existing, launch, folder, contracts, tools, title } = grounds;
+  const served = made.map(({ tool }) => tool.contract);
+  const credentials = grounds.credentials(served);
   const files: NewFile[] = made.flatMap((one) => one.file ?? []);
   const fresh = files.map(({ path, text }) => parseTool(text, path));
   const renewed = new Set(files.map(({ path }) => path));
   const known = contracts.filter(({ origin }) => !renewed.has(origin.file));
   const file = join(driverFolder(folder, id), "DRIVER.md");
+  const description = `${title} as a driver: ${served.join(", ")}.`.slice(0, 2_000);
   const text = writeDriver({
-    id,
     name: title.slice(0, 80),
-    description: `${title} as a driver: ${made.map(({ tool }) => tool.contract).join(", ")}.`.slice(0, 2_000),
     version: "1.0.0",
+    ...(existing && ownWords(existing)),
+    id,
+    // What was written by itself is written anew.
+    description:
+      existing === undefined || / as a driver: /.test(existing.description)
+        ? description
+        : existing.description,
     server: credentials.server,
     transport: identified.transport,
     launch,
@@ -109,11 +129,22 @@ function assemble(
     file,
     text,
     files,
+    credentials,
     diagnostics: [
       ...fresh.flatMap(({ diagnostics }) => diagnostics),
       ...parsed.diagnostics,
       ...(checked?.problems ?? []),
     ],
+  };
+}
+
+/** What somebody wrote into a driver that no server says. */
+function ownWords(driver: Driver): Partial<Driver> {
+  const { name, version, region, policyTags, tags, metadata, cost, timeoutMs, retry } = driver;
+  const { healthCheck, auth, prompts, resources, connection, protocolVersion } = driver;
+  return {
+    ...{ name, version, region, policyTags, tags, metadata, cost, timeoutMs, retry },
+    ...{ healthCheck, auth, prompts, resources, connection, protocolVersion },
   };
 }
 
@@ -141,13 +172,15 @@ function draftTool(choice: Choice, base: string, taken: Set<string>, grounds: Gr
     const { contract, draft } = bound;
     const place = relative(grounds.folder, contract.origin.file).split(sep).join("/");
     const silent = contract.mutates.length === 0 && tool.annotations?.readOnlyHint !== true;
+    const binding = bound.kept === true ? draft : { ...draft, tool: `./${place}` };
     return {
-      tool: { tool: name, contract: contract.id, isNew: false, binding: { ...draft, tool: `./${place}` } },
+      tool: { tool: name, contract: contract.id, isNew: false, binding },
       left: [
         ...notes,
         ...(silent
           ? [`${contract.id} says that it changes nothing, and the tool ${name} does not say so.`]
           : []),
+        ...lostNotes(contract.id, grounds.samples.get(name)),
       ],
     };
   }
@@ -170,8 +203,24 @@ function draftTool(choice: Choice, base: string, taken: Set<string>, grounds: Gr
       binding: { tool: `./tools/${id}/TOOL.md`, range: `^${draft.version}`, toolName: name, resultExtract },
     },
     file: { path: contractFile(grounds.folder, id), text },
-    left: [...notes, ...nearNote(choice, id), ...guesses.map((guess) => said[guess])],
+    left: [
+      ...notes,
+      ...nearNote(choice, id),
+      ...guesses.map((guess) => said[guess]),
+      ...lostNotes(id, grounds.samples.get(name)),
+    ],
   };
+}
+
+/** A contract gives one value, and pictures, sounds and links are none. */
+function lostNotes(id: string, sample: Sample | undefined): readonly string[] {
+  const { lost = [], odd } = sample ?? {};
+  return [
+    ...(lost.length === 0
+      ? []
+      : [`${id}: the sample had ${lost.join(" and ")} as well, which is lost: a contract gives one value.`]),
+    ...(odd === undefined ? [] : [`${id}: what the sample gave is not what outputs says: ${odd}`]),
+  ];
 }
 
 function nearNote({ tool, near }: Choice, id: string): readonly string[] {
@@ -213,13 +262,16 @@ function isWritten(file: string, text: string): boolean {
   }
 }
 
+/** Nothing where the workspace lists all of them itself. */
 function secretsFile(
-  { id, folder, credentials }: Grounds,
+  { id, folder }: Grounds,
+  { secrets }: Credentials,
   contracts: readonly string[],
 ): NewFile | undefined {
-  if (credentials.secrets.length === 0) return undefined;
+  const own = secrets.filter(({ entry }) => entry === undefined);
+  if (own.length === 0) return undefined;
   const path = join(driverFolder(folder, id), "SECRETS.md");
-  return { path, text: writeSecrets(credentials.secrets, id, contracts) };
+  return { path, text: writeSecrets(own, id, contracts) };
 }
 
 /** What is said of several contracts is said once. */
@@ -232,12 +284,10 @@ function grouped(lines: readonly string[]): string[] {
   return Array.from(groups, ([text, names]) => (names[0] === "" ? text : `${names.join(", ")}: ${text}`));
 }
 
-function leftOpen(grounds: Grounds): string[] {
-  const { launch, folder, id } = grounds;
-  const { server, secrets } = grounds.credentials;
-  const left = secrets.map(
-    (name) => `The value of ${name} is not written anywhere: portolan secrets set ${name}`,
-  );
+function leftOpen(grounds: Grounds, credentials: Credentials): string[] {
+  const { launch, folder, id, existing } = grounds;
+  const { server } = credentials;
+  const left = secretNotes(credentials, (file) => relative(folder, file).split(sep).join("/"));
   if (server.kind === "npm" && !/.@/.test(server.package))
     left.push(
       "The package has no version, so that the newest is run: write package: <name>@<version> to stay with one.",
@@ -254,8 +304,9 @@ function leftOpen(grounds: Grounds): string[] {
   const old = grounds.tools.filter((tool) => isDeprecated(tool) && !used.has(tool.name));
   if (old.length > 0 && used.size + old.length === grounds.tools.length)
     left.push(`Left out, since the server calls it deprecated: ${old.map(({ name }) => name).join(", ")}`);
-  left.push(
-    "It is global and has no policy tags: write region and policy_tags for policies that choose by them.",
-  );
+  if (existing === undefined)
+    left.push(
+      "It is global and has no policy tags: write region and policy_tags for policies that choose by them.",
+    );
   return left;
 }

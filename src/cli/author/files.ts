@@ -1,28 +1,35 @@
 // Files that are proposed: written where there are none, left alone where there are others.
 
-import { lstat, mkdir, readFile, realpath, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readFile, realpath, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, isAbsolute, relative, sep } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import type { NewFile } from "../write-files.ts";
 
 export interface ProposedFile extends NewFile {
-  /** `kept`: there is one that says something else; the proposal is beside it. */
-  readonly state: "written" | "unchanged" | "kept";
+  /** `kept`: there is one that says something else; the proposal is beside it. `proposed`: so is what it belongs to. */
+  readonly state: "written" | "unchanged" | "kept" | "proposed";
   /** Where the proposal is, when it is not the file itself. */
   readonly proposal?: string | undefined;
+  /** What was written now, if anything. */
+  readonly created?: string | undefined;
 }
 
-/** All of them belong into `folder`, whatever links are in it. Nothing that is there is ever overwritten. */
+/**
+ * All of them belong into `folder`, whatever links are in it. Nothing that is there is ever overwritten. Where `leader` is one that stays
+ * as it is, the others are proposals as well: nothing would use them.
+ */
 export async function propose(
   files: readonly NewFile[],
   folder: string,
   dryRun: boolean,
+  leader?: string,
 ): Promise<readonly ProposedFile[]> {
-  const proposed = await Promise.all(files.map((file) => proposalOf(file, folder)));
-  if (dryRun) return proposed.map(({ file }) => file);
-  for (const { target, text } of proposed.flatMap(({ file, target }) =>
-    target === undefined ? [] : [{ target, text: file.text }],
-  )) {
+  const first = files.find(({ path }) => path === leader);
+  const led = first !== undefined && (await proposalOf(first, folder, false)).state === "kept";
+  const proposed = await Promise.all(files.map((file) => proposalOf(file, folder, led && file !== first)));
+  if (dryRun) return proposed.map(({ created: _created, ...file }) => file);
+  for (const { created: target, text } of proposed) {
+    if (target === undefined) continue;
     try {
       await mkdir(dirname(target), { recursive: true });
       // Exclusive: what came to be there since is neither overwritten nor followed.
@@ -32,23 +39,35 @@ export async function propose(
       throw new PortolanError("FILE_FAILED", `${target} cannot be written (${reason}).`, { cause });
     }
   }
-  return proposed.map(({ file }) => file);
+  return proposed;
 }
 
-/** `target` is what has to be written, if anything. */
-async function proposalOf(
-  file: NewFile,
-  folder: string,
-): Promise<{ readonly file: ProposedFile; readonly target?: string }> {
+/** Takes back what was written, and the folders that were made for it. */
+export async function withdraw(files: readonly ProposedFile[], folder: string): Promise<void> {
+  for (const { created } of files) {
+    if (created === undefined) continue;
+    await rm(created, { force: true });
+    let parent = dirname(created);
+    // A folder with anything else in it stays.
+    while (parent !== folder && (await rmdir(parent).then(yes, no))) parent = dirname(parent);
+  }
+}
+
+const yes = (): boolean => true;
+const no = (): boolean => false;
+
+/** `created` is what has to be written, if anything. */
+async function proposalOf(file: NewFile, folder: string, led: boolean): Promise<ProposedFile> {
   const { path, text } = file;
   await requireInside(path, folder);
-  if (!(await isThere(path))) return { file: { ...file, state: "written" }, target: path };
-  if ((await existing(path)) === text) return { file: { ...file, state: "unchanged" } };
+  const there = await isThere(path);
+  if (!there && !led) return { ...file, state: "written", created: path };
+  if (there && (await existing(path)) === text) return { ...file, state: "unchanged" };
   for (let number = 1; ; number += 1) {
     const proposal = number === 1 ? `${path}.new` : `${path}.new.${number}`;
-    const kept = { ...file, state: "kept", proposal } as const;
-    if (!(await isThere(proposal))) return { file: kept, target: proposal };
-    if ((await existing(proposal).catch(() => undefined)) === text) return { file: kept };
+    const kept = { ...file, state: there ? "kept" : "proposed", proposal } as const;
+    if (!(await isThere(proposal))) return { ...kept, created: proposal };
+    if ((await existing(proposal).catch(() => undefined)) === text) return kept;
   }
 }
 

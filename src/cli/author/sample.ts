@@ -12,6 +12,12 @@ export interface Sample {
   readonly portable: boolean;
   /** Of what came back; undefined when it is text, or when the server says it itself. */
   readonly schema?: JsonSchema | undefined;
+  /** What the server answered. */
+  readonly result: JsonObject;
+  /** Parts of the answer that no output of a contract has, in words. */
+  readonly lost: readonly string[];
+  /** Why the answer is not what the server's own schema says. */
+  readonly odd?: string | undefined;
 }
 
 const SAMPLE_MS = 10_000;
@@ -39,12 +45,30 @@ export async function sampleTool(
     return {
       input,
       portable,
+      result,
+      lost: lostOf(result),
       ...(isObject(value) || Array.isArray(value) ? { schema: schemaOf(value, DEEPEST) } : {}),
     };
   } catch {
     signal.throwIfAborted();
     return undefined;
   }
+}
+
+const BLOCKS: Readonly<Record<string, string>> = {
+  image: "an image",
+  audio: "a sound",
+  resource: "a resource",
+  resource_link: "a link to a resource",
+};
+
+/** An output is one value: the structured content, or else the first text. */
+function lostOf({ structuredContent, content }: JsonObject): readonly string[] {
+  const blocks = Array.isArray(content) ? (content as unknown[]).filter(isObject) : [];
+  const texts = blocks.filter(({ type }) => type === "text").length;
+  const others = blocks.flatMap(({ type }) => BLOCKS[String(type)] ?? []);
+  const more = structuredContent === undefined && texts > 1 ? ["more than one text"] : [];
+  return [...new Set([...more, ...others])];
 }
 
 /** Values for what is required, from what the schema and the command line say; undefined when one is missing. */

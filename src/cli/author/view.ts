@@ -18,6 +18,8 @@ export interface Shown extends Omit<Draft, "files"> {
   readonly identified: Identified;
   readonly files: readonly ProposedFile[];
   readonly written: boolean;
+  /** It fits its server, and not what else is in the workspace. */
+  readonly clashes: boolean;
   readonly dryRun: boolean;
 }
 
@@ -46,7 +48,7 @@ export function draftJson({ id, identified, tools, files, diagnostics, left, wri
 }
 
 export function describeDraft(shown: Shown, { io, output }: Cli): string {
-  const { id, identified, tools, files, diagnostics, left, written, dryRun } = shown;
+  const { id, identified, tools, files, diagnostics, left, written, dryRun, clashes } = shown;
   const { colors, width } = output;
   const label = (path: string): string => pathLabel(path, computerOf(io, io.cwd));
   const section = (title: string, lines: readonly string[]): string[] =>
@@ -57,8 +59,10 @@ export function describeDraft(shown: Shown, { io, output }: Cli): string {
     written: colors.green("written"),
     unchanged: colors.dim("as it was"),
     kept: colors.yellow("kept"),
+    proposed: colors.yellow("proposed"),
   };
   const fileLines = files.map(({ path, state, proposal }) => {
+    if (state === "proposed") return wrap(`  ${states[state]} ${label(proposal ?? path)}`, width, 4);
     const beside = proposal === undefined ? "" : `, the proposal is in ${label(proposal)}`;
     return wrap(`  ${states[state]} ${label(path)}${beside}`, width, 4);
   });
@@ -91,8 +95,13 @@ export function describeDraft(shown: Shown, { io, output }: Cli): string {
           `  portolan test ${shellWord(id)}`,
           `  portolan list contracts`,
         ])
-      : [broken ? "Nothing was written: it does not fit its server." : "Nothing was written."]),
+      : [whyNot(broken, clashes)]),
   ].join("\n\n");
+}
+
+function whyNot(broken: boolean, clashes: boolean): string {
+  if (clashes) return "Nothing was written: the workspace as a whole would not be right with it.";
+  return broken ? "Nothing was written: it does not fit its server." : "Nothing was written.";
 }
 
 /** In columns where there is room for them. */

@@ -1,19 +1,23 @@
 // `portolan author`: a driver made of an MCP server, with the contracts that it serves.
 
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { LaunchSettings } from "../../model/index.ts";
 import type { McpConnection } from "../../tools/index.ts";
 import { agrees, askId, idOf, prompterOf } from "../author/ask.ts";
-import { chooseByAsking, chooseByFlags, type Choice, TurnedAway } from "../author/choose.ts";
+import { chooseByAsking, chooseByFlags, TurnedAway } from "../author/choose.ts";
 import { withCredentials } from "../author/credentials.ts";
 import { draftDriver } from "../author/draft.ts";
-import { existingContracts } from "../author/existing-contracts.ts";
-import { propose } from "../author/files.ts";
+import { existingContracts, existingDriver } from "../author/existing-contracts.ts";
+import { existingSecrets, SecretNames } from "../author/existing-secrets.ts";
+import { propose, withdraw } from "../author/files.ts";
 import { ungranted } from "../author/grants.ts";
 import { driverFolder, type Identified, identify, within } from "../author/identify.ts";
-import { type Sample, sampleTool } from "../author/sample.ts";
+import { keptBindings, NOTHING_KEPT } from "../author/kept-bindings.ts";
+import { sampleTool } from "../author/sample.ts";
+import { sampleAll } from "../author/samples.ts";
 import { describeDraft, draftJson } from "../author/view.ts";
+import { newErrors, wholeWorkspace } from "../author/whole-workspace.ts";
 import { type Cli, createHandlers, noteDiagnostic, spinnerOf, type Words } from "../connect.ts";
 import { plainLine } from "../plain-text.ts";
 import { sandboxOfCommand } from "../sandbox-of-command.ts";
@@ -28,7 +32,6 @@ export interface AuthorOptions {
   sample?: boolean;
   yes?: boolean;
   dryRun?: boolean;
-  env?: string[];
 }
 
 export async function author(cli: Cli, words: Words, options: AuthorOptions): Promise<number> {
@@ -38,7 +41,7 @@ export async function author(cli: Cli, words: Words, options: AuthorOptions): Pr
   const home = (name: string): string => driverFolder(folder, idOf(name, options.id));
   const identified = identify(words, options.kind, { folder, home }, cli);
   const prompter = options.yes === true ? undefined : prompterOf(cli);
-  const contracts = await existingContracts(folder);
+  const before = await wholeWorkspace(folder, cli);
   const dryRun = options.dryRun === true;
   try {
     const found = await withStarted(cli, identified, folder, async (connection, spinner) => {
@@ -53,41 +56,60 @@ export async function author(cli: Cli, words: Words, options: AuthorOptions): Pr
       const asked = prompter === undefined ? undefined : await prompter();
       const name = nameOf(connection, identified);
       const id = idOf(name, options.id ?? (await askId(name, asked, interrupt.signal)));
+      const existing = await existingDriver(folder, id);
+      const contracts = await existingContracts(folder, existing);
+      const kept = existing === undefined ? NOTHING_KEPT : keptBindings(existing, contracts, tools, folder);
       const wanted = options.tools?.flatMap((text) => text.split(",")).filter((word) => word !== "");
-      const choices =
+      const chosen =
         asked === undefined || wanted !== undefined
-          ? chooseByFlags(tools, contracts, wanted)
-          : await chooseByAsking(tools, contracts, asked, interrupt.signal);
-      const samples =
+          ? chooseByFlags(tools, contracts, wanted, kept)
+          : await chooseByAsking(tools, contracts, asked, interrupt.signal, kept);
+      const args = identified.server.kind === "remote" ? [] : identified.server.args;
+      const sampled =
         options.sample === true
-          ? await sampleAll(choices, connection, identified, folder, { cli, spinner })
-          : new Map();
+          ? await sampleAll(chosen, async (tool) => {
+              spinner.start(`trying ${tool.name}`);
+              return sampleTool(tool, connection, { args, folder, signal: interrupt.signal });
+            })
+          : { choices: chosen, samples: new Map<string, never>() };
       return {
-        id,
-        tools,
-        choices,
-        samples,
+        ...{ id, tools, existing, contracts, ...sampled },
+        ended: wanted === undefined ? kept.notes : [],
         title: titleOf(connection, identified),
         transport: transportOf(connection, identified),
       };
     });
     const { id, transport } = found;
+    const secrets = await existingSecrets(folder, id, before.secrets);
+    const base = id.replace(/-mcp$/, "");
     const draft = draftDriver({
       ...found,
       folder,
-      contracts,
       identified: { ...identified, transport },
-      credentials: withCredentials(identified.server, id.replace(/-mcp$/, ""), options.env ?? [], cli),
-      launch: launchOf(cli, folder, id),
+      credentials: (served) =>
+        withCredentials(identified.server, base, new SecretNames(secrets, id, served), cli),
+      launch: launchOf(cli, identified, folder, id),
     });
     const errors = draft.diagnostics.filter(({ severity }) => severity === "error");
     const write =
       errors.length === 0 && !dryRun && (await agrees(prompter, draft.files.length, interrupt.signal));
-    const files = await propose(draft.files, folder, !write);
-    const shown = { ...draft, id, files, identified: { ...identified, transport }, written: write, dryRun };
+    const leader = join(driverFolder(folder, id), "DRIVER.md");
+    const files = await propose(draft.files, folder, !write, leader);
+    // What each file says may be right, and not together with the others.
+    const clashes = write ? newErrors(before, await wholeWorkspace(folder, cli)) : [];
+    if (clashes.length > 0) await withdraw(files, folder);
+    const shown = {
+      ...draft,
+      ...{ id, files, dryRun },
+      diagnostics: [...draft.diagnostics, ...clashes],
+      left: [...found.ended, ...draft.left, ...modeNotes(cli.options)],
+      identified: { ...identified, transport },
+      written: write && clashes.length === 0,
+      clashes: clashes.length > 0,
+    };
     if (output.form === "json") output.json(draftJson(shown));
     else output.print(describeDraft(shown, cli));
-    return errors.length === 0 ? 0 : 1;
+    return errors.length + clashes.length === 0 ? 0 : 1;
   } catch (thrown) {
     if (!(thrown instanceof TurnedAway)) throw thrown;
     throw new PortolanError("CANCELLED", "Nothing was written.");
@@ -128,38 +150,38 @@ async function withStarted<T>(
 
 /** A server that does not start often misses a folder that it was told of. */
 function withGrants(thrown: unknown, { server }: Identified, folder: string, { io, options }: Cli): unknown {
-  if (!isPortolanError(thrown) || thrown.code !== "SERVER_START_FAILED" || server.kind === "remote")
-    return thrown;
+  if (!isPortolanError(thrown) || server.kind === "remote") return thrown;
   const { read, write, mode } = options.sandbox;
   const granted = [...read, ...write].map((path) => resolve(io.cwd, path));
-  const [word] = mode === "off" ? [] : ungranted(server.args, folder, granted);
-  if (word === undefined) return thrown;
-  const { message, code, stderr } = thrown;
-  const hint = `It is started with the folder ${word}, which its sandbox does not have. Grant it: --allow-read ${word}, or --allow-write ${word}`;
-  return new PortolanError(code, message, { stderr, hint, server: thrown.server, cause: thrown });
+  const failed = thrown.code === "SERVER_START_FAILED" && mode !== "off";
+  const [word] = failed ? ungranted(server.args, folder, granted) : [];
+  const hint =
+    word === undefined
+      ? asFlags(thrown.hint)
+      : `It is started with the folder ${word}, which its sandbox does not have. Grant it: --allow-read ${word}, or --allow-write ${word}`;
+  if (hint === thrown.hint) return thrown;
+  const { message, code, stderr, data } = thrown;
+  return new PortolanError(code, message, { stderr, data, hint, server: thrown.server, cause: thrown });
 }
 
-async function sampleAll(
-  choices: readonly Choice[],
-  connection: McpConnection,
-  { server }: Identified,
-  folder: string,
-  { cli, spinner }: { readonly cli: Cli; readonly spinner: Spinner },
-): Promise<ReadonlyMap<string, Sample>> {
-  const samples = new Map<string, Sample>();
-  const args = server.kind === "remote" ? [] : server.args;
-  for (const { tool, bound } of choices) {
-    if (bound !== undefined) continue;
-    spinner.start(`trying ${tool.name}`);
-    const sample = await sampleTool(tool, connection, { args, folder, signal: cli.interrupt.signal });
-    if (sample !== undefined) samples.set(tool.name, sample);
-  }
-  spinner.stop();
-  return samples;
+/** There is no declaration yet, and that of a driver says no mode. */
+function asFlags(hint: string): string {
+  return hint
+    .replace(", or sandbox: off in its declaration", "")
+    .replace(/\bsandbox: (off|warn)\b/g, "--sandbox $1");
 }
 
-/** What was granted for this start, as the driver asks for it. */
-function launchOf({ options, io }: Cli, folder: string, id: string): LaunchSettings {
+/** A driver asks for what it needs; that it gets more is for whoever starts it to say, each time. */
+function modeNotes({ sandbox: { mode } }: Cli["options"]): string[] {
+  return mode === undefined || mode === "enforce"
+    ? []
+    : [
+        `It was started with --sandbox ${mode}, which no DRIVER.md can say: use it with --sandbox contracts=${mode}`,
+      ];
+}
+
+/** What was granted for this start, as the driver asks for it; a server elsewhere is reached where it is. */
+function launchOf({ options, io }: Cli, { server }: Identified, folder: string, id: string): LaunchSettings {
   const { network, read, write } = options.sandbox;
   const found = sandboxOfCommand({ modes: {}, network, read, write }, io.cwd, []);
   const own = (paths: readonly string[] | undefined): string[] | undefined =>
@@ -169,8 +191,10 @@ function launchOf({ options, io }: Cli, folder: string, id: string): LaunchSetti
     ...(readable === undefined ? {} : { read: readable }),
     ...(writable === undefined ? {} : { write: writable }),
   };
+  const hosts =
+    server.kind === "remote" ? [...new Set([new URL(server.url).host, ...network])] : found?.network;
   const sandbox = {
-    ...(found?.network === undefined ? {} : { network: found.network }),
+    ...(hosts === undefined ? {} : { network: hosts }),
     ...(Object.keys(fs).length === 0 ? {} : { fs }),
   };
   return Object.keys(sandbox).length === 0 ? {} : { sandbox };

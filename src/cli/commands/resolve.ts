@@ -2,7 +2,7 @@
 
 import type { Resolution } from "../../contracts/index.ts";
 import { didYouMean, PortolanError } from "../../errors/index.ts";
-import type { Contract } from "../../model/index.ts";
+import { type Contract, idIn, isNamed } from "../../model/index.ts";
 import type { Cli } from "../connect.ts";
 import { readPolicy } from "../contract-policy.ts";
 import {
@@ -38,7 +38,9 @@ export async function resolve(cli: Cli, words: readonly string[], options: Resol
       },
     );
   const own = await loadContracts(cli);
-  const tool = contractNamed(own.endpoint, word)?.id ?? word;
+  const id = contractNamed(own.endpoint, idIn(word))?.id;
+  // One major of several is named as id@major.
+  const tool = id === undefined ? word : `${id}${word.slice(idIn(word).length)}`;
   const policy = options.policy === undefined ? own.endpoint.policy : await readPolicy(options.policy, cli);
   const { pin, region } = options;
   const inputs = (options.input ?? []).flatMap((text) => text.split(",")).filter((name) => name !== "");
@@ -67,7 +69,7 @@ export async function resolve(cli: Cli, words: readonly string[], options: Resol
       return exitOf(resolution);
     },
     (endpoint) => {
-      const asked = [...driversFor(endpoint, tool), ...(pin === undefined ? [] : [pin])];
+      const asked = [...driversFor(endpoint, idIn(tool)), ...(pin === undefined ? [] : [pin])];
       return { ...onlyDrivers(endpoint, asked), policy };
     },
   );
@@ -78,9 +80,9 @@ function exitOf({ selected, error }: Resolution): number {
 }
 
 /** The newest, of several. */
-function contractOf({ endpoint }: ContractsSource, id: string): Contract | undefined {
+function contractOf({ endpoint }: ContractsSource, name: string): Contract | undefined {
   return endpoint.contracts
-    .filter((contract) => contract.id === id)
+    .filter((contract) => isNamed(contract, name))
     .toSorted((a, b) => b.version.localeCompare(a.version, "en", { numeric: true }))[0];
 }
 

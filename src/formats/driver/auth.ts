@@ -6,6 +6,7 @@ import { nodeAt, type Problems, quoted, type TextNode, toLabel } from "../text/i
 import type { CheckedAuth, CheckedDriver, CheckedHttp } from "./checked-driver.ts";
 import { checkPath } from "./bindings.ts";
 import { parseIsoDuration } from "./iso-duration.ts";
+import { isLoopback } from "./server.ts";
 
 const DETECT: Readonly<Record<string, RegExp>> = {
   exit_code: /^\d{1,3}$/,
@@ -24,6 +25,7 @@ export function readAuth(
   const refNode = nodeAt(node, "ref");
   if (ref !== undefined && refNode !== undefined) checkPath(ref, refNode, problems);
   checkUrl(nodeAt(node, "login", "url"), problems);
+  checkLogin(checked, nodeAt(node, "login"), problems);
   checkUrl(nodeAt(node, "refresh", "url"), problems);
   checkDetect(nodeAt(node, "expiry", "detect"), problems);
   const when = login?.completes_when;
@@ -117,6 +119,38 @@ function checkUrl(node: TextNode | undefined, problems: Problems): void {
       `${toLabel(node.path)} is not a whole URL`,
       "Write an address that begins with https://.",
     );
+}
+
+/** A person types passwords there, and somebody has to notice when they are done. */
+function checkLogin({ login, state }: CheckedAuth, node: TextNode | undefined, problems: Problems): void {
+  if (login === undefined || node === undefined) return;
+  const page = nodeAt(node, "url");
+  if (page?.kind === "string" && !isSafePage(String(page.value)))
+    problems.add(
+      page,
+      `${toLabel(page.path)} is not https: whoever listens sees what is typed there`,
+      "Write an address that begins with https://; plain http is for this computer only.",
+    );
+  const when = login.completes_when;
+  const shows = when?.cmd || when?.http !== undefined || (when && (state?.paths?.length ?? 0) > 0);
+  if (when !== undefined && !shows)
+    problems.warn(
+      nodeAt(node, "completes_when") ?? node,
+      "completes_when has neither cmd nor http: nothing shows that the login is done",
+      "Write cmd: and a command that succeeds for who is logged in, or http: { method: GET, url: https://… }.",
+    );
+  else if (login.url !== undefined && !login.cmd && when === undefined && !login.requires_callback_url)
+    problems.warn(
+      page ?? node,
+      "nothing tells when the login on this page is done: somebody has to be there to say so",
+      "Add completes_when: with a cmd or http, or requires_callback_url: true if the page can come back.",
+    );
+}
+
+/** What is not a URL is told elsewhere. */
+function isSafePage(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url?.protocol !== "http:" || isLoopback(url.hostname);
 }
 
 /** Words of other hosts are let be; the known ones must be right. */

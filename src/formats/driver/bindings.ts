@@ -1,7 +1,14 @@
 // The entries of `implements`: each contract once, each with the MCP tool that serves it, and names that do not meet.
 
 import { posix } from "node:path";
-import { type Binding, type CostOverride, parseJsonPath, type RetryRule } from "../../model/index.ts";
+import {
+  type Binding,
+  type BindingField,
+  type CostOverride,
+  parseJsonPath,
+  type RetryRule,
+  type TextPlace,
+} from "../../model/index.ts";
 import { definedOnly } from "../manifest/index.ts";
 import { entryOf, nodeAt, type Place, type Problems, quoted, type TextNode, toLabel } from "../text/index.ts";
 import type { CheckedBinding, CheckedCost } from "./checked-driver.ts";
@@ -73,8 +80,31 @@ export function toBinding(
     argumentMapping: mcp.argument_mapping ?? {},
     resultExtract: mcp.result_extract,
     metadata,
-    origin: { file, line: node.line, column: node.column, format: "driver" },
+    origin: { file, line: node.line, column: node.column, format: "driver", places: placesOf(node) },
   });
+}
+
+const FIELDS: Readonly<Record<BindingField, readonly string[]>> = {
+  version: ["version"],
+  mapping: ["mapping"],
+  timeout_override_ms: ["timeout_override_ms"],
+  drop_inputs: ["schema_narrowing", "drop_inputs"],
+  drop_outputs: ["schema_narrowing", "drop_outputs"],
+  tool_name: ["metadata", "mcp", "tool_name"],
+  argument_mapping: ["metadata", "mcp", "argument_mapping"],
+  result_extract: ["metadata", "mcp", "result_extract"],
+};
+
+function placesOf(node: TextNode): Record<string, TextPlace> {
+  const found = Object.entries(FIELDS).flatMap(([field, path]): [string, TextPlace][] => {
+    const entry = entryOf(nodeAt(node, ...path.slice(0, -1)), path.at(-1) ?? "");
+    return entry === undefined ? [] : [[field, placeOf(entry)]];
+  });
+  return Object.fromEntries(found);
+}
+
+export function placeOf({ line, column }: Place): TextPlace {
+  return { line, column };
 }
 
 export function toCost(checked: CheckedCost | undefined): CostOverride | undefined {

@@ -29,20 +29,20 @@ import { checkNoSecrets } from "./references.ts";
 import { checkTransport, readServer } from "./server.ts";
 import { readServerJson, type ServerJson } from "./server-json.ts";
 import { noteSlips } from "./strict-keys.ts";
-import { readPrompts, readResources } from "./surfaces.ts";
+import { placesOfSurfaces, readPrompts, readResources } from "./surfaces.ts";
 
 export interface DriverOptions {
   /** The `server.json` beside the file, which may carry the server block. */
   readonly serverJson?: ServerJson | undefined;
+  /** What the code beside the file says, as a file would: it holds where the file says nothing. */
+  readonly code?: string | undefined;
 }
 
 export interface DriverFile {
   /** Nothing when something in it is wrong. */
   readonly driver?: Driver | undefined;
   /** The SECRETS.md that `auth.ref` names, and where it does. */
-  readonly secretsRef?:
-    | { readonly path: string; readonly line: number; readonly column: number }
-    | undefined;
+  readonly secretsRef?: { readonly path: string; readonly line: number; readonly column: number } | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -50,7 +50,7 @@ export function parseDriver(text: string, file: string, options: DriverOptions =
   const { root: written, diagnostics } = readFrontmatter(text, file);
   if (written === undefined) return { diagnostics };
   const problems = new Problems(file, diagnostics);
-  const root = withoutMoved(written, problems);
+  const root = withoutMoved(withCode(written, options.code, file), problems);
   const checked = checkUniversal(root, problems);
   const kind = nodeAt(root, "kind");
   if (checked.kind !== undefined && checked.kind !== "mcp" && kind !== undefined)
@@ -73,6 +73,14 @@ export function parseDriver(text: string, file: string, options: DriverOptions =
     secretsRef: ref && path !== undefined ? { path, line: ref.line, column: ref.column } : undefined,
     diagnostics: [...once(problems.done()), ...beside],
   });
+}
+
+/** A server is not among it: without one the file alone could not have been read. */
+function withCode(root: ObjectNode, code: string | undefined, file: string): ObjectNode {
+  const more = code === undefined ? undefined : readFrontmatter(code, file).root;
+  if (more === undefined) return root;
+  const said = new Set(["server", ...root.entries.map(({ key }) => key)]);
+  return { ...root, entries: [...root.entries, ...more.entries.filter(({ key }) => !said.has(key))] };
 }
 
 /** What both checks find is told once. */
@@ -154,7 +162,13 @@ function toDriver(
     retry: toRetry(checked.retry_override),
     tags: checked.tags ?? [],
     metadata: { ...checked.metadata },
-    origin: { file, line: root.line, column: root.column, format: "driver" },
+    origin: {
+      file,
+      line: root.line,
+      column: root.column,
+      format: "driver",
+      places: placesOfSurfaces(at("prompts"), at("resources")),
+    },
   });
 }
 

@@ -192,7 +192,13 @@ describe("the filesystem driver", () => {
       policyTags: ["self-hosted", "pii-safe"],
       tags: ["mcp", "filesystem", "anthropic-reference", "pii-safe"],
       metadata: {},
-      origin: { file: "/w/.drivers/filesystem-mcp/DRIVER.md", line: 2, column: 1, format: "driver" },
+      origin: {
+        file: "/w/.drivers/filesystem-mcp/DRIVER.md",
+        line: 2,
+        column: 1,
+        format: "driver",
+        places: { "resource:file:///{path}": { line: 54, column: 5 } },
+      },
     });
   });
 

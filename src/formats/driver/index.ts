@@ -2,6 +2,7 @@
 
 export { parseJsonPath as parseExtract } from "../../model/index.ts";
 export { checkBinding } from "./check-binding.ts";
+export { checkExamples } from "./check-examples.ts";
 export { readConsumers } from "./consumers.ts";
 export { type DriverFile, type DriverOptions, parseDriver } from "./driver.ts";
 export { type Frontmatter, readFrontmatter } from "./frontmatter.ts";
@@ -13,5 +14,6 @@ export { parseSecrets, type SecretsFile } from "./secrets.ts";
 export type { ServerJson } from "./server-json.ts";
 export { parseSkill, type Skill, type SkillFile } from "./skill.ts";
 export { parseTool, type ToolFile } from "./tool.ts";
+export { type VendoredProgram, vendoredPrograms } from "./vendored.ts";
 export { type BindingDraft, type DriverDraft, writeDriver } from "./write-driver.ts";
 export { type ToolDraft, writeTool } from "./write-tool.ts";

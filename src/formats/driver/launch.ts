@@ -19,6 +19,7 @@ import { readInstall } from "./install.ts";
 import type { CheckedMcp, CheckedSandboxBlock } from "./mcp-shape.ts";
 
 const OS: Readonly<Record<string, string>> = { windows: "win32" };
+const MB = 1024 * 1024;
 const ARCH: Readonly<Record<string, string>> = { x86: "ia32" };
 
 export interface LaunchContext {
@@ -31,8 +32,8 @@ export interface LaunchContext {
 
 export function readLaunch(driver: CheckedDriver, mcp: CheckedMcp, context: LaunchContext): LaunchSettings {
   const { root, folder, problems } = context;
-  const { os, arch } = driver.requires ?? {};
-  noteUnused(root, problems);
+  const { os, arch, min_memory_mb: memory, min_disk_mb: disk } = driver.requires ?? {};
+  noteUnused(context);
   return definedOnly<LaunchSettings>({
     sandbox: readSandbox(driver, mcp.sandbox, context),
     install: readInstall(nodeAt(root, "install"), folder, problems),
@@ -41,6 +42,8 @@ export function readLaunch(driver: CheckedDriver, mcp: CheckedMcp, context: Laun
       definedOnly({
         os: os?.map((name) => OS[name] ?? name),
         arch: arch?.map((name) => ARCH[name] ?? name),
+        memoryBytes: memory && memory * MB,
+        diskBytes: disk && disk * MB,
       }),
     ),
   });
@@ -119,7 +122,7 @@ function withoutStars(
   );
 }
 
-function noteUnused(root: ObjectNode, problems: Problems): void {
+function noteUnused({ root, problems, remote }: LaunchContext): void {
   const note = (path: readonly string[], message: string): void => {
     const node = nodeAt(root, ...path);
     if (node !== undefined && node.kind !== "null" && !(node.kind === "list" && node.items.length === 0))
@@ -127,6 +130,7 @@ function noteUnused(root: ObjectNode, problems: Problems): void {
   };
   note(["runner"], "runner is not used: an MCP server has a process of its own");
   note(["network", "ingress"], "network.ingress is not used: nothing reaches a server but this program");
-  note(["requires", "min_disk_mb"], "requires.min_disk_mb is not checked");
-  note(["requires", "min_memory_mb"], "requires.min_memory_mb is not checked");
+  if (remote)
+    for (const key of ["min_disk_mb", "min_memory_mb"])
+      note(["requires", key], `requires.${key} is not checked: the server runs elsewhere`);
 }

@@ -181,6 +181,12 @@ describe("refused", () => {
       with_("version_check: { cmd: a, parse: 'v(.*)', range: new }"),
       "version_check.range",
     ],
+    [
+      "a login page without TLS",
+      with_("auth: { login: { url: 'http://a.b/in', requires_callback_url: true } }"),
+      "auth.login.url is not https",
+      "https://",
+    ],
     ["a time that is none", with_("auth: { refresh: { every: Psoon } }"), "auth.refresh.every", "PT5M"],
     [
       "a month, which has no length",
@@ -431,4 +437,32 @@ tags: [A]
     "14:24 /implements/0/metadata/mcp/tool_nam",
     "15:8 /tags/0",
   ]);
+});
+
+describe("logins", () => {
+  const told = (login: string, more = ""): string[] =>
+    parseDriver(with_(`auth: { login: { ${login} } ${more} }`), "DRIVER.md").diagnostics.map(
+      ({ severity, path, message }) => `${severity} ${String(path)} ${message}`,
+    );
+
+  test.each([
+    "url: 'https://a.b/in', requires_callback_url: true",
+    "url: 'http://localhost:8080/in', requires_callback_url: true",
+    "url: 'http://127.0.0.1/in', completes_when: { cmd: whoami }",
+    "url: 'https://a.b/in', completes_when: { http: { method: GET, url: 'https://a.b/me' } }",
+    "cmd: a login",
+  ])("%s is fine", (login) => expect(told(login)).toEqual([]));
+
+  test("a page that nothing tells the end of is warned of", () => {
+    expect(told("url: 'https://a.b/in'")).toEqual([
+      expect.stringContaining("warning /auth/login/url nothing tells when the login on this page is done"),
+    ]);
+  });
+
+  test("a sign that is none is warned of, unless files are one", () => {
+    expect(told("cmd: a, completes_when: { exit_code: 0 }")).toEqual([
+      expect.stringContaining("warning /auth/login/completes_when completes_when has neither cmd nor http"),
+    ]);
+    expect(told("cmd: a, completes_when: { exit_code: 0 }", ", state: { paths: [~/.a/] }")).toEqual([]);
+  });
 });

@@ -1,9 +1,9 @@
 // The prompts and resources of a driver: each once, and with what its integration needs.
 
-import type { DriverPrompt, DriverResource } from "../../model/index.ts";
+import type { DriverPrompt, DriverResource, TextPlace } from "../../model/index.ts";
 import { definedOnly } from "../manifest/index.ts";
-import { nodeAt, type Place, type Problems, quoted, type TextNode, toLabel } from "../text/index.ts";
-import { checkPath } from "./bindings.ts";
+import { entryOf, nodeAt, type Place, type Problems, quoted, type TextNode, toLabel } from "../text/index.ts";
+import { checkPath, placeOf } from "./bindings.ts";
 import type { CheckedMcp } from "./mcp-shape.ts";
 
 export function readPrompts(
@@ -27,7 +27,14 @@ export function readPrompts(
     if (how === "raw" && place !== undefined)
       problems.warn(place, "skill_ref has no effect with integrate_as: raw", "Remove skill_ref.");
     if (how === "skill_block")
-      return [definedOnly<DriverPrompt>({ name, description, integrateAs: how, skillRef: skillRef ?? "" })];
+      return [
+        definedOnly<DriverPrompt>({
+          name,
+          description,
+          integrateAs: how,
+          skillRef: skillRef ?? "",
+        }),
+      ];
     return [definedOnly<DriverPrompt>({ name, description, integrateAs: "raw" })];
   });
 }
@@ -64,6 +71,27 @@ export function readResources(
       ];
     return [definedOnly<DriverResource>({ uriTemplate, description, integrateAs: "raw" })];
   });
+}
+
+/** Where prompts and resources stand: what is wrong with one is found out later, by whoever starts the server. */
+export function placesOfSurfaces(
+  prompts: TextNode | undefined,
+  resources: TextNode | undefined,
+): Record<string, TextPlace> {
+  const places: Record<string, TextPlace> = {};
+  const note = (list: TextNode | undefined, key: string, fields: Readonly<Record<string, string>>): void => {
+    for (const item of list?.kind === "list" ? list.items : []) {
+      const name = nodeAt(item, key);
+      if (name?.kind !== "string") continue;
+      for (const [kind, field] of Object.entries(fields)) {
+        const entry = entryOf(item, field);
+        if (entry !== undefined) places[`${kind}:${String(name.value)}`] = placeOf(entry);
+      }
+    }
+  };
+  note(prompts, "name", { prompt: "name", skill_ref: "skill_ref" });
+  note(resources, "uri_template", { resource: "uri_template" });
+  return places;
 }
 
 function checkOnce(list: TextNode | undefined, key: string, what: string, problems: Problems): void {

@@ -3,6 +3,8 @@
 import type { InstallMethod, LaunchSettings, ResourceLimits, SandboxDeclaration } from "../../model/index.ts";
 import { type Fields, filledOnly } from "./write-frontmatter.ts";
 
+const MB = 1024 * 1024;
+
 /** A local server says which hosts it reaches, also when it is none. */
 export function writeLaunch(launch: LaunchSettings | undefined, remote: boolean): Fields {
   const { sandbox, install, versionCheck: check, requires } = launch ?? {};
@@ -18,6 +20,8 @@ export function writeLaunch(launch: LaunchSettings | undefined, remote: boolean)
     requires: filledOnly({
       os: requires?.os?.map((name) => (name === "win32" ? "windows" : name)),
       arch: requires?.arch?.map((name) => (name === "ia32" ? "x86" : name)),
+      min_memory_mb: requires?.memoryBytes && requires.memoryBytes / MB,
+      min_disk_mb: requires?.diskBytes && requires.diskBytes / MB,
     }),
     network: egress && { egress },
     sandbox: sandbox && writeSandbox(sandbox),

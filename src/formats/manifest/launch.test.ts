@@ -109,7 +109,10 @@ test.each<[string, string]>([
   ["{ command: a, version_check: { cmd: x, parse: '\\', range: '1' } }", "is not a regular expression"],
   ["{ command: a, version_check: { cmd: x, parse: '(v)', range: banana } }", "is not a range of versions"],
   ["{ command: a, version_check: { cmd: 'x | y', parse: '(v)', range: '1' } }", '"|" would need a shell'],
-  ["{ command: a, install: [ { method: curl, url: https://b.com } ] }", "without a declared SHA-256 is not used"],
+  [
+    "{ command: a, install: [ { method: curl, url: https://b.com } ] }",
+    "without a declared SHA-256 is not used",
+  ],
   ["{ command: a, requires: { os: [beos] } }", 'cannot be "beos"'],
 ])("%s is refused", (yaml, message) => {
   const { server, problems } = read(yaml);
@@ -150,9 +153,7 @@ test("how a program is brought here", () => {
 });
 
 test("fields that change nothing are warned of", () => {
-  const { server, diagnostics } = read(
-    "{ npm: a, port: 1, headers: { A: b } }",
-  );
+  const { server, diagnostics } = read("{ npm: a, port: 1, headers: { A: b } }");
   expect(server).toBeDefined();
   expect(diagnostics.map(({ severity, message }) => `${severity} ${message}`).sort()).toEqual([
     "warning headers has no effect with npm",

@@ -78,7 +78,8 @@ async function ensure(
   endpoint: Command,
   context: InstallContext,
 ): Promise<Resolved> {
-  checkRequires(settings?.requires, { server: context.server });
+  const folder = settings?.requires?.diskBytes === undefined ? undefined : await rootOf(context);
+  await checkRequires(settings?.requires, { server: context.server, folder });
   const first = await find(settings, endpoint, context, false);
   const check = settings?.versionCheck;
   const { run } = context;
@@ -109,6 +110,10 @@ async function ensure(
   throw versionError(check, checked, hintFor(settings?.install));
 }
 
+async function rootOf({ root }: InstallContext): Promise<string> {
+  return root ?? (await defaultStoreRoot());
+}
+
 async function find(
   settings: LaunchSettings | undefined,
   endpoint: Command,
@@ -118,7 +123,7 @@ async function find(
   const recognised = recognise(endpoint);
   const { server, signal, onProgress } = context;
   const env = { ...(context.env ?? process.env), ...pathOf(endpoint) };
-  const root = context.root ?? (await defaultStoreRoot());
+  const root = await rootOf(context);
   const update = again || context.update === true;
   const nothing = {
     version: undefined,

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 import { removeLeftovers, withFileLock, writeWhole } from "../../secrets/index.ts";
+import { makeFolder } from "../make-folder.ts";
 import { brokenParts } from "./broken-parts.ts";
 import { type Seals, sealFiles } from "./seals.ts";
 
@@ -159,7 +160,7 @@ export function openStore(root: string, kind: "npm" | "files", pause: Pause = as
       try {
         const before = again ? undefined : await find(spec);
         if (before !== undefined) return before;
-        for (const path of [entries, specs, work]) await mkdir(path, { recursive: true, mode: 0o755 });
+        for (const path of [entries, specs, work]) await makeFolder(path, 0o755);
         return await withFileLock(lock, install, { waitMs: WAIT_MS, signal, code: "INSTALL_FAILED" });
       } catch (error) {
         throw signal?.aborted === true ? (signal.reason as Error) : storeError(error, spec);

@@ -111,13 +111,28 @@ test("a command is split into words, never by a shell", () => {
     expect(() => splitCommand(line)).toThrow(/cannot be used/);
 });
 
-test("a machine is known by several names", () => {
+test("a machine is known by several names", async () => {
   const here = { platform: "darwin", arch: "arm64" };
-  checkRequires({ os: ["linux", "macOS"], arch: ["aarch64"] }, here);
-  checkRequires({ os: [], arch: undefined }, here);
-  checkRequires(undefined);
-  expect(() => checkRequires({ os: ["windows"] }, here)).toThrow("made for the operating system windows");
-  expect(() => checkRequires({ arch: ["amd64"] }, here)).toThrow("this machine has arm64");
+  await checkRequires({ os: ["linux", "macOS"], arch: ["aarch64"] }, here);
+  await checkRequires({ os: [], arch: undefined }, here);
+  await checkRequires(undefined);
+  await expect(checkRequires({ os: ["windows"] }, here)).rejects.toThrow(
+    "made for the operating system windows",
+  );
+  await expect(checkRequires({ arch: ["amd64"] }, here)).rejects.toThrow("this machine has arm64");
+});
+
+test("memory and disk must be there, as much as it needs", async () => {
+  const MB = 1024 * 1024;
+  const here = { memory: 512 * MB, folder: "/nowhere/that/is/there/yet" };
+  await checkRequires({ memoryBytes: 512 * MB, diskBytes: 1 }, here);
+  await expect(checkRequires({ memoryBytes: 513 * MB }, here)).rejects.toMatchObject({
+    code: "PLATFORM_UNSUPPORTED",
+    message: "It needs 513 MB of memory, and this machine has 512 MB.",
+  });
+  await expect(checkRequires({ diskBytes: Number.MAX_SAFE_INTEGER }, here)).rejects.toThrow(
+    "of free disk space, and this machine has",
+  );
 });
 
 test.skipIf(process.platform === "win32")(

@@ -21,6 +21,8 @@ export interface Checked {
   readonly version: string | undefined;
   /** Why it is not ok. */
   readonly problem: string | undefined;
+  /** What helps when its version is not what is wrong. */
+  readonly hint?: string | undefined;
 }
 
 const TIMEOUT_MS = 10_000;
@@ -49,6 +51,9 @@ export async function checkVersion(
     ok: false,
     version: undefined,
     problem: `its version cannot be told: ${check.command} ${why}`,
+    hint: isLate
+      ? "Raise version_check.timeout, or correct version_check.cmd."
+      : "Correct version_check: its cmd must print the version, and its parse find it there.",
   });
   // Numbers in an error message are no version. One that had to be stopped may have told its version all the same.
   if (code !== null && code !== 0) return untold(`ends with the exit code ${code}, and ${said}`);
@@ -82,12 +87,12 @@ export function checkError({ command }: VersionCheck, error: unknown): unknown {
 
 export function versionError(
   check: VersionCheck,
-  { version, problem }: Checked,
+  { version, problem, hint: own }: Checked,
   hint?: string,
 ): PortolanError {
   return new PortolanError("VERSION_MISMATCH", `The program does not fit: ${problem ?? ""}.`, {
     data: { range: check.range, ...(version === undefined ? {} : { version }) },
-    hint,
+    hint: hint ?? own,
   });
 }
 

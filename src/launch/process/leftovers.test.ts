@@ -65,7 +65,7 @@ describe.skipIf(process.platform !== "linux")("what a server leaves behind", () 
     await expect.poll(() => isThere(wanted)).toBe(false);
     expect(others.map(isThere)).toEqual([true, true, true, true]);
     endLeftoversNow(new Set([other]));
-    await expect.poll(() => isThere(others[0] as number)).toBe(false);
+    await expect.poll(() => isThere(others[0])).toBe(false);
     expect(others.slice(1).map(isThere)).toEqual([true, true, true]);
   });
 

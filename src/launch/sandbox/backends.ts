@@ -15,7 +15,13 @@ const LOADERS: Readonly<Record<Exclude<SandboxBackendName, "docker">, () => Prom
 
 export async function backendFor(
   mode: SandboxMode,
-  { docker, port, cwd, env }: Pick<FoundProgram, "docker" | "cwd"> & Pick<DockerWish, "port" | "env">,
+  {
+    docker,
+    port,
+    cwd,
+    env,
+    accept,
+  }: Pick<FoundProgram, "docker" | "cwd"> & Pick<DockerWish, "port" | "env" | "accept">,
   wanted: SandboxBackendName | undefined,
 ): Promise<SandboxBackend> {
   if (mode === "off")
@@ -24,7 +30,7 @@ export async function backendFor(
       : (await import("./docker.ts")).openDocker(docker, port);
   // The engine is the box of what it runs; another one around its command line would hold nothing.
   if (docker !== undefined) {
-    const engine = (await import("./docker.ts")).createDocker(docker, { port, cwd, env });
+    const engine = (await import("./docker.ts")).createDocker(docker, { port, cwd, env, accept });
     return wanted === undefined || wanted === "docker" ? engine : notAsWanted(engine, wanted);
   }
   const name = wanted ?? (process.platform === "linux" ? "bubblewrap" : "srt");

@@ -74,6 +74,16 @@ describe("the default profile", () => {
     ]);
   });
 
+  test("a working folder behind a link that the server could lay is refused, unless it is granted anyway", async () => {
+    const program = { file: "/bin/sh", args: [], cwd: at("data/link"), env: {} };
+    const steered = await make({ fs: { write: [at("data")] } }, { program });
+    expect(steered.problems).toMatchObject([
+      { clause: `cwd: ${at("data/link")}`, remedy: `Write cwd: ${at("elsewhere")}.` },
+    ]);
+    const granted = await make({ fs: { write: [at("data")], read: [at("elsewhere")] } }, { program });
+    expect(granted.problems).toEqual([]);
+  });
+
   test("without one it runs where this program does, if paths from there lead to something", async () => {
     const own = await make(undefined, { ownFolders: [join(process.cwd(), "src")] });
     expect(own.box.cwd).toBe(process.cwd());

@@ -17,9 +17,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { SandboxDeclaration } from "../../model/index.ts";
+import { limitClause, type SandboxDeclaration } from "../../model/index.ts";
 import { ChildGroup } from "../process/child.ts";
-import type { Denied, Program, SandboxBackend, Spawnable } from "../types.ts";
+import type { Box, Denied, Program, SandboxBackend, Spawnable } from "../types.ts";
 import { type BoxRequest, makeBox } from "./box.ts";
 import { createBubblewrap } from "./bubblewrap.ts";
 import { ownFolders } from "./own-folder.ts";
@@ -343,6 +343,18 @@ except OSError as e: print(e.errno)`;
     const clauses = (await backend.missing(box)).map(({ clause }) => clause);
     expect(clauses).toEqual(isRoot ? ["limits.processes: 5"] : []);
     expect(await backend.missing({ ...box, declaredLimits: new Set() })).toEqual([]);
+  });
+
+  test("limits are named as they are written, and so is the most that it is given", async () => {
+    const program = { file: "/bin/sh", args: [], cwd: undefined, env: {} };
+    const without = { ...{ roots: [], ownFolders: [], keptHome: undefined, homedir: at("home") }, program };
+    const { box } = await makeBox({ ...without, declaration: { limits: { memoryBytes: 3e8 } } });
+    const many: Box["mounts"] = Array.from({ length: 1_001 }, (_, index) => ({
+      ...{ path: `/srv/${index}`, access: "read", reason: "declared" },
+    }));
+    const clauses = await backend.missing({ ...box, mounts: [...box.mounts, ...many] });
+    expect(clauses).toMatchObject([{ clause: "fs: 1001 paths", remedy: "Name the folders that hold them." }]);
+    expect(limitClause("memoryBytes", 3e8)).toBe("limits.memory: 300MB");
   });
 
   test("nothing of it is left when it is stopped, nor any descriptor", async () => {

@@ -28,13 +28,15 @@ export interface DockerWish {
   readonly cwd?: string | undefined;
   /** What is declared of the server's variables: some of them say which engine is meant. */
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /** How somebody says that what cannot be held is only told. */
+  readonly accept?: string | undefined;
 }
 
-export function missingClauses({ run, port, cwd }: DockerWish, box: Box): Clause[] {
+export function missingClauses({ run, port, cwd, accept: mode }: DockerWish, box: Box): Clause[] {
   const { network, exec } = box;
   const clauses = run.options.flatMap((option) => wideningClause(option, box, cwd ?? process.cwd()) ?? []);
   const named = run.options.filter(({ name }) => name === "network");
-  const accept = "accept that it reaches more with sandbox: warn";
+  const accept = `accept that it reaches more with ${mode ?? "sandbox: warn"}`;
   // No engine tells public addresses from those of this machine, its network, or whoever runs it.
   if (network.length > 0 && !(named.length > 0 && named.every(({ value }) => value === "none")))
     clauses.push({

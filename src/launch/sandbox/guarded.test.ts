@@ -119,7 +119,10 @@ describe.skipIf(!report.available).each(USERS)("a server of %s", (as) => {
       sandbox,
     });
     expect(readdirSync(at("w/.drivers"))).toEqual(["a"]);
-    // All else is the server's to write.
+    // All else is the server's to write; also what has a usual name, where others are listed.
+    lay("w/manifest.yaml");
+    await shell(`echo ok > ${at("w/manifest.yaml")}`, { as, sandbox });
+    expect(readFileSync(at("w/manifest.yaml"), "utf8")).toBe("ok\n");
     const read = `cat ${files.map((name) => at(name)).join(" ")}`;
     expect(
       await shell(`cd ${at("w")} && mkdir -p src && echo ok > src/file && ${read}`, { as, sandbox }),

@@ -111,7 +111,7 @@ describe.skipIf(!report.available)("srt", () => {
     });
     expect((await backend.missing(asked)).map(({ clause }) => clause)).toEqual([
       ...["network: api.example.com", "network: *", "exec.allow: /usr/bin/git", "exec.spawn: false"],
-      ...["limits.memoryBytes: 1", "fs: /data/[a]"],
+      ...["limits.memory: 1", "fs: /data/[a]"],
     ]);
     expect(await backend.missing(box([]))).toEqual([]);
   });

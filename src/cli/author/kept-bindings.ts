@@ -1,0 +1,69 @@
+// What a driver that is made again serves already: that stays as it is written, unless its server has become another.
+
+import { checkDriver } from "../../contracts/index.ts";
+import type { Binding, Contract, Driver, ToolDefinition } from "../../model/index.ts";
+import { type Bound, bindTool, isDeprecated } from "./bind.ts";
+import type { Choice } from "./choose.ts";
+
+export interface Kept {
+  /** In the order of the driver; a tool may serve several contracts. */
+  readonly choices: readonly Choice[];
+  /** What cannot stay, and why; what else there is. */
+  readonly notes: readonly string[];
+}
+
+export const NOTHING_KEPT: Kept = { choices: [], notes: [] };
+
+export function keptBindings(
+  driver: Driver,
+  contracts: readonly Contract[],
+  tools: readonly ToolDefinition[],
+  root: string,
+): Kept {
+  const choices: Choice[] = [];
+  const notes: string[] = [];
+  const served = new Set(driver.implements.map(({ toolName }) => toolName));
+  const others = tools.filter((tool) => !served.has(tool.name) && !isDeprecated(tool));
+  for (const binding of driver.implements) {
+    const kept = keep(binding, driver, contracts, tools, root);
+    if (typeof kept === "string") notes.push(`${kept} It is left out.`);
+    else choices.push(kept);
+  }
+  if (choices.length > 0 && others.length > 0)
+    notes.push(
+      `${driver.id} serves what it served before, and not ${others.map(({ name }) => name).join(", ")}: --tools names all tools that it is to have.`,
+    );
+  return { choices, notes };
+}
+
+/** Why not, as a sentence. */
+function keep(
+  binding: Binding,
+  driver: Driver,
+  contracts: readonly Contract[],
+  tools: readonly ToolDefinition[],
+  root: string,
+): Choice | string {
+  const alone = { ...driver, implements: [binding] };
+  const tool = tools.find(({ name }) => name === binding.toolName);
+  if (tool === undefined)
+    return `${driver.id} serves ${binding.tool} with ${binding.toolName}, which the server does not have.`;
+  const [known] = checkDriver(alone, contracts, undefined, { root }).bound;
+  const { bound, problems } = checkDriver(alone, contracts, [tool], { root });
+  const wrong = problems.find(({ severity }) => severity === "error")?.message ?? "";
+  const [fits] = bound;
+  if (fits !== undefined) {
+    const { contract, result } = fits;
+    const { origin: _origin, ...draft } = binding;
+    const own: Bound = {
+      ...{ contract, tool, draft, result },
+      ...{ likeness: 1, warnings: problems, others: [], kept: true },
+    };
+    return { tool, bound: own };
+  }
+  const again = known && bindTool(known.contract, tool, { guess: true });
+  if (known === undefined || again === undefined)
+    return `What ${driver.id} serves ${binding.tool} with does not fit: ${wrong}.`;
+  const note = `What ${driver.id} served ${known.contract.id} with does not fit any more (${wrong}); what fits now is a guess; check it.`;
+  return { tool, bound: again, notes: [note] };
+}

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { toPortolanError } from "./portolan-error.ts";
+
+const thrown = (code: string): Error => Object.assign(new Error(`${code}: open '/x'`), { code });
+
+test.each(["EMFILE", "ENFILE", "ENOSPC", "EROFS", "ENOMEM", "EDQUOT"])("%s is no bug of ours", (code) => {
+  const error = toPortolanError(thrown(code), { server: "s" });
+  expect(error).toMatchObject({ code: "FILE_FAILED", server: "s" });
+  expect(error.message).toContain(`${code}: open '/x'`);
+  expect(error.hint).not.toContain("bug");
+});
+
+test("what may be anything stays one", () => {
+  expect(toPortolanError(thrown("ENOENT")).code).toBe("INTERNAL");
+  expect(toPortolanError(new TypeError("x")).code).toBe("INTERNAL");
+  expect(toPortolanError(undefined).code).toBe("INTERNAL");
+});

@@ -1,0 +1,57 @@
+// Code beside drivers: what it says beyond the file holds, and a module that never loads keeps nobody waiting.
+
+import { pathToFileURL } from "node:url";
+import { resolve } from "node:path";
+import { expect, test } from "vitest";
+import type { Diagnostic } from "../src/errors/index.ts";
+import { loadCatalog } from "../src/catalog/index.ts";
+import { withEntry } from "../src/hub/driver-entry.ts";
+import type { ContractsEndpoint, DeclaredDriver } from "../src/model/index.ts";
+import { driverWorkspace } from "./driver-workspaces.ts";
+
+const DRIVERS = JSON.stringify(pathToFileURL(resolve("dist/drivers.js")).href);
+
+async function entryOf(
+  code: string,
+  loadMs?: number,
+): Promise<{ entry: Awaited<ReturnType<typeof withEntry>>; told: Diagnostic[] }> {
+  const workspace = driverWorkspace();
+  workspace.write(".drivers/who-mcp/driver.mjs", code);
+  const { servers } = await loadCatalog(workspace.folder);
+  const endpoint = servers[0]?.endpoint as ContractsEndpoint;
+  const told: Diagnostic[] = [];
+  const options = { report: (one: Diagnostic) => told.push(one), driverCode: true };
+  const entry = await withEntry(endpoint.drivers[0] as DeclaredDriver, options, loadMs);
+  return { entry, told };
+}
+
+const module = (more: string): string => `import { defineDriver } from ${DRIVERS};
+export default defineDriver({
+  kind: "mcp", id: "who-mcp", name: "Who MCP", description: "Who.",
+  server: { kind: "binary", path: "x" }, transport: "stdio",
+  implements: [{ tool: "who-am-i", metadata: { mcp: { toolName: "whoami" } } }],
+  ${more}
+});`;
+
+test("a field that only the module says holds", async () => {
+  const { entry, told } = await entryOf(module('timeoutOverrideMs: 700, region: ["eu"]'));
+  expect(entry?.driver).toMatchObject({ version: "1.0.0", timeoutMs: 700, region: ["eu"] });
+  expect(entry?.driver.server).toMatchObject({ path: process.execPath });
+  expect(told.map(({ path }) => String(path)).toSorted()).toEqual(["/implements", "/server"]);
+});
+
+test("a module with a slip in it is refused, by its name", async () => {
+  const { entry, told } = await entryOf(module("buildArguments: 5, timeoutOverideMs: 700"));
+  expect(entry).toBeUndefined();
+  expect(told).toMatchObject([{ severity: "error", server: "who-mcp" }]);
+  expect(told[0]?.message).toContain("buildArguments must be a function");
+  expect(told[0]?.message).toContain('Did you mean "timeoutOverrideMs"');
+});
+
+test("a module that never loads is given up", async () => {
+  const { entry, told } = await entryOf("await new Promise(() => {}); export default {};", 200);
+  expect(entry).toBeUndefined();
+  expect(told[0]?.message).toBe(
+    "the code of the driver who-mcp cannot be loaded: who-mcp: loading its code took longer than 200 ms",
+  );
+});
