@@ -67,7 +67,14 @@ test.each([
 });
 
 test.each([
-  ...["file:///etc/passwd", "FILE:/etc/passwd", "file:x/../etc/x", " file:///etc/x", "fi\tle:///etc/x", "\0file:///etc/x"],
+  ...[
+    "file:///etc/passwd",
+    "FILE:/etc/passwd",
+    "file:x/../etc/x",
+    " file:///etc/x",
+    "fi\tle:///etc/x",
+    "\0file:///etc/x",
+  ],
   ...["mcp_fs:file:///etc/passwd", "view-source:file:///etc/x", "git+file:///etc/x"],
 ])("a file URI is checked in any argument: %j", async (uri) => {
   asked.length = 0;
@@ -80,7 +87,8 @@ test.each([
 test.each([
   "File: see /etc/hosts",
   "a file:///etc/x",
-  "profile:/etc", "file:src/etc lang:ts",
+  "profile:/etc",
+  "file:src/etc lang:ts",
   "https://a/file:/etc",
   "file:",
   "/etc",
