@@ -28,7 +28,7 @@ test("nothing is said of other ends, other limits, or without a box", () => {
 });
 
 test("what fetches its package needs hosts", () => {
-  expect(fetcherHint(plan({}))).toContain("--allow-net pypi.org --allow-net files.pythonhosted.org");
-  expect(fetcherHint(plan({}, "bubblewrap", ["pypi.org"]))).toBeUndefined();
+  expect(fetcherHint(plan({}))).toContain("--allow-net");
+  expect(fetcherHint(plan({}, "bubblewrap", ["packages.example"]))).toBeUndefined();
   expect(fetcherHint({ ...plan({}), program: "/usr/bin/node" })).toBeUndefined();
 });

@@ -3,9 +3,9 @@
 import { expect, test, vi } from "vitest";
 import { isNetworkFailure, watchNetwork } from "./npm-network.ts";
 
-const FAILED = "npm http fetch GET https://registry.npmjs.org/zod attempt 1 failed with EAI_AGAIN\n";
-const STALE = "npm http fetch GET 200 https://registry.npmjs.org/zod 5012ms (cache stale)\n";
-const ANSWERED = "npm http fetch GET 200 https://registry.npmjs.org/zod 96ms (cache miss)\n";
+const FAILED = "npm http fetch GET https://registry.example/zod attempt 1 failed with EAI_AGAIN\n";
+const STALE = "npm http fetch GET 200 https://registry.example/zod 5012ms (cache stale)\n";
+const ANSWERED = "npm http fetch GET 200 https://registry.example/zod 96ms (cache miss)\n";
 
 test.each([
   ["nothing but failures", [FAILED, FAILED], "EAI_AGAIN"],

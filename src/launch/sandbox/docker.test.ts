@@ -68,7 +68,7 @@ const args = (line: string, more: Partial<Box> = {}, port?: number): readonly st
     owner: ["--label", "portolan.owner=o"],
   }).args;
 const clauses = (line: string, more: Partial<Box> = {}, port?: number): string[] =>
-  missingClauses({ run: parse(line), port, cwd: "/work" }, box(more)).map(({ clause }) => clause);
+  missingClauses({ run: parse(line), port, cwd: "/srv" }, box(more)).map(({ clause }) => clause);
 
 describe("the command line", () => {
   test("closes everything that was not granted", () => {
@@ -107,16 +107,16 @@ describe("the command line", () => {
   test("what decides about sandboxes is only to be read in it, and stays where it is", () => {
     const words = args("docker run -i image", {
       mounts: [
-        { path: "/work", access: "write", reason: "declared" },
-        { path: "/work/conf/portolan.yaml", access: "read", reason: "declaration" },
-        { path: "/work/data/portolan", access: "hidden", reason: "portolan" },
+        { path: "/srv", access: "write", reason: "declared" },
+        { path: "/srv/conf/portolan.yaml", access: "read", reason: "declaration" },
+        { path: "/srv/data/portolan", access: "hidden", reason: "portolan" },
       ],
     }).join(" ");
     expect(words).toContain(
-      "--mount type=bind,source=/work/conf/portolan.yaml,target=/work/conf/portolan.yaml,readonly",
+      "--mount type=bind,source=/srv/conf/portolan.yaml,target=/srv/conf/portolan.yaml,readonly",
     );
-    expect(words).toContain("--mount type=tmpfs,target=/work/data/portolan");
-    for (const held of ["/work/conf", "/work/data"])
+    expect(words).toContain("--mount type=tmpfs,target=/srv/data/portolan");
+    for (const held of ["/srv/conf", "/srv/data"])
       expect(words).toContain(`--mount type=bind,source=${held},target=${held} `);
   });
 
