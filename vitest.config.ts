@@ -15,8 +15,8 @@ const config: ViteUserConfig = defineConfig({
   test: {
     pool: "forks",
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     teardownTimeout: 10_000,
     setupFiles: ["./test/setup.ts"],
     reporters: ["default", "./scripts/count-reporter.mjs"],

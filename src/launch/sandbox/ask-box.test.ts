@@ -29,7 +29,8 @@ const SAVING = `
   writeFileSync(folder + "/up", "");`;
 
 async function boxed(command: string, args: readonly string[], folder: string): Promise<Spawnable> {
-  const sandbox = { mode: "enforce", fs: { write: [folder] } } as const;
+  // The runtime of these tests may stand anywhere, also behind the program that is started.
+  const sandbox = { mode: "enforce", fs: { read: [process.execPath], write: [folder] } } as const;
   const endpoint = { command, args: [...args, folder] };
   return (await prepare({ server: "s", endpoint, settings: { sandbox } })).spawnable;
 }

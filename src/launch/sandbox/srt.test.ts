@@ -160,7 +160,7 @@ describe.skipIf(!report.available)("srt", () => {
       console.log(JSON.stringify([
         tries(() => fs.writeFileSync(at("conf/portolan.yaml"), "x")),
         tries(() => fs.renameSync(at("conf"), at("other"))),
-        tries(() => fs.rmSync(at("conf/portolan.yaml"))),
+        tries(() => fs.unlinkSync(at("conf/portolan.yaml"))),
         tries(() => fs.writeFileSync(at("conf/new"), "x")),
         tries(() => fs.readFileSync(at("data/token"), "utf8")),
         tries(() => fs.readFileSync(at("data/own/a"), "utf8")),
