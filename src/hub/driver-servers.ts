@@ -22,6 +22,7 @@ import {
 import { resolveEndpoint, Secret, type SecretStore, toSecretError } from "../secrets/index.ts";
 import { openUpstream, type Upstream } from "../upstream/index.ts";
 import { homeFor, withState } from "./auth-state.ts";
+import { countedUpstream, type Use } from "./counted-upstream.ts";
 import type { LeaseOptions } from "./lease-server.ts";
 import { withPaths } from "./path-arguments.ts";
 import type { Heard, Lease, Pool } from "./pool.ts";
@@ -30,13 +31,10 @@ import type { Heard, Lease, Pool } from "./pool.ts";
 const IDLE_MS = 5 * 60_000;
 const RETRY_MS = 200;
 
-interface Running {
+interface Running extends Use {
   opening: Promise<Upstream>;
   lease: Lease | undefined;
   upstream: Upstream | undefined;
-  busy: number;
-  /** Subscriptions: nobody waits for them, but they end with it. */
-  followed: number;
   usedAt: number;
   idle: NodeJS.Timeout | undefined;
   /** Hears no more of it. */
@@ -205,7 +203,7 @@ export class DriverServers {
       return await this.acquire(driver, who);
     }
     running.lease = lease;
-    running.upstream = this.#counted(lease.upstream, driver, key, running);
+    running.upstream = countedUpstream(lease.upstream, running, () => this.#used(driver, key, running));
     running.usedAt = performance.now();
     this.#armIdle(driver, key, running);
     // Given up for good: whoever needs it next starts it anew.
@@ -263,50 +261,9 @@ export class DriverServers {
     return endpoint.transport === "stdio" ? { cwd: this.#options.endpoint.root, ...endpoint } : endpoint;
   }
 
-  /** Knows when a server is in use, so that it is not stopped then. */
-  #counted(upstream: Upstream, driver: Driver, key: string, running: Running): Upstream {
-    const used = (): void => {
-      running.usedAt = performance.now();
-      if (running.idle === undefined && this.#running.get(key) === running)
-        this.#armIdle(driver, key, running);
-    };
-    const ended = (): void => {
-      running.busy -= 1;
-      if (running.busy === 0) used();
-    };
-    const request: Upstream["request"] = (call) => {
-      running.busy += 1;
-      const answer = upstream.request(call);
-      answer.then(ended, ended);
-      return answer;
-    };
-    return {
-      name: upstream.name,
-      request,
-      describe: () => upstream.describe(),
-      notify: (method, params) => upstream.notify(method, params),
-      subscribe: async (uri) => {
-        let followed = true;
-        const left = (): void => {
-          if (followed) running.followed -= 1;
-          followed = false;
-          used();
-        };
-        running.followed += 1;
-        try {
-          const release = await upstream.subscribe(uri);
-          return () => (left(), release());
-        } catch (error) {
-          left();
-          throw error;
-        }
-      },
-      setLogLevel: (level) => upstream.setLogLevel(level),
-      on: (event, listener) => upstream.on(event, listener),
-      stats: () => upstream.stats(),
-      close: () => upstream.close(),
-      [Symbol.asyncDispose]: () => upstream.close(),
-    };
+  #used(driver: Driver, key: string, running: Running): void {
+    running.usedAt = performance.now();
+    if (running.idle === undefined && this.#running.get(key) === running) this.#armIdle(driver, key, running);
   }
 
   /** One timer for all calls: when it rings, it looks how long ago the last one was. */
