@@ -13,3 +13,10 @@ export function hasBubblewrap(what: string): boolean {
     );
   return found;
 }
+
+export const isRoot: boolean = process.getuid?.() === 0;
+export const hasSetpriv: boolean = spawnSync("setpriv", ["--version"]).status === 0;
+
+/** As whom boxes are tried: root and an ordinary user where both can be had. */
+export const USERS: readonly string[] =
+  isRoot && hasSetpriv ? ["root", "an ordinary user"] : [isRoot ? "root" : "an ordinary user"];

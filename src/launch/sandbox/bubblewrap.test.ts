@@ -17,6 +17,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hasSetpriv, isRoot, USERS } from "../../../test/sandbox-helpers.ts";
 import { limitClause, type SandboxDeclaration } from "../../model/index.ts";
 import { ChildGroup } from "../process/child.ts";
 import type { Box, Denied, Program, SandboxBackend, Spawnable } from "../types.ts";
@@ -32,12 +33,9 @@ const NO_BOX = report.available
   : (report.findings.find(({ ok }) => !ok)?.detail ?? "no bubblewrap");
 if (NO_BOX !== undefined) console.warn(`Tests of real boxes are left out: ${NO_BOX}.`);
 
-const isRoot = process.getuid?.() === 0;
-const hasSetpriv = spawnSync("setpriv", ["--version"]).status === 0;
 if (isRoot && !hasSetpriv) console.warn("Boxes of an ordinary user are not tested: there is no setpriv.");
 const hasPython = spawnSync("/usr/bin/python3", ["-V"]).status === 0;
 if (!hasPython) console.warn("Single system calls are not tested: there is no /usr/bin/python3.");
-const USERS = isRoot && hasSetpriv ? ["root", "an ordinary user"] : [isRoot ? "root" : "an ordinary user"];
 
 /** The stubs are made for the user that the tests run as. */
 const NAMES: Record<string, string> = { root: "user", "an ordinary user": isRoot ? "nobody" : "user" };

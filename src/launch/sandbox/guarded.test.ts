@@ -1,6 +1,5 @@
 // What decides about boxes cannot be written from one, and Portolan's own data cannot be seen in one. In real boxes, as root and as an ordinary user.
 
-import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -17,6 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { isRoot, USERS } from "../../../test/sandbox-helpers.ts";
 import { loadCatalog } from "../../catalog/index.ts";
 import type { SandboxDeclaration } from "../../model/index.ts";
 import { planLaunch } from "../launch.ts";
@@ -26,9 +26,6 @@ import type { Mount } from "../types.ts";
 import { probeBubblewrap } from "./probe.ts";
 
 const { report } = await probeBubblewrap();
-const isRoot = process.getuid?.() === 0;
-const hasSetpriv = spawnSync("setpriv", ["--version"]).status === 0;
-const USERS = isRoot && hasSetpriv ? ["root", "an ordinary user"] : [isRoot ? "root" : "an ordinary user"];
 
 let folder = "";
 const at = (name: string): string => join(folder, name);

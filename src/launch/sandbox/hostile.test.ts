@@ -16,6 +16,7 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { isRoot, USERS } from "../../../test/sandbox-helpers.ts";
 import type { SandboxDeclaration } from "../../model/index.ts";
 import { planLaunch } from "../launch.ts";
 import { type LaunchRequest, prepare } from "../prepare.ts";
@@ -23,9 +24,6 @@ import { runPlain } from "../process/run-plain.ts";
 import { probeBubblewrap } from "./probe.ts";
 
 const { report } = await probeBubblewrap();
-const isRoot = process.getuid?.() === 0;
-const hasSetpriv = spawnSync("setpriv", ["--version"]).status === 0;
-const USERS = isRoot && hasSetpriv ? ["root", "an ordinary user"] : [isRoot ? "root" : "an ordinary user"];
 
 let folder = "";
 const at = (name: string): string => join(folder, name);
