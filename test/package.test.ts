@@ -105,13 +105,28 @@ describe("the packed package", { timeout: 120_000 }, () => {
 
 const CONSUMER = `
 import { connectMcp, isPortolanError, type McpConfig, type McpConnection, type Tool } from "portolan";
-import type { ZodType } from "zod";
+import type { z, ZodObject } from "zod";
+
+// The tool type of an agent framework that requires a Zod object (the shape of johncch/axle's ExecutableTool).
+interface AgentTool<TSchema extends ZodObject<any> = ZodObject<any>> {
+  type?: "function";
+  name: string;
+  description: string;
+  schema: TSchema;
+  execute(input: z.infer<TSchema>, ctx: { signal: AbortSignal; emit: (chunk: string) => void }): Promise<string | object[]>;
+  configure?(config: Record<string, any>): void;
+  summarize?(input: z.infer<TSchema>): string;
+}
+class Agent {
+  constructor(readonly options: { tools: AgentTool[] }) {}
+}
 
 const config: McpConfig = { transport: "stdio", command: "node", args: ["server.js"], limits: {} };
 const connection: McpConnection = await connectMcp(config);
 const tools: Tool[] = await connection.listTools({ prefix: "x" });
-const schemas: ZodType[] = tools.map((tool) => tool.schema);
-const text: string | undefined = await tools[0]?.execute({ a: schemas.length });
+const local: AgentTool<ZodObject<{ a: z.ZodString }>>[] = [];
+const agent = new Agent({ tools: [...local, ...tools, ...(await connection.listTools())] });
+const text: string | undefined = await tools[0]?.execute({ a: agent.options.tools.length });
 try {
   const { content, text: all } = await connection.callTool("echo", { text });
   console.log(content, all);

@@ -1,6 +1,6 @@
 // Shows a tool's JSON Schema as a Zod object, for frameworks that want one: a view that rejects less than the schema, never more.
 
-import type { ZodType } from "zod";
+import type { ZodObject, ZodType } from "zod";
 import type { Report } from "../errors/index.ts";
 import { isObject, type JsonObject } from "../model/index.ts";
 import { boundSchema } from "./bounds.ts";
@@ -34,10 +34,10 @@ const NOT_ON_ROOT = [
  * Always gives a ZodObject that lets unknown fields through. What the view leaves out is reported and still checked by the full
  * check; where nothing can be shown, the view is an object that takes anything.
  */
-export function toZodView(schema: unknown, zod: ZodModule, report: Report): ZodType {
+export function toZodView(schema: unknown, zod: ZodModule, report: Report): ZodObject {
   const warn = (message: string, path?: string): void =>
     report({ code: "SCHEMA_UNSUPPORTED", severity: "warning", message, path });
-  const loose = (why: string): ZodType => {
+  const loose = (why: string): ZodObject => {
     warn(`No Zod view of the schema (any object is accepted): ${why}`);
     return zod.looseObject({});
   };

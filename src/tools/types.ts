@@ -1,6 +1,6 @@
 // The library's public shapes: how a connection is asked for, and what it offers.
 
-import type { ZodType } from "zod";
+import type { ZodObject } from "zod";
 import type { Diagnostic, PortolanError } from "../errors/index.ts";
 import type {
   CallToolResult,
@@ -101,8 +101,8 @@ export interface Tool {
   /** The name to show a model: prefixed when asked for, and legal for every provider. */
   readonly name: string;
   readonly description: string;
-  /** A Zod view of `inputSchema`, made on first use. */
-  readonly schema: ZodType;
+  /** A Zod view of `inputSchema`, made on first use. Always an object that accepts unknown fields. */
+  readonly schema: ZodObject;
   /** The server's JSON Schema, verbatim. */
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema | undefined;
