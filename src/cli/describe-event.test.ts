@@ -28,7 +28,7 @@ test("one line each", () => {
   const colors = createColors(false);
   expect(describeEvent(denied("x.com"), colors)).toBe("03:04:05 a sandbox denied x.com:443 not on its list");
   expect(describeEvent(relaxed("a", "declaration", ["network: x", "limits"]), colors)).toBe(
-    "03:04:05 a sandbox relaxed to warn (declaration); not held: network: x, limits",
+    "03:04:05 a sandbox relaxed to warn (declaration); not enforced: network: x, limits",
   );
 });
 

@@ -41,9 +41,9 @@ function detailOf(event: HubEvent): string {
   }
   if (event.type === "mcp.sandbox_relaxed") {
     const { mode, by, missing } = event;
-    const held =
-      missing.length === 0 ? "" : `; not held: ${missing.map((one) => plainLine(one, 200)).join(", ")}`;
-    return ` to ${mode} (${plainLine(by, 80)})${held}`;
+    const unenforced =
+      missing.length === 0 ? "" : `; not enforced: ${missing.map((one) => plainLine(one, 200)).join(", ")}`;
+    return ` to ${mode} (${plainLine(by, 80)})${unenforced}`;
   }
   if ("ts" in event) return contractDetail(event);
   const reason = event.reason === undefined ? "" : ` ${plainLine(event.reason, 500)}`;

@@ -57,3 +57,31 @@ test("what no grant would help with explains nothing", () => {
   const error = failure("RPC_ERROR");
   expect(explain(error, 0)).toBe(error);
 });
+
+test("a rule that is not enforced is reported once, with its reason and the setting that permits it", () => {
+  const { onLaunch, told } = setUp();
+  const planned = (by: string, clause: string): LaunchNews =>
+    ({
+      type: "planned",
+      plan: {
+        sandbox: {
+          ...{ mode: "warn", by, box: { network: [] } },
+          missing: [{ clause, problem: "bubblewrap is not installed", remedy: "install it" }],
+        },
+      },
+    }) as unknown as LaunchNews;
+  onLaunch(planned("declaration", "sandbox"));
+  onLaunch(planned("declaration", "sandbox"));
+  const other = setUp();
+  other.onLaunch(planned("command line", "limits.memory"));
+  expect([...told, ...other.told].map(({ message, hint }) => [message, hint])).toEqual([
+    [
+      'Sandbox not enforced for server "web": bubblewrap is not installed. The server runs unsandboxed because its config says `sandbox: warn`.',
+      "install it",
+    ],
+    [
+      'Sandbox rule "limits.memory" not enforced for server "web": bubblewrap is not installed. The server runs without this rule because the command line says `--sandbox warn`.',
+      "install it",
+    ],
+  ]);
+});

@@ -1,4 +1,4 @@
-// What a start shows that somebody should know of: what of a sandbox is not held, and what a server was refused. Each said once.
+// Diagnostics about the start of a server: sandbox rules that are not enforced, and connections that were refused. Each is reported once.
 
 import { ERROR_CODES, PortolanError, type Report } from "../errors/index.ts";
 import type { LaunchNews, LaunchPlan } from "../launch/index.ts";
@@ -18,6 +18,13 @@ const MAX_LATELY = 8;
 
 /** Failures of a server that could not go on; others have reasons of their own. */
 const EXPLAINED = new Set(["SERVER_START_FAILED", "SERVER_CRASHED", "TIMEOUT", "RPC_ERROR"]);
+
+const WARN_SET_BY: Readonly<Record<LaunchPlan["sandbox"]["by"], string>> = {
+  declaration: "its config says `sandbox: warn`",
+  "command line": "the command line says `--sandbox warn`",
+  PORTOLAN_SANDBOX: "PORTOLAN_SANDBOX is `warn`",
+  default: "the sandbox mode is `warn`",
+};
 
 export function createLaunchReports(
   server: string,
@@ -45,7 +52,7 @@ export function createLaunchReports(
         granted = news.plan.sandbox.box.network;
         if (!relaxed && news.plan.sandbox.mode === "warn") {
           relaxed = true;
-          reportMissing(news.plan.sandbox.missing);
+          reportMissing(news.plan.sandbox);
         }
       }
       onLaunch?.(news);
@@ -58,11 +65,11 @@ export function createLaunchReports(
     },
   };
 
-  function reportMissing(
-    missing: Extract<LaunchNews, { type: "planned" }>["plan"]["sandbox"]["missing"],
-  ): void {
+  function reportMissing({ missing, by }: LaunchPlan["sandbox"]): void {
     for (const { clause, problem, remedy } of missing) {
-      const message = `${server} runs although this is not held: ${clause} (${problem})`;
+      const [rule, without] =
+        clause === "sandbox" ? ["Sandbox", "unsandboxed"] : [`Sandbox rule "${clause}"`, "without this rule"];
+      const message = `${rule} not enforced for server "${server}": ${problem}. The server runs ${without} because ${WARN_SET_BY[by]}.`;
       report({ code: "SANDBOX_UNAVAILABLE", severity: "warning", server, message, hint: remedy });
     }
   }
