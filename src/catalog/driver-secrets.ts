@@ -16,52 +16,140 @@ export interface SecretsRef {
   readonly column: number;
 }
 
-/** `drivers` are their files. */
+/** A DRIVER.md, and the id of its driver; undefined where the file is wrong, or not in use. */
+export interface DriverFile {
+  readonly file: string;
+  readonly id: string | undefined;
+}
+
+/** One inventory; `driver` is absent for the workspace's own. */
+interface Inventory {
+  readonly driver?: string | undefined;
+  readonly entries: readonly SecretEntry[];
+}
+
+/**
+ * The workspace's own inventory (`.secrets`) serves every driver that its grants name. An inventory that a driver brings or refers to
+ * serves that driver only: otherwise a new driver could ask for the secrets of all others by their names.
+ */
 export async function readSecrets(
   top: string,
-  drivers: readonly string[],
+  drivers: readonly DriverFile[],
   refs: readonly SecretsRef[],
   reader: DriverReader,
 ): Promise<SecretEntry[]> {
-  const { envOfSlug, mergeSecrets } = await driverFormats();
-  const read = async (files: readonly string[]): Promise<SecretEntry[][]> => {
-    const lists = await Promise.all([...new Set(files)].map((file) => readSecretsFile(file, reader)));
-    return lists.flatMap((list) => (list === undefined ? [] : [[...list]]));
-  };
+  const { mergeSecrets } = await driverFormats();
   const shared = join(top, ".secrets");
-  const ownFiles = [join(shared, "SECRETS.md"), ...(await below(shared, "SECRETS.md"))];
-  const referred = await Promise.all(refs.map((ref) => findRef(ref, top, reader, AUTH_REF)));
-  const own = await read(ownFiles);
-  const brought = await read(
-    [...drivers.map((file) => join(dirname(file), "SECRETS.md")), ...referred.flat()].filter(
-      (file) => !ownFiles.includes(file),
+  const sharedFiles = [...new Set([join(shared, "SECRETS.md"), ...(await below(shared, "SECRETS.md"))])];
+  const own = await Promise.all(sharedFiles.map((file) => readSecretsFile(file, reader)));
+  const brought = await Promise.all(
+    (await inventoriesOf(top, drivers, refs, sharedFiles, reader)).map(
+      async ({ file, driver }): Promise<Inventory> => ({
+        driver,
+        entries: (await readSecretsFile(file, reader)) ?? [],
+      }),
     ),
   );
-  const namesOf = ({ slug, envNames }: SecretEntry): string[] => [slug, envOfSlug(slug) ?? slug, ...envNames];
-  // Who may have a secret that the workspace lists is for the workspace to say, whatever a driver calls it.
-  const taken = new Set(own.flat().flatMap(namesOf));
-  const allowed = brought.map((list) =>
-    list.filter((entry) => {
-      const name = namesOf(entry).find((one) => taken.has(one));
-      if (name === undefined) return true;
-      const { file, line, column } = entry.origin;
-      const message = `the secret ${entry.slug} is not used: ${name} is in the workspace's own inventory`;
-      const hint = "Grant it there, in .secrets/SECRETS.md, or give this one names of its own.";
-      reader.diagnostics.push({
-        code: "NAME_AMBIGUOUS",
-        severity: "error",
-        message,
-        file,
-        line,
-        column,
-        hint,
-      });
-      return false;
+  const workspace = mergeSecrets(own.map((list) => list ?? []));
+  reader.diagnostics.push(...workspace.diagnostics);
+  const ofDrivers = [...new Set(brought.map(({ driver }) => driver))].map((driver): Inventory => {
+    const merged = mergeSecrets(brought.flatMap((one) => (one.driver === driver ? [one.entries] : [])));
+    reader.diagnostics.push(...merged.diagnostics);
+    return { driver, entries: merged.secrets };
+  });
+  const all: Inventory[] = [{ entries: workspace.secrets }, ...ofDrivers];
+  return [...workspace.secrets, ...(await unshared(all, reader))];
+}
+
+/** The files that drivers bring or refer to, each with the driver that it serves. */
+async function inventoriesOf(
+  top: string,
+  drivers: readonly DriverFile[],
+  refs: readonly SecretsRef[],
+  sharedFiles: readonly string[],
+  reader: DriverReader,
+): Promise<{ readonly file: string; readonly driver: string | undefined }[]> {
+  const idOf = new Map(drivers.map(({ file, id }) => [file, id]));
+  const beside = drivers.map(({ file, id }) => ({ file: join(dirname(file), "SECRETS.md"), driver: id }));
+  const found = await Promise.all(
+    refs.map(async (ref) => {
+      const files = await findRef(ref, top, reader, AUTH_REF);
+      return files.map((file) => ({ file, ref, driver: idOf.get(ref.file) }));
     }),
   );
-  const merged = mergeSecrets([...own, ...allowed]);
-  reader.diagnostics.push(...merged.diagnostics);
-  return [...merged.secrets];
+  const referred = found.flat().filter(({ file }) => !sharedFiles.includes(file));
+  const real = await Promise.all(referred.map(({ file }) => realpath(file).catch(() => file)));
+  const folders = await Promise.all(
+    drivers.map(async ({ file }) => ({
+      file,
+      folder: await realpath(dirname(file)).catch(() => dirname(file)),
+    })),
+  );
+  const kept = referred.filter(({ ref, driver }, index) => {
+    const path = real[index] ?? "";
+    const around = folders.filter(({ folder }) => isBelow(path, folder));
+    const owner = around.toSorted((a, b) => b.folder.length - a.folder.length)[0]?.file;
+    const other =
+      owner === undefined
+        ? referred.find((one, at) => one.driver !== driver && real[at] === path)?.ref.file
+        : owner === ref.file
+          ? undefined
+          : owner;
+    if (other === undefined) return true;
+    reader.diagnostics.push({
+      code: "FILE_FAILED",
+      severity: "error",
+      message: `auth.ref ${ref.path} is not used: it is the inventory of another driver as well (${idOf.get(other) ?? other})`,
+      ...{ file: ref.file, line: ref.line, column: ref.column },
+      hint: SHARE,
+    });
+    return false;
+  });
+  const files = [...beside, ...kept.map(({ file, driver }) => ({ file, driver }))];
+  return files.filter(({ file }, index) => files.findIndex((one) => one.file === file) === index);
+}
+
+const SHARE =
+  "To share a secret between drivers, list it in .secrets/SECRETS.md; otherwise give each driver one with names of its own.";
+
+/** Entries that only their own driver names. One value is stored under a name, so that two with the same name would share it. */
+async function unshared(inventories: readonly Inventory[], reader: DriverReader): Promise<SecretEntry[]> {
+  const { variablesOf } = await driverFormats();
+  const keysOf = (entry: SecretEntry): string[] =>
+    variablesOf(entry).map((name) => name.replaceAll("-", "_").toUpperCase());
+  const listedBy = new Map<string, Inventory[]>();
+  for (const inventory of inventories) {
+    // A driver whose file is wrong starts nothing, and takes no name from others.
+    if (inventory.driver === undefined && inventory !== inventories[0]) continue;
+    for (const key of new Set(inventory.entries.flatMap(keysOf)))
+      listedBy.set(key, [...(listedBy.get(key) ?? []), inventory]);
+  }
+  return inventories.slice(1).flatMap((inventory) => {
+    const { driver } = inventory;
+    if (driver === undefined) return [];
+    return inventory.entries.flatMap((entry) => {
+      for (const key of keysOf(entry)) {
+        const other = listedBy.get(key)?.find((one) => one !== inventory);
+        if (other === undefined) continue;
+        const isOfWorkspace = other.driver === undefined;
+        const where = isOfWorkspace
+          ? "is in the workspace's own inventory"
+          : `is also in that of ${other.driver}`;
+        const { file, line, column } = entry.origin;
+        reader.diagnostics.push({
+          code: "NAME_AMBIGUOUS",
+          severity: "error",
+          message: `the secret ${entry.slug} of the driver ${driver} is not used: ${key} ${where}`,
+          ...{ file, line, column },
+          hint: isOfWorkspace
+            ? "Grant it there, in .secrets/SECRETS.md, or give this one names of its own."
+            : SHARE,
+        });
+        return [];
+      }
+      return [{ ...entry, driver }];
+    });
+  });
 }
 
 export async function readSecretsFile(

@@ -115,6 +115,62 @@ test.each([
   expect(found.problems.join()).toContain("in the workspace's own inventory");
 });
 
+describe("an inventory beside a driver serves that driver only", () => {
+  const two = (files: Record<string, string>): Record<string, string> => ({
+    ".drivers/good-mcp/DRIVER.md": driver("good-mcp", "it"),
+    ".drivers/good-mcp/SECRETS.md": secrets("api-key"),
+    ".drivers/new-mcp/DRIVER.md": driver("new-mcp", "it"),
+    "tools/it/TOOL.md": tool("it"),
+    ...files,
+  });
+
+  test("its entries name the driver, and those of the workspace name none", async () => {
+    const found = await load(two({ ".secrets/SECRETS.md": secrets("other-key") }));
+    expect(found.problems).toEqual([]);
+    expect(found.secrets.map((entry) => [entry.slug, entry.driver])).toEqual([
+      ["other-key", undefined],
+      ["api-key", "good-mcp"],
+    ]);
+  });
+
+  test.each([
+    ["the same slug", secrets("api-key")],
+    ["a variable of another name", secrets("new-key", ", metadata: { bindings: { env: [API_KEY] } }")],
+    ["a slug with a namespace", secrets("new/api-key")],
+  ])("a name that two drivers list belongs to neither: %s", async (_, own) => {
+    const found = await load(two({ ".drivers/new-mcp/SECRETS.md": own }));
+    expect(found.secrets).toEqual([]);
+    expect(found.problems).toEqual([
+      "the secret api-key of the driver good-mcp is not used: API_KEY is also in that of new-mcp",
+      expect.stringMatching(/of the driver new-mcp is not used: API_KEY is also in that of good-mcp$/),
+    ]);
+  });
+
+  const referring = (id: string, ref: string): string =>
+    driver(id, "it").replace("transport:", `auth: { ref: ${ref} }\ntransport:`);
+
+  test.each([
+    ["../good-mcp/SECRETS.md", {}, ["good-mcp"]],
+    [
+      "./sec/SECRETS.md",
+      { "sec/SECRETS.md": secrets("api-key"), ".drivers/good-mcp/SECRETS.md": secrets("x-key") },
+      ["good-mcp", "new-mcp"],
+    ],
+  ])("auth.ref does not lead to another's: %s", async (ref, files, owners) => {
+    const alone = await load(two({ ...files, ".drivers/new-mcp/DRIVER.md": referring("new-mcp", ref) }));
+    expect(alone.secrets.map((entry) => entry.driver)).toEqual(owners);
+    const both = await load(
+      two({
+        ...files,
+        ".drivers/new-mcp/DRIVER.md": referring("new-mcp", ref),
+        ".drivers/good-mcp/DRIVER.md": referring("good-mcp", ref),
+      }),
+    );
+    expect(both.secrets.some((entry) => entry.driver === "new-mcp")).toBe(false);
+    expect(both.problems.join()).toContain("it is the inventory of another driver as well (good-mcp)");
+  });
+});
+
 test("of two drivers with one id that in the folder of this name is meant, and without one neither", async () => {
   const files = {
     ".drivers/aaa/DRIVER.md": driver("good-mcp", "it", ", args: [impostor]"),

@@ -46,9 +46,15 @@ export async function findDrivers(
   const drivers = await Promise.all(declared.map((one) => withSkills(one, top, reader)));
   const contracts = await readContracts(top, drivers, reader);
   const refs = found.flatMap((one) => one?.ref ?? []);
-  const secrets = await readSecrets(top, files, refs, reader);
   const twice = duplicates(drivers);
   const kept = drivers.filter((one) => !twice.losers.has(one));
+  const ids = new Map(kept.map(({ driver }) => [driver.origin.file, driver.id]));
+  const secrets = await readSecrets(
+    top,
+    files.map((file) => ({ file, id: ids.get(file) })),
+    refs,
+    reader,
+  );
   const [first] = kept;
   const endpoint = { transport: "contracts", contracts, drivers: kept, secrets, policy, root: top } as const;
   return {

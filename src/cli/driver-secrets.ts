@@ -1,6 +1,7 @@
 // Which secrets the drivers of a workspace need, by which names their values are found, and for which contracts they may have them.
 
 import { checkAccess, LOCAL_USER, SecretGrants } from "../contracts/index.ts";
+import { variablesOf } from "../formats/driver/index.ts";
 import { type ContractsEndpoint, type Driver, parseReferences, type SecretEntry } from "../model/index.ts";
 import { driversFor } from "./contracts-source.ts";
 
@@ -31,15 +32,16 @@ export function driverSecrets(endpoint: ContractsEndpoint): DriverSecret[] {
   return endpoint.drivers.flatMap(({ driver }) => {
     const served = ids.filter((id) => users.get(id)?.includes(driver.id) === true);
     return grants.namesOf(driver).map((name) => {
-      const entry = grants.find(name);
+      const entry = grants.find(name, driver);
       return {
         driver,
         name,
         where: whereOf(driver, name),
-        names: entry === undefined ? [name] : namesOf(entry, name),
+        // As the server's own start looks for it.
+        names: entry === undefined ? [name] : [...new Set([name, ...variablesOf(entry)])],
         grants:
           entry === undefined
-            ? [{ driver: driver.id, granted: false, reason: `no SECRETS.md has an entry for ${name}` }]
+            ? [{ driver: driver.id, granted: false, reason: grants.noEntry(name, driver) }]
             : served.map((contract) => grantState(driver, entry, contract)),
       };
     });
@@ -54,12 +56,6 @@ function grantState({ id }: Driver, entry: SecretEntry, contract: string): Secre
     granted: access.granted,
     ...(access.granted ? {} : { reason: access.reason }),
   };
-}
-
-/** As the server's own start looks for it. */
-function namesOf({ slug, envNames }: SecretEntry, name: string): string[] {
-  const own = slug.replace(/^.*\//, "").replaceAll("-", "_").toUpperCase();
-  return [...new Set([name, ...envNames, own, slug])];
 }
 
 function whereOf({ endpoint }: Driver, name: string): string {

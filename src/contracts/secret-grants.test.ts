@@ -97,6 +97,20 @@ test("one that nobody declared is not given out", () => {
   expect(() => all.requireBind(withEnv({ A: "plain" }), "fs-read", {})).not.toThrow();
 });
 
+test("one that another driver brought is not given out, whatever it grants", async () => {
+  const entry = secret({
+    driver: "other-mcp",
+    access: { reveal: [], bind: [{ tool: "fs-read" }], rotate: [] },
+  });
+  const all = new SecretGrants([entry], async () => "s3cret");
+  const mine = withEnv({ A: "${secrets.API_KEY}" });
+  await expect(all.bind(mine, "fs-read", {})).rejects.toThrow(
+    /the inventory of other-mcp serves that driver only; to share the secret, list it in \.secrets\/SECRETS\.md/,
+  );
+  expect(all.denial(mine, "fs-read", {})).toMatchObject({ code: "unauthorised" });
+  expect((await all.bind({ ...mine, id: "other-mcp" }, "fs-read", {})).size).toBe(1);
+});
+
 test("one without a value", async () => {
   const { grants: all } = grants([]);
   await expect(all.bind(withEnv({ A: "${secrets.DATABASE_URL}" }), "fs-read", {})).rejects.toMatchObject({

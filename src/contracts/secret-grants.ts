@@ -59,9 +59,21 @@ export class SecretGrants {
     this.#audit = audit;
   }
 
-  /** By its slug, by a name that it binds, or by the name that follows from its slug. */
-  find(name: string): SecretEntry | undefined {
-    return findSecret(this.#entries, name) ?? this.#entries.find(({ slug }) => slug === name);
+  /** By its slug, by a name that it binds, or by the name that follows from its slug. Entries of other drivers do not count. */
+  find(name: string, driver?: Pick<Driver, "id">): SecretEntry | undefined {
+    const entries = this.#entries.filter(
+      (entry) => entry.driver === undefined || entry.driver === driver?.id,
+    );
+    return findSecret(entries, name) ?? entries.find(({ slug }) => slug === name);
+  }
+
+  /** Why `find` finds nothing. */
+  noEntry(name: string, driver?: Pick<Driver, "id">): string {
+    const none = `no SECRETS.md has an entry for ${name} (as ${slugOfEnv(name)})`;
+    if (driver === undefined) return none;
+    const other = findSecret(this.#entries, name)?.driver;
+    if (other === undefined || other === driver.id) return none;
+    return `${none} for the driver ${driver.id}: the inventory of ${other} serves that driver only; to share the secret, list it in .secrets/SECRETS.md`;
   }
 
   /** Names that the environment and the headers of a driver's server refer to. */
@@ -75,7 +87,7 @@ export class SecretGrants {
   requireBind(driver: Driver, tool: string, context: CallContext): void {
     const names = this.namesOf(driver);
     if (names.length === 0) return;
-    for (const name of names) this.#require(name, "bind", { ...context, tool }, driver.id);
+    for (const name of names) this.#require(name, "bind", { ...context, tool }, driver);
   }
 
   /** Why the tool may not have every secret of the driver, for whoever only wants to know: nothing is written down. */
@@ -85,7 +97,7 @@ export class SecretGrants {
     context: CallContext,
   ): { readonly reason: string; readonly code: "unauthorised" } | undefined {
     for (const name of this.namesOf(driver)) {
-      const { entry, access } = this.#access(name, "bind", { ...context, tool });
+      const { entry, access } = this.#access(name, "bind", { ...context, tool }, driver);
       const slug = entry?.slug ?? slugOfEnv(name);
       if (!access.granted)
         return { reason: `the secret ${slug} is not given out: ${access.reason}`, code: "unauthorised" };
@@ -97,7 +109,7 @@ export class SecretGrants {
   async bind(driver: Driver, tool: string, context: CallContext): Promise<ReadonlyMap<string, string>> {
     const subject = { ...context, tool };
     const granted = this.namesOf(driver).map(
-      (name) => [name, this.#require(name, "bind", subject, driver.id)] as const,
+      (name) => [name, this.#require(name, "bind", subject, driver)] as const,
     );
     const values = new Map<string, string>();
     for (const [name, { entry, by }] of granted) {
@@ -122,15 +134,15 @@ export class SecretGrants {
     name: string,
     operation: "bind" | "reveal",
     subject: SecretSubject,
-    driver: string | undefined,
+    driver: Driver | undefined,
   ): { readonly entry: SecretEntry; readonly by: string } {
-    const { entry, access } = this.#access(name, operation, subject);
+    const { entry, access } = this.#access(name, operation, subject, driver);
     if (entry !== undefined && access.granted) return { entry, by: access.grantedBy };
     const reason = access.granted ? "" : access.reason;
     const slug = entry?.slug ?? slugOfEnv(name);
     this.#tell("secret.reveal.denied", slug, operation, subject, {
       reason,
-      ...(driver === undefined ? {} : { driver }),
+      ...(driver === undefined ? {} : { driver: driver.id }),
     });
     throw denied(slug, operation, subject, reason);
   }
@@ -139,11 +151,12 @@ export class SecretGrants {
     name: string,
     operation: "bind" | "reveal",
     subject: SecretSubject,
+    driver: Driver | undefined,
   ): { readonly entry: SecretEntry | undefined; readonly access: Access } {
-    const entry = this.find(name);
+    const entry = this.find(name, driver);
     const access: Access =
       entry === undefined
-        ? { granted: false, reason: `no SECRETS.md has an entry for ${name} (as ${slugOfEnv(name)})` }
+        ? { granted: false, reason: this.noEntry(name, driver) }
         : checkAccess(entry, operation, subject);
     return { entry, access };
   }

@@ -8,6 +8,7 @@ import {
   type OpenContractsOptions,
   SecretGrants,
 } from "../contracts/index.ts";
+import { variablesOf } from "../formats/driver/index.ts";
 import type { Contract, ContractsEndpoint, Driver, Limits, SecretEntry } from "../model/index.ts";
 import { isPortolanError, PortolanError, type Report } from "../errors/index.ts";
 import type { SecretStore } from "../secrets/index.ts";
@@ -165,9 +166,8 @@ async function remember(
 
 /** Under the names by which programs ask for it. */
 function fetchFrom(store: SecretStore): (entry: SecretEntry, name: string) => Promise<string | undefined> {
-  return async ({ slug, envNames }, name) => {
-    const own = slug.replace(/^.*\//, "").replaceAll("-", "_").toUpperCase();
-    for (const one of new Set([name, ...envNames, own, slug])) {
+  return async (entry, name) => {
+    for (const one of new Set([name, ...variablesOf(entry)])) {
       const found = await store.get(one).catch((error: unknown) => {
         if (isPortolanError(error) && error.code === "SECRET_STORE_FAILED") throw error;
         return undefined;

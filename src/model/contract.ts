@@ -264,6 +264,8 @@ export interface SecretEntry {
   readonly tags: readonly string[];
   readonly metadata: JsonObject;
   readonly origin: Origin;
+  /** The id of the only driver that it serves: one that brought its own inventory. Absent: any driver. */
+  readonly driver?: string | undefined;
 }
 
 /** Where a program's variable gets its value from, as a manifest says it. */

@@ -9,7 +9,7 @@ export { type Frontmatter, readFrontmatter } from "./frontmatter.ts";
 export { type MergedSecrets, mergeSecrets } from "./merge-secrets.ts";
 export { keysOf, type SchemaKeys } from "./schema-keys.ts";
 export { driverSchemas } from "./schemas.ts";
-export { envOfSlug, findSecret, slugOfEnv } from "./secret-names.ts";
+export { envOfSlug, findSecret, slugOfEnv, variablesOf } from "./secret-names.ts";
 export { parseSecrets, type SecretsFile } from "./secrets.ts";
 export type { ServerJson } from "./server-json.ts";
 export { parseSkill, type Skill, type SkillFile } from "./skill.ts";

@@ -15,6 +15,12 @@ export function envOfSlug(slug: string): string | undefined {
   return slug.includes("/") ? undefined : slug.toUpperCase().replaceAll("-", "_");
 }
 
+/** Names under which the value of an entry is looked for, the likeliest first. The part before a slash only groups slugs. */
+export function variablesOf({ slug, envNames }: Pick<SecretEntry, "slug" | "envNames">): string[] {
+  const own = slug.replace(/^.*\//, "").replaceAll("-", "_").toUpperCase();
+  return [...new Set([...envNames, own, slug])];
+}
+
 /** The entry that a program means by a variable: one that says so, or else the one whose slug it is. */
 export function findSecret(entries: readonly SecretEntry[], name: string): SecretEntry | undefined {
   const slug = slugOfEnv(name);
