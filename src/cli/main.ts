@@ -51,6 +51,9 @@ process.stdout.on("error", (cause: NodeJS.ErrnoException) => {
 // Nowhere is left to say it.
 process.stderr.on("error", () => {});
 
+// Node ends a process whose event loop is empty with the code 13 and without a word, also while a result is awaited: many waits
+// of the library deliberately keep nothing alive. This one does, until the command has its result.
+setInterval(() => {}, 2 ** 30);
 const code = await run(words, io);
 await Promise.all(
   [process.stdout, process.stderr].map(

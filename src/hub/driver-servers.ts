@@ -20,7 +20,7 @@ import {
   type ServerDefinition,
 } from "../model/index.ts";
 import { resolveEndpoint, Secret, type SecretStore, toSecretError } from "../secrets/index.ts";
-import { openUpstream, type Upstream } from "../upstream/index.ts";
+import { openUpstream, pause, type Upstream } from "../upstream/index.ts";
 import { homeFor, withState } from "./auth-state.ts";
 import { countedUpstream, type Use } from "./counted-upstream.ts";
 import type { LeaseOptions } from "./lease-server.ts";
@@ -305,10 +305,7 @@ async function withRetries<T>(attempt: () => Promise<T>, retries: number, signal
       return await attempt();
     } catch (error) {
       if (left <= 0 || signal.aborted) throw error;
-      await new Promise((resolve) => {
-        setTimeout(resolve, RETRY_MS * 2 ** (retries - left)).unref();
-        signal.addEventListener("abort", resolve, { once: true });
-      });
+      await pause(RETRY_MS * 2 ** (retries - left), signal);
     }
   }
 }

@@ -16,7 +16,7 @@ export type {
   UpstreamStats,
 } from "./types.ts";
 export { openUpstream, type UpstreamOptions } from "./upstream.ts";
-export { timerMs, within } from "./waiting.ts";
+export { pause, timerMs, within } from "./waiting.ts";
 export { type ParamHeader, paramHeaders } from "./param-headers.ts";
 export { retryAfterMs } from "./wires/http-rules.ts";
 export { LineReader } from "./wires/lines.ts";
