@@ -168,16 +168,47 @@ describe.skipIf(reason !== undefined)("a box with a network list", () => {
           await dns.resolve4("Allowed.TEST"), await dns.resolve4("a.wild.test"), await dns.resolve4("allowed.test"),
           await dns.resolve6("allowed.test").catch(code), await dns.resolveMx("allowed.test").catch(code),
           await dns.resolveTxt("secret.denied.test").catch(code), await dns.reverse("127.64.0.1").catch(code),
-          await dns.resolve4(".").catch(code),
+          await dns.resolve4(".").catch(code), await dns.resolve4("gone.wild.test").catch(code),
           [...overTcp.subarray(-4)].join("."),
         ]));
       })();`;
+    // Without a route for every address, names lead to addresses that stand for them.
+    for (const [bareAddresses, first, second] of [
+      [hasTools, hasTools ? "127.0.0.2" : "127.64.0.1", hasTools ? "127.0.0.2" : "127.64.0.2"],
+      [false, "127.64.0.1", "127.64.0.2"],
+    ] as const) {
+      egress?.close();
+      egress = await open([`allowed.test:${http}`, `*.wild.test:${http}`], bareAddresses);
+      const { stdout } = await run(process.execPath, ["-e", script]);
+      const missing = ["ENODATA", "ENODATA", "ENOTFOUND", "ENOTFOUND", "ENOTFOUND", "ENOTFOUND"];
+      expect(JSON.parse(stdout)).toEqual([[first], [second], [first], ...missing, first]);
+      expect(denied.filter(({ host }) => host === "secret.denied.test")).toHaveLength(1);
+    }
+  });
+
+  test.skipIf(!hasTools)("names lead to their real addresses, of both families", async () => {
+    egress?.close();
+    egress = await open(["public.test", `*:${http}`]);
+    const script = `
+      const dns = require("node:dns").promises;
+      const { connect } = require("node:net");
+      const reach = (host) => new Promise((resolve) => {
+        const socket = connect(${http}, host, () => resolve(socket.remoteAddress)).on("error", (e) => resolve(e.code));
+      });
+      (async () => {
+        const found = await dns.lookup("public.test", { all: true });
+        const raw = [await dns.resolve4("public.test"), await dns.resolve6("public.test")];
+        console.log(JSON.stringify([found.map(({ address }) => address).sort(), raw, await Promise.all(raw.flat().map(reach))]));
+        process.exit();
+      })();`;
     const { stdout } = await run(process.execPath, ["-e", script]);
-    const [first, second] = ["127.64.0.1", "127.64.0.2"];
+    const [four, six] = ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"];
     expect(JSON.parse(stdout)).toEqual([
-      ...[[first], [second], [first], "ENODATA", "ENODATA", "ENOTFOUND", "ENOTFOUND", "ENOTFOUND", first],
+      [six, four],
+      [[four], [six]],
+      [four, six],
     ]);
-    expect(denied.filter(({ host }) => host === "secret.denied.test")).toHaveLength(1);
+    expect(denied).toEqual([]);
   });
 
   test("localhost is the machine outside, where it is listed", async () => {
@@ -289,8 +320,11 @@ function open(rules: string[], bareAddresses?: boolean): Promise<Egress> {
     rules,
     bareAddresses,
     onDenied: (one) => denied.push(one),
-    lookup: async (host) =>
-      host === "inside.test" ? ["10.0.0.7"] : host === "localhost" ? ["127.0.0.1"] : ["127.0.0.2"],
+    lookup: async (host) => {
+      if (host === "gone.wild.test") throw new Error("ENOTFOUND");
+      if (host === "public.test") return ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"];
+      return host === "inside.test" ? ["10.0.0.7"] : host === "localhost" ? ["127.0.0.1"] : ["127.0.0.2"];
+    },
   });
 }
 

@@ -185,9 +185,12 @@ test("of several addresses the next is tried when one does not answer", async ()
 });
 
 test("a name can be asked about without connecting", async () => {
-  await open(["allowed.test:5432", "*.wild.test"]);
-  expect(await talk(header("ALLOWED.test.", 0))).toBe("+");
-  expect(await talk(header("a.wild.test", 0))).toBe("+");
+  await open(["allowed.test:5432", "*.wild.test"], {
+    lookup: async (host) =>
+      host === "allowed.test" ? ["93.184.215.14", "2606:4700:0::1"] : Promise.reject(new Error("ENOTFOUND")),
+  });
+  expect(await talk(header("ALLOWED.test.", 0))).toBe("+93.184.215.14,2606:4700::1");
+  expect(await talk(header("gone.wild.test", 0))).toBe("+");
   expect(denied).toEqual([]);
   expect(await talk(header("denied.test", 0))).toBe("-");
   expect(denied).toEqual([
@@ -198,6 +201,37 @@ test("a name can be asked about without connecting", async () => {
       reason: "denied.test is not in the server's network list",
     },
   ]);
+});
+
+test("a name that was looked up grants its addresses, at the ports of its rule", async () => {
+  await open([`allowed.test:${port}`, `127.0.0.1:${port}`, "private.test"], {
+    lookup: async (host) => (host === "private.test" ? ["10.0.0.7"] : ["127.0.0.2"]),
+  });
+  const listed = `allowed.test leads to 127.0.0.2, which is not a public address; to allow it, list 127.0.0.2:${port}, too`;
+  expect(await talk(header("127.0.0.2"))).toBe("-");
+  expect(await talk(header("allowed.test", 0))).toBe("+127.0.0.2");
+  expect(await talk(header("127.0.0.2"))).toBe("-");
+  expect(await talk(header("private.test", 0))).toBe("+10.0.0.7");
+  expect(await talk(header("10.0.0.7", 22))).toBe("-");
+  expect(denied.map(({ host, reason }) => [host, reason])).toEqual([
+    ["127.0.0.2", `127.0.0.2:${port} is not in the server's network list`],
+    ["allowed.test", listed],
+    ["private.test", "private.test:22 is not in the server's network list"],
+  ]);
+});
+
+test("the address that a program chose is dialled, and the others of its name when that does not answer", async () => {
+  // A rule for an address is needed only because these are not public.
+  const own = ["127.0.0.1", "127.0.0.9", "127.0.0.8"].map((address) => `${address}:${port}`);
+  await open([`one.test:${port}`, `two.test:${port}`, ...own], {
+    lookup: async (host) => (host === "one.test" ? ["127.0.0.9", "127.0.0.1"] : ["127.0.0.9", "127.0.0.8"]),
+  });
+  expect(await talk(header("one.test", 0))).toBe("+127.0.0.9,127.0.0.1");
+  expect(await talk(`${header("127.0.0.9")}hello`)).toBe("+hello");
+  // It may be either of two names now, so that no address of only one of them will do.
+  expect(await talk(header("two.test", 0))).toBe("+127.0.0.9,127.0.0.8");
+  expect(await talk(header("127.0.0.9"))).toBe("");
+  expect(denied).toEqual([]);
 });
 
 test("a host that does not exist, or does not answer, ends the connection without a denial", async () => {

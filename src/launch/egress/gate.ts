@@ -2,13 +2,14 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { connect, createServer, isIP, type Socket } from "node:net";
-import type { NetworkRule } from "../../model/index.ts";
+import { canonicalHost, type NetworkRule } from "../../model/index.ts";
 import type { Denied } from "../types.ts";
 import { type Header, readHeader } from "./header.ts";
 import { join } from "./join.ts";
+import { createKnownAddresses } from "./known-addresses.ts";
 import { createLookups } from "./lookups.ts";
 import { lookUp } from "./names.ts";
-import { decide, type Lookup, reasonAgainstName } from "./policy.ts";
+import { decide, decideName, type Lookup, type Refusal } from "./policy.ts";
 import { createDenials } from "./denials.ts";
 
 export interface GateOptions {
@@ -40,6 +41,7 @@ export async function openGate(options: GateOptions): Promise<Gate> {
   const { rules, headerTimeoutMs = 5000, maxConnections = 256 } = options;
   const deny = createDenials(options.server, options.onDenied);
   const lookups = createLookups(options.lookup ?? lookUp);
+  const known = createKnownAddresses();
   const token = digest(options.token);
   const sockets = new Set<Socket>();
   let carried = 0;
@@ -82,9 +84,9 @@ export async function openGate(options: GateOptions): Promise<Gate> {
       isRelayHere = true;
       options.onRelay?.();
     }
-    const problem = await admit(socket, header);
-    if (problem === undefined) return;
-    deny(header.host, header.port, problem);
+    const refused = await admit(socket, header);
+    if (refused === undefined) return;
+    deny(refused.host, header.port, refused.denied);
     socket.end(NO, () => socket.destroy());
   }
 
@@ -96,20 +98,25 @@ export async function openGate(options: GateOptions): Promise<Gate> {
   }
 
   /** Returns why not, or nothing when the connection has been taken care of. */
-  async function admit(socket: Socket, { host, port }: Header): Promise<string | undefined> {
-    if (port === 0) {
-      const reason = host === "" ? undefined : reasonAgainstName(rules, host);
-      if (reason === undefined) socket.end(YES, () => socket.destroy());
-      return reason;
-    }
-    if (carried >= maxConnections) return `more than ${maxConnections} connections at once`;
+  async function admit(socket: Socket, { host, port }: Header): Promise<Refusal | undefined> {
+    if (port === 0) return answerName(socket, host);
+    if (carried >= maxConnections) return { denied: `more than ${maxConnections} connections at once`, host };
     carried += 1;
     socket.once("close", () => (carried -= 1));
-    const verdict = await decide(rules, host, port, lookups.find);
-    if ("denied" in verdict) return verdict.denied;
+    const verdict = await decide(rules, host, port, lookups.find, known);
+    if ("denied" in verdict) return verdict;
     // Closed meanwhile, or there is no such host: nothing was denied.
     if ("unknown" in verdict || socket.destroyed) socket.destroy();
     else carry(socket, verdict.addresses, port);
+    return undefined;
+  }
+
+  /** Writes the addresses of a name behind the sign; none when there is no such host. An empty name is the relay's greeting. */
+  async function answerName(socket: Socket, name: string): Promise<Refusal | undefined> {
+    const verdict = name === "" ? { addresses: [] } : await decideName(rules, name, lookups.find);
+    if ("denied" in verdict) return verdict;
+    if (verdict.addresses.length > 0) known.add(canonicalHost(name) ?? name, verdict.addresses);
+    socket.end(`${YES}${verdict.addresses.join(",")}`, () => socket.destroy());
     return undefined;
   }
 

@@ -19,7 +19,7 @@ export interface EgressOptions {
   readonly rules: readonly string[];
   readonly onDenied: (denied: Denied) => void;
   readonly lookup?: Lookup | undefined;
-  /** Whether bare addresses lead to the gate, too; needs one more program in the box. Default: where this machine has it. */
+  /** Whether every address leads to the gate, so that names have their real ones inside. Default: where this machine has `ip` for it. */
   readonly bareAddresses?: boolean | undefined;
 }
 
@@ -114,7 +114,7 @@ function ruleOf(text: string, server: string): NetworkRule {
 }
 
 const FILES = (): Egress["files"] => [
-  { path: "/etc/resolv.conf", content: "nameserver 127.0.0.1\noptions timeout:5 attempts:1\n" },
+  { path: "/etc/resolv.conf", content: "nameserver 127.0.0.1\noptions timeout:12 attempts:1\n" },
   {
     path: "/etc/nsswitch.conf",
     content:

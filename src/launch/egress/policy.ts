@@ -2,20 +2,43 @@
 
 import { isIP } from "node:net";
 import { canonicalHost, isSpecialAddress, matchesRule, type NetworkRule } from "../../model/index.ts";
+import type { KnownAddresses } from "./known-addresses.ts";
 import { TooManyLookups } from "./lookups.ts";
 import { isOwnAddress } from "./own-addresses.ts";
 
 /** All addresses of a name. Throws when there are none. The signal calls it off. */
 export type Lookup = (host: string, signal: AbortSignal) => Promise<readonly string[]>;
 
+/** Why not; `host` is the name by which the server knows the address, where it has one. */
+export interface Refusal {
+  readonly denied: string;
+  readonly host: string;
+}
+
 export type Verdict =
   | { readonly addresses: readonly string[] }
-  /** Not allowed, and why. */
-  | { readonly denied: string }
+  | Refusal
   /** Allowed, but there is no such host. */
   | { readonly unknown: string };
 
+type Find = (host: string) => Promise<readonly string[]>;
+type Known = Pick<KnownAddresses, "namesOf" | "addressesOf">;
+
+const NOTHING_KNOWN: Known = { namesOf: () => [], addressesOf: () => [] };
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1)$/;
+
+/** Answers a look-up: every address of a name that the rules mention, whichever the port. Connections are checked again. */
+export async function decideName(
+  rules: readonly NetworkRule[],
+  asked: string,
+  find: Find,
+): Promise<Refusal | { readonly addresses: readonly string[] }> {
+  const reason = reasonAgainstName(rules, asked);
+  const host = canonicalHost(asked) ?? asked;
+  if (reason !== undefined) return { denied: reason, host };
+  const addresses = await resolve(host, find);
+  return typeof addresses === "string" ? { denied: addresses, host } : { addresses };
+}
 
 /** Whether the rules name this host at all, whichever the port; otherwise the reason why not. */
 export function reasonAgainstName(rules: readonly NetworkRule[], asked: string): string | undefined {
@@ -27,36 +50,72 @@ export function reasonAgainstName(rules: readonly NetworkRule[], asked: string):
     : notListed(host);
 }
 
-/** Looks the name up once: what is dialled must be among the addresses that were checked here. */
+/** Decides about a connection. The gate dials only the addresses that were checked here. */
 export async function decide(
   rules: readonly NetworkRule[],
   asked: string,
   port: number,
-  find: (host: string) => Promise<readonly string[]>,
+  find: Find,
+  known: Known = NOTHING_KNOWN,
 ): Promise<Verdict> {
   const canonical = canonicalHost(asked);
-  if (canonical === undefined) return { denied: MALFORMED };
+  if (canonical === undefined) return { denied: MALFORMED, host: asked };
   const host = listedAs(rules, canonical, port);
-  if (!rules.some((rule) => matchesRule(rule, host, port))) return { denied: notListed(host, port) };
-  const addresses = isIP(host) === 0 ? await resolve(host, find) : [host];
-  if (typeof addresses === "string") return { denied: addresses };
+  if (isIP(host) !== 0) return decideAddress(rules, host, port, known);
+  if (!isListed(rules, host, port)) return { denied: notListed(host, port), host };
+  const addresses = await resolve(host, find);
+  if (typeof addresses === "string") return { denied: addresses, host };
   if (addresses.length === 0) return { unknown: host };
   for (const address of addresses)
-    if (!isPermitted(rules, host, address, port)) return { denied: leadsInside(host, address, port) };
+    if (!isPermitted(rules, host, address, port)) return { denied: leadsInside(host, address, port), host };
   return { addresses };
 }
 
-/** Inside of the box `localhost` is an address by the time that something connects to it. */
+/** An address is granted by a rule for it, or by a rule for a name that led this server to it. */
+function decideAddress(
+  rules: readonly NetworkRule[],
+  address: string,
+  port: number,
+  { namesOf, addressesOf }: Known,
+): Verdict {
+  const names = namesOf(address);
+  const shown = names[0] ?? address;
+  const listed = [address, ...names].filter((host) => isListed(rules, host, port));
+  if (listed.length === 0) {
+    const meant = names[0] ?? (isOwnLoopback(address) ? "localhost" : address);
+    return { denied: notListed(meant, port), host: shown };
+  }
+  const permitted = listed.filter((host) => isPermitted(rules, host, address, port));
+  if (permitted.length === 0) return { denied: leadsInside(shown, address, port), host: shown };
+  // The program in the sandbox is connected at once, so that it cannot try the next address of the name itself. Which of several
+  // names it means is not known: only an address that all of them have is as good as the one it chose.
+  const meant = permitted.filter((host) => names.includes(host));
+  const [first, ...others] = meant.map((name) => addressesOf(name));
+  const shared = (first ?? []).filter(
+    (one) =>
+      one !== address &&
+      others.every((list) => list.includes(one)) &&
+      meant.every((name) => isPermitted(rules, name, one, port)),
+  );
+  return { addresses: [address, ...shared] };
+}
+
+/** Inside of the sandbox `localhost` is an address by the time that something connects to it. */
 function listedAs(rules: readonly NetworkRule[], host: string, port: number): string {
-  if (host !== "127.0.0.1" && host !== "::1") return host;
-  return rules.some((rule) => matchesRule(rule, host, port)) ? host : "localhost";
+  if (!isOwnLoopback(host) || isListed(rules, host, port)) return host;
+  return isListed(rules, "localhost", port) ? "localhost" : host;
+}
+
+function isOwnLoopback(host: string): boolean {
+  return host === "127.0.0.1" || host === "::1";
+}
+
+function isListed(rules: readonly NetworkRule[], host: string, port: number): boolean {
+  return rules.some((rule) => matchesRule(rule, host, port));
 }
 
 /** A text says why it is not even tried. */
-async function resolve(
-  host: string,
-  find: (host: string) => Promise<readonly string[]>,
-): Promise<readonly string[] | string> {
+async function resolve(host: string, find: Find): Promise<readonly string[] | string> {
   try {
     const found = await find(host);
     return found.map((address) => canonicalHost(address) ?? "").filter((address) => isIP(address) !== 0);

@@ -1,21 +1,27 @@
-// Stands before a server inside of its box: gives every name that is asked for an address of its own, and carries what is sent there
-// to the gate outside, which alone decides. Whoever imitates or ends it gains nothing. Small, since it delays every start.
+// Runs before a server inside of its sandbox: answers look-ups with the addresses that the gate outside found, and carries connections
+// to the gate, which alone decides. A program that imitates or ends it gains nothing. Small, since it delays every start.
 "use strict";
 
 const { spawn } = require("node:child_process");
 const { createSocket } = require("node:dgram");
 const { closeSync, readFileSync } = require("node:fs");
-const { connect, createServer } = require("node:net");
+const { connect, createServer, isIP } = require("node:net");
 
 /** `token`: says to the gate whose this is; `ports`: those of the rules; `setup`: makes all addresses lead here; `drop`: gives up what that needed. */
 const { socket: gate, token, ports, setup, drop } = readSettings(Number(process.argv[2]));
 const KEPT = "PORTOLAN_KEPT_";
 
 const MAX_NAMES = 65_000;
-/** @type {Map<string, string>} */
+/** How long an answer holds: the gate remembers the addresses for as long as the server runs. */
+const ANSWER_SECONDS = 30;
+/** So that every answer fits into one packet. */
+const MAX_ADDRESSES = 8;
+/** By family: whether every address leads here, so that the real ones of a name can be used. */
+const leadsHere = { 4: false, 6: false };
+/** Invented address to name, where real ones cannot be used. @type {Map<string, string>} */
 const names = new Map();
-/** Name to its address, or why there is none; promises, since several programs may ask at once. */
-const addresses = new Map([["localhost", Promise.resolve("127.0.0.1")]]);
+/** Name to its addresses, or why there are none; promises, since several programs may ask at once. */
+const answers = new Map([["localhost", Promise.resolve(["127.0.0.1"])]]);
 
 /** The types of question that a refusal has answered. */
 const refused = new Map();
@@ -53,8 +59,30 @@ function run(command) {
   });
 }
 
-function reachAllAddresses() {
-  if (setup === undefined) return undefined;
+async function reachAllAddresses() {
+  if (setup === undefined) return;
+  await runSetup();
+  for (const [family, address] of [
+    [4, "192.0.2.1"],
+    [6, "2001:db8::1"],
+  ])
+    leadsHere[family] = await hasRoute(family, address);
+}
+
+/** To connect a datagram socket sends nothing, and fails where no route leads to the address. */
+function hasRoute(family, address) {
+  return new Promise((resolve) => {
+    const socket = createSocket(`udp${family}`);
+    const settle = (found) => {
+      resolve(found);
+      socket.close();
+    };
+    socket.once("error", () => settle(false));
+    socket.connect(53, address, () => settle(true));
+  });
+}
+
+function runSetup() {
   return new Promise((resolve) => {
     const child = spawn(setup.file, setup.args, { stdio: ["pipe", "ignore", "ignore"] });
     // Without it, addresses that no name leads to cannot be reached at all: less is heard of them, nothing gets through.
@@ -153,10 +181,15 @@ async function answer(query) {
   const { name, type, end } = question;
   // Which name an address has is nobody's secret here, and nobody's question either; nor is the root of all names.
   if (type === 12 || name === "") return reply(query, end, CODES.unknown);
-  const address = await addressOf(name, type);
-  if (address === undefined) return reply(query, end, CODES.failed);
-  if (address === "") return reply(query, end, CODES.unknown);
-  return reply(query, end, CODES.ok, type === 1 ? address : undefined);
+  const found = await addressesOf(name, type);
+  if (typeof found === "number") return reply(query, end, found);
+  const family = { 1: 4, 28: 6 }[type];
+  return reply(
+    query,
+    end,
+    CODES.ok,
+    found.filter((address) => isIP(address) === family),
+  );
 }
 
 function readQuestion(query) {
@@ -174,56 +207,84 @@ function readQuestion(query) {
   return { name: labels.join(".").toLowerCase(), type: query.readUInt16BE(at), end: at + 4 };
 }
 
-function reply(query, end, code, address) {
+function reply(query, end, code, found = []) {
   const head = Buffer.from(query.subarray(0, end));
+  const shown = found.slice(0, MAX_ADDRESSES);
   head[2] = 0x80 | (query[2] & 0x79);
   head[3] = 0x80 | code;
   head.writeUInt16BE(end > 12 ? 1 : 0, 4);
-  head.writeUInt16BE(address === undefined ? 0 : 1, 6);
+  head.writeUInt16BE(shown.length, 6);
   head.writeUInt32BE(0, 8);
-  if (address === undefined) return head;
-  const record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, ...address.split(".").map(Number)];
-  return Buffer.concat([head, Buffer.from(record)]);
+  return Buffer.concat([head, ...shown.map(record)]);
 }
 
-/** An address of its own; empty when the gate says no, undefined when there is no gate to ask. */
-function addressOf(name, type) {
-  let address = addresses.get(name);
+function record(address) {
+  const isIPv4 = isIP(address) === 4;
+  const bytes = isIPv4 ? address.split(".").map(Number) : bytesOfIPv6(address);
+  const head = [0xc0, 12, 0, isIPv4 ? 1 : 28, 0, 1, 0, 0, 0, ANSWER_SECONDS, 0, bytes.length];
+  return Buffer.from([...head, ...bytes]);
+}
+
+function bytesOfIPv6(address) {
+  const [before, after] = address.split("::").map((part) => (part === "" ? [] : part.split(":")));
+  const zeros = after === undefined ? [] : Array(8 - before.length - after.length).fill("0");
+  return [...before, ...zeros, ...(after ?? [])].flatMap((group) => {
+    const value = Number.parseInt(group, 16);
+    return [value >> 8, value & 255];
+  });
+}
+
+/** The addresses that programs in here may use for a name; a code of DNS when there are none. */
+function addressesOf(name, type) {
+  let answer = answers.get(name);
   // Programs ask for IPv4 and IPv6 at once: that is one attempt. The same question again is another.
-  if (address !== undefined && !(refused.get(name)?.has(type) ?? false)) {
+  if (answer !== undefined && !(refused.get(name)?.has(type) ?? false)) {
     refused.get(name)?.add(type);
-    return address;
+    return answer;
   }
-  address = ask(name).then((verdict) => {
-    if (verdict === "+" && names.size < MAX_NAMES) {
-      const number = names.size + 1;
-      const fresh = `127.64.${number >> 8}.${number & 255}`;
-      names.set(fresh, name);
-      return fresh;
-    }
+  const keep = (ms) => {
     const forget = () => {
-      if (addresses.get(name) !== address) return;
-      addresses.delete(name);
+      if (answers.get(name) !== answer) return;
+      answers.delete(name);
       refused.delete(name);
     };
-    if (verdict === "-") refused.set(name, new Set([type]));
-    setTimeout(forget, verdict === "-" ? 500 : 0).unref();
-    return verdict === "-" ? "" : undefined;
+    setTimeout(forget, ms).unref();
+  };
+  answer = ask(name).then((said) => {
+    // Without an answer of the gate there is nothing to keep.
+    if (said === undefined) return (keep(0), CODES.failed);
+    if (said === "-") refused.set(name, new Set([type]));
+    if (said === "-" || said === "+") return (keep(500), CODES.unknown);
+    const usable = said
+      .slice(1)
+      .split(",")
+      .filter((address) => leadsHere[isIP(address)]);
+    if (usable.length > 0) return (keep(ANSWER_SECONDS * 1000), usable);
+    const invented = invent(name);
+    return invented === undefined ? (keep(0), CODES.failed) : [invented];
   });
-  addresses.set(name, address);
+  answers.set(name, answer);
+  return answer;
+}
+
+/** An address of this machine that stands for the name; kept, since programs may use it at any time. */
+function invent(name) {
+  const number = names.size + 1;
+  if (number > MAX_NAMES) return undefined;
+  const address = `127.64.${number >> 8}.${number & 255}`;
+  names.set(address, name);
   return address;
 }
 
+/** What the gate says: `-`, or `+` and the addresses of the name. Undefined when there is no gate. */
 function ask(host) {
   return new Promise((resolve) => {
     const socket = connect({ path: gate });
+    let said = "";
     socket.write(`${JSON.stringify({ token, host, port: 0 })}\n`);
-    socket.once("data", (data) => {
-      resolve(String.fromCharCode(data[0]));
-      socket.destroy();
-    });
+    socket.on("data", (data) => (said += data.toString("latin1")));
     socket.on("error", () => resolve(undefined));
-    socket.on("close", () => resolve(undefined));
+    socket.on("close", () => resolve(said || undefined));
   });
 }
 

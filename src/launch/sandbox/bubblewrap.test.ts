@@ -246,9 +246,9 @@ describe.skipIf(NO_BOX !== undefined)("a box", () => {
           denied.length = 0;
           const { out, err } = await node(
             `require("node:dns").lookup("evil.test", (e) => console.log(e?.code));
-          require("node:dns").lookup("example.com", (e) => console.log(e ?? "known"));
+          require("node:dns").lookup("own.localhost", (e) => console.log(e ?? "known"));
           try { require("node:child_process").execFileSync("/bin/true"); console.log("child"); } catch (e) { console.log(e.code); }`,
-            { as, declaration: { network: ["example.com"], exec: { spawn } } },
+            { as, declaration: { network: ["own.localhost"], exec: { spawn } } },
           );
           expect(err).toBe("");
           expect(out.split("\n").sort()).toEqual(["ENOTFOUND", spawn ? "child" : "EPERM", "known"].sort());

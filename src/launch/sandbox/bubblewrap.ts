@@ -113,8 +113,6 @@ async function egressOf(box: Box, context: WrapContext, open: OpenEgress | undef
     server: context.server,
     rules: box.network,
     onDenied: context.onDenied,
-    // It would bring a program into the box that is not on the list and can do something.
-    bareAddresses: box.exec.allow === undefined ? undefined : false,
   });
 }
 

@@ -2,6 +2,7 @@
 
 import { execFile } from "node:child_process";
 import { readFileSync, existsSync } from "node:fs";
+import { findAddressTools } from "../egress/address-tools.ts";
 import type { BackendReport, Finding } from "../types.ts";
 import { processLimitProblem } from "./limits.ts";
 import { installCommand } from "./packages.ts";
@@ -58,6 +59,7 @@ export async function runProbe(given?: string, readSystem: ReadSystem = readLine
       detail: prlimit ?? "not installed: no limits on memory, files and time",
       remedy: prlimit === undefined ? installCommand("util-linux", readSystem) : undefined,
     },
+    realAddresses(readSystem),
     processes(),
     {
       what: "system call filter",
@@ -84,6 +86,21 @@ export async function runProbe(given?: string, readSystem: ReadSystem = readLine
   const report = { available: held.ok, version, findings: [installed, held, ...tools] };
   const [major = 0, minor = 0] = version?.split(".").map(Number) ?? [];
   return { ...rest, namespaces: tried.namespaces, canSize: major > 0 || minor >= 7, report };
+}
+
+/** Without them a host's name leads to a loopback address inside, where the relay listens for it. */
+function realAddresses(readSystem: ReadSystem): Finding {
+  const what = "real addresses of granted hosts";
+  const tools = findAddressTools();
+  if (tools?.setup !== undefined) return { what, ok: true, detail: tools.mounts.join(", ") };
+  const missing = tools === undefined ? "setpriv" : "ip";
+  const name = installCommand(missing === "ip" ? "iproute2" : "util-linux", readSystem);
+  return {
+    what,
+    ok: false,
+    detail: `${missing} is not installed: servers that refuse private addresses cannot reach their hosts`,
+    remedy: name.replace("dnf install iproute2", "dnf install iproute"),
+  };
 }
 
 function processes(): Finding {
