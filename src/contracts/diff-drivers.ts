@@ -19,13 +19,14 @@ export function diffDrivers(before: Driver, after: Driver): Difference {
     "major",
     "another protocol may mean other answers",
   );
-  const source = serverStep(before.server, after.server);
+  const now = serverOf(after, before);
+  const source = serverStep(before.server, now);
   if (source !== undefined) add("server", source, "the server comes from elsewhere, or in another version");
   else
     compare(
       "server",
       withoutSource(before.server),
-      withoutSource(after.server),
+      withoutSource(now),
       "minor",
       "the server is started with other words",
     );
@@ -124,6 +125,13 @@ function lacksMajor(range: string, other: string): boolean {
 /** A contract may be named by its id or by its file, whose folder is called like it. */
 function contractNamed(tool: string): string {
   return tool.replace(/\/TOOL\.md$/, "").replace(/^.*\//, "");
+}
+
+/** One program may be written in two ways: from the workspace, or from the driver's folder. */
+function serverOf({ server, endpoint }: Driver, before: Driver): DriverServer {
+  if (server.kind !== "binary" || before.server.kind !== "binary") return server;
+  if (endpoint.transport !== "stdio" || before.endpoint.transport !== "stdio") return server;
+  return endpoint.command === before.endpoint.command ? { ...server, path: before.server.path } : server;
 }
 
 /** Where the server comes from: undefined when that is the same. */

@@ -11,6 +11,10 @@ import type { Step } from "./diff-steps.ts";
 const npm = (name: string): Partial<Driver> => ({
   server: { kind: "npm", package: name, args: [], env: {} },
 });
+const binary = (path: string): Partial<Driver> => ({
+  server: { kind: "binary", path, args: [], env: {} },
+  endpoint: { transport: "stdio", command: "/workspace/server" },
+});
 const docker = (image: string): Partial<Driver> => ({ server: { kind: "docker", image, args: [], env: {} } });
 const check = (range: string): Partial<Driver> => ({
   launch: { versionCheck: { command: "x", parse: "v(.*)", range } },
@@ -52,6 +56,7 @@ describe("a driver (D26)", () => {
     ["a newer version of the program", check("^1.0.0"), check("^1.4.0"), "patch"],
     ["a resource less", { resources: [{ uriTemplate: "a:{b}", integrateAs: "raw" }] }, {}, "major"],
     ["a prompt more", {}, { prompts: [{ name: "p", integrateAs: "raw" }] }, "minor"],
+    ["one program, written in another way", binary("../../server"), binary("./server"), "none"],
     ["its description", {}, { description: "Other." }, "patch"],
   ])("%s", (_, before, after, needs) => {
     expect(diffDrivers(driver(before), driver(after)).needs).toBe(needs);

@@ -23,13 +23,8 @@ const NPM_NAME = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~<>=*-]+)?$/i;
 const IMAGE = /^(?:[a-z0-9.-]+(?::\d+)?\/)?[a-z0-9._/-]+(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?$/i;
 const RUN_FLAGS: ReadonlySet<string> = new Set(["-i", "--interactive", "--rm", "--init"]);
 
-/** `folder` is the workspace's, `home` is where the driver will be. */
-export function identify(
-  words: Words,
-  given: string | undefined,
-  { folder, home }: { readonly folder: string; readonly home: (id: string) => string },
-  cli: Cli,
-): Identified {
+/** `folder` is the workspace's. */
+export function identify(words: Words, given: string | undefined, folder: string, cli: Cli): Identified {
   const kind = KINDS.find((known) => known === given);
   if (given !== undefined && kind === undefined)
     throw new PortolanError("USAGE", `--kind must be ${KINDS.join(", ")}, got ${JSON.stringify(given)}.`);
@@ -44,7 +39,7 @@ export function identify(
       throw new PortolanError("USAGE", "No server is given.", {
         hint: "portolan author <npm package | image | program | url> [-- args...]",
       });
-    return fromCommand(words.server, kind, folder, home, cli);
+    return fromCommand(words.server, kind, folder, cli);
   }
   const more = words.server ?? [];
   if (kind === "remote" || /^[a-z][a-z0-9+.-]*:\/\//i.test(first)) return fromUrl(first, more, cli);
@@ -53,16 +48,16 @@ export function identify(
   if (said === "npm") return fromNpm(rest, more, cli);
   if (said === "docker") return fromImage(rest, more, cli);
   const parts = splitWords(first, windows);
-  if (said === "binary" || parts.length > 1) return fromCommand([...parts, ...more], said, folder, home, cli);
+  if (said === "binary" || parts.length > 1) return fromCommand([...parts, ...more], said, folder, cli);
   if (first.startsWith("@")) return fromNpm(first, more, cli);
   const isFile =
     /^[.~/\\]/.test(first) || statSync(resolve(folder, first), { throwIfNoEntry: false })?.isFile();
-  if (isFile === true) return fromCommand([first, ...more], "binary", folder, home, cli);
+  if (isFile === true) return fromCommand([first, ...more], "binary", folder, cli);
   if (/^[^/]*\.[^/]*\//.test(first) || (/:[\w.-]+$/.test(first) && IMAGE.test(first)))
     return fromImage(first, more, cli);
   if (NPM_NAME.test(first))
     return isOnPath(first, cli)
-      ? fromCommand([first, ...more], "binary", folder, home, cli)
+      ? fromCommand([first, ...more], "binary", folder, cli)
       : fromNpm(first, more, cli);
   throw new PortolanError(
     "TARGET_INVALID",
@@ -98,13 +93,7 @@ function fromUrl(url: string, more: readonly string[], cli: Cli): Identified {
 }
 
 /** Words that run a package or an image mean that package or image. */
-function fromCommand(
-  words: readonly string[],
-  kind: Kind | undefined,
-  folder: string,
-  home: (id: string) => string,
-  cli: Cli,
-): Identified {
+function fromCommand(words: readonly string[], kind: Kind | undefined, folder: string, cli: Cli): Identified {
   const [command = "", ...args] = words;
   if (kind === undefined && command === "npx") {
     const at = args.findIndex((word) => !word.startsWith("-"));
@@ -119,7 +108,7 @@ function fromCommand(
   }
   const target = takeTarget({ words: [], server: words }, cli).target;
   const name = aliasOf(target);
-  const path = /[/\\]/.test(command) ? within(resolve(folder, command), home(name), folder) : command;
+  const path = /[/\\]/.test(command) ? within(resolve(folder, command), folder, folder) : command;
   return { server: { kind: "binary", path, args, env: {} }, transport: "stdio", target, name };
 }
 
@@ -128,7 +117,7 @@ function local(server: DriverServer, command: readonly string[], cli: Cli): Iden
   return { server, transport: "stdio", target, name: aliasOf(target) };
 }
 
-/** What belongs to the workspace is written relative to the file that says it, so that it works wherever the workspace is. */
+/** A path inside of the workspace is written relative to `from`, so that it works wherever the workspace is. */
 export function within(path: string, from: string, folder: string): string {
   const inside = relative(folder, path);
   if (inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside)) return path;

@@ -38,8 +38,7 @@ export async function author(cli: Cli, words: Words, options: AuthorOptions): Pr
   const { io, output, interrupt } = cli;
   const { workspace } = cli.options;
   const { folder } = await findWorkspace(io, workspace === undefined ? {} : { workspace });
-  const home = (name: string): string => driverFolder(folder, idOf(name, options.id));
-  const identified = identify(words, options.kind, { folder, home }, cli);
+  const identified = identify(words, options.kind, folder, cli);
   const prompter = options.yes === true ? undefined : prompterOf(cli);
   const before = await wholeWorkspace(folder, cli);
   const dryRun = options.dryRun === true;

@@ -1,7 +1,9 @@
 // What a DRIVER.md becomes: how its server is reached, how it is started and boxed, and the rest of its fields.
 
-import { resolve } from "node:path";
-import { describe, expect, test } from "vitest";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Driver } from "../../model/index.ts";
 import { parseDriver } from "./index.ts";
 
@@ -16,6 +18,26 @@ function read(...parts: string[]): Driver {
   if (driver === undefined) throw new Error(JSON.stringify(diagnostics));
   return driver;
 }
+
+test("a relative program is one of the workspace, or else one beside the driver", async () => {
+  const workspace = await mkdtemp(join(tmpdir(), "portolan-program-"));
+  onTestFinished(() => rm(workspace, { recursive: true }));
+  const own = join(workspace, ".drivers", "demo-mcp");
+  for (const folder of [workspace, own]) {
+    await mkdir(join(folder, "bin"), { recursive: true });
+    await writeFile(join(folder, "bin", "both"), "");
+  }
+  await writeFile(join(own, "bin", "own"), "");
+  const commandOf = (path: string): unknown => {
+    const text = `---\n${[HEAD, ONE, `server: { kind: binary, path: ${path} }`, "transport: stdio"].join("\n")}\n---\n`;
+    return parseDriver(text, join(own, "DRIVER.md")).driver?.endpoint;
+  };
+  expect(commandOf("./bin/both")).toMatchObject({ command: join(workspace, "bin/both") });
+  expect(commandOf("./bin/own")).toMatchObject({ command: join(own, "bin/own") });
+  expect(commandOf("../../bin/both")).toMatchObject({ command: join(workspace, "bin/both") });
+  // Nothing is built yet: the workspace is where it is expected.
+  expect(commandOf("./bin/neither")).toMatchObject({ command: join(workspace, "bin/neither") });
+});
 
 describe("the server is reached", () => {
   test.each<[string, string, string, unknown]>([

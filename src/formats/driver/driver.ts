@@ -148,7 +148,7 @@ function toDriver(
     implements: toBindings(checked, mcp, at("implements"), file),
     server,
     transport,
-    endpoint: toEndpoint(server, transport, auth, folder),
+    endpoint: toEndpoint(server, transport, auth, file),
     ...parts,
     connection: definedOnly({
       timeoutMs: connection?.timeout_ms,

@@ -1,22 +1,23 @@
 // How the server of a driver is reached: the command line that starts it, or the address that it has.
 
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { Driver, DriverServer, Endpoint, UrlEndpoint } from "../../model/index.ts";
 import { filled } from "../manifest/index.ts";
 
 const DEFAULT_PORT = 8_080;
 const DEFAULT_PATH = "/mcp";
 
-/** `folder` is where relative paths start; a name alone is looked for where programs are. */
+/** `file` is the DRIVER.md. A program without a slash in its name is looked up in PATH. */
 export function toEndpoint(
   server: DriverServer,
   transport: Driver["transport"],
   auth: Driver["auth"],
-  folder: string,
+  file: string,
 ): Endpoint {
   switch (server.kind) {
     case "binary": {
-      const command = isRelative(server.path) ? resolve(folder, server.path) : server.path;
+      const command = isRelative(server.path) ? findProgram(server.path, file) : server.path;
       return { transport: "stdio", command, ...words(server.args), ...environment(server) };
     }
     case "npm": {
@@ -63,6 +64,15 @@ function remoteEndpoint(
     url: server.url,
     ...(headers === undefined ? {} : { headers }),
   };
+}
+
+/** From the workspace, as everything that a driver names; a program that is only beside the driver is found there. */
+function findProgram(path: string, file: string): string {
+  const own = resolve(dirname(file), path);
+  const workspace = /^(.*?)[\\/]\.drivers[\\/][^\\/]+[\\/][^\\/]+$/.exec(resolve(file))?.[1];
+  if (workspace === undefined) return own;
+  const shared = resolve(workspace, path);
+  return existsSync(shared) || (!existsSync(own) && !path.startsWith("..")) ? shared : own;
 }
 
 function isRelative(path: string): boolean {

@@ -26,7 +26,7 @@ export const SERVER_SHAPES: Readonly<Record<string, ObjectShape>> = {
     path: {
       type: "string",
       required: true,
-      description: "the program: a name, or a path that is absolute or starts at this file",
+      description: "the program: a name, or a path that is absolute or starts at the workspace",
     },
     ...PROGRAM,
   }),
