@@ -1,4 +1,4 @@
-// mcpfiles and the built command: served, used directly, checked, begun, converted.
+// mcpfiles and the built command: served, checked, begun, converted.
 
 import { spawn } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -16,6 +16,7 @@ import {
   temporaryFolder,
 } from "./cli-helpers.ts";
 import { until } from "./helpers.ts";
+import { head, ONE, tool, TWO } from "./mcpfile-texts.ts";
 
 const fixtures = fileURLToPath(new URL("fixtures/", import.meta.url));
 const PETSTORE = join(fixtures, "openapi/petstore-3.0.json");
@@ -24,28 +25,6 @@ const META = {
   "io.modelcontextprotocol/protocolVersion": MODERN,
   "io.modelcontextprotocol/clientCapabilities": {},
 };
-
-const tool = (name: string, code: string, more = ""): string =>
-  `  - name: ${name}
-    description: Prints something.
-    inputSchema: {type: object, properties: {text: {type: string}}}
-    invocation: {cli: {command: "node --print '${code}' {text}"${more}}}
-`;
-const head = (name: string, version = "1.2.3"): string =>
-  `kind: MCPToolDefinitions\nschemaVersion: "0.2.0"\nname: ${name}\nversion: "${version}"\n`;
-const SAY = tool("say", "process.argv[1]");
-const ONE = `${head("my-tools")}tools:\n${SAY}`;
-const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, "  ");
-const TWO = `mcpFileVersion: 0.0.1
-servers:
-  - name: one
-    version: 1.0.0
-    tools:
-${indented(SAY)}
-  - name: two
-    version: 1.0.0
-    tools:
-${indented(tool("shout", "process.argv[1].toUpperCase()"))}`;
 
 /** A folder with these files, and nothing of the user's own. */
 function setUp(files: Record<string, string> = {}) {
@@ -233,75 +212,6 @@ describe("served", () => {
     expect(validated.out).toContain(
       "mcpserver.yaml:1:1 note portolan serve does not use basePath of the runtime",
     );
-  });
-});
-
-describe("used directly", () => {
-  it("a file with one server: bare names, and full ones", async () => {
-    const { run } = setUp({ "mcpfile.yaml": ONE });
-    const listed = await run("list", "mcpfile.yaml");
-    expect(JSON.parse(listed.out)).toMatchObject({
-      server: { name: "my-tools", info: { name: "my-tools", version: "1.2.3" } },
-      tools: [{ name: "say" }],
-    });
-    for (const words of [["say"], ["my-tools.say"], ["my-tools", "say"], ["mcp_my-tools_say"]])
-      expect(resultText(await run("call", "mcpfile.yaml", ...words, "text=hi"))).toBe("hi");
-    expect(resultText(await run("call", "./mcpfile.yaml", 'say(text: "a b; $(c)")'))).toBe("a b; $(c)");
-    expect(envelope(await run("call", "mcpfile.yaml", "sai"))).toMatchObject({
-      code: "TOOL_NOT_FOUND",
-      hint: 'Did you mean "say"?',
-    });
-  });
-
-  it("a file with several: by server and tool", async () => {
-    const { run } = setUp({ "tools.yaml": TWO });
-    const listed = JSON.parse((await run("list", "tools.yaml")).out) as { tools: { name: string }[] };
-    expect(listed.tools.map(({ name }) => name)).toEqual(["mcp_one_say", "mcp_two_shout"]);
-    expect((await run("list", "tools.yaml", "two", "--text")).out).toContain("function shout(");
-    expect(resultText(await run("call", "tools.yaml", "two.shout", "text=hi"))).toBe("HI");
-    expect(envelope(await run("call", "tools.yaml", "shout", "text=hi"))).toMatchObject({
-      code: "TOOL_NOT_FOUND",
-      hint: "Write two.shout.",
-    });
-  });
-
-  it("resources and prompts", async () => {
-    const { run } = setUp({
-      "mcpfile.yaml": `${head("docs")}resources:
-  - {name: motd, uri: "docs://motd", description: d, mimeType: text/plain, invocation: {cli: {command: "node --print 1+1"}}}
-prompts:
-  - name: greet
-    description: Greets.
-    arguments: [{name: who, required: true}]
-    inputSchema: {type: object, properties: {who: {type: string}}, required: [who]}
-    invocation: {cli: {command: "node --print 'process.argv[1]' {who}"}}
-`,
-    });
-    const read = await run("read", "mcpfile.yaml", "docs://motd");
-    expect(JSON.parse(read.out)).toMatchObject({ contents: [{ uri: "docs://motd", text: "2\n" }] });
-    const prompted = await run("prompt", "mcpfile.yaml", "greet", "who=Ada");
-    expect(JSON.parse(prompted.out)).toMatchObject({ messages: [{ content: { text: "Ada\n" } }] });
-  });
-
-  it("any declaration, and clear words about what is none", async () => {
-    const { run } = setUp({
-      "mine.json": JSON.stringify({
-        mcpServers: { s: { command: "node", args: [join(fixtures, "stdio-server.mjs")] } },
-      }),
-      "mcpfile.yaml": ONE,
-      "broken.yaml": "mcpFileVersion: 0.0.1\nservers: {}\n",
-      "empty.yaml": "mcpFileVersion: 0.0.1\n",
-    });
-    expect(JSON.parse((await run("list", "mine.json")).out)).toMatchObject({ server: { name: "s" } });
-    const wrong = async (...words: string[]) => envelope(await run(...words));
-    expect(await wrong("list", "nothing.yaml")).toMatchObject({
-      message: 'There is no file "nothing.yaml".',
-    });
-    expect(await wrong("call", "./nothing.yaml", "a")).toMatchObject({ code: "TARGET_INVALID" });
-    expect(await wrong("list", "mcpfile.yaml", "-w", ".")).toMatchObject({ code: "USAGE" });
-    expect(await wrong("call", "mcpfile.yaml")).toMatchObject({ message: "No tool is given." });
-    expect((await wrong("list", "broken.yaml")).message).toMatch(/^broken\.yaml:2:10 servers must be a list/);
-    expect(await wrong("list", "empty.yaml")).toMatchObject({ message: "empty.yaml declares no servers." });
   });
 });
 

@@ -270,7 +270,7 @@ describe("list, call, read and prompt", () => {
       [["call", "goood.echo", "text=x"], "TARGET_INVALID", '"good.echo"'],
       [["call", "mcp_goood_echo", "text=x"], "TARGET_INVALID", '"mcp_good_echo"'],
       [["list", "goood"], "TARGET_INVALID", '"good"'],
-      [["prompt", "good.simpl"], "INPUT_INVALID", '"simple"'],
+      [["prompt", "good.simpl"], "PROMPT_NOT_FOUND", '"simple"'],
     ];
     for (const [words, code, hint] of hints) {
       const error = envelope(await run(...words));

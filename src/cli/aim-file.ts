@@ -1,12 +1,12 @@
 // A declaration as the first word of a command: its servers, in place of those of the workspace.
 
 import { statSync } from "node:fs";
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { didYouMean, PortolanError } from "../errors/index.ts";
 import type { DeclaredServer } from "../model/index.ts";
 import type { Aim } from "./aim.ts";
 import type { Cli, Words } from "./connect.ts";
-import { loadSource, serverNamed, type Source } from "./workspace-source.ts";
+import { fileName, loadSource, serverCalled, serverNamed, type Source } from "./workspace-source.ts";
 
 const DECLARATION = /\.(?:ya?ml|jsonc?|toml)$/i;
 const SCHEME = /^\s*[a-z][a-z0-9+.-]*:\/\//i;
@@ -57,7 +57,12 @@ export function aimAtServerOf(source: Source, rest: readonly string[]): Aim {
   if (extra !== undefined)
     throw new PortolanError("USAGE", `list takes one server; ${JSON.stringify(extra)} is too much.`);
   if (alias !== undefined)
-    return { kind: "server", source, alias: serverNamed(source, alias).alias, rest: [] };
+    return {
+      kind: "server",
+      source,
+      alias: (serverCalled(source, alias) ?? serverNamed(source, alias)).alias,
+      rest: [],
+    };
   return only === undefined
     ? { kind: "workspace", source, only: undefined, rest: [] }
     : { kind: "server", source, alias: only.alias, rest: [] };
@@ -66,7 +71,7 @@ export function aimAtServerOf(source: Source, rest: readonly string[]): Aim {
 /** For `read`: a URI alone, or a server and a URI. */
 export function aimAtUriOf(source: Source, rest: readonly string[]): Aim {
   const [first, second] = rest;
-  const found = source.config.servers.find(({ alias }) => alias === first);
+  const found = first === undefined ? undefined : serverCalled(source, first);
   if (found !== undefined && second !== undefined)
     return { kind: "server", source, alias: found.alias, rest: rest.slice(1) };
   const only = onlyServer(source);
@@ -75,35 +80,46 @@ export function aimAtUriOf(source: Source, rest: readonly string[]): Aim {
     : { kind: "server", source, alias: only.alias, rest };
 }
 
-/** For `call` and `prompt`, where there is one server: its own name for something, and whether it is known to have that. */
-export function bareName(
-  source: Source,
-  name: string,
-  rest: readonly string[],
-): { aim: Aim; isKnown: boolean } | undefined {
+/** For `call` and `prompt`, where the file has one server: its own name for something, or the server and such a name. */
+export function findOnly(source: Source, name: string, words: readonly string[]): Aim | undefined {
   const only = onlyServer(source);
   if (only === undefined) return undefined;
-  return {
-    aim: { kind: "server", source, alias: only.alias, rest },
-    isKnown: namesOf(only).includes(name),
-  };
+  const [, second] = words;
+  const isServer = serverCalled(source, name) === only && ownNames(only)?.includes(name) !== true;
+  const rest = isServer && second !== undefined && !isAssignment(second) ? words.slice(1) : words;
+  return { kind: "server", source, alias: only.alias, rest };
+}
+
+/** `key=value` or `key:=json`, which no name of a tool is. */
+export function isAssignment(word: string | undefined): boolean {
+  return word !== undefined && /^[^\s=]+=/.test(word);
+}
+
+/** The server of `<server>.<name>`; undefined when no server is called that, or the file says that it has no such name. */
+export function serverBefore({ config: { servers } }: Source, word: string): DeclaredServer | undefined {
+  const names = (server: DeclaredServer): string[] =>
+    [server.alias, ...fileName(server)].filter((name) => word.startsWith(`${name}.`));
+  return (
+    servers.find((server) =>
+      names(server).some((name) => ownNames(server)?.includes(word.slice(name.length + 1)) === true),
+    ) ?? servers.find((server) => names(server).length > 0)
+  );
 }
 
 /** What to say about a name that no server of a file with several has. */
 export function unknownOf(source: Source, name: string): PortolanError {
   const { servers } = source.config;
-  const own = servers.filter((server) => namesOf(server).includes(name)).map(({ alias }) => alias);
-  const names = servers.flatMap((server) => namesOf(server).map((tool) => `${server.alias}.${tool}`));
+  const names = servers.flatMap((server) =>
+    (ownNames(server) ?? []).flatMap((own) => [own, `${server.alias}.${own}`]),
+  );
   const known = servers.map(({ alias }) => alias);
   return new PortolanError(
     "TOOL_NOT_FOUND",
-    `There are several servers, and ${JSON.stringify(name)} names none of them.`,
+    `No server of ${basename(source.path)} has a tool or a prompt ${JSON.stringify(name)}.`,
     {
       hint:
-        own.length > 0
-          ? `Write ${own.map((alias) => `${alias}.${name}`).join(" or ")}.`
-          : (didYouMean(name, [...names, ...known]) ??
-            `Write <server>.<name>. Servers: ${known.slice(0, 20).join(", ")}.`),
+        didYouMean(name, [...names, ...known]) ??
+        `Write <server>.<name>. Servers: ${known.slice(0, 20).join(", ")}.`,
     },
   );
 }
@@ -112,9 +128,10 @@ function onlyServer({ config: { servers } }: Source): DeclaredServer | undefined
   return servers.length === 1 ? servers[0] : undefined;
 }
 
-/** Known before anything runs only where the file itself says them. */
-function namesOf({ endpoint }: DeclaredServer): readonly string[] {
-  if (endpoint.transport !== "invoke") return [];
+/** The names of its tools and prompts; undefined where only a running server can list them. */
+export function ownNames({ endpoint }: DeclaredServer): readonly string[] | undefined {
+  if (endpoint.transport === "contracts") return [];
+  if (endpoint.transport !== "invoke") return undefined;
   const { tools, prompts } = endpoint.server;
   return [...tools, ...prompts].map(({ definition }) => definition.name);
 }

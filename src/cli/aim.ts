@@ -4,9 +4,12 @@ import { didYouMean, isPortolanError, PortolanError } from "../errors/index.ts";
 import {
   aimAtServerOf,
   aimAtUriOf,
-  bareName,
+  findOnly,
+  isAssignment,
   isFileName,
   noSuchFile,
+  ownNames,
+  serverBefore,
   takeFile,
   unknownOf,
 } from "./aim-file.ts";
@@ -14,18 +17,18 @@ import { type Cli, takeTarget, type Words } from "./connect.ts";
 import { contractNamed, contractsOf } from "./contracts-source.ts";
 import { noteLeftOut } from "./left-out.ts";
 import type { Target } from "./target.ts";
-import { loadSource, type Source } from "./workspace-source.ts";
+import { loadSource, serverCalled, type Source } from "./workspace-source.ts";
 
 export type Aim =
   | { readonly kind: "target"; readonly target: Target; readonly rest: readonly string[] }
-  /** One server; what it has goes by its own names. */
+  /** One server, whose tools are listed by its own names. */
   | {
       readonly kind: "server";
       readonly source: Source;
       readonly alias: string;
       readonly rest: readonly string[];
     }
-  /** Several servers, or all of them; what they have goes by full names. */
+  /** Several servers, or all of them, whose tools are listed by full names. */
   | {
       readonly kind: "workspace";
       readonly source: Source;
@@ -37,6 +40,8 @@ const DEFAULT_NAMING = "mcp_{alias}_{tool}";
 const SCHEME = /^\s*[a-z][a-z0-9+.-]*:\/\//i;
 /** `alias.name`, whose name may have a path: a prompt of a skill. */
 const DOTTED = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_.-]+)+$/;
+/** How a name ends that the naming template made too long. */
+const CUT_NAME = /^(.+)_[0-9a-f]{8}$/;
 const CALL_HEAD = /^\s*(?:function\s+)?["']?([A-Za-z0-9_][A-Za-z0-9_./-]*)["']?\s*\(/;
 
 /** For `list`: nothing, an alias, a contract, a target, or a declaration. */
@@ -44,34 +49,31 @@ export async function aimAtServer(words: Words, cli: Cli): Promise<Aim> {
   if (words.server !== undefined) return asTarget(words, cli);
   const file = await takeFile(words, cli);
   if (file !== undefined) return aimAtServerOf(file.source, file.rest);
-  const [first] = words.words;
+  const [first, ...rest] = words.words;
   if (first === undefined)
     return { kind: "workspace", source: await loadSource(cli), only: undefined, rest: [] };
-  return isTargetOnly(first) ? asTarget(words, cli) : lookUp(first, words, cli, "contracts");
+  if (isTargetOnly(first)) return asTarget(words, cli);
+  return lookUp(first, words, cli, (source) => {
+    const server = serverCalled(source, first);
+    if (server !== undefined) return { kind: "server", source, alias: server.alias, rest };
+    return contractIn(source, first, words.words);
+  });
 }
 
-/** For `call` and `prompt`: `alias.name`, a full name, an alias and a name, or a target or a declaration and a name. */
+/** For `call` and `prompt`: `alias.name`, a full name, an alias and a name, a unique name, or a target or a declaration and a name. */
 export async function aimAtName(words: Words, cli: Cli, missing: PortolanError): Promise<Aim> {
   if (words.server !== undefined) return asTarget(words, cli);
   const file = await takeFile(words, cli);
-  if (file !== undefined) return aimAtNameOf(file.source, file.rest, missing);
-  const [first] = words.words;
+  const [first] = file?.rest ?? words.words;
   if (first === undefined) throw missing;
   const head = CALL_HEAD.exec(first)?.[1];
+  const name = head ?? first;
+  if (file !== undefined) {
+    const found = findOnly(file.source, name, file.rest) ?? findName(file.source, name, file.rest);
+    return found ?? inAnyServer(file.source, name, file.rest);
+  }
   if (head === undefined && isTargetOnly(first) && !DOTTED.test(first)) return asTarget(words, cli);
-  return lookUp(head ?? first, words, cli, "all");
-}
-
-function aimAtNameOf(source: Source, words: readonly string[], missing: PortolanError): Aim {
-  const [first] = words;
-  if (first === undefined) throw missing;
-  const name = CALL_HEAD.exec(first)?.[1] ?? first;
-  const bare = bareName(source, name, words);
-  if (bare?.isKnown === true) return bare.aim;
-  const found = findIn(source, name, words, "all");
-  if (found !== undefined && (found.rest.length > 0 || bare === undefined)) return found;
-  if (bare === undefined) throw unknownOf(source, name);
-  return bare.aim;
+  return lookUp(name, words, cli, (source) => findName(source, name, words.words));
 }
 
 /** For `read`: a URI alone, an alias and a URI, or a target or a declaration and a URI. */
@@ -79,10 +81,15 @@ export async function aimAtUri(words: Words, cli: Cli, missing: PortolanError): 
   if (words.server !== undefined) return asTarget(words, cli);
   const file = await takeFile(words, cli);
   if (file !== undefined) return aimAtUriOf(file.source, file.rest);
-  const [first, second] = words.words;
+  const [first, ...rest] = words.words;
   if (first === undefined) throw missing;
-  if (second !== undefined)
-    return isTargetOnly(first) ? asTarget(words, cli) : lookUp(first, words, cli, "servers");
+  if (rest.length > 0) {
+    if (isTargetOnly(first)) return asTarget(words, cli);
+    return lookUp(first, words, cli, (source) => {
+      const server = serverCalled(source, first);
+      return server === undefined ? undefined : { kind: "server", source, alias: server.alias, rest };
+    });
+  }
   const source = await loadSource(cli);
   const { servers } = source.config;
   const isUri = /^[a-z][a-z0-9+.-]*:/i.test(first);
@@ -99,12 +106,14 @@ function isTargetOnly(word: string): boolean {
   return SCHEME.test(word) || /\s/.test(word.trim()) || /^[.~]|[/\\]/.test(word);
 }
 
-/** What a word may name beside servers. */
-type Named = "servers" | "contracts" | "all";
-
-async function lookUp(name: string, words: Words, cli: Cli, named: Named): Promise<Aim> {
+async function lookUp(
+  name: string,
+  words: Words,
+  cli: Cli,
+  find: (source: Source) => Aim | undefined,
+): Promise<Aim> {
   const source = await loadSource(cli);
-  const found = findIn(source, name, words.words, named);
+  const found = find(source);
   if (found !== undefined) return found;
   try {
     return asTarget(words, cli);
@@ -118,24 +127,47 @@ async function lookUp(name: string, words: Words, cli: Cli, named: Named): Promi
   }
 }
 
-/** What of the servers is meant. `name` is what the first word calls; the word itself may have arguments as well. */
-function findIn(source: Source, name: string, words: readonly string[], named: Named): Aim | undefined {
+/**
+ * The servers that can have a tool or a prompt of this name. The session finds it in their lists, by any of its names.
+ * `name` is what the first word calls; the word itself may have arguments as well.
+ */
+function findName(source: Source, name: string, words: readonly string[]): Aim | undefined {
   const { servers, naming = DEFAULT_NAMING } = source.config;
-  const [word = "", ...rest] = words;
-  const aliases = servers.map(({ alias }) => alias);
-  if (aliases.includes(name)) return { kind: "server", source, alias: name, rest };
-  const contract = named === "servers" ? undefined : contractIn(source, name, words);
-  if (contract !== undefined || named !== "all") return contract;
-  const dot = name.indexOf(".");
-  const alias = dot < 0 ? "" : name.slice(0, dot);
-  const after = (start: string): string => word.slice(word.indexOf(start) + start.length);
-  if (aliases.includes(alias)) return { kind: "server", source, alias, rest: [after(`${alias}.`), ...rest] };
-  const owners = aliases.filter((candidate) => couldBeOf(name, candidate, naming));
-  const [only] = owners;
-  const prefix = naming.split("{tool}")[0]?.replaceAll("{alias}", only ?? "") ?? "";
-  if (only !== undefined && owners.length === 1 && naming.endsWith("{tool}"))
-    return { kind: "server", source, alias: only, rest: [after(prefix), ...rest] };
-  return only === undefined ? undefined : { kind: "workspace", source, only: owners, rest: [word, ...rest] };
+  const server = serverCalled(source, name);
+  if (server !== undefined && !isAssignment(words[1]))
+    return { kind: "server", source, alias: server.alias, rest: words.slice(1) };
+  const contract = contractIn(source, name, words);
+  if (contract !== undefined) return contract;
+  const dotted = serverBefore(source, name);
+  if (dotted !== undefined) return { kind: "server", source, alias: dotted.alias, rest: words };
+  const owners = servers.filter((one) => ownNames(one)?.includes(name) === true);
+  if (owners.length > 0) {
+    const [only] = owners;
+    if (only !== undefined && owners.length === 1 && servers.every((one) => ownNames(one) !== undefined))
+      return { kind: "server", source, alias: only.alias, rest: words };
+    return inServers(source, servers, words);
+  }
+  const possible = servers.filter(({ alias }) => couldBeOf(name, alias, naming));
+  if (possible.length > 0) return inServers(source, possible, words);
+  return server === undefined
+    ? undefined
+    : { kind: "server", source, alias: server.alias, rest: words.slice(1) };
+}
+
+function inServers(source: Source, servers: Source["config"]["servers"], rest: readonly string[]): Aim {
+  const only = servers.map(({ alias }) => alias);
+  const [alias = ""] = only;
+  return only.length === 1
+    ? { kind: "server", source, alias, rest }
+    : { kind: "workspace", source, only, rest };
+}
+
+/** A name that servers of a file may have, which only their lists can tell. */
+function inAnyServer(source: Source, name: string, words: readonly string[]): Aim {
+  const { servers } = source.config;
+  const unlisted = servers.some((one) => ownNames(one) === undefined && one.enabled);
+  if (!unlisted) throw unknownOf(source, name);
+  return inServers(source, servers, words);
 }
 
 /** A contract has its name by itself, whichever server it is of. */
@@ -147,12 +179,13 @@ function contractIn(source: Source, name: string, rest: readonly string[]): Aim 
 
 /** Whether a full name could be that of a tool of this server, by the naming template alone. */
 function couldBeOf(name: string, alias: string, naming: string): boolean {
-  const pattern = naming
-    .split(/(\{alias\}|\{tool\})/)
-    .map((part) => (part === "{tool}" ? "[^]+" : escapePattern(part === "{alias}" ? alias : part)));
-  // A long name was cut and ends in a hash: what comes after the tool's name is not there.
-  const cut = naming.endsWith("{tool}") ? "" : "(?:[^]*)";
-  return new RegExp(`^${pattern.join("")}${cut}$`).test(name);
+  const expand = (text: string): string => text.replaceAll("{alias}", alias);
+  const pattern = naming.split("{tool}").map((part) => escapePattern(expand(part)));
+  if (new RegExp(`^${pattern.join("[^]+")}$`).test(name)) return true;
+  // A name that was too long is cut anywhere, and ends in a hash.
+  const cut = CUT_NAME.exec(name)?.[1];
+  const start = expand(naming.split("{tool}")[0] ?? "");
+  return cut !== undefined && (start.startsWith(cut) || cut.startsWith(start));
 }
 
 function escapePattern(text: string): string {

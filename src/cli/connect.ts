@@ -7,6 +7,7 @@ import type { McpConnection, McpOptions, McpStdioConfig, RequestOptions } from "
 import { describeBytes } from "./bytes.ts";
 import { describeDiagnostic } from "./diagnostic.ts";
 import { createElicit } from "./elicit.ts";
+import type { OtherNames } from "./find-named.ts";
 import type { Interrupt } from "./interrupt.ts";
 import type { CliIo } from "./io.ts";
 import type { ServerOptions } from "./options.ts";
@@ -44,6 +45,8 @@ export interface Session {
   /** What the user calls the server. */
   readonly label: string;
   readonly connectMs: number;
+  /** The names of a listed tool or prompt beside the listed one. */
+  readonly otherNames?: ((kind: "tool" | "prompt", listed: string) => OtherNames) | undefined;
   /** Options for one request, which the spinner shows under this label from now on. */
   readonly request: (label: string) => RequestOptions & { signal: AbortSignal };
 }

@@ -20,7 +20,7 @@ export function fitHelp(text: string, width: number): string {
 const TARGETS = `
 Targets:
   github                      a server of the workspace, by its alias: what this folder declares, or --workspace names
-  mcpfile.yaml                a declaration of any kind: its servers, as -w does; where it has one, its names stand alone
+  mcpfile.yaml                a declaration of any kind: its servers, as -w does; tools by their own names, or <server>.<tool>
   https://host/mcp            a URL: Streamable HTTP (with the fallback to SSE); ws:// and wss:// for WebSocket
   "npx -y some-server"        a quoted command: split into words here, never run by a shell
   -- node server.js --flag    everything after -- is the command, word by word; then no target stands before it`;

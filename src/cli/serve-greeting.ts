@@ -39,7 +39,7 @@ export interface ServedServer {
 
 export function servedServers({ hub }: Gateway["workspace"]): ServedServer[] {
   const counts = new Map<string, number>();
-  for (const alias of hub.toolOwners().values()) counts.set(alias, (counts.get(alias) ?? 0) + 1);
+  for (const { server } of hub.toolNames().values()) counts.set(server, (counts.get(server) ?? 0) + 1);
   return hub.members
     .map(({ alias, state, faults: { last: lastError } }) => {
       const isUp = state === "ready" || state === "idle" || lastError === undefined;

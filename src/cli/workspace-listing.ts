@@ -1,7 +1,7 @@
 // Everything that the servers of a workspace offer, by full names, grouped by server.
 
 import type { Diagnostic } from "../errors/index.ts";
-import type { ServerHealth } from "../hub/index.ts";
+import type { OwnName, ServerHealth } from "../hub/index.ts";
 import type { PromptDefinition, ResourceDefinition, ToolDefinition } from "../model/index.ts";
 import type { Cli } from "./connect.ts";
 import { describeFinding } from "./finding.ts";
@@ -17,7 +17,7 @@ import type { Source } from "./workspace-source.ts";
 interface Lists {
   readonly health: readonly ServerHealth[];
   readonly tools: readonly ToolDefinition[];
-  readonly owners: ReadonlyMap<string, string>;
+  readonly names: ReadonlyMap<string, OwnName>;
   readonly resources: readonly ResourceDefinition[];
   readonly prompts: readonly PromptDefinition[];
   readonly diagnostics: readonly Diagnostic[];
@@ -37,14 +37,14 @@ export async function listWorkspace(cli: Cli, source: Source, options: ListOptio
       workspace.prompts(),
     ]);
     const health = workspace.health();
-    const owners = workspace.toolOwners();
+    const names = workspace.toolNames();
     const definitions = tools.map(({ definition }) => definition);
     if (output.form === "json") {
       const { kind, path, files } = source;
       output.json({
         source: { kind, path, files },
         servers: health,
-        tools: definitions.map((tool) => ({ server: owners.get(tool.name), ...tool })),
+        tools: definitions.map((tool) => ({ server: names.get(tool.name)?.server, ...tool })),
         resources,
         resourceTemplates,
         prompts,
@@ -52,21 +52,23 @@ export async function listWorkspace(cli: Cli, source: Source, options: ListOptio
       });
       return 0;
     }
-    const lists = { health, tools: definitions, owners, resources, prompts, diagnostics: diagnostics() };
+    const lists = { health, tools: definitions, names, resources, prompts, diagnostics: diagnostics() };
     output.print(describeWorkspace(lists, sourceNote(source, io), cli, options));
     return 0;
   });
 }
 
 function describeWorkspace(
-  { health, tools, owners, resources, prompts, diagnostics }: Lists,
+  { health, tools, names, resources, prompts, diagnostics }: Lists,
   note: string | undefined,
   { io, output: { colors, width }, options: { verbose } }: Cli,
   options: ListOptions,
 ): string {
   const sections = note === undefined ? [] : [colors.dim(wrap(note, width))];
   for (const server of health) {
-    const own = tools.filter((tool) => owners.get(tool.name) === server.alias);
+    const own = tools
+      .filter((tool) => names.get(tool.name)?.server === server.alias)
+      .map((tool) => ({ ...tool, name: typedName(tool.name, names.get(tool.name)) }));
     const count = `${own.length} ${own.length === 1 ? "tool" : "tools"}`;
     const state = server.state === "ready" ? count : `${stateLabel(server.state, colors)} · ${count}`;
     const lines = [`${colors.bold(plainLine(server.alias))} ${colors.dim("·")} ${state}`];
@@ -95,4 +97,9 @@ function describeWorkspace(
 
 function count(number: number, word: string): string {
   return number === 0 ? "" : `${number} ${word}${number === 1 ? "" : "s"}`;
+}
+
+/** The full name, or `<server>.<name>` where the full name had no room for the server's own. */
+function typedName(full: string, own: OwnName | undefined): string {
+  return own === undefined || full.includes(own.name) ? full : `${own.server}.${own.name}`;
 }

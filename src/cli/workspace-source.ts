@@ -51,7 +51,18 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
   };
 }
 
-/** The server of that name; an unknown one is an error that names the nearest. */
+/** The server with this alias, or else with this name in its mcpfile. */
+export function serverCalled({ config: { servers } }: Source, word: string): DeclaredServer | undefined {
+  const named = servers.filter((server) => fileName(server).includes(word));
+  return servers.find(({ alias }) => alias === word) ?? (named.length === 1 ? named[0] : undefined);
+}
+
+/** The name that an mcpfile gives a server, of which the alias may be only a part. */
+export function fileName({ endpoint }: DeclaredServer): readonly string[] {
+  return endpoint.transport === "invoke" ? [endpoint.server.info.name] : [];
+}
+
+/** The server with this alias; an unknown one is an error that names the nearest. */
 export function serverNamed(source: Source, alias: string): DeclaredServer {
   const found = source.config.servers.find((server) => server.alias === alias);
   if (found !== undefined) return found;

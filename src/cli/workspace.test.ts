@@ -65,8 +65,9 @@ async function portolan(argv: string[], world: World = {}, tty = false) {
       settled: () => world.settled ?? Promise.resolve(),
       health: () => health,
       healthCheck: async () => health.every(({ state }) => state === "ready"),
-      fullName: (name) => (tools.includes(name) ? name : fullName(name)),
-      toolOwners: () => new Map(tools.map((tool, index) => [tool, used[index]?.alias ?? ""])),
+      toolNames: () =>
+        new Map(tools.map((tool, index) => [tool, { server: used[index]?.alias ?? "", name: "echo" }])),
+      promptNames: () => new Map(),
       tools: async () =>
         tools.map((name) => ({ definition: { name, inputSchema: { type: "object" } } }) as unknown as Tool),
       resources: async () => [],

@@ -10,6 +10,12 @@ import type { MergeSettings } from "./merge.ts";
 import { hasContract, hubName, promptName } from "./naming.ts";
 import { HubView, type ViewOptions, type ViewSource } from "./view.ts";
 
+/** Which server has a tool or a prompt, and the server's own name for it. */
+export interface OwnName {
+  readonly server: string;
+  readonly name: string;
+}
+
 export class Hub implements Upstream, ViewSource {
   readonly name: string;
   readonly events: EventBus;
@@ -124,9 +130,24 @@ export class Hub implements Upstream, ViewSource {
     return hubName(this.settings.naming, this.member(alias).declared, own);
   }
 
-  /** Which server each tool belongs to, by the tool's full name. */
-  toolOwners(): ReadonlyMap<string, string> {
-    return new Map([...this.#whole.table.toolRoutes].map(([name, { member }]) => [name, member.alias]));
+  /** All tools by their full names. */
+  toolNames(): ReadonlyMap<string, OwnName> {
+    return new Map(
+      [...this.#whole.table.toolRoutes].map(([name, { member, own }]) => [
+        name,
+        { server: member.alias, name: own },
+      ]),
+    );
+  }
+
+  /** All prompts by their full names. */
+  promptNames(): ReadonlyMap<string, OwnName> {
+    return new Map(
+      [...this.#whole.table.promptRoutes].map(([full, { member, name }]) => [
+        full,
+        { server: member.alias, name },
+      ]),
+    );
   }
 
   describe(): Description {

@@ -15,7 +15,7 @@ export type { ServerHealth } from "./health.ts";
 export type { ServerState } from "./member.ts";
 export { type HubOptions, openHub } from "./open-hub.ts";
 export type { WorkspaceConfig } from "./declared.ts";
-export type { Hub } from "./hub.ts";
+export type { Hub, OwnName } from "./hub.ts";
 export type { OfferedTool } from "./merge.ts";
 export { type OpenedWorkspace, openWorkspaceHub, type WorkspaceOptions } from "./opened-workspace.ts";
 export { registeredDrivers, rememberDrivers } from "./registered-drivers.ts";

@@ -17,6 +17,8 @@ import { templateMatcher } from "./templates.ts";
 
 export interface ToolRoute {
   readonly member: Member;
+  /** The server's own name for the tool. */
+  readonly own: string;
   readonly action: ToolAction;
 }
 
@@ -164,7 +166,7 @@ function toolsOf(
       name,
       ...(prefix === "" ? {} : { description: `${prefix}${tool.description ?? ""}`.trimEnd() }),
     },
-    route: { member, action },
+    route: { member, own: tool.name, action },
     from: `${alias}.${tool.name}`,
   }));
 }

@@ -23,6 +23,7 @@ import { within } from "../upstream/index.ts";
 import { type ContextItem, gatherContext } from "./context.ts";
 import type { WorkspaceConfig } from "./declared.ts";
 import type { EventBus } from "./events.ts";
+import type { OwnName } from "./hub.ts";
 import { healthOf, isUp, type ServerHealth } from "./health.ts";
 import { openWorkspaceHub, type WorkspaceOptions } from "./opened-workspace.ts";
 
@@ -37,13 +38,15 @@ export interface Workspace extends AsyncDisposable {
   callTool(name: string, input?: JsonObject, options?: RequestOptions): Promise<ToolResult>;
   /** The full name of a tool that is given as `alias.tool`; any other name as it is. */
   fullName(name: string): string;
-  /** Which server each tool belongs to, by the tool's full name. */
-  toolOwners(): ReadonlyMap<string, string>;
+  /** Which server each tool belongs to and what that server calls it, by the tool's full name. */
+  toolNames(): ReadonlyMap<string, OwnName>;
   resources(): Promise<ResourceDefinition[]>;
   resourceTemplates(): Promise<ResourceTemplateDefinition[]>;
   readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult>;
   subscribe(uri: string): Promise<() => Promise<void>>;
   prompts(): Promise<PromptDefinition[]>;
+  /** Which server each prompt belongs to and what that server calls it, by the prompt's full name. */
+  promptNames(): ReadonlyMap<string, OwnName>;
   /** By full name, or as `alias.prompt`. */
   getPrompt(name: string, args?: Record<string, string>, options?: RequestOptions): Promise<GetPromptResult>;
   complete(...args: Parameters<McpConnection["complete"]>): Promise<CompleteResult["completion"]>;
@@ -77,7 +80,8 @@ export async function openWorkspace(
     callTool: async (name, input, request) => connection.callTool(hub.toolName(name), input, request),
     fullName: (name) => hub.toolName(name),
     contracts: async () => (await hub.contracts()) as Contracts | undefined,
-    toolOwners: () => hub.toolOwners(),
+    toolNames: () => hub.toolNames(),
+    promptNames: () => hub.promptNames(),
     resources: () => connection.listResources(),
     resourceTemplates: () => connection.listResourceTemplates(),
     readResource: (uri, request) => connection.readResource(uri, request),

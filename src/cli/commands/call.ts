@@ -6,9 +6,10 @@ import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.t
 import { type CallToolResult, isObject, type JsonObject, type ToolDefinition } from "../../model/index.ts";
 import { callArguments, checkNames, type Pair, parsePairs, type Problem, toArguments } from "../arguments.ts";
 import { type Aim, aimAtName } from "../aim.ts";
-import type { Cli, Words } from "../connect.ts";
+import type { Cli, Session, Words } from "../connect.ts";
 import { exitOfResult } from "../contract-exit.ts";
 import { contractNamed, driversFor } from "../contracts-source.ts";
+import { findNamed, withoutServer } from "../find-named.ts";
 import type { CliIo } from "../io.ts";
 import { plainText } from "../plain-text.ts";
 import { renderToolResult } from "../render.ts";
@@ -58,10 +59,10 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
   return withAim(
     cli,
     aim,
-    async ({ connection, label, request }) => {
+    async ({ connection, label, request, otherNames }) => {
       const tools = await connection.listToolDefinitions(request("listing the tools"));
       const { tool, parsed } = findTool(wanted, tools, label, {
-        nameOf: own?.nameOf,
+        otherNames,
         reason: () => own?.hint(connection.diagnostics),
       });
       const input = toInput(tool, parsed, given, label);
@@ -95,8 +96,6 @@ async function routing({ pin, region }: CallOptions, isContract: boolean): Promi
 }
 
 interface OwnContract {
-  /** What the tool is called that goes by this id. */
-  readonly nameOf: (word: string) => string;
   /** Other drivers are for other calls. */
   readonly concerns: (diagnostic: Diagnostic) => boolean;
   /** Why a contract that is there is no tool. */
@@ -108,14 +107,14 @@ function contractOf(aim: Aim, wanted: string): OwnContract | undefined {
   if (aim.kind !== "server") return undefined;
   const endpoint = aim.source.config.servers.find(({ alias }) => alias === aim.alias)?.endpoint;
   if (endpoint?.transport !== "contracts") return undefined;
-  const word = /^\s*(?:function\s+)?["']?([\w./-]+)/.exec(wanted)?.[1] ?? wanted;
+  const written = /^\s*(?:function\s+)?["']?([\w./-]+)/.exec(wanted)?.[1] ?? wanted;
+  const word = withoutServer(written, aim.alias);
   const id = contractNamed(endpoint, word)?.id ?? word;
   const serving = driversFor(endpoint, id);
   const others = new Set(
     endpoint.drivers.map(({ driver }) => driver.id).filter((one) => !serving.includes(one)),
   );
   return {
-    nameOf: (one) => contractNamed(endpoint, one)?.name ?? one,
     concerns: ({ server }) => server === undefined || !others.has(server),
     hint(diagnostics) {
       if (!endpoint.contracts.some((contract) => contract.id === id)) return undefined;
@@ -135,18 +134,16 @@ function findTool(
   wanted: string,
   tools: readonly ToolDefinition[],
   server: string,
-  {
-    nameOf = (name) => name,
-    reason,
-  }: { nameOf?: ((word: string) => string) | undefined; reason: () => string | undefined },
+  { otherNames, reason }: Pick<Session, "otherNames"> & { reason: () => string | undefined },
 ): { tool: ToolDefinition; parsed: ParsedCall | undefined } {
-  const find = (word: string): ToolDefinition | undefined => tools.find(({ name }) => name === nameOf(word));
+  const find = (word: string): ToolDefinition | undefined => findNamed(word, "tool", tools, otherNames);
   const named = find(wanted);
   if (named !== undefined) return { tool: named, parsed: undefined };
   const parsed = looksLikeCall(wanted) ? parseCall(wanted) : undefined;
-  const name = parsed?.name ?? wanted;
-  const tool = find(name);
+  const typed = parsed?.name ?? wanted;
+  const tool = find(typed);
   if (tool !== undefined) return { tool, parsed };
+  const name = withoutServer(typed, server);
   throw new PortolanError("TOOL_NOT_FOUND", `${server} has no tool ${JSON.stringify(name)}.`, {
     server,
     hint:

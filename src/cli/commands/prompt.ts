@@ -7,6 +7,7 @@ import type { PromptDefinition } from "../../model/index.ts";
 import { namedArguments, type Pair, parsePairs, type Problem } from "../arguments.ts";
 import { aimAtName } from "../aim.ts";
 import type { Cli, Words } from "../connect.ts";
+import { findNamed, withoutServer } from "../find-named.ts";
 import { setOwn } from "../json-schema.ts";
 import { renderPrompt } from "../render.ts";
 import { createSaver } from "../save-file.ts";
@@ -21,21 +22,24 @@ export async function prompt(
     hint: "portolan prompt <server>.<name> key=value, or portolan prompt <target> <name> key=value; portolan list shows the names.",
   });
   const aim = await aimAtName(words, cli, missing);
-  const [name, ...assignments] = aim.rest;
-  if (name === undefined) throw missing;
+  const [wanted, ...assignments] = aim.rest;
+  if (wanted === undefined) throw missing;
   const saver = await createSaver({ out: options.out, force: options.force, cwd: cli.io.cwd });
   const { pairs, problems } = await parsePairs(assignments, (path) =>
     readFile(resolve(cli.io.cwd, path), "utf8"),
   );
-  return withAim(cli, aim, async ({ connection, label, request }) => {
-    const prompts = await connection.listPrompts(request("listing the prompts"));
-    const definition = prompts.find((candidate) => candidate.name === name);
+  return withAim(cli, aim, async ({ connection, label, request, otherNames }) => {
+    const prompts = (await connection.listPrompts(request("listing the prompts"))).filter(
+      (candidate) => typeof candidate.name === "string",
+    );
+    const definition = findNamed(wanted, "prompt", prompts, otherNames);
     if (definition === undefined) {
-      const known = prompts.map((candidate) => candidate.name).filter((known) => typeof known === "string");
+      const name = withoutServer(wanted, label);
+      const known = prompts.map((candidate) => candidate.name);
       const hint =
         didYouMean(name, known) ??
         (known.length === 0 ? "It has no prompts." : `It has: ${known.slice(0, 20).join(", ")}`);
-      throw new PortolanError("INPUT_INVALID", `${label} has no prompt ${JSON.stringify(name)}.`, {
+      throw new PortolanError("PROMPT_NOT_FOUND", `${label} has no prompt ${JSON.stringify(name)}.`, {
         server: label,
         hint,
       });
@@ -49,6 +53,7 @@ export async function prompt(
         data: { problems: wrong },
       });
     }
+    const { name } = definition;
     const args: Record<string, string> = {};
     for (const { key, text } of pairs) setOwn(args, key, text);
     const result = await connection.getPrompt(name, args, request(`getting ${name}`));

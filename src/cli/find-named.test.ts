@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { findNamed, type OtherNames } from "./find-named.ts";
+
+const others: Readonly<Record<string, OtherNames>> = {
+  full_a: { also: ["a.x"], own: { server: "a", name: "x" } },
+  full_b: { also: ["b.x"], own: { server: "b", name: "x" } },
+  full_c: { also: ["c.y"], own: { server: "c", name: "y" } },
+  y: { also: ["d.z"], own: { server: "d", name: "z" } },
+};
+const items = Object.keys(others).map((name) => ({ name }));
+const find = (word: string): string | undefined =>
+  findNamed(word, "tool", items, (_kind, listed) => others[listed] ?? {})?.name;
+
+test("a listed name goes before the own name of another tool", () => {
+  expect(find("full_a")).toBe("full_a");
+  expect(find("b.x")).toBe("full_b");
+  expect(find("z")).toBe("y");
+  expect(find("y")).toBe("y");
+  expect(find("c.y")).toBe("full_c");
+  expect(find("nothing")).toBeUndefined();
+});
+
+test("an own name that two servers have is refused with both", () => {
+  expect(() => find("x")).toThrow('2 servers have a tool "x": a, b.');
+});

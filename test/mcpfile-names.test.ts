@@ -1,0 +1,123 @@
+// mcpfiles and other config files as the target of a command: by which names their tools and prompts are found.
+
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { envelope, type Ran, resultText as wholeText } from "./cli-helpers.ts";
+import { runHere } from "./in-process.ts";
+import { folderWith } from "./mcpfile-helpers.ts";
+import { head, indented, ONE, SAY, tool, TWO } from "./mcpfile-texts.ts";
+
+const fixtures = fileURLToPath(new URL("fixtures/", import.meta.url));
+
+/** A folder with these files, in which the command runs. */
+function setUp(files: Record<string, string>): (...words: string[]) => Promise<Ran> {
+  const cwd = folderWith(files);
+  return (...words) => runHere(words, cwd, { HOME: join(cwd, "home") });
+}
+
+/** Commands end their output with a line break. */
+const resultText = (ran: Ran): string => wholeText(ran).trimEnd();
+
+it("a file with one server: bare names, and full ones", async () => {
+  const run = setUp({ "mcpfile.yaml": ONE });
+  const listed = await run("list", "mcpfile.yaml");
+  expect(JSON.parse(listed.out)).toMatchObject({
+    server: { name: "my-tools", info: { name: "my-tools", version: "1.2.3" } },
+    tools: [{ name: "say" }],
+  });
+  for (const words of [["say"], ["my-tools.say"], ["my-tools", "say"], ["mcp_my-tools_say"]])
+    expect(resultText(await run("call", "mcpfile.yaml", ...words, "text=hi"))).toBe("hi");
+  expect(resultText(await run("call", "./mcpfile.yaml", 'say(text: "a b; $(c)")'))).toBe("a b; $(c)");
+  expect(envelope(await run("call", "mcpfile.yaml", "sai"))).toMatchObject({
+    code: "TOOL_NOT_FOUND",
+    hint: 'Did you mean "say"?',
+  });
+});
+
+it("a file with several: by server and tool", async () => {
+  const run = setUp({ "tools.yaml": TWO });
+  const listed = JSON.parse((await run("list", "tools.yaml")).out) as { tools: { name: string }[] };
+  expect(listed.tools.map(({ name }) => name)).toEqual(["mcp_one_say", "mcp_two_shout"]);
+  expect((await run("list", "tools.yaml", "two", "--text")).out).toContain("function shout(");
+  expect(resultText(await run("call", "tools.yaml", "two.shout", "text=hi"))).toBe("HI");
+  expect(envelope(await run("call", "tools.yaml", "shuot", "text=hi"))).toMatchObject({
+    code: "TOOL_NOT_FOUND",
+    hint: 'Did you mean "shout"?',
+  });
+});
+
+it("a file with several: by a name that only one server has", async () => {
+  const run = setUp({ "mcpfile.yaml": `${TWO}${indented(SAY)}` });
+  expect(resultText(await run("call", "mcpfile.yaml", "shout", "text=hi"))).toBe("HI");
+  expect(resultText(await run("call", 'shout(text: "hi")'))).toBe("HI");
+  expect(envelope(await run("call", "mcpfile.yaml", "say", "text=hi"))).toMatchObject({
+    code: "NAME_AMBIGUOUS",
+    hint: "Write one.say or two.say.",
+  });
+});
+
+it("own names work and are listed, however long the server's name is", async () => {
+  const long = "a-server-with-a-name-of-which-an-alias-has-only-a-part";
+  const prompt = `prompts:
+  - name: greet_somebody_politely
+    description: Greets.
+    invocation: {cli: {command: "node --print 1"}}
+`;
+  const run = setUp({
+    "one.yaml": `${head(long)}tools:\n${tool("say.it_as_loud_as_you_can", "process.argv[1]")}${prompt}`,
+    "two.yaml": TWO.replace("name: one", `name: ${long}`).replace("name: say", "name: say_it_very_loudly"),
+  });
+  const { out } = await run("list", "one.yaml", "--text");
+  expect(out).toContain("function say.it_as_loud_as_you_can(text?: string)");
+  expect(out).toContain("greet_somebody_politely()");
+  for (const word of ["say.it_as_loud_as_you_can", `${long}.say.it_as_loud_as_you_can`])
+    expect(resultText(await run("call", "one.yaml", word, "text=hi"))).toBe("hi");
+  expect((await run("prompt", "one.yaml", "greet_somebody_politely")).code).toBe(0);
+  // Of several servers: the listed name and the one that clients see.
+  const listed = /function (\S+say_it_very_loudly)\(/.exec(
+    (await run("list", "two.yaml", "--text")).out,
+  )?.[1];
+  const { tools } = JSON.parse((await run("list", "two.yaml")).out) as { tools: { name: string }[] };
+  for (const word of [listed ?? "", tools[0]?.name ?? ""])
+    expect(resultText(await run("call", "two.yaml", word, "text=hi"))).toBe("hi");
+});
+
+it("resources and prompts", async () => {
+  const run = setUp({
+    "mcpfile.yaml": `${head("docs")}resources:
+  - {name: motd, uri: "docs://motd", description: d, mimeType: text/plain, invocation: {cli: {command: "node --print 1+1"}}}
+prompts:
+  - name: greet
+    description: Greets.
+    arguments: [{name: who, required: true}]
+    inputSchema: {type: object, properties: {who: {type: string}}, required: [who]}
+    invocation: {cli: {command: "node --print 'process.argv[1]' {who}"}}
+`,
+  });
+  const read = await run("read", "mcpfile.yaml", "docs://motd");
+  expect(JSON.parse(read.out)).toMatchObject({ contents: [{ uri: "docs://motd", text: "2\n" }] });
+  const prompted = await run("prompt", "mcpfile.yaml", "greet", "who=Ada");
+  expect(JSON.parse(prompted.out)).toMatchObject({ messages: [{ content: { text: "Ada\n" } }] });
+});
+
+it("any declaration, and clear words about what is none", async () => {
+  const run = setUp({
+    "mine.json": JSON.stringify({
+      mcpServers: { s: { command: "node", args: [join(fixtures, "stdio-server.mjs")] } },
+    }),
+    "mcpfile.yaml": ONE,
+    "broken.yaml": "mcpFileVersion: 0.0.1\nservers: {}\n",
+    "empty.yaml": "mcpFileVersion: 0.0.1\n",
+  });
+  expect(JSON.parse((await run("list", "mine.json")).out)).toMatchObject({ server: { name: "s" } });
+  const wrong = async (...words: string[]) => envelope(await run(...words));
+  expect(await wrong("list", "nothing.yaml")).toMatchObject({
+    message: 'There is no file "nothing.yaml".',
+  });
+  expect(await wrong("call", "./nothing.yaml", "a")).toMatchObject({ code: "TARGET_INVALID" });
+  expect(await wrong("list", "mcpfile.yaml", "-w", ".")).toMatchObject({ code: "USAGE" });
+  expect(await wrong("call", "mcpfile.yaml")).toMatchObject({ message: "No tool is given." });
+  expect((await wrong("list", "broken.yaml")).message).toMatch(/^broken\.yaml:2:10 servers must be a list/);
+  expect(await wrong("list", "empty.yaml")).toMatchObject({ message: "empty.yaml declares no servers." });
+});
