@@ -167,6 +167,7 @@ describe.skipIf(NO_BOX !== undefined)("a box", () => {
       server.close();
       expect(out).not.toContain("reached");
       expect(out).toContain("ECONNREFUSED");
+      expect(out).toMatch(/^lo$/m);
       expect(out).toMatch(/EAI_AGAIN|ENOTFOUND/);
     });
 
@@ -259,15 +260,19 @@ describe.skipIf(NO_BOX !== undefined)("a box", () => {
     test.skipIf(!hasPython || process.arch !== "x64")(
       "calls that are forbidden fail, others do not",
       async () => {
-        // keyctl, ptrace, bpf, unshare; getpid. Then a socket past the network namespace.
         const script = `import ctypes, socket
 libc = ctypes.CDLL(None, use_errno=True)
-for n in (250, 101, 321, 272): print(libc.syscall(n, 0, 0, 0, 0), ctypes.get_errno())
-print(libc.syscall(39) > 0)
-try: socket.socket(40, socket.SOCK_STREAM)
-except OSError as e: print(e.errno)`;
+def call(*words): return 0 if libc.syscall(*words) >= 0 else ctypes.get_errno()
+def opens(*words):
+  try: socket.socket(*words).close(); return 0
+  except OSError as e: return e.errno
+# keyctl, ptrace, bpf, unshare, fanotify_init, memfd_secret, personality (no random addresses); getpid, personality (which).
+print(*[call(n, 0, 0, 0, 0) for n in (250, 101, 321, 272, 300, 447)], call(135, 0x40000), call(39), call(135, 0xffffffff))
+# vsock; MPTCP; netlink of the firewall, of devices, of routes; TCP, UDP.
+print(opens(40, 1), opens(2, 1, 262), opens(16, 3, 12), opens(16, 3, 15), opens(16, 3, 0), opens(2, 1), opens(10, 2))
+print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOCK_STREAM)[0][4][1])`;
         const { out } = await run(["/usr/bin/python3", "-c", script], { as });
-        expect(out.split("\n")).toEqual(["-1 1", "-1 1", "-1 1", "-1 1", "True", "97"]);
+        expect(out.split("\n")).toEqual(["1 1 1 1 1 38 1 0 0", "97 93 93 93 0 0 0", "[(1, 'lo')] 80"]);
       },
     );
 

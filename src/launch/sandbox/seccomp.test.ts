@@ -37,6 +37,10 @@ function run(program: Uint8Array, { number, arch, arguments: given = [] }: Call)
       case 0x45:
         at = jump((accumulator & value) !== 0);
         break;
+      case 0x54:
+        accumulator &= value;
+        at += 1;
+        break;
       case 0x06:
         return value;
       default:
@@ -53,18 +57,24 @@ function filter(arch: string, spawn = true): Uint8Array {
 }
 
 describe.each([
-  { arch: "x64", audit: 0xc000003e, read: 0, ptrace: 101, unshare: 272, clone: 56, socket: 41, ioctl: 16 },
   {
-    arch: "arm64",
-    audit: 0xc00000b7,
-    read: 63,
-    ptrace: 117,
-    unshare: 97,
-    clone: 220,
-    socket: 198,
-    ioctl: 29,
+    ...{
+      arch: "x64",
+      audit: 0xc000003e,
+      read: 0,
+      ptrace: 101,
+      unshare: 272,
+      clone: 56,
+      socket: 41,
+      ioctl: 16,
+    },
+    ...{ socketpair: 53, personality: 135 },
   },
-])("on $arch", ({ arch, audit, read, ptrace, unshare, clone, socket, ioctl }) => {
+  {
+    ...{ arch: "arm64", audit: 0xc00000b7, read: 63, ptrace: 117, unshare: 97, clone: 220, socket: 198 },
+    ...{ ioctl: 29, socketpair: 199, personality: 92 },
+  },
+])("on $arch", ({ arch, audit, read, ptrace, unshare, clone, socket, socketpair, personality, ioctl }) => {
   const said = (number: number, given: number[] = [], spawn = true): number =>
     run(filter(arch, spawn), { number, arch: audit, arguments: given });
 
@@ -90,8 +100,28 @@ describe.each([
   });
 
   test("only everyday kinds of sockets", () => {
-    for (const family of [1, 2, 10, 16]) expect(said(socket, [family])).toBe(ALLOW);
-    for (const family of [17, 38, 40]) expect(said(socket, [family])).toBe(errno(97));
+    const [stream, datagram, raw, sequence, flags] = [1, 2, 3, 5, 0x80800];
+    for (const kind of [stream, datagram, raw, sequence]) expect(said(socket, [1, kind])).toBe(ALLOW);
+    for (const family of [2, 10])
+      for (const kind of [stream, datagram])
+        for (const protocol of [0, 6, 17]) expect(said(socket, [family, kind | flags, protocol])).toBe(ALLOW);
+    for (const kind of [raw, sequence, 6]) expect(said(socket, [2, kind | flags, 0])).toBe(errno(94));
+    // MPTCP, SCTP, UDP-Lite, ICMP.
+    for (const protocol of [262, 132, 136, 1]) expect(said(socket, [10, stream, protocol])).toBe(errno(93));
+    for (const family of [17, 38, 40]) expect(said(socket, [family, stream])).toBe(errno(97));
+    expect([said(socketpair, [1, stream]), said(socketpair, [30, stream])]).toEqual([ALLOW, errno(97)]);
+  });
+
+  test("of netlink, interfaces and routes only", () => {
+    expect(said(socket, [16, 3 | 0x80000, 0])).toBe(ALLOW);
+    for (const protocol of [4, 6, 9, 12, 15, 16, 21]) expect(said(socket, [16, 3, protocol])).toBe(errno(93));
+  });
+
+  test("a process keeps its personality, and has no memory that nobody counts", () => {
+    expect(said(personality, [0xffffffff])).toBe(ALLOW);
+    expect(said(personality, [0])).toBe(ALLOW);
+    for (const other of [0x40000, 0x400000, 8]) expect(said(personality, [other])).toBe(errno(1));
+    expect(said(447)).toBe(errno(38));
   });
 
   test("nothing is typed into a terminal", () => {

@@ -1,23 +1,37 @@
 // The filter of system calls that a box is under, as the bytes of a BPF program: no compiler and no native module is needed for it.
 
-import { ARCHITECTURES, CLONE, CLONE3, FORBIDDEN, FORKS, IOCTL, SOCKET } from "./syscalls.ts";
+import {
+  ABSENT,
+  ARCHITECTURES,
+  CLONE,
+  CLONE3,
+  FORBIDDEN,
+  FORKS,
+  IOCTL,
+  PERSONALITY,
+  SOCKET,
+  SOCKETPAIR,
+} from "./syscalls.ts";
 
 const LOAD = 0x20;
 const JUMP_EQUAL = 0x15;
 const JUMP_GREATER_OR_EQUAL = 0x35;
 const JUMP_ANY_BIT = 0x45;
+const AND = 0x54;
 const RETURN = 0x06;
 
 const OFFSET_NUMBER = 0;
 const OFFSET_ARCH = 4;
 /** The lower half of an argument; both processors are little-endian. */
-const OFFSET_ARGUMENT = [16, 24] as const;
+const OFFSET_ARGUMENT = [16, 24, 32] as const;
 
 const ALLOW = 0x7fff0000;
 const KILL_PROCESS = 0x80000000;
 const FAIL = 0x00050000;
 const EPERM = 1;
 const ENOSYS = 38;
+const EPROTONOSUPPORT = 93;
+const ESOCKTNOSUPPORT = 94;
 const EAFNOSUPPORT = 97;
 
 /** CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID and NET. */
@@ -26,8 +40,16 @@ const CLONE_THREAD = 0x00010000;
 /** Typing into the terminal of somebody else, and its like on a console. */
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
-/** unix, inet, inet6, netlink. Others reach past the network namespace (vsock), or straight into rarely used parts of the kernel. */
-const FAMILIES = [1, 2, 10, 16];
+/** Families of sockets. Others reach past the network namespace (vsock), or straight into rarely used parts of the kernel. */
+const [UNIX, INET, INET6, NETLINK] = [1, 2, 10, 16];
+/** SOCK_STREAM and SOCK_DGRAM, without the flags beside them. */
+const [SOCKET_TYPE_BITS, INET_TYPES] = [0xf, [1, 2]];
+/** The default, TCP and UDP: no MPTCP, SCTP, UDP-Lite or others, which load modules of the kernel. */
+const INET_PROTOCOLS = [0, 6, 17];
+/** NETLINK_ROUTE, by which every C library finds the interfaces; no audit, firewall, device events or others. */
+const NETLINK_PROTOCOLS = [0];
+/** The plain one, and the question which it is; others switch off the randomising of addresses, or make data executable. */
+const PERSONALITIES = [0, 0xffffffff];
 
 /** What bubblewrap itself does. */
 const FOR_NESTING = new Set(["mount", "umount2", "pivot_root", "unshare", "chroot"]);
@@ -75,9 +97,15 @@ export function seccompProgram({
       : [{ code: JUMP_GREATER_OR_EQUAL, value: foreignFrom, then: "refused" }]),
     { code: JUMP_EQUAL, value: CLONE[column] as number, then: "clone" },
     { code: JUMP_EQUAL, value: SOCKET[column] as number, then: "socket" },
+    { code: JUMP_EQUAL, value: SOCKETPAIR[column] as number, then: "socketpair" },
+    { code: JUMP_EQUAL, value: PERSONALITY[column] as number, then: "personality" },
     { code: JUMP_EQUAL, value: IOCTL[column] as number, then: "ioctl" },
     // Its flags lie in memory, where a filter cannot look. Told that it does not exist, every C library takes clone.
-    { code: JUMP_EQUAL, value: CLONE3[column] as number, then: "unknown" },
+    ...[CLONE3, ...ABSENT].map((numbers) => ({
+      code: JUMP_EQUAL,
+      value: numbers[column] as number,
+      then: "unknown",
+    })),
     ...refused.flatMap((numbers) => {
       const value = numbers[column];
       return value === undefined ? [] : [{ code: JUMP_EQUAL, value, then: "refused" }];
@@ -88,8 +116,27 @@ export function seccompProgram({
     ...(spawn ? [] : [{ code: JUMP_ANY_BIT, value: CLONE_THREAD, otherwise: "refused" }]),
     { code: RETURN, value: ALLOW },
     { code: LOAD, value: OFFSET_ARGUMENT[0], label: "socket" },
-    ...FAMILIES.map((value) => ({ code: JUMP_EQUAL, value, then: "allowed" })),
+    { code: JUMP_EQUAL, value: UNIX, then: "allowed" },
+    { code: JUMP_EQUAL, value: INET, then: "inet" },
+    { code: JUMP_EQUAL, value: INET6, then: "inet" },
+    { code: JUMP_EQUAL, value: NETLINK, then: "netlink" },
     { code: RETURN, value: FAIL | EAFNOSUPPORT },
+    { code: LOAD, value: OFFSET_ARGUMENT[1], label: "inet" },
+    { code: AND, value: SOCKET_TYPE_BITS },
+    ...INET_TYPES.map((value) => ({ code: JUMP_EQUAL, value, then: "protocol" })),
+    { code: RETURN, value: FAIL | ESOCKTNOSUPPORT },
+    { code: LOAD, value: OFFSET_ARGUMENT[2], label: "protocol" },
+    ...INET_PROTOCOLS.map((value) => ({ code: JUMP_EQUAL, value, then: "allowed" })),
+    { code: RETURN, value: FAIL | EPROTONOSUPPORT },
+    { code: LOAD, value: OFFSET_ARGUMENT[2], label: "netlink" },
+    ...NETLINK_PROTOCOLS.map((value) => ({ code: JUMP_EQUAL, value, then: "allowed" })),
+    { code: RETURN, value: FAIL | EPROTONOSUPPORT },
+    { code: LOAD, value: OFFSET_ARGUMENT[0], label: "socketpair" },
+    { code: JUMP_EQUAL, value: UNIX, then: "allowed" },
+    { code: RETURN, value: FAIL | EAFNOSUPPORT },
+    { code: LOAD, value: OFFSET_ARGUMENT[0], label: "personality" },
+    ...PERSONALITIES.map((value) => ({ code: JUMP_EQUAL, value, then: "allowed" })),
+    { code: RETURN, value: FAIL | EPERM },
     { code: LOAD, value: OFFSET_ARGUMENT[1], label: "ioctl" },
     { code: JUMP_EQUAL, value: TIOCSTI, then: "refused" },
     { code: JUMP_EQUAL, value: TIOCLINUX, then: "refused" },

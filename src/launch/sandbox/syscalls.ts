@@ -38,11 +38,15 @@ export const FORBIDDEN: Readonly<Record<string, Numbers>> = {
   io_uring_enter: [426, 426],
   io_uring_register: [427, 427],
   modify_ldt: [154, undefined],
+  // Watches whole file systems; servers watch files with inotify.
+  fanotify_init: [300, 262],
+  fanotify_mark: [301, 263],
   // Mounts and namespaces: the walls themselves.
   mount: [165, 40],
   umount2: [166, 39],
   move_mount: [429, 429],
   open_tree: [428, 428],
+  open_tree_attr: [467, 467],
   fsopen: [430, 430],
   fsconfig: [431, 431],
   fsmount: [432, 432],
@@ -80,11 +84,16 @@ export const FORBIDDEN: Readonly<Record<string, Numbers>> = {
   sysfs: [139, undefined],
 };
 
+/** Programs take their absence for an older kernel: memory that even the kernel cannot read, and which no limit counts. */
+export const ABSENT: readonly Numbers[] = [[447, 447]];
+
 /** Those of which it depends. */
 export const CLONE: Numbers = [56, 220];
 export const CLONE3: Numbers = [435, 435];
 export const IOCTL: Numbers = [16, 29];
 export const SOCKET: Numbers = [41, 198];
+export const SOCKETPAIR: Numbers = [53, 199];
+export const PERSONALITY: Numbers = [135, 92];
 /** Only on the older of the two; elsewhere everything is clone. */
 export const FORKS: readonly Numbers[] = [
   [57, undefined],
