@@ -1,10 +1,10 @@
-// A circuit breaker: a server that keeps failing is left alone for a while, then tried with a single request.
+// Circuit breaker for one upstream: opens after five failures in half a minute, and lets one request try after a pause.
 
 const FAILURES = 5;
 const WINDOW_MS = 30_000;
 const PAUSE_MS = 15_000;
 
-export class Breaker {
+export class CircuitBreaker {
   readonly #now: () => number;
   #failures: number[] = [];
   #openedAt: number | undefined;
@@ -41,6 +41,11 @@ export class Breaker {
   /** The trial request ended without saying anything about the server. */
   undecided(): void {
     this.#trying = false;
+  }
+
+  /** How long no request may go out yet. */
+  get pauseLeft(): number {
+    return this.#openedAt === undefined ? 0 : Math.max(0, this.#openedAt + PAUSE_MS - this.#now());
   }
 
   get closed(): boolean {

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { Breaker } from "./breaker.ts";
+import { CircuitBreaker } from "./circuit-breaker.ts";
 
-function setUp(): { breaker: Breaker; pass: (ms: number) => void } {
+function setUp(): { breaker: CircuitBreaker; pass: (ms: number) => void } {
   let now = 0;
   return {
-    breaker: new Breaker(() => now),
+    breaker: new CircuitBreaker(() => now),
     pass: (ms) => {
       now += ms;
     },

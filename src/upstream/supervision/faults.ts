@@ -1,0 +1,68 @@
+// What errors mean for the lifecycle of a server: which ones block it, which ones count as failures, which requests may be repeated.
+
+import { PortolanError } from "../../errors/index.ts";
+import type { Call } from "../types.ts";
+import type { Fault } from "./instance.ts";
+
+/** Errors that do not go away by trying again soon. */
+const BLOCKING: ReadonlySet<string> = new Set([
+  "PLATFORM_UNSUPPORTED",
+  "SANDBOX_UNAVAILABLE",
+  "SECRET_MISSING",
+  "SECRET_STORE_FAILED",
+  "VERSION_MISMATCH",
+]);
+
+/** Requests that change nothing, so that they may be repeated when it is not known whether they arrived. */
+const HARMLESS = new Set([
+  "completion/complete",
+  "logging/setLevel",
+  "ping",
+  "prompts/get",
+  "prompts/list",
+  "resources/list",
+  "resources/read",
+  "resources/subscribe",
+  "resources/templates/list",
+  "resources/unsubscribe",
+  "server/discover",
+  "tools/list",
+]);
+
+export function isBlocking({ code }: PortolanError): boolean {
+  return BLOCKING.has(code);
+}
+
+export function toFault(error: PortolanError): Fault {
+  return { kind: isBlocking(error) ? "blocking" : "transient", error };
+}
+
+/** Failures that say something about the server's health, as opposed to about one request. */
+export function isServerFailure({ code, data }: PortolanError): boolean {
+  if (code === "HTTP_ERROR") return Number(data.status) >= 500;
+  return code === "CONNECTION_LOST" || code === "SERVER_CRASHED";
+}
+
+export function mayRepeat({ data }: PortolanError, call: Call): boolean {
+  return call.repeatable === true || HARMLESS.has(call.method) || data.neverRan === true;
+}
+
+export function closedError(server: string): PortolanError {
+  return new PortolanError("CONNECTION_CLOSED", `the connection to ${server} is closed`, { server });
+}
+
+/** Rejects a call that was not sent. `retryMs`: the time until the server is tried again. */
+export function unavailableError(server: string, fault: Fault | undefined, retryMs: number): PortolanError {
+  const last = fault?.error;
+  if (last !== undefined && fault?.kind === "blocking") return last;
+  const seconds = Math.max(1, Math.ceil(retryMs / 1_000));
+  const hint = `${last === undefined ? "" : `${last.hint} `}Portolan tries again in ${seconds} s.`;
+  const reason = last === undefined ? "" : `: ${last.message}`;
+  return new PortolanError("SERVER_UNAVAILABLE", `${server} is not running${reason}`, {
+    server,
+    stderr: last?.stderr,
+    data: { retryAfterMs: Math.max(0, Math.round(retryMs)) },
+    hint,
+    cause: last,
+  });
+}

@@ -1,0 +1,162 @@
+// One instance over several sessions: calls, crashes, idle stops and subscriptions, on a clock of its own.
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { PortolanError } from "../../errors/index.ts";
+import { Emitter } from "../emitter.ts";
+import type { Upstream, UpstreamEvents } from "../types.ts";
+import type { Policy } from "./instance.ts";
+import { SupervisedUpstream } from "./supervised-upstream.ts";
+
+const CRASH = new PortolanError("SERVER_CRASHED", "it was ended by SIGKILL");
+
+class FakeSession {
+  readonly emitter = new Emitter<UpstreamEvents>();
+  readonly subscribed = new Set<string>();
+  isClosed = false;
+  readonly upstream: Upstream;
+
+  constructor(answer: Upstream["request"]) {
+    const close = async (): Promise<void> => {
+      this.isClosed = true;
+    };
+    this.upstream = {
+      name: "fake",
+      describe: () =>
+        ({
+          ...{ info: undefined, era: "legacy", revision: "", transport: "stdio" },
+          capabilities: {},
+          instructions: undefined,
+        }) as const,
+      request: answer,
+      notify: () => {},
+      subscribe: async (uri) => {
+        this.subscribed.add(uri);
+        return async () => void this.subscribed.delete(uri);
+      },
+      setLogLevel: async () => {},
+      on: (event, listener) => this.emitter.on(event, listener),
+      stats: () => ({
+        inFlight: 0,
+        lateAnswers: 0,
+        unknownAnswers: 0,
+        noise: 0,
+        declined: 0,
+        restarts: 0,
+        eraProbes: 0,
+      }),
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  }
+
+  crash(): void {
+    this.emitter.emit("stateChanged", "closed", CRASH);
+  }
+}
+
+function setUp(policy: Partial<Policy> = {}): {
+  sessions: FakeSession[];
+  upstream: SupervisedUpstream;
+  failsWith: (error: PortolanError | undefined) => void;
+} {
+  const sessions: FakeSession[] = [];
+  let failure: PortolanError | undefined;
+  const upstream = new SupervisedUpstream({
+    name: "fake",
+    policy: { keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: 1_000, ...policy },
+    requestTimeoutMs: 0,
+    open: async () => {
+      if (failure !== undefined) throw failure;
+      const session = new FakeSession(async () => ({ session: sessions.length }));
+      sessions.push(session);
+      return { upstream: session.upstream, release: () => session.upstream.close() };
+    },
+  });
+  return { sessions, upstream, failsWith: (error) => void (failure = error) };
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test("four crashes restart the server, the fifth within a minute fails fast with the time of the next attempt", async () => {
+  const { sessions, upstream } = setUp();
+  await upstream.start();
+  for (let crash = 1; crash <= 4; crash += 1) {
+    sessions.at(-1)?.crash();
+    const waits = upstream.request({ method: "tools/call" });
+    await vi.advanceTimersByTimeAsync(500 * 2 ** (crash - 1) * 1.2);
+    expect(await waits).toEqual({ session: crash + 1 });
+  }
+  sessions.at(-1)?.crash();
+  const refused = await upstream.request({ method: "tools/call" }).catch((error: unknown) => error);
+  expect(refused).toMatchObject({
+    code: "SERVER_UNAVAILABLE",
+    message: "fake is not running: it was ended by SIGKILL",
+  });
+  expect((refused as PortolanError).hint).toMatch(/Portolan tries again in (?:[7-9]|10) s\.$/);
+  expect(sessions).toHaveLength(5);
+  // The sixth comes by itself, and its crash is one too many again.
+  await vi.advanceTimersByTimeAsync(9_600);
+  expect(await upstream.request({ method: "tools/call" })).toEqual({ session: 6 });
+  sessions.at(-1)?.crash();
+  await expect(upstream.request({ method: "tools/call" })).rejects.toMatchObject({
+    code: "SERVER_UNAVAILABLE",
+  });
+  await upstream.close();
+});
+
+test("calls wait for one restart; when it fails they fail, and so do later ones at once", async () => {
+  const { sessions, upstream, failsWith } = setUp({ keepsTrying: false });
+  await upstream.start();
+  failsWith(new PortolanError("SERVER_START_FAILED", "there is no program fake"));
+  sessions[0]?.crash();
+  const waits = upstream.request({ method: "tools/call" }).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(600);
+  expect(await waits).toMatchObject({ code: "SERVER_START_FAILED" });
+  const later = await upstream.request({ method: "tools/call" }).catch((error: unknown) => error);
+  expect(later).toMatchObject({
+    code: "SERVER_UNAVAILABLE",
+    message: "fake is not running: there is no program fake",
+  });
+  failsWith(undefined);
+  await vi.advanceTimersByTimeAsync(600);
+  expect(await upstream.request({ method: "tools/call" })).toEqual({ session: 2 });
+  await upstream.close();
+});
+
+test("a subscription is renewed with each session, and keeps the server from being idle", async () => {
+  const { sessions, upstream } = setUp({ idleMs: 100 });
+  const release = await upstream.subscribe("a:b");
+  await vi.advanceTimersByTimeAsync(500);
+  expect(sessions[0]?.isClosed).toBe(false);
+  sessions[0]?.crash();
+  await vi.advanceTimersByTimeAsync(600);
+  expect([...(sessions[1]?.subscribed ?? [])]).toEqual(["a:b"]);
+  await release();
+  await vi.advanceTimersByTimeAsync(200);
+  expect(sessions[1]?.isClosed).toBe(true);
+  expect(upstream.state.kind).toBe("idle");
+  await upstream.close();
+});
+
+test("drain finishes the calls in flight and accepts no other", async () => {
+  let answer: (result: object) => void = () => {};
+  const session = new FakeSession(() => new Promise((resolve) => void (answer = resolve as typeof answer)));
+  const upstream = new SupervisedUpstream({
+    name: "fake",
+    policy: { keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: 60_000 },
+    requestTimeoutMs: 0,
+    open: async () => ({ upstream: session.upstream, release: () => session.upstream.close() }),
+  });
+  await upstream.start();
+  const inFlight = upstream.request({ method: "tools/call" });
+  const drained = upstream.drain();
+  await expect(upstream.request({ method: "tools/call" })).rejects.toMatchObject({
+    code: "CONNECTION_CLOSED",
+  });
+  expect(session.isClosed).toBe(false);
+  answer({ done: true });
+  expect(await inFlight).toEqual({ done: true });
+  await drained;
+  expect(session.isClosed).toBe(true);
+});
