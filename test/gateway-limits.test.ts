@@ -235,7 +235,7 @@ describe("limits", () => {
   it("of speed are told with the time to wait, and leave answers to questions alone", async () => {
     const { url } = await setUp({
       callers: [
-        { name: "fast", token: "the-token-of-fast", limits: { rate: { perSecond: 0.01, burst: 3 } } },
+        { name: "fast", token: "the-token-of-fast", limits: { rate: { perSecond: 0.01, burst: 4 } } },
       ],
     });
     const options = { token: "the-token-of-fast" };

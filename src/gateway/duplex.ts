@@ -37,27 +37,33 @@ export class Duplex {
     });
   }
 
-  receive(message: RpcMessage): void {
+  /** `done` is called once, when nothing more is done for the message. */
+  receive(message: RpcMessage, done: () => void = () => {}): void {
     if (!hasMethod(message) || !("id" in message) || message.id == null) {
       if (hasMethod(message) && message.method === "notifications/cancelled")
         this.#cancelled(message.params?.requestId as RequestId);
       this.#session?.handle(message, NOWHERE);
-      return;
+      return done();
     }
     const { write, enter } = this.#options;
-    if (this.#inFlight.has(message.id))
+    if (this.#inFlight.has(message.id)) {
+      done();
       return write(
         writeError(message.id, {
           code: RPC.INVALID_REQUEST,
           message: `Request ${JSON.stringify(message.id)} is still under way`,
         }),
       );
+    }
     const refused = enter();
-    if (refused !== undefined)
+    if (refused !== undefined) {
+      done();
       return write(writeError(message.id, { code: RPC.INTERNAL, message: refused.message }));
+    }
     const reply = new DuplexReply((text) => {
       this.#inFlight.delete(message.id);
       this.#options.leave();
+      done();
       if (text !== undefined) write(text);
       if (this.#inFlight.size === 0) this.#idle?.();
     }, write);

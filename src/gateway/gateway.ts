@@ -11,6 +11,7 @@ import { GATEWAY_DEFAULTS, type GatewaySettings } from "../model/index.ts";
 import { GATEWAY_CAPABILITIES } from "./capabilities.ts";
 import { resolveCallerTokens } from "./door/caller-tokens.ts";
 import type { Principal } from "./door/door.ts";
+import { OPEN_GATE } from "./door/gate.ts";
 import { type Listening, listenHttp } from "./http/listening.ts";
 import type { LegacyOptions } from "./legacy-session.ts";
 import { LogLevels } from "./log-levels.ts";
@@ -140,5 +141,5 @@ function limitsOf({ limits = {} }: GatewaySettings): { [K in keyof Limits]: numb
 const AT_HOME: Principal = {
   name: "stdio",
   view: undefined,
-  gate: { enter: () => undefined, leave() {} },
+  gate: OPEN_GATE,
 };

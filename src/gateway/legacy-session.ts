@@ -279,6 +279,7 @@ export class LegacySession implements Hearer {
         };
         this.#questions.set(id, settle);
         signal.addEventListener("abort", withdrawn, { once: true });
+        this.visit.principal.gate.expectAnswer();
         send(writeRequest(id, method, this.#options.tasks.seal(this.visit.principal.name, params)));
       });
     };

@@ -101,6 +101,7 @@ export type {
   Template,
   TemplatePart,
 } from "./invoked-server.ts";
+export { type JsonBounds, type JsonScan, scanJson } from "./json-scan.ts";
 export {
   canonicalHost,
   matchesRule,

@@ -1,6 +1,11 @@
 // Who is meant by a token of the issuer: the first caller whose rule fits, or the token's subject itself.
 
-import type { GatewayCaller, GatewaySettings, GatewayTokenRule } from "../../model/index.ts";
+import {
+  GATEWAY_DEFAULTS,
+  type GatewayCaller,
+  type GatewaySettings,
+  type GatewayTokenRule,
+} from "../../model/index.ts";
 import { createGate } from "./gate.ts";
 import { type Claims, scopesOf } from "./jwt.ts";
 import { createRecent } from "./recent.ts";
@@ -8,6 +13,7 @@ import type { Principal } from "./types.ts";
 import { createView } from "./view.ts";
 
 const MAX_SUBJECTS = 10_000;
+const MIN_HELD_BYTES = 32 * 1024 * 1024;
 
 /** One principal of a caller's view and limits; the gateway's limits hold where it says none. */
 export function createPrincipal(
@@ -16,8 +22,8 @@ export function createPrincipal(
   settings: GatewaySettings,
   now: () => number,
 ): Principal {
-  const { rate, concurrency } = settings.limits ?? {};
-  const limits = { rate, concurrency, ...caller.limits };
+  const { rate, concurrency, bodyBytes = GATEWAY_DEFAULTS.bodyBytes } = settings.limits ?? {};
+  const limits = { rate, concurrency, ...caller.limits, bytes: Math.max(MIN_HELD_BYTES, 8 * bodyBytes) };
   return { name, view: createView(caller), gate: createGate(limits, now) };
 }
 

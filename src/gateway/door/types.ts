@@ -42,11 +42,18 @@ export interface ToolView {
   readonly limitsTools: boolean;
 }
 
-/** How much a principal asks for. Who was refused has not entered, and does not leave. */
+/** The limits of one caller. A refused caller has used up nothing. */
 export interface Gate {
-  /** Counts one more request in flight, or says why there cannot be one. */
-  enter(): Refusal | undefined;
-  leave(): void;
+  /** Counts messages towards the rate: all of them, or none. */
+  count(messages?: number): Refusal | undefined;
+  /** The caller was sent a server request: its answer may come even when the rate is used up. */
+  expectAnswer(): void;
+  /** Requests begin to run: all of them, or none. */
+  enter(requests?: number): Refusal | undefined;
+  leave(requests?: number): void;
+  /** Bytes of messages arrive. They count until the messages are dealt with. */
+  hold(bytes: number): Refusal | undefined;
+  release(bytes: number): void;
 }
 
 export interface Refusal {

@@ -1,37 +1,93 @@
-// The body of a request, whole, up to a limit.
+// The body of a request, whole, within the limits of the gateway and of its caller.
 
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Gate, Refusal } from "../door/door.ts";
 
-export type Body = { readonly text: string } | { readonly tooLarge: true };
-
-/** Calls back once: with the text, or when it is too large. A request that breaks off never does. */
-export function readBody(request: IncomingMessage, maxBytes: number, done: (body: Body) => void): void {
-  if (Number(request.headers["content-length"] ?? 0) > maxBytes) {
-    request.resume();
-    return done({ tooLarge: true });
-  }
-  let only: Buffer | undefined;
-  let chunks: Buffer[] | undefined;
-  let bytes = 0;
-  let over = false;
-  request.on("data", (chunk: Buffer) => {
-    if (over) return;
-    bytes += chunk.length;
-    if (bytes > maxBytes) {
-      over = true;
-      chunks = undefined;
-      return done({ tooLarge: true });
+export type Body =
+  | {
+      readonly bytes: Buffer;
+      /** What the caller's gate holds for it, until the request is dealt with. */
+      readonly held: number;
     }
-    if (only === undefined) only = chunk;
-    else (chunks ??= [only]).push(chunk);
-  });
-  request.on("end", () => {
-    if (over) return;
-    const whole = chunks === undefined ? only : Buffer.concat(chunks, bytes);
-    const text = whole === undefined ? "" : whole.toString("utf8");
+  | { readonly refusal: Refusal };
+
+export interface BodyLimits {
+  readonly maxBytes: number;
+  readonly gate: Gate;
+}
+
+const EMPTY: Buffer = Buffer.alloc(0);
+/** Counted for every request beside its body: what its connection and its call need. */
+const OVERHEAD_BYTES = 4 * 1024;
+
+/** Whether the rest of the request's body has yet to be read. */
+export function isUnread({ complete, headers }: IncomingMessage): boolean {
+  return (
+    !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0)
+  );
+}
+
+/** Calls back once: with the bytes, or with why they are not read. A request that breaks off never does. */
+export function readBody(
+  response: ServerResponse,
+  { maxBytes, gate }: BodyLimits,
+  done: (body: Body) => void,
+): void {
+  const { req: request } = response;
+  const declared = Number(request.headers["content-length"] ?? 0);
+  if (declared > maxBytes) return done({ refusal: tooLarge(maxBytes) });
+  let held = declared + OVERHEAD_BYTES;
+  const refusal = gate.hold(held);
+  if (refusal !== undefined) return done({ refusal });
+  let whole = EMPTY;
+  let length = 0;
+  const stop = (refused?: Refusal): void => {
+    request.off("data", take);
+    request.off("end", end);
+    request.off("close", broken);
+    whole = EMPTY;
+    gate.release(held);
+    if (refused === undefined) return;
+    request.pause();
+    done({ refusal: refused });
+  };
+  const take = (chunk: Buffer): void => {
+    const needed = length + chunk.length;
+    if (needed > maxBytes) return stop(tooLarge(maxBytes));
+    const more = needed + OVERHEAD_BYTES - held;
+    if (more > 0) {
+      const refused = gate.hold(more);
+      if (refused !== undefined) return stop(refused);
+      held += more;
+    }
+    if (length === 0) whole = chunk;
+    else {
+      // One buffer that doubles: a list of many tiny chunks would take far more memory than their bytes.
+      if (needed > whole.length) {
+        const larger = Buffer.allocUnsafe(Math.max(declared, needed, Math.min(maxBytes, 2 * whole.length)));
+        whole.copy(larger, 0, 0, length);
+        whole = larger;
+      }
+      chunk.copy(whole, length);
+    }
+    length = needed;
+  };
+  const end = (): void => {
+    request.off("close", broken);
+    const bytes = length === whole.length ? whole : whole.subarray(0, length);
     // The request is kept for a while by its connection; its bytes need not be.
-    only = undefined;
-    chunks = undefined;
-    done({ text });
-  });
+    whole = EMPTY;
+    done({ bytes, held });
+  };
+  const broken = (): void => stop();
+  request.on("data", take);
+  request.on("end", end);
+  request.on("close", broken);
+  // Only now: a client that waits for this word sends nothing to a gateway that refuses it.
+  if (request.headers.expect !== undefined) response.writeContinue();
+}
+
+function tooLarge(maxBytes: number): Refusal {
+  const error = { code: "MESSAGE_TOO_LARGE", message: `The body is larger than ${maxBytes} bytes` } as const;
+  return { status: 413, headers: {}, error };
 }

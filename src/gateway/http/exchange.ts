@@ -6,6 +6,8 @@ export class Exchange {
   readonly response: ServerResponse;
   /** Called when the connection closes before `done()`. Without it, the exchange is over then. */
   left: (() => void) | undefined;
+  /** How many requests of it run. */
+  requests = 0;
   readonly #over: () => void;
   #isFree = false;
 

@@ -5,17 +5,19 @@ import { ERROR_CODES, isPortolanError, type PortolanError, toPortolanError } fro
 import { hasMethod, isRpcMessage, LEGACY_REVISIONS, MODERN_REVISION, RPC } from "../../model/index.ts";
 import type { Admission, Door, Principal, Refusal } from "../door/door.ts";
 import { declaresRevision } from "../envelope.ts";
+import { type Intake, MAX_BATCH } from "../intake.ts";
 import { RpcRefusal, statusOf, toRpcError, writeError } from "../messages.ts";
 import type { Modern } from "../modern.ts";
 import type { Offer, Offers, Scope } from "../offer.ts";
 import type { Visit } from "../types.ts";
-import { readBody } from "./body.ts";
+import { isUnread, readBody } from "./body.ts";
 import { Exchange } from "./exchange.ts";
-import { type Accepts, HttpReply, readAccept, sendJson } from "./http-reply.ts";
+import { type Accepts, HttpReply, readAccept } from "./http-reply.ts";
 import type { LegacyHttp } from "./legacy-http.ts";
-import { refuse, refuseBody, sendError, sendRpc } from "./refusals.ts";
+import { refuse, sendError, sendRpc } from "./refusals.ts";
 import { checkHeaders } from "./request-headers.ts";
 import { findRoute, type Route } from "./routes.ts";
+import { sendJson } from "./send-json.ts";
 import type { SseFront } from "./sse-front.ts";
 
 export interface HttpFrontOptions {
@@ -25,6 +27,7 @@ export interface HttpFrontOptions {
   readonly legacy: LegacyHttp;
   /** The transport of 2024-11-05, where it is wanted. */
   readonly sse: SseFront | undefined;
+  readonly intake: Intake;
   readonly maxBodyBytes: number;
   /** What `/readyz` says. */
   readonly readiness: () => { readonly ready: boolean; readonly servers: object };
@@ -65,6 +68,8 @@ export class HttpFront {
     const admission = await door.admit(request);
     if ("refusal" in admission) return admission;
     const { principal } = admission;
+    const limited = principal.gate.count();
+    if (limited !== undefined) return { refusal: limited };
     return { visit: { principal, offer: offers.for(principal, scope) } };
   }
 
@@ -76,8 +81,14 @@ export class HttpFront {
     if (request.headers.origin !== undefined) {
       const cors = door.cors(request) ?? {};
       for (const [name, value] of Object.entries(cors)) response.setHeader(name, value);
-      if (request.method === "OPTIONS") return void response.writeHead(204).end();
     }
+    if (WITHOUT_BODY.has(request.method ?? "") && isUnread(request))
+      return sendError(response, 400, {
+        code: "BODY_NOT_ALLOWED",
+        message: `A ${request.method} request must not have a body`,
+      });
+    if (request.headers.origin !== undefined && request.method === "OPTIONS")
+      return void response.writeHead(204).end();
     switch (route?.kind) {
       case undefined:
         return sendError(response, 404, {
@@ -119,13 +130,11 @@ export class HttpFront {
   }
 
   #admitted(admission: Admission, request: IncomingMessage, response: ServerResponse, route: McpRoute): void {
-    if ("refusal" in admission) {
-      // What it sends is not read, but must not keep the connection from being used again.
-      request.resume();
-      return refuse(response, admission.refusal);
-    }
+    if ("refusal" in admission) return refuse(response, admission.refusal);
     try {
       const { principal } = admission;
+      const limited = principal.gate.count();
+      if (limited !== undefined) return refuse(response, limited);
       const visit = visitOf(principal, this.#options.offers.for(principal, route.scope), request);
       if (route.kind !== "mcp") return this.#sse(request, response, route, visit);
       if (request.method === "POST") return this.#post(request, response, visit);
@@ -142,21 +151,19 @@ export class HttpFront {
         { allow: "POST, GET, DELETE, OPTIONS" },
       );
     } catch (error) {
-      request.resume();
       this.#fail(response, error);
     }
   }
 
   #sse(request: IncomingMessage, response: ServerResponse, route: McpRoute, visit: Visit): void {
-    const { sse, maxBodyBytes } = this.#options;
+    const { sse } = this.#options;
     if (sse === undefined)
       return sendError(response, 404, {
         code: "NOT_FOUND",
         message: "The old HTTP+SSE transport is not switched on here; MCP is at /mcp",
       });
     if (route.kind === "sse" && request.method === "GET") return sse.open(response, visit, route.scope);
-    if (route.kind === "messages" && request.method === "POST")
-      return sse.receive(request, response, visit, maxBodyBytes);
+    if (route.kind === "messages" && request.method === "POST") return sse.receive(response, visit);
     sendError(response, 405, {
       code: "METHOD_NOT_ALLOWED",
       message: "GET opens the stream, POST sends messages",
@@ -165,39 +172,37 @@ export class HttpFront {
 
   #post(request: IncomingMessage, response: ServerResponse, visit: Visit): void {
     const accepts = readAccept(request.headers.accept);
-    const type = request.headers["content-type"];
-    if (
-      accepts === undefined ||
-      (type !== "application/json" && type?.startsWith("application/json") !== true)
-    ) {
-      request.resume();
-      return accepts === undefined
-        ? sendError(response, 406, {
-            code: "NOT_ACCEPTABLE",
-            message: "Accept must name application/json and text/event-stream",
-          })
-        : sendError(response, 415, {
-            code: "UNSUPPORTED_MEDIA_TYPE",
-            message: "The body must be application/json",
-          });
-    }
-    readBody(request, this.#options.maxBodyBytes, (body) => {
-      if ("tooLarge" in body) return refuseBody(response, this.#options.maxBodyBytes);
-      let parsed: unknown;
-      try {
-        parsed = JSON.parse(body.text);
-      } catch {
-        return sendRpc(response, 400, RPC.PARSE_ERROR, "The body is not JSON");
-      }
-      try {
-        const requests = countRequests(parsed);
-        const refusal = this.#enter(visit.principal, requests);
-        if (refusal !== undefined) return refuse(response, refusal);
-        const exchange = this.#entered(visit.principal, response, requests);
-        this.#message(request, exchange, parsed, visit, accepts);
-      } catch (error) {
-        this.#fail(response, error);
-      }
+    if (accepts === undefined)
+      return sendError(response, 406, {
+        code: "NOT_ACCEPTABLE",
+        message: "Accept must name application/json and text/event-stream",
+      });
+    const { "content-type": type, "content-encoding": encoding } = request.headers;
+    if (type !== "application/json" && type?.startsWith("application/json") !== true)
+      return sendError(response, 415, {
+        code: "UNSUPPORTED_MEDIA_TYPE",
+        message: "The body must be application/json",
+      });
+    if (encoding !== undefined && encoding !== "identity")
+      return sendError(response, 415, {
+        code: "UNSUPPORTED_MEDIA_TYPE",
+        message: "The body must not be compressed",
+      });
+    const { principal } = visit;
+    const { intake, maxBodyBytes } = this.#options;
+    readBody(response, { maxBytes: maxBodyBytes, gate: principal.gate }, (body) => {
+      if ("refusal" in body) return refuse(response, body.refusal);
+      const exchange = this.#begin(principal, response, body.held);
+      intake.parse(principal.name, body.bytes, (parsed) => {
+        try {
+          if ("problem" in parsed) return sendRpc(response, 400, parsed.problem.code, parsed.problem.message);
+          const refusal = this.#enter(principal, exchange, parsed.value);
+          if (refusal !== undefined) return refuse(response, refusal);
+          this.#message(request, exchange, parsed.value, visit, accepts);
+        } catch (error) {
+          this.#fail(response, error);
+        }
+      });
     });
   }
 
@@ -242,27 +247,27 @@ export class HttpFront {
     modern.handle(body, visit, reply);
   }
 
-  /** Counts each request in: all of them, or none. */
-  #enter({ gate }: Principal, requests: number): Refusal | undefined {
-    // Notices and answers to a server's questions get through, or the calls that wait for them would never end.
+  /** The message itself was counted before it was read; what more a batch holds is counted here. */
+  #enter({ gate }: Principal, exchange: Exchange, body: unknown): Refusal | undefined {
+    const batch = Array.isArray(body) ? (body as unknown[]) : undefined;
+    const requests = batch === undefined ? Number(isRequest(body)) : batch.filter(isRequest).length;
+    // Notifications and answers to server requests get through, or the calls that wait for them would never end.
     if (this.#draining && requests > 0) return STOPPING;
-    for (let entered = 0; entered < requests; entered += 1) {
-      const refusal = gate.enter();
-      if (refusal === undefined) continue;
-      for (let left = 0; left < entered; left += 1) gate.leave();
-      return refusal;
-    }
-    return undefined;
+    const refusal = gate.count(Math.min(batch?.length ?? 1, MAX_BATCH) - 1) ?? gate.enter(requests);
+    if (refusal === undefined) exchange.requests = requests;
+    return refusal;
   }
 
   /** The request is under way until it is done. */
-  #entered({ gate }: Principal, response: ServerResponse, places: number): Exchange {
+  #begin({ gate }: Principal, response: ServerResponse, held: number): Exchange {
     this.#busy += 1;
-    return new Exchange(response, () => {
-      for (let left = 0; left < places; left += 1) gate.leave();
+    const exchange = new Exchange(response, () => {
+      gate.leave(exchange.requests);
+      gate.release(held);
       this.#busy -= 1;
       if (this.#busy === 0) this.#idle?.();
     });
+    return exchange;
   }
 
   #fail(response: ServerResponse, thrown: unknown): void {
@@ -283,16 +288,13 @@ function visitOf(principal: Principal, offer: Offer, { headers }: IncomingMessag
   return { principal, offer, headers: principal.name === "anyone" ? { authorization, ...others } : others };
 }
 
-function countRequests(body: unknown): number {
-  if (!Array.isArray(body)) return isRequest(body) ? 1 : 0;
-  return body.filter(isRequest).length;
-}
-
 function isRequest(message: unknown): boolean {
   return isRpcMessage(message) && hasMethod(message) && "id" in message;
 }
 
 type McpRoute = Extract<Route, { scope: Scope }>;
+
+const WITHOUT_BODY = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
 const STOPPING: Refusal = {
   status: 503,

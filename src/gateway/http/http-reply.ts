@@ -1,9 +1,9 @@
 // The way back over HTTP: one JSON answer, or, as soon as something must be said before it, a stream of events.
 
-import type { ServerResponse } from "node:http";
 import type { Reply } from "../types.ts";
-import { endOrDrop, EventWriter } from "./event-writer.ts";
+import { EventWriter } from "./event-writer.ts";
 import type { Exchange } from "./exchange.ts";
+import { sendJson } from "./send-json.ts";
 
 export class HttpReply implements Reply {
   readonly canStream: boolean;
@@ -59,15 +59,4 @@ export function readAccept(accept: string | undefined): Accepts | undefined {
   const json = accept.includes("application/json") || accept.includes("application/*");
   const stream = accept.includes("text/event-stream") || accept.includes("text/*");
   return json || stream ? { json, stream } : undefined;
-}
-
-export function sendJson(
-  response: ServerResponse,
-  status: number,
-  text: string,
-  headers?: Readonly<Record<string, string>>,
-): void {
-  const own = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
-  response.writeHead(status, headers === undefined ? own : { ...own, ...headers });
-  endOrDrop(response, text);
 }

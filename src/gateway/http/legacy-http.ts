@@ -10,15 +10,17 @@ import {
   type RpcMessage,
   type RpcRequest,
 } from "../../model/index.ts";
+import { MAX_BATCH } from "../intake.ts";
 import { LegacySession, type LegacyOptions } from "../legacy-session.ts";
 import { writeError } from "../messages.ts";
 import type { Reply, Visit } from "../types.ts";
 import { BatchReply } from "./batch-reply.ts";
 import { EventWriter } from "./event-writer.ts";
 import type { Exchange } from "./exchange.ts";
-import { type Accepts, sendJson } from "./http-reply.ts";
+import type { Accepts } from "./http-reply.ts";
 import { LegacyReply } from "./legacy-reply.ts";
 import { LegacyStream, readEventId } from "./legacy-stream.ts";
+import { sendJson } from "./send-json.ts";
 
 export interface LegacyHttpOptions extends LegacyOptions {
   readonly maxSessions: number;
@@ -212,7 +214,6 @@ export class LegacyHttp {
 
 /** As servers of that era say it. */
 const SESSION_NOT_FOUND = -32001;
-const MAX_BATCH = 100;
 const LAST_WITH_BATCHES = "2025-03-26";
 const NOWHERE: Reply = { canStream: false, send() {}, end() {}, gone: undefined };
 

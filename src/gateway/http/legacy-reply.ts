@@ -3,8 +3,9 @@
 import type { Reply } from "../types.ts";
 import { EventWriter } from "./event-writer.ts";
 import type { Exchange } from "./exchange.ts";
-import { type Accepts, sendJson } from "./http-reply.ts";
+import type { Accepts } from "./http-reply.ts";
 import { LegacyStream } from "./legacy-stream.ts";
+import { sendJson } from "./send-json.ts";
 
 /** How long a client may be away before what it waited for is given up. */
 const RETURN_MS = 30_000;

@@ -1,18 +1,20 @@
 // The gateway's HTTP server: made as the settings say, bound, drained and stopped.
 
 import { readFile } from "node:fs/promises";
-import type { RequestListener, Server } from "node:http";
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { OpenedWorkspace } from "../../hub/index.ts";
 import { GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
 import { Channels } from "../channels.ts";
 import { createDoor } from "../door/door.ts";
+import { Intake } from "../intake.ts";
 import type { LegacyOptions } from "../legacy-session.ts";
 import type { Modern } from "../modern.ts";
 import type { Offers } from "../offer.ts";
 import { HttpFront } from "./front.ts";
 import { LegacyHttp } from "./legacy-http.ts";
+import { sendError } from "./refusals.ts";
 import { findRoute } from "./routes.ts";
 import { SseFront } from "./sse-front.ts";
 import { refuseUpgrade, WebSocketFront } from "./websocket-front.ts";
@@ -46,8 +48,9 @@ export async function listenHttp(options: {
   });
   const legacyHttp = new LegacyHttp(sessions);
   const { sse, websocket } = settings.transports ?? {};
-  const channels = new Channels({ modern, legacy, max: limits.sessions });
-  const sseFront = sse === true ? new SseFront(channels) : undefined;
+  const intake = new Intake(limits.bodyBytes);
+  const channels = new Channels({ modern, legacy, intake, max: limits.sessions });
+  const sseFront = sse === true ? new SseFront({ channels, maxMessageBytes: limits.bodyBytes }) : undefined;
   const webSockets =
     websocket === true
       ? await WebSocketFront.create({ channels, maxMessageBytes: limits.bodyBytes })
@@ -58,6 +61,7 @@ export async function listenHttp(options: {
     modern,
     legacy: legacyHttp,
     sse: sseFront,
+    intake,
     maxBodyBytes: limits.bodyBytes,
     readiness: () => readinessOf(workspace),
   });
@@ -65,6 +69,14 @@ export async function listenHttp(options: {
   server.headersTimeout = 10_000;
   server.requestTimeout = 60_000;
   server.keepAliveTimeout = 65_000;
+  // Without these listeners Node.js asks for the body of a request that may be refused, or reads it to its end.
+  server.on("checkContinue", front.handle);
+  server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) =>
+    sendError(response, 417, {
+      code: "EXPECTATION_FAILED",
+      message: "Expect can only be 100-continue",
+    }),
+  );
   // Without this listener a request that offers another protocol is served as the plain one that it also is.
   if (webSockets !== undefined)
     server.on("upgrade", (request, socket, head) => {
@@ -108,15 +120,19 @@ const NO_WEBSOCKET = {
   error: { code: "NOT_SUPPORTED", message: "There is a WebSocket at /mcp, and nothing else to change to" },
 } as const;
 
+/** How often it is checked whether a request takes too long to arrive. */
+const SERVER_OPTIONS = { connectionsCheckingInterval: 5_000 };
+
 async function createServer(settings: GatewaySettings, listener: RequestListener): Promise<Server> {
   // Loaded this way, node:http does not bring the client that nobody here uses.
-  if (settings.tls === undefined) return process.getBuiltinModule("node:http").createServer(listener);
+  if (settings.tls === undefined)
+    return process.getBuiltinModule("node:http").createServer(SERVER_OPTIONS, listener);
   const [cert, key] = await Promise.all([
     readPem(settings.tls.cert, "cert"),
     readPem(settings.tls.key, "key"),
   ]);
   try {
-    return process.getBuiltinModule("node:https").createServer({ cert, key }, listener);
+    return process.getBuiltinModule("node:https").createServer({ ...SERVER_OPTIONS, cert, key }, listener);
   } catch (cause) {
     throw new PortolanError(
       "CONFIG_INVALID",

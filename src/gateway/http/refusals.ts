@@ -4,7 +4,7 @@ import type { ServerResponse } from "node:http";
 import { RPC } from "../../model/index.ts";
 import type { Refusal } from "../door/door.ts";
 import { writeError } from "../messages.ts";
-import { sendJson } from "./http-reply.ts";
+import { sendJson } from "./send-json.ts";
 
 export function refuse(response: ServerResponse, { status, headers, error }: Refusal): void {
   sendError(response, status, error, headers);
@@ -23,10 +23,4 @@ export function sendError(
 
 export function sendRpc(response: ServerResponse, status: number, code: number, message: string): void {
   sendJson(response, status, writeError(null, { code, message }));
-}
-
-/** The rest of it is not read, so the connection cannot be used again. */
-export function refuseBody(response: ServerResponse, maxBytes: number): void {
-  const message = `The body is larger than ${maxBytes} bytes`;
-  sendError(response, 413, { code: "MESSAGE_TOO_LARGE", message }, { connection: "close" });
 }
