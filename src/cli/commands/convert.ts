@@ -4,7 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import { upgradeMcpfile } from "../../formats/mcpfile/index.ts";
-import { type ConvertedApi, convertOpenApi, type ConvertOptions } from "../../formats/openapi/index.ts";
+import { type ConvertedApi, convertOpenApi } from "../../formats/openapi/index.ts";
 import { type Cli, spinnerOf } from "../connect.ts";
 import { noteConverted, noteFindings, noteWritten } from "../convert-notes.ts";
 import { fetchText } from "../fetch-text.ts";
@@ -43,7 +43,10 @@ export async function convertApi(
   // Nothing else happens while it works, so that no spinner could turn.
   if (given.text.length > LARGE)
     cli.output.note(cli.output.noteColors.dim(`converting ${(given.text.length / MEBI).toFixed(1)} MiB`));
-  const made = convert(given, options);
+  const { baseUrl, only, name } = options;
+  const { text, file, isUrl } = given;
+  const documentUrl = isUrl ? file : undefined;
+  const made = convertOpenApi(text, { file, baseUrl, documentUrl, only, name });
   if (made.mcpfile === "") throw nothingMade(made, cli);
   const files = [{ name: "mcpfile.yaml", text: made.mcpfile }];
   const written = await deliver(files, cli, options, made);
@@ -71,16 +74,6 @@ export async function convertMcpfile(
   noteFindings(diagnostics, cli);
   noteWritten(written, cli);
   return 0;
-}
-
-/** Relative addresses of a description that was fetched are relative to where it was found. */
-function convert({ text, file, isUrl }: Given, options: ConvertCommandOptions): ConvertedApi {
-  const { baseUrl, only, name } = options;
-  const asked: ConvertOptions = { file, baseUrl, only, name };
-  const made = convertOpenApi(text, asked);
-  if (made.mcpfile !== "" || !isUrl || baseUrl !== undefined) return made;
-  const again = convertOpenApi(text, { ...asked, baseUrl: new URL(".", file).href });
-  return again.mcpfile === "" ? made : again;
 }
 
 /** To stdout, or into files, which are told. */

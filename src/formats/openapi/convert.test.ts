@@ -44,13 +44,21 @@ describe("the base URL", () => {
       "https://a.example/%7Bx%7D",
     ],
     [undefined, "https://b.example/api/", "https://b.example/api"],
-    [[{ url: "/v1" }], undefined, [`the server's URL "/v1" is relative; give a base URL`]],
-    [undefined, undefined, [`the server's URL "/" is relative; give a base URL`]],
+    [
+      [{ url: "/v1" }],
+      undefined,
+      [`the server's URL "/v1" is relative; give a base URL (--base-url https://host/path)`],
+    ],
+    [
+      undefined,
+      undefined,
+      [`the server's URL "/" is relative; give a base URL (--base-url https://host/path)`],
+    ],
     [[{ url: "https://{a}.example" }], undefined, [`the variable "a" of a server's URL has no default`]],
     [
       [{ url: "https://me:secret@a.example" }],
       undefined,
-      ["a server's URL holds a password; give a base URL without it"],
+      ["a server's URL holds a password; give a base URL (--base-url https://host/path) without it"],
     ],
     [[], "ftp://b.example", ['the base URL "ftp://b.example" is not a URL of http or https']],
     [
@@ -61,6 +69,47 @@ describe("the base URL", () => {
     [[], "https://me:secret@b.example", ["the base URL holds a password; give it as a secret"]],
   ])("%j with %j", (servers, baseUrl, expected) => {
     expect(urlFor({ servers }, baseUrl)).toEqual(expected);
+  });
+
+  it("that is given takes the place of the servers of a path and of an operation, with a warning", () => {
+    const own = [{ url: "https://public.example/v2" }];
+    const paths = {
+      "/a": { get: { operationId: "a", servers: own, responses: {} } },
+      "/b": { servers: own, get: { operationId: "b", responses: {} } },
+      "/c": { servers: [{ url: "/v3" }], get: { operationId: "c", responses: {} } },
+    };
+    const description = { servers: [{ url: "https://api.example/v1" }], paths };
+    const given = convert(description, { baseUrl: "http://localhost:8080/test" });
+    expect(given.mcpfile).not.toMatch(/public\.example|api\.example/);
+    expect(Object.values(given.file?.invocationBases).map((base: Loose) => base.http.url)).toEqual([
+      "http://localhost:8080/test",
+      "http://localhost:8080/v3",
+    ]);
+    expect(given.diagnostics).toMatchObject([
+      {
+        severity: "warning",
+        message: 'GET /a has the server "https://public.example/v2" of its own; the base URL takes its place',
+        path: "/paths/~1a/get/servers/0",
+      },
+    ]);
+    expect(convert(description).mcpfile).toContain("https://public.example/v2");
+  });
+
+  it("of a fetched description is relative to its URL, for each operation by itself", () => {
+    const paths = {
+      "/a": { get: { operationId: "a", servers: [{ url: "https://other.example" }], responses: {} } },
+      "/b": { get: { operationId: "b", responses: {} } },
+    };
+    const documentUrl = "https://doc.example/docs/openapi.json";
+    const urls = (more: object): unknown[] =>
+      Object.values(convert({ paths, ...more }, { documentUrl }).file?.invocationBases).map(
+        (base: Loose) => base.http.url,
+      );
+    expect(urls({ servers: [{ url: "../v1" }] })).toEqual([
+      "https://other.example",
+      "https://doc.example/v1",
+    ]);
+    expect(urls({ servers: undefined })).toEqual(["https://other.example", "https://doc.example"]);
   });
 
   it("is an error once, and all operations are skipped for it", () => {

@@ -14,7 +14,7 @@ import { Pack } from "./pack.ts";
 import { depthOf, renderFile } from "./render.ts";
 import { TooLarge } from "./schema.ts";
 import { createSecurity } from "./security.ts";
-import { baseUrlOf, checkBaseUrl } from "./servers.ts";
+import { type Address, baseUrlOf, checkBaseUrl, type FoundBase } from "./servers.ts";
 import { type Making, toTool } from "./tool.ts";
 import { type At, type ConvertedApi, type ConvertOptions, Unusable } from "./types.ts";
 
@@ -66,11 +66,19 @@ function convertOperations(
   const [needs, used] = [new Set<string>(), new Set<string>()];
   let noRoom = 0;
   const baseProblems = new Set<string>();
+  const replacedUrls = new Set<string>();
 
   for (const operation of operations) {
     const { label, at, shared } = operation;
     try {
-      const url = baseOf(spec, [at, shared], options.baseUrl, baseProblems, findings);
+      const { url, replaced } = baseOf(spec, [at, shared], options, baseProblems, findings);
+      if (replaced !== undefined && !replacedUrls.has(replaced.url)) {
+        replacedUrls.add(replaced.url);
+        findings.warn(
+          replaced.at.path,
+          `${label} has the server ${quoted(replaced.url)} of its own; the base URL takes its place`,
+        );
+      }
       const credentials = credentialsOf(at);
       const base = bases.nameFor(url, credentials.headers);
       const tool = toTool(operation, base, credentials, making);
@@ -113,12 +121,12 @@ function convertOperations(
 function baseOf(
   spec: Spec,
   levels: readonly At[],
-  given: string | undefined,
+  address: Address,
   told: Set<string>,
   findings: Findings,
-): string {
+): FoundBase {
   try {
-    return baseUrlOf(spec, levels, given);
+    return baseUrlOf(spec, levels, address);
   } catch (thrown) {
     if (thrown instanceof Unusable && !told.has(thrown.message)) {
       told.add(thrown.message);

@@ -5,17 +5,34 @@ import { quoted } from "../text/index.ts";
 import { child, items, type Spec, textOf } from "./document.ts";
 import { type At, Unusable } from "./types.ts";
 
-/** The base URL of an operation, without a slash at its end. Throws `Unusable` when there is none. */
-export function baseUrlOf(spec: Spec, levels: readonly At[], given: string | undefined): string {
+const GIVE_BASE = "give a base URL (--base-url https://host/path)";
+
+/** What a conversion is told about where the API is. */
+export interface Address {
+  /** Takes the place of every absolute URL of the description, so that no credential goes anywhere else. */
+  readonly baseUrl?: string | undefined;
+  /** The URL that the description was read from; relative URLs are relative to it. */
+  readonly documentUrl?: string | undefined;
+}
+
+export interface FoundBase {
+  /** Without a slash at its end. */
+  readonly url: string;
+  /** The server of this path or operation alone that the given base URL takes the place of. */
+  readonly replaced?: { readonly url: string; readonly at: At } | undefined;
+}
+
+/** The base URL of an operation. Throws `Unusable` when there is none. */
+export function baseUrlOf(spec: Spec, levels: readonly At[], address: Address): FoundBase {
   const root: At = { value: spec.root, path: [] };
-  if (spec.dialect === "2.0") return older(root, given);
+  if (spec.dialect === "2.0") return { url: older(root, address) };
   for (const level of levels) {
     const servers = items(child(level, "servers"));
-    if (servers.length > 0) return firstUsable(servers, given, false);
+    if (servers.length > 0) return firstUsable(servers, address);
   }
   const servers = items(child(root, "servers"));
-  if (servers.length > 0) return firstUsable(servers, given, true);
-  return absolute("/", given, { value: undefined, path: ["openapi"] });
+  if (servers.length > 0) return { url: firstUsable(servers, address).url };
+  return { url: absolute("/", address, { value: undefined, path: ["openapi"] }) };
 }
 
 /** What the caller says, when it is a usable URL; otherwise why not. */
@@ -29,20 +46,20 @@ export function checkBaseUrl(given: string): string | { readonly problem: string
   return written(url);
 }
 
-/** `replace`: the caller's URL takes the place of an absolute one; never of one that holds for some operations only. */
-function firstUsable(servers: readonly At[], given: string | undefined, replace: boolean): string {
+function firstUsable(servers: readonly At[], address: Address): FoundBase {
+  const { baseUrl } = address;
   let first: Unusable | undefined;
   for (const server of servers) {
     try {
       const text = filled(server);
-      if (replace && given !== undefined && parse(text) !== undefined) return given;
-      return absolute(text, given, server);
+      if (baseUrl === undefined || parse(text) === undefined) return { url: absolute(text, address, server) };
+      return { url: baseUrl, replaced: { url: text, at: server } };
     } catch (thrown) {
       if (!(thrown instanceof Unusable)) throw thrown;
       first ??= thrown;
     }
   }
-  if (replace && given !== undefined) return given;
+  if (baseUrl !== undefined) return { url: baseUrl };
   throw first ?? new Unusable("there is no server", []);
 }
 
@@ -60,35 +77,35 @@ function filled(server: At): string {
   });
 }
 
-function absolute(text: string, given: string | undefined, at: At): string {
-  if (given !== undefined && (text === "/" || text === "")) return given;
-  const url = parse(text, given);
+function absolute(text: string, { baseUrl, documentUrl }: Address, at: At): string {
+  if (baseUrl !== undefined && (text === "/" || text === "")) return baseUrl;
+  const url = parse(text, baseUrl === undefined ? documentUrl : `${baseUrl}/`);
   if (url === undefined) {
     const message = /^[a-z][a-z0-9+.-]*:/i.test(text)
       ? `the server ${quoted(text)} is not reached by http or https`
       : `the server's URL ${quoted(text)} is relative`;
-    throw new Unusable(`${message}; give a base URL`, at.path);
+    throw new Unusable(`${message}; ${GIVE_BASE}`, at.path);
   }
   if (url.username !== "" || url.password !== "")
-    throw new Unusable("a server's URL holds a password; give a base URL without it", at.path);
+    throw new Unusable(`a server's URL holds a password; ${GIVE_BASE} without it`, at.path);
   return written(url);
 }
 
-function older(root: At, given: string | undefined): string {
+function older(root: At, address: Address): string {
   const host = textOf(root, "host");
   const path = textOf(root, "basePath") ?? "/";
   const rooted = path.startsWith("/") ? path : `/${path}`;
-  if (host === undefined) return absolute(rooted, given, child(root, "basePath"));
-  if (given !== undefined) return given;
+  if (host === undefined) return absolute(rooted, address, child(root, "basePath"));
+  if (address.baseUrl !== undefined) return address.baseUrl;
   const schemes = items(child(root, "schemes")).map(({ value }) => value);
   const scheme = schemes.includes("http") && !schemes.includes("https") ? "http" : "https";
   if (/[/?#@\\]/.test(host)) throw new Unusable(`the host ${quoted(host)} is not one`, ["host"]);
-  return absolute(`${scheme}://${host}${rooted}`, undefined, child(root, "host"));
+  return absolute(`${scheme}://${host}${rooted}`, {}, child(root, "host"));
 }
 
 function parse(text: string, base?: string): URL | undefined {
   try {
-    const url = base === undefined ? new URL(text) : new URL(text, `${base}/`);
+    const url = base === undefined ? new URL(text) : new URL(text, base);
     return url.protocol === "http:" || url.protocol === "https:" ? url : undefined;
   } catch {
     return undefined;

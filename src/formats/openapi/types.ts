@@ -6,8 +6,10 @@ import type { JsonObject } from "../../model/index.ts";
 export interface ConvertOptions {
   /** Where the text comes from: chooses the syntax, and is named in diagnostics and in the result. */
   readonly file: string;
-  /** Takes the place of the base URL in the description; what a relative one is relative to. */
+  /** Takes the place of every absolute server URL in the description; relative ones are relative to it. */
   readonly baseUrl?: string | undefined;
+  /** The URL that the description was read from. Without a base URL, relative ones are relative to it. */
+  readonly documentUrl?: string | undefined;
   /** Patterns with `*` for tool names, `GET /path`, `/path` and `tag:name`. Absent, everything. */
   readonly only?: readonly string[] | undefined;
   /** The server's name, and the first part of the names of its secrets. Absent, made from the title. */
