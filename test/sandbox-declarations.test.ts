@@ -1,6 +1,6 @@
 // A server that may write its workspace tries to decide about its own sandbox: what it lays there is not taken, what its user writes is.
 
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -64,5 +64,25 @@ describe.skipIf(!hasBubblewrap("declarations in a sandbox"))("a server that may 
 
     // The next start is the user's.
     expect((await loadCatalog(folder)).servers.map(({ alias }) => alias)).toEqual(["free", "laid"]);
+  });
+});
+
+describe("a file that a server's config reads", () => {
+  it("is not read where another server could have put a link, at the next start either", async () => {
+    const folder = temporary();
+    const canary = "canary-of-a-private-key";
+    writeFileSync(join(folder, "private"), canary);
+    mkdirSync(join(folder, "data"));
+    symlinkSync(join(folder, "private"), join(folder, "data", "token"));
+    const echo = { command: process.execPath, args: [SERVER], env: { TOKEN: "${file:./data/token}" } };
+    const writer = { command: process.execPath, args: [SERVER], sandbox: { fs: { write: ["./data"] } } };
+    writeFileSync(join(folder, "portolan.yaml"), JSON.stringify({ servers: { echo, writer } }));
+    const opened = await open(folder, { only: ["echo"] });
+    await opened.workspace.settled();
+    const [health] = opened.workspace.health();
+    expect(health).toMatchObject({ alias: "echo", error: { code: "SANDBOX_DENIED" } });
+    expect(health?.error?.message).toContain("is a link that the server writer, which may write");
+    expect(health?.error?.hint).toContain("fs.deny");
+    expect(JSON.stringify([health, opened.diagnostics])).not.toContain(canary);
   });
 });

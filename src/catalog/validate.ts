@@ -1,12 +1,19 @@
 // Checks declarations of any format, as `portolan validate` does.
 
 import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
+import type { DeclaredServer } from "../model/index.ts";
 import { CONTRACTS_ALIAS } from "./drivers.ts";
 import { loadCatalog } from "./load.ts";
 import { readSource } from "./read-source.ts";
-import { type CatalogFile, type CatalogOptions, OWN_NAMES, USUAL_NAMES } from "./types.ts";
+import {
+  type CatalogFile,
+  type CatalogOptions,
+  type CatalogSettings,
+  OWN_NAMES,
+  USUAL_NAMES,
+} from "./types.ts";
 import {
   type CheckedDrivers,
   checkDriverFiles,
@@ -21,8 +28,17 @@ export interface Validation {
   readonly valid: boolean;
   readonly files: readonly CatalogFile[];
   readonly diagnostics: readonly Diagnostic[];
+  /** What they declare: one workspace for each path. */
+  readonly workspaces: readonly CheckedWorkspace[];
   /** Drivers among them; whether they fit their contracts is not told here. */
   readonly bind: readonly DriversToBind[];
+}
+
+export interface CheckedWorkspace {
+  readonly folder: string;
+  readonly servers: readonly DeclaredServer[];
+  /** Absent for a file by itself. */
+  readonly settings?: CatalogSettings | undefined;
 }
 
 /** Files by what is in them; folders as workspaces, or as what they hold of one. */
@@ -40,6 +56,7 @@ export async function validateFiles(
     valid: errors.length === 0,
     files: files.map((one) => ({ ...one, valid: one.valid && !wrong.has(one.file) })),
     diagnostics,
+    workspaces: results.flatMap((result) => result.workspaces),
     bind: results.flatMap((result) => result.bind),
   };
 }
@@ -52,7 +69,8 @@ async function validatePath(
   const stats = await stat(path).catch(() => undefined);
   if (stats === undefined) return nothing(failed(path, `${written} is not there`, "Correct the path."));
   if (stats.isDirectory()) {
-    const found = join(await validateFolder(path, options));
+    const { workspace, checked } = await validateFolder(path, options);
+    const found = { ...join(checked), workspaces: [workspace] };
     if (found.files.length > 0 || found.diagnostics.length > 0) return found;
     const hint = `The usual names are ${[...OWN_NAMES, ...USUAL_NAMES].join(", ")}, and .drivers/<id>/DRIVER.md.`;
     return nothing(failed(path, `${written} holds no declaration`, hint));
@@ -65,14 +83,19 @@ async function validatePath(
     options,
     new Map(),
   );
-  if (parsed === undefined) return { files: [], diagnostics, bind: [] };
+  if (parsed === undefined) return { files: [], diagnostics, workspaces: [], bind: [] };
   const aliases = parsed.servers.map(({ alias }) => alias);
-  return { files: [{ file: path, format: parsed.format, aliases, valid }], diagnostics, bind: [] };
+  const files = [{ file: path, format: parsed.format, aliases, valid }];
+  const workspaces = [{ folder: dirname(path), servers: parsed.servers }];
+  return { files, diagnostics, workspaces, bind: [] };
 }
 
 /** As a workspace; and what it would not read as one, because nothing needs it yet or because it is a part of another. */
-async function validateFolder(path: string, options: CatalogOptions): Promise<CheckedDrivers[]> {
-  const { files, diagnostics, servers } = await loadCatalog(path, options);
+async function validateFolder(
+  path: string,
+  options: CatalogOptions,
+): Promise<{ readonly workspace: CheckedWorkspace; readonly checked: CheckedDrivers[] }> {
+  const { folder, files, diagnostics, servers, settings } = await loadCatalog(path, options);
   const endpoint = servers.find(({ alias }) => alias === CONTRACTS_ALIAS)?.endpoint;
   const { drivers, contracts } =
     endpoint?.transport === "contracts" ? endpoint : { drivers: [], contracts: [] };
@@ -83,19 +106,21 @@ async function validateFolder(path: string, options: CatalogOptions): Promise<Ch
       ? [...(await driverFilesIn(path)), ...(await sharedFiles(path))]
       : await sharedFiles(path);
   const wanted = [...new Set(more)].filter((file) => !known.has(file));
-  return wanted.length === 0 ? [whole] : [whole, await checkDriverFiles(wanted)];
+  const workspace = { folder, servers, settings };
+  return { workspace, checked: wanted.length === 0 ? [whole] : [whole, await checkDriverFiles(wanted)] };
 }
 
 function join(found: readonly CheckedDrivers[]): Omit<Validation, "valid"> {
   return {
     files: found.flatMap(({ files }) => files),
     diagnostics: found.flatMap(({ diagnostics }) => diagnostics),
+    workspaces: [],
     bind: found.map(({ bind }) => bind),
   };
 }
 
 function nothing(diagnostic: Diagnostic): Omit<Validation, "valid"> {
-  return { files: [], diagnostics: [diagnostic], bind: [] };
+  return { files: [], diagnostics: [diagnostic], workspaces: [], bind: [] };
 }
 
 function failed(file: string, message: string, hint: string): Diagnostic {

@@ -245,7 +245,8 @@ export class DriverServers {
   async #resolved(driver: Driver, { tool, context }: Acquirer): Promise<Endpoint> {
     const { grants, lease } = this.#options;
     const values = await grants.bind(driver, tool, context);
-    const store: Pick<SecretStore, "get"> = {
+    const store: Pick<SecretStore, "get" | "checkFile"> = {
+      checkFile: lease.secrets.checkFile,
       get: async (name) => {
         const value = values.get(name);
         return value === undefined ? undefined : { secret: new Secret(value), source: "environment" };

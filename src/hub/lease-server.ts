@@ -1,7 +1,7 @@
 // From a declaration to a live server: its secrets resolved, its process shared with whoever declares the same.
 
 import type { Approve, Audit } from "../contracts/index.ts";
-import type { Report } from "../errors/index.ts";
+import { PortolanError, type Report } from "../errors/index.ts";
 import type {
   DeclaredServer,
   Endpoint,
@@ -93,6 +93,7 @@ async function leaseInvoked(
 ): Promise<Lease> {
   const { declared, pool, report } = options;
   const env = await resolveEnvOf(options, server);
+  await checkCertificates(options, server);
   const { openInvoked } = await import("../invoke/index.ts");
   return pool.acquire(
     JSON.stringify([server, [...env], limits]),
@@ -100,6 +101,20 @@ async function leaseInvoked(
     leave,
     heard,
   );
+}
+
+/** Whom requests trust is not for a sandboxed server to say. */
+async function checkCertificates(
+  { declared, secrets }: LeaseOptions,
+  { clientTls }: InvokedServer,
+): Promise<void> {
+  const { caCertFiles = [], caCertDir } = clientTls ?? {};
+  for (const path of caCertDir === undefined ? caCertFiles : [...caCertFiles, caCertDir]) {
+    const refused = await secrets.checkFile?.(path);
+    if (refused === undefined) continue;
+    const message = `The certificates in ${path} cannot be used: ${refused.reason}.`;
+    throw new PortolanError("SANDBOX_DENIED", message, { server: declared.alias, hint: refused.hint });
+  }
 }
 
 /** Looks up every secret that a declaration mentions. Throws an error that names those that are missing. */

@@ -9,6 +9,7 @@ import {
   type Redactor,
   type SecretStore,
 } from "../secrets/index.ts";
+import { rootFolders } from "../tools/index.ts";
 import { checkConfig, fromCatalog, type WorkspaceConfig } from "./declared.ts";
 import type { EventBus, HubEvent } from "./events.ts";
 import type { Hub } from "./hub.ts";
@@ -61,7 +62,7 @@ export async function openWorkspaceHub(
     diagnostics.push(diagnostic);
     options.onDiagnostic?.(diagnostic);
   };
-  const { reapOrphans, writerOf } = await import("../launch/index.ts");
+  const { FILE_REFUSED_HINT, fileRefusal, reapOrphans, writerOf } = await import("../launch/index.ts");
   reapOrphans();
   const changes: CatalogChange[] = [];
   // Until the hub is there, changes wait.
@@ -82,9 +83,15 @@ export async function openWorkspaceHub(
     await watch?.close();
     throw error;
   }
+  let declared = config.servers;
+  const roots = await rootFolders(options.handlers ?? {});
   const secrets = createSecretStore({
     env: process.env,
     envFile: config.envFile,
+    checkFile: async (path, use) => {
+      const reason = await fileRefusal(path, { servers: declared, roots }, use);
+      return reason === undefined ? undefined : { reason, hint: FILE_REFUSED_HINT };
+    },
     promptPassphrase: options.promptPassphrase,
     report,
   });
@@ -105,6 +112,7 @@ export async function openWorkspaceHub(
   };
   const change = (changed: CatalogChange): void => {
     for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);
+    declared = changed.catalog.servers;
     noteGateway(changed.catalog.settings.gateway);
     if (changed.settingsChanged) hub.configure(mergeSettings(changed.catalog.settings));
     roster.apply(changed);

@@ -1,8 +1,7 @@
 // Which servers may have written a file: every box of this program that could be written from, with what was covered in it.
 
 import { stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
-import { depth, isInside, resolveLinks } from "./sandbox/paths.ts";
+import { depth, isInside, wayTo } from "./sandbox/paths.ts";
 import type { Box } from "./types.ts";
 
 interface Cover {
@@ -38,7 +37,8 @@ export async function noteWriter(server: string, { mounts }: Box): Promise<void>
 /** The first server that may have written this file, or laid it there, if any may. */
 export async function writerOf(file: string): Promise<string | undefined> {
   if (writers.size === 0) return undefined;
-  const way = await wayTo(file);
+  const { links, end } = await wayTo(file);
+  const way = [...links, end];
   for (const writer of writers.values())
     for (const path of way) if (await mayWrite(writer, path)) return writer.server;
   return undefined;
@@ -61,14 +61,4 @@ async function mayWrite({ written, covers, lost }: Writer, path: string): Promis
 async function identityOf(path: string): Promise<string | undefined> {
   const found = await stat(path, { bigint: true }).catch(() => undefined);
   return found && `${found.dev}:${found.ino}:${found.birthtimeNs}`;
-}
-
-/** The links that lead there, and at last where it lies, or would. */
-async function wayTo(file: string): Promise<string[]> {
-  const resolved = await resolveLinks(file);
-  if (resolved !== undefined) return [...resolved.links.map(({ path }) => path), resolved.real];
-  const folder = dirname(file);
-  if (folder === file) return [file];
-  const way = await wayTo(folder);
-  return [...way.slice(0, -1), join(way.at(-1) ?? folder, basename(file))];
 }

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Diagnostic } from "../errors/index.ts";
 import { createDotenvSource } from "./dotenv.ts";
 import { parseDotenv } from "./dotenv-text.ts";
+import type { CheckFile } from "./source.ts";
 
 const values = (text: string): Record<string, string> => Object.fromEntries(parseDotenv(text).values);
 
@@ -88,6 +89,26 @@ describe("file", () => {
       ok: false,
       note: expect.stringContaining("lines 2") as string,
     });
+  });
+
+  test("keeps what it had when the file may not be read as it is now", async () => {
+    const file = join(folder, "guarded");
+    await writeFile(file, "TOKEN=first\n", { mode: 0o600 });
+    const told: Diagnostic[] = [];
+    const refused: { reason: string; hint: string }[] = [];
+    const checkFile: CheckFile = async (path, use) => {
+      expect([path, use]).toEqual([file, { isCovered: true }]);
+      return refused[0];
+    };
+    const source = createDotenvSource(file, (diagnostic) => told.push(diagnostic), checkFile);
+    expect((await source.get("TOKEN"))?.reveal()).toBe("first");
+    refused.push({ reason: "the server x may have written it", hint: "" });
+    await writeFile(file, "TOKEN=planted\nMORE=planted\n");
+    expect((await source.get("TOKEN"))?.reveal()).toBe("first");
+    expect(await source.get("MORE")).toBeUndefined();
+    expect(told.map(({ message }) => message)).toEqual([
+      `${file} is not read as it is now: the server x may have written it.`,
+    ]);
   });
 
   test("that is not there, or no file, is said once and holds nothing", async () => {

@@ -5,7 +5,7 @@ import type { Diagnostic, Report } from "../errors/index.ts";
 import { type DotenvText, parseDotenv } from "./dotenv-text.ts";
 import { isReadableByOthers, readLimited } from "./limited-read.ts";
 import { Secret } from "./secret.ts";
-import type { SecretSource } from "./source.ts";
+import type { CheckFile, SecretSource } from "./source.ts";
 
 const MAX_BYTES = 1024 * 1024;
 
@@ -16,9 +16,11 @@ interface Loaded {
 
 const EMPTY: DotenvText = { values: new Map(), problems: [] };
 
-export function createDotenvSource(file: string, report: Report): SecretSource {
+export function createDotenvSource(file: string, report: Report, checkFile?: CheckFile): SecretSource {
   /** As of which state of the file, and what it held. A promise: many servers ask at once. */
   let last: { readonly stamp: string; readonly loaded: Promise<Loaded> } | undefined;
+  /** The last state that was taken. */
+  let taken: DotenvText = EMPTY;
 
   const tell = (severity: Diagnostic["severity"], message: string, more: Partial<Diagnostic> = {}): void =>
     report({ code: "SECRET_STORE_FAILED", severity, message, file, ...more });
@@ -34,10 +36,19 @@ export function createDotenvSource(file: string, report: Report): SecretSource {
 
   async function read(): Promise<Loaded> {
     try {
+      const refused = await checkFile?.(file, { isCovered: true });
+      if (refused !== undefined) {
+        const problem = `${file} is not read as it is now: ${refused.reason}`;
+        tell("warning", `${problem}.`, {
+          hint: "Look at it. If it is as you want it, start portolan again.",
+        });
+        return { text: taken, problem };
+      }
       const text = parseDotenv((await readLimited(file, MAX_BYTES)).toString("utf8"));
       for (const { line, message } of text.problems) tell("warning", message, { line });
       if (await isReadableByOthers(file))
         tell("warning", `Other users can read ${file}.`, { hint: `chmod 600 ${file}` });
+      taken = text;
       return { text };
     } catch (error) {
       const problem = `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`;

@@ -40,6 +40,7 @@ test("the room offers these values", async () => {
       "createSecretStore",
       "removeLeftovers",
       "resolveEndpoint",
+      "textsOf",
       "toSecretError",
       "withFileLock",
       "withRedactedError",

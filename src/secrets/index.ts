@@ -15,7 +15,8 @@ export {
   type UnresolvedEndpoint,
 } from "./resolve.ts";
 export { REDACTED, Secret } from "./secret.ts";
-export type { SecretSource, SourceName, SourceStatus } from "./source.ts";
+export { textsOf } from "./endpoint-texts.ts";
+export type { CheckFile, SecretSource, SourceName, SourceStatus } from "./source.ts";
 export {
   createSecretStore,
   type FoundSecret,

@@ -20,7 +20,7 @@ export type Lookup =
 const MAX_FILE_BYTES = 1024 * 1024;
 
 export async function lookUp(reference: Reference, store: SecretStore, baseDir: string): Promise<Lookup> {
-  if (reference.kind === "file") return await readReferencedFile(reference.name, baseDir);
+  if (reference.kind === "file") return await readReferencedFile(reference.name, store, baseDir);
   try {
     const found = await store.get(reference.name, reference.kind === "env" ? { from: "environment" } : {});
     if (found === undefined) return { kind: "missing" };
@@ -33,7 +33,20 @@ export async function lookUp(reference: Reference, store: SecretStore, baseDir: 
   }
 }
 
-async function readReferencedFile(path: string, baseDir: string): Promise<Lookup> {
+async function readReferencedFile(
+  path: string,
+  { checkFile }: Pick<SecretStore, "checkFile">,
+  baseDir: string,
+): Promise<Lookup> {
+  const whole = resolve(baseDir, path);
+  const refused = await checkFile?.(whole);
+  if (refused !== undefined)
+    return {
+      kind: "failed",
+      code: "SANDBOX_DENIED",
+      message: `The file ${path} of a reference cannot be used: ${refused.reason}.`,
+      hint: refused.hint,
+    };
   const failed = (why: string): Lookup => ({
     kind: "failed",
     code: "FILE_FAILED",
@@ -42,7 +55,7 @@ async function readReferencedFile(path: string, baseDir: string): Promise<Lookup
   });
   let text: string;
   try {
-    const bytes = await readLimited(resolve(baseDir, path), MAX_FILE_BYTES);
+    const bytes = await readLimited(whole, MAX_FILE_BYTES);
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "");
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

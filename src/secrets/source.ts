@@ -4,6 +4,12 @@ import type { Secret } from "./secret.ts";
 
 export type SourceName = "environment" | "keyring" | "vault" | "dotenv";
 
+/** Why a file must not be read, as the rest of "it cannot be used: …"; undefined when it may be. `isCovered`: no server can write it. */
+export type CheckFile = (
+  path: string,
+  use?: { readonly isCovered?: boolean | undefined },
+) => Promise<{ readonly reason: string; readonly hint: string } | undefined>;
+
 export interface SourceStatus {
   readonly ok: boolean;
   /** One line for people: what was found, or what is wrong. Never a value. */

@@ -8,13 +8,15 @@ import { createKeyringSource } from "./keyring.ts";
 import { createKeyring } from "./keyring-access.ts";
 import type { PromptPassphrase } from "./passphrase.ts";
 import { Secret } from "./secret.ts";
-import type { SecretSource, SourceName, SourceStatus } from "./source.ts";
+import type { CheckFile, SecretSource, SourceName, SourceStatus } from "./source.ts";
 import { createLazyVault } from "./vault-lazy.ts";
 
 export interface SecretStoreOptions {
   readonly env: Environment;
   /** A `.env` file, when the workspace names one. */
   readonly envFile?: string | undefined;
+  /** Asked before any file is read that a config names. Absent: all of them are. */
+  readonly checkFile?: CheckFile | undefined;
   /** Absent: in the user's data folder. */
   readonly vaultFile?: string | undefined;
   readonly keyring?: "auto" | "off" | undefined;
@@ -46,6 +48,8 @@ export interface SecretStore {
   check(): Promise<(SourceStatus & { readonly source: SourceName })[]>;
   /** Puts the vault's passphrase into the keyring. */
   keepVaultPassphrase(): Promise<void>;
+  /** Whether the file of a reference may be read. */
+  readonly checkFile?: CheckFile | undefined;
 }
 
 export function createSecretStore(options: SecretStoreOptions): SecretStore {
@@ -62,9 +66,9 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore {
     createEnvironmentSource(env),
     ...(keyring === undefined ? [] : [keyring]),
     vault,
-    ...(envFile === undefined ? [] : [createDotenvSource(envFile, report)]),
+    ...(envFile === undefined ? [] : [createDotenvSource(envFile, report, options.checkFile)]),
   ];
-  return storeOf(sources, report, () => vault.keepPassphrase());
+  return { ...storeOf(sources, report, () => vault.keepPassphrase()), checkFile: options.checkFile };
 }
 
 /** The same over any sources, in their order. */

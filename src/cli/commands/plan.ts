@@ -1,11 +1,12 @@
 // `portolan why --plan`: how a server would be started, without starting it.
 
-import { PortolanError } from "../../errors/index.ts";
+import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import type { PlannedCommand } from "../../invoke/index.ts";
 import type { DeclaredServer } from "../../model/index.ts";
 import { type Cli, takeTarget, type Words } from "../connect.ts";
 import { allWouldStart, commandsJson, describeCommands } from "../invoked-plan.ts";
-import { describePlan, planJson, wouldStart } from "../plan-view.ts";
+import { describeFinding } from "../finding.ts";
+import { describePlan, planJson, type PlanView, wouldStart } from "../plan-view.ts";
 import { plainLine } from "../plain-text.ts";
 import { driverNamed, noProgram, programOf } from "../programs.ts";
 import { workspaceSandbox } from "../sandbox-modes.ts";
@@ -20,7 +21,11 @@ const NOT_HELD = 3;
 /** A server of the workspace by its name, or a command after `--`. */
 export async function plan(cli: Cli, { words, server }: Words): Promise<number> {
   const { io, output, options } = cli;
-  const declared = await chosen(cli, { words, server });
+  const { declared, servers } = await chosen(cli, { words, server });
+  const roots = rootFolders(options.roots, io.cwd);
+  const { checkStart, planLaunch } = await import("../../launch/index.ts");
+  const findings = await checkStart(declared, { servers, roots });
+  const refused = findings.some(({ severity }) => severity === "error");
   const program = programOf(declared);
   const computer = computerOf(io, io.cwd);
   const view = {
@@ -30,26 +35,33 @@ export async function plan(cli: Cli, { words, server }: Words): Promise<number> 
   };
   const commands = await commandsOf(declared);
   if (commands.length > 0) {
-    if (output.form === "json") output.json(commandsJson(declared.alias, commands));
-    else output.print(describeCommands(declared.alias, commands, view));
-    return allWouldStart(commands) ? 0 : NOT_HELD;
+    if (output.form === "json")
+      output.json({ ...commandsJson(declared.alias, commands), diagnostics: findings });
+    else output.print(withFindings(describeCommands(declared.alias, commands, view), findings, view));
+    return allWouldStart(commands) && !refused ? 0 : NOT_HELD;
   }
   if (program === undefined) {
     const reason = noProgram(declared);
-    if (output.form === "json") output.json({ server: declared.alias, kind: "none", reason });
-    else output.print(`${plainLine(declared.alias, 100)} ${reason}.`);
-    return 0;
+    if (output.form === "json")
+      output.json({ server: declared.alias, kind: "none", reason, diagnostics: findings });
+    else output.print(withFindings(`${plainLine(declared.alias, 100)} ${reason}.`, findings, view));
+    return refused ? NOT_HELD : 0;
   }
-  const { planLaunch } = await import("../../launch/index.ts");
   const found = await planLaunch({
     server: declared.alias,
     endpoint: program,
     settings: declared.launch,
-    roots: rootFolders(options.roots, io.cwd),
+    roots,
   });
-  if (output.form === "json") output.json(planJson(found));
-  else output.print(describePlan(found, view));
-  return wouldStart(found) ? 0 : NOT_HELD;
+  if (output.form === "json") output.json({ ...planJson(found), diagnostics: findings });
+  else output.print(withFindings(describePlan(found, view), findings, view));
+  return wouldStart(found) && !refused ? 0 : NOT_HELD;
+}
+
+function withFindings(text: string, findings: readonly Diagnostic[], view: PlanView): string {
+  if (findings.length === 0) return text;
+  const shown = findings.map((finding) => describeFinding(finding, view));
+  return `${text}\n\n${view.colors.bold("Before it starts")}\n${shown.join("\n")}`;
 }
 
 /** Of a server that is carried out here: its commands are programs all the same. */
@@ -59,24 +71,34 @@ async function commandsOf({ alias, endpoint }: DeclaredServer): Promise<PlannedC
   return planCommands(endpoint.server, alias);
 }
 
-async function chosen(cli: Cli, { words, server }: Words): Promise<DeclaredServer> {
+interface Chosen {
+  readonly declared: DeclaredServer;
+  /** All servers of its workspace. */
+  readonly servers: readonly DeclaredServer[];
+}
+
+async function chosen(cli: Cli, { words, server }: Words): Promise<Chosen> {
   const [alias, extra] = words;
   if (server !== undefined && alias !== undefined)
     throw new PortolanError("USAGE", "A server is given both before and after --.", {
       hint: "Leave out one of them.",
     });
-  if (server !== undefined)
-    return targetServer(takeTarget({ words: [], server }, cli).target, cli.options, cli.io.cwd);
+  if (server !== undefined) {
+    const { target } = takeTarget({ words: [], server }, cli);
+    const declared = targetServer(target, cli.options, cli.io.cwd);
+    return { declared, servers: [declared] };
+  }
   if (alias === undefined || extra !== undefined)
     throw new PortolanError("USAGE", alias === undefined ? "No server is given." : "why takes one server.", {
       hint: "portolan why --plan <server>, or portolan why --plan -- <command...>",
     });
   const source = await loadSource(cli);
   const driver = driverNamed(source, alias);
-  if (driver !== undefined) return driver;
+  const { servers } = source.config;
+  if (driver !== undefined) return { declared: driver, servers };
   const declared = serverNamed(source, alias);
   const modes = workspaceSandbox(cli.options.sandbox, source);
-  return modes?.[alias] === undefined
-    ? declared
-    : { ...declared, launch: { ...declared.launch, sandboxOverride: modes[alias] } };
+  if (modes?.[alias] === undefined) return { declared, servers };
+  const launch = { ...declared.launch, sandboxOverride: modes[alias] };
+  return { declared: { ...declared, launch }, servers };
 }

@@ -19,11 +19,11 @@ export async function validate(cli: Cli, paths: readonly string[]): Promise<numb
       ? [workspaceFolder(io, workspace === undefined ? {} : { workspace })]
       : paths.map((path) => resolve(io.cwd, path));
   const checked = await validateFiles(wanted, { home: computer.home });
-  const unbound = await bindingProblems(checked);
-  const wrong = new Set(unbound.flatMap(({ severity, file }) => (severity === "error" ? [file] : [])));
+  const more = [...(await bindingProblems(checked)), ...(await startProblems(checked))];
+  const wrong = new Set(more.flatMap(({ severity, file }) => (severity === "error" ? [file] : [])));
   const valid = checked.valid && wrong.size === 0;
   const files = checked.files.map((one) => ({ ...one, valid: one.valid && !wrong.has(one.file) }));
-  const diagnostics = [...checked.diagnostics, ...unbound];
+  const diagnostics = [...checked.diagnostics, ...more];
   if (output.form === "json") {
     output.json({ valid, files, diagnostics });
     return valid ? 0 : 1;
@@ -49,4 +49,23 @@ async function bindingProblems({ bind }: Validation): Promise<readonly Diagnosti
       ({ driver }) => checkDriver(driver, contracts, undefined, { root, partial: !isWhole }).problems,
     ),
   );
+}
+
+/** What a start would refuse or miss, as far as the files alone tell it. Nothing is started. */
+async function startProblems({ workspaces }: Validation): Promise<readonly Diagnostic[]> {
+  const all = workspaces.filter(({ servers, settings }) => servers.length > 0 || settings !== undefined);
+  if (all.length === 0) return [];
+  const { checkStart, checkWorkspaceFiles } = await import("../../launch/index.ts");
+  const found = await Promise.all(
+    all.map(async ({ folder, servers, settings = {} }) => {
+      const writers = { servers, roots: [] };
+      const { envFile, gateway } = settings;
+      const tokens = gateway?.callers?.flatMap(({ token }) => token ?? []) ?? [];
+      return Promise.all([
+        checkWorkspaceFiles({ folder, envFile, tokens }, writers),
+        ...servers.map((server) => checkStart(server, writers)),
+      ]);
+    }),
+  );
+  return found.flat(2);
 }

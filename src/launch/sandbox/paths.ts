@@ -1,7 +1,7 @@
 // Paths as a box compares them: whole names, links followed one by one.
 
 import { readlink, realpath } from "node:fs/promises";
-import { dirname, join, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 
 /** As many as the kernel follows. */
 const MAX_LINKS = 40;
@@ -72,4 +72,16 @@ export function isSteered({ real, links }: Resolved, writable: readonly string[]
 export async function bothWays(folders: readonly string[]): Promise<string[]> {
   const real = await Promise.all(folders.map((path) => realpath(path).catch(() => path)));
   return [...new Set([...folders, ...real])];
+}
+
+/** The links on the way to a file, and where it lies, or would. */
+export async function wayTo(
+  path: string,
+): Promise<{ readonly links: readonly string[]; readonly end: string }> {
+  const resolved = await resolveLinks(path);
+  if (resolved !== undefined) return { links: resolved.links.map((link) => link.path), end: resolved.real };
+  const folder = dirname(path);
+  if (folder === path) return { links: [], end: path };
+  const way = await wayTo(folder);
+  return { links: way.links, end: join(way.end, basename(path)) };
 }
