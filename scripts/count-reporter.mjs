@@ -1,24 +1,32 @@
-// A vitest reporter: ends every run with one plain line, `tests: 12 passed, 0 failed`, for people and for CI.
+// A vitest reporter: lists the programs that were missing for skipped tests, and ends every run with one plain line,
+// `tests: 12 passed, 0 failed`, for people and for CI.
 // A file that cannot be loaded and an error outside of any test count as failed, so that the line never reads better than the run.
+// With TEST_FORBID_SKIPS=1 a skipped test fails the run: CI has everything that the tests need.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
 export default class CountReporter {
   onTestRunEnd(testModules, unhandledErrors) {
-    const counts = countResults(testModules, unhandledErrors);
-    const line = toLine(counts);
+    const tests = testModules.flatMap((module) => [...module.children.allTests()]);
+    const skipped = tests.filter((test) => test.result().state === "skipped");
+    const isForbidden = process.env.TEST_FORBID_SKIPS === "1" && skipped.length > 0;
+    const line = toLine(countResults(testModules, unhandledErrors, isForbidden ? skipped : []));
     const file = process.env.TEST_COUNT_FILE;
     if (file) {
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, `${line}\n`);
     }
-    process.on("exit", () => console.log(line));
+    if (isForbidden) process.exitCode = 1;
+    process.on("exit", () => {
+      for (const row of isForbidden ? describeForbidden(skipped) : describeMissing(skipped)) console.log(row);
+      console.log(line);
+    });
   }
 }
 
-function countResults(testModules, unhandledErrors) {
-  const counts = { passed: 0, failed: unhandledErrors.length, skipped: 0 };
+function countResults(testModules, unhandledErrors, forbidden) {
+  const counts = { passed: 0, failed: unhandledErrors.length + forbidden.length, skipped: -forbidden.length };
   for (const module of testModules) {
     let failedHere = 0;
     for (const test of module.children.allTests()) {
@@ -31,6 +39,25 @@ function countResults(testModules, unhandledErrors) {
     counts.failed += failedHere;
   }
   return counts;
+}
+
+/** What test/needs.ts noted. */
+const missingOf = (test) => test.meta().missing ?? [];
+
+function describeMissing(skipped) {
+  const counts = new Map();
+  for (const missing of skipped.flatMap(missingOf)) counts.set(missing, (counts.get(missing) ?? 0) + 1);
+  if (counts.size === 0) return [];
+  const rows = [...counts].sort().map(([missing, count]) => `  ${missing}: ${count} tests`);
+  return ["Tests were skipped because this machine does not have:", ...rows];
+}
+
+function describeForbidden(skipped) {
+  const rows = skipped.map((test) => {
+    const why = missingOf(test).join(", ");
+    return `  ${test.module.relativeModuleId} > ${test.fullName}${why && `: needs ${why}`}`;
+  });
+  return ["These tests were skipped, and TEST_FORBID_SKIPS=1 does not permit that:", ...rows];
 }
 
 function toLine({ passed, failed, skipped }) {

@@ -5,9 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { envelope, portolan } from "./cli-helpers.ts";
 import { type Place, place } from "./driver-helpers.ts";
-import { hasBubblewrap } from "./sandbox-helpers.ts";
-
-const BOXED = hasBubblewrap("what is said of the sandbox of a driver");
+import { needs } from "./needs.ts";
 
 /** Lists and answers what a file says. */
 const SERVER = `
@@ -185,17 +183,13 @@ describe("the workspace", () => {
     expect(left.join("\n")).toContain("use it with --sandbox contracts=off");
   });
 
-  it.skipIf(!BOXED)(
-    "is told of sandboxes in words that a driver can follow",
-    async () => {
-      const here = notes([NOTE], {}, { PORTOLAN_SANDBOX: "" });
-      await author(here, "--id", "n-mcp");
-      here.write("s/c.json", "{");
-      const why = await here.run("why", "n-mcp", "--text");
-      expect(why.out).toContain("--sandbox contracts=off whether that is the reason");
-      expect(why.out).not.toContain("sandbox: off");
-      expect(envelope(await here.run(...AUTHOR)).hint).toContain("and --sandbox off whether");
-    },
-    60_000,
-  );
+  it("is told of sandboxes in words that a driver can follow", needs("bubblewrap"), async () => {
+    const here = notes([NOTE], {}, { PORTOLAN_SANDBOX: "" });
+    await author(here, "--id", "n-mcp");
+    here.write("s/c.json", "{");
+    const why = await here.run("why", "n-mcp", "--text");
+    expect(why.out).toContain("--sandbox contracts=off whether that is the reason");
+    expect(why.out).not.toContain("sandbox: off");
+    expect(envelope(await here.run(...AUTHOR)).hint).toContain("and --sandbox off whether");
+  });
 });

@@ -3,11 +3,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { envelope, NO_TERMINAL, portolan, quoted, terminal } from "./cli-helpers.ts";
+import { envelope, portolan, quoted, terminal } from "./cli-helpers.ts";
 import { startHttpServer } from "./fixtures/http-server.mjs";
 import { startSseServer } from "./fixtures/sse-server.mjs";
 import { started } from "./helpers.ts";
 import { examplePlace, FILESYSTEM, FS_CONTRACTS, place } from "./driver-helpers.ts";
+import { needs } from "./needs.ts";
 
 const CAT = ".drivers/cat-mcp/DRIVER.md";
 const FILES = ".drivers/filesystem-mcp/DRIVER.md";
@@ -379,7 +380,7 @@ describe("author", () => {
     expect(envelope(tool).hint).toContain('Did you mean "list_directory"');
   });
 
-  it.skipIf(NO_TERMINAL)("asks on a terminal, and writes what was chosen", async () => {
+  it("asks on a terminal, and writes what was chosen", needs("a terminal"), async () => {
     const here = place({ ...FS_CONTRACTS, "notes/a.txt": "A" });
     const screen = terminal(
       `cd ${quoted([here.cwd])} && portolan author "node ${FILESYSTEM}" --tools read_text_file=fs-read,write_file=fs-write -- ./notes`,
@@ -464,7 +465,7 @@ describe("what other commands show of drivers", () => {
     expect(allowed.out).toContain("its default export is not what defineDriver() gives");
   });
 
-  it.skipIf(NO_TERMINAL)("fits narrow terminals", async () => {
+  it("fits narrow terminals", needs("a terminal"), async () => {
     const { cwd, env } = examplePlace();
     for (const command of ["resolve note-read", "test cat-mcp", "why cat-mcp"]) {
       const { raw } = await terminal(`cd ${quoted([cwd])} && portolan ${command} --no-color`, 50, env).done;

@@ -1,6 +1,6 @@
 // The built command as its users run it: a child process with pipes, or on a pseudo-terminal.
 
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -145,12 +145,6 @@ export async function spyOn(
   const { user, system } = JSON.parse(readFileSync(file("cpu"), "utf8")) as { user: number; system: number };
   return { modules: readFileSync(file("modules"), "utf8"), cpuMs: (user + system) / 1_000 };
 }
-
-/** Why there is no pseudo-terminal for tests here; undefined when there is one. */
-export const NO_TERMINAL: string | undefined =
-  process.platform !== "linux" || spawnSync("script", ["-qec", "true", "/dev/null"]).status !== 0
-    ? "`script` of util-linux is missing"
-    : undefined;
 
 export interface Terminal {
   readonly done: Promise<{ code: number | null; screen: string; raw: string }>;

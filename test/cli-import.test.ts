@@ -5,7 +5,8 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type ClientId, parseClientFile } from "../src/formats/clients/index.ts";
 import { parseWorkspace } from "../src/formats/workspace/index.ts";
-import { envelope, NO_TERMINAL, portolan, type Ran, temporaryFolder, terminal } from "./cli-helpers.ts";
+import { envelope, portolan, type Ran, temporaryFolder, terminal } from "./cli-helpers.ts";
+import { needs } from "./needs.ts";
 
 const CANARY = "c4n4ry-0f-a-s3cret-value";
 
@@ -334,7 +335,7 @@ describe("export", () => {
   });
 });
 
-test.skipIf(NO_TERMINAL !== undefined)("on a narrow terminal no line is broken inside", async () => {
+test("on a narrow terminal no line is broken inside", needs("a terminal"), async () => {
   const at = place();
   const shown = await terminal(`cd ${at.folder}; portolan import`, 60, { HOME: at.home }).done;
   expect(shown.code).toBe(0);

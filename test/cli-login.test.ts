@@ -3,9 +3,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { envelope, KEYS, NO_TERMINAL, portolan, temporaryFolder, terminal } from "./cli-helpers.ts";
+import { envelope, KEYS, portolan, temporaryFolder, terminal } from "./cli-helpers.ts";
 import { driverWorkspace, type DriverWorkspace } from "./driver-workspaces.ts";
-import { hasBubblewrap } from "./sandbox-helpers.ts";
+import { needs } from "./needs.ts";
 
 const LOGIN = `
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -92,18 +92,21 @@ test("what cannot be: no terminal, no such driver, none named, none needed", asy
   expect([none.code, none.out]).toEqual([0, "who-mcp needs no login.\n"]);
 });
 
-describe.skipIf(NO_TERMINAL !== undefined)("on a terminal", () => {
-  const modes = hasBubblewrap("a login on a terminal, in a box") ? ["off", "enforce"] : ["off"];
-  test.each(modes)("a command asks, and is answered there (sandbox %s)", async (mode) => {
-    const { folder } = made(asking);
-    const { home, env } = person();
-    const shown = terminal(`portolan login who-mcp -w ${folder}`, 100, { ...env, PORTOLAN_SANDBOX: mode });
-    await shown.shows("Your name?");
-    shown.press(`ann${KEYS.enter}`);
-    const { code, screen } = await shown.done;
-    expect([code, screen]).toEqual([0, expect.stringContaining("Logged in to Who MCP.") as string]);
-    expect(readFileSync(join(home, ".whoami/token"), "utf8")).toBe("token of ann");
-  });
+describe("on a terminal", needs("a terminal"), () => {
+  test.each(["off", "enforce"])(
+    "a command asks, and is answered there (sandbox %s)",
+    needs("bubblewrap"),
+    async (mode) => {
+      const { folder } = made(asking);
+      const { home, env } = person();
+      const shown = terminal(`portolan login who-mcp -w ${folder}`, 100, { ...env, PORTOLAN_SANDBOX: mode });
+      await shown.shows("Your name?");
+      shown.press(`ann${KEYS.enter}`);
+      const { code, screen } = await shown.done;
+      expect([code, screen]).toEqual([0, expect.stringContaining("Logged in to Who MCP.") as string]);
+      expect(readFileSync(join(home, ".whoami/token"), "utf8")).toBe("token of ann");
+    },
+  );
 
   test("Ctrl-C ends it, and nobody is logged in", async () => {
     const { folder } = made(asking);

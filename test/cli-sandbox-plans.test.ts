@@ -4,10 +4,7 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { portolan, temporaryFolder } from "./cli-helpers.ts";
-import { hasBubblewrap } from "./sandbox-helpers.ts";
-
-const boxes = hasBubblewrap("plans of boxes");
-const isRoot = process.getuid?.() === 0;
+import { needs } from "./needs.ts";
 
 interface Plan {
   readonly sandbox: {
@@ -35,7 +32,7 @@ function pathWith(...programs: string[]): string {
   return folder;
 }
 
-describe.skipIf(!boxes)("limits in a plan", () => {
+describe("limits in a plan", needs("bubblewrap"), () => {
   const server = (limits: object) => ({ command: process.execPath, args: ["x.js"], sandbox: { limits } });
   const files = {
     "portolan.yaml": JSON.stringify({ servers: { plain: server({}), bounded: server({ memory: "1GiB" }) } }),
@@ -62,7 +59,7 @@ describe.skipIf(!boxes)("limits in a plan", () => {
     });
   });
 
-  it.skipIf(!isRoot)("do not count processes of root", async () => {
+  it("do not count processes of root", needs("root"), async () => {
     const text = (await setUp(files).run(["why", "--plan", "plain", "--text"])).out;
     expect(text).toMatch(/limits +4 GiB of memory, 1024 open files\n/);
     expect(text).toContain("limits.processes: 256 (a default) the kernel does not count");
@@ -83,7 +80,7 @@ describe("the plan of an mcpfile", () => {
   const say = tool("say", { cli: { command: "node say.js --token ${TOKEN} {text}" } });
   const web = tool("web", { http: { url: "https://api.example.com/", method: "GET" } });
 
-  it.skipIf(!boxes)("has the box of each command", async () => {
+  it("has the box of each command", needs("bubblewrap"), async () => {
     const narrow = tool("narrow", { cli: { command: "node {text}", sandbox: { network: [] } } });
     const lost = tool("lost", { cli: { command: "no-such-program-anywhere" } });
     const { run } = setUp({ "mcpfile.yaml": file({ network: ["api.example.com"] }, say, narrow, web) });

@@ -1,12 +1,12 @@
 // The sandbox as users of the command say and see it: options, plans, the doctor, what is relaxed.
 
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { envelope, MAIN, portolan, resultText, temporaryFolder } from "./cli-helpers.ts";
+import { envelope, portolan, resultText, temporaryFolder } from "./cli-helpers.ts";
 import { stdioCommand } from "./fixtures/processes.mjs";
+import { needs } from "./needs.ts";
 
 interface Plan {
   readonly server: string;
@@ -27,12 +27,6 @@ interface Plan {
 /** As on a machine whose owner says nothing. */
 const STRICT = { PORTOLAN_SANDBOX: "" };
 
-const enforced =
-  spawnSync(process.execPath, [MAIN, "doctor", "--json"], { env: { ...process.env, ...STRICT } }).status ===
-  0;
-
-/** By way of glibc alone. */
-const heard = existsSync("/etc/ld.so.cache");
 const NETWORK_SERVER = fileURLToPath(new URL("fixtures/network-server.mjs", import.meta.url));
 
 function setUp(servers: Record<string, unknown>) {
@@ -188,7 +182,7 @@ describe("the doctor", () => {
   });
 });
 
-describe.skipIf(!enforced)("enforced", () => {
+describe("enforced", needs("bubblewrap"), () => {
   it("a server without a word about it runs in the default profile", async () => {
     const { run } = setUp({ a: entry() });
     const status = await run(["status"]);
@@ -199,25 +193,29 @@ describe.skipIf(!enforced)("enforced", () => {
     expect((await run(["status", "--text"])).out).not.toContain("sandbox");
   });
 
-  it.skipIf(!heard)("what it is refused is said, with what would grant it", async () => {
-    const needs = `fetch("https://needed.example").catch(() => process.exit(1))`;
-    const { run } = setUp({
-      web: { command: process.execPath, args: [NETWORK_SERVER] },
-      needs: { command: process.execPath, args: ["-e", needs] },
-    });
-    const remedy = (host: string): string =>
-      `--allow-net ${host}, or sandbox: { network: [${host}] } in its declaration.`;
-    const call = await run(["call", "web.reach", "--args", '{"way":"fetch","url":"http://asked.example"}']);
-    expect(call.err).toContain("web was refused asked.example: the server's sandbox grants no host");
-    expect(call.err).toContain(remedy("asked.example"));
-    const failed = envelope(await run(["call", "needs.anything"]));
-    expect(failed.hint).toContain("It tried to reach needed.example, which its sandbox does not grant.");
-    expect(failed.hint).toContain(remedy("needed.example"));
-    expect((await run(["why", "needs", "--text"])).out).toContain(remedy("needed.example"));
-    const command = await run([
-      ...["call", "reach", "--args", '{"way":"fetch","url":"http://asked.example"}', "--quiet"],
-      ...["--", process.execPath, NETWORK_SERVER],
-    ]);
-    expect(command).toMatchObject({ code: 0, err: "" });
-  });
+  it(
+    "what it is refused is said, with what would grant it",
+    needs("the dynamic linker's cache"),
+    async () => {
+      const needs = `fetch("https://needed.example").catch(() => process.exit(1))`;
+      const { run } = setUp({
+        web: { command: process.execPath, args: [NETWORK_SERVER] },
+        needs: { command: process.execPath, args: ["-e", needs] },
+      });
+      const remedy = (host: string): string =>
+        `--allow-net ${host}, or sandbox: { network: [${host}] } in its declaration.`;
+      const call = await run(["call", "web.reach", "--args", '{"way":"fetch","url":"http://asked.example"}']);
+      expect(call.err).toContain("web was refused asked.example: the server's sandbox grants no host");
+      expect(call.err).toContain(remedy("asked.example"));
+      const failed = envelope(await run(["call", "needs.anything"]));
+      expect(failed.hint).toContain("It tried to reach needed.example, which its sandbox does not grant.");
+      expect(failed.hint).toContain(remedy("needed.example"));
+      expect((await run(["why", "needs", "--text"])).out).toContain(remedy("needed.example"));
+      const command = await run([
+        ...["call", "reach", "--args", '{"way":"fetch","url":"http://asked.example"}', "--quiet"],
+        ...["--", process.execPath, NETWORK_SERVER],
+      ]);
+      expect(command).toMatchObject({ code: 0, err: "" });
+    },
+  );
 });

@@ -1,10 +1,14 @@
 // `portolan secrets` as its users run it: a vault in a folder of the test's own, and a value that must show up nowhere.
 
+import { execFile } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { createSecretStore } from "../src/secrets/index.ts";
-import { envelope, KEYS, NO_TERMINAL, portolan, type Ran, temporaryFolder, terminal } from "./cli-helpers.ts";
+import { envelope, KEYS, MAIN, portolan, type Ran, temporaryFolder, terminal } from "./cli-helpers.ts";
+import { needs } from "./needs.ts";
 
 const CANARY = "c4n4ry-0f-a-s3cret-value";
 const PASSPHRASE = "p4ssphrase-of-the-t3st";
@@ -217,7 +221,7 @@ describe("secrets", () => {
   );
 });
 
-describe.skipIf(NO_TERMINAL !== undefined)("secrets at a terminal", () => {
+describe("secrets at a terminal", needs("a terminal"), () => {
   test("value and passphrase are asked for and never shown; a new passphrase twice", async () => {
     const at = place();
     const env = { ...at.env, PORTOLAN_VAULT_PASSPHRASE_FILE: "" };
@@ -236,7 +240,7 @@ describe.skipIf(NO_TERMINAL !== undefined)("secrets at a terminal", () => {
     expect(done.code).toBe(0);
     expect(done.screen).toContain("NAME is in the vault now.");
 
-    const list = terminal(`cd ${at.folder}; portolan secrets list`, 100, env);
+    const list = terminal(`cd ${at.folder}; portolan secrets list --text`, 100, env);
     await list.shows("Passphrase of the vault");
     list.press(`wrong${KEYS.enter}`);
     await list.shows("That did not open it.");
@@ -245,7 +249,7 @@ describe.skipIf(NO_TERMINAL !== undefined)("secrets at a terminal", () => {
     expect(listed.code).toBe(0);
     expect(listed.screen).toMatch(/NAME {2}vault/);
 
-    const left = terminal(`cd ${at.folder}; portolan secrets list`, 100, env);
+    const left = terminal(`cd ${at.folder}; portolan secrets list --text`, 100, env);
     await left.shows("Passphrase of the vault");
     left.press(KEYS.ctrlC);
     const away = await left.done;
@@ -255,4 +259,39 @@ describe.skipIf(NO_TERMINAL !== undefined)("secrets at a terminal", () => {
       for (const secret of [CANARY, PASSPHRASE]) expect(raw).not.toContain(secret);
     expect(filesWith(CANARY, at.home, at.folder)).toEqual([]);
   });
+});
+
+const PUBLIC_SERVER = fileURLToPath(
+  new URL("../node_modules/@modelcontextprotocol/server-everything/dist/index.js", import.meta.url),
+);
+
+/** Its own session bus and keyring, which end with it. */
+const KEYRING = `printf secret | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1
+set -e
+printf %s "$VALUE" | portolan secrets set API_TOKEN --text
+portolan secrets list --text
+portolan call one.get-env --text
+portolan secrets rm API_TOKEN --text
+portolan secrets list --text`;
+
+test("a real keyring keeps a secret, and a server gets it from there", needs("a keyring"), async () => {
+  const at = place({
+    "portolan.yaml": JSON.stringify({
+      servers: {
+        one: { command: "node", args: [PUBLIC_SERVER], env: { TOKEN: "${secrets.API_TOKEN}" } },
+      },
+    }),
+  });
+  writeFileSync(join(at.home, "portolan"), `#!/bin/sh\nexec node ${MAIN} "$@"\n`, { mode: 0o755 });
+  const { stdout } = await promisify(execFile)("dbus-run-session", ["--", "sh", "-c", KEYRING], {
+    cwd: at.folder,
+    env: {
+      ...{ HOME: at.home, XDG_DATA_HOME: join(at.home, "data"), XDG_RUNTIME_DIR: at.home },
+      ...{ PATH: `${at.home}:${process.env.PATH}`, PORTOLAN_SANDBOX: "off", VALUE: CANARY },
+    },
+  });
+  expect(stdout).toMatch(
+    /^API_TOKEN is in the keyring now\.\nAPI_TOKEN {2}keyring\n[^]*"TOKEN": "\[redacted\]"[^]*\nAPI_TOKEN is gone from the keyring\.\nThere are no secrets yet\. /,
+  );
+  expect(stdout).not.toContain(CANARY);
 });

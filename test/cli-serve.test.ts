@@ -6,10 +6,11 @@ import { createServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { MAIN, NO_TERMINAL, portolan, quoted, temporaryFolder, terminal } from "./cli-helpers.ts";
+import { MAIN, portolan, quoted, temporaryFolder, terminal } from "./cli-helpers.ts";
 import { stdioCommand } from "./fixtures/processes.mjs";
 import { until } from "./helpers.ts";
 import { isRunning } from "./workspace-helpers.ts";
+import { needs } from "./needs.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const MODERN = "2026-07-28";
@@ -230,7 +231,7 @@ describe("what it shows", () => {
     await gateway.shows("good restarted");
   });
 
-  it.skipIf(NO_TERMINAL)("on a terminal, and stops at Ctrl-C", async () => {
+  it("on a terminal, and stops at Ctrl-C", needs("a terminal"), async () => {
     const { cwd, env } = setUp();
     const screen = terminal(`cd ${quoted([cwd])}; portolan serve --port 0`, 100, env);
     await screen.shows("Serving 1 server");

@@ -9,7 +9,6 @@ import {
   envelope,
   fixture,
   KEYS,
-  NO_TERMINAL,
   portolan,
   quoted,
   start,
@@ -20,165 +19,159 @@ import {
 import { startHttpServer } from "./fixtures/http-server.mjs";
 import { pidsWithEnv } from "./fixtures/processes.mjs";
 import { started, until } from "./helpers.ts";
+import { needs } from "./needs.ts";
 
 const ESCAPE = "\u001b";
 const call = (target: string, ...words: string[]): string => `portolan call ${quoted([target, ...words])}`;
 const widest = (screen: string): number => Math.max(...screen.split(/[\r\n]+/).map((line) => line.length));
 
-describe.skipIf(NO_TERMINAL !== undefined)(
-  `at a terminal${NO_TERMINAL === undefined ? "" : ` (skipped: ${NO_TERMINAL})`}`,
-  () => {
-    it("text in colour, and one colour where that is wanted", async () => {
-      const list = `portolan list ${quoted([fixture()])}`;
-      const [color, noColor, flag, dumb] = await Promise.all([
-        terminal(list).done,
-        terminal(list, 100, { NO_COLOR: "1" }).done,
-        terminal(`${list} --no-color`).done,
-        terminal(list, 100, { TERM: "dumb" }).done,
-      ]);
-      expect(color.code).toBe(0);
-      expect(color.raw).toContain(`${ESCAPE}[36mecho${ESCAPE}[39m(text: string): string`);
-      for (const plain of [noColor, flag, dumb]) {
-        expect(plain.code).toBe(0);
-        expect(plain.screen).toContain("function echo(text: string): string");
-        expect(plain.raw).not.toMatch(/\u001b\[[\d;]*m/);
-      }
+describe("at a terminal", needs("a terminal"), () => {
+  it("text in colour, and one colour where that is wanted", async () => {
+    const list = `portolan list ${quoted([fixture()])}`;
+    const [color, noColor, flag, dumb] = await Promise.all([
+      terminal(list).done,
+      terminal(list, 100, { NO_COLOR: "1" }).done,
+      terminal(`${list} --no-color`).done,
+      terminal(list, 100, { TERM: "dumb" }).done,
+    ]);
+    expect(color.code).toBe(0);
+    expect(color.raw).toContain(`${ESCAPE}[36mecho${ESCAPE}[39m(text: string): string`);
+    for (const plain of [noColor, flag, dumb]) {
+      expect(plain.code).toBe(0);
+      expect(plain.screen).toContain("function echo(text: string): string");
+      expect(plain.raw).not.toMatch(/\u001b\[[\d;]*m/);
+    }
+  });
+
+  it.each([60, 120])("a listing fits %i columns without a broken word", async (columns) => {
+    const { code, screen } = await terminal(`portolan list ${quoted([EVERYTHING])}`, columns).done;
+    expect(code).toBe(0);
+    expect(widest(screen)).toBeLessThanOrEqual(columns);
+    const lines = screen.split(/\r?\n/);
+    for (const uri of [
+      "demo://resource/static/document/how-it-works.md",
+      "demo://resource/dynamic/text/{resourceId}",
+    ])
+      expect(lines.some((line) => line.startsWith(`  ${uri}`))).toBe(true);
+    expect(lines.some((line) => line.endsWith("…"))).toBe(true);
+    expect(screen).toMatch(
+      /function get-structured-content\(\r?\n {4}location: "New York" \| "Chicago" \| "Los Angeles",\r?\n {2}\): \{ temperature: number/,
+    );
+  });
+
+  it("a spinner on stderr, gone without a trace when the result is there", async () => {
+    const folder = temporaryFolder();
+    const out = join(folder, "out");
+    const quiet = terminal(`${call(fixture(), "slow", "ms=1500")} --quiet`);
+    const shown = terminal(`${call(fixture(), "slow", "ms=1500", "every=100")} --text > ${out}`, 60);
+    await shown.shows("calling slow: ");
+    await shown.shows(" of 1500, working");
+    const { code, raw } = await shown.done;
+    expect(code).toBe(0);
+    expect(readFileSync(out, "utf8")).toBe("done after 1500 ms\n");
+    expect(raw.endsWith(`\r${ESCAPE}[K`)).toBe(true);
+    expect((await quiet.done).raw.trim()).toBe("done after 1500 ms");
+  });
+
+  it("errors are readable, and wrapped between words", async () => {
+    const { code, screen } = await terminal(call(fixture(), "with_header", "regin=eu", "priority=high"), 60)
+      .done;
+    expect(code).toBe(2);
+    expect(screen).toContain("error 3 things are wrong with the arguments:");
+    expect(screen).toContain('      - regin is not known. Did you mean "region"?');
+    expect(screen).toMatch(/\r?\n hint function with_header\(region: string, priority\?:\r?\n {6}integer/);
+  });
+
+  it("an image is a file, and its path is shown", async () => {
+    const folder = temporaryFolder();
+    const { code, screen } = await terminal(call(EVERYTHING, "get-tiny-image"), 100, { TMPDIR: folder }).done;
+    expect(code).toBe(0);
+    const path = /\[image image\/png, [\d.]+ k?B\] (\S+\.png)/.exec(screen)?.[1] ?? "";
+    expect(path.startsWith(folder)).toBe(true);
+    expect(existsSync(path)).toBe(true);
+  });
+
+  describe("questions", () => {
+    const answer = async (shown: Terminal, question: string, keys: string): Promise<void> => {
+      await shown.shows(question);
+      shown.press(keys);
+    };
+
+    it.each(["legacy", "modern"])("a %s server's form is answered by keys", async (era) => {
+      const shown = terminal(call(fixture(`--era=${era}`), "ask_form"));
+      await shown.shows("A question from ");
+      await answer(shown, "Please enter name", "");
+      await answer(shown, "Answer?", KEYS.enter);
+      await answer(shown, "◆  name", `Ada${KEYS.enter}`);
+      const { code, screen } = await shown.done;
+      expect(code).toBe(0);
+      expect(screen).toContain('{"action":"accept","content":{"name":"Ada"}}');
     });
 
-    it.each([60, 120])("a listing fits %i columns without a broken word", async (columns) => {
-      const { code, screen } = await terminal(`portolan list ${quoted([EVERYTHING])}`, columns).done;
-      expect(code).toBe(0);
-      expect(widest(screen)).toBeLessThanOrEqual(columns);
-      const lines = screen.split(/\r?\n/);
-      for (const uri of [
-        "demo://resource/static/document/how-it-works.md",
-        "demo://resource/dynamic/text/{resourceId}",
+    it("declined, or turned away from; the result alone is on stdout", async () => {
+      const folder = temporaryFolder();
+      const declined = terminal(`${call(fixture(), "ask_form")} > ${join(folder, "declined")}`, 60);
+      const cancelled = terminal(`${call(fixture(), "ask_form")} --text > ${join(folder, "cancelled")}`, 60);
+      await answer(declined, "Answer?", `${KEYS.down}${KEYS.enter}`);
+      await answer(cancelled, "Answer?", KEYS.ctrlC);
+      expect((await declined.done).code).toBe(0);
+      expect((await cancelled.done).code).toBe(0);
+      expect(widest((await declined.done).screen)).toBeLessThanOrEqual(60);
+      expect(JSON.parse(readFileSync(join(folder, "declined"), "utf8"))).toMatchObject({
+        content: [{ text: '{"action":"decline"}' }],
+      });
+      expect(readFileSync(join(folder, "cancelled"), "utf8")).toBe('{"action":"cancel"}\n');
+    });
+
+    it("every kind of field that server-everything asks for", async () => {
+      const shown = terminal(call(EVERYTHING, "trigger-elicitation-request"));
+      await answer(shown, "Answer?", KEYS.enter);
+      await answer(shown, "◆  String", `Ada${KEYS.enter}`);
+      await answer(shown, "◆  Boolean", KEYS.enter);
+      await answer(shown, "◆  String with default", KEYS.enter);
+      await answer(shown, "◆  String with email format", `nonsense${KEYS.enter}`);
+      await answer(shown, "This is not an e-mail address.", `@example.com${KEYS.enter}`);
+      for (const title of [
+        "String with uri format",
+        "String with date format",
+        "Integer",
+        "Number in range",
+        "Untitled Single Select",
+        "Untitled Multiple Select",
+        "Titled Single Select",
+        "Titled Multiple Select",
+        "Legacy Titled Single Select",
       ])
-        expect(lines.some((line) => line.startsWith(`  ${uri}`))).toBe(true);
-      expect(lines.some((line) => line.endsWith("…"))).toBe(true);
-      expect(screen).toMatch(
-        /function get-structured-content\(\r?\n {4}location: "New York" \| "Chicago" \| "Los Angeles",\r?\n {2}\): \{ temperature: number/,
-      );
-    });
-
-    it("a spinner on stderr, gone without a trace when the result is there", async () => {
-      const folder = temporaryFolder();
-      const out = join(folder, "out");
-      const quiet = terminal(`${call(fixture(), "slow", "ms=1500")} --quiet`);
-      const shown = terminal(`${call(fixture(), "slow", "ms=1500", "every=100")} --text > ${out}`, 60);
-      await shown.shows("calling slow: ");
-      await shown.shows(" of 1500, working");
-      const { code, raw } = await shown.done;
+        await answer(shown, `◆  ${title}`, KEYS.enter);
+      await answer(shown, "Send these answers?", KEYS.enter);
+      const { code, screen } = await shown.done;
       expect(code).toBe(0);
-      expect(readFileSync(out, "utf8")).toBe("done after 1500 ms\n");
-      expect(raw.endsWith(`\r${ESCAPE}[K`)).toBe(true);
-      expect((await quiet.done).raw.trim()).toBe("done after 1500 ms");
+      expect(screen).toContain("- Name: Ada");
+      expect(screen).toContain("- Email: nonsense@example.com");
+      expect(screen).toContain("- Favorite Integer: 42");
     });
 
-    it("errors are readable, and wrapped between words", async () => {
-      const { code, screen } = await terminal(call(fixture(), "with_header", "regin=eu", "priority=high"), 60)
-        .done;
-      expect(code).toBe(2);
-      expect(screen).toContain("error 3 things are wrong with the arguments:");
-      expect(screen).toContain('      - regin is not known. Did you mean "region"?');
-      expect(screen).toMatch(/\r?\n hint function with_header\(region: string, priority\?:\r?\n {6}integer/);
+    it("without colour where that is wanted, and not at all with --no-input", async () => {
+      const shown = terminal(call(fixture(), "ask_form"), 100, { NO_COLOR: "1" });
+      await answer(shown, "Answer?", KEYS.escape);
+      expect((await shown.done).raw).not.toMatch(/\u001b\[[\d;]*m/);
+      const silent = await terminal(`${call(fixture(), "ask_form")} --no-input`).done;
+      expect(silent.screen).toContain("asked: Please enter name");
+      expect(silent.screen).toContain("It was declined, because nobody can be asked here.");
+      expect(silent.screen).toContain('{"action":"decline"}');
     });
+  });
 
-    it("an image is a file, and its path is shown", async () => {
-      const folder = temporaryFolder();
-      const { code, screen } = await terminal(call(EVERYTHING, "get-tiny-image"), 100, { TMPDIR: folder })
-        .done;
-      expect(code).toBe(0);
-      const path = /\[image image\/png, [\d.]+ k?B\] (\S+\.png)/.exec(screen)?.[1] ?? "";
-      expect(path.startsWith(folder)).toBe(true);
-      expect(existsSync(path)).toBe(true);
-    });
-
-    describe("questions", () => {
-      const answer = async (shown: Terminal, question: string, keys: string): Promise<void> => {
-        await shown.shows(question);
-        shown.press(keys);
-      };
-
-      it.each(["legacy", "modern"])("a %s server's form is answered by keys", async (era) => {
-        const shown = terminal(call(fixture(`--era=${era}`), "ask_form"));
-        await shown.shows("A question from ");
-        await answer(shown, "Please enter name", "");
-        await answer(shown, "Answer?", KEYS.enter);
-        await answer(shown, "◆  name", `Ada${KEYS.enter}`);
-        const { code, screen } = await shown.done;
-        expect(code).toBe(0);
-        expect(screen).toContain('{"action":"accept","content":{"name":"Ada"}}');
-      });
-
-      it("declined, or turned away from; the result alone is on stdout", async () => {
-        const folder = temporaryFolder();
-        const declined = terminal(`${call(fixture(), "ask_form")} > ${join(folder, "declined")}`, 60);
-        const cancelled = terminal(
-          `${call(fixture(), "ask_form")} --text > ${join(folder, "cancelled")}`,
-          60,
-        );
-        await answer(declined, "Answer?", `${KEYS.down}${KEYS.enter}`);
-        await answer(cancelled, "Answer?", KEYS.ctrlC);
-        expect((await declined.done).code).toBe(0);
-        expect((await cancelled.done).code).toBe(0);
-        expect(widest((await declined.done).screen)).toBeLessThanOrEqual(60);
-        expect(JSON.parse(readFileSync(join(folder, "declined"), "utf8"))).toMatchObject({
-          content: [{ text: '{"action":"decline"}' }],
-        });
-        expect(readFileSync(join(folder, "cancelled"), "utf8")).toBe('{"action":"cancel"}\n');
-      });
-
-      it("every kind of field that server-everything asks for", async () => {
-        const shown = terminal(call(EVERYTHING, "trigger-elicitation-request"));
-        await answer(shown, "Answer?", KEYS.enter);
-        await answer(shown, "◆  String", `Ada${KEYS.enter}`);
-        await answer(shown, "◆  Boolean", KEYS.enter);
-        await answer(shown, "◆  String with default", KEYS.enter);
-        await answer(shown, "◆  String with email format", `nonsense${KEYS.enter}`);
-        await answer(shown, "This is not an e-mail address.", `@example.com${KEYS.enter}`);
-        for (const title of [
-          "String with uri format",
-          "String with date format",
-          "Integer",
-          "Number in range",
-          "Untitled Single Select",
-          "Untitled Multiple Select",
-          "Titled Single Select",
-          "Titled Multiple Select",
-          "Legacy Titled Single Select",
-        ])
-          await answer(shown, `◆  ${title}`, KEYS.enter);
-        await answer(shown, "Send these answers?", KEYS.enter);
-        const { code, screen } = await shown.done;
-        expect(code).toBe(0);
-        expect(screen).toContain("- Name: Ada");
-        expect(screen).toContain("- Email: nonsense@example.com");
-        expect(screen).toContain("- Favorite Integer: 42");
-      });
-
-      it("without colour where that is wanted, and not at all with --no-input", async () => {
-        const shown = terminal(call(fixture(), "ask_form"), 100, { NO_COLOR: "1" });
-        await answer(shown, "Answer?", KEYS.escape);
-        expect((await shown.done).raw).not.toMatch(/\u001b\[[\d;]*m/);
-        const silent = await terminal(`${call(fixture(), "ask_form")} --no-input`).done;
-        expect(silent.screen).toContain("asked: Please enter name");
-        expect(silent.screen).toContain("It was declined, because nobody can be asked here.");
-        expect(silent.screen).toContain('{"action":"decline"}');
-      });
-    });
-
-    it("Ctrl-C stops the spinner, says so, and ends with 130", async () => {
-      const shown = terminal(`trap : INT; ${call(fixture(), "slow", "ms=60000")}; echo "code $?"`);
-      await shown.shows("calling slow");
-      shown.press(KEYS.ctrlC);
-      const { screen, raw } = await shown.done;
-      expect(screen).toContain("Cancelling. Press Ctrl-C again to leave at once.");
-      expect(screen).toMatch(/error Interrupted by SIGINT\. \[CANCELLED\]\r?\n hint [^]*code 130\r?\n$/);
-      expect(raw).toContain(`\r${ESCAPE}[K${ESCAPE}[31merror`);
-    });
-  },
-);
+  it("Ctrl-C stops the spinner, says so, and ends with 130", async () => {
+    const shown = terminal(`trap : INT; ${call(fixture(), "slow", "ms=60000")}; echo "code $?"`);
+    await shown.shows("calling slow");
+    shown.press(KEYS.ctrlC);
+    const { screen, raw } = await shown.done;
+    expect(screen).toContain("Cancelling. Press Ctrl-C again to leave at once.");
+    expect(screen).toMatch(/error Interrupted by SIGINT\. \[CANCELLED\]\r?\n hint [^]*code 130\r?\n$/);
+    expect(raw).toContain(`\r${ESCAPE}[K${ESCAPE}[31merror`);
+  });
+});
 
 describe("without a terminal", () => {
   it.each(["legacy", "modern"])(

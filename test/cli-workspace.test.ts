@@ -3,18 +3,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  envelope,
-  NO_TERMINAL,
-  portolan,
-  quoted,
-  resultText,
-  start,
-  temporaryFolder,
-  terminal,
-} from "./cli-helpers.ts";
+import { envelope, portolan, quoted, resultText, start, temporaryFolder, terminal } from "./cli-helpers.ts";
 import { stdioCommand } from "./fixtures/processes.mjs";
 import { until } from "./helpers.ts";
+import { needs } from "./needs.ts";
 
 interface Status {
   healthy: boolean;
@@ -133,24 +125,21 @@ describe("status", () => {
     expect(message).toContain("portolan.yaml:3:36 ");
   });
 
-  it.skipIf(NO_TERMINAL !== undefined).each([80, 140])(
-    "as a table on a terminal of %i columns",
-    async (columns) => {
-      const { screen } = setUp({ "portolan.yaml": MIXED });
-      const { code, screen: shown } = await screen(columns, "status");
-      expect(code).toBe(3);
-      const lines = shown.split(/[\r\n]+/).map((line) => line.trimEnd());
-      expect(lines.filter((line) => line.length > columns)).toEqual([]);
-      const table = lines.slice(lines.findIndex((line) => line.includes("server ")));
-      expect(table[0]).toMatch(/server +state +protocol +tools +latency +since +declared in$/);
-      expect(table[1]).toMatch(/^dead +failed +- +- +- +\ds ago +portolan\.yaml:4$/);
-      expect(shown).toMatch(/^good +ready +2026-07-28 modern +19 +[\d.]+ ms +\ds ago +portolan\.yaml:3/m);
-      expect(shown).toMatch(/^needy +blocked/m);
-      expect(shown).toContain("A secret is missing: NO_SUCH_TOKEN");
-      expect(shown).toContain("portolan secrets set NO_SUCH_TOKEN");
-      expect(shown).toContain("1 of 3 servers are up.");
-    },
-  );
+  it.each([80, 140])("as a table on a terminal of %i columns", needs("a terminal"), async (columns) => {
+    const { screen } = setUp({ "portolan.yaml": MIXED });
+    const { code, screen: shown } = await screen(columns, "status");
+    expect(code).toBe(3);
+    const lines = shown.split(/[\r\n]+/).map((line) => line.trimEnd());
+    expect(lines.filter((line) => line.length > columns)).toEqual([]);
+    const table = lines.slice(lines.findIndex((line) => line.includes("server ")));
+    expect(table[0]).toMatch(/server +state +protocol +tools +latency +since +declared in$/);
+    expect(table[1]).toMatch(/^dead +failed +- +- +- +\ds ago +portolan\.yaml:4$/);
+    expect(shown).toMatch(/^good +ready +2026-07-28 modern +19 +[\d.]+ ms +\ds ago +portolan\.yaml:3/m);
+    expect(shown).toMatch(/^needy +blocked/m);
+    expect(shown).toContain("A secret is missing: NO_SUCH_TOKEN");
+    expect(shown).toContain("portolan secrets set NO_SUCH_TOKEN");
+    expect(shown).toContain("1 of 3 servers are up.");
+  });
 });
 
 describe("without declarations", () => {
@@ -187,7 +176,7 @@ describe("without declarations", () => {
     expect(listing(top)).toEqual(before);
   });
 
-  it.skipIf(NO_TERMINAL !== undefined)("says where they come from", async () => {
+  it("says where they come from", needs("a terminal"), async () => {
     const { screen } = setUp(clients());
     const { code, screen: shown } = await screen(140, "status");
     expect(code).toBe(0);

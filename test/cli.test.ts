@@ -1,7 +1,7 @@
 // The command in scripts and pipes: what it prints, how it ends, and what it leaves behind.
 
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -23,6 +23,7 @@ import { stdioCommand } from "./fixtures/processes.mjs";
 import { startSseServer } from "./fixtures/sse-server.mjs";
 import { startWsServer } from "./fixtures/ws-server.mjs";
 import { started } from "./helpers.ts";
+import { needs } from "./needs.ts";
 
 type Listing = Record<"timing" | "diagnostics", unknown> & {
   server: Record<string, unknown>;
@@ -344,7 +345,7 @@ describe("exit codes", () => {
     expect(text).toEqual({ code: 1, out: "it failed\n", err: "error fail reported a failure\n" });
   });
 
-  it.runIf(existsSync("/dev/full"))("70 when the output cannot be written", () => {
+  it("70 when the output cannot be written", needs("/dev/full"), () => {
     const command = `${quoted([process.execPath, MAIN, "list", fixture()])} > /dev/full`;
     const { status, stderr } = spawnSync("sh", ["-c", command], { encoding: "utf8" });
     expect(status).toBe(70);
@@ -481,6 +482,9 @@ describe("the program", () => {
     expect(nothing?.err).toMatch(/^Usage: portolan/);
     expect(envelope(command as never)).toMatchObject({ code: "USAGE", hint: "Did you mean list?" });
     expect(envelope(option as never)).toMatchObject({ code: "USAGE", hint: "Did you mean --json?" });
+  });
+
+  it("the completion for bash is read by bash", needs("bash"), async () => {
     const completion = await portolan(["completion", "bash"]);
     expect(spawnSync("bash", ["-n"], { input: completion.out }).status).toBe(0);
   });

@@ -19,7 +19,7 @@ import { openWorkspace, type Person, type Workspace, type WorkspaceOptions } fro
 import { driverWorkspace, type DriverWorkspace } from "./driver-workspaces.ts";
 import { until } from "./helpers.ts";
 import { serve } from "./http-helpers.ts";
-import { hasBubblewrap } from "./sandbox-helpers.ts";
+import { needs } from "./needs.ts";
 
 let home: string;
 
@@ -197,7 +197,7 @@ test("who logs in anew gets a server that was started since", async () => {
   await until(() => !isAlive(pid as number));
 });
 
-describe.skipIf(!hasBubblewrap("logins in a box"))("in a box", () => {
+describe("in a box", needs("bubblewrap"), () => {
   beforeEach(() => void vi.stubEnv("PORTOLAN_SANDBOX", "enforce"));
 
   test("a login writes where the driver says, and the server reads it", async () => {

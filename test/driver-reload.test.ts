@@ -1,6 +1,5 @@
 // Drivers that change while they are used, with real processes: calls under way finish, what has not changed goes on, nothing is left running.
 
-import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -100,7 +99,8 @@ const pidOf = async (workspace: Workspace, tool: string, ms = 0): Promise<number
 const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
-    return !/ Z/.test(execFileSync("ps", ["-o", "pid=,stat=", "-p", String(pid)], { encoding: "utf8" }));
+    // A process that has ended but is not collected yet is not running.
+    return process.platform !== "linux" || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
   } catch {
     return false;
   }

@@ -1,6 +1,6 @@
 // Faults of the machine around a start: no sandbox, no descriptors, a clock that jumps, a server that will not go.
 
-import { execFile, spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { connectMcp, type McpConnection, type McpStdioConfig, openWorkspace } from "../src/index.ts";
 import { pidsWithEnv, stdioCommand } from "./fixtures/processes.mjs";
 import { connectStdio, failure, until } from "./helpers.ts";
-import { hasBubblewrap } from "./sandbox-helpers.ts";
+import { needs } from "./needs.ts";
 
 const ENTRY = fileURLToPath(new URL("../dist/index.js", import.meta.url));
 const run = promisify(execFile);
@@ -33,7 +33,7 @@ const boxed = async (flags: string[], more: Partial<McpStdioConfig> = {}): Promi
   return mcp;
 };
 
-describe.skipIf(!hasBubblewrap("faults of boxed servers"))("in the box", () => {
+describe("in the box", needs("bubblewrap"), () => {
   it("F19: a stubborn server and its helpers are gone within five seconds", async () => {
     const tag = `boxed-stubborn-${process.pid}`;
     const mcp = await boxed(["--fault=stubborn"], { env: { FIXTURE_TAG: tag } });
@@ -110,11 +110,9 @@ const CLEAN =
   'for f in /proc/$$/fd/*; do n=${f##*/}; [ "$n" -gt 2 ] && eval "exec $n<&-"; done 2>/dev/null; exec "$@"';
 
 describe("F34: no file descriptors left", () => {
-  const canLimit = spawnSync("prlimit", ["--version"], { stdio: "ignore" }).status === 0;
-  if (!canLimit) console.warn("Not checked: few file descriptors. It needs prlimit (util-linux).");
-  it.skipIf(!canLimit).each(["off", ...(hasBubblewrap("few descriptors in the box") ? ["enforce"] : [])])(
+  it.each(["off", "enforce"])(
     "a start that fails for it says so, harms nobody, and works again later (sandbox %s)",
-    { timeout: 60_000 },
+    needs("prlimit", "bash", "bubblewrap"),
     async (sandbox) => {
       const harness = fileURLToPath(new URL("fixtures/descriptors-harness.mjs", import.meta.url));
       const home = scratch();

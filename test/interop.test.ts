@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectMcp, type McpConfig, type McpConnection } from "../src/index.ts";
 import { failure, nextEvent } from "./helpers.ts";
+import { needs } from "./needs.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -102,26 +103,26 @@ const everythingWays: [string, string, () => Promise<McpConnection>][] = [
   ],
 ];
 
-const supergateway = program("supergateway");
-if (supergateway !== undefined) {
-  const gateway = (output: string, path: string) => () =>
+const supergateway =
+  (output: string, path: string): (() => Promise<McpConnection>) =>
+  () =>
     http(
       "supergateway",
       (port) => [
-        "--stdio",
-        `node "${everythingScript}"`,
-        "--outputTransport",
-        output,
-        "--port",
-        String(port),
+        ...["--stdio", `node "${everythingScript}"`, "--outputTransport", output, "--port", String(port)],
       ],
       path,
     );
-  everythingWays.push(["HTTP+SSE through supergateway", "sse", gateway("sse", "/sse")]);
-  everythingWays.push(["Streamable HTTP through supergateway", "http", gateway("streamableHttp", "/mcp")]);
-}
 
-describe.each(everythingWays)("server-everything over %s", (_way, transport, open) => {
+const supergatewayWays: typeof everythingWays = [
+  ["HTTP+SSE through supergateway", "sse", supergateway("sse", "/sse")],
+  ["Streamable HTTP through supergateway", "http", supergateway("streamableHttp", "/mcp")],
+];
+
+describe.each(everythingWays)("server-everything over %s", checkEverything);
+describe.each(supergatewayWays)("server-everything over %s", needs("supergateway"), checkEverything);
+
+function checkEverything(_way: string, transport: string, open: () => Promise<McpConnection>): void {
   it("lists, calls, reads, prompts, cancels", async () => {
     const mcp = await open();
     expect(mcp.server).toMatchObject({ era: "legacy", transport });
@@ -146,7 +147,7 @@ describe.each(everythingWays)("server-everything over %s", (_way, transport, ope
     ).toBe("CANCELLED");
     expect((await mcp.callTool("get-sum", { a: 1, b: 2 })).text).toContain("3");
   });
-});
+}
 
 it("server-everything announces a changed tool list, and asks what its caller can answer", async () => {
   const asked: string[] = [];
@@ -240,7 +241,7 @@ describe.each([
   });
 });
 
-it.skipIf(program("shadcn") === undefined)("shadcn over stdio is spoken to in the modern era", async () => {
+it("shadcn over stdio is spoken to in the modern era", needs("shadcn"), async () => {
   const mcp = await stdio("shadcn", ["mcp"]);
   expect(mcp.server).toMatchObject({ era: "modern", transport: "stdio" });
   const tools = await mcp.listTools();

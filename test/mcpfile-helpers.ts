@@ -1,6 +1,6 @@
 // Folders with an mcpfile, served by a gateway, for clients of both eras; and what stands around it: a git repository, an issuer of tokens.
 
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -65,8 +65,6 @@ export async function serve(folder: string, settings: GatewaySettings = {}): Pro
 export function serveMcpfile(text: string, settings?: GatewaySettings): Promise<Served> {
   return serve(folderWith({ "mcpfile.yaml": text }), settings);
 }
-
-export const hasGit: boolean = spawnSync("git", ["--version"]).status === 0;
 
 /** Runs git with an identity, and none of the settings of whoever runs the tests. */
 export function git(...words: string[]): string {

@@ -11,7 +11,6 @@ import {
   ERAS,
   folderWith,
   git,
-  hasGit,
   type Served,
   serve,
   serveMcpfile,
@@ -81,7 +80,7 @@ describe("the complete example", () => {
     expect(requests.at(-1)?.url).toBe("/users/a%20b%3Fc%23d%2Fe");
   });
 
-  describe.skipIf(!hasGit)("clone_repo (needs git)", () => {
+  describe("clone_repo", () => {
     /** Git itself, which also writes down the words that it was given. */
     function spiedGit(): () => string[] {
       const folder = folderWith({});

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { loadCatalog } from "../src/catalog/index.ts";
-import { hasBubblewrap } from "./sandbox-helpers.ts";
+import { needs } from "./needs.ts";
 import { open, type Opened, temporary } from "./workspace-helpers.ts";
 
 const SERVER = fileURLToPath(new URL("fixtures/shell-server.mjs", import.meta.url));
@@ -25,7 +25,7 @@ const workspace = (...more: string[]): string =>
 const aliases = ({ workspace: { health } }: Opened): string[] => health().map(({ alias }) => alias);
 const told = ({ diagnostics }: Opened): string[] => diagnostics.map(({ message }) => message);
 
-describe.skipIf(!hasBubblewrap("declarations in a sandbox"))("a server that may write its workspace", () => {
+describe("a server that may write its workspace", needs("bubblewrap"), () => {
   it("declares nothing while Portolan runs", { timeout: 60_000 }, async () => {
     const folder = temporary();
     const own = join(folder, "portolan.yaml");

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { hasBubblewrap } from "./sandbox-helpers.ts";
+import { needs } from "./needs.ts";
 
 const ENTRY = fileURLToPath(new URL("../dist/index.js", import.meta.url));
 const HARNESS = fileURLToPath(new URL("fixtures/ending-harness.mjs", import.meta.url));
@@ -21,7 +21,7 @@ function scratch(): string {
   return folder;
 }
 
-describe.skipIf(!hasBubblewrap("the end of boxed servers"))("a server that is closed", () => {
+describe("a server that is closed", needs("bubblewrap", "an ordinary user"), () => {
   it.each(isRoot ? ["root", "an ordinary user"] : ["an ordinary user"])(
     "is asked once, with its helpers, and saves its work, as %s",
     { timeout: 60_000 },

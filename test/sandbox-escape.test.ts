@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { hasBubblewrap } from "./sandbox-helpers.ts";
+import { needs } from "./needs.ts";
 
 const ENTRY = fileURLToPath(new URL("../dist/index.js", import.meta.url));
 const HARNESS = fileURLToPath(new URL("fixtures/escape-harness.mjs", import.meta.url));
@@ -60,7 +60,7 @@ const users: readonly ("root" | "an ordinary user")[] = isRoot
   ? ["root", "an ordinary user"]
   : ["an ordinary user"];
 
-describe.skipIf(!hasBubblewrap("the escape probes"))("a hostile server", () => {
+describe("a hostile server", needs("bubblewrap", "an ordinary user", "bash"), () => {
   it.each(users)("finds no way out as %s", { timeout: 60_000 }, async (user) => {
     const home = scratch();
     const [file, args] = as(user, [join(home, "work")]);

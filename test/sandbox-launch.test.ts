@@ -24,7 +24,7 @@ import {
 } from "../src/index.ts";
 import { pidsWithEnv, stdioCommand } from "./fixtures/processes.mjs";
 import { failure, until } from "./helpers.ts";
-import { hasBubblewrap } from "./sandbox-helpers.ts";
+import { needs } from "./needs.ts";
 
 const NODE = process.execPath;
 const FILESYSTEM = fileURLToPath(
@@ -135,7 +135,7 @@ describe("images", () => {
   });
 });
 
-describe.skipIf(!hasBubblewrap("boxes through the whole house"))("in the box", () => {
+describe("in the box", needs("bubblewrap"), () => {
   it("paths and URIs that lead out are refused before they are forwarded", async () => {
     const folder = scratch();
     const [granted, outside] = [join(folder, "granted"), join(folder, "granted-not")];

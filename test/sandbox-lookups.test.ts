@@ -1,6 +1,5 @@
 // A server that may reach no host at all, which is what most are: what it looks up is refused, and told of. Its box is as it was otherwise.
 
-import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -9,12 +8,9 @@ import { type HubEvent, openWorkspace, type Workspace } from "../src/index.ts";
 import { prepare } from "../src/launch/index.ts";
 import { runPlain } from "../src/launch/process/run-plain.ts";
 import type { Denied, SandboxDeclaration } from "../src/model/index.ts";
-import { hasBubblewrap } from "./sandbox-helpers.ts";
+import { needs } from "./needs.ts";
 
 const SERVER = fileURLToPath(new URL("fixtures/network-server.mjs", import.meta.url));
-const has = (program: string): boolean => spawnSync(program, ["--version"], { stdio: "ignore" }).status === 0;
-/** Elsewhere nobody asks where it can be heard. */
-const skipped = !hasBubblewrap("what servers without a network look up") || !existsSync("/etc/ld.so.cache");
 
 interface Ran {
   readonly out: string;
@@ -65,10 +61,10 @@ async function open(): Promise<{ workspace: Workspace; events: HubEvent[] }> {
   return { workspace, events };
 }
 
-describe.skipIf(skipped)("a server without a list of hosts", () => {
-  it.each(["fetch", "http", ...["curl", "python3"].filter(has).map((name) => name.replace("3", ""))])(
+describe("a server without a list of hosts", needs("bubblewrap", "the dynamic linker's cache"), () => {
+  it.each(["fetch", "http", "curl", "python"])(
     "is heard when it looks up a name with %s",
-    { timeout: 30_000 },
+    needs("curl", "python3"),
     async (way) => {
       const { workspace, events } = await open();
       await workspace.callTool("one.reach", { way, url: `http://${way}.example/` });
@@ -110,7 +106,7 @@ describe.skipIf(skipped)("a server without a list of hosts", () => {
     expect(hosts(programs)).toEqual([]);
   });
 
-  it.skipIf(!existsSync("/usr/bin/python3"))("has a Python that knows them, too", async () => {
+  it("has a Python that knows them, too", needs("python3"), async () => {
     const script = `import os, pwd, socket
 print(pwd.getpwuid(os.getuid()).pw_name, socket.gethostbyname("localhost"), socket.gethostbyname(socket.gethostname()), socket.getfqdn())
 print(sorted({a[4][0] for a in socket.getaddrinfo("localhost", 80)}))

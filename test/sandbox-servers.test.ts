@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectMcp, type McpConnection, type SandboxDeclaration } from "../src/index.ts";
-import { hasBubblewrap } from "./sandbox-helpers.ts";
+import { needs } from "./needs.ts";
 
 function program(name: string): string {
   const manifest = fileURLToPath(new URL(`../node_modules/${name}/package.json`, import.meta.url));
@@ -45,7 +45,7 @@ const text = async (mcp: McpConnection, tool: string, input = {}): Promise<strin
   return (content ?? []).map((block) => ("text" in block ? String(block.text) : "")).join("");
 };
 
-describe.skipIf(!hasBubblewrap("public servers in the box"))("in the box", () => {
+describe("in the box", needs("bubblewrap"), () => {
   it("server-filesystem reads and writes the folder that it is granted, and no other", async () => {
     const [granted, other] = [scratch(), scratch()];
     writeFileSync(join(granted, "a.txt"), "granted");

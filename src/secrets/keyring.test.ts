@@ -11,7 +11,7 @@ interface Fake {
   readonly options: unknown[];
 }
 
-/** A keyring in memory whose behaviour can be bent. The real one is tried where there is one: see the last test. */
+/** A keyring in memory whose behaviour can be bent. A real one is used in test/cli-secrets.test.ts. */
 function fakeKeyring(
   bend: { get?: (value: string | null) => string | null; fail?: () => Error | undefined } = {},
 ): Fake {
@@ -132,20 +132,3 @@ describe("a keyring that does not", () => {
     expect(await keyring.get("portolan", "A")).toBeUndefined();
   });
 });
-
-// Writes to the keyring of whoever runs it, so only on request: PORTOLAN_TEST_KEYRING=1 under an unlocked keyring.
-test.runIf(process.env["PORTOLAN_TEST_KEYRING"] === "1")(
-  "the real keyring keeps what it is given",
-  async () => {
-    const told: Diagnostic[] = [];
-    const source = createKeyringSource(createKeyring({ report: (it) => told.push(it) }));
-    const name = `portolan-test-${process.pid}`;
-    expect(await source.check()).toMatchObject({ ok: true });
-    await source.set(name, new Secret("värde"));
-    expect((await source.get(name))?.reveal()).toBe("värde");
-    expect(await source.list()).toContain(name);
-    expect(await source.remove(name)).toBe(true);
-    expect(await source.get(name)).toBeUndefined();
-    expect(told).toEqual([]);
-  },
-);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CliInvocation, CliPart } from "../../model/index.ts";
-import { hasBubblewrap } from "../../../test/sandbox-helpers.ts";
+import { needs } from "../../../test/needs.ts";
 import { boxCommand } from "./boxed.ts";
 import { startGroup } from "./process.ts";
 
@@ -45,15 +45,13 @@ async function given(
   return mounted.filter((path) => path.startsWith(folder));
 }
 
-const isBoxed = hasBubblewrap("boxes of commands");
-
-test.skipIf(!isBoxed)("a word of the file opens the folder of its script", async () => {
+test("a word of the file opens the folder of its script", needs("bubblewrap"), async () => {
   expect(
     await given([[text("node")], [text("check.js")], [gap]], ["check.js", at("theirs/check.js")]),
   ).toEqual([at("mine")]);
 });
 
-test.skipIf(!isBoxed)("an argument of a call opens nothing", async () => {
+test("an argument of a call opens nothing", needs("bubblewrap"), async () => {
   const theirs = at("theirs/check.js");
   expect(await given([[text("node")], [text("--check")], [gap]], ["--check", theirs])).toEqual([]);
   expect(await given([[text("node")], [text(`${folder}/`), gap]], [theirs])).toEqual([]);
@@ -61,7 +59,7 @@ test.skipIf(!isBoxed)("an argument of a call opens nothing", async () => {
   expect(await given([], ["-c", `node '${theirs}'`], { shell })).toEqual([]);
 });
 
-test.skipIf(!isBoxed)("nor does a folder that it chooses", async () => {
+test("nor does a folder that it chooses", needs("bubblewrap"), async () => {
   const words = [[text("node")], [text("check.js")]];
   const cwd = [
     { kind: "text" as const, text: `${folder}/` },
@@ -70,7 +68,7 @@ test.skipIf(!isBoxed)("nor does a folder that it chooses", async () => {
   expect(await given(words, ["check.js"], { cwd }, at("theirs"))).toEqual([]);
 });
 
-test.skipIf(!isBoxed)("a command that is stopped is asked first, also in its box", async () => {
+test("a command that is stopped is asked first, also in its box", needs("bubblewrap"), async () => {
   const script = `
     process.on("SIGTERM", () => { console.log("saved"); process.exit(7); });
     setTimeout(() => {}, 60_000);

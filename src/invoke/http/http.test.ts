@@ -1,6 +1,6 @@
 // HTTP invocations against real servers: what is sent, what is followed, what is refused, what comes back.
 
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer as createTlsServer } from "node:https";
 import type { LookupFunction } from "node:net";
@@ -10,6 +10,7 @@ import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { atEnd, http, open, openTool, record, strings, textOf, tool } from "../../../test/invoke-helpers.ts";
 import type { ClientTls, JsonSchema } from "../../model/index.ts";
+import { needs } from "../../../test/needs.ts";
 
 const ANY: JsonSchema = { type: "object", additionalProperties: true };
 
@@ -309,9 +310,8 @@ test("cancelling and closing end a request", async () => {
 });
 
 const OPENSSL = "openssl";
-const hasOpenssl = spawnSync(OPENSSL, ["version"]).status === 0;
 
-test.skipIf(!hasOpenssl)("certificates: refused, trusted by file, by folder, and not looked at", async () => {
+test("certificates: refused, trusted by file, by folder, and not looked at", needs("openssl"), async () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-tls-"));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
   const [key, cert] = [join(folder, "key"), join(folder, "cert.pem")];

@@ -1,6 +1,6 @@
 // Programs in a real box reach what their list names, whichever client they use, and nothing else; needs bubblewrap.
 
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
@@ -9,14 +9,9 @@ import type { AddressInfo, Server } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { needs } from "../../../test/needs.ts";
 import type { Denied } from "../types.ts";
-import { findAddressTools } from "./address-tools.ts";
 import { type Egress, openEgress } from "./index.ts";
-
-const reason = whyNot();
-const hasTools = findAddressTools()?.setup !== undefined;
-if (reason === undefined && !hasTools) console.warn("skipped: bare addresses (no ip or setpriv)");
-if (reason !== undefined) console.warn(`skipped: boxes with a network list (${reason})`);
 
 let [http, https] = [0, 0];
 let folder = "";
@@ -24,7 +19,7 @@ let egress: Egress | undefined;
 let denied: Denied[] = [];
 const servers: Server[] = [];
 
-describe.skipIf(reason !== undefined)("a box with a network list", () => {
+describe("a box with a network list", needs("bubblewrap", "openssl"), () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "portolan-egress-test-"));
     makeCertificate(folder);
@@ -87,7 +82,7 @@ describe.skipIf(reason !== undefined)("a box with a network list", () => {
     expect(stdout).toBe("secure allowed.test true allowed.test\n");
   });
 
-  test.skipIf(!existsSync("/usr/bin/curl"))("curl", async () => {
+  test("curl", needs("curl"), async () => {
     const { stdout } = await run("/usr/bin/curl", [
       ...["-sS", "--cacert", join(folder, "cert.pem")],
       ...[`https://allowed.test:${https}/`, `http://x.wild.test:${http}/`],
@@ -95,7 +90,7 @@ describe.skipIf(reason !== undefined)("a box with a network list", () => {
     expect(stdout).toBe(`secure allowed.testplain x.wild.test:${http}`);
   });
 
-  test.skipIf(!existsSync("/usr/bin/python3"))("Python", async () => {
+  test("Python", needs("python3"), async () => {
     const script = `import urllib.request as u; print(u.urlopen("http://allowed.test:${http}/").read().decode())`;
     const { stdout } = await run("/usr/bin/python3", ["-c", script]);
     expect(stdout).toBe(`plain allowed.test:${http}\n`);
@@ -121,8 +116,9 @@ describe.skipIf(reason !== undefined)("a box with a network list", () => {
     expect(denied[0]?.reason).toContain("list 10.0.0.7:8080, too");
   });
 
-  test.skipIf(!hasTools).each(["169.254.169.254", "93.184.215.14", "127.0.0.1", "::1", "2606:4700::1"])(
+  test.each(["169.254.169.254", "93.184.215.14", "127.0.0.1", "::1", "2606:4700::1"])(
     "the bare address %s is refused and told",
+    needs("iproute2 and setpriv"),
     async (host) => {
       const { stdout } = await run(process.execPath, ["-e", tries(`{ host: "${host}", port: ${http} }`)]);
       expect(stdout).toBe("ECONNRESET\n");
@@ -260,8 +256,9 @@ describe.skipIf(reason !== undefined)("a box with a network list", () => {
     ]);
   });
 
-  test.skipIf(!hasTools).each([true, false])(
+  test.each([true, false])(
     "the server gets its environment, its arguments and no capability (bare addresses: %s)",
+    needs("iproute2 and setpriv"),
     async (bareAddresses) => {
       egress?.close();
       egress = await open([], bareAddresses);
@@ -386,11 +383,4 @@ function makeCertificate(where: string): void {
   execFileSync("openssl", ["req", "-config", join(where, "empty.cnf"), ...kind, ...output, ...subject], {
     stdio: "ignore",
   });
-}
-
-function whyNot(): string | undefined {
-  if (process.platform !== "linux") return "not Linux";
-  if (spawnSync("openssl", ["version"]).status !== 0) return "no openssl";
-  const tried = spawnSync("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "true"], { encoding: "utf8" });
-  return tried.status === 0 ? undefined : tried.stderr || "no bwrap";
 }

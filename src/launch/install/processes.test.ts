@@ -1,6 +1,6 @@
 // What only real processes can show: installers that are killed, that meet, or that run out of disk or descriptors.
 
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readlink, rm, symlink, writeFile } from "node:fs/promises";
@@ -11,6 +11,7 @@ import { build } from "vite";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Registry, startRegistry } from "../../../test/fixtures/npm-registry.mjs";
 import { installed, installNpm, listInstalled } from "./npm.ts";
+import { needs } from "../../../test/needs.ts";
 
 let folder: string;
 let registry: Registry;
@@ -204,10 +205,7 @@ test("two at once install it once", async () => {
   await expectWhole(root);
 });
 
-const bwrap = spawnSync("bwrap", ["--ro-bind", "/", "/", "--size", "65536", "--tmpfs", "/tmp", "true"]);
-const prlimit = spawnSync("prlimit", ["--nofile=64", "true"]);
-
-test.skipIf(bwrap.status !== 0)("a full disk is said, and leaves nothing behind", async () => {
+test("a full disk is said, and leaves nothing behind", needs("bubblewrap"), async () => {
   const root = join(folder, "full");
   await mkdir(root);
   for (const size of [32_768, 262_144, 524_288, 1_048_576]) {
@@ -238,21 +236,18 @@ test.skipIf(bwrap.status !== 0)("a full disk is said, and leaves nothing behind"
   }
 });
 
-test.skipIf(prlimit.status !== 0)(
-  "without descriptors it fails in words, and works again afterwards",
-  async () => {
-    const root = join(folder, "descriptors");
-    const child = await start(
-      `import { openSync, closeSync } from "node:fs";
+test("without descriptors it fails in words, and works again afterwards", needs("prlimit"), async () => {
+  const root = join(folder, "descriptors");
+  const child = await start(
+    `import { openSync, closeSync } from "node:fs";
      const open = [];
      try { for (;;) open.push(openSync("/dev/null")); } catch {}
      const root = ${JSON.stringify(root)};
      try { await install(root); } catch (error) { open.splice(0, 40).forEach(closeSync); console.log(error.code); }
      open.forEach(closeSync);
      console.log((await install(root)).version);`,
-      ["prlimit", "--nofile=128"],
-    );
-    expect(await output(child)).toMatch(/^INSTALL_FAILED\n1\.0\.0\n$/);
-    expect(existsSync(join(root, "npm", "entries"))).toBe(true);
-  },
-);
+    ["prlimit", "--nofile=128"],
+  );
+  expect(await output(child)).toMatch(/^INSTALL_FAILED\n1\.0\.0\n$/);
+  expect(existsSync(join(root, "npm", "entries"))).toBe(true);
+});

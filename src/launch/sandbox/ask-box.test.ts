@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { hasBubblewrap } from "../../../test/sandbox-helpers.ts";
+import { needs } from "../../../test/needs.ts";
 import { prepare } from "../prepare.ts";
 import { ChildGroup } from "../process/child.ts";
 import { stateOf } from "../process/family.ts";
@@ -39,7 +39,7 @@ const isUp = (folder: string): Promise<void> =>
   expect.poll(() => existsSync(join(folder, "up")), { timeout: 10_000 }).toBe(true);
 const saved = (folder: string): string => readFileSync(join(folder, "saved"), "utf8");
 
-describe.skipIf(!hasBubblewrap("asking a box to end"))("a box", () => {
+describe("a box", needs("bubblewrap"), () => {
   test("ends as its server does that was asked", async () => {
     const folder = scratch();
     const child = await ChildGroup.start(await boxed(process.execPath, ["-e", SAVING], folder), "s");

@@ -1,6 +1,6 @@
 // Real boxes around real programs: what they can do as always, and the ways out that must be shut. As root and as an ordinary user.
 
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -17,25 +17,15 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hasSetpriv, isRoot, USERS } from "../../../test/sandbox-helpers.ts";
+import { needs } from "../../../test/needs.ts";
+import { isRoot, USERS } from "../../../test/sandbox-helpers.ts";
 import { limitClause, type SandboxDeclaration } from "../../model/index.ts";
 import { ChildGroup } from "../process/child.ts";
 import type { Box, Denied, Program, SandboxBackend, Spawnable } from "../types.ts";
 import { type BoxRequest, makeBox } from "./box.ts";
 import { createBubblewrap } from "./bubblewrap.ts";
 import { ownFolders } from "./own-folder.ts";
-import { probeBubblewrap } from "./probe.ts";
 import { findProgram } from "./system.ts";
-
-const { report } = await probeBubblewrap();
-const NO_BOX = report.available
-  ? undefined
-  : (report.findings.find(({ ok }) => !ok)?.detail ?? "no bubblewrap");
-if (NO_BOX !== undefined) console.warn(`Tests of real boxes are left out: ${NO_BOX}.`);
-
-if (isRoot && !hasSetpriv) console.warn("Boxes of an ordinary user are not tested: there is no setpriv.");
-const hasPython = spawnSync("/usr/bin/python3", ["-V"]).status === 0;
-if (!hasPython) console.warn("Single system calls are not tested: there is no /usr/bin/python3.");
 
 /** The stubs are made for the user that the tests run as. */
 const NAMES: Record<string, string> = { root: "user", "an ordinary user": isRoot ? "nobody" : "user" };
@@ -116,7 +106,7 @@ const shell = (script: string, wish: Wish = {}): Promise<Ran> => run(["sh", "-c"
 const node = (script: string, wish: Wish = {}): Promise<Ran> => run(["node", "-e", script], wish);
 const fs = (granted: SandboxDeclaration["fs"]): Wish => ({ declaration: { fs: granted } });
 
-describe.skipIf(NO_BOX !== undefined)("a box", () => {
+describe("a box", needs("bubblewrap", "an ordinary user"), () => {
   describe.each(USERS)("of %s", (as) => {
     test("has an own HOME and /tmp, and nothing of the machine's", async () => {
       const { out, code, err } = await shell(
@@ -257,8 +247,9 @@ describe.skipIf(NO_BOX !== undefined)("a box", () => {
         }
       });
 
-    test.skipIf(!hasPython || process.arch !== "x64")(
+    test.skipIf(process.arch !== "x64")(
       "calls that are forbidden fail, others do not",
+      needs("python3"),
       async () => {
         const script = `import ctypes, socket
 libc = ctypes.CDLL(None, use_errno=True)

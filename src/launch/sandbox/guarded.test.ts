@@ -16,6 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { needs } from "../../../test/needs.ts";
 import { isRoot, USERS } from "../../../test/sandbox-helpers.ts";
 import { loadCatalog } from "../../catalog/index.ts";
 import type { SandboxDeclaration } from "../../model/index.ts";
@@ -23,9 +24,6 @@ import { planLaunch } from "../launch.ts";
 import { type LaunchRequest, prepare } from "../prepare.ts";
 import { runPlain } from "../process/run-plain.ts";
 import type { Mount } from "../types.ts";
-import { probeBubblewrap } from "./probe.ts";
-
-const { report } = await probeBubblewrap();
 
 let folder = "";
 const at = (name: string): string => join(folder, name);
@@ -102,7 +100,7 @@ const WORKSPACE = {
   "w/.secrets/SECRETS.md": "---\n---\n",
 };
 
-describe.skipIf(!report.available).each(USERS)("a server of %s", (as) => {
+describe.each(USERS)("a server of %s", needs("bubblewrap", "an ordinary user"), (as) => {
   test("cannot change what its workspace was read from, in any way", async () => {
     for (const [name, text] of Object.entries(WORKSPACE)) lay(name, text);
     await loadCatalog(at("w"));
@@ -193,7 +191,7 @@ describe.skipIf(!report.available).each(USERS)("a server of %s", (as) => {
 });
 
 // The gate is for the user that the tests run as, and for no other.
-test.skipIf(!report.available)("a server in a box in a box cannot change them either", async () => {
+test("a server in a box in a box cannot change them either", needs("bubblewrap"), async () => {
   lay("w/portolan.yaml", "servers: {}\n");
   await loadCatalog(at("w"));
   const sandbox = { fs: { write: [at("w")] }, network: ["allowed.invalid"], exec: { spawn: false } };
@@ -203,7 +201,7 @@ test.skipIf(!report.available)("a server in a box in a box cannot change them ei
   expect(existsSync(at("w/file"))).toBe(true);
 });
 
-describe.skipIf(!report.available)("a box is refused when", () => {
+describe("a box is refused when", needs("bubblewrap"), () => {
   const refusal = async (sandbox: SandboxDeclaration): Promise<string> =>
     shell("true", { sandbox }).catch((error: Error) => error.message);
 

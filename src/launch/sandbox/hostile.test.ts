@@ -16,14 +16,12 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { needs } from "../../../test/needs.ts";
 import { isRoot, USERS } from "../../../test/sandbox-helpers.ts";
 import type { SandboxDeclaration } from "../../model/index.ts";
 import { planLaunch } from "../launch.ts";
 import { type LaunchRequest, prepare } from "../prepare.ts";
 import { runPlain } from "../process/run-plain.ts";
-import { probeBubblewrap } from "./probe.ts";
-
-const { report } = await probeBubblewrap();
 
 let folder = "";
 const at = (name: string): string => join(folder, name);
@@ -71,7 +69,7 @@ async function run(command: readonly string[], { as, sandbox, cwd, ...more }: Wi
 
 const shell = (script: string, wish: Wish = {}): Promise<string> => run(["sh", "-c", script], wish);
 
-describe.skipIf(!report.available).each(USERS)("a hostile server of %s", (as) => {
+describe.each(USERS)("a hostile server of %s", needs("bubblewrap", "an ordinary user"), (as) => {
   test("cannot move away what leads to something hidden or only to be read", async () => {
     rmSync(at("w"), { recursive: true, force: true });
     lay("w/a/b/secret/key");
@@ -205,7 +203,7 @@ describe.skipIf(!report.available).each(USERS)("a hostile server of %s", (as) =>
   });
 });
 
-describe.skipIf(!report.available)("what a server is given", () => {
+describe("what a server is given", needs("bubblewrap"), () => {
   test.each(["written", "real"])(
     "is not all of a HOME that is a link, in its %s spelling",
     async (spelling) => {
