@@ -146,8 +146,11 @@ describe("a box with a network list", needs("bubblewrap", "openssl"), () => {
     expect(stdout.split("\n").toSorted()).toEqual(["", "ENETUNREACH", `plain allowed.test:${http}`]);
   });
 
-  test("names are answered in every way of asking, and what is no question does no harm", async () => {
-    const script = `
+  test(
+    "names are answered in every way of asking, and what is no question does no harm",
+    needs("iproute2 and setpriv"),
+    async () => {
+      const script = `
       const dns = require("node:dns").promises, dgram = require("node:dgram"), net = require("node:net");
       const code = (e) => e.code;
       (async () => {
@@ -168,21 +171,22 @@ describe("a box with a network list", needs("bubblewrap", "openssl"), () => {
           [...overTcp.subarray(-4)].join("."),
         ]));
       })();`;
-    // Without a route for every address, names lead to addresses that stand for them.
-    for (const [bareAddresses, first, second] of [
-      [hasTools, hasTools ? "127.0.0.2" : "127.64.0.1", hasTools ? "127.0.0.2" : "127.64.0.2"],
-      [false, "127.64.0.1", "127.64.0.2"],
-    ] as const) {
-      egress?.close();
-      egress = await open([`allowed.test:${http}`, `*.wild.test:${http}`], bareAddresses);
-      const { stdout } = await run(process.execPath, ["-e", script]);
-      const missing = ["ENODATA", "ENODATA", "ENOTFOUND", "ENOTFOUND", "ENOTFOUND", "ENOTFOUND"];
-      expect(JSON.parse(stdout)).toEqual([[first], [second], [first], ...missing, first]);
-      expect(denied.filter(({ host }) => host === "secret.denied.test")).toHaveLength(1);
-    }
-  });
+      // Without a route for every address, names lead to addresses that stand for them.
+      for (const [bareAddresses, first, second] of [
+        [true, "127.0.0.2", "127.0.0.2"],
+        [false, "127.64.0.1", "127.64.0.2"],
+      ] as const) {
+        egress?.close();
+        egress = await open([`allowed.test:${http}`, `*.wild.test:${http}`], bareAddresses);
+        const { stdout } = await run(process.execPath, ["-e", script]);
+        const missing = ["ENODATA", "ENODATA", "ENOTFOUND", "ENOTFOUND", "ENOTFOUND", "ENOTFOUND"];
+        expect(JSON.parse(stdout)).toEqual([[first], [second], [first], ...missing, first]);
+        expect(denied.filter(({ host }) => host === "secret.denied.test")).toHaveLength(1);
+      }
+    },
+  );
 
-  test.skipIf(!hasTools)("names lead to their real addresses, of both families", async () => {
+  test("names lead to their real addresses, of both families", needs("iproute2 and setpriv"), async () => {
     egress?.close();
     egress = await open(["public.test", `*:${http}`]);
     const script = `
