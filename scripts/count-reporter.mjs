@@ -48,7 +48,7 @@ function describeMissing(skipped) {
   const counts = new Map();
   for (const missing of skipped.flatMap(missingOf)) counts.set(missing, (counts.get(missing) ?? 0) + 1);
   if (counts.size === 0) return [];
-  const rows = [...counts].sort().map(([missing, count]) => `  ${missing}: ${count} tests`);
+  const rows = [...counts].map(([missing, count]) => `  ${missing}: ${count} tests`).toSorted();
   return ["Tests were skipped because this machine does not have:", ...rows];
 }
 

@@ -1,7 +1,9 @@
-// What `portolan serve` and `portolan token` say about themselves.
+// Help and shell completion of `portolan serve` and `portolan token`.
 
+import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { portolan } from "./cli-helpers.ts";
+import { needs } from "./needs.ts";
 
 it("--help and completion know both commands", async () => {
   const run = (...words: string[]) => portolan(words);
@@ -15,4 +17,9 @@ it("--help and completion know both commands", async () => {
     expect(script).toMatch(/\bserve\b/);
     expect(script).toContain("allow-origin");
   }
+});
+
+it("the completion for bash is read by bash", needs("bash"), async () => {
+  const completion = await portolan(["completion", "bash"]);
+  expect(spawnSync("bash", ["-n"], { input: completion.out }).status).toBe(0);
 });

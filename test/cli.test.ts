@@ -484,11 +484,6 @@ describe("the program", () => {
     expect(envelope(option as never)).toMatchObject({ code: "USAGE", hint: "Did you mean --json?" });
   });
 
-  it("the completion for bash is read by bash", needs("bash"), async () => {
-    const completion = await portolan(["completion", "bash"]);
-    expect(spawnSync("bash", ["-n"], { input: completion.out }).status).toBe(0);
-  });
-
   it("--help is quick: it loads nothing that talks to servers or asks questions", async () => {
     const loaded = await spyOn(["--help"]);
     expect(loaded.modules).toContain("commander");
