@@ -35,6 +35,13 @@ test.each(["", "*", "*.example.com", "a b", "a;reboot", "$(reboot)", "a\\u0020b"
   },
 );
 
+test("a name that leads inside is granted by its address", () => {
+  const one = { ...denied("db.test", 5432), grant: "10.0.0.7:5432" };
+  expect(hintOf(one, ["db.test:5432"])).toContain(
+    "--allow-net 10.0.0.7:5432, or sandbox: { network: [db.test:5432, 10.0.0.7:5432] }",
+  );
+});
+
 test("what is granted already is not offered again", () => {
   expect(hintOf(denied("a.test", 443), ["a.test"])).toBeUndefined();
 });

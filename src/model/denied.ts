@@ -10,6 +10,8 @@ export interface Denied {
   /** 0: it was only looked up by name, and not told where it is. */
   readonly port: number;
   readonly reason: string;
+  /** The rule that would grant it, where that is not the host itself. */
+  readonly grant?: string | undefined;
 }
 
 const USUAL_PORTS = new Set([0, 80, 443]);
@@ -58,8 +60,9 @@ function grantHint(denied: readonly Denied[], granted: readonly string[]): strin
 
 /** The server chose the hosts: only plain ones are ever offered to be granted, and only a few. */
 function rulesFor(denied: readonly Denied[], granted: readonly string[]): string[] {
-  const rules = denied.flatMap(({ host, port }) => {
-    const parsed = parseNetworkRule(targetOf({ host, port: USUAL_PORTS.has(port) ? 0 : port }));
+  const rules = denied.flatMap(({ host, port, grant }) => {
+    const target = grant ?? targetOf({ host, port: USUAL_PORTS.has(port) ? 0 : port });
+    const parsed = parseNetworkRule(target);
     return parsed.ok && /^(?:name|address)$/.test(parsed.rule.kind) ? [parsed.rule.text] : [];
   });
   return [...new Set(rules)].filter((rule) => !granted.includes(rule)).slice(0, MAX_NAMED);

@@ -51,6 +51,39 @@ test("failures since then are explained", () => {
   expect(explain(later, performance.now() + 1)).toBe(later);
 });
 
+const start = (backend: string, network: string[] = []): LaunchNews =>
+  ({
+    type: "planned",
+    plan: { sandbox: { backend, mode: "enforce", box: { network, limits: {} }, missing: [] } },
+  }) as unknown as LaunchNews;
+
+test("a connection that failed in the server's own words is one that its sandbox does not grant", () => {
+  const words = "connect ECONNREFUSED 127.0.0.1:5432";
+  const { onLaunch, explain, checkResult, told, heard } = setUp();
+  onLaunch(start("bubblewrap", ["localhost:3000"]));
+  const stderr = `Error: ${words}`;
+  const explained = explain(new PortolanError("SERVER_START_FAILED", "m", { stderr }), 0);
+  const grant = "--allow-net localhost:5432, or sandbox: { network: [localhost:3000, localhost:5432] }";
+  expect(explained.hint).toContain(grant);
+  checkResult({ isError: true, content: [{ type: "text", text: "connect ECONNREFUSED 10.0.0.7:80" }] });
+  // What is granted failed for another reason.
+  checkResult({ isError: true, content: [{ type: "text", text: "connect ECONNREFUSED ::1:3000" }, null, 7] });
+  expect(told.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^web was refused localhost:5432: /),
+    expect.stringMatching(/^web was refused 10\.0\.0\.7:80: /),
+  ]);
+  expect(told[1]?.hint).toContain("--allow-net 10.0.0.7, ");
+  // Nobody saw the attempt itself.
+  expect(heard.map(({ type }) => type)).toEqual(["planned"]);
+});
+
+test("a server without a network of its own is refused nothing", () => {
+  const { onLaunch, checkResult, told } = setUp();
+  onLaunch(start("none"));
+  checkResult({ isError: true, content: [{ type: "text", text: "connect ECONNREFUSED 127.0.0.1:5432" }] });
+  expect(told).toEqual([]);
+});
+
 test("what no grant would help with explains nothing", () => {
   const { onLaunch, explain } = setUp();
   onLaunch(denied("*"));

@@ -2,7 +2,16 @@
 
 import { ERROR_CODES, PortolanError, type Report } from "../errors/index.ts";
 import type { LaunchNews, LaunchPlan } from "../launch/index.ts";
-import { createDeniedReport, type Denied, deniedHint } from "../model/index.ts";
+import {
+  createDeniedReport,
+  type Denied,
+  deniedHint,
+  isObject,
+  type JsonObject,
+  matchesRule,
+  parseNetworkRule,
+} from "../model/index.ts";
+import { failedConnections } from "./failed-connections.ts";
 import { limitHint } from "./limit-hint.ts";
 
 type OnLaunch = (news: LaunchNews) => void;
@@ -11,6 +20,8 @@ export interface LaunchReports {
   readonly onLaunch: OnLaunch;
   /** The same error; or one that also says what the server was refused since that time, which is most likely why. */
   readonly explain: (error: PortolanError, since: number) => PortolanError;
+  /** Looks at the result of a tool that failed for a connection that the sandbox does not grant. */
+  readonly checkResult: (result: JsonObject) => void;
 }
 
 /** Refusals that are enough to explain a failure. */
@@ -18,6 +29,11 @@ const MAX_LATELY = 8;
 
 /** Failures of a server that could not go on; others have reasons of their own. */
 const EXPLAINED = new Set(["SERVER_START_FAILED", "SERVER_CRASHED", "TIMEOUT", "RPC_ERROR"]);
+
+/** Of a result, those that are read. */
+const MAX_ITEMS = 8;
+
+const NOT_THERE = "the server's sandbox has a network of its own, where nothing listens at this address";
 
 const WARN_SET_BY: Readonly<Record<LaunchPlan["sandbox"]["by"], string>> = {
   declaration: "its config says `sandbox: warn`",
@@ -43,6 +59,13 @@ export function createLaunchReports(
     reportDenied(denied, granted);
   };
 
+  /** Only with a network of its own is a failed connection one that the sandbox does not grant. */
+  const heardWords = (text: string): void => {
+    if (plan?.sandbox.backend !== "bubblewrap") return;
+    for (const { host, port } of failedConnections(text))
+      if (!isGranted(granted, host, port)) heardDenied({ server, host, port, reason: NOT_THERE });
+  };
+
   return {
     onLaunch: (news) => {
       if (news.type === "denied") {
@@ -59,11 +82,19 @@ export function createLaunchReports(
     },
     explain: (error, since) => {
       if (!EXPLAINED.has(error.code)) return error;
+      heardWords(`${error.message}\n${error.stderr ?? ""}`);
       const then = lately.filter(({ at }) => at >= since).map(({ denied }) => denied);
       const hint = limitHint(plan, error) ?? deniedHint(then, granted);
       return hint === undefined ? error : withHint(error, hint);
     },
+    checkResult,
   };
+
+  function checkResult(result: JsonObject): void {
+    if (plan === undefined || !Array.isArray(result.content)) return;
+    for (const item of result.content.slice(0, MAX_ITEMS))
+      if (isObject(item) && typeof item.text === "string") heardWords(item.text);
+  }
 
   function reportMissing({ missing, by }: LaunchPlan["sandbox"]): void {
     for (const { clause, problem, remedy } of missing) {
@@ -73,6 +104,13 @@ export function createLaunchReports(
       report({ code: "SANDBOX_UNAVAILABLE", severity: "warning", server, message, hint: remedy });
     }
   }
+}
+
+function isGranted(granted: readonly string[], host: string, port: number): boolean {
+  return granted.some((text) => {
+    const parsed = parseNetworkRule(text);
+    return parsed.ok && matchesRule(parsed.rule, host, port);
+  });
 }
 
 /** That a call may have run stays said, and what was made for the occasion. */

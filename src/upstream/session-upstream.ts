@@ -130,9 +130,15 @@ class SessionUpstream implements Upstream {
 
   #request(call: Call): Promise<JsonObject> {
     const sentAt = performance.now();
-    return this.#session.request(call).catch((thrown: unknown) => {
-      throw this.#failure(thrown, sentAt);
-    });
+    return this.#session.request(call).then(
+      (result) => {
+        if (result.isError === true) this.#launches.checkResult(result);
+        return result;
+      },
+      (thrown: unknown) => {
+        throw this.#failure(thrown, sentAt);
+      },
+    );
   }
 
   notify(method: string, params?: JsonObject): void {

@@ -7,9 +7,9 @@ const PER_SECOND = 200;
 export function createDenials(
   server: string,
   onDenied: (denied: Denied) => void,
-): (host: string, port: number, reason: string) => void {
+): (host: string, port: number, reason: string, grant?: string) => void {
   let [second, told, untold] = [0, 0, 0];
-  return (host, port, reason) => {
+  return (host, port, reason, grant) => {
     const now = Math.floor(performance.now() / 1000);
     if (now !== second) [second, told] = [now, 0];
     if (told >= PER_SECOND) {
@@ -19,7 +19,8 @@ export function createDenials(
     told += 1;
     const more = untold === 0 ? "" : ` (and ${untold} more before it)`;
     untold = 0;
-    onDenied({ server, host: printable(host), port, reason: `${reason}${more}` });
+    const rule = grant === undefined ? {} : { grant };
+    onDenied({ server, host: printable(host), port, reason: `${reason}${more}`, ...rule });
   };
 }
 

@@ -86,7 +86,7 @@ export async function openGate(options: GateOptions): Promise<Gate> {
     }
     const refused = await admit(socket, header);
     if (refused === undefined) return;
-    deny(refused.host, header.port, refused.denied);
+    deny(refused.host, header.port, refused.denied, refused.grant);
     socket.end(NO, () => socket.destroy());
   }
 

@@ -13,6 +13,8 @@ export type Lookup = (host: string, signal: AbortSignal) => Promise<readonly str
 export interface Refusal {
   readonly denied: string;
   readonly host: string;
+  /** The rule that would grant it, where that is not the host itself. */
+  readonly grant?: string;
 }
 
 export type Verdict =
@@ -67,7 +69,7 @@ export async function decide(
   if (typeof addresses === "string") return { denied: addresses, host };
   if (addresses.length === 0) return { unknown: host };
   for (const address of addresses)
-    if (!isPermitted(rules, host, address, port)) return { denied: leadsInside(host, address, port), host };
+    if (!isPermitted(rules, host, address, port)) return leadsInside(host, address, port);
   return { addresses };
 }
 
@@ -86,7 +88,7 @@ function decideAddress(
     return { denied: notListed(meant, port), host: shown };
   }
   const permitted = listed.filter((host) => isPermitted(rules, host, address, port));
-  if (permitted.length === 0) return { denied: leadsInside(shown, address, port), host: shown };
+  if (permitted.length === 0) return leadsInside(shown, address, port);
   // The program in the sandbox is connected at once, so that it cannot try the next address of the name itself. Which of several
   // names it means is not known: only an address that all of them have is as good as the one it chose.
   const meant = permitted.filter((host) => names.includes(host));
@@ -137,10 +139,11 @@ function notListed(host: string, port?: number): string {
   return `${withPort(host, port)} is not in the server's network list`;
 }
 
-function leadsInside(host: string, address: string, port: number): string {
+function leadsInside(host: string, address: string, port: number): Refusal {
   const what = isSpecialAddress(address) ? "is not a public address" : "is an address of this machine";
   const which = host === address ? `${address} ${what}` : `${host} leads to ${address}, which ${what}`;
-  return `${which}; to allow it, list ${withPort(address, port)}, too`;
+  const grant = withPort(address, port);
+  return { denied: `${which}; to allow it, list ${grant}, too`, host, grant };
 }
 
 function withPort(host: string, port: number): string {

@@ -1,0 +1,52 @@
+// Finds connections that failed in the words of a server: a program with a network of its own gets no refusal that Portolan could see
+// when it connects to an address, and says so itself at best.
+
+export interface FailedConnection {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Words of a server may be long; an error stands at the beginning or the end. */
+const MAX_CHARACTERS = 8_192;
+const MAX_FOUND = 8;
+
+const ADDRESS = String.raw`\[?([\da-fA-F.:]{2,45})\]?`;
+const HOST = String.raw`([\w.:-]{1,255})`;
+const REFUSED = String.raw`[^\n]{0,400}?(?:Errno (?:101|111|113)|[Cc]onnection refused|[Nn]etwork is unreachable)`;
+
+const MESSAGES: readonly RegExp[] = [
+  // Node.js: connect ECONNREFUSED 127.0.0.1:5432
+  new RegExp(String.raw`\b(?:ECONNREFUSED|ENETUNREACH|EHOSTUNREACH) ${ADDRESS}:(\d{1,5})\b`, "g"),
+  // Go: dial tcp 127.0.0.1:5432: connect: connection refused
+  new RegExp(String.raw`\bdial tcp ${ADDRESS}:(\d{1,5}): connect: `, "g"),
+  // Python, asyncio and aiohttp: Connect call failed ('127.0.0.1', 5432)
+  new RegExp(String.raw`\bConnect call failed \('${HOST}', (\d{1,5})`, "g"),
+  // Python, urllib3 and requests: HTTPConnectionPool(host='localhost', port=80): Max retries exceeded …
+  new RegExp(String.raw`\bHTTPS?Connection(?:Pool)?\(host='${HOST}', port=(\d{1,5})\)${REFUSED}`, "g"),
+  // PostgreSQL: connection to server at "localhost" (127.0.0.1), port 5432 failed: Connection refused
+  new RegExp(
+    String.raw`\bconnection to server at "${HOST}"[^\n]{0,80}?, port (\d{1,5}) failed${REFUSED}`,
+    "g",
+  ),
+  // redis-py: Error 111 connecting to localhost:6379. Connection refused.
+  new RegExp(String.raw`\bError (?:101|111|113) connecting to ${HOST}:(\d{1,5})\b`, "g"),
+  // curl: Failed to connect to 127.0.0.1 port 5432
+  new RegExp(String.raw`\bFailed to connect to ${HOST} port (\d{1,5})\b`, "g"),
+];
+
+/** Each once. A name of this machine stands for its loopback addresses. */
+export function failedConnections(text: string): FailedConnection[] {
+  const read =
+    text.length <= MAX_CHARACTERS * 2
+      ? text
+      : `${text.slice(0, MAX_CHARACTERS)}\n${text.slice(-MAX_CHARACTERS)}`;
+  const found = new Map<string, FailedConnection>();
+  for (const message of MESSAGES)
+    for (const [, host = "", digits] of read.matchAll(message)) {
+      const port = Number(digits);
+      const named = host === "127.0.0.1" || host === "::1" ? "localhost" : host;
+      if (port > 0 && port < 65_536 && found.size < MAX_FOUND)
+        found.set(`${named} ${port}`, { host: named, port });
+    }
+  return [...found.values()];
+}
