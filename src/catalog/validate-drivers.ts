@@ -2,7 +2,7 @@
 
 import { basename, dirname, join } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
-import type { Contract, DeclaredDriver } from "../model/index.ts";
+import type { Contract, ContractsEndpoint, DeclaredDriver } from "../model/index.ts";
 import { below, DriverReader, isFile } from "./driver-reader.ts";
 import { isBelow, readSecretsFile } from "./driver-secrets.ts";
 import { findDrivers, readContract, readDriver } from "./drivers.ts";
@@ -13,6 +13,10 @@ import { type CatalogFile, OWN_NAMES } from "./types.ts";
 export interface DriversToBind {
   readonly drivers: readonly DeclaredDriver[];
   readonly contracts: readonly Contract[];
+  /** All drivers and secrets of the workspace around, and the ids of its drivers for other hosts. */
+  readonly around: Pick<ContractsEndpoint, "drivers" | "secrets"> & { readonly foreign: readonly string[] };
+  /** The files that are checked; undefined: all. */
+  readonly only?: readonly string[] | undefined;
   readonly root: string;
   /** False without a workspace around: contracts may be somewhere else. */
   readonly isWhole: boolean;
@@ -73,10 +77,27 @@ export async function checkDriverFiles(wanted: readonly string[]): Promise<Check
     bind: {
       drivers,
       contracts: [...(inUse?.contracts ?? []), ...alone.contracts],
+      around: {
+        drivers: inUse?.drivers ?? alone.drivers,
+        secrets: inUse?.secrets ?? [],
+        foreign: foreignDrivers(around?.files ?? [], inUse?.drivers ?? []),
+      },
+      only: wanted,
       root: top ?? dirname(first),
       isWhole: top !== undefined,
     },
   };
+}
+
+/** Drivers that are read but not for this host, by the names of their folders, which should be their ids. */
+export function foreignDrivers(
+  files: readonly { readonly file: string; readonly format: string }[],
+  drivers: readonly DeclaredDriver[],
+): string[] {
+  const own = new Set(drivers.map(({ driver }) => driver.origin.file));
+  return files
+    .filter(({ file, format }) => format === "driver" && !own.has(file))
+    .map(({ file }) => basename(dirname(file)));
 }
 
 async function readAlone(files: readonly string[]): Promise<{

@@ -19,6 +19,7 @@ import {
   checkDriverFiles,
   driverFilesIn,
   type DriversToBind,
+  foreignDrivers,
   isDriverFile,
   sharedFiles,
 } from "./validate-drivers.ts";
@@ -97,9 +98,10 @@ async function validateFolder(
 ): Promise<{ readonly workspace: CheckedWorkspace; readonly checked: CheckedDrivers[] }> {
   const { folder, files, diagnostics, servers, settings } = await loadCatalog(path, options);
   const endpoint = servers.find(({ alias }) => alias === CONTRACTS_ALIAS)?.endpoint;
-  const { drivers, contracts } =
-    endpoint?.transport === "contracts" ? endpoint : { drivers: [], contracts: [] };
-  const whole = { files, diagnostics, bind: { drivers, contracts, root: path, isWhole: true } };
+  const { drivers, contracts, secrets } =
+    endpoint?.transport === "contracts" ? endpoint : { drivers: [], contracts: [], secrets: [] };
+  const around = { drivers, secrets, foreign: foreignDrivers(files, drivers) };
+  const whole = { files, diagnostics, bind: { drivers, contracts, around, root: path, isWhole: true } };
   const known = new Set(files.map(({ file }) => file));
   const more =
     files.length === 0

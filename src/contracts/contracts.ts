@@ -270,6 +270,7 @@ export class ContractSet {
     return {
       contract: (tool) => this.shelf.find(tool),
       contractIds: () => this.shelf.ids,
+      isServed: (id) => this.shelf.offered().has(id),
       route: (request, context) => this.#routes.resolve(request, context),
       ready: (driver, contract) => {
         const registered = this.registry.get(driver);

@@ -416,6 +416,39 @@ describe("secrets", () => {
   });
 });
 
+describe("what a contract requires", () => {
+  const requires = (more: Partial<Contract["requires"]>): Partial<Contract> => ({
+    requires: { network: [], secrets: [], tools: [], ...more },
+  });
+
+  test("another contract must be served", async () => {
+    const made = await make(() => text("x"), { contract: requires({ tools: ["fs-list"] }) });
+    expect((await invoke(made)).result).toMatchObject({
+      error: {
+        code: "tool_unavailable",
+        message: "fs-read requires the contract fs-list, which no driver serves.",
+      },
+    });
+    expect(made.calls).toEqual([]);
+    const own = await make(() => text("x"), { contract: requires({ tools: ["fs-read"] }) });
+    expect((await invoke(own)).result.ok).toBe(true);
+  });
+
+  test.each([
+    ["without an entry", [], "v", { code: "unauthorised" }],
+    ["without a grant", [{ tool: "other" }], "v", { code: "unauthorised" }],
+    ["without a value", [{ tool: "fs-read" }], undefined, { code: "auth_required" }],
+    ["with all of it", [{ tool: "fs-read" }], "v", undefined],
+  ] as const)("a secret, %s", async (what, bind, value, error) => {
+    const needs = requires({ secrets: ["api-key"] });
+    const entries = what === "without an entry" ? [] : [secret({ access: { reveal: [], bind, rotate: [] } })];
+    const secrets = new SecretGrants(entries, async () => value, undefined, [contract(needs)]);
+    const made = await make(() => text("x"), { contract: needs, options: { secrets } });
+    expect((await invoke(made)).result).toMatchObject(error === undefined ? { ok: true } : { error });
+    expect(made.calls).toHaveLength(error === undefined ? 1 : 0);
+  });
+});
+
 describe("a login", () => {
   const auth = { login: { command: "in", interactive: true, requiresCallbackUrl: false } };
   test("is asked for, or made by whoever is there", async () => {

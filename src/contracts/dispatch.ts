@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { didYouMean } from "../errors/index.ts";
-import type { DriverError, JsonObject } from "../model/index.ts";
+import type { Contract, DriverError, JsonObject } from "../model/index.ts";
 import { auditOfCalls, invokedEvent, resolvedEvent } from "./audit.ts";
 import { requireApproval } from "./approval.ts";
 import { DriverChoice } from "./choice.ts";
@@ -33,6 +33,7 @@ export function dispatch(
   try {
     const prepared = parts.contract(call.tool);
     if (prepared === undefined) throw unknownContract(call.tool, parts);
+    requireTools(prepared.contract, parts);
     const input = prepared.checkInput(call.input);
     prepared.checkContext(context.values);
     one = { call, prepared, input, given: Object.keys(call.input ?? {}), context };
@@ -40,6 +41,15 @@ export function dispatch(
     return Promise.resolve(failed(thrown, started));
   }
   return new Attempt(one, parts).run(started);
+}
+
+/** Contracts that this one requires must be served. */
+function requireTools({ id, requires }: Contract, parts: DispatchParts): void {
+  for (const tool of requires.tools)
+    if (!parts.isServed(tool))
+      throw fail("tool_unavailable", `${id} requires the contract ${tool}, which no driver serves.`, {
+        retryable: false,
+      });
 }
 
 function failed(thrown: unknown, started: number, driver?: string): Dispatched {
@@ -79,6 +89,9 @@ class Attempt {
         }
         try {
           if (!turn.isReady) {
+            const { driver: serving, contract } = turn.bound;
+            const valued = this.#parts.grants?.requireValues(serving, contract.id);
+            if (valued !== undefined) await valued;
             const reason = approvalReason(turn.bound.contract, this.#parts.policy);
             if (reason !== undefined) await this.#approve(turn, reason);
             const coming = turn.acquire(this.#time);

@@ -28,6 +28,7 @@ export type {
   SecretDefinition,
   ToolContractDefinition,
 } from "./define-types.ts";
+export { checkWorkspace, type WorkspaceParts } from "./check-workspace.ts";
 export { checkBump } from "./diff.ts";
 export { diffContracts } from "./diff-contracts.ts";
 export { diffDrivers } from "./diff-drivers.ts";

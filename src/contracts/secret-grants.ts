@@ -2,6 +2,7 @@
 
 import { findSecret, slugOfEnv } from "../formats/driver/index.ts";
 import {
+  type Contract,
   type Driver,
   parseReferences,
   type SecretEntry,
@@ -53,18 +54,32 @@ export class SecretGrants {
   readonly #audit: Audit | undefined;
   readonly #names = new WeakMap<Driver, readonly string[]>();
 
-  constructor(entries: readonly SecretEntry[], fetch: FetchSecret, audit?: Audit) {
+  /** Secrets that contracts require themselves, by their ids. */
+  readonly #required: ReadonlyMap<string, readonly string[]>;
+
+  /** `contracts` are those whose `requires.secrets` are enforced. */
+  constructor(
+    entries: readonly SecretEntry[],
+    fetch: FetchSecret,
+    audit?: Audit,
+    contracts: readonly Pick<Contract, "id" | "requires">[] = [],
+  ) {
     this.#entries = entries;
     this.#fetch = fetch;
     this.#audit = audit;
+    this.#required = new Map(contracts.map(({ id, requires }) => [id, requires.secrets] as const));
   }
 
-  /** By its slug, by a name that it binds, or by the name that follows from its slug. Entries of other drivers do not count. */
+  /**
+   * By its slug, by a name that it binds, or by the name that follows from its slug; contracts may write the slash of a slug as a
+   * dot. Entries of other drivers do not count.
+   */
   find(name: string, driver?: Pick<Driver, "id">): SecretEntry | undefined {
     const entries = this.#entries.filter(
       (entry) => entry.driver === undefined || entry.driver === driver?.id,
     );
-    return findSecret(entries, name) ?? entries.find(({ slug }) => slug === name);
+    const bySlug = (wanted: string): SecretEntry | undefined => entries.find(({ slug }) => slug === wanted);
+    return findSecret(entries, name) ?? bySlug(name) ?? bySlug(name.replace(".", "/"));
   }
 
   /** Why `find` finds nothing. */
@@ -83,11 +98,30 @@ export class SecretGrants {
     return names;
   }
 
+  /** For a call of the contract: the secrets of the driver's server, and those that the contract itself requires. */
+  #neededBy(driver: Driver, tool: string): readonly string[] {
+    const [own, required = []] = [this.namesOf(driver), this.#required.get(tool)];
+    return required.length === 0 ? own : [...own, ...required];
+  }
+
+  /** Rejects when a secret that the contract requires has no value; undefined when it requires none. */
+  requireValues(driver: Driver, tool: string): Promise<void> | undefined {
+    const required = this.#required.get(tool) ?? [];
+    return required.length === 0 ? undefined : this.#requireValues(driver, required);
+  }
+
+  async #requireValues(driver: Driver, names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      const entry = this.find(name, driver);
+      if (entry !== undefined && (await this.#fetch(entry, name)) === undefined)
+        throw missing(entry, driver.id);
+    }
+  }
+
   /** Throws unless the tool may have every secret of the driver bound to its server. Fetches nothing. */
   requireBind(driver: Driver, tool: string, context: CallContext): void {
-    const names = this.namesOf(driver);
-    if (names.length === 0) return;
-    for (const name of names) this.#require(name, "bind", { ...context, tool }, driver);
+    for (const name of this.#neededBy(driver, tool))
+      this.#require(name, "bind", { ...context, tool }, driver);
   }
 
   /** Why the tool may not have every secret of the driver, for whoever only wants to know: nothing is written down. */
@@ -96,7 +130,7 @@ export class SecretGrants {
     tool: string,
     context: CallContext,
   ): { readonly reason: string; readonly code: "unauthorised" } | undefined {
-    for (const name of this.namesOf(driver)) {
+    for (const name of this.#neededBy(driver, tool)) {
       const { entry, access } = this.#access(name, "bind", { ...context, tool }, driver);
       const slug = entry?.slug ?? slugOfEnv(name);
       if (!access.granted)

@@ -1,6 +1,7 @@
 // What is wrong with a driver beside those that were there before it, whatever its server is: its version, and kinds of references that are taken.
 
 import type { Diagnostic } from "../errors/index.ts";
+import { BASE_REF_KINDS } from "../formats/driver/index.ts";
 import type { Driver } from "../model/index.ts";
 import { checkBump } from "./diff.ts";
 
@@ -23,7 +24,7 @@ export function refKindProblems(driver: Driver, others: readonly Driver[]): read
   const own = new Set<string>();
   for (const kind of refKinds(driver)) {
     const other = others.find((one) => one.id !== driver.id && refKinds(one).includes(kind));
-    const taken = BASE_KINDS.has(kind)
+    const taken = BASE_REF_KINDS.has(kind)
       ? "is one of the kinds that every host has"
       : other && `is that of ${other.id}`;
     if (taken !== undefined && !own.has(kind))
@@ -32,6 +33,7 @@ export function refKindProblems(driver: Driver, others: readonly Driver[]): read
         severity: "error",
         server: driver.id,
         file: driver.origin.file,
+        ...driver.origin.places?.[`ref_kind:${kind}`],
         message: `${driver.id}: the ref_kind_id ${kind} ${taken}`,
         hint: `Take a name of its own, such as mcp_${driver.id.replace(/-mcp$/, "").replace(/[^a-z0-9]+/g, "_")}.`,
       });
@@ -43,7 +45,3 @@ export function refKindProblems(driver: Driver, others: readonly Driver[]): read
 function refKinds({ resources }: Driver): readonly string[] {
   return resources.flatMap((one) => (one.integrateAs === "ref_kind" ? [one.refKindId] : []));
 }
-
-const BASE_KINDS: ReadonlySet<string> = new Set(
-  "local url git github ipfs email operator user persona eth_tx ots".split(" "),
-);

@@ -35,7 +35,12 @@ export async function leaseContracts(
     ...declared,
     drivers: declared.drivers.map((one, index) => ({ ...one, driver: entries[index]?.driver ?? one.driver })),
   };
-  const grants = new SecretGrants(endpoint.secrets, fetchFrom(options.secrets), options.audit);
+  const grants = new SecretGrants(
+    endpoint.secrets,
+    fetchFrom(options.secrets),
+    options.audit,
+    endpoint.contracts,
+  );
   const hooks = new Map(drivers.map((one) => [one.driver.id, one.hooks ?? {}]));
   const servers = new DriverServers({ lease: options, endpoint, limits, grants, heard, hooks });
   const left = (): void => void servers.close();

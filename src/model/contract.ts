@@ -57,7 +57,8 @@ export interface Contract {
   readonly tags: readonly string[];
   readonly examples: readonly ContractExample[];
   readonly metadata: JsonObject;
-  readonly origin: Origin;
+  /** Its places are those of `default_implementation`, `requires.secrets:<slug>` and `requires.tools:<id>`. */
+  readonly origin: DriverOrigin;
 }
 
 export interface CostOverride {
@@ -237,7 +238,7 @@ export interface Driver {
   readonly healthCheck?: DriverHealthCheck | undefined;
   readonly tags: readonly string[];
   readonly metadata: JsonObject;
-  /** Its places are those of `prompt:<name>`, `skill_ref:<name of the prompt>` and `resource:<template>`. */
+  /** Its places are those of `prompt:<name>`, `skill_ref:<name of the prompt>`, `resource:<template>`, `ref_kind:<id>` and `secret:<NAME>`. */
   readonly origin: DriverOrigin;
 }
 

@@ -42,13 +42,18 @@ export async function validate(cli: Cli, paths: readonly string[]): Promise<numb
 
 /** What can be told of drivers and their contracts without any server. */
 async function bindingProblems({ bind }: Validation): Promise<readonly Diagnostic[]> {
-  if (bind.every(({ drivers }) => drivers.length === 0)) return [];
-  const { checkDriver } = await import("../../contracts/index.ts");
-  return bind.flatMap(({ drivers, contracts, root, isWhole }) =>
-    drivers.flatMap(
+  if (bind.every(({ drivers, contracts }) => drivers.length + contracts.length === 0)) return [];
+  const { checkDriver, checkWorkspace } = await import("../../contracts/index.ts");
+  return bind.flatMap(({ drivers, contracts, around, only, root, isWhole }) => {
+    const bindings = drivers.flatMap(
       ({ driver }) => checkDriver(driver, contracts, undefined, { root, partial: !isWhole }).problems,
-    ),
-  );
+    );
+    // Without a workspace around, names may have their owners elsewhere.
+    if (!isWhole) return bindings;
+    const all = around.drivers.map(({ driver }) => driver);
+    const names = checkWorkspace({ ...around, drivers: all, contracts, root });
+    return [...bindings, ...names.filter(({ file }) => only === undefined || only.includes(file ?? ""))];
+  });
 }
 
 /** What a start would refuse or miss, as far as the files alone tell it. Nothing is started. */

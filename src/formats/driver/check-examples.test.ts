@@ -31,7 +31,7 @@ test("right ones are let be, with defaults as a call has them", async () => {
   ).toEqual([]);
 });
 
-test("wrong ones are warned of, each where it is wrong", async () => {
+test("wrong ones are errors, each where it is wrong", async () => {
   expect(
     await check(
       "{ name: good, input: { path: x } }",
@@ -39,10 +39,10 @@ test("wrong ones are warned of, each where it is wrong", async () => {
       "{ name: odd, input: { pth: x } }",
     ),
   ).toEqual([
-    ["warning", 13, "/examples/1/input/tags/1", expect.stringContaining('the input of the example "bad"')],
-    ["warning", 13, "/examples/1/output", expect.stringContaining("is not what outputs allows")],
-    ["warning", 14, "/examples/2/input", expect.stringContaining("path")],
-    ["warning", 14, expect.stringContaining("/examples/2/input"), expect.stringContaining("pth")],
+    ["error", 13, "/examples/1/input/tags/1", expect.stringContaining('the input of the example "bad"')],
+    ["error", 13, "/examples/1/output", expect.stringContaining("is not what outputs allows")],
+    ["error", 14, "/examples/2/input", expect.stringContaining("path")],
+    ["error", 14, expect.stringContaining("/examples/2/input"), expect.stringContaining("pth")],
   ]);
 });
 

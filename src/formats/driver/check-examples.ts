@@ -37,7 +37,7 @@ function compare(validator: SchemaValidator, value: unknown, { name, node, part,
   const result = validator.check(value);
   if (result.valid !== false) return;
   for (const problem of result.problems)
-    problems.warn(
+    problems.add(
       nearest(nodeAt(node, part) ?? node, problem.path),
       `the ${part} of the example ${quoted(name)} is not what ${part}s allows: ${formatProblem(problem)}`,
       `Correct the example, or ${part}s: no driver can serve both.`,

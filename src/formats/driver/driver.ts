@@ -25,7 +25,7 @@ import { readLaunch } from "./launch.ts";
 import { type CheckedMcp, MCP_SHAPE } from "./mcp-shape.ts";
 import { withoutMoved } from "./moved-keys.ts";
 import { findRevision } from "./protocol-version.ts";
-import { checkNoSecrets } from "./references.ts";
+import { checkNoSecrets, placesOfSecrets } from "./references.ts";
 import { checkTransport, readServer } from "./server.ts";
 import { readServerJson, type ServerJson } from "./server-json.ts";
 import { noteSlips } from "./strict-keys.ts";
@@ -167,7 +167,10 @@ function toDriver(
       line: root.line,
       column: root.column,
       format: "driver",
-      places: placesOfSurfaces(at("prompts"), at("resources")),
+      places: {
+        ...placesOfSurfaces(at("prompts"), at("resources")),
+        ...placesOfSecrets(at("server")),
+      },
     },
   });
 }

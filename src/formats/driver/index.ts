@@ -8,6 +8,7 @@ export { type DriverFile, type DriverOptions, parseDriver } from "./driver.ts";
 export { type Frontmatter, readFrontmatter } from "./frontmatter.ts";
 export { type MergedSecrets, mergeSecrets } from "./merge-secrets.ts";
 export { keysOf, type SchemaKeys } from "./schema-keys.ts";
+export { BASE_REF_KINDS } from "./public-schemas.ts";
 export { driverSchemas } from "./schemas.ts";
 export { envOfSlug, findSecret, slugOfEnv, variablesOf } from "./secret-names.ts";
 export { parseSecrets, type SecretsFile } from "./secrets.ts";

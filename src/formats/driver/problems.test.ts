@@ -128,6 +128,12 @@ describe("refused", () => {
       "skill_ref is missing in prompts[0]",
     ],
     [
+      "a ref_kind of every host",
+      with_("resources: [{ uri_template: 'a:{b}', integrate_as: ref_kind, ref_kind_id: github }]"),
+      "the ref_kind_id github is reserved",
+      "mcp_github",
+    ],
+    [
       "a ref_kind without a name",
       with_("resources: [{ uri_template: 'a:{b}', integrate_as: ref_kind }]"),
       "ref_kind_id is missing in resources[0]",

@@ -1,8 +1,16 @@
 // References in a driver: secrets reach a server through its environment or its headers, and nothing else of this machine reaches it.
 
-import { findReferences } from "../../model/index.ts";
-import type { ObjectNode, Place, Problems, TextNode } from "../text/index.ts";
-import { quoted, toLabel } from "../text/index.ts";
+import { findReferences, type TextPlace } from "../../model/index.ts";
+import {
+  nodeAt,
+  type ObjectNode,
+  type Place,
+  type Problems,
+  quoted,
+  type TextNode,
+  toLabel,
+} from "../text/index.ts";
+import { placeOf } from "./bindings.ts";
 
 const SECRET = /^secrets\.[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -54,6 +62,22 @@ export function checkNoSecrets(root: ObjectNode, skip: ReadonlySet<TextNode>, pr
     else if (node.kind === "object") for (const { value } of node.entries) todo.push(value);
     else if (node.kind === "string" && isSecret(String(node.value))) refuse(node, problems);
   }
+}
+
+/** Where each secret of a server block is referred to, as `secret:<NAME>`. */
+export function placesOfSecrets(server: TextNode | undefined): Record<string, TextPlace> {
+  const places: Record<string, TextPlace> = {};
+  const todo: TextNode[] = server === undefined ? [] : [server];
+  for (let node = todo.pop(); node !== undefined; node = todo.pop()) {
+    if (node.kind === "list") todo.push(...node.items);
+    else if (node.kind === "object") for (const { value } of node.entries) todo.push(value);
+    else if (node.kind === "string")
+      for (const inside of referencesIn(String(node.value)))
+        if (SECRET.test(inside)) places[`secret:${inside.slice("secrets.".length)}`] ??= placeOf(node);
+  }
+  const env = nodeAt(server, "auth", "env");
+  if (env?.kind === "string") places[`secret:${String(env.value)}`] ??= placeOf(env);
+  return places;
 }
 
 function isSecret(text: string): boolean {

@@ -5,15 +5,17 @@ import { type ObjectShape, type SchemaObject, toJsonSchema } from "../text/index
 import { BINDING_FIELDS, DRIVER_SHAPE } from "./driver-shape.ts";
 import { INSTALL_VARIANTS } from "./install.ts";
 import { bindingMetadata, MCP_SHAPE } from "./mcp-shape.ts";
+import { publicSchemas } from "./public-schemas.ts";
 import { EXPOSURES, GRANTS, SECRETS_SHAPE } from "./secrets-shape.ts";
 import { TOOL_SHAPE } from "./tool-shape.ts";
 
-/** By the name of the file in schemas/. Each is for the frontmatter. */
+/** By the name of the file in schemas/: those of the frontmatters, and those that contracts may refer to. */
 export function driverSchemas(): Readonly<Record<string, SchemaObject>> {
   return {
     "driver.schema.json": withTransports(toJsonSchema(editorShape(), "DRIVER.md of kind mcp")),
     "tool.schema.json": withApproval(toJsonSchema(TOOL_SHAPE, "TOOL.md")),
     "secrets.schema.json": patch(toJsonSchema(secretsShape(), "SECRETS.md")) as SchemaObject,
+    ...publicSchemas(),
   };
 }
 

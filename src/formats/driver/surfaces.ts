@@ -5,6 +5,7 @@ import { definedOnly } from "../manifest/index.ts";
 import { entryOf, nodeAt, type Place, type Problems, quoted, type TextNode, toLabel } from "../text/index.ts";
 import { checkPath, placeOf } from "./bindings.ts";
 import type { CheckedMcp } from "./mcp-shape.ts";
+import { BASE_REF_KINDS } from "./public-schemas.ts";
 
 export function readPrompts(
   checked: CheckedMcp["prompts"],
@@ -58,6 +59,12 @@ export function readResources(
         `ref_kind_id is missing in ${toLabel(node.path)}: a ref_kind has a name`,
         "Write ref_kind_id: mcp_<name>, or integrate_as: raw.",
       );
+    if (place !== undefined && refKindId !== undefined && BASE_REF_KINDS.has(refKindId))
+      problems.add(
+        place,
+        `the ref_kind_id ${refKindId} is reserved: every host has this kind of reference`,
+        `Take a name of its own, such as mcp_${refKindId}.`,
+      );
     if (how === "raw" && place !== undefined)
       problems.warn(place, "ref_kind_id has no effect with integrate_as: raw", "Remove ref_kind_id.");
     if (how === "ref_kind")
@@ -91,6 +98,7 @@ export function placesOfSurfaces(
   };
   note(prompts, "name", { prompt: "name", skill_ref: "skill_ref" });
   note(resources, "uri_template", { resource: "uri_template" });
+  note(resources, "ref_kind_id", { ref_kind: "ref_kind_id" });
   return places;
 }
 

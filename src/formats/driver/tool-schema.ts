@@ -2,6 +2,8 @@
 
 import { isObject, type JsonSchema } from "../../model/index.ts";
 import { boundSchema, followReference, isWellFormed } from "../../schema/index.ts";
+import { publicReference, withPublicSchemas } from "./public-schemas.ts";
+import { cyclicReferences } from "./schema-cycles.ts";
 import { entryOf, type Problems, quoted, type TextNode, toLabel, toPlain } from "../text/index.ts";
 
 const TYPES: readonly string[] = ["string", "number", "integer", "boolean", "array", "object", "null"];
@@ -13,7 +15,10 @@ export function readToolSchema(
   mustBeObject: boolean,
 ): JsonSchema | undefined {
   if (node?.kind !== "object") return undefined;
-  const schema = withNullTypes(toPlain(node)) as JsonSchema;
+  const schema = withPublicSchemas(
+    toPlain(node) as JsonSchema,
+    (written, replace) => asWritten(written, replace) as JsonSchema,
+  );
   const label = toLabel(node.path);
   const bounds = boundSchema(schema);
   if (!bounds.ok) {
@@ -37,6 +42,7 @@ export function readToolSchema(
 
 /** A keyword that is not what it must be would check nothing, and a reference that leads nowhere would fail every call. */
 function checkKeywords(node: TextNode, root: JsonSchema, problems: Problems): void {
+  const cyclic = new Set(cyclicReferences(root));
   const todo: { node: TextNode; kind: "schema" | "map" | "list" }[] = [{ node, kind: "schema" }];
   for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
     const { node: at, kind } = next;
@@ -45,7 +51,7 @@ function checkKeywords(node: TextNode, root: JsonSchema, problems: Problems): vo
     if (at.kind !== "object") continue;
     for (const { key, value } of at.entries) {
       if (kind === "map") todo.push({ node: value, kind: "schema" });
-      else if (key === "$ref") checkReference(value, root, problems);
+      else if (key === "$ref") checkReference(value, root, cyclic, problems);
       else if (MAPS.has(key)) todo.push({ node: value, kind: "map" });
       else if (LISTS.has(key)) todo.push({ node: value, kind: "list" });
       else if (SCHEMAS.has(key)) todo.push({ node: value, kind: "schema" });
@@ -76,14 +82,16 @@ const SCHEMAS: ReadonlySet<string> = new Set([
   "else",
 ]);
 
-function checkReference(node: TextNode, root: JsonSchema, problems: Problems): void {
+function checkReference(node: TextNode, root: JsonSchema, cyclic: Set<string>, problems: Problems): void {
   const reference = toPlain(node);
   if (typeof reference !== "string") problems.add(node, `${toLabel(node.path)} must be a text`);
-  else if (!reference.startsWith("#"))
+  else if (!reference.startsWith("#")) checkOutside(node, reference, problems);
+  // Reported once, however often it is referred to.
+  else if (cyclic.delete(reference))
     problems.add(
       node,
-      `${toLabel(node.path)} refers to ${quoted(reference)}, and nothing outside of the contract is read`,
-      "Put the schema under $defs, and refer to it as #/$defs/name.",
+      `${toLabel(node.path)} refers to ${quoted(reference)}, which leads back to itself`,
+      "A schema may contain itself in a property or an item, but must not be itself.",
     );
   // Anchors are names that may stand anywhere.
   else if (
@@ -94,6 +102,25 @@ function checkReference(node: TextNode, root: JsonSchema, problems: Problems): v
       node,
       `${toLabel(node.path)} refers to ${quoted(reference)}, which is not there`,
       "References begin at the top of this schema, as in #/$defs/name.",
+    );
+}
+
+/** Of schemas elsewhere, only the public ones are known. */
+function checkOutside(node: TextNode, reference: string, problems: Problems): void {
+  const found = publicReference(reference);
+  if (found?.kind === "known") return;
+  const label = `${toLabel(node.path)} refers to ${quoted(reference)}`;
+  if (found !== undefined)
+    problems.add(
+      node,
+      `${label}, and that schema has no such definition`,
+      `Write #/$defs/ and one of ${found.names.join(", ")}.`,
+    );
+  else
+    problems.add(
+      node,
+      `${label}, and nothing outside of the contract is read`,
+      "Put the schema under $defs, and refer to it as #/$defs/name.",
     );
 }
 
@@ -109,16 +136,20 @@ function checkType(node: TextNode, problems: Problems): void {
   problems.add(node, `${toLabel(node.path)} cannot be ${shown}`, `Types are ${TYPES.join(", ")}.`);
 }
 
-/** `type: null` without quotes is nothing for YAML, and a type here; a property of which nothing is said may be anything. */
-function withNullTypes(value: unknown, isMap = false): unknown {
-  if (Array.isArray(value)) return value.map((item) => withNullTypes(item));
+/**
+ * `type: null` without quotes is nothing for YAML, and a type here; a property of which nothing is said may be anything. `replace`
+ * says what each `$ref` becomes.
+ */
+function asWritten(value: unknown, replace: (reference: string) => string, isMap = false): unknown {
+  if (Array.isArray(value)) return value.map((item) => asWritten(item, replace));
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => {
-      if (isMap) return [key, withNullTypes(inner ?? {})];
+      if (isMap) return [key, asWritten(inner ?? {}, replace)];
+      if (key === "$ref" && typeof inner === "string") return [key, replace(inner)];
       if (key === "type" && inner === null) return [key, "null"];
       if (key === "type" && Array.isArray(inner)) return [key, inner.map((one: unknown) => one ?? "null")];
-      return [key, DATA.has(key) ? inner : withNullTypes(inner, MAPS.has(key))];
+      return [key, DATA.has(key) ? inner : asWritten(inner, replace, MAPS.has(key))];
     }),
   );
 }

@@ -1,6 +1,7 @@
 // What a TOOL.md becomes, and what is refused in one.
 
 import { describe, expect, test } from "vitest";
+import { createValidator } from "../../schema/index.ts";
 import { parseTool } from "./index.ts";
 
 const HEAD = "name: Read\nid: fs-read\ndescription: Reads.\nversion: 1.0.0";
@@ -118,6 +119,24 @@ describe("is refused", () => {
       "nothing outside of the contract is read",
       "$defs",
     ],
+    [
+      "a reference that is itself",
+      file(
+        HEAD,
+        "inputs: { type: object }\noutputs: { anyOf: [{ $ref: '#/$defs/a' }], $defs: { a: { allOf: [{ $ref: '#/$defs/b' }] }, b: { $ref: '#/$defs/a' } } }",
+      ),
+      "which leads back to itself",
+      "in a property",
+    ],
+    [
+      "a part that a public schema does not have",
+      file(
+        HEAD,
+        "inputs: { type: object }\noutputs: { $ref: 'https://agentproto.sh/schemas/aip-16/IO.schema.json#/$defs/files2' }",
+      ),
+      "has no such definition",
+      "inputsFiles",
+    ],
     ["an unknown key", file(HEAD, IO, "aproval: always"), 'unknown key "aproval"', '"approval"'],
     ["a change without leave", file(HEAD, IO, "mutates: ['a:b']"), "approval is missing", "on-mutate"],
     [
@@ -169,4 +188,38 @@ describe("is refused", () => {
     expect(found?.hint ?? "").toContain(hint);
     expect(diagnostics).toHaveLength(1);
   });
+});
+
+test("a schema may contain itself", () => {
+  const tree =
+    "{ type: object, properties: { inner: { $ref: '#' }, all: { type: array, items: { $ref: '#/$defs/a' } } }, $defs: { a: { properties: { a: { $ref: '#/$defs/a' } } } } }";
+  expect(parseTool(file(HEAD, `inputs: ${tree}`, "outputs: {}"), "TOOL.md").diagnostics).toEqual([]);
+});
+
+test.each([
+  "https://agentproto.sh/docs/aip-27/REF.schema.json",
+  "https://agentproto.dev/schemas/aip-27/REF.schema.json",
+])("the public schema of references is known without a network: %s", async (address) => {
+  const inputs = `inputs: { type: object, properties: { from: { $ref: '${address}' }, $ref: { const: '${address}' } }, required: [from] }`;
+  const { contract, diagnostics } = parseTool(file(HEAD, inputs, "outputs: {}"), "TOOL.md");
+  expect(diagnostics).toEqual([]);
+  expect(JSON.stringify(contract?.inputs).split(address)).toHaveLength(2);
+  const validator = await createValidator(contract?.inputs);
+  const accepts = (from: unknown): unknown => validator.check({ from }).valid;
+  expect(accepts("github:a/b@main:c")).toBe(true);
+  expect(accepts("mcp_filesystem:file:///a")).toBe(true);
+  expect(accepts({ kind: "local", path: "a/b.md" })).toBe(true);
+  expect(accepts({ kind: "mcp_filesystem", uri: "file:///a" })).toBe(true);
+  expect(accepts({ kind: "ots", proof: { kind: "local", path: "a" } })).toBe(true);
+  expect(accepts("no reference")).toBe(false);
+  expect(accepts({ kind: "local", path: "../a" })).toBe(false);
+  expect(accepts({ kind: "github", owner: "a" })).toBe(false);
+});
+
+test("parts of the public schema of inputs and outputs are known, too", async () => {
+  const files = "{ $ref: 'https://agentproto.sh/schemas/aip-16/IO.schema.json#/$defs/inputsFiles' }";
+  const { contract } = parseTool(file(HEAD, "inputs: { type: object }", `outputs: ${files}`), "TOOL.md");
+  const validator = await createValidator(contract?.outputs);
+  expect(validator.check({ a: { path: "b", mode: "ro" } }).valid).toBe(true);
+  expect(validator.check({ a: { mode: "ro" } }).valid).toBe(false);
 });

@@ -1,7 +1,14 @@
 // A TOOL.md: text in, a contract out, with every problem of the file.
 
 import type { Diagnostic } from "../../errors/index.ts";
-import type { Contract, ContractExample, Json, JsonSchema } from "../../model/index.ts";
+import type {
+  Contract,
+  ContractExample,
+  DriverOrigin,
+  Json,
+  JsonSchema,
+  TextPlace,
+} from "../../model/index.ts";
 import { definedOnly } from "../manifest/index.ts";
 import {
   checkShape,
@@ -12,7 +19,7 @@ import {
   toLabel,
   toPlain,
 } from "../text/index.ts";
-import { toRetry } from "./bindings.ts";
+import { placeOf, toRetry } from "./bindings.ts";
 import { checkVersion } from "./fields.ts";
 import { readFrontmatter } from "./frontmatter.ts";
 import { type Moved, takeMoved } from "./strict-keys.ts";
@@ -126,8 +133,24 @@ function toContract(checked: CheckedTool, schemas: Schemas, root: ObjectNode, fi
       toExample(example, nodeAt(root, "examples", index)),
     ),
     metadata,
-    origin: { file, line: root.line, column: root.column, format: "tool" },
+    origin: definedOnly<DriverOrigin>({
+      ...{ file, line: root.line, column: root.column, format: "tool" },
+      places: placesIn(root),
+    }),
   });
+}
+
+/** Of names whose owners are in other files. */
+function placesIn(root: ObjectNode): Record<string, TextPlace> | undefined {
+  const places: Record<string, TextPlace> = {};
+  const preferred = nodeAt(root, "default_implementation");
+  if (preferred?.kind === "string") places.default_implementation = placeOf(preferred);
+  for (const field of ["secrets", "tools"]) {
+    const list = nodeAt(root, "requires", field);
+    for (const item of list?.kind === "list" ? list.items : [])
+      places[`requires.${field}:${String(toPlain(item))}`] = placeOf(item);
+  }
+  return Object.keys(places).length === 0 ? undefined : places;
 }
 
 /** `output: null` is an output; without the key there is none. */
