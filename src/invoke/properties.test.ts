@@ -60,7 +60,7 @@ test("a word is what its template and its values say, and there are no others", 
       const expected = all.flatMap((one) => (one.kind === "word" ? (plainly(one.parts, values) ?? []) : []));
       let filled: string[];
       try {
-        filled = fillWords({ words: all, appendUnused: false }, schema, { args: values, headers: {} });
+        filled = fillWords({ words: all }, schema, { args: values, headers: {} });
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         // Refused for a reason: there is a NUL, or a word that could be an option.

@@ -102,6 +102,7 @@ export type {
   TemplatePart,
 } from "./invoked-server.ts";
 export { type JsonBounds, type JsonScan, scanJson } from "./json-scan.ts";
+export { unusedInputs, usedInputs } from "./used-inputs.ts";
 export {
   canonicalHost,
   matchesRule,

@@ -82,6 +82,8 @@ export interface HttpInvocation {
   readonly bodyRoot?: readonly (string | number)[] | undefined;
   /** The body is wrapped in a list. */
   readonly bodyAsArray: boolean;
+  /** Arguments that are deliberately not sent, by path. */
+  readonly ignored?: readonly (readonly string[])[] | undefined;
   /** The host may be a name that leads to a private, loopback or link-local address. One that is written as such may anyway. */
   readonly allowPrivate?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
@@ -98,6 +100,8 @@ export interface CliInvocation {
   readonly env?: readonly { readonly name: string; readonly value: Template }[] | undefined;
   /** Arguments that are used nowhere are added as `--name=value`, in the order of the schema. */
   readonly appendUnused: boolean;
+  /** Arguments that the command deliberately does not get, by path. */
+  readonly ignored?: readonly (readonly string[])[] | undefined;
   readonly timeoutMs?: number | undefined;
   readonly maxOutputBytes?: number | undefined;
   /** What the command may touch: that of its file, narrowed by its own. */

@@ -24,6 +24,7 @@ import type { Scope } from "./scope.ts";
 import { CLI_SHAPE } from "./shapes-invocation.ts";
 import { type Complain, type RawWord, splitWords } from "./split-words.ts";
 import { type GapPiece, type Piece, readPieces, readTemplate, toPart, toTemplate } from "./template.ts";
+import { readIgnored } from "./unused.ts";
 import { orEmpty, readVariables, type Variables } from "./variables.ts";
 
 interface CheckedCli {
@@ -64,6 +65,7 @@ export function readCli(node: ObjectNode, scope: Scope, context: Context): CliIn
   const cwd = optionalTemplate(nodeAt(node, "cwd"), scope, context);
   const env = readEnv(nodeAt(node, "env"), scope, context);
   const sandbox = readSandbox(checked.sandbox, node, context);
+  const ignored = readIgnored(node, scope, context);
   if (problems.within(node) || words === undefined || context.sandboxBroken === true) return undefined;
   return {
     kind: "cli",
@@ -72,6 +74,7 @@ export function readCli(node: ObjectNode, scope: Scope, context: Context): CliIn
     ...(cwd === undefined ? {} : { cwd }),
     ...(env === undefined ? {} : { env }),
     appendUnused: checked.appendUnused === true,
+    ...(ignored === undefined ? {} : { ignored }),
     ...(checked.timeout === undefined ? {} : { timeoutMs: checked.timeout }),
     ...(checked.maxOutputBytes === undefined ? {} : { maxOutputBytes: checked.maxOutputBytes }),
     ...(sandbox === undefined ? {} : { sandbox }),

@@ -17,7 +17,7 @@ describe("examples", () => {
   });
 
   test("there are some of each kind", () => {
-    expect(examples.filter((text) => text.startsWith("# refused"))).toHaveLength(2);
+    expect(examples.filter((text) => text.startsWith("# refused"))).toHaveLength(3);
     expect(examples.length).toBeGreaterThan(5);
   });
 });

@@ -202,7 +202,7 @@ describe("prompts and resources", () => {
     ],
     [
       "a template with an unknown name",
-      `resourceTemplates: [{name: r, description: d, uriTemplate: 'a:{+b,c*}', inputSchema: {type: object, properties: {b: {}}}, ${how}}]`,
+      `resourceTemplates: [{name: r, description: d, uriTemplate: 'a:{+b,c*}', inputSchema: {type: object, properties: {b: {}}}, invocation: {cli: {command: 'x {b}'}}}]`,
       ['4:60 "c" is not a property of the inputSchema'],
     ],
   ])("%s", (_, lines, expected) => {

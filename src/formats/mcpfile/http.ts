@@ -15,6 +15,7 @@ import { type Context, hint } from "./context.ts";
 import type { Scope } from "./scope.ts";
 import { BODY_METHODS, type HttpMethod, httpShape } from "./shapes-invocation.ts";
 import { readTemplate } from "./template.ts";
+import { readIgnored } from "./unused.ts";
 
 interface CheckedHttp {
   readonly method?: HttpMethod;
@@ -45,6 +46,7 @@ export function readHttp(node: ObjectNode, scope: Scope, context: Context): Http
   checkQuery(nodeAt(node, "query"), scope, context);
   const bodyRoot = readBodyRoot(nodeAt(node, "bodyRoot"), scope, context);
   checkBody(node, checked, context);
+  const ignored = readIgnored(node, scope, context);
   const { method } = checked;
   if (problems.within(node) || method === undefined || url === undefined) return undefined;
   return {
@@ -56,6 +58,7 @@ export function readHttp(node: ObjectNode, scope: Scope, context: Context): Http
     query: checked.query ?? [],
     ...(bodyRoot === undefined ? {} : { bodyRoot }),
     bodyAsArray: checked.bodyAsArray === true,
+    ...(ignored === undefined ? {} : { ignored }),
     ...(checked.allowPrivate === true ? { allowPrivate: true } : {}),
     ...(checked.timeout === undefined ? {} : { timeoutMs: checked.timeout }),
     ...(checked.maxResponseBytes === undefined ? {} : { maxResponseBytes: checked.maxResponseBytes }),

@@ -109,7 +109,7 @@ servers:
   - name: t
     description: d
     inputSchema: {type: object, properties: {x: {type: string}, headers: {type: object, properties: {y: {type: "null"}, z: {type: null}}}}}
-    invocation: {cli: {command: "echo \${x} {headers.y}"}}`,
+    invocation: {cli: {command: "echo \${x} {headers.y}", ignoredArguments: [headers.z]}}`,
       "f.yaml",
     ).servers;
     expect(server?.tools[0]?.invocation).toMatchObject({

@@ -21,6 +21,7 @@ import { createScope } from "./scope.ts";
 import { shallow } from "./shallow.ts";
 import { type Primitive, primitiveShape } from "./shapes.ts";
 import { invocationShape } from "./shapes-invocation.ts";
+import { checkUnused } from "./unused.ts";
 
 interface Checked {
   readonly name: string;
@@ -109,6 +110,7 @@ function readPrimitive(kind: Primitive, node: ObjectNode, bases: Bases, context:
   const given =
     kind === "prompts" ? (inputSchema ?? schemaOf(checked.arguments)) : (inputSchema ?? NO_ARGUMENTS);
   const invocation = readInvocation(node, kind === "resources" ? undefined : given, bases, context);
+  if (invocation !== undefined && kind !== "resources") checkUnused(node, invocation, given, context);
   if (problems.within(node) || invocation === undefined) return undefined;
   const { requiredScopes } = checked;
   const invoked = { invocation, ...(requiredScopes === undefined ? {} : { requiredScopes }) };

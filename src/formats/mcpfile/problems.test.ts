@@ -21,7 +21,7 @@ const invoke = (invocation: string): string =>
   tool("name: t", "description: d", SCHEMA, `invocation: ${invocation}`);
 /** The command starts at line 9, column 33, inside of quotes. */
 const command = (text: string, more = ""): string =>
-  invoke(`{cli: {command: ${JSON.stringify(text)}${more}}}`);
+  invoke(`{cli: {command: ${JSON.stringify(text)}${more}, appendUnused: true}}`);
 
 test("a variable cannot be the program, and can be an argument", () => {
   const file = (text: string): string =>
@@ -149,12 +149,12 @@ describe("tools", () => {
     ["a tool that is no object", tool("x"), ["6:5 servers[0].tools[0] must be an object with keys"]],
     [
       "an illegal name",
-      tool("name: a b", "description: d", SCHEMA, "invocation: {cli: {command: x}}"),
+      tool("name: a b", "description: d", "inputSchema: {type: object}", "invocation: {cli: {command: x}}"),
       ['6:11 "a b" cannot be the name of a tool'],
     ],
     [
       "a name that providers refuse",
-      tool("name: a.b", "description: d", SCHEMA, "invocation: {cli: {command: x}}"),
+      tool("name: a.b", "description: d", "inputSchema: {type: object}", "invocation: {cli: {command: x}}"),
       ['warning 6:11 some model providers refuse a tool named "a.b"'],
     ],
     [
@@ -200,9 +200,76 @@ describe("tools", () => {
   });
 });
 
+describe("arguments that are used nowhere", () => {
+  const all = "ignoredArguments: [name, on, count]";
+  test.each<[string, string[]]>([
+    [
+      "{cli: {command: 'x {name}'}}",
+      ['8:68 the command never uses the argument "on"', '8:89 the command never uses the argument "count"'],
+    ],
+    ["{cli: {command: 'x {name}', cwd: '{on}', env: {A: '{count}'}}}", []],
+    [
+      "{cli: {command: 'x {n} {on}', templateVariables: {n: {property: count}}, ignoredArguments: [name]}}",
+      [],
+    ],
+    ["{cli: {command: 'echo {name} $((1 + {count}))', shell: true, ignoredArguments: [on]}}", []],
+    ["{cli: {command: x, appendUnused: true}}", []],
+    [`{cli: {command: x, ${all}}}`, []],
+    [`{cli: {command: 'x {name}', ${all}}}`, ['9:17 "name" is in ignoredArguments, and the command uses it']],
+    [
+      "{cli: {command: 'x {name} {on} {count}', ignoredArguments: [nam]}}",
+      ['9:77 "nam" is not a property of the inputSchema'],
+    ],
+    ["{http: {method: GET, url: 'http://a.example'}}", []],
+    ["{http: {method: POST, url: 'http://a.example/{name}', body: form}}", []],
+  ])("%s", (invocation, expected) => {
+    expect(problems(invoke(invocation))).toEqual(expected);
+  });
+
+  test("of objects, each property; of a request with a bodyRoot, what is not in the body", () => {
+    const text = (schema: string, invocation: string): string =>
+      `kind: MCPToolDefinitions\nschemaVersion: 0.2.0\nname: a\nversion: 1.0.0\ntools:\n- {name: t, description: d, inputSchema: ${schema}, invocation: ${invocation}}`;
+    const nested = "{properties: {o: {properties: {a: {}, b: {}}}}}";
+    expect(problems(text(nested, "{cli: {command: 'x {o.a}'}}"))).toEqual([
+      '6:80 the command never uses the argument "o.b"',
+    ]);
+    expect(problems(text(nested, "{cli: {command: 'x {o}'}}"))).toEqual([]);
+    expect(problems(text(nested, "{cli: {command: 'x {o.a}', ignoredArguments: [o.b]}}"))).toEqual([]);
+    const referred = "{allOf: [{$ref: '#/$defs/x'}], $defs: {x: {properties: {a: {}, b: {}}}}}";
+    expect(problems(text(referred, "{cli: {command: 'x {a}'}}"))).toEqual([
+      '6:29 the command never uses the argument "b"',
+    ]);
+    const request = (more: string): string =>
+      text(
+        "{properties: {data: {}, dryRun: {}}}",
+        `{http: {method: POST, url: "http://a.example", bodyRoot: data${more}}}`,
+      );
+    expect(problems(request(""), true)).toEqual([
+      '6:66 the request never uses the argument "dryRun" | Put {dryRun} into the url or into query, or leave the argument out. If callers may give it for nothing, write ignoredArguments: [dryRun].',
+    ]);
+    expect(problems(request(", query: [dryRun]"))).toEqual([]);
+    expect(problems(request(", headers: {X-Dry: '{dryRun}'}"))).toEqual([]);
+    expect(problems(request(", ignoredArguments: [dryRun]"))).toEqual([]);
+  });
+
+  test("of a prompt, at its place in the list", () => {
+    const prompt = `mcpFileVersion: 0.1.0
+name: a
+version: 1.0.0
+prompts:
+- {name: p, description: d, arguments: [{name: a}, {name: b}], invocation: {cli: {command: "x {a}"}}}`;
+    expect(problems(prompt)).toEqual(['5:52 the command never uses the argument "b"']);
+  });
+});
+
 describe("schemas", () => {
   const schema = (text: string): string =>
-    tool("name: t", "description: d", `inputSchema: ${text}`, "invocation: {cli: {command: x}}");
+    tool(
+      "name: t",
+      "description: d",
+      `inputSchema: ${text}`,
+      "invocation: {cli: {command: x, appendUnused: true}}",
+    );
   test.each<[string, string[]]>([
     ["{}", ["8:18 servers[0].tools[0].inputSchema has no type"]],
     ["x", ["8:18 servers[0].tools[0].inputSchema must be an object with keys, not text"]],

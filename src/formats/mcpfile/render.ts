@@ -59,7 +59,7 @@ function primitive(
 
 function http(invocation: HttpInvocation): Fields {
   const { method, url, headers, rest, query, bodyRoot, bodyAsArray } = invocation;
-  const { allowPrivate, timeoutMs, maxResponseBytes } = invocation;
+  const { ignored, allowPrivate, timeoutMs, maxResponseBytes } = invocation;
   const usual = BODY_METHODS.has(method) ? "json" : "query";
   return {
     method,
@@ -69,6 +69,7 @@ function http(invocation: HttpInvocation): Fields {
     body: rest === usual ? undefined : rest,
     bodyRoot: bodyRoot && pathText(bodyRoot),
     bodyAsArray: bodyAsArray ? true : undefined,
+    ignoredArguments: ignored?.map((path) => path.join(".")),
     allowPrivate: allowPrivate === true ? true : undefined,
     timeout: duration(timeoutMs),
     maxResponseBytes,
@@ -76,7 +77,7 @@ function http(invocation: HttpInvocation): Fields {
 }
 
 function cli(invocation: CliInvocation): Fields {
-  const { words, shell, cwd, env, appendUnused, timeoutMs, maxOutputBytes, sandbox } = invocation;
+  const { words, shell, cwd, env, appendUnused, ignored, timeoutMs, maxOutputBytes, sandbox } = invocation;
   const { variables, nameOf } = nameVariables(invocation);
   return {
     command: shell === undefined ? renderWords(words, nameOf) : renderScript(shell.script, nameOf),
@@ -87,6 +88,7 @@ function cli(invocation: CliInvocation): Fields {
     cwd: cwd && renderTemplate(cwd),
     env: env && Object.fromEntries(env.map(({ name, value }) => [name, renderTemplate(value)])),
     appendUnused: appendUnused ? true : undefined,
+    ignoredArguments: ignored?.map((path) => path.join(".")),
     timeout: duration(timeoutMs),
     maxOutputBytes,
     sandbox: sandbox && toSandboxFields(sandbox),

@@ -44,6 +44,14 @@ const LATER_HTTP_FIELDS: Readonly<Record<string, Shape>> = {
   bodyAsArray: { type: "boolean", default: false, description: "The body is wrapped in a list." },
 };
 
+/** Ours, for both kinds of invocation. */
+const IGNORED_ARGUMENTS: Shape = {
+  type: "list",
+  items: { type: "string" },
+  description:
+    "Arguments that callers may give and that are deliberately not passed on. Without it, an argument that is used nowhere is an error. Portolan's own.",
+};
+
 /** Ours; no version of the format has them. */
 const OWN_HTTP_FIELDS: Readonly<Record<string, Shape>> = {
   timeout: { type: "duration", description: "How long the request may take. Portolan's own." },
@@ -63,6 +71,7 @@ const OWN_HTTP_FIELDS: Readonly<Record<string, Shape>> = {
     default: false,
     description: "The host may be a name that leads to a private address. Portolan's own.",
   },
+  ignoredArguments: IGNORED_ARGUMENTS,
 };
 
 export function httpShape(version: Version): ObjectShape {
@@ -113,6 +122,7 @@ export const CLI_SHAPE: ObjectShape = {
       default: false,
       description: "Arguments that are used nowhere are added as --name=value. Portolan's own.",
     },
+    ignoredArguments: IGNORED_ARGUMENTS,
     timeout: { type: "duration", description: "How long it may run. Portolan's own." },
     maxOutputBytes: bytes("The most output that is read. Portolan's own."),
     sandbox: {

@@ -54,11 +54,13 @@ describe("an upgraded file means the same", () => {
   });
 
   test.each<[string, string, string?]>([
-    ["git log ${a} $${a} '$(x)' \"\" '' \"it's\" {{a}} ${{a}}", "{}"],
+    ["git log ${a} $${a} '$(x)' \"\" '' \"it's\" {{a}} ${{a}}", "{}", "{a: {type: string}}"],
     [
       "x {one} {two} {a}",
       "{one: {property: a, format: '-1 {a}'}, two: {property: a, format: --two, omitIfFalse: true}}",
+      "{a: {type: string}}",
     ],
+    ["x {a}", "{}, ignoredArguments: [b]"],
     ['x {a} "{a}" {a}{b}', "{a: {format: \"'{x}'\"}}"],
     ["x {p.q}", "{}", "{p: {type: object, properties: {q: {type: string}}}}"],
     ["x {p.q}", "{}", "{p.q: {type: string}}"],

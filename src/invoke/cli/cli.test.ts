@@ -84,6 +84,12 @@ test("what is used nowhere is added in the order of the schema, when that is wan
     "--tags=x",
     "--tags=y",
   ]);
+  const elsewhere = await wordsOf(["{depth}"], {
+    appendUnused: true,
+    env: [{ name: "URL", value: template("{repoUrl}") }],
+    ignored: [["verbose"]],
+  });
+  expect(await elsewhere({ tags: ["x"], verbose: true, depth: 1, repoUrl: "u" })).toEqual(["1", "--tags=x"]);
   const { call } = await openTool(shell("printf '<%s>' {depth}\n", { appendUnused: true }), schema);
   expect(textOf(await call({ depth: 1, repoUrl: "a b" }))).toBe("<1><--repoUrl=a b>");
 });

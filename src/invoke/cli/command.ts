@@ -6,7 +6,7 @@ import type { CliInvocation, CliWord, JsonSchema, Template } from "../../model/i
 import { Refusal } from "../refusal.ts";
 import { schemaAt } from "./dash.ts";
 import { prepareScript } from "./shell.ts";
-import { type Filling, fillText, fillWords } from "./words.ts";
+import { createUnusedOptions, type Filling, fillText, fillWords } from "./words.ts";
 
 export interface BuiltCommand {
   readonly program: string;
@@ -29,13 +29,14 @@ export function createCommandBuilder(
   { folder, env }: Place,
 ): (run: Filling) => BuiltCommand {
   const { shell, cwd } = invocation;
-  const script = shell && prepareScript(shell.script, env, schema, invocation.appendUnused);
+  const unusedOptions = createUnusedOptions(invocation, schema);
+  const script = shell && prepareScript(shell.script, env, schema, unusedOptions);
   if (shell === undefined) checkProgram(invocation.words[0], schema);
   return (run) => {
     const where = { cwd: fillFolder(cwd, folder, run), env: fillEnvironment(invocation.env, run) };
     if (shell !== undefined && script !== undefined)
       return { program: shell.program, args: ["-c", script.fill(run)], ...where };
-    const [program = "", ...args] = fillWords(invocation, schema, run);
+    const [program = "", ...args] = [...fillWords(invocation, schema, run), ...unusedOptions(run)];
     if (program === "") throw new Refusal("No program is left to run.");
     return { program: findProgram(program, hasGap(cwd) ? folder : where.cwd), args, ...where };
   };

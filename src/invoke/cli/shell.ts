@@ -6,7 +6,7 @@ import { putIn } from "../env.ts";
 import { asText, fillGap, refuseNul, whatGap } from "../values.ts";
 import { refuseDash, schemaAt } from "./dash.ts";
 import { type Quotes, QuoteScanner } from "./shell-quotes.ts";
-import { type Filling, fillVariable, unusedOptions, usedBy } from "./words.ts";
+import { type Filling, fillVariable } from "./words.ts";
 
 type Script = NonNullable<CliInvocation["shell"]>["script"];
 type ScriptGap = Exclude<CliPart, { kind: "text" }>;
@@ -21,7 +21,7 @@ export function prepareScript(
   script: Script,
   env: ReadonlyMap<string, string>,
   schema: JsonSchema,
-  appendUnused: boolean,
+  unusedOptions: (run: Filling) => readonly string[],
 ): ShellScript {
   const scanner = new QuoteScanner();
   const prepared = script.map((given): Prepared => {
@@ -38,7 +38,6 @@ export function prepareScript(
   });
   if (!scanner.balanced && prepared.some((piece) => typeof piece !== "string"))
     throw new PortolanError("DECLARATION_INVALID", "the quotes of the script do not match");
-  const used = new Set(usedBy(script));
   return {
     fill(run) {
       const values: string[] = [];
@@ -47,8 +46,9 @@ export function prepareScript(
         if (typeof piece === "string") return piece;
         return place(textsOf(piece, env, schema, run), piece.quotes, refer);
       });
-      const more = appendUnused ? unusedOptions(used, schema, run) : [];
-      const options = more.map((word) => ` "${refer(word)}"`).join("");
+      const options = unusedOptions(run)
+        .map((word) => ` "${refer(word)}"`)
+        .join("");
       // On the last line, which a block of YAML ends with a line break.
       const body = options === "" ? code.join("") : code.join("").trimEnd() + options;
       const assigned = values.map((value, index) => `portolan_${index + 1}=${quoteForShell(value)}\n`);

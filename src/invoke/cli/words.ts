@@ -1,12 +1,13 @@
 // The words of a command: as many as its author wrote, except that absent ones vanish and lists have one per item. Pure.
 
-import type {
-  CliInvocation,
-  CliPart,
-  CliVariable,
-  JsonSchema,
-  Template,
-  TemplatePart,
+import {
+  type CliInvocation,
+  type CliPart,
+  type CliVariable,
+  type JsonSchema,
+  type Template,
+  type TemplatePart,
+  usedInputs,
 } from "../../model/index.ts";
 import type { Run } from "../types.ts";
 import { asText, fillGap, type Gap, refuseNul, valueAt, whatGap } from "../values.ts";
@@ -15,14 +16,13 @@ import { refuseDash } from "./dash.ts";
 export type Filling = Pick<Run, "args" | "headers">;
 
 export function fillWords(
-  { words, appendUnused }: Pick<CliInvocation, "words" | "appendUnused">,
+  { words }: Pick<CliInvocation, "words">,
   schema: JsonSchema,
   run: Filling,
 ): string[] {
-  const filled = words.flatMap((word) =>
+  return words.flatMap((word) =>
     word.kind === "variable" ? fillVariable(word.variable, schema, run) : fillWord(word.parts, schema, run),
   );
-  return appendUnused ? [...filled, ...unusedWords(words, schema, run)] : filled;
 }
 
 /** The words of a format, or none when its argument is absent or switched off. */
@@ -92,27 +92,21 @@ function toPiece(value: unknown, from: Gap): Piece {
   return { text: refuseNul(asText(value), whatGap(from)), from, free: typeof value === "string" };
 }
 
-/** Only names that the schema has: a caller that could choose names could choose options. */
-function unusedWords(words: CliInvocation["words"], schema: JsonSchema, run: Filling): string[] {
-  const used = new Set(words.flatMap((word) => (word.kind === "word" ? usedBy(word.parts) : usedBy([word]))));
-  return unusedOptions(used, schema, run);
-}
-
-export function unusedOptions(used: ReadonlySet<string>, schema: JsonSchema, run: Filling): string[] {
-  return Object.keys(schema.properties ?? {}).flatMap((name) => {
-    const value = used.has(name) ? undefined : valueAt(run.args, [name]);
-    if (value === undefined) return [];
-    const gap: Gap = { kind: "input", path: [name] };
-    return (Array.isArray(value) ? value : [value]).map((item) => `--${name}=${toPiece(item, gap).text}`);
-  });
-}
-
-/** The arguments that parts of a command use, by the first step of their path. */
-export function usedBy(parts: readonly CliPart[]): string[] {
-  return parts.flatMap((part) => {
-    if (part.kind === "variable") return [part.variable.path[0] ?? ""];
-    return part.kind === "input" ? [part.path[0] ?? ""] : [];
-  });
+/** Prepares the options of `appendUnused`. Only names that the schema has: a caller that could choose names could choose options. */
+export function createUnusedOptions(
+  invocation: CliInvocation,
+  schema: JsonSchema,
+): (run: Filling) => string[] {
+  if (!invocation.appendUnused) return () => [];
+  const used = new Set([...usedInputs(invocation), ...(invocation.ignored ?? [])].map(([first]) => first));
+  const names = Object.keys(schema.properties ?? {}).filter((name) => !used.has(name));
+  return (run) =>
+    names.flatMap((name) => {
+      const value = valueAt(run.args, [name]);
+      if (value === undefined) return [];
+      const gap: Gap = { kind: "input", path: [name] };
+      return (Array.isArray(value) ? value : [value]).map((item) => `--${name}=${toPiece(item, gap).text}`);
+    });
 }
 
 /** A text with gaps that is not a word: a folder, or a variable of the environment. Undefined when a value is absent. */

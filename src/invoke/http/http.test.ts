@@ -84,6 +84,10 @@ test("bodies: form, root, list, and none", async () => {
   expect(await bodyOf({ bodyRoot: ["a"] }, { a: "text" })).toEqual(['"text"', json]);
   expect(await bodyOf({ bodyRoot: ["constructor"] }, {})).toEqual(["{}", json]);
   expect(await bodyOf({ bodyAsArray: true }, { a: 1 })).toEqual(['[{"a":1}]', json]);
+  expect(await bodyOf({ ignored: [["b"], ["c", "d"]] }, { a: 1, b: 2, c: { d: 3, e: 4 } })).toEqual([
+    '{"a":1,"c":{"e":4}}',
+    json,
+  ]);
   expect(await bodyOf({ rest: "query" }, { a: 1 })).toEqual(["", undefined]);
 });
 

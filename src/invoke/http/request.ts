@@ -27,11 +27,12 @@ export function createRequestBuilder(invocation: HttpInvocation): RequestBuilder
   const used = [invocation.url, ...invocation.headers.map(({ value }) => value)].flatMap((template) =>
     template.flatMap((part) => (part.kind === "input" ? [part.path] : [])),
   );
-  const { method, rest, query } = invocation;
+  const { method, rest, query, ignored = [] } = invocation;
+  const taken = [...used, ...ignored];
   return {
     url,
     build(run) {
-      const left = used.reduce(withoutPath, run.args);
+      const left = taken.reduce(withoutPath, run.args);
       const forQuery = invocation.bodyRoot === undefined && rest === "query";
       const asked = pick(left, (name) => forQuery || query.includes(name));
       const others = pick(left, (name) => !forQuery && !query.includes(name));

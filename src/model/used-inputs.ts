@@ -1,0 +1,93 @@
+// Which arguments of a call an invocation uses, and which of the declared ones it never passes on.
+
+import { isObject } from "./json.ts";
+import type { CliPart, Invocation, Template } from "./invoked-server.ts";
+
+type Path = readonly string[];
+
+/** The paths of the arguments that stand somewhere in the invocation. */
+export function usedInputs(invocation: Invocation): Path[] {
+  if (invocation.kind === "http") {
+    const { url, headers, query, bodyRoot } = invocation;
+    const root = bodyRoot?.findIndex((step) => typeof step === "number") ?? -1;
+    const body = (root < 0 ? bodyRoot : bodyRoot?.slice(0, root))?.map(String);
+    return [
+      ...[url, ...headers.map(({ value }) => value)].flatMap(inTemplate),
+      ...query.map((name) => [name]),
+      ...(body === undefined ? [] : [body]),
+    ];
+  }
+  const { words, shell, cwd = [], env = [] } = invocation;
+  const parts = words.flatMap((word) => (word.kind === "word" ? word.parts : [word]));
+  return [
+    ...[...parts, ...(shell?.script ?? [])].flatMap(inPart),
+    ...[cwd, ...env.map(({ value }) => value)].flatMap(inTemplate),
+  ];
+}
+
+/** The paths of declared arguments whose values reach neither the command nor the request. */
+export function unusedInputs(invocation: Invocation, schema: unknown): Path[] {
+  // Without a bodyRoot, what is used nowhere else goes to the query or into the body.
+  if (invocation.kind === "http" && invocation.bodyRoot === undefined) return [];
+  const { ignored = [] } = invocation;
+  const unused = declaredBeside([...usedInputs(invocation), ...ignored], schema, [], schema);
+  // Whole arguments are appended to the command then; parts of one that it uses otherwise are not.
+  const isAppended = invocation.kind === "cli" && invocation.appendUnused;
+  return isAppended ? unused.filter((path) => path.length > 1) : unused;
+}
+
+const DEEPEST = 16;
+
+/** Declared properties that no path leads to, through or beyond. */
+function declaredBeside(used: readonly Path[], schema: unknown, above: Path, root: unknown): Path[] {
+  if (above.length > DEEPEST) return [];
+  const unused: Path[] = [];
+  for (const [name, property] of propertiesOf(schema, root)) {
+    const path = [...above, name];
+    const touching = used.filter((one) =>
+      path.every((step, index) => index >= one.length || one[index] === step),
+    );
+    if (touching.length === 0) unused.push(path);
+    else if (touching.every((one) => one.length > path.length))
+      unused.push(...declaredBeside(touching, property, path, root));
+  }
+  return unused;
+}
+
+/** Those of the schema itself and of what applies in its place; each schema is read once, so that references can form a circle. */
+function propertiesOf(
+  schema: unknown,
+  root: unknown,
+  found: Map<string, unknown> = new Map(),
+  seen: Set<unknown> = new Set(),
+): ReadonlyMap<string, unknown> {
+  if (!isObject(schema) || seen.has(schema)) return found;
+  seen.add(schema);
+  const others = [
+    ...["allOf", "anyOf", "oneOf"].flatMap((key) => (Array.isArray(schema[key]) ? schema[key] : [])),
+    ...["if", "then", "else"].map((key) => schema[key]),
+    ...(typeof schema.$ref === "string" ? [referred(schema.$ref, root)] : []),
+  ];
+  for (const other of others) propertiesOf(other, root, found, seen);
+  if (isObject(schema.properties))
+    for (const [name, property] of Object.entries(schema.properties)) found.set(name, property);
+  return found;
+}
+
+function referred(ref: string, root: unknown): unknown {
+  if (!ref.startsWith("#/")) return undefined;
+  return ref
+    .slice(2)
+    .split("/")
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce<unknown>((at, step) => (isObject(at) && Object.hasOwn(at, step) ? at[step] : undefined), root);
+}
+
+function inTemplate(template: Template): Path[] {
+  return template.flatMap((part) => (part.kind === "input" ? [part.path] : []));
+}
+
+function inPart(part: CliPart): Path[] {
+  if (part.kind === "variable") return [part.variable.path];
+  return part.kind === "input" ? [part.path] : [];
+}
