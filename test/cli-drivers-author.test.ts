@@ -90,7 +90,7 @@ describe("secrets", () => {
     expect((await portolan(["status"], { cwd: here.cwd, env })).code).toBe(0);
     const again = await author(here, "--id", "two-mcp", "--env", "API_KEY=b");
     expect(again.files.map(({ state }) => state)).toEqual(["unchanged", "unchanged"]);
-  }, 60_000);
+  });
 
   it("of the workspace are used as it grants them", async () => {
     const entry = `---\nsecrets:\n  - { slug: api-key, name: K, description: K., access: { bind: [{ tool: get-note }] } }\n---\n`;
@@ -149,7 +149,7 @@ describe("a driver that is there", () => {
     expect(existsSync(join(here.cwd, "tools/list-notes/TOOL.md"))).toBe(false);
     expect(existsSync(join(here.cwd, "tools/list-notes/TOOL.md.new"))).toBe(true);
     expect((await here.run("validate")).code).toBe(0);
-  }, 60_000);
+  });
 });
 
 describe("the workspace", () => {

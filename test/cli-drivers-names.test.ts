@@ -32,7 +32,7 @@ describe("a contract whose id has a dot", () => {
       }
       expect((await run("call", `${name}(name: "hello.md")`)).out).toBe(wanted);
     }
-  }, 60_000);
+  });
 
   it("has a hash only where two would be called the same", async () => {
     const { run, change, write, file } = dotted();
@@ -45,5 +45,5 @@ describe("a contract whose id has a dot", () => {
     for (const name of listed) expect(name).toMatch(/^note_read_[\da-f]{8}$/);
     const resolved = JSON.parse((await run("resolve", "note..read", "--json")).out) as object;
     expect(resolved).toMatchObject({ tool: "note..read", selected: "cat-mcp" });
-  }, 60_000);
+  });
 });

@@ -162,7 +162,7 @@ describe("a server that does not answer", () => {
     const { url } = await openTestGateway([server(), silent]);
     const client = new RawModern(url, { token: TOKEN, logLevel: "debug" });
     expect(textOf(await client.tool("mcp_one_echo", { text: "soon" }))).toBe("soon");
-  }, 10_000);
+  });
 
   it("keeps no news of another resource back", async () => {
     const { url } = await openTestGateway([silent]);
@@ -174,7 +174,7 @@ describe("a server that does not answer", () => {
     );
     expect(params.notifications).toEqual({ resourceSubscriptions: ["h://open"] });
     stream.destroy();
-  }, 15_000);
+  });
 });
 
 describe("odd messages", () => {

@@ -131,7 +131,7 @@ describe("bodies in tiny pieces", () => {
       },
     });
     expect((await mcp.callTool("t")).x).toHaveLength(5_050_000);
-  }, 15_000);
+  });
 
   it("a body costs its bytes, not its pieces", async () => {
     const { mcp } = await connectTo("modern", {
@@ -151,7 +151,7 @@ describe("bodies in tiny pieces", () => {
     expect(await mcp.callTool("t")).toEqual({ content: [] });
     clearInterval(watch);
     expect(peak - before).toBeLessThan(150_000_000);
-  }, 15_000);
+  });
 
   it("empty lines of data count towards the limit of an event", async () => {
     const { mcp } = await connectTo(
@@ -209,7 +209,7 @@ describe("legacy sessions", () => {
     expect((await mcp.callTool("echo", { text: "new" })).text).toBe("new");
     await mcp.close();
     expect((await hanging).code).toBe("CONNECTION_CLOSED");
-  }, 10_000);
+  });
 
   it("a session is what the answer to initialize names, and no other", async () => {
     const { server, mcp } = await connectTo("legacy", {
@@ -233,7 +233,7 @@ describe("legacy sessions", () => {
     const server = await serve("legacy", { "notifications/initialized": () => {} });
     const error = await failure(connectUrl(server.url, { limits: { startTimeoutMs: 300 } }));
     expect(error).toMatchObject({ code: "SERVER_START_FAILED", data: { startTimeoutMs: 300 } });
-  }, 10_000);
+  });
 
   it.each(["0", "999999999", "99999999999999"])(
     "a stream for news that ends at once is not asked for in a loop (retry: %s)",
@@ -305,7 +305,7 @@ describe("sockets", () => {
     });
     for (let i = 0; i < 30; i += 1) await mcp.callTool("t");
     await until(() => closed === 30);
-  }, 15_000);
+  });
 });
 
 describe("news", () => {
@@ -341,7 +341,7 @@ describe("news", () => {
     });
     await Promise.all(["a:1", "a:2", "a:3"].map((uri) => mcp.subscribe(uri)));
     expect(listens.at(-1)).toEqual(["a:1", "a:2", "a:3"]);
-  }, 8_000);
+  });
 
   it("a refused subscription costs nobody else the news", async () => {
     let streams = 0;
@@ -364,7 +364,7 @@ describe("news", () => {
     const changed = nextEvent(mcp, "toolsChanged");
     open?.write(event({ method: "notifications/tools/list_changed" }));
     await changed;
-  }, 8_000);
+  });
 
   it("what changed while the stream for news was down is asked for again", async () => {
     const server = await started(startHttpServer({ era: "modern", ttl: 3_600_000 }));
@@ -374,7 +374,7 @@ describe("news", () => {
     await mcp.callTool("change_tools", { action: "add", silent: true });
     await nextEvent(mcp, "toolsChanged");
     expect(await mcp.listTools()).toHaveLength(before.length + 1);
-  }, 10_000);
+  });
 });
 
 describe("HTTP+SSE", () => {
@@ -429,7 +429,7 @@ describe("HTTP+SSE", () => {
     const connecting = connectMcp({ transport: "sse", url: server.url, signal: AbortSignal.abort() });
     expect((await failure(connecting)).code).toBe("CANCELLED");
     expect(server.seen).toEqual([]);
-  }, 5_000);
+  });
 });
 
 describe("WebSocket", () => {

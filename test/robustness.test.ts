@@ -156,7 +156,7 @@ describe.each(ERAS)("answers that are nearly right (%s)", (era) => {
       }),
     );
     expect((await mcp.callTool("t")).text).toBe("[image: image/png, 3000000 bytes]");
-  }, 10_000);
+  });
 });
 
 it("asks a command again that was legacy once and is modern now", async () => {
@@ -264,7 +264,7 @@ describe.each(ERAS)("a question follows its call (%s)", (era) => {
     caller.abort();
     expect((await call).code).toBe("CANCELLED");
     expect(question.aborted).toBe(true);
-  }, 10_000);
+  });
 
   it("does not keep a program alive when nobody ever answers it", async () => {
     const config = { transport: "stdio", ...stdioCommand(`--era=${era}`) };
@@ -284,7 +284,7 @@ describe.each(ERAS)("a question follows its call (%s)", (era) => {
     await mcp.close();
     expect((await call).code).toBe("CONNECTION_CLOSED");
     expect(question.aborted).toBe(true);
-  }, 10_000);
+  });
 
   it("ends at the hard limit of its call", async () => {
     const { mcp, asked } = await askNobody();
@@ -292,7 +292,7 @@ describe.each(ERAS)("a question follows its call (%s)", (era) => {
     const question = await asked;
     expect((await call).code).toBe("TIMEOUT");
     expect(question.aborted).toBe(true);
-  }, 10_000);
+  });
 
   it("may take longer than the server may be silent", async () => {
     const elicit = async (): Promise<{ action: "accept"; content: { name: string } }> => {
@@ -350,7 +350,7 @@ describe("questions", () => {
     const mcp = await connectStdio(["--era=modern"], { handlers, limits });
     const call = mcp.callTool("ask_form", { variant: "endless" }, { maxTimeoutMs: 300 });
     expect((await failure(call)).code).toBe("TIMEOUT");
-  }, 10_000);
+  });
 
   it("a modern server that pushes a request is neither answered nor heard", async () => {
     let asked = 0;

@@ -9,7 +9,7 @@ import { needs } from "./needs.ts";
 import { open, type Opened, temporary } from "./workspace-helpers.ts";
 
 const SERVER = fileURLToPath(new URL("fixtures/shell-server.mjs", import.meta.url));
-const WAIT = { timeout: 15_000, interval: 50 };
+const WAIT = { interval: 50 };
 
 /** JSON is YAML. */
 const workspace = (...more: string[]): string =>

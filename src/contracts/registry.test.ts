@@ -243,7 +243,7 @@ describe("a server that runs", () => {
     failing = false;
     await sleep(250);
     changed();
-    await vi.waitFor(() => expect(contracts.status()).toMatchObject([{ server: "fits" }]), 500);
+    await vi.waitFor(() => expect(contracts.status()).toMatchObject([{ server: "fits" }]));
     expect((await call(contracts)).result).toMatchObject({ ok: true });
   });
 

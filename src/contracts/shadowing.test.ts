@@ -44,7 +44,7 @@ async function askUntil(contracts: Contracts, happened: () => void): Promise<unk
       answers.push(await ask(contracts));
       happened();
     },
-    { timeout: 15_000, interval: 50 },
+    { interval: 50 },
   );
   return [...new Set(answers)];
 }

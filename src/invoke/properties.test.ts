@@ -75,7 +75,7 @@ test("a word is what its template and its values say, and there are no others", 
     }),
     RUNS,
   );
-}, 60_000);
+});
 
 test("a URL keeps its origin, its path's shape and its pairs", () => {
   const segment = fc.array(fc.oneof(gap, literal(["x", ".", "y-z"])), { minLength: 1, maxLength: 2 });
@@ -108,7 +108,7 @@ test("a URL keeps its origin, its path's shape and its pairs", () => {
     }),
     RUNS,
   );
-}, 60_000);
+});
 
 test("headers never hold line breaks, and their number is the declaration's", () => {
   const { build } = createRequestBuilder(

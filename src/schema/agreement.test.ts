@@ -93,4 +93,4 @@ test("check, engine and view agree", async () => {
     }),
     { numRuns: 1500 },
   );
-}, 60_000);
+});

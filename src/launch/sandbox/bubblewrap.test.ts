@@ -378,7 +378,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
     await new Promise((resolve) => (parent.stdio[1] as NodeJS.ReadableStream).once("data", resolve));
     expect(processesWith(folder)).toBeGreaterThan(0);
     parent.kill("SIGKILL");
-    await expect.poll(() => processesWith(folder), { timeout: 5_000 }).toBe(0);
+    await expect.poll(() => processesWith(folder)).toBe(0);
   });
 });
 
