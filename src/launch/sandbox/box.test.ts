@@ -2,7 +2,7 @@
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SandboxDeclaration } from "../../model/index.ts";
 import type { Mount } from "../types.ts";
@@ -88,6 +88,14 @@ describe("the default profile", () => {
     const own = await make(undefined, { ownFolders: [join(process.cwd(), "src")] });
     expect(own.box.cwd).toBe(process.cwd());
     expect((await make()).box.cwd).toBe(at("home"));
+    // A script elsewhere is named from here.
+    const named = (word: string): Partial<BoxRequest> => ({
+      program: { file: "/bin/sh", args: ["-x", word], cwd: undefined, env: {} },
+      ownFolders: [at("own")],
+    });
+    const script = relative(process.cwd(), at("own/server.js"));
+    expect((await make(undefined, named(script))).box.cwd).toBe(process.cwd());
+    expect((await make(undefined, named("server.js"))).box.cwd).toBe(at("home"));
   });
 
   test("a kept HOME is a folder of its own", async () => {

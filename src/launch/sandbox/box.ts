@@ -1,6 +1,6 @@
 // Works out one server's box: the default profile, what its declaration adds and takes away, and the caller's folders.
 
-import { normalize, sep } from "node:path";
+import { normalize, resolve, sep } from "node:path";
 import type { ResourceLimits, SandboxDeclaration } from "../../model/index.ts";
 import type { Box, Clause, Mount, Program } from "../types.ts";
 import { systemWithOnly } from "./allowed-programs.ts";
@@ -83,7 +83,7 @@ export async function makeBox(request: BoxRequest): Promise<MadeBox> {
     box: {
       mounts,
       home,
-      cwd: cwdInside(program.cwd, mounts, home),
+      cwd: cwdInside(program, mounts, home),
       network: declaration?.network ?? [],
       exec: { allow: declaration?.exec?.allow, spawn: declaration?.exec?.spawn ?? true },
       limits: { ...DEFAULT_LIMITS, ...Object.fromEntries(limits) },
@@ -180,13 +180,16 @@ function rank(mount: Mount): number {
   return (access === "write" ? 2 : 0) + (reason === "declared" || reason === "root" ? 1 : 0);
 }
 
-/** The folder that was declared; or the one this program runs in, as far as paths from there lead to something in the box; or HOME. */
-function cwdInside(declared: string | undefined, mounts: readonly Mount[], home: string): string {
-  if (declared !== undefined) return normalize(declared);
+/** The declared folder; or the one that Portolan runs in, where a mount or a relative argument makes it matter; or HOME. */
+function cwdInside({ cwd, args }: Program, mounts: readonly Mount[], home: string): string {
+  if (cwd !== undefined) return normalize(cwd);
   const here = process.cwd();
-  const isOfUse = mounts.some(
-    ({ path, access }) =>
-      access !== "hidden" && path !== sep && (isInside(here, path) || isInside(path, here)),
-  );
+  const there = mounts.filter(({ access, path }) => access !== "hidden" && path !== sep);
+  // `node ../server.js`: inside of the sandbox it must lead to the same file. Interpreters add the ending themselves.
+  const leadsTo = (path: string): boolean =>
+    there.some((mount) => isInside(path, mount.path) || mount.path.startsWith(`${path}.`));
+  const isNamed = args.some((word) => word !== "" && !/^[-/]|\0/.test(word) && leadsTo(resolve(here, word)));
+  if (isNamed) return here;
+  const isOfUse = there.some(({ path }) => isInside(here, path) || isInside(path, here));
   return here !== sep && isOfUse ? here : home;
 }
