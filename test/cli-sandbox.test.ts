@@ -72,6 +72,16 @@ describe("a plan", () => {
     expect(existsSync(join(cwd, "started"))).toBe(false);
   });
 
+  it("has the certificates that a variable of this program names", async () => {
+    const { cwd, run } = setUp({ web: { command: process.execPath, args: ["-e", ""] } });
+    const path = join(cwd, "company.pem");
+    writeFileSync(path, "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n");
+    const env = { ...STRICT, PORTOLAN_SANDBOX: "warn", NODE_EXTRA_CA_CERTS: path };
+    const plan = JSON.parse((await run(["why", "--plan", "web"], env)).out) as Plan;
+    expect(plan.sandbox.box.mounts).toContainEqual({ path, access: "read", reason: "certificates" });
+    expect(plan.env).toContain("NODE_EXTRA_CA_CERTS");
+  });
+
   it("is also for a command, and for servers without a program says so", async () => {
     const { run } = setUp({ away: { url: "https://mcp.example.com/mcp" } });
     const { command, args } = stdioCommand();

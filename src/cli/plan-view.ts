@@ -26,6 +26,7 @@ const REASONS: Readonly<Record<Mount["reason"], string>> = {
   declared: "declared",
   root: "granted as a root",
   "kept home": "its kept home",
+  certificates: "certificates that it trusts",
   socket: "a way to other programs",
   declaration: "decides about sandboxes",
   portolan: "Portolan's own data",

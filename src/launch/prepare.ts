@@ -3,6 +3,7 @@
 import { homedir } from "node:os";
 import { PortolanError, type Report } from "../errors/index.ts";
 import { type HttpProgram, type LaunchSettings, modeWords, type StdioEndpoint } from "../model/index.ts";
+import { type Certificates, findCertificates } from "./certificates.ts";
 import { checkDeclaration } from "./check-declaration.ts";
 import { keptHomeOf, makeHome } from "./kept-home.ts";
 import { chooseMode, type ChosenMode } from "./mode.ts";
@@ -52,6 +53,8 @@ const NO_BOX: Box = {
   declaredLimits: new Set(),
 };
 
+const NO_CERTIFICATES: Certificates = { env: {}, paths: [] };
+
 export async function prepare(request: LaunchRequest): Promise<Prepared> {
   checkDeclaration(request.settings?.sandbox, request.server);
   const chosen = chooseMode(request.settings, process.env);
@@ -84,13 +87,22 @@ function versionRunner(request: LaunchRequest, chosen: ChosenMode): RunProgram {
 
 async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenMode): Promise<Prepared> {
   const { server, settings, dryRun = false, report = () => {}, onLaunch } = request;
-  const made = chosen.mode === "off" ? { box: NO_BOX, problems: [] } : await boxOf(found, request);
+  // An image brings its own.
+  const certificates =
+    chosen.mode === "off" || found.docker !== undefined
+      ? NO_CERTIFICATES
+      : await findCertificates(declaredEnvironment(request), found.cwd);
+  const made =
+    chosen.mode === "off" ? { box: NO_BOX, problems: [] } : await boxOf(found, request, certificates);
   const { backend, missing } = await heldBy(chosen, found, request, made);
   if (chosen.mode === "enforce" && missing.length > 0 && !dryRun) throw notHeld(request, missing);
   const { box } = made;
   const own = settings?.homeFolder === undefined ? {} : { HOME: settings.homeFolder };
   const declared = { ...declaredEnvironment(request), ...own };
-  const env = backend.name === "none" ? childEnvironment(declared) : boxEnvironment(box.home, declared);
+  const env =
+    backend.name === "none"
+      ? childEnvironment(declared)
+      : boxEnvironment(box.home, { ...certificates.env, ...declared });
   const { kind, source, file, args, cwd } = found;
   const program = { file, args, cwd, env };
   const onDenied: Parameters<SandboxBackend["wrap"]>[2]["onDenied"] = (denied) =>
@@ -108,7 +120,11 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
   return { plan, box, spawnable };
 }
 
-async function boxOf(found: FoundProgram, request: LaunchRequest): Promise<MadeBox> {
+async function boxOf(
+  found: FoundProgram,
+  request: LaunchRequest,
+  certificates: Certificates,
+): Promise<MadeBox> {
   const { server, endpoint, settings, roots = [], ownArgs } = request;
   const declaration = settings?.sandbox;
   const kept = declaration?.home === "kept" ? await keptHomeOf(server, endpoint.cwd ?? "") : undefined;
@@ -125,6 +141,7 @@ async function boxOf(found: FoundProgram, request: LaunchRequest): Promise<MadeB
     program: { file, args, cwd, env: { ...endpoint.env, PATH: process.env.PATH ?? "" } },
     ...given,
     ownFolders: [...folders, ...own],
+    certificates: certificates.paths,
     cwdGranted: settings?.cwdImplied !== true,
   });
 }

@@ -25,6 +25,8 @@ export type MountReason =
   | "declared"
   | "root"
   | "kept home"
+  /** Named by one of the variables for certificates. */
+  | "certificates"
   | "socket"
   /** A declaration: what it says decides about boxes. */
   | "declaration"

@@ -1,5 +1,6 @@
 // The environment that a program is started with: what it needs to run at all, what was declared, and whose it is.
 
+import { CERTIFICATE_VARIABLES } from "../certificates.ts";
 import { OWNER_VARIABLE, ownerTag } from "./orphans.ts";
 
 /** Names that a program needs to run at all; everything else must be declared. */
@@ -20,7 +21,7 @@ export function childEnvironment(
   declared: Readonly<Record<string, string>> | undefined,
 ): Record<string, string> {
   const env: Record<string, string> = {};
-  for (const name of INHERITED) {
+  for (const name of [...INHERITED, ...CERTIFICATE_VARIABLES]) {
     const value = process.env[name];
     if (value !== undefined) env[name] = value;
   }

@@ -19,6 +19,8 @@ export interface BoxRequest {
   readonly roots: readonly string[];
   /** What the program needs of its own; see `ownFolders`. */
   readonly ownFolders: readonly string[];
+  /** Files and folders of certificates that its variables name. Default: none. */
+  readonly certificates?: readonly string[] | undefined;
   /** The folder that is its HOME from one start to the next. */
   readonly keptHome: string | undefined;
   /** Whether the working folder may be read; otherwise it is there, and empty unless something else grants it. Default: true. */
@@ -121,7 +123,7 @@ async function systemMounts(
 
 /** The server's folders, its working folder and its kept HOME. */
 async function ownMounts(
-  { program, ownFolders, keptHome, cwdGranted = true }: BoxRequest,
+  { program, ownFolders, certificates = [], keptHome, cwdGranted = true }: BoxRequest,
   writable: readonly string[],
   homes: readonly string[],
 ): Promise<Part> {
@@ -139,6 +141,7 @@ async function ownMounts(
   };
   for (const folder of ownFolders) await add(folder, "read", "own");
   await add(program.file, "read", "own");
+  for (const path of certificates) await add(path, "read", "certificates");
   if (program.cwd !== undefined && cwdGranted) {
     if (!(await add(program.cwd, "read", "cwd"))) {
       problems.push({ clause: `cwd: ${program.cwd}`, ...(await missingPath(program.cwd, true)) });
