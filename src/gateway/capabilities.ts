@@ -36,8 +36,3 @@ export function missingFor(
       return {};
   }
 }
-
-/** Whether a client can be asked anything at all. */
-export function canAnswer({ elicitation, sampling, roots }: JsonObject): boolean {
-  return isObject(elicitation) || isObject(sampling) || isObject(roots);
-}

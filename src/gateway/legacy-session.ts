@@ -17,8 +17,8 @@ import {
   type RpcRequest,
   type RpcResponse,
 } from "../model/index.ts";
-import type { Ask, Call, Caller } from "../upstream/index.ts";
-import { canAnswer, missingFor } from "./capabilities.ts";
+import { type Ask, type Call, type Caller, canAnswer } from "../upstream/index.ts";
+import { missingFor } from "./capabilities.ts";
 import { forLegacy } from "./downgrade.ts";
 import { progressTokenOf, withoutEnvelope } from "./envelope.ts";
 import { LISTS, pageOf } from "./lists.ts";
@@ -65,6 +65,8 @@ export class LegacySession implements Hearer {
   readonly #leave: () => void;
   /** Where all requests share one channel it does not matter which of them a question is about. */
   #sharedAsk: Ask | undefined;
+  /** Closes the sessions with servers that were opened for this client. */
+  readonly #ended = new AbortController();
   #caller: Caller;
   #level: LogLevel | undefined;
   #nextId = 1;
@@ -152,6 +154,7 @@ export class LegacySession implements Hearer {
     for (const subscribed of this.#subscriptions.values())
       subscribed.then((release) => release()).catch(() => {});
     this.#subscriptions.clear();
+    this.#ended.abort();
   }
 
   #callerNow(): Caller {
@@ -159,6 +162,8 @@ export class LegacySession implements Hearer {
       id: this.id,
       clientInfo: this.#clientInfo,
       capabilities: this.#capabilities,
+      era: "legacy",
+      ended: this.#ended.signal,
       logLevel: this.#level ?? DEFAULT_LEVEL,
       account: this.visit.principal.name,
       scopes: this.visit.principal.scopes,

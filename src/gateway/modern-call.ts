@@ -12,8 +12,8 @@ import {
   type RpcErrorObject,
   type RpcRequest,
 } from "../model/index.ts";
-import type { Ask, Caller, Question } from "../upstream/index.ts";
-import { canAnswer, missingFor } from "./capabilities.ts";
+import { type Ask, type Caller, canAnswer, type Question } from "../upstream/index.ts";
+import { missingFor } from "./capabilities.ts";
 import { type Envelope, withoutEnvelope } from "./envelope.ts";
 import { isWanted } from "./log-levels.ts";
 import { RpcRefusal, statusOf, toRpcError, writeAnswer, writeNotification, writeResult } from "./messages.ts";
@@ -83,6 +83,7 @@ export class ModernCall implements Parkable {
       id: channel ?? `${principal.name} ${(calls += 1)}`,
       clientInfo: clientInfo ?? UNNAMED,
       capabilities,
+      era: "modern",
       logLevel,
       account: principal.name,
       scopes: principal.scopes,

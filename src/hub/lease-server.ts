@@ -40,15 +40,15 @@ export interface LeaseOptions {
   readonly person?: Person | undefined;
 }
 
-let spares = 0;
+let dedicatedCount = 0;
 
-/** A spare is a process of one's own beside the shared one: known to be legacy, and not asked for news. */
+/** `dedicated` opens a legacy session or process beside the shared one, with the capabilities of a caller if it is for one. */
 export async function leaseServer(
   options: LeaseOptions,
   limits: Limits,
   leave: AbortSignal,
   heard: Heard,
-  spare = false,
+  dedicated?: { readonly dedicatedTo: Caller | undefined },
 ): Promise<Lease> {
   const { declared, redactor, pool, caller, ask, eras, report } = options;
   if (declared.endpoint.transport === "invoke")
@@ -60,22 +60,28 @@ export async function leaseServer(
   const definition: ServerDefinition = {
     name: declared.alias,
     endpoint: await resolveEndpointOf(options, declared.endpoint),
-    era: spare ? "legacy" : (declared.era ?? "auto"),
+    era: dedicated !== undefined ? "legacy" : (declared.era ?? "auto"),
     limits,
     launch: declared.launch,
     roots: options.roots,
   };
-  if (spare) spares += 1;
-  const lane = spare ? spares : 0;
+  if (dedicated !== undefined) dedicatedCount += 1;
+  const own = dedicated === undefined ? 0 : dedicatedCount;
+  const client = dedicated?.dedicatedTo;
   // Who keeps a HOME keeps it alone.
-  const own = declared.launch?.sandbox?.home === "kept" ? declared.alias : "";
+  const home = declared.launch?.sandbox?.home === "kept" ? declared.alias : "";
   const { endpoint, era, launch } = definition;
-  const key = JSON.stringify([endpoint, era, definition.limits, launch, own, lane]);
+  const key = JSON.stringify([endpoint, era, definition.limits, launch, home, own]);
   return pool.acquire(
     key,
     (signal, { stderr: onStderr, launch: onLaunch }) =>
       openUpstream({
-        ...{ signal, definition, caller, ask, watch: !spare, report, redactor, eras },
+        ...{ signal, definition, ask, watch: true, report, redactor, eras },
+        eraIsChosen: dedicated !== undefined && declared.era !== "legacy",
+        caller:
+          client === undefined
+            ? caller
+            : { ...caller, clientInfo: client.clientInfo, capabilities: client.capabilities },
         ...{ onStderr, onLaunch },
       }),
     leave,

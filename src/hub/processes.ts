@@ -7,8 +7,8 @@ import type { Call, Description, Upstream } from "../upstream/index.ts";
 import { discreetLog } from "./discreet.ts";
 import { type EventBus, toLaunchEvent } from "./events.ts";
 import type { Faults } from "./faults.ts";
-import { Lanes, type LanesOptions } from "./lanes.ts";
 import { type LeaseOptions, leaseServer } from "./lease-server.ts";
+import { Placement, type PlacementOptions } from "./placement.ts";
 import type { Heard, Lease } from "./pool.ts";
 
 export interface ProcessesOptions extends LeaseOptions {
@@ -25,9 +25,7 @@ export class Processes {
   readonly #options: ProcessesOptions;
   readonly #alias: string;
   #main: Lease | undefined;
-  #lanes: Lanes;
-  /** The server does not say which call a question belongs to. */
-  #needsLanes = false;
+  #placement: Placement;
   #logLevel: LogLevel | undefined;
   #deaf: () => void = () => {};
   #pastRestarts = 0;
@@ -37,7 +35,7 @@ export class Processes {
   constructor(options: ProcessesOptions) {
     this.#options = options;
     this.#alias = options.declared.alias;
-    this.#lanes = new Lanes(this.#laneOptions());
+    this.#placement = new Placement(this.#placementOptions());
   }
 
   /** The shared one, while there is one. */
@@ -52,7 +50,7 @@ export class Processes {
 
   /** How many there are beside the shared one. */
   get lanes(): number {
-    return this.#lanes.spares;
+    return this.#placement.count;
   }
 
   open(leave: AbortSignal): Promise<Lease> {
@@ -83,22 +81,21 @@ export class Processes {
   describe(): void {
     if (this.#main === undefined) return;
     this.description = this.#options.redactor.redactValue(this.#main.upstream.describe());
-    // Over HTTP a question comes on the stream of its call; the modern era asks by answering.
-    this.#needsLanes = this.description.era === "legacy" && this.description.transport !== "http";
+    this.#placement.describe(this.description);
   }
 
   request(main: Upstream, call: Call): Promise<JsonObject> {
-    return this.#needsLanes ? this.#lanes.request(main, call) : main.request(call);
+    return this.#placement.request(main, call);
   }
 
   notify(method: string, params?: JsonObject): void {
     this.#main?.upstream.notify(method, params);
-    this.#lanes.each((spare) => spare.notify(method, params));
+    this.#placement.notify(method, params);
   }
 
   async setLogLevel(level: LogLevel): Promise<void> {
     this.#logLevel = level;
-    this.#lanes.each((spare) => void spare.setLogLevel(level).catch(() => {}));
+    this.#placement.setLogLevel(level);
     await this.#main?.upstream.setLogLevel(level);
   }
 
@@ -107,28 +104,29 @@ export class Processes {
     this.#pastRestarts = old.restarts;
     this.#logLevel = old.#logLevel;
     if (!goesOn) return;
-    this.#lanes = old.#lanes;
-    this.#lanes.configure(this.#laneOptions());
-    old.#lanes = new Lanes(old.#laneOptions());
+    this.#placement = old.#placement;
+    this.#placement.configure(this.#placementOptions());
+    old.#placement = new Placement(old.#placementOptions());
   }
 
   /** Calls that wait for a lane hear the reason. */
   closeLanes(reason: PortolanError): Promise<void> {
-    return this.#lanes.close(reason);
+    return this.#placement.close(reason);
   }
 
-  #laneOptions(): LanesOptions {
+  #placementOptions(): PlacementOptions {
     const { declared, limits, report } = this.#options;
     return {
       alias: this.#alias,
-      maxSpares: declared.lanes,
+      declared,
       timeoutMs: limits.requestTimeoutMs,
       report,
       main: () => this.#main?.upstream,
-      open: (signal) => leaseServer(this.#options, limits, signal, this.#heard, true),
-      opened: (spare) => {
-        spare.on("log", this.#logged);
-        if (this.#logLevel !== undefined) spare.setLogLevel(this.#logLevel).catch(() => {});
+      open: (signal, caller) =>
+        leaseServer(this.#options, limits, signal, this.#heard, { dedicatedTo: caller }),
+      opened: (other) => {
+        other.on("log", this.#logged);
+        if (this.#logLevel !== undefined) other.setLogLevel(this.#logLevel).catch(() => {});
       },
     };
   }

@@ -14,6 +14,7 @@ const LEGACY = {
 /** A server that does nothing by itself. */
 async function setUp(own?: Ask) {
   let send: (message: RpcMessage) => void = () => {};
+  let pinged: { id: number | undefined } | undefined;
   const ids = new Map<string, number>();
   const answers = new Map<unknown, JsonObject>();
   const upstream: Upstream = await openUpstream({
@@ -31,6 +32,7 @@ async function setUp(own?: Ask) {
           if (!("method" in message)) return void answers.set(message.id, message as never);
           const { id, method, params } = message as { id?: number; method: string; params?: JsonObject };
           if (method === "initialize") reply({ jsonrpc: "2.0", id: id ?? 0, result: LEGACY });
+          else if (method === "ping" && pinged !== undefined) pinged.id = id ?? 0;
           else if (method === "tools/call" || method === "tasks/result")
             ids.set(String(params?.name ?? params?.taskId), id ?? 0);
           else if (id !== undefined) reply({ jsonrpc: "2.0", id, result: {} });
@@ -74,6 +76,15 @@ async function setUp(own?: Ask) {
       send({ jsonrpc: "2.0", id: ids.get(name) as number, result: { content: [] } });
       await turn();
     },
+    /** From now on the server answers a ping only when the returned function is called. */
+    ping() {
+      pinged = { id: undefined };
+      return async (): Promise<void> => {
+        if (pinged?.id === undefined) throw new Error("the server was not pinged");
+        send({ jsonrpc: "2.0", id: pinged.id, result: {} });
+        await turn();
+      };
+    },
     /** A question; the result is what the server has got for it so far. */
     async question(more: JsonObject = {}) {
       questions += 1;
@@ -105,6 +116,13 @@ describe("a question", () => {
   it("is put at once when one call is in flight", async () => {
     const { call, question, asking } = await setUp();
     await call("a", { ask: asking("a") });
+    expect((await question())()).toEqual(accepted("a"));
+  });
+
+  it("is put at once when all calls in flight are of one client", async () => {
+    const { call, question, asking } = await setUp();
+    await call("a", { client: "A", ask: asking("a") });
+    await call("b", { client: "A", ask: asking("b") });
     expect((await question())()).toEqual(accepted("a"));
   });
 
@@ -266,6 +284,21 @@ describe("a log message", () => {
     await call("c", { client: "C" });
     await log("whose?");
     expect([heard, logs]).toEqual([["A's"], []]);
+  });
+
+  it("is heard by the other client's call after a call was cancelled and the server knows it", async () => {
+    const { call, log, logs, ping } = await setUp();
+    const { heard, onLog } = hearing();
+    const stop = new AbortController();
+    await call("a", { client: "A", signal: stop.signal });
+    await call("b", { client: "B", onLog });
+    const answered = ping();
+    stop.abort();
+    await turn();
+    await log("of a, which is not cancelled yet");
+    await answered();
+    await log("of b");
+    expect([heard, logs]).toEqual([["of b"], []]);
   });
 
   it("is an event when no call listens", async () => {

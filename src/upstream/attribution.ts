@@ -21,6 +21,12 @@ interface Suspect {
   readonly request: Pick<PeerRequest, "ask" | "callerId" | "onLog">;
 }
 
+interface Ghost extends Suspect {
+  readonly until: number;
+  /** The server has read the cancellation, after which it logs nothing more about the call. */
+  cancelled: boolean;
+}
+
 /** Who answers a question; nobody when `ask` is undefined. */
 interface Claim {
   readonly ask: Ask | undefined;
@@ -39,23 +45,41 @@ export class Attribution {
   manyClients = false;
   readonly #peer: Peer;
   readonly #own: Ask | undefined;
-  readonly #ghosts = new Map<RequestId, Suspect & { readonly until: number }>();
+  readonly #ping: () => Promise<unknown>;
+  readonly #ghosts = new Map<RequestId, Ghost>();
   /** One per question that waits to become clear. */
   readonly #held = new Set<(id: RequestId) => void>();
 
-  /** `own` answers for calls that bring no `ask`. */
-  constructor(peer: Peer, own: Ask | undefined) {
+  /** `own` answers for calls that bring no `ask`; `ping` sends a request that any server answers. */
+  constructor(peer: Peer, own: Ask | undefined, ping: () => Promise<unknown>) {
     this.#peer = peer;
     this.#own = own;
+    this.#ping = ping;
   }
 
   gaveUp({ id, request }: Pending): void {
     if (request.quiet === true || !MAY_ASK.has(request.method)) return;
     const { ask, callerId, onLog } = request;
-    this.#ghosts.set(id, {
-      id,
-      request: { ask, callerId, onLog },
-      until: performance.now() + GHOST_MS,
+    const until = performance.now() + GHOST_MS;
+    const ghost: Ghost = { id, request: { ask, callerId, onLog }, until, cancelled: false };
+    this.#ghosts.set(id, ghost);
+    // Only where calls of several clients share a channel does a log message have to be told from another's.
+    if (this.manyClients && !this.#peer.wire.perRequestStreams) this.#confirm(ghost);
+  }
+
+  /**
+   * A channel keeps its order: when the server answers a request that was sent after the cancellation, it has read the
+   * cancellation too.
+   */
+  #confirm(ghost: Ghost): void {
+    // After this function the peer announces the cancellation.
+    queueMicrotask(() => {
+      this.#ping().then(
+        () => {
+          ghost.cancelled = true;
+        },
+        () => {},
+      );
     });
   }
 
@@ -98,8 +122,9 @@ export class Attribution {
     const nobody = this.manyClients ? unwanted : undefined;
     if (origin !== undefined) return this.#peer.pending.get(origin)?.request.onLog ?? nobody;
     const live = this.#inFlight();
-    const suspects: Suspect[] = [...live, ...this.#ghostsBeside(live)];
-    if (live.length === 0) return suspects.length === 0 ? undefined : nobody;
+    const ghosts = this.#ghostsBeside(live);
+    if (live.length === 0) return ghosts.length === 0 ? undefined : nobody;
+    const suspects: Suspect[] = [...live, ...ghosts.filter(({ cancelled }) => !cancelled)];
     const listening = suspects.find(({ request }) => request.onLog !== undefined);
     if (listening === undefined || suspects.length === 1) return listening?.request.onLog ?? nobody;
     const { callerId } = listening.request;
@@ -126,11 +151,11 @@ export class Attribution {
   }
 
   /** Calls that were given up lately, unless all in flight are of the same client: then it is the right one in any case. */
-  #ghostsBeside(live: readonly Pending[]): Suspect[] {
+  #ghostsBeside(live: readonly Pending[]): Ghost[] {
     const now = performance.now();
     const client = live[0]?.request.callerId;
     const oneClient = client !== undefined && live.every(({ request }) => request.callerId === client);
-    const found: Suspect[] = [];
+    const found: Ghost[] = [];
     for (const ghost of this.#ghosts.values()) {
       if (ghost.until <= now) this.#ghosts.delete(ghost.id);
       else if (!oneClient || ghost.request.callerId !== client) found.push(ghost);
@@ -164,7 +189,7 @@ export class Attribution {
         // What is left is somebody who was given up. When that was the last in flight, `end` says so.
         if (owners.length === 0) return;
         const others = [...left.values()];
-        if (agree(others)) decide(others[0]?.request.ask, owners);
+        if (agree(others)) decide(owners[0]?.request.ask, owners);
       };
       const release = this.#peer.openQuestion(live, end, ({ id }) => clear(id));
       const timer = setTimeout(late, HOLD_MS);
@@ -179,10 +204,17 @@ function taskOf(params: JsonObject | undefined): unknown {
   return isObject(related) ? related.taskId : undefined;
 }
 
-/** Whether it makes no difference which of them it is. */
+/** Whether it makes no difference which of them it is: the same client answers for all of them. */
 function agree(suspects: readonly Suspect[]): boolean {
-  const ask = suspects[0]?.request.ask;
-  return suspects.every(({ request }) => request.ask === ask);
+  const { ask, callerId } = suspects[0]?.request ?? {};
+  return suspects.every(
+    ({ request }) =>
+      request.ask === ask ||
+      (callerId !== undefined &&
+        request.callerId === callerId &&
+        request.ask !== undefined &&
+        ask !== undefined),
+  );
 }
 
 function unwanted(): void {}

@@ -28,7 +28,8 @@ export async function connect(reach: Reach, options: SessionOptions, eras: EraMe
     if (!knownLegacy || options.definition.era !== "auto" || !isRefusal(error)) throw error;
     session = await connectOnce(reach, { ...options, knownLegacy: false });
   }
-  if (reach.transport === "stdio") {
+  // A session whose era was demanded says nothing about the other era.
+  if (reach.transport === "stdio" && options.definition.era === "auto") {
     const { era, info } = session.description;
     session.afterwards = eras.remember(reach, {
       legacy: era === "legacy",

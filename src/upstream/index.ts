@@ -15,6 +15,7 @@ export type {
   UpstreamState,
   UpstreamStats,
 } from "./types.ts";
+export { canAnswer } from "./questions.ts";
 export { openUpstream, type UpstreamOptions } from "./upstream.ts";
 export { pause, timerMs, within } from "./waiting.ts";
 export { type ParamHeader, paramHeaders } from "./param-headers.ts";

@@ -32,7 +32,8 @@ export class OpenQuestions {
       : undefined;
     if (!signal.aborted) {
       const { id, method, params = {} } = message;
-      const answer = await answerRequest(claim?.ask, { id, method, params, signal }, () => {
+      const related = origin !== undefined;
+      const answer = await answerRequest(claim?.ask, { id, method, params, signal, related }, () => {
         declined();
         claim?.cause?.onDeclined?.({ method, params });
       });

@@ -8,6 +8,11 @@ const ELICIT = "elicitation/create";
 const SAMPLE = "sampling/createMessage";
 const ROOTS = "roots/list";
 
+/** Whether a client with these capabilities answers any server request. */
+export function canAnswer({ elicitation, sampling, roots }: JsonObject): boolean {
+  return isObject(elicitation) || isObject(sampling) || isObject(roots);
+}
+
 export type Answer = { result: JsonObject } | { error: RpcErrorObject };
 
 /** Whether somebody has to be asked, as opposed to what the client answers by itself. */

@@ -6,6 +6,7 @@ import type { JsonObject, LogLevel, ServerDefinition } from "../model/index.ts";
 import { type Redactor, withRedactedError } from "../secrets/index.ts";
 import type { Reach } from "./connect.ts";
 import { Emitter } from "./emitter.ts";
+import { explainEraError } from "./era-hints.ts";
 import type { EraMemory } from "./era-memory.ts";
 import type { LaunchReports } from "./launch-reports.ts";
 import { openSession } from "./open-session.ts";
@@ -30,6 +31,8 @@ export interface SessionUpstreamOptions {
   readonly caller: Caller;
   /** Answers questions of calls that bring no `ask` of their own. */
   readonly ask?: Ask | undefined;
+  /** The era is not the one that a user chose in the config, so errors do not mention that setting. */
+  readonly eraIsChosen?: boolean | undefined;
   /** Ask the server for news of its lists. */
   readonly watch: boolean;
   readonly report: Report;
@@ -63,6 +66,7 @@ class SessionUpstream implements Upstream {
   readonly #subscriptions: Subscriptions;
   readonly #redactor: Redactor;
   readonly #launches: LaunchReports;
+  readonly #explainEra: (error: PortolanError) => PortolanError;
   #session!: Session;
   /** Why there is no session any more. */
   #lost: PortolanError | undefined;
@@ -73,8 +77,13 @@ class SessionUpstream implements Upstream {
   /** List news of the last moment, and whether the same came again since. */
   readonly #recent = new Map<keyof UpstreamEvents, boolean>();
 
-  constructor({ definition, caller, watch, launches, redactor }: SessionUpstreamOptions) {
+  constructor(options: SessionUpstreamOptions) {
+    const { definition, caller, watch, launches, redactor, eraIsChosen } = options;
     this.name = definition.name;
+    this.#explainEra =
+      eraIsChosen === true
+        ? (error) => error
+        : (error) => explainEraError(error, this.#session.description.era, definition);
     this.#redactor = redactor;
     this.#launches = launches;
     this.#subscriptions = new Subscriptions({
@@ -199,7 +208,7 @@ class SessionUpstream implements Upstream {
 
   #failure(thrown: unknown, sentAt: number): PortolanError {
     const failure = this.#launches.explain(toPortolanError(thrown, { server: this.name }), sentAt);
-    const error = withRedactedError(failure, this.#redactor);
+    const error = withRedactedError(this.#explainEra(failure), this.#redactor);
     if (error.code === "SESSION_LOST") this.#lose(error);
     return error;
   }

@@ -13,6 +13,7 @@ import {
 } from "../model/index.ts";
 import { Attribution, MAY_ASK } from "./attribution.ts";
 import { Envelopes } from "./envelope.ts";
+import { explainEraResult, inputRequiredInLegacy } from "./era-hints.ts";
 import { InputRounds } from "./input-rounds.ts";
 import { negotiate } from "./negotiate.ts";
 import { type Notice, Notices } from "./notices.ts";
@@ -22,6 +23,8 @@ import { ToolHeaders } from "./tool-headers.ts";
 import { readToolPage } from "./tool-list.ts";
 import type { Ask, Call, Caller, Description } from "./types.ts";
 import type { Wire } from "./wire.ts";
+
+const PING_MS = 5_000;
 
 export interface SessionOptions {
   readonly definition: ServerDefinition;
@@ -76,7 +79,7 @@ export class Session {
     const declined = (): void => {
       this.declined += 1;
     };
-    const attribution = new Attribution(peer, ask);
+    const attribution = new Attribution(peer, ask, () => this.#ping());
     this.#attribution = attribution;
     this.#questions = new OpenQuestions({ peer, attribution, ended, declined });
     this.notices = new Notices({ peer, attribution, questions: this.#questions, notice });
@@ -169,11 +172,16 @@ export class Session {
 
   /** A server of this era gives no state: who brings one means something else, and the request would run as a new one. */
   #sendLegacy(call: Call): Promise<JsonObject> {
-    if (call.params?.requestState === undefined && call.params?.inputResponses === undefined)
-      return this.#send(call, call.params);
-    const { requestState, inputResponses: _responses, ...params } = call.params;
-    if (requestState === undefined) return this.#send(call, params);
     const { name } = this.#options.definition;
+    const send = async (params: JsonObject | undefined): Promise<JsonObject> => {
+      const result = await this.#send(call, params);
+      if (result.resultType === "input_required") throw inputRequiredInLegacy(name, call.method);
+      return result;
+    };
+    if (call.params?.requestState === undefined && call.params?.inputResponses === undefined)
+      return send(call.params);
+    const { requestState, inputResponses: _responses, ...params } = call.params;
+    if (requestState === undefined) return send(params);
     return Promise.reject(
       new PortolanError("INPUT_INVALID", `requestState is not accepted: ${name} never gave one`, {
         server: name,
@@ -184,11 +192,12 @@ export class Session {
 
   #withRounds(call: Call, headers?: Record<string, string>): Promise<JsonObject> {
     const startedAt = performance.now();
-    return this.#send(call, call.params, headers).then((result) =>
-      result.resultType === "input_required" && call.passInputRequired !== true
+    return this.#send(call, call.params, headers).then((result) => {
+      if (result.isError === true) return explainEraResult(result, this.#options.definition.name);
+      return result.resultType === "input_required" && call.passInputRequired !== true
         ? this.#rounds.finish(call, headers, result, startedAt)
-        : result,
-    );
+        : result;
+    });
   }
 
   #send(
@@ -216,6 +225,17 @@ export class Session {
       ask: call.ask,
       callerId: call.caller?.id,
       repeats: call.repeats,
+    });
+  }
+
+  /** The modern era has no ping; every server describes itself. */
+  #ping(): Promise<JsonObject> {
+    const method = this.modern ? "server/discover" : "ping";
+    return this.peer.request({
+      method,
+      meta: this.#metaFor({ method }, undefined),
+      timeoutMs: PING_MS,
+      maxTimeoutMs: PING_MS,
     });
   }
 

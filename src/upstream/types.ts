@@ -21,6 +21,10 @@ export interface Caller {
   readonly account?: string | undefined;
   readonly clientInfo: Implementation;
   readonly capabilities: JsonObject;
+  /** The era that the client itself speaks. A server that speaks both is called in this one; without it, in the preferred one. */
+  readonly era?: Era | undefined;
+  /** Aborted when the client has left, so that sessions which were opened for it can be closed. */
+  readonly ended?: AbortSignal | undefined;
   readonly logLevel?: LogLevel | undefined;
   /** Headers of the request that the client made, without those that let it in. */
   readonly headers?: Readonly<Record<string, string | string[] | undefined>> | undefined;
@@ -35,6 +39,8 @@ export interface Question {
   readonly method: string;
   readonly params: JsonObject;
   readonly signal: AbortSignal;
+  /** The server itself said which call it is for, by the stream on which it came. */
+  readonly related?: boolean | undefined;
 }
 
 /** Answers a question with the result that the server gets, or with undefined when nobody is there to answer it. */
