@@ -59,13 +59,28 @@ describe.each(["stdio", "http"] as const)("a server that speaks both eras, over 
     expect([runs.called(old.id), runs.called(modern.id)]).toEqual([1, 2]);
   });
 
+  it("tells a legacy client of the resources and tools that its calls change", async () => {
+    const { url } = await openTestGateway([await dualServer(transport, runsFile().file, [])]);
+    const client = await RawLegacy.open(url, { token: TOKEN });
+    const stream = await client.listen();
+    const uri = "test://static-text";
+    await client.call("resources/subscribe", { uri });
+    await client.tool("mcp_one_touch_resource", { uri });
+    await stream.find(({ method }) => method === "notifications/resources/updated");
+    await client.tool("mcp_one_change_tools", { action: "add" });
+    await stream.find(({ method }) => method === "notifications/tools/list_changed");
+    const { result } = await client.call("tools/list");
+    const added = result.tools.find(({ name }: { name: string }) => name.startsWith("mcp_one_added_"));
+    expect((await client.tool(added.name)).error).toBeUndefined();
+  });
+
   it("lets a legacy client use a tool that only works in the modern era, from its second call on", async () => {
     const runs = runsFile();
     const { url } = await openTestGateway([await dualServer(transport, runs.file, ["rounds-only"])]);
     const who = person("legacy");
     const client = await RawLegacy.open(url, { token: TOKEN, answer: who.answer });
     const { error } = await client.call("tools/call", { name: TOOL, arguments: { id: who.id } });
-    expect(error?.message).toContain("the next call uses the modern era");
+    expect(error?.message).toMatch(/next call of this tool uses the modern era; "era: modern"/);
     // What failed did not run again by itself.
     expect(runs.called(who.id)).toBe(1);
     for (const _again of [1, 2])

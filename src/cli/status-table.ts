@@ -87,7 +87,7 @@ function cells(server: ServerHealth, { colors, now, label }: TableView): Cell[] 
 }
 
 function details(server: ServerHealth, declared: string | undefined, { colors, width }: TableView): string[] {
-  const { error, restarts, state, lanes = 0, sandbox } = server;
+  const { error, restarts, state, transport, lanes = 0, sandbox } = server;
   const room = width === undefined ? undefined : width - 4;
   const lines: string[] = [];
   const add = (text: string, paint: Paint = (same) => same): void => {
@@ -105,8 +105,10 @@ function details(server: ServerHealth, declared: string | undefined, { colors, w
   } else if (state === "starting") add("It is not ready yet.");
   if (sandbox !== undefined && sandbox.mode !== "enforce" && sandbox.by !== OWNER)
     add(`sandbox ${sandboxLabel(sandbox)}`, colors.yellow);
-  if (lanes > 0)
-    add(`${lanes} more ${lanes === 1 ? "process" : "processes"} for calls that ask questions`, colors.dim);
+  if (lanes > 0) {
+    const what = transport === "http" ? ["session", "sessions"] : ["process", "processes"];
+    add(`${lanes} more ${what[lanes === 1 ? 0 : 1]} for clients that answer server requests`, colors.dim);
+  }
   if (restarts > 0) add(`started again ${restarts} ${restarts === 1 ? "time" : "times"}`, colors.dim);
   return lines;
 }

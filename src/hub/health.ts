@@ -17,7 +17,7 @@ export interface ServerHealth {
   readonly tools: number;
   readonly latencyMs?: number | undefined;
   readonly restarts: number;
-  /** Processes beside the first, for calls that ask questions; absent when there are none. */
+  /** Processes or sessions beside the first, for clients that answer server requests; absent when there are none. */
   readonly lanes?: number | undefined;
   /** How its program is boxed; absent while it has not been started. */
   readonly sandbox?:

@@ -10,7 +10,7 @@ import {
   type ServerCapabilities,
   type ToolDefinition,
 } from "../model/index.ts";
-import { listAll, type Upstream } from "../upstream/index.ts";
+import { type Description, listAll, type Upstream } from "../upstream/index.ts";
 
 /** For how long, and for whom, a list may be kept, by the server's own word. */
 export interface CacheHint {
@@ -43,13 +43,15 @@ export async function fetchInventory(
   lists: ReadonlySet<ListName>,
   before: Inventory,
   options: {
+    /** Of the main connection; the lists may be read at another one. */
+    description: Description;
     timeoutMs: number;
     maxPages: number;
     onLoop: (message: string) => void;
     onMissing: (method: string, reason: unknown) => void;
   },
 ): Promise<Inventory> {
-  const { capabilities, info, instructions } = upstream.describe();
+  const { capabilities, info, instructions } = options.description;
   const hints: Partial<Record<HintedList, CacheHint>> = { ...before.hints };
   const list = async (
     wanted: ListName,

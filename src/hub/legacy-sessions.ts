@@ -24,7 +24,7 @@ export interface LegacySessionsOptions {
   readonly max?: number | undefined;
   /** Opens a session. With a caller it declares the capabilities of that caller. */
   readonly open: (signal: AbortSignal, caller: Caller | undefined) => Promise<Lease>;
-  readonly opened?: ((upstream: Upstream) => void) | undefined;
+  readonly opened?: ((upstream: Upstream, owner: string | undefined) => void) | undefined;
   readonly idleMs?: number | undefined;
 }
 
@@ -188,7 +188,7 @@ export class LegacySessions {
     lease.upstream.on("stateChanged", (state) => {
       if (state === "failed" || state === "closed") this.#retire(session);
     });
-    this.#options.opened?.(lease.upstream);
+    this.#options.opened?.(lease.upstream, session.owner);
     return lease;
   }
 

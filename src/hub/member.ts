@@ -61,12 +61,16 @@ export class Member {
     const limits = { ...DEFAULT_LIMITS, ...options.declared.limits };
     this.#limits = limits;
     this.faults = new Faults(this.alias, options.redactor);
-    this.processes = new Processes({ ...options, limits, faults: this.faults });
+    this.processes = new Processes({
+      ...{ ...options, limits, faults: this.faults },
+      outdated: (list) => this.stock.outdated(list),
+    });
     this.usage = new Usage(options.declared.idleStopMs, () => void this.stop("idle"));
     this.stock = new Stock({
       ...options,
       limits,
-      upstream: () => this.processes.main?.upstream,
+      describe: () => this.processes.main?.upstream.describe(),
+      upstream: () => this.processes.lister,
     });
   }
 
@@ -142,7 +146,7 @@ export class Member {
   }
 
   async subscribe(uri: string): Promise<() => Promise<void>> {
-    return (await this.start()).subscribe(uri);
+    return this.processes.subscribe(await this.start(), uri);
   }
 
   /** Takes the place of this member for the same server: what is known stays known, and the process goes on. */

@@ -7,6 +7,7 @@ import { type Call, type Caller, canAnswer, type Description, type Upstream } fr
 import { thingOf } from "./asking.ts";
 import { Lanes, type LanesOptions } from "./lanes.ts";
 import { LegacySessions, type LegacySessionsOptions } from "./legacy-sessions.ts";
+import { MirroredSubscriptions } from "./mirrored-subscriptions.ts";
 
 /** The one legacy session that all legacy callers of a modern process share. */
 const COMMON = { owner: "" } as const;
@@ -15,6 +16,8 @@ const MAX_LEARNED = 2_000;
 export interface PlacementOptions extends Omit<LanesOptions, "open" | "maxSpares"> {
   readonly declared: Pick<DeclaredServer, "endpoint" | "era" | "lanes">;
   readonly open: LegacySessionsOptions["open"];
+  /** A legacy session beside the main connection was opened: its notifications are those of the server too. */
+  readonly sessionOpened?: ((upstream: Upstream) => void) | undefined;
 }
 
 /**
@@ -35,6 +38,7 @@ export class Placement {
   readonly #sessions: LegacySessions;
   /** Processes beside the common legacy session of a server whose main process is modern. */
   readonly #legacyProcesses: Lanes;
+  readonly #subscriptions = new MirroredSubscriptions();
   /** Whether the server requests of a tool said which call they were for, so that its calls can share a session. */
   readonly #related = new Map<string, boolean>();
   /** Tools that failed for a legacy caller in the legacy era: whether they work in the modern one. */
@@ -43,7 +47,7 @@ export class Placement {
   constructor(options: PlacementOptions) {
     this.#options = options;
     this.#processes = new Lanes(lanesOptions(options, options.main));
-    this.#sessions = new LegacySessions(sessionsOptions(options));
+    this.#sessions = new LegacySessions(this.#sessionsOptions());
     this.#legacyProcesses = new Lanes(this.#legacyLanes());
   }
 
@@ -56,7 +60,7 @@ export class Placement {
   configure(options: PlacementOptions): void {
     this.#options = options;
     this.#processes.configure(lanesOptions(options, options.main));
-    this.#sessions.configure(sessionsOptions(options));
+    this.#sessions.configure(this.#sessionsOptions());
     this.#legacyProcesses.configure(this.#legacyLanes());
   }
 
@@ -83,6 +87,10 @@ export class Placement {
       case "shared":
         return main.request(call);
     }
+  }
+
+  subscribe(main: Upstream, uri: string): Promise<() => Promise<void>> {
+    return this.#subscriptions.add(main, uri);
   }
 
   /** A change of a client, such as of its roots, means nothing to a session that serves one call at a time. */
@@ -200,11 +208,21 @@ export class Placement {
 
   #explain({ code, message, data, server, tool, cause }: PortolanError): PortolanError {
     const { alias } = this.#options;
-    const next = `${alias} speaks both protocol eras and was called in the legacy era of this client; the next call uses the modern era`;
-    return new PortolanError(code, `${message} (${next})`, {
-      ...{ data, server, tool, cause },
-      hint: `Call again, or set "era: modern" in the config of ${alias} if its tools need that era.`,
-    });
+    const note = `${alias} speaks both protocol eras and was called in the legacy era of this client. The next call of this tool uses the modern era; "era: modern" in the config of ${alias} makes every call do so.`;
+    return new PortolanError(code, `${message} (${note})`, { data, server, tool, cause, hint: note });
+  }
+
+  #sessionsOptions(): LegacySessionsOptions {
+    const { declared, opened, sessionOpened, ...others } = this.#options;
+    return {
+      ...others,
+      max: declared.endpoint.transport === "http" ? declared.lanes : undefined,
+      opened: (upstream, owner) => {
+        opened?.(upstream);
+        sessionOpened?.(upstream);
+        if (owner === COMMON.owner) this.#subscriptions.attach(upstream);
+      },
+    };
   }
 
   #legacyLanes(): LanesOptions {
@@ -218,11 +236,6 @@ function needsLegacy({ era, capabilities }: Caller): boolean {
 }
 
 function lanesOptions(options: PlacementOptions, main: LanesOptions["main"]): LanesOptions {
-  const { declared, open, ...others } = options;
+  const { declared, open, sessionOpened: _sessions, ...others } = options;
   return { ...others, main, maxSpares: declared.lanes, open: (signal) => open(signal, undefined) };
-}
-
-function sessionsOptions({ declared, ...others }: PlacementOptions): LegacySessionsOptions {
-  const { transport } = declared.endpoint;
-  return { ...others, max: transport === "http" ? declared.lanes : undefined };
 }

@@ -7,15 +7,21 @@ import type { Call, Description, Upstream } from "../upstream/index.ts";
 import { discreetLog } from "./discreet.ts";
 import { type EventBus, toLaunchEvent } from "./events.ts";
 import type { Faults } from "./faults.ts";
+import type { ListName } from "./inventory.ts";
 import { type LeaseOptions, leaseServer } from "./lease-server.ts";
 import { Placement, type PlacementOptions } from "./placement.ts";
 import type { Heard, Lease } from "./pool.ts";
+
+const LISTS = ["tools", "prompts", "resources"] as const;
 
 export interface ProcessesOptions extends LeaseOptions {
   readonly limits: Limits;
   readonly faults: Faults;
   readonly events: EventBus;
   readonly log: (alias: string, message: JsonObject) => void;
+  readonly resourceUpdated: (alias: string, uri: string) => void;
+  /** A list of the server has changed. */
+  readonly outdated: (list: ListName) => void;
 }
 
 export class Processes {
@@ -26,6 +32,7 @@ export class Processes {
   readonly #alias: string;
   #main: Lease | undefined;
   #placement: Placement;
+  #lister: Upstream | undefined;
   #logLevel: LogLevel | undefined;
   #deaf: () => void = () => {};
   #pastRestarts = 0;
@@ -48,6 +55,15 @@ export class Processes {
     return this.#pastRestarts + now - this.#othersRestarts;
   }
 
+  /** Where lists are read: at the connection that last reported a change of them. */
+  get lister(): Upstream | undefined {
+    return this.#lister ?? this.#main?.upstream;
+  }
+
+  subscribe(main: Upstream, uri: string): Promise<() => Promise<void>> {
+    return this.#placement.subscribe(main, uri);
+  }
+
   /** How many there are beside the shared one. */
   get lanes(): number {
     return this.#placement.count;
@@ -63,6 +79,11 @@ export class Processes {
     this.#main = lease;
     this.#othersRestarts = upstream.stats().restarts;
     this.describe();
+    this.#lister = undefined;
+    for (const list of LISTS)
+      upstream.on(`${list}Changed`, () => {
+        this.#lister = undefined;
+      });
     this.#deaf = upstream.on("log", this.#logged);
     if (this.#logLevel !== undefined) upstream.setLogLevel(this.#logLevel).catch(() => {});
   }
@@ -128,7 +149,24 @@ export class Processes {
         other.on("log", this.#logged);
         if (this.#logLevel !== undefined) other.setLogLevel(this.#logLevel).catch(() => {});
       },
+      sessionOpened: (other) => this.#listenTo(other),
     };
+  }
+
+  /** A server reports what a call changed on the session of that call. */
+  #listenTo(other: Upstream): void {
+    const { outdated, redactor, resourceUpdated } = this.#options;
+    for (const list of LISTS)
+      other.on(`${list}Changed`, () => {
+        this.#lister = other;
+        outdated(list);
+      });
+    other.on("resourceUpdated", (uri) => resourceUpdated(this.#alias, redactor.redactText(uri)));
+    other.on("stateChanged", (state) => {
+      if (this.#lister !== other || (state !== "closed" && state !== "failed")) return;
+      this.#lister = undefined;
+      for (const list of LISTS) outdated(list);
+    });
   }
 
   readonly #heard: Heard = {

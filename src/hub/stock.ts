@@ -3,7 +3,7 @@
 import { type ErrorCode, type Report, toPortolanError } from "../errors/index.ts";
 import type { DeclaredServer, Limits } from "../model/index.ts";
 import type { Redactor } from "../secrets/index.ts";
-import type { Caller, Upstream } from "../upstream/index.ts";
+import type { Caller, Description, Upstream } from "../upstream/index.ts";
 import type { EventBus } from "./events.ts";
 import {
   diffTools,
@@ -29,6 +29,8 @@ export interface StockOptions {
   readonly events: EventBus;
   readonly report: Report;
   readonly changed: (lists: ReadonlySet<ListName>) => void;
+  /** What the server says about itself on its main connection. */
+  readonly describe: () => Description | undefined;
   /** The server as it is reached now. */
   readonly upstream: () => Upstream | undefined;
 }
@@ -87,6 +89,7 @@ export class Stock {
     const warn = (code: ErrorCode, message: string): void =>
       report({ code, severity: "warning", server: alias, message });
     const fetched = await fetchInventory(upstream, lists, before, {
+      description: this.#options.describe() ?? upstream.describe(),
       timeoutMs: Math.min(LIST_TIMEOUT_MS, limits.requestTimeoutMs),
       maxPages: limits.maxPages,
       onLoop: (message) => warn("PROTOCOL_ERROR", message),

@@ -26,7 +26,8 @@ export const DEFAULT_FIELDS: Readonly<Record<string, Shape>> = {
   era: {
     type: "string",
     enum: ["auto", "legacy", "modern"],
-    description: "Which protocol era the server is spoken to in; found by asking when absent.",
+    description:
+      "The protocol era of the connection. auto (the default) prefers the modern era, and uses the era of each gateway client where the server speaks both.",
   },
   start: {
     type: "string",
@@ -143,7 +144,7 @@ export const SERVER_FIELDS: Readonly<Record<string, Shape>> = {
     integer: true,
     minimum: 0,
     description:
-      "How many more processes of this server the gateway may run at once, when it asks questions (default 15).",
+      "How many more processes of this server (over HTTP: sessions) the gateway may use at once for clients that answer server requests (default 15; over HTTP 256).",
   },
 };
 
