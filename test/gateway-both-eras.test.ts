@@ -111,7 +111,7 @@ describe("a legacy server over HTTP whose requests name no call", () => {
     ]);
     const people = Array.from({ length: 8 }, (_, n) => person(`caller ${n}`));
     const clients = await Promise.all(
-      people.map(({ answer }, n) =>
+      people.map(async ({ answer }, n) =>
         n % 2 === 0
           ? RawLegacy.open(url, { token: TOKEN, answer })
           : new RawModern(url, { token: TOKEN, answer }),
