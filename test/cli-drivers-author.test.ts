@@ -1,6 +1,6 @@
 // `portolan author` where it could go wrong: secrets of two drivers, parts of results, a driver that is there, a workspace as a whole.
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { envelope, portolan } from "./cli-helpers.ts";
@@ -91,6 +91,31 @@ describe("secrets", () => {
     const again = await author(here, "--id", "two-mcp", "--env", "API_KEY=b");
     expect(again.files.map(({ state }) => state)).toEqual(["unchanged", "unchanged"]);
   });
+
+  it("among the arguments are referred to, and reach the server all the same", async () => {
+    const here = notes([reads("get_note", { description: "Reads the notes of hunter2-hunter2." })]);
+    here.change("s/server.mjs", (text) =>
+      text.replace(
+        "results[name]",
+        '({ content: [{ type: "text", text: process.argv.slice(3).join(" ") }] })',
+      ),
+    );
+    const given = ["--password", "hunter2-hunter2", "--dsn=postgres://me:pw@db/app"];
+    const made = await author(here, "--id", "notes-mcp", "--", ...given);
+    expect(made.code).toBe(0);
+    for (const { file } of made.files) expect(readFileSync(file, "utf8")).not.toMatch(/hunter2|me:pw/);
+    expect(here.file(".drivers/notes-mcp/DRIVER.md")).toContain("--dsn=${secrets.NOTES_DSN}");
+    expect(here.file(".drivers/notes-mcp/SECRETS.md")).toContain("slug: notes-password");
+    expect(made.left.join("\n")).toContain("portolan secrets set NOTES_PASSWORD");
+    const without = await here.run("call", "get-note");
+    expect(without.code).toBe(5);
+    const env = { ...here.env, NOTES_PASSWORD: "hunter2-hunter2", NOTES_DSN: "postgres://me:pw@db/app" };
+    const called = await portolan(["call", "get-note", "--json"], { cwd: here.cwd, env });
+    expect(called.code).toBe(0);
+    // What a server repeats of its secrets is redacted.
+    expect(called.out).toContain("--password");
+    expect(called.out).not.toContain("NOTES_PASSWORD");
+  }, 60_000);
 
   it("of the workspace are used as it grants them", async () => {
     const entry = `---\nsecrets:\n  - { slug: api-key, name: K, description: K., access: { bind: [{ tool: get-note }] } }\n---\n`;

@@ -323,7 +323,9 @@ describe("author", () => {
     expect(driver).toContain('MODE: "${secrets.MODE}"');
     expect(driver + here.file(".drivers/files-mcp/SECRETS.md")).not.toMatch(/s3cr3t|fast/);
     const { left } = JSON.parse(ran.out) as { left: string[] };
-    expect(left).toContain("The value of MODE is not written anywhere: portolan secrets set MODE");
+    expect(left).toContain(
+      "The value of MODE is a secret and not written anywhere: portolan secrets set MODE",
+    );
     const used = await portolan(["call", "contracts.list-directory", "path=.", "--json"], {
       cwd: here.cwd,
       env: { ...here.env, API_TOKEN: value, MODE: "fast" },

@@ -75,12 +75,12 @@ function withoutDefaults(text: string): string {
   return text.replace(/(\$\{[^{}]*?:-)[^{}]+\}/g, `$1${HIDDEN}}`);
 }
 
-function isSecretName(name: string): boolean {
+export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase());
 }
 
 /** Long, of letters and digits both, and no words, path, version or package between them. */
-function looksRandom(text: string): boolean {
+export function looksRandom(text: string): boolean {
   if (text.includes("${")) return false;
   if (KEY_PREFIX.test(text)) return true;
   return /^[A-Za-z0-9_+=-]{20,}$/.test(text) && /\d/.test(text) && /[A-Za-z]/.test(text) && !isWords(text);

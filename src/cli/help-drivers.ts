@@ -70,7 +70,7 @@ Sandbox:
   --allow-net, --allow-read, --allow-write grant what the server needs, and are written into the driver. --sandbox is for this start alone.
 
 Secrets:
-  Values of --env and --header are for this start alone; the driver refers to them by name. Store them with portolan secrets set.
+  Values of --env and --header, and passwords, tokens and connection strings among the arguments or in the URL, are for this start alone; the driver refers to them by name. Store them with portolan secrets set.
 
 Examples:
   portolan author @modelcontextprotocol/server-filesystem --allow-write ./notes -- ./notes

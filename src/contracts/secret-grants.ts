@@ -214,12 +214,11 @@ export class SecretGrants {
   }
 }
 
-/** Names that the environment and the headers of a server refer to as `${secrets.NAME}`. */
+/** Names that the environment, the arguments, the headers and the address of a server refer to as `${secrets.NAME}`. */
 export function secretNames({ endpoint }: Driver): readonly string[] {
-  const texts =
-    endpoint.transport === "stdio"
-      ? Object.values(endpoint.env ?? {})
-      : [...Object.values(endpoint.headers ?? {}), ...Object.values(endpoint.program?.env ?? {})];
+  const program = endpoint.transport === "stdio" ? endpoint : endpoint.program;
+  const texts = [...Object.values(program?.env ?? {}), ...(program?.args ?? [])];
+  if (endpoint.transport !== "stdio") texts.push(...Object.values(endpoint.headers ?? {}), endpoint.url);
   const names = new Set<string>();
   for (const text of texts)
     if (text.includes("${"))

@@ -47,7 +47,7 @@ function drafted(
   return draftDriver({
     id: "files-mcp",
     identified: { server, transport: "stdio", target: {} as never, name: "files" },
-    credentials: () => ({ server, secrets: [] }),
+    credentials: () => ({ server, secrets: [], values: [] }),
     launch: {},
     folder,
     contracts,

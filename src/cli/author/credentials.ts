@@ -1,14 +1,18 @@
-// What a server is given with --env and --header: any of it may be secret, so that it is written by name, never by value.
+// What a server is given with --env and --header, and what looks like a secret among its arguments and in its address: it is
+// written by name, never by value.
 
 import { slugOfEnv } from "../../formats/driver/index.ts";
 import type { DriverServer } from "../../model/index.ts";
 import type { Cli } from "../connect.ts";
 import type { NamedSecret, SecretNames } from "./existing-secrets.ts";
+import { type Refer, urlWithoutSecrets, withoutSecrets } from "./secret-arguments.ts";
 
 export interface Credentials {
   readonly server: DriverServer;
   /** The secrets that the driver refers to now. */
   readonly secrets: readonly NamedSecret[];
+  /** Their values, which no file may hold. */
+  readonly values: readonly string[];
 }
 
 /** `base` is what the server is called. */
@@ -18,10 +22,36 @@ export function withCredentials(
   names: SecretNames,
   { options }: Pick<Cli, "options">,
 ): Credentials {
-  if (server.kind === "remote") return remote(server, base, names, options.headers);
+  const found = new Map<string, NamedSecret>();
+  const refer: Refer = (what, value) => {
+    const secret = found.get(value) ?? names.take(nameFor(what, base), what);
+    found.set(value, secret);
+    return reference(secret.name);
+  };
+  if (server.kind === "remote") {
+    const given = remote(server, base, names, options.headers);
+    const url = urlWithoutSecrets(server.url, refer);
+    return {
+      server: { ...given.server, url },
+      secrets: [...given.secrets, ...found.values()],
+      values: [...Object.values(options.headers), ...found.keys()],
+    };
+  }
   const secrets = Object.keys(options.env).map((name) => names.take(name, name));
   const env = Object.fromEntries(secrets.map(({ as, name }) => [as, reference(name)]));
-  return { server: { ...server, env }, secrets };
+  const args = withoutSecrets(server.args, refer);
+  return {
+    server: { ...server, args, env },
+    secrets: [...secrets, ...found.values()],
+    values: [...Object.values(options.env), ...found.keys()],
+  };
+}
+
+/** A variable keeps its name; what a flag is called says little without the server. */
+function nameFor(what: string, base: string): string {
+  const plain = what.replace(/^-+/, "");
+  const isOwn = /^[A-Z][A-Z0-9_]+$/.test(plain) || plain.toLowerCase().includes(base.toLowerCase());
+  return isOwn ? plain : `${base}_${plain}`;
 }
 
 function remote(
@@ -29,7 +59,7 @@ function remote(
   base: string,
   names: SecretNames,
   given: Readonly<Record<string, string>>,
-): Credentials {
+): { readonly server: DriverServer & { kind: "remote" }; readonly secrets: readonly NamedSecret[] } {
   const take = (header: string, what: string): NamedSecret => names.take(`${base}_${what}`, header);
   const [first, ...others] = Object.keys(given);
   if (first === undefined) return { server, secrets: [] };
@@ -78,7 +108,7 @@ export function secretNotes({ secrets }: Credentials, label: (file: string) => s
   return secrets.flatMap(({ name, as, entry, taken }) => {
     if (entry !== undefined)
       return [`${as} is the secret ${entry.slug} of ${label(entry.origin.file)}, which grants it.`];
-    const stored = `The value of ${as} is not written anywhere: portolan secrets set ${name}`;
+    const stored = `The value of ${as} is a secret and not written anywhere: portolan secrets set ${name}`;
     return taken === undefined
       ? [stored]
       : [

@@ -79,12 +79,22 @@ export function draftDriver(grounds: Grounds): Draft {
     made.map(({ tool }) => tool.contract),
   );
   const inventory = secrets === undefined ? [] : parseSecrets(secrets.text, secrets.path).diagnostics;
+  // A server may repeat what it was given in the descriptions of its tools.
+  const written = files.map((one) => ({ ...one, text: redacted(one.text, credentials.values) }));
   return {
-    files: [{ path: file, text }, ...files, ...(secrets === undefined ? [] : [secrets])],
+    files: [{ path: file, text }, ...written, ...(secrets === undefined ? [] : [secrets])],
     tools: made.map(({ tool }) => tool),
     diagnostics: [...diagnostics, ...inventory],
     left: [...left, ...grouped(made.flatMap((one) => one.left)), ...leftOpen(grounds, credentials)],
   };
+}
+
+const LEAST_REDACTED = 8;
+
+function redacted(text: string, values: readonly string[]): string {
+  return values
+    .filter((value) => value.length >= LEAST_REDACTED)
+    .reduce((sofar, value) => sofar.replaceAll(value, "redacted"), text);
 }
 
 /** A driver of these tools as text, and what its readers say of it. */

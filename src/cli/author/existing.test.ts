@@ -31,7 +31,7 @@ function filesOf(
   return draftDriver({
     id: "files-mcp",
     identified: { server, transport: "stdio", target: {} as never, name: "files" },
-    credentials: () => ({ server, secrets: [] }),
+    credentials: () => ({ server, secrets: [], values: [] }),
     existing,
     launch: {},
     folder,

@@ -299,10 +299,26 @@ describe("a server.json beside it", () => {
     ["[]", "does not say where"],
     ['{"name": "io.example/a", "packages": []}', "does not say where"],
     ['{"kind": "npm"}', "package is missing"],
-    ['{"kind": "npm", "package": "a", "args": ["${secrets.A}"]}', "reference"],
+    ['{"kind": "npm", "package": "a", "args": ["${HOME}"]}', "reference"],
   ])("with a problem: %s", (text, message) => {
     const { driver, diagnostics } = parse("transport: stdio", text);
     expect(driver).toBeUndefined();
     expect(diagnostics).toMatchObject([{ file: "server.json", message: expect.stringContaining(message) }]);
   });
+});
+
+test("a secret among the arguments, or in the query of an address, is used and noted", () => {
+  const read = (server: string, transport: string) =>
+    parseDriver(
+      `---\n${[HEAD, ONE, `server: { ${server} }`, `transport: ${transport}`, "network: { egress: [a.b] }"].join("\n")}\n---\n`,
+      FILE,
+    );
+  const program = read("kind: binary, path: x, args: [--token, '${secrets.A_TOKEN}']", "stdio");
+  expect(program.driver?.endpoint).toMatchObject({ args: ["--token", "${secrets.A_TOKEN}"] });
+  expect(program.diagnostics).toMatchObject([
+    { severity: "info", path: "/server/args/1", message: expect.stringContaining("other users") as string },
+  ]);
+  const remote = read("kind: remote, url: 'https://a.b/mcp?key=${secrets.A_KEY}'", "http");
+  expect(remote.driver?.endpoint).toMatchObject({ url: "https://a.b/mcp?key=${secrets.A_KEY}" });
+  expect(remote.diagnostics).toEqual([]);
 });

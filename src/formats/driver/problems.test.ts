@@ -241,15 +241,15 @@ describe("refused", () => {
     ["the old word prompts_ref", with_("prompts_ref: a"), "prompts_ref has no place here", "prompts:"],
     ["the old word mcp_tool_name", with_("mcp_tool_name: a"), "mcp_tool_name has no place here", "metadata"],
     [
-      "a secret in args",
-      server("kind: npm, package: a, args: ['${secrets.A}']", "stdio"),
-      "server.args[0] holds a reference to a secret",
-      "server.env",
+      "a secret in the path of an address",
+      server("kind: remote, url: 'https://a.b/${secrets.A}'", "http"),
+      "server.url holds a reference outside of its query",
     ],
     [
-      "a secret in an address",
-      server("kind: remote, url: 'https://a.b/${secrets.A}'", "http"),
-      "server.url holds a reference to a secret",
+      "a secret in the name of a package",
+      server("kind: npm, package: 'a-${secrets.A}'", "stdio"),
+      "server.package holds a reference to a secret",
+      "server.env",
     ],
     [
       "a secret in a text",
@@ -280,12 +280,12 @@ describe("refused", () => {
     [
       "a reference in args behind an escape",
       server("kind: npm, package: a, args: ['$${${HOME}']", "stdio"),
-      "only env and headers may",
+      "which a driver may not make",
     ],
     [
       "a reference in args",
       server("kind: npm, package: a, args: ['${HOME}']", "stdio"),
-      "only env and headers may",
+      "which a driver may not make",
     ],
     [
       "a variable with a strange name",

@@ -1,4 +1,4 @@
-// References in a driver: secrets reach a server through its environment or its headers, and nothing else of this machine reaches it.
+// References in a driver: secrets reach a server through its environment, its arguments, its headers or the query of its address.
 
 import { findReferences, type TextPlace } from "../../model/index.ts";
 import {
@@ -21,22 +21,33 @@ function referencesIn(text: string): string[] {
   );
 }
 
-/** In `env` and `headers`: only `${secrets.NAME}`. A stranger's driver must not ask for files or other variables. */
-export function checkSecretValues(map: TextNode | undefined, problems: Problems): void {
-  if (map?.kind !== "object") return;
-  for (const { value } of map.entries) {
-    if (value.kind !== "string") continue;
-    const wrong = referencesIn(String(value.value)).find((inside) => !SECRET.test(inside));
-    if (wrong === undefined) continue;
-    const name = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)$/.exec(wrong)?.[1];
-    problems.add(
-      value,
-      `${toLabel(value.path)} holds the reference ${quoted(`\${${wrong.trim()}}`)}, which a driver may not make`,
-      name === undefined
-        ? "Write ${secrets.NAME}, or $${ for the characters themselves."
-        : `Write \${secrets.${name}}, and an entry for it in SECRETS.md.`,
-    );
-  }
+/** In `env`, `headers`, `args` and `url`: only `${secrets.NAME}`. A stranger's driver must not ask for files or other variables. */
+export function checkSecretValues(node: TextNode, problems: Problems): void {
+  if (node.kind === "object") for (const { value } of node.entries) checkSecretValues(value, problems);
+  if (node.kind === "list") for (const item of node.items) checkSecretValues(item, problems);
+  if (node.kind !== "string") return;
+  const wrong = referencesIn(String(node.value)).find((inside) => !SECRET.test(inside));
+  if (wrong === undefined) return;
+  const name = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)$/.exec(wrong)?.[1];
+  problems.add(
+    node,
+    `${toLabel(node.path)} holds the reference ${quoted(`\${${wrong.trim()}}`)}, which a driver may not make`,
+    name === undefined
+      ? "Write ${secrets.NAME}, or $${ for the characters themselves."
+      : `Write \${secrets.${name}}, and an entry for it in SECRETS.md.`,
+  );
+}
+
+/** Command lines are visible to other users of a machine, environments are not. */
+export function noteSecretArguments(args: TextNode | undefined, problems: Problems): void {
+  for (const item of args?.kind === "list" ? args.items : [])
+    if (item.kind === "string" && isSecret(String(item.value)))
+      problems.add(
+        item,
+        `${toLabel(item.path)} is a secret: other users of the machine can read the arguments of a process`,
+        "If the server can read it from its environment, write it under server.env.",
+        "info",
+      );
 }
 
 /** In the other texts of a server there is no reference at all. */
@@ -48,7 +59,7 @@ export function checkNoReference(node: TextNode | undefined, problems: Problems)
   if (inside === undefined) return;
   problems.add(
     node,
-    `${toLabel(node.path)} holds the reference ${quoted(`\${${inside.trim()}}`)}; only env and headers may`,
+    `${toLabel(node.path)} holds the reference ${quoted(`\${${inside.trim()}}`)}; only env, headers, args and the query of url may`,
     "Write the value itself, or $${ for the characters themselves.",
   );
 }
@@ -88,6 +99,6 @@ function refuse(place: Place, problems: Problems): void {
   problems.add(
     place,
     `${toLabel(place.path)} holds a reference to a secret, which has no place there`,
-    "Secrets reach a server through server.env, those of a remote server through server.headers.",
+    "Secrets reach a server through server.env or server.args, those of a remote server through server.headers.",
   );
 }

@@ -13,7 +13,7 @@ import {
   quoted,
   type TextNode,
 } from "../text/index.ts";
-import { checkNoReference, checkNoSecrets, checkSecretValues } from "./references.ts";
+import { checkNoReference, checkNoSecrets, checkSecretValues, noteSecretArguments } from "./references.ts";
 import { type CheckedServer, SERVER_SHAPES } from "./server-shape.ts";
 import { noteSlips } from "./strict-keys.ts";
 
@@ -41,10 +41,10 @@ export function readServer(node: TextNode, problems: Problems): DriverServer | u
   if (shape === undefined) return undefined;
   const checked = checkShape(shape, node, problems) as CheckedServer;
   noteSlips(node, Object.keys(shape.fields), problems);
-  for (const name of ["path", "package", "image", "url", "args"])
-    checkNoReference(nodeAt(node, name), problems);
-  const open = [nodeAt(node, "env"), nodeAt(node, "headers")].filter((map) => map !== undefined);
-  for (const map of open) checkSecretValues(map, problems);
+  for (const name of ["path", "package", "image"]) checkNoReference(nodeAt(node, name), problems);
+  const open = ["env", "headers", "args", "url"].flatMap((name) => nodeAt(node, name) ?? []);
+  for (const part of open) checkSecretValues(part, problems);
+  noteSecretArguments(nodeAt(node, "args"), problems);
   checkNoSecrets(node, new Set(open), problems);
   checkNames(node, problems);
   checkWords(checked, node, problems);
@@ -141,6 +141,14 @@ function checkRemote(checked: CheckedServer, node: ObjectNode, problems: Problem
 }
 
 function checkUrl(written: string, place: TextNode, problems: Problems): void {
+  if (/\$\{/.test(written.replace(/[?#].*$/s, ""))) {
+    problems.add(
+      place,
+      "server.url holds a reference outside of its query",
+      "Write it after the ?, or use server.auth or server.headers.",
+    );
+    return;
+  }
   const url = URL.canParse(written) ? new URL(written) : undefined;
   if (url === undefined || !["https:", "http:"].includes(url.protocol))
     problems.add(place, "server.url is not a whole URL", "Write an address that begins with https://.");

@@ -1,0 +1,81 @@
+// What of a command line or an address counts as secret, and what does not.
+
+import { describe, expect, test } from "vitest";
+import { urlWithoutSecrets, withoutSecrets } from "./secret-arguments.ts";
+
+const KEY = "sk-live-4f9a8b7c6d5e4f3a2b1c";
+const refer = (what: string): string => `<${what}>`;
+
+describe("arguments", () => {
+  test.each<[readonly string[], readonly string[]]>([
+    [
+      ["--password", "hunter2"],
+      ["--password", "<--password>"],
+    ],
+    [["--token=hunter2"], ["--token=<--token>"]],
+    [
+      ["-api-key", "x"],
+      ["-api-key", "<--api-key>"],
+    ],
+    [
+      ["--dbPassword", "hunter2", "--port", "80"],
+      ["--dbPassword", "<--dbPassword>", "--port", "80"],
+    ],
+    [
+      ["-e", "API_TOKEN=abc", "image"],
+      ["-e", "API_TOKEN=<API_TOKEN>", "image"],
+    ],
+    [
+      ["--header", "Authorization: Bearer abc"],
+      ["--header", "Authorization: Bearer <Authorization>"],
+    ],
+    [
+      ["--header", "X-Team: ops"],
+      ["--header", "X-Team: ops"],
+    ],
+    [["postgres://me:pw@db.example/app"], ["<postgres url>"]],
+    [["--dsn=postgres://me:pw@db.example/app"], ["--dsn=<--dsn>"]],
+    [
+      ["--database", "mongodb+srv://me:pw@db"],
+      ["--database", "<--database>"],
+    ],
+    [["https://me:pw@host/x"], ["<https url>"]],
+    [["https://host/x?a=1&api_key=abc#f"], ["https://host/x?a=1&api_key=<api_key>#f"]],
+    [["--url=https://host/x?access_token=abc"], ["--url=https://host/x?access_token=<access_token>"]],
+    [["Server=db;User Id=me;Password=pw;"], ["<connection string>"]],
+    [
+      ["--user", "me:pw"],
+      ["--user", "<--user>"],
+    ],
+    [
+      ["--config", '{"apiKey":"abc"}'],
+      ["--config", "<--config>"],
+    ],
+    [[KEY], ["<key>"]],
+    [
+      ["--id", KEY],
+      ["--id", "<key>"],
+    ],
+  ])("%j", (words, written) => {
+    expect(withoutSecrets(words, refer)).toEqual(written);
+  });
+
+  test.each([
+    [["./notes", "--port", "8080", "--verbose"]],
+    [["--token-file", "/run/token", "--auth-mode", "none", "--key", "./server.pem"]],
+    [["--auth", "oauth", "--secret-name=prod"]],
+    [["--url", "https://host/x?page=2", "postgres://db.example/app"]],
+    [["--config", '{"port":1}', "@scope/package-name-2025", "some-long-words-in-a-row"]],
+    [["--password", "--other"]],
+    [["--title", "Note: read me"]],
+  ])("%j stay as they are", (words) => {
+    expect(withoutSecrets(words, refer)).toEqual(words);
+  });
+});
+
+test("an address keeps all but the values of its secrets", () => {
+  expect(urlWithoutSecrets("https://h/mcp", refer)).toBe("https://h/mcp");
+  expect(urlWithoutSecrets(`https://h/mcp?team=a&k=${KEY}&token=t`, refer)).toBe(
+    "https://h/mcp?team=a&k=<k>&token=<token>",
+  );
+});
