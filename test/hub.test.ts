@@ -350,20 +350,6 @@ describe("resources and prompts", () => {
       "INPUT_INVALID",
     );
   });
-
-  it("are subscribed to at the server that has them", async () => {
-    const { begin, connection } = await setUp([declare("one"), declare("two", { flags: ["--era=legacy"] })]);
-    await begin();
-    const updates: string[] = [];
-    connection.on("resourceUpdated", (uri) => updates.push(uri));
-    const stop = await connection.subscribe("test://static-text");
-    await until(async () => {
-      await connection.callTool("mcp_one_touch_resource");
-      return updates.length > 0;
-    });
-    await stop();
-    expect(updates[0]).toBe("test://static-text");
-  });
 });
 
 it("a missing secret stops only the server that needs it, and is named", async () => {

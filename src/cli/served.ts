@@ -81,7 +81,7 @@ function fromTarget(cli: Cli, words: Words, only: readonly string[] | undefined)
     naming: "{tool}",
     folder: cwd,
   };
-  return { source: config, config, folder: cwd, keepsNothing: true, bare: false, note: undefined };
+  return { source: config, config, folder: cwd, keepsNothing: true, bare: true, note: undefined };
 }
 
 /** A file other than a portolan.yaml, which is a workspace also when it is named by itself. */

@@ -1,13 +1,12 @@
 // What drivers have beside tools, in a view with rules: a caller that may use none of a driver's contracts sees nothing else of it either.
 
 import { DRIVER_META, OTHERS_META } from "../contracts/index.ts";
-import { PortolanError } from "../errors/index.ts";
 import { isObject, type JsonObject } from "../model/index.ts";
 import { contractsOfDriver } from "./contract-tags.ts";
 import type { Inventory } from "./inventory.ts";
 import type { Member } from "./member.ts";
 import type { OfferedTool } from "./merge.ts";
-import { hubName } from "./naming.ts";
+import { hubName, type Naming } from "./naming.ts";
 import { templateMatcher } from "./templates.ts";
 
 type Surfaces = Pick<Inventory, "prompts" | "resources" | "templates">;
@@ -19,7 +18,7 @@ export interface ShownSurfaces extends Surfaces {
 
 export function shownSurfaces(
   { alias, declared, inventory }: Member,
-  naming: string,
+  naming: Naming,
   admits: ((tool: OfferedTool) => boolean) | undefined,
 ): ShownSurfaces {
   const { prompts, resources, templates } = inventory;
@@ -67,22 +66,3 @@ function hider(name: string, template: string): (uri: string) => boolean {
   const matches = templateMatcher(template);
   return (uri) => matches(uri) || (kind !== undefined && uri.startsWith(kind));
 }
-
-/**
- * The last route of all: drivers have nothing beyond their lists, so that what is on none of those that are shown is nowhere. Without
- * it, the contracts would be asked for anything as soon as they are the only ones with resources.
- */
-export function nowhere(member: Member): {
-  member: Member;
-  template: string;
-  matches: (uri: string) => boolean;
-} {
-  const matches = (uri: string): never => {
-    throw new PortolanError("RESOURCE_NOT_FOUND", `no server here is known to have ${uri.slice(0, 200)}`, {
-      data: { uri },
-    });
-  };
-  return { member, template: NO_URI, matches };
-}
-
-const NO_URI = "\n";

@@ -27,6 +27,8 @@ export class Hub implements Upstream, ViewSource {
   readonly #aside = new Set<Member>();
   readonly #whole: HubView;
   readonly #views = new Set<HubView>();
+  /** The messages of what was found when each view was merged last. */
+  readonly #found = new Map<HubView, readonly string[]>();
   #announcing = new Set<ListName>();
 
   constructor(options: { name: string; settings: MergeSettings; events: EventBus; report: Report }) {
@@ -58,6 +60,16 @@ export class Hub implements Upstream, ViewSource {
     const view = new HubView(options, this);
     this.#views.add(view);
     return view;
+  }
+
+  /** Every view is merged again with every change; what was found before, in whatever view, is not reported again. */
+  merged(view: HubView, diagnostics: readonly Diagnostic[]): void {
+    const known = new Set([...this.#found.values()].flat());
+    this.#found.set(
+      view,
+      diagnostics.map(({ message }) => message),
+    );
+    for (const diagnostic of diagnostics) if (!known.has(diagnostic.message)) this.report(diagnostic);
   }
 
   /** Names are a function of these settings, so new ones rename everything. */

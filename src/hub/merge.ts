@@ -9,11 +9,11 @@ import type {
   ToolAnnotations,
   ToolDefinition,
 } from "../model/index.ts";
-import { nowhere, shownSurfaces } from "./driver-view.ts";
+import { shownSurfaces } from "./driver-view.ts";
 import type { Member } from "./member.ts";
-import { hubName, isOffered, promptName } from "./naming.ts";
+import { hubName, isOffered, type Naming, promptName } from "./naming.ts";
 import { extraTools, type ToolAction } from "./extra-tools.ts";
-import { templateMatcher } from "./templates.ts";
+import { parseUriTemplate, type UriTemplate } from "./templates.ts";
 
 export interface ToolRoute {
   readonly member: Member;
@@ -27,15 +27,25 @@ export interface PromptRoute {
   readonly name: string;
 }
 
+export interface TemplateRoute {
+  readonly member: Member;
+  readonly uris: UriTemplate;
+  /** Whether the view hides this URI, although the template covers it. */
+  readonly hides: ((uri: string) => boolean) | undefined;
+}
+
 export interface Merged {
   readonly tools: readonly ToolDefinition[];
   readonly toolRoutes: ReadonlyMap<string, ToolRoute>;
   readonly prompts: readonly PromptDefinition[];
   readonly promptRoutes: ReadonlyMap<string, PromptRoute>;
   readonly resources: readonly ResourceDefinition[];
-  readonly resourceRoutes: ReadonlyMap<string, Member>;
+  /** All servers that list a URI: with more than one, it is not among the resources. */
+  readonly resourceRoutes: ReadonlyMap<string, readonly Member[]>;
   readonly templates: readonly ResourceTemplateDefinition[];
-  readonly templateRoutes: readonly { member: Member; template: string; matches: (uri: string) => boolean }[];
+  readonly templateRoutes: readonly TemplateRoute[];
+  /** Nothing else can be read: some of what a server has is hidden, and might be reached by guessing. */
+  readonly onlyListed: boolean;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -59,7 +69,7 @@ export interface MergeView {
 }
 
 export interface MergeSettings {
-  readonly naming: string;
+  readonly naming: Naming;
   readonly descriptionPrefix: boolean | string;
 }
 
@@ -83,44 +93,32 @@ export function merge(
     shown.flatMap(({ member, prompts: own }) => promptsOf(member, own, settings)),
     diagnostics,
   );
-  const resourceRoutes = new Map<string, Member>();
-  const resources: ResourceDefinition[] = [];
-  for (const { member, resources: own } of shown) {
-    for (const resource of own) {
-      const other = resourceRoutes.get(resource.uri);
-      if (other === undefined) {
-        resourceRoutes.set(resource.uri, member);
-        resources.push(resource);
-      } else if (other !== member) {
-        const message = `resource ${resource.uri.slice(0, 200)} is offered by ${other.alias} and by ${member.alias}; it is read from ${other.alias}`;
-        diagnostics.push({ code: "NAME_AMBIGUOUS", severity: "warning", server: member.alias, message });
-      }
-    }
-  }
-  const templates = shown.flatMap(({ member, hides, templates: own }) =>
-    own.map((template) => ({ member, hides, template })),
+  const resources = unshared(
+    "resources",
+    shown.flatMap(({ member, resources: own }) =>
+      own.map((definition) => ({ member, uri: definition.uri, definition })),
+    ),
+    diagnostics,
+  );
+  const templates = unshared(
+    "resource templates",
+    shown.flatMap(({ member, templates: own }) =>
+      own.map((definition) => ({ member, uri: definition.uriTemplate, definition })),
+    ),
+    diagnostics,
   );
   return {
     tools: tools.map(({ definition }) => definition),
     toolRoutes: new Map(tools.map(({ definition, route }) => [definition.name, route])),
     prompts: prompts.map(({ definition }) => definition),
     promptRoutes: new Map(prompts.map(({ definition, route }) => [definition.name, route])),
-    resources: resources.toSorted((a, b) => compare(a.uri, b.uri)),
-    resourceRoutes,
-    templates: templates
-      .map(({ template }) => template)
-      .toSorted((a, b) => compare(a.uriTemplate, b.uriTemplate)),
-    templateRoutes: [
-      ...templates.map(({ member, hides, template: { uriTemplate } }) => {
-        const matches = templateMatcher(uriTemplate);
-        return {
-          member,
-          template: uriTemplate,
-          matches: hides === undefined ? matches : (uri: string) => matches(uri) && !hides(uri),
-        };
-      }),
-      ...shown.flatMap(({ member, hides }) => (hides === undefined ? [] : [nowhere(member)])),
-    ],
+    resources: resources.listed,
+    resourceRoutes: resources.owners,
+    templates: templates.listed,
+    templateRoutes: shown.flatMap(({ member, hides, templates: own }) =>
+      own.map(({ uriTemplate }) => ({ member, hides, uris: parseUriTemplate(uriTemplate) })),
+    ),
+    onlyListed: shown.some(({ hides }) => hides !== undefined),
     diagnostics,
   };
 }
@@ -214,6 +212,57 @@ function unambiguous<D extends JsonObject & { name: string }, R>(
     diagnostics.push({ code: "NAME_AMBIGUOUS", severity: "error", message });
   }
   return kept.toSorted((a, b) => compare(a.definition.name, b.definition.name));
+}
+
+interface Addressed<D> {
+  readonly member: Member;
+  readonly uri: string;
+  readonly definition: D;
+}
+
+/**
+ * Sorted by URI, with the servers that list each. What several servers list is left out: nobody could know which of them is meant,
+ * and one server must not answer for another.
+ */
+function unshared<D>(
+  kind: string,
+  all: readonly Addressed<D>[],
+  diagnostics: Diagnostic[],
+): { listed: D[]; owners: Map<string, readonly Member[]> } {
+  const owners = new Map<string, Member[]>();
+  for (const { uri, member } of all) {
+    const known = owners.get(uri);
+    if (known === undefined) owners.set(uri, [member]);
+    else if (!known.includes(member)) known.push(member);
+  }
+  const shared = new Map<string, string[]>();
+  for (const [uri, members] of owners) {
+    if (members.length === 1) continue;
+    const aliases = members.map(({ alias }) => alias).join(" and ");
+    const uris = shared.get(aliases);
+    if (uris === undefined) shared.set(aliases, [uri]);
+    else uris.push(uri);
+  }
+  for (const [aliases, uris] of shared) {
+    const some = uris.slice(0, 3).map((uri) => uri.slice(0, 200));
+    const more = uris.length > some.length ? ` and ${uris.length - some.length} more` : "";
+    diagnostics.push({
+      code: "NAME_AMBIGUOUS",
+      severity: "warning",
+      message: `${kind} are left out because ${aliases} both list them: ${some.join(", ")}${more}`,
+      hint: "Read them from one of the servers: portolan read <server> <uri>, or /servers/<server>/mcp of the gateway.",
+    });
+  }
+  const seen = new Set<string>();
+  const listed = all.filter(({ uri }) => {
+    const isFirst = owners.get(uri)?.length === 1 && !seen.has(uri);
+    seen.add(uri);
+    return isFirst;
+  });
+  return {
+    listed: listed.toSorted((a, b) => compare(a.uri, b.uri)).map(({ definition }) => definition),
+    owners,
+  };
 }
 
 /** By code units: the same everywhere, whatever the locale. */

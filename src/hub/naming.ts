@@ -5,9 +5,13 @@ import { exposedName, exposedNames } from "../tools/index.ts";
 
 export const DEFAULT_NAMING = "mcp_{alias}_{tool}";
 
+/** A naming template; undefined where a server is alone and keeps its own names, whatever characters they have. */
+export type Naming = string | undefined;
+
 /** A contract has its name by itself: it is the same tool, whichever server it is of. */
-export function hubName(template: string, { alias, endpoint }: DeclaredServer, name: string): string {
+export function hubName(template: Naming, { alias, endpoint }: DeclaredServer, name: string): string {
   if (endpoint.transport === "contracts") return namesOf(endpoint).get(name) ?? exposedName(name);
+  if (template === undefined) return name;
   // One pass: a tool called "{alias}" is not expanded again.
   return exposedName(
     template.replace(/\{(alias|tool)\}/g, (_whole, key: string) => (key === "alias" ? alias : name)),
@@ -15,7 +19,7 @@ export function hubName(template: string, { alias, endpoint }: DeclaredServer, n
 }
 
 /** Blocks of skills keep their path; no model provider limits the names of prompts. */
-export function promptName(template: string, declared: DeclaredServer, name: string): string {
+export function promptName(template: Naming, declared: DeclaredServer, name: string): string {
   return declared.endpoint.transport === "contracts" ? name : hubName(template, declared, name);
 }
 

@@ -1,6 +1,48 @@
-// Whether a URI can have come from a URI template: enough to know which server to ask.
+// Which URIs a URI template (RFC 6570) covers, and which of several templates is the narrowest.
 
 const EXPRESSION = /\{([+#./;?&]?)([^{}]*)\}/g;
+/** Comparing takes as many steps as a URI has characters, times the expressions of the template. */
+const MAX_URI_CHARS = 2_048;
+const MAX_EXPRESSIONS = 16;
+/** Stand for what an expression becomes: one path segment, or anything. */
+const SEGMENT = "\u0001";
+const ANYTHING = "\u0002/";
+
+export interface UriTemplate {
+  readonly template: string;
+  /** As the template is written: a simple expression covers one path segment at most. Not for very long URIs. */
+  covers(uri: string): boolean;
+  /** Any expression covers anything: servers differ in what they take, and the server is the judge of the URI. */
+  mayCover(uri: string): boolean;
+  /** Whether every URI of the other template is also one of this. */
+  includes(other: UriTemplate): boolean;
+  /** A URI that stands for all URIs of this template. */
+  readonly example: string;
+}
+
+export function parseUriTemplate(template: string): UriTemplate {
+  const parts = template.split(EXPRESSION);
+  const literals = parts.filter((_part, index) => index % 3 === 0);
+  const spansSegments = parts.filter((_part, index) => index % 3 === 1).map((operator) => operator !== "");
+  const example = literals.reduce(
+    (text, literal, index) => text + (spansSegments[index - 1] === true ? ANYTHING : SEGMENT) + literal,
+  );
+  const covers = (uri: string): boolean => isCovered(uri, literals, spansSegments);
+  return {
+    template,
+    example,
+    covers,
+    mayCover: templateMatcher(template),
+    includes: (other) => covers(other.example),
+  };
+}
+
+/** Of these, the ones that include no other, other than one that is equal to it. */
+export function narrowest<R extends { readonly uris: UriTemplate }>(routes: readonly R[]): R[] {
+  return routes.filter(
+    ({ uris }) => !routes.some((other) => uris.includes(other.uris) && !other.uris.includes(uris)),
+  );
+}
 
 /** Loose on purpose: the server is the judge of the URI; this only finds the server. */
 export function templateMatcher(template: string): (uri: string) => boolean {
@@ -17,4 +59,28 @@ export function templateMatcher(template: string): (uri: string) => boolean {
     }
     return rest.length > 0 || uri === template;
   };
+}
+
+/** Follows all positions that the parts can reach at once, so that no template takes long. */
+function isCovered(uri: string, literals: readonly string[], spansSegments: readonly boolean[]): boolean {
+  const [head = "", ...rest] = literals;
+  if (!uri.startsWith(head) || uri.length > MAX_URI_CHARS || rest.length > MAX_EXPRESSIONS) return false;
+  let reached = new Uint8Array(uri.length + 1);
+  reached[head.length] = 1;
+  for (const [index, literal] of rest.entries()) {
+    const next = new Uint8Array(uri.length + 1);
+    let isOpen = false;
+    for (let at = head.length; at <= uri.length; at += 1) {
+      isOpen ||= reached[at] === 1;
+      if (isOpen && uri.startsWith(literal, at)) next[at + literal.length] = 1;
+      if (spansSegments[index] !== true && isReserved(uri.charCodeAt(at))) isOpen = false;
+    }
+    reached = next;
+  }
+  return reached[uri.length] === 1;
+}
+
+/** `/`, `?` and `#`, which a simple expression writes as percent-encoded. */
+function isReserved(code: number): boolean {
+  return code === 0x2f || code === 0x3f || code === 0x23;
 }

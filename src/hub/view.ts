@@ -34,11 +34,12 @@ export interface ViewSource {
   readonly settings: MergeSettings;
   readonly events: EventBus;
   readonly closed: boolean;
-  readonly report: (diagnostic: Diagnostic) => void;
+  /** A view has merged its lists, and this was found. */
+  merged(view: HubView, diagnostics: readonly Diagnostic[]): void;
 }
 
 /** Of a server that is alone. */
-const OWN_NAMES: MergeSettings = { naming: "{tool}", descriptionPrefix: false };
+const OWN_NAMES: MergeSettings = { naming: undefined, descriptionPrefix: false };
 
 export class HubView implements Upstream {
   readonly name: string;
@@ -47,7 +48,6 @@ export class HubView implements Upstream {
   readonly #news = new ViewNews();
   readonly #lists: ListResults;
   #merged: Merged | undefined;
-  #told = new Set<string>();
 
   constructor(options: ViewOptions, source: ViewSource) {
     this.name = options.name;
@@ -65,13 +65,7 @@ export class HubView implements Upstream {
   get table(): Merged {
     if (this.#merged === undefined) {
       this.#merged = merge(this.members, this.#settings, this.#options);
-      const told = this.#told;
-      this.#told = new Set();
-      for (const diagnostic of this.#merged.diagnostics) {
-        // Lists are merged again with every change; what was odd before is not news.
-        if (!told.has(diagnostic.message)) this.#source.report(diagnostic);
-        this.#told.add(diagnostic.message);
-      }
+      this.#source.merged(this, this.#merged.diagnostics);
     }
     return this.#merged;
   }
@@ -89,7 +83,18 @@ export class HubView implements Upstream {
 
   /** Passes on something that a server said by itself. */
   relay<E extends "resourceUpdated" | "log">(from: Member, event: E, ...args: UpstreamEvents[E]): void {
-    if (this.#options.includes?.(from) !== false) this.#news.relay(event, ...args);
+    if (this.#options.includes?.(from) === false) return;
+    if (event === "resourceUpdated" && !this.#mayUpdate(from, args[0] as string)) return;
+    this.#news.relay(event, ...args);
+  }
+
+  /** One server does not speak for the resources of another. */
+  #mayUpdate(from: Member, uri: string): boolean {
+    try {
+      return ownerOf(this, uri) === from;
+    } catch {
+      return true;
+    }
   }
 
   describe(): Description {
