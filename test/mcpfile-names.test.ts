@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { envelope, type Ran, resultText as wholeText } from "./cli-helpers.ts";
+import { openWorkspace } from "../src/hub/index.ts";
 import { runHere } from "./in-process.ts";
-import { folderWith } from "./mcpfile-helpers.ts";
+import { folderWith, serve } from "./mcpfile-helpers.ts";
 import { head, indented, ONE, SAY, tool, TWO } from "./mcpfile-texts.ts";
 
 const fixtures = fileURLToPath(new URL("fixtures/", import.meta.url));
@@ -120,4 +121,33 @@ it("any declaration, and clear words about what is none", async () => {
   expect(await wrong("call", "mcpfile.yaml")).toMatchObject({ message: "No tool is given." });
   expect((await wrong("list", "broken.yaml")).message).toMatch(/^broken\.yaml:2:10 servers must be a list/);
   expect(await wrong("list", "empty.yaml")).toMatchObject({ message: "empty.yaml declares no servers." });
+});
+
+it("leaves out a tool that is wrong, says why, and serves the others", async () => {
+  const wrong = tool("odd", "1").replace("type: string", "type: strin");
+  const files = { "mcpfile.yaml": `${ONE}${wrong}`, "all.yaml": `${head("all")}tools:\n${wrong}` };
+  const run = setUp(files);
+  const listed = JSON.parse((await run("list", "mcpfile.yaml")).out) as Record<string, object[]>;
+  expect(listed).toMatchObject({
+    tools: [{ name: "say" }],
+    diagnostics: [{ tool: "odd", severity: "error", line: 12 }],
+  });
+  const called = await run("call", "mcpfile.yaml", "say", "text=hi");
+  expect(resultText(called)).toBe("hi");
+  expect(called.err).toMatch(/left out[^]*mcpfile\.yaml:12:\d+ .*strin/);
+  expect(envelope(await run("call", "mcpfile.yaml", "odd"))).toMatchObject({
+    code: "TOOL_NOT_FOUND",
+    hint: expect.stringMatching(/^It is left out because of an error: mcpfile\.yaml:12:/),
+  });
+  expect((await run("validate", "mcpfile.yaml")).code).toBe(1);
+  // Where no tool is left, the error is the answer.
+  expect(envelope(await run("list", "all.yaml"))).toMatchObject({ code: "DECLARATION_INVALID" });
+
+  const folder = folderWith(files);
+  await using workspace = await openWorkspace(join(folder, "mcpfile.yaml"), { snapshots: false });
+  expect((await workspace.tools()).map(({ name }) => name)).toEqual(["mcp_my-tools_say"]);
+  expect(workspace.diagnostics).toMatchObject([{ tool: "odd" }]);
+  const served = await serve(join(folder, "mcpfile.yaml"));
+  expect(await served.names()).toHaveLength(1);
+  expect(served.diagnostics).toMatchObject([{ tool: "odd" }]);
 });

@@ -25,6 +25,8 @@ export interface ParsedFile {
   readonly format: string;
   readonly servers: readonly DeclaredServer[];
   readonly diagnostics: readonly Diagnostic[];
+  /** Errors that leave out single tools of a server, and nothing else. */
+  readonly leftOut?: readonly Diagnostic[] | undefined;
   readonly manifest?: ManifestSettings | undefined;
   readonly workspace?: WorkspaceSettings | undefined;
   /** What a file that is no workspace says about being served by itself. */

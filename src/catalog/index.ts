@@ -1,6 +1,7 @@
 // Public face of the catalog room.
 
 export type { CatalogChange } from "./changes.ts";
+export { fatalErrors } from "./fatal.ts";
 export type { ParseClientFile } from "./formats.ts";
 export { declarationsInUse, usualDeclarations } from "./in-use.ts";
 export { loadCatalog } from "./load.ts";

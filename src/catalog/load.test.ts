@@ -52,6 +52,7 @@ describe("found by their usual names", () => {
       settings: { defaults: {} },
       files: [],
       diagnostics: [],
+      leftOut: [],
       ofDrivers: [],
     });
   });

@@ -75,6 +75,7 @@ export async function load(
     files: [...listFiles(all), ...drivers.files.map((file) => ({ ...file, aliases: [] }))],
     diagnostics,
     ofDrivers,
+    leftOut: all.flatMap(({ parsed, valid }) => (valid ? [] : (parsed?.leftOut ?? []))),
   };
   const names = single === undefined ? OWN_NAMES.map((name) => join(top, name)) : [single.file];
   const files = [

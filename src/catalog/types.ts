@@ -15,6 +15,8 @@ export interface Catalog {
   readonly diagnostics: readonly Diagnostic[];
   /** Those among them that are about drivers, contracts and their secrets: what is wrong there is left out by itself, and harms nothing else. */
   readonly ofDrivers?: readonly Diagnostic[] | undefined;
+  /** Those among them that leave out single tools, prompts and resources of mcpfiles. */
+  readonly leftOut?: readonly Diagnostic[] | undefined;
 }
 
 export interface CatalogSettings {

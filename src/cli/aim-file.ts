@@ -107,7 +107,7 @@ export function serverBefore({ config: { servers } }: Source, word: string): Dec
 }
 
 /** What to say about a name that no server of a file with several has. */
-export function unknownOf(source: Source, name: string): PortolanError {
+export function unknownOf(source: Source, name: string, reason: string | undefined): PortolanError {
   const { servers } = source.config;
   const names = servers.flatMap((server) =>
     (ownNames(server) ?? []).flatMap((own) => [own, `${server.alias}.${own}`]),
@@ -118,6 +118,7 @@ export function unknownOf(source: Source, name: string): PortolanError {
     `No server of ${basename(source.path)} has a tool or a prompt ${JSON.stringify(name)}.`,
     {
       hint:
+        reason ??
         didYouMean(name, [...names, ...known]) ??
         `Write <server>.<name>. Servers: ${known.slice(0, 20).join(", ")}.`,
     },

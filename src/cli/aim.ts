@@ -15,7 +15,7 @@ import {
 } from "./aim-file.ts";
 import { type Cli, takeTarget, type Words } from "./connect.ts";
 import { contractNamed, contractsOf } from "./contracts-source.ts";
-import { noteLeftOut } from "./left-out.ts";
+import { leftOutOf, noteLeftOut, whyLeftOut } from "./left-out.ts";
 import type { Target } from "./target.ts";
 import { loadSource, serverCalled, type Source } from "./workspace-source.ts";
 
@@ -70,7 +70,7 @@ export async function aimAtName(words: Words, cli: Cli, missing: PortolanError):
   const name = head ?? first;
   if (file !== undefined) {
     const found = findOnly(file.source, name, file.rest) ?? findName(file.source, name, file.rest);
-    return found ?? inAnyServer(file.source, name, file.rest);
+    return found ?? inAnyServer(file.source, name, file.rest, cli);
   }
   if (head === undefined && isTargetOnly(first) && !DOTTED.test(first)) return asTarget(words, cli);
   return lookUp(name, words, cli, (source) => findName(source, name, words.words));
@@ -120,7 +120,7 @@ async function lookUp(
   } catch (thrown) {
     if (isFileName(name)) throw noSuchFile(name);
     // What is meant may be what is left out.
-    noteLeftOut(cli, source);
+    noteLeftOut(cli, leftOutOf(source));
     const { servers, naming = DEFAULT_NAMING } = source.config;
     const aliases = servers.map(({ alias }) => alias);
     throw unknown(thrown, name, aliases, naming);
@@ -163,10 +163,10 @@ function inServers(source: Source, servers: Source["config"]["servers"], rest: r
 }
 
 /** A name that servers of a file may have, which only their lists can tell. */
-function inAnyServer(source: Source, name: string, words: readonly string[]): Aim {
+function inAnyServer(source: Source, name: string, words: readonly string[], cli: Cli): Aim {
   const { servers } = source.config;
   const unlisted = servers.some((one) => ownNames(one) === undefined && one.enabled);
-  if (!unlisted) throw unknownOf(source, name);
+  if (!unlisted) throw unknownOf(source, name, whyLeftOut(source, name, cli));
   return inServers(source, servers, words);
 }
 

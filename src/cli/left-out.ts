@@ -1,4 +1,4 @@
-// What is wrong with drivers, contracts and their secrets, and is left out because of it: told in short, and found again by driver.
+// Drivers, contracts and tools of mcpfiles that are left out because of an error: reported in short, and found again by name.
 
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
@@ -11,19 +11,38 @@ import { placeOf, type Source } from "./workspace-source.ts";
 const SHOWN = 5;
 
 /** Whether contracts are among what a command opens, or would be if their files were right. */
-export function opensContracts({ config }: Source, only: readonly string[] | undefined): boolean {
+function opensContracts({ config }: Source, only: readonly string[] | undefined): boolean {
   const own = config.servers.find(({ endpoint }) => endpoint.transport === "contracts");
   return only === undefined || (own !== undefined && only.includes(own.alias));
+}
+
+/** The errors that leave out something of these servers: contracts and drivers, and tools of mcpfiles. */
+export function leftOutOf(source: Source, only?: readonly string[]): readonly Diagnostic[] {
+  const { config, ofDrivers, leftOut } = source;
+  const opened = config.servers.filter(({ alias }) => only?.includes(alias) !== false);
+  const files = new Set(opened.map(({ origin }) => origin.file));
+  return [
+    ...(opensContracts(source, only) ? ofDrivers : []),
+    ...leftOut.filter(({ file = "" }) => files.has(file)),
+  ];
+}
+
+/** Why an mcpfile's tool, prompt or resource of this name is not there; undefined when the file has none. */
+export function whyLeftOut({ leftOut }: Source, name: string, { io }: Pick<Cli, "io">): string | undefined {
+  const found = leftOut.find(({ tool }) => tool === name);
+  if (found === undefined) return undefined;
+  const computer = computerOf(io, io.cwd);
+  return `It is left out because of an error: ${placeOf(found, (file) => pathLabel(file, computer))} ${found.message}. See all: portolan validate`;
 }
 
 /** Says what is wrong, a line for each file, where it concerns what is done. */
 export function noteLeftOut(
   { io, output }: Pick<Cli, "io" | "output">,
-  { ofDrivers }: Source,
+  findings: readonly Diagnostic[],
   concerns: (diagnostic: Diagnostic) => boolean = () => true,
 ): void {
   const files = new Map<string, Diagnostic[]>();
-  for (const finding of ofDrivers) {
+  for (const finding of findings) {
     const { severity, file = "" } = finding;
     if (severity === "error" && concerns(finding)) files.set(file, [...(files.get(file) ?? []), finding]);
   }

@@ -16,7 +16,7 @@ import {
   type Session,
   spinnerOf,
 } from "./connect.ts";
-import { noteLeftOut, opensContracts } from "./left-out.ts";
+import { leftOutOf, noteLeftOut } from "./left-out.ts";
 import { describeBytes } from "./bytes.ts";
 import { createPassphrasePrompt } from "./secret-input.ts";
 import { plainLine, plainText } from "./plain-text.ts";
@@ -70,8 +70,8 @@ export async function withWorkspace<T>(
   if (note !== undefined) output.note(output.noteColors.dim(note));
   const followed = options.watch === true && source.kind === "workspace";
   // What is followed tells of its files itself.
-  if (options.showsSource !== true && !followed && opensContracts(source, options.only))
-    noteLeftOut(cli, source, options.concerns);
+  if (options.showsSource !== true && !followed)
+    noteLeftOut(cli, leftOutOf(source, options.only), options.concerns);
   output.around(spinner);
   let workspace: Workspace | undefined;
   try {

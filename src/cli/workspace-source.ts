@@ -19,6 +19,8 @@ export interface Source {
   readonly diagnostics: readonly Diagnostic[];
   /** Those among them that are about drivers, contracts and their secrets: what is wrong there is left out, and the rest works. */
   readonly ofDrivers: readonly Diagnostic[];
+  /** Those among them because of which single tools, prompts and resources of mcpfiles are left out. */
+  readonly leftOut: readonly Diagnostic[];
 }
 
 export interface SourceFile {
@@ -28,15 +30,16 @@ export interface SourceFile {
   readonly servers: readonly string[];
 }
 
-/** Throws when a declaration of the workspace has errors: nothing is started before they are told. A driver is none: it is left out by itself. */
+/** Throws when a config file has errors. A broken driver, and a broken tool of an mcpfile, is left out by itself. */
 export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Source> {
   const path = workspaceFolder(cli.io, { ...given(cli.options.workspace) });
   const catalog = await cli.io.loadCatalog(path, { home: computerOf(cli.io, path).home });
-  const errors = catalog.diagnostics.filter(({ severity }) => severity === "error");
-  const { ofDrivers = [] } = catalog;
-  const isFatal = errors.some((error) => !ofDrivers.includes(error));
+  const { ofDrivers = [], leftOut = [] } = catalog;
+  const { fatalErrors } = await import("../catalog/index.ts");
+  const fatal = fatalErrors(catalog);
   // Where nothing is left to work with, what is wrong is the answer.
-  if (errors.length > 0 && (isFatal || catalog.servers.length === 0)) throw declarationError(errors, cli);
+  const errors = catalog.servers.length === 0 ? catalog.diagnostics.filter(isError) : fatal;
+  if (errors.length > 0) throw declarationError(errors, cli);
   const own = catalog.files.some(({ format }) => format === "workspace");
   if (catalog.servers.length === 0 && !own && (await isFolder(path))) return fromClients(cli, path);
   const { naming, descriptionPrefix, envFile, gateway } = catalog.settings;
@@ -48,6 +51,7 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
     files: catalog.files.map(({ file, format, aliases }) => ({ file, format, servers: aliases })),
     diagnostics: catalog.diagnostics,
     ofDrivers,
+    leftOut,
   };
 }
 
@@ -98,6 +102,10 @@ export function declarationError(
   );
 }
 
+function isError({ severity }: Diagnostic): boolean {
+  return severity === "error";
+}
+
 /** `file:line:column`, as far as it is known. */
 export function placeOf(
   { file = "", line, column }: Pick<Diagnostic, "file" | "line" | "column">,
@@ -129,6 +137,7 @@ async function fromClients({ io }: Pick<Cli, "io">, folder: string): Promise<Sou
     files: files.filter((file) => file.servers.length > 0).map(toSourceFile),
     diagnostics,
     ofDrivers: [],
+    leftOut: [],
   };
 }
 

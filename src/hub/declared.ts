@@ -1,6 +1,6 @@
 // What a catalog declares, as a hub takes it; broken declarations are refused before anything is started.
 
-import type { Catalog } from "../catalog/index.ts";
+import { type Catalog, fatalErrors } from "../catalog/index.ts";
 import { type Diagnostic, PortolanError } from "../errors/index.ts";
 import { type DeclaredServer, type GatewaySettings, isObject } from "../model/index.ts";
 
@@ -34,9 +34,7 @@ export function checkConfig(config: WorkspaceConfig): WorkspaceConfig {
 }
 
 export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) => void): WorkspaceConfig {
-  // A driver that is wrong is refused by itself; it never harms the others.
-  const ofDrivers = new Set(catalog.ofDrivers);
-  const errors = catalog.diagnostics.filter((one) => one.severity === "error" && !ofDrivers.has(one));
+  const errors = fatalErrors(catalog);
   const [first] = errors;
   if (first !== undefined) {
     const more = errors.length === 1 ? "" : ` (and ${errors.length - 1} more)`;

@@ -11,6 +11,7 @@ import { exitOfResult } from "../contract-exit.ts";
 import { contractNamed, driversFor } from "../contracts-source.ts";
 import { findNamed, withoutServer } from "../find-named.ts";
 import type { CliIo } from "../io.ts";
+import { whyLeftOut } from "../left-out.ts";
 import { plainText } from "../plain-text.ts";
 import { renderToolResult } from "../render.ts";
 import { createSaver, type Saver } from "../save-file.ts";
@@ -63,7 +64,9 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
       const tools = await connection.listToolDefinitions(request("listing the tools"));
       const { tool, parsed } = findTool(wanted, tools, label, {
         otherNames,
-        reason: () => own?.hint(connection.diagnostics),
+        reason: (name) =>
+          own?.hint(connection.diagnostics) ??
+          (aim.kind === "target" ? undefined : whyLeftOut(aim.source, name, cli)),
       });
       const input = toInput(tool, parsed, given, label);
       const result = await connection.callTool(tool.name, input, {
@@ -134,7 +137,7 @@ function findTool(
   wanted: string,
   tools: readonly ToolDefinition[],
   server: string,
-  { otherNames, reason }: Pick<Session, "otherNames"> & { reason: () => string | undefined },
+  { otherNames, reason }: Pick<Session, "otherNames"> & { reason: (name: string) => string | undefined },
 ): { tool: ToolDefinition; parsed: ParsedCall | undefined } {
   const find = (word: string): ToolDefinition | undefined => findNamed(word, "tool", tools, otherNames);
   const named = find(wanted);
@@ -147,7 +150,7 @@ function findTool(
   throw new PortolanError("TOOL_NOT_FOUND", `${server} has no tool ${JSON.stringify(name)}.`, {
     server,
     hint:
-      reason() ??
+      reason(name) ??
       didYouMean(
         name,
         tools.map((candidate) => candidate.name),

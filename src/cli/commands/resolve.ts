@@ -44,7 +44,7 @@ export async function resolve(cli: Cli, words: readonly string[], options: Resol
   const policy = options.policy === undefined ? own.endpoint.policy : await readPolicy(options.policy, cli);
   const { pin, region } = options;
   const inputs = (options.input ?? []).flatMap((text) => text.split(",")).filter((name) => name !== "");
-  noteLeftOut(cli, own.source);
+  noteLeftOut(cli, own.source.ofDrivers);
   return withContracts(
     cli,
     own,

@@ -61,7 +61,7 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
     const relaxed = describeRelaxedByOwner(
       servers.flatMap(({ alias, sandbox }) => (sandbox === undefined ? [] : [{ alias, ...sandbox }])),
     );
-    const skipped = new Set(source.ofDrivers);
+    const skipped = new Set([...source.ofDrivers, ...source.leftOut]);
     const shown = diagnostics().filter(
       (one) => options.verbose || one.severity !== "info" || skipped.has(one),
     );

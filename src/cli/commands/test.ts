@@ -45,7 +45,7 @@ export async function test(cli: Cli, words: readonly string[], options: TestOpti
   const own = await loadContracts(cli);
   const { driver } = driverNamed(own, id);
   const about = new Set(findingsAbout(own.source, id, driver));
-  noteLeftOut(cli, own.source, (finding) => about.has(finding));
+  noteLeftOut(cli, own.source.ofDrivers, (finding) => about.has(finding));
   const use: Parameters<typeof withContracts<number>>[2] = async (contracts, { request }) => {
     const report = usable(contracts, id);
     const results: ExampleResult[] = [];

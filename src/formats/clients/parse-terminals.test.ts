@@ -259,6 +259,34 @@ services:
   ]);
 });
 
+test("all faults of an entry are found at once, also where its transport or its name is not known", () => {
+  const found = read(
+    `services:
+  mcp:
+    - name: a
+      transport: stdio
+      comand: x
+      env: 5
+    - name: b
+      transport: carrier
+      url: 7
+      headers: [1]
+    - transport: http
+      url: nope
+`,
+    "/repo/job.yaml",
+  );
+  expect(shown(found).map((line) => line.split(" | ")[0])).toEqual([
+    "4:7 error transport says stdio, but there is no command",
+    "6:7 error env is a number",
+    "8:7 error transport is none that is known",
+    "9:7 error url is a number",
+    "10:7 error headers is a list",
+    "11:7 error the server has no name",
+    "12:7 error url is no whole URL",
+  ]);
+});
+
 test("what is no client's file is none", () => {
   for (const [text, file] of [
     ['{"name":"x","scripts":{"a":"b"},"dependencies":{}}', "/repo/package.json"],

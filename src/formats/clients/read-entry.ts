@@ -53,8 +53,7 @@ export function readEntry(
       "Keep one of them.",
     );
   const transport = readTransport(reader, place.client);
-  if (transport === undefined) return undefined;
-  const endpoint = transport === "stdio" ? readCommand(reader, place.context) : readUrl(reader, transport);
+  const endpoint = readEndpoint(reader, transport, place.context);
   const enabled = (reader.boolean("enabled") ?? true) && reader.boolean("disabled") !== true;
   const limits = readLimits(reader, place.client);
   const allowTools = reader.names("allowTools");
@@ -72,6 +71,20 @@ export function readEntry(
     ...(envFile === undefined ? {} : { envFile }),
     ...(launch === undefined ? {} : { launch }),
   };
+}
+
+/** Of an entry whose transport is not known, whatever it says of either kind is checked, so that all faults are found at once. */
+function readEndpoint(
+  reader: EntryReader,
+  transport: Endpoint["transport"] | undefined,
+  context: ReadContext,
+): Endpoint | undefined {
+  if (transport === "http" || transport === "sse" || transport === "websocket")
+    return readUrl(reader, transport);
+  const command = readCommand(reader, context);
+  if (transport === "stdio") return command;
+  readUrl(reader, /^wss?:/i.test(String(reader.raw("url"))) ? "websocket" : "http");
+  return undefined;
 }
 
 /** OpenCode lets a file switch servers that an organisation provides. */

@@ -33,7 +33,9 @@ export function readEntries(
   return findContainers(client, value, context).flatMap((container) => {
     reportPlace(container, client, report);
     // After a break in the grammar nothing can be trusted: an entry may have swallowed parts of the next.
-    const named = nameEntries(valueAt(value, container.path), container.path, report).filter(
+    const checkUnnamed = (raw: NamedEntry["raw"], path: Path): void =>
+      void readEntry(raw, { path, client, context, report });
+    const named = nameEntries(valueAt(value, container.path), container.path, report, checkUnnamed).filter(
       ({ path }) => broken === Number.POSITIVE_INFINITY || (document.rangeOf(path)?.end ?? broken) < broken,
     );
     for (const key of new Set(document.repeatedKeys(container.path).map(({ key }) => key)))
@@ -72,7 +74,12 @@ interface NamedEntry {
 }
 
 /** Entries by name: the members of an object, or of a list whose items say their name. */
-function nameEntries(value: unknown, path: Path, report: ReportAt): NamedEntry[] {
+function nameEntries(
+  value: unknown,
+  path: Path,
+  report: ReportAt,
+  checkUnnamed: (raw: NamedEntry["raw"], path: Path) => void,
+): NamedEntry[] {
   const isList = Array.isArray(value);
   if (!isList && !isObject(value)) {
     if (value !== null)
@@ -96,6 +103,7 @@ function nameEntries(value: unknown, path: Path, report: ReportAt): NamedEntry[]
     const name = isList ? raw["name"] : key;
     if (typeof name === "string" && name.trim() !== "") return [{ name, path: at, raw }];
     report(at, { severity: "error", message: "the server has no name", hint: "Give it one." });
+    checkUnnamed(raw, at);
     return [];
   });
 }

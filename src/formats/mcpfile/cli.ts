@@ -48,29 +48,17 @@ interface Reading {
 export function readCli(node: ObjectNode, scope: Scope, context: Context): CliInvocation | undefined {
   const { problems } = context;
   const checked = (checkShape(CLI_SHAPE, node, problems) ?? {}) as CheckedCli;
-  const command = nodeAt(node, "command");
-  if (checked.command === undefined || command?.kind !== "string") return undefined;
-  const pieces = readPieces(trimmed(command), context);
-  if (pieces === undefined) return undefined;
-  const gaps = pieces.filter((piece) => piece.kind === "gap");
-  const variables = readVariables(node, new Set(gaps.map(({ name }) => name)), scope, context);
-  const complain: Complain = (at, message, hint, severity) => {
-    problems.add(context.within(command, at), message, hint, severity);
-    return undefined;
-  };
-  const reading: Reading = { node: command, variables, scope, context, complain };
-  const program = checked.shell === true ? "bash" : checked.shell;
-  const script = typeof program === "string" ? toScript(pieces, reading) : undefined;
-  const words = typeof program === "string" ? [] : toWords(pieces, reading);
+  const read = readCommand(node, checked, scope, context);
   const cwd = optionalTemplate(nodeAt(node, "cwd"), scope, context);
   const env = readEnv(nodeAt(node, "env"), scope, context);
   const sandbox = readSandbox(checked.sandbox, node, context);
   const ignored = readIgnored(node, scope, context);
-  if (problems.within(node) || words === undefined || context.sandboxBroken === true) return undefined;
+  if (problems.within(node) || read === undefined || context.sandboxBroken === true) return undefined;
+  const { words, shell } = read;
   return {
     kind: "cli",
     words,
-    ...(script !== undefined && typeof program === "string" ? { shell: { program, script } } : {}),
+    ...(shell === undefined ? {} : { shell }),
     ...(cwd === undefined ? {} : { cwd }),
     ...(env === undefined ? {} : { env }),
     appendUnused: checked.appendUnused === true,
@@ -79,6 +67,37 @@ export function readCli(node: ObjectNode, scope: Scope, context: Context): CliIn
     ...(checked.maxOutputBytes === undefined ? {} : { maxOutputBytes: checked.maxOutputBytes }),
     ...(sandbox === undefined ? {} : { sandbox }),
   };
+}
+
+/** The words of the command, or the script for a shell; nothing when it is broken. */
+function readCommand(
+  node: ObjectNode,
+  checked: CheckedCli,
+  scope: Scope,
+  context: Context,
+): Pick<CliInvocation, "words" | "shell"> | undefined {
+  const { problems } = context;
+  const command = nodeAt(node, "command");
+  const pieces =
+    checked.command === undefined || command?.kind !== "string"
+      ? undefined
+      : readPieces(trimmed(command), context);
+  const gaps = pieces?.filter((piece) => piece.kind === "gap").map(({ name }) => name);
+  // Of a command that is broken it is not known which gaps it has.
+  const variables = readVariables(node, gaps && new Set(gaps), scope, context);
+  if (pieces === undefined || command?.kind !== "string") return undefined;
+  const complain: Complain = (at, message, hint, severity) => {
+    problems.add(context.within(command, at), message, hint, severity);
+    return undefined;
+  };
+  const reading: Reading = { node: command, variables, scope, context, complain };
+  const program = checked.shell === true ? "bash" : checked.shell;
+  if (typeof program !== "string") {
+    const words = toWords(pieces, reading);
+    return words && { words };
+  }
+  const script = toScript(pieces, reading);
+  return script && { words: [], shell: { program, script } };
 }
 
 function readSandbox(

@@ -30,8 +30,9 @@ export class Budget {
     this.#left -= amount;
     if (this.#left >= 0) return true;
     if (!this.#told)
+      // About the file as a whole: what is read after this would be left out without a word.
       problems.add(
-        place,
+        { ...place, path: [] },
         "the tools of this file are too much together",
         "Divide the file, or extend smaller bases.",
       );

@@ -15,6 +15,8 @@ export interface McpfileDeclarations {
   /** For a gateway that serves this file and nothing else. */
   readonly gateway?: GatewaySettings | undefined;
   readonly diagnostics: readonly Diagnostic[];
+  /** Errors that leave out single tools, prompts and resources. */
+  readonly leftOut: readonly Diagnostic[];
 }
 
 /** The `mcpserver.yaml` of the file, or why it cannot be read. */
@@ -27,7 +29,7 @@ const TOP: Place = { line: 1, column: 1, path: [] };
 
 /** The alias is the server's name made legal; of two servers with one alias the first is used. */
 export function declareMcpfile(text: string, file: string, beside?: BesideFile): McpfileDeclarations {
-  const { entries, config, version, diagnostics } = parseMcpfile(text, file);
+  const { entries, config, version, diagnostics, leftOut } = parseMcpfile(text, file);
   const settings = version === "0.2" && config === undefined ? readSettings(beside) : NONE;
   const trusted = toClientTls(settings.runtime, dirname(beside?.file ?? file));
   const servers = new Map<string, DeclaredServer>();
@@ -66,6 +68,7 @@ export function declareMcpfile(text: string, file: string, beside?: BesideFile):
     servers: [...servers.values()],
     gateway: entries.length === 1 ? toGateway(settings.runtime ?? only?.runtime) : undefined,
     diagnostics: [...diagnostics, ...notes, ...settings.diagnostics],
+    leftOut,
   };
 }
 

@@ -34,6 +34,8 @@ export interface McpfileResult {
   /** Only for a file of kind `MCPServerConfig`, which has no servers. */
   readonly config?: McpServerConfig | undefined;
   readonly diagnostics: readonly Diagnostic[];
+  /** Those errors among them that leave out single tools, prompts and resources; everything else works without them. */
+  readonly leftOut: readonly Diagnostic[];
 }
 
 export interface McpfileEntry {
@@ -44,7 +46,7 @@ export interface McpfileEntry {
 
 export function parseMcpfile(text: string, file: string): McpfileResult {
   const { root, diagnostics } = readText(text, file);
-  const nothing = { servers: [], entries: [] };
+  const nothing = { servers: [], entries: [], leftOut: [] };
   if (root === undefined) return { ...nothing, diagnostics };
   const problems = new Problems(file, diagnostics);
   if (root.kind !== "object") {
@@ -68,14 +70,19 @@ export function parseMcpfile(text: string, file: string): McpfileResult {
   }
   const read = readServers(root, context);
   const entries = read.map(({ server, runtime, node }) => ({ server, runtime, place: placeOf(node) }));
+  const named = withNames(problems.done(), root);
   return {
     servers: read.map(({ server }) => server),
     entries,
     runtime: read[0]?.runtime,
     version,
-    diagnostics: withNames(problems.done(), root),
+    diagnostics: named,
+    leftOut: named.filter(({ severity, path = "" }) => severity === "error" && ITEM.test(path)),
   };
 }
+
+/** What is wrong inside of one of these leaves out the tools, prompts and resources that it is about. */
+const ITEM = /^(?:\/servers\/\d+)?\/(?:tools|prompts|resources|resourceTemplates|invocationBases)\/[^/]/;
 
 function readServers(root: ObjectNode, context: Context): ReadServer[] {
   if (context.version !== "0.0.1") {

@@ -9,7 +9,7 @@ import type {
   JsonSchema,
   PromptArgument,
 } from "../../model/index.ts";
-import { checkShape, entryOf, nodeAt, type ObjectNode } from "../text/index.ts";
+import { checkShape, entryOf, nodeAt, type ObjectNode, type Problems } from "../text/index.ts";
 import { readSchema } from "./check-schema.ts";
 import { readCli } from "./cli.ts";
 import type { Context } from "./context.ts";
@@ -17,7 +17,7 @@ import { type createBases, kindOf } from "./extends.ts";
 import { readHttp } from "./http.ts";
 import { checkToolName, checkUri, checkUriTemplate } from "./names.ts";
 import { argumentsOf, schemaOf } from "./prompt-arguments.ts";
-import { createScope } from "./scope.ts";
+import { createScope, OPEN_SCOPE, type Scope } from "./scope.ts";
 import { shallow } from "./shallow.ts";
 import { type Primitive, primitiveShape } from "./shapes.ts";
 import { invocationShape } from "./shapes-invocation.ts";
@@ -90,9 +90,7 @@ export function readResourceTemplate(
   context: Context,
 ): InvokedResourceTemplate | undefined {
   const read = readPrimitive("resourceTemplates", node, bases, context);
-  const scope = createScope(read?.inputSchema ?? NO_ARGUMENTS);
-  checkUriTemplate(nodeAt(node, "uriTemplate"), scope, context.problems);
-  if (read === undefined || context.problems.within(node)) return undefined;
+  if (read === undefined) return undefined;
   const { uriTemplate = "", mimeType } = read.checked;
   const definition = { ...about(read.checked), uriTemplate, ...(mimeType === undefined ? {} : { mimeType }) };
   return { definition, inputSchema: read.inputSchema ?? NO_ARGUMENTS, ...read.invoked };
@@ -104,22 +102,29 @@ function readPrimitive(kind: Primitive, node: ObjectNode, bases: Bases, context:
   const checked = checkShape(primitiveShape(kind, context.version), shallow(node), problems) as Checked;
   const inputSchema = readSchema(nodeAt(node, "inputSchema"), context);
   const outputSchema = readSchema(nodeAt(node, "outputSchema"), context);
-  // A broken schema would make every gap of the invocation look wrong as well.
-  const input = entryOf(node, "inputSchema");
-  if (input !== undefined && problems.within(input)) return undefined;
   const given =
     kind === "prompts" ? (inputSchema ?? schemaOf(checked.arguments)) : (inputSchema ?? NO_ARGUMENTS);
-  const invocation = readInvocation(node, kind === "resources" ? undefined : given, bases, context);
-  if (invocation !== undefined && kind !== "resources") checkUnused(node, invocation, given, context);
+  // A broken schema would make every gap of the invocation look wrong as well.
+  const isBroken = isWrong(node, "inputSchema", problems) || isWrong(node, "arguments", problems);
+  const scope = isBroken ? OPEN_SCOPE : createScope(kind === "resources" ? undefined : given);
+  if (kind === "resourceTemplates") checkUriTemplate(nodeAt(node, "uriTemplate"), scope, problems);
+  const invocation = readInvocation(node, scope, bases, context);
+  if (invocation !== undefined && kind !== "resources" && !isBroken)
+    checkUnused(node, invocation, given, context);
   if (problems.within(node) || invocation === undefined) return undefined;
   const { requiredScopes } = checked;
   const invoked = { invocation, ...(requiredScopes === undefined ? {} : { requiredScopes }) };
   return { checked, inputSchema, outputSchema, invoked };
 }
 
+function isWrong(node: ObjectNode, key: string, problems: Problems): boolean {
+  const entry = entryOf(node, key);
+  return entry !== undefined && problems.within(entry);
+}
+
 function readInvocation(
   node: ObjectNode,
-  inputSchema: JsonSchema | undefined,
+  scope: Scope,
   bases: Bases,
   context: Context,
 ): Invocation | undefined {
@@ -136,10 +141,10 @@ function readInvocation(
     { ...outside, entries: [...new Set([...outside.entries, ...unknown])] },
     context.problems,
   );
-  if (unknown.length > 0) return undefined;
+  // Without any key that is known, the unknown one says it all.
+  if (unknown.length > 0 && unknown.length === invocation.entries.length) return undefined;
   const found = kindOf(invocation, bases, context);
   if (found === undefined) return undefined;
-  const scope = createScope(inputSchema);
   return found.kind === "http" ? readHttp(found.node, scope, context) : readCli(found.node, scope, context);
 }
 

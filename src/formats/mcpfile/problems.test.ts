@@ -200,6 +200,41 @@ describe("tools", () => {
   });
 });
 
+test("all problems of one tool at once", () => {
+  const text = tool(
+    "name: a b",
+    "description: d",
+    "inputSchema: {type: object, properties: {a: {type: strin}}}",
+    'invocation: {cli: {command: "x {", cwd: "}", env: {1: "{"}, timeout: soon, templateVariables: {q: {format: "{"}}}, y: 1}',
+  );
+  expect(problems(text).map((line) => line.replace(/^\d+:\d+ /, ""))).toEqual([
+    '"a b" cannot be the name of a tool',
+    'servers[0].tools[0].inputSchema.properties.a.type is not a type: "strin"',
+    "a lone {",
+    "a lone }",
+    '"1" is not the name of a variable',
+    "a lone {",
+    'servers[0].tools[0].invocation.cli.timeout must be a length of time such as 30, "500ms" or "2m", not "soon"',
+    "a lone {",
+    'unknown key "y" in servers[0].tools[0].invocation',
+  ]);
+});
+
+test("what is wrong in one tool leaves out that tool, and what is wrong around them is not about a tool", () => {
+  const good = "{name: t, description: d, inputSchema: {type: object}, invocation: {cli: {command: x}}}";
+  const bad = good.replace("command: x", "command: 'x |'").replace("name: t", "name: u");
+  const file = (more: string): string =>
+    `mcpFileVersion: 0.0.1\nservers: [{name: a, version: 1.0.0, tools: [${good}, ${bad}]${more}}]`;
+  const { servers, leftOut, diagnostics } = parseMcpfile(file(""), "m.yaml");
+  expect(servers[0]?.tools.map(({ definition }) => definition.name)).toEqual(["t"]);
+  expect(leftOut).toEqual(diagnostics);
+  expect(leftOut).toMatchObject([{ tool: "u", server: "a" }]);
+  const around = parseMcpfile(file(", sandbox: {network: 5}"), "m.yaml");
+  expect(around.diagnostics.filter((one) => !around.leftOut.includes(one))).toMatchObject([
+    { path: "/servers/0/sandbox/network" },
+  ]);
+});
+
 describe("arguments that are used nowhere", () => {
   const all = "ignoredArguments: [name, on, count]";
   test.each<[string, string[]]>([

@@ -47,6 +47,14 @@ export function createScope(schema: JsonSchema | undefined): Scope {
   };
 }
 
+/** Where the declared arguments cannot be read: any name may be one, so that only other problems are found. */
+export const OPEN_SCOPE: Scope = {
+  find: (name) => (name.trim() === "" ? undefined : name.split(".")),
+  isNumber: () => true,
+  what: "known",
+  hintFor: () => "Correct the inputSchema first.",
+};
+
 function find(schema: unknown, name: string): readonly string[] | undefined {
   if (name === "") return undefined;
   if (propertyOf(schema, name) !== undefined) return [name];

@@ -13,7 +13,7 @@ export type Variables = ReadonlyMap<string, CliVariable | undefined>;
 
 export function readVariables(
   cli: TextNode,
-  used: ReadonlySet<string>,
+  used: ReadonlySet<string> | undefined,
   scope: Scope,
   context: Context,
 ): Variables {
@@ -21,7 +21,7 @@ export function readVariables(
   const variables = new Map<string, CliVariable | undefined>();
   if (map?.kind !== "object") return variables;
   for (const entry of map.entries) {
-    if (!used.has(entry.key))
+    if (used?.has(entry.key) === false)
       context.problems.add(
         entry,
         `the command has no gap ${quoted(`{${entry.key}}`)}`,
