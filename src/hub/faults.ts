@@ -31,8 +31,9 @@ const BLOCKING: ReadonlySet<string> = new Set([
 /** Where the reason is likely to be what the server wrote last. */
 const OF_A_PROCESS: ReadonlySet<string> = new Set(["SERVER_CRASHED", "SERVER_START_FAILED"]);
 
-export function isBlocking({ code }: PortolanError): boolean {
-  return BLOCKING.has(code);
+/** `permanent`: for instance a package that its registry does not have. */
+export function isBlocking({ code, data }: PortolanError): boolean {
+  return BLOCKING.has(code) || data.permanent === true;
 }
 
 export class Faults {

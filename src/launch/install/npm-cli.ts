@@ -38,7 +38,9 @@ const SETTINGS =
 const CONNECTION = /^(?:https?_proxy|no_proxy|all_proxy|node_extra_ca_certs|ssl_cert_(?:file|dir))$/i;
 /** Stack traces, fields of error objects, where its log would be. */
 const NOISE =
-  /^(?:\s+(?:at |\w+: )|\}|(?:code|errno|syscall) \S+$|npm (?:warn|http) |A complete log of|Log files were not)/i;
+  /^(?:\s+(?:at |\w+: )|\}|(?:code|errno|syscall) \S+$|npm (?:warn|http) |A complete log of|Log files were not|Note that you can also install from a|tarball, folder, http url, or git|or one of the)/i;
+/** npm begins each line about a failure with its code; only the line of the request itself has another meaning for it. */
+const LINE_CODE = /^(?:[45]\d\d(?!.* - (?:GET|PUT|POST) )|notarget|enoent|eresolve)(?:\s+|$)/i;
 const CREDENTIAL = /auth|token|password|secret|_key$/i;
 
 /** Undefined: this Node came without npm, and there is none on the PATH. */
@@ -166,7 +168,12 @@ function reasonOf(output: string, env: Readonly<Record<string, string>>, npmrc: 
     redactor.add(new Secret(value.replace(/^"|"$/g, "")));
   const lines = output
     .split("\n")
-    .map((line) => line.replace(/^npm (?:error|ERR!)\s?/, "").trimEnd())
+    .map((line) =>
+      line
+        .replace(/^npm (?:error|ERR!)\s?/, "")
+        .replace(LINE_CODE, "")
+        .trimEnd(),
+    )
     .filter((line) => line !== "" && !NOISE.test(line));
   const text = lines.slice(-REASON_LINES).join("\n");
   return lastOf(

@@ -136,6 +136,15 @@ function notAgreed(spec: string): PortolanError {
   });
 }
 
+/** Failures that the next attempt would only repeat: no such package, no such version, or parts that are never installed. */
+const PERMANENT: ReadonlySet<string> = new Set([
+  "E404",
+  "ETARGET",
+  "EALLOWGIT",
+  "EUSAGE",
+  "EINVALIDPACKAGENAME",
+]);
+
 function npmError(spec: string, { reason, kind }: NpmEnd): PortolanError {
   const why = reason || "it gave no reason";
   return new PortolanError(
@@ -144,7 +153,11 @@ function npmError(spec: string, { reason, kind }: NpmEnd): PortolanError {
       ? `npm could not install ${spec}, since its registry cannot be reached: ${why}`
       : `npm could not install ${spec}: ${why}`,
     {
-      data: { spec, ...(kind === undefined ? {} : { reason: kind }) },
+      data: {
+        spec,
+        ...(kind === undefined ? {} : { reason: kind }),
+        ...(PERMANENT.has(kind ?? "") ? { permanent: true } : {}),
+      },
       hint: hintFor(kind),
     },
   );

@@ -49,7 +49,7 @@ export function refuseOthers(spec: string, lock: Lock): void {
     const part = place.replace(/^.*node_modules\//, "");
     throw new PortolanError("INSTALL_FAILED", `${spec} is not installed: its part "${part}" ${why}.`, {
       hint: "Only packages of a registry are installed: ask its author to publish that part.",
-      data: { spec, part, reason: "EPART" },
+      data: { spec, part, reason: "EPART", permanent: true },
     });
   }
 }

@@ -169,10 +169,17 @@ describe("what fails says why, and leaves nothing", () => {
   test("a package that does not exist, and a version", async () => {
     await expect(install("nothing-like-it")).rejects.toMatchObject({
       code: "INSTALL_FAILED",
-      data: { reason: "E404" },
+      // npm begins each of its lines with the status.
+      message: expect.stringMatching(
+        /: 404 Not Found - GET \S+ - .*\n(?!404)[^\n]*nothing-like-it[^\n]*$/,
+      ) as string,
+      data: { reason: "E404", permanent: true },
       hint: expect.stringContaining("name") as string,
     });
-    await expect(install("dep@^9")).rejects.toMatchObject({ data: { reason: "ETARGET" } });
+    await expect(install("dep@^9")).rejects.toMatchObject({
+      message: expect.stringMatching(/: No matching version found for dep@\^9\./) as string,
+      data: { reason: "ETARGET", permanent: true },
+    });
     await clean();
   });
 

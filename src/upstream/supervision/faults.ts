@@ -29,8 +29,9 @@ const HARMLESS = new Set([
   "tools/list",
 ]);
 
-export function isBlocking({ code }: PortolanError): boolean {
-  return BLOCKING.has(code);
+/** `permanent`: for instance a package that its registry does not have. */
+export function isBlocking({ code, data }: PortolanError): boolean {
+  return BLOCKING.has(code) || data.permanent === true;
 }
 
 export function toFault(error: PortolanError): Fault {
