@@ -55,6 +55,11 @@ export function addDriverCommands({ program, explain, run, server }: Host): void
     started(command("test", "run the examples of contracts against a driver", "[driver...]"))
       .usage("<driver> [options]")
       .option("--allow-mutations", "run also what changes something, or needs approval")
+      .option(
+        "--context <pair>",
+        "key=value of the calls' context, for contracts that take one (repeatable)",
+        collect,
+      )
       .action((words: string[], raw: RawOptions & TestOptions) =>
         run(raw, async (cli) => (await import("./commands/test.ts")).test(cli, words, raw)),
       ),

@@ -11,11 +11,11 @@ const GAP = "  ";
 export function describeExamples(
   { id, version }: DriverReport,
   results: readonly ExampleResult[],
+  none: string,
   { colors, width }: { readonly colors: Colors; readonly width: number | undefined },
 ): string {
   const head = colors.bold(`${id}@${version}`);
-  if (results.length === 0)
-    return `${head}\n${wrap("None of its contracts has examples. Write some in TOOL.md, under examples:, each with name, input and output.", width)}`;
+  if (results.length === 0) return `${head}\n${wrap(none, width)}`;
   const paints = { passed: colors.green, failed: colors.red, skipped: colors.yellow };
   const contracts = results.map(({ contract }) => plainLine(contract, 60));
   const column = Math.max(...contracts.map(displayWidth));

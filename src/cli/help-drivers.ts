@@ -47,9 +47,10 @@ Every example of every contract that the driver serves is called, by this driver
 Examples:
   portolan test filesystem-mcp
   portolan test filesystem-mcp --allow-mutations
+  portolan test tracker-mcp --context tenant=acme
   portolan test filesystem-mcp --json | jq '.examples[] | select(.state == "failed")'
 ${exits(`  0    no example failed
-  1    an example failed`)}`;
+  1    an example failed, or there is none`)}`;
 
 export const AUTHOR_HELP: string = `${DRIVERS}
 

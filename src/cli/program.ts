@@ -7,7 +7,7 @@ import type { Cli, Words } from "./connect.ts";
 import { addDriverCommands } from "./driver-commands.ts";
 import { CALL_HELP, fitHelp, LIST_HELP, PROMPT_HELP, READ_HELP, ROOT_HELP } from "./help.ts";
 import type { CliIo } from "./io.ts";
-import { addServerOptions, type RawOptions } from "./options.ts";
+import { addServerOptions, collect, type RawOptions } from "./options.ts";
 import { addLoginCommands } from "./login-commands.ts";
 import { addMakeCommands } from "./make-commands.ts";
 import { createOutput, exitCodeOf } from "./output.ts";
@@ -100,7 +100,8 @@ function createProgram(state: State): Command {
       )
       .option("--args <json>", "all arguments as one JSON object; - reads it from stdin")
       .option("--pin <driver>", "of a contract: only this driver may serve the call")
-      .option("--region <region>", "of a contract: only drivers of this region may serve the call"),
+      .option("--region <region>", "of a contract: only drivers of this region may serve the call")
+      .option("--context <pair>", "of a contract: key=value of the call's context (repeatable)", collect),
   );
   explain(call, CALL_HELP);
 

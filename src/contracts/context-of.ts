@@ -4,10 +4,12 @@ import type { JsonObject } from "../model/index.ts";
 import type { Call } from "../upstream/index.ts";
 import type { CallContext } from "./types.ts";
 
-/** What routing a client may ask for in `_meta`; both can only turn drivers away. */
-export const CONTEXT_META: { readonly pin: string; readonly region: string } = {
+/** What a client may say in `_meta` about a call of a contract; the first two can only turn drivers away. */
+export const CONTEXT_META: { readonly pin: string; readonly region: string; readonly values: string } = {
   pin: "portolan/pinnedProvider",
   region: "portolan/regionConstraint",
+  /** What the contract's contextSchema asks for. */
+  values: "portolan/context",
 };
 
 /** Who calls, as far as a request tells. What it gives is never changed afterwards. */

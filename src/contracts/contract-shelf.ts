@@ -7,7 +7,7 @@ import { type PreparedContract, prepareContract } from "./prepared-contract.ts";
 import type { Registered } from "./registered.ts";
 
 /** By id, the newest version first. */
-type Prepared = ReadonlyMap<string, readonly PreparedContract[]>;
+type Prepared = Map<string, readonly PreparedContract[]>;
 type Offered = ReadonlyMap<string, PreparedContract>;
 
 export class ContractShelf {
@@ -16,14 +16,23 @@ export class ContractShelf {
   readonly #before: Offered;
   readonly #serving: () => Iterable<Registered>;
   /** By the name that clients see, where that is not the id. */
-  readonly #ids: ReadonlyMap<string, string>;
+  #ids: ReadonlyMap<string, string>;
   #offered: Offered | undefined;
 
   constructor(prepared: Prepared, before: Offered, serving: () => Iterable<Registered>) {
     this.#prepared = prepared;
     this.#before = before;
     this.#serving = serving;
-    this.#ids = new Map(Array.from(exposedNames(prepared.keys()), ([id, name]) => [name, id]));
+    this.#ids = idsByName(prepared);
+  }
+
+  /** In the place of one of the same version. */
+  add(contract: PreparedContract): void {
+    const { id, version } = contract.contract;
+    const others = (this.#prepared.get(id) ?? []).filter((one) => one.contract.version !== version);
+    this.#prepared.set(id, [...others, contract].sort(newestFirst));
+    this.#ids = idsByName(this.#prepared);
+    this.outdated();
   }
 
   /** All that are declared. */
@@ -80,12 +89,16 @@ export class ContractShelf {
 }
 
 export async function prepareContracts(contracts: readonly Contract[]): Promise<Prepared> {
-  const prepared = new Map<string, PreparedContract[]>();
+  const prepared: Prepared = new Map();
   for (const one of await Promise.all(contracts.map(prepareContract))) {
     const { id } = one.contract;
     prepared.set(id, [...(prepared.get(id) ?? []), one].sort(newestFirst));
   }
   return prepared;
+}
+
+function idsByName(prepared: Prepared): ReadonlyMap<string, string> {
+  return new Map(Array.from(exposedNames(prepared.keys()), ([id, name]) => [name, id]));
 }
 
 function newestFirst(a: PreparedContract, b: PreparedContract): number {

@@ -20,6 +20,7 @@ import { VERSION } from "../tools/index.ts";
 import type { AuthOutcome } from "./auth.ts";
 import { type ContextOf, contextOfCall } from "./context-of.ts";
 import { ContractSet, type ContractsOptions } from "./contracts.ts";
+import type { DriverHandle, ToolHandle } from "./define.ts";
 import type { ContractCall, Dispatched } from "./dispatch-types.ts";
 import type { DriverReport } from "./driver-report.ts";
 import { DriverSurfaces } from "./driver-surfaces.ts";
@@ -33,7 +34,11 @@ export interface OpenContractsOptions extends ContractsOptions {
 }
 
 export interface Contracts extends Upstream {
-  register(driver: Driver, hooks?: DriverHooks): Promise<readonly Diagnostic[]>;
+  /**
+   * Adds a driver, or a contract that `defineTool()` gives; one of the same id that was added before is replaced. Returns everything
+   * that is wrong with it: with an error among it, it does not serve. A driver's contracts come first.
+   */
+  register(one: DriverHandle | ToolHandle | Driver, hooks?: DriverHooks): Promise<readonly Diagnostic[]>;
   unregister(id: string): void;
   call(call: ContractCall): Promise<Dispatched>;
   explain(tool: string, context?: CallContext, inputs?: readonly string[]): Resolution | undefined;
@@ -140,8 +145,11 @@ class ContractsUpstream implements Contracts {
     return { inFlight, lateAnswers: 0, unknownAnswers: 0, noise: 0, declined: 0, restarts: 0, eraProbes: 0 };
   }
 
-  register(driver: Driver, hooks?: DriverHooks): Promise<readonly Diagnostic[]> {
-    return this.#set.register(driver, hooks);
+  register(one: DriverHandle | ToolHandle | Driver, hooks?: DriverHooks): Promise<readonly Diagnostic[]> {
+    if (one.kind === "tool") return this.#set.addContract(one.contract);
+    return one.kind === "driver"
+      ? this.#set.register(one.driver, hooks ?? one.hooks)
+      : this.#set.register(one, hooks);
   }
 
   unregister(id: string): void {

@@ -1,7 +1,7 @@
 // Contracts and the drivers that serve them, put together: who is registered, who is chosen, and what happens when that changes.
 
 import type { Diagnostic, Report } from "../errors/index.ts";
-import type { Contract, Driver, JsonObject } from "../model/index.ts";
+import { type Contract, type Driver, idIn, type JsonObject } from "../model/index.ts";
 import type { Audit } from "./audit.ts";
 import { AuthMachine, type AuthOutcome, type AuthTransition } from "./auth.ts";
 import type { AuthPorts } from "./auth-steps.ts";
@@ -15,6 +15,7 @@ import { fail } from "./failure.ts";
 import { HealthChecks } from "./health.ts";
 import { Looks } from "./looks.ts";
 import type { ContractPolicy } from "./policy.ts";
+import { prepareContract } from "./prepared-contract.ts";
 import type { Registered } from "./registered.ts";
 import { DriverRegistry } from "./registry.ts";
 import type { Resolution } from "./resolver.ts";
@@ -33,6 +34,8 @@ export interface DriverEntry {
 export interface ContractsOptions {
   readonly name?: string | undefined;
   readonly contracts: readonly Contract[];
+  /** A program has added a contract. */
+  readonly contractAdded?: ((contract: Contract) => void) | undefined;
   readonly drivers: readonly DriverEntry[];
   readonly acquire: Acquire;
   readonly policy?: ContractPolicy | undefined;
@@ -73,6 +76,8 @@ export class ContractSet {
   readonly #changed: () => void;
   readonly #parts: DispatchParts;
   readonly #looks = new Looks();
+  /** Those of the options, and those that were added since. */
+  readonly #contracts: Contract[];
   readonly #succession: Succession;
 
   private constructor(
@@ -83,7 +88,8 @@ export class ContractSet {
   ) {
     this.options = options;
     this.#changed = changed;
-    const { secrets, auth, acquire, contracts, root, bumps } = options;
+    const { secrets, auth, acquire, root, bumps } = options;
+    this.#contracts = [...options.contracts];
     const report: Report = options.report ?? (() => {});
     this.grants = secrets;
     this.#store = createAuthStore(auth?.file);
@@ -92,7 +98,7 @@ export class ContractSet {
       this.#invalidate();
     });
     this.registry = new DriverRegistry({
-      contracts,
+      contracts: this.#contracts,
       root,
       bumps,
       earlier: options.earlier,
@@ -147,6 +153,37 @@ export class ContractSet {
     this.registry.dismiss();
     await looked;
     return registered.problems;
+  }
+
+  /** A contract of the workspace is never replaced. */
+  async addContract(contract: Contract): Promise<readonly Diagnostic[]> {
+    const { id, version, origin } = contract;
+    const own = this.options.contracts.find((one) => one.id === id);
+    if (own !== undefined) {
+      const message = `the contract ${id} is not added: ${own.origin.file} has one of that id`;
+      return [
+        {
+          code: "NAME_AMBIGUOUS",
+          severity: "error",
+          message,
+          file: origin.file,
+          hint: "Give it another id.",
+        },
+      ];
+    }
+    const prepared = await prepareContract(contract);
+    const before = this.#contracts.findIndex((one) => one.id === id && one.version === version);
+    this.#contracts.splice(before < 0 ? this.#contracts.length : before, 1, contract);
+    this.shelf.add(prepared);
+    this.grants?.require(contract);
+    this.options.contractAdded?.(contract);
+    this.#invalidate();
+    // A driver that was refused because the contract was missing may fit now.
+    const waiting = [...this.registry.shown()].filter(
+      ({ server, driver }) => server === "refused" && driver.implements.some(({ tool }) => idIn(tool) === id),
+    );
+    await Promise.all(waiting.map(({ driver, hooks }) => this.register(driver, hooks)));
+    return [];
   }
 
   /** Where nobody serves in its place it can be called at once: whoever is faster than the look at its server waits for that one. */

@@ -268,3 +268,70 @@ test("the example of the standard, called from code", async () => {
 test("a driver written in a file needs no code", () => {
   expect(parseDriver("---\nkind: mcp\n---\n", "DRIVER.md").driver).toBeUndefined();
 });
+
+describe("a program adds", () => {
+  const greet = defineTool({
+    id: "greet",
+    description: "Greets.",
+    version: "1.0.0",
+    inputSchema: z.object({ name: z.string() }),
+    outputSchema: z.string(),
+  });
+  const greeter = defineDriver({
+    kind: "mcp",
+    id: "greet-mcp",
+    name: "Greeter",
+    description: "Greets.",
+    version: "1.0.0",
+    server: { kind: "binary", path: "greeter" },
+    transport: "stdio",
+    implements: [{ tool: greet, metadata: { mcp: { toolName: "hello" } } }],
+  });
+  const open = async (drivers: readonly { driver: Driver }[] = []) => {
+    const { upstream } = await serve({
+      tools: [{ name: "hello", inputSchema: { type: "object", properties: { name: { type: "string" } } } }],
+      call: (_, args) => text(`hello ${String(args.name)}`),
+    });
+    return openContracts({
+      contracts: [],
+      drivers,
+      acquire: async () => upstream,
+      checkUri: () => undefined,
+    });
+  };
+  const call = { tool: "greet", input: { name: "Ann" } };
+  const served = { result: { ok: true, value: "hello Ann" }, driver: "greet-mcp" };
+
+  test("a contract and a driver, by their handles", async () => {
+    expect([greet.id, greeter.id]).toEqual(["greet", "greet-mcp"]);
+    const contracts = await open();
+    const changed: string[] = [];
+    contracts.on("toolsChanged", () => changed.push("tools"));
+    expect(await contracts.register(greet)).toEqual([]);
+    expect(await contracts.register(greeter)).toEqual([]);
+    expect(await contracts.call(call)).toMatchObject(served);
+    expect(changed).not.toEqual([]);
+    expect(await contracts.request({ method: "tools/list" })).toMatchObject({ tools: [{ name: "greet" }] });
+  });
+
+  test("the contract of a driver that waits for it", async () => {
+    const contracts = await open([{ driver: greeter.driver }]);
+    expect((await contracts.call(call)).result.ok).toBe(false);
+    await contracts.register(greet);
+    expect(await contracts.call(call)).toMatchObject(served);
+  });
+
+  test("no contract in the place of one of the workspace", async () => {
+    const contracts = await openContracts({
+      contracts: [greet.contract],
+      drivers: [],
+      acquire: async () => Promise.reject(new Error("no")),
+      checkUri: () => undefined,
+    });
+    expect(await contracts.register(greet)).toMatchObject([{ severity: "error", code: "NAME_AMBIGUOUS" }]);
+  });
+});
+
+test("a secret has an id, too", () => {
+  expect(defineSecret({ slug: "api-key", name: "Key", description: "A key." }).id).toBe("api-key");
+});

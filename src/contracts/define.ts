@@ -30,11 +30,14 @@ import type { DriverHooks } from "./types.ts";
 
 export interface ToolHandle {
   readonly kind: "tool";
+  /** Of the contract. */
+  readonly id: string;
   readonly contract: Contract;
 }
 
 export interface DriverHandle {
   readonly kind: "driver";
+  readonly id: string;
   readonly driver: Driver;
   readonly hooks: DriverHooks;
   /** Fields that were written, as the definition names them. */
@@ -45,6 +48,8 @@ export interface DriverHandle {
 
 export interface SecretHandle {
   readonly kind: "secret";
+  /** Its slug. */
+  readonly id: string;
   readonly entry: SecretEntry;
   checkAccess(operation: SecretOperation, subject: SecretSubject): Access;
   /** Checks the access first; rejects when it is not granted. */
@@ -75,7 +80,7 @@ export function defineDriver(definition: McpDriverDefinition): DriverHandle {
     "implements",
     ...(definition.version === undefined ? [] : ["version"]),
   ];
-  return { kind: "driver", driver, hooks, given, text };
+  return { kind: "driver", id: driver.id, driver, hooks, given, text };
 }
 
 /** The types say this too, but code beside a driver is not always typed. */
@@ -142,7 +147,7 @@ export function defineTool(definition: ToolContractDefinition): ToolHandle {
   });
   const { contract, diagnostics } = parseTool(text, `${definition.id}/tool.ts`);
   if (contract === undefined) throw invalid(`tool ${definition.id}`, diagnostics);
-  return { kind: "tool", contract };
+  return { kind: "tool", id: contract.id, contract };
 }
 
 /** Without `fetch`, access can be asked about but nothing revealed. */
@@ -157,6 +162,7 @@ export function defineSecret(definition: SecretDefinition, fetch?: FetchSecret):
   const grants = new SecretGrants([entry], fetch ?? (async () => undefined));
   return {
     kind: "secret",
+    id: entry.slug,
     entry,
     checkAccess: (operation, subject) => checkAccess(entry, operation, subject),
     reveal: (subject) => grants.reveal(entry.slug, subject),

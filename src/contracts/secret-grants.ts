@@ -55,7 +55,7 @@ export class SecretGrants {
   readonly #names = new WeakMap<Driver, readonly string[]>();
 
   /** Secrets that contracts require themselves, by their ids. */
-  readonly #required: ReadonlyMap<string, readonly string[]>;
+  readonly #required: Map<string, readonly string[]>;
 
   /** `contracts` are those whose `requires.secrets` are enforced. */
   constructor(
@@ -68,6 +68,11 @@ export class SecretGrants {
     this.#fetch = fetch;
     this.#audit = audit;
     this.#required = new Map(contracts.map(({ id, requires }) => [id, requires.secrets] as const));
+  }
+
+  /** Enforces what one more contract requires. */
+  require({ id, requires }: Pick<Contract, "id" | "requires">): void {
+    this.#required.set(id, requires.secrets);
   }
 
   /**

@@ -4,9 +4,6 @@ import { CONTEXT_META, type CallContext, type ContextOf, LOCAL_USER } from "../c
 import { type Contract, isObject, type JsonObject } from "../model/index.ts";
 import type { Call, Caller } from "../upstream/index.ts";
 
-/** Where a client puts what a contract's contextSchema asks for. */
-const VALUES_META = "portolan/context";
-
 /** What the gateway calls those who come in as the user that runs it; no caller of a workspace may be called so. */
 const OWN_ACCOUNTS: ReadonlySet<string> = new Set(["local", "stdio"]);
 const ROLE = /^role:(.+)$/;
@@ -17,8 +14,10 @@ const known = new Map<string, CallContext>();
 const MOST_KNOWN = 10_000;
 const NOBODY: CallContext = {};
 
+/** `contracts` may grow: a program can add one. */
 export function contextFor(contracts: readonly Contract[]): ContextOf {
-  const withContext = new Set(contracts.flatMap(({ id, contextSchema }) => (contextSchema ? [id] : [])));
+  const hasContext = (name: unknown): boolean =>
+    contracts.some(({ id, contextSchema }) => id === name && contextSchema !== undefined);
   return ({ method, params, caller }: Call): CallContext => {
     const who = caller === undefined ? NOBODY : identityOf(caller);
     const meta = params?._meta;
@@ -27,8 +26,8 @@ export function contextFor(contracts: readonly Contract[]): ContextOf {
       ...text(meta, CONTEXT_META.pin, "pinnedProvider"),
       ...text(meta, CONTEXT_META.region, "regionConstraint"),
       // They are held to the schema before anybody sees them; a contract without one has no use for them.
-      ...(method === "tools/call" && withContext.has(String(params?.name)) && isObject(meta[VALUES_META])
-        ? { values: meta[VALUES_META] }
+      ...(method === "tools/call" && isObject(meta[CONTEXT_META.values]) && hasContext(params?.name)
+        ? { values: meta[CONTEXT_META.values] as JsonObject }
         : {}),
     };
     return Object.keys(asked).length === 0 ? who : { ...asked, ...who };

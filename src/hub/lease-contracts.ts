@@ -31,8 +31,10 @@ export async function leaseContracts(
   const entries = await Promise.all(declared.drivers.map((driver) => withEntry(driver, options)));
   const drivers = entries.flatMap((entry) => entry ?? []);
   // With what their code says: whoever looks at a driver from here on sees the one that serves.
+  const contracts = [...declared.contracts];
   const endpoint: ContractsEndpoint = {
     ...declared,
+    contracts,
     drivers: declared.drivers.map((one, index) => ({ ...one, driver: entries[index]?.driver ?? one.driver })),
   };
   const grants = new SecretGrants(
@@ -47,7 +49,14 @@ export async function leaseContracts(
   leave.addEventListener("abort", left, { once: true });
   try {
     if (leave.aborted) throw stopped(options);
-    const { upstream, keep } = await open({ options, endpoint, drivers, grants, servers, heard, leave });
+    const { upstream, keep } = await open({
+      ...{ options, endpoint, drivers, grants, servers, heard, leave },
+      contractAdded: (contract) => {
+        const { id, version } = contract;
+        const before = contracts.findIndex((one) => one.id === id && one.version === version);
+        contracts.splice(before < 0 ? contracts.length : before, 1, contract);
+      },
+    });
     if (leave.aborted) {
       await upstream.close();
       throw stopped(options);
@@ -81,9 +90,11 @@ interface Parts {
   readonly servers: DriverServers;
   readonly heard: Heard;
   readonly leave: AbortSignal;
+  readonly contractAdded: (contract: Contract) => void;
 }
 
 async function open({
+  contractAdded,
   options,
   endpoint,
   drivers,
@@ -101,6 +112,7 @@ async function open({
   const opening: OpenContractsOptions = {
     name: options.declared.alias,
     contracts,
+    contractAdded,
     drivers,
     acquire: servers.acquire,
     policy: endpoint.policy,

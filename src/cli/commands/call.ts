@@ -3,9 +3,16 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
-import { type CallToolResult, isObject, type JsonObject, type ToolDefinition } from "../../model/index.ts";
+import {
+  type CallToolResult,
+  type Contract,
+  isObject,
+  type JsonObject,
+  type ToolDefinition,
+} from "../../model/index.ts";
 import { callArguments, checkNames, type Pair, parsePairs, type Problem, toArguments } from "../arguments.ts";
 import { type Aim, aimAtName } from "../aim.ts";
+import { readContext } from "../call-context.ts";
 import type { Cli, Session, Words } from "../connect.ts";
 import { exitOfResult } from "../contract-exit.ts";
 import { contractNamed, driversFor } from "../contracts-source.ts";
@@ -28,6 +35,8 @@ export interface CallOptions {
   pin?: string;
   /** Of contracts: only drivers of this region may. */
   region?: string;
+  /** Of contracts: what the contextSchema asks for, as key=value. */
+  context?: string[];
 }
 
 /** The arguments as they were given, before the tool's schema is known. */
@@ -56,7 +65,7 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
     ...(await parsePairs(assignments, (path) => readFile(resolve(cli.io.cwd, path), "utf8"))),
   };
   const own = contractOf(aim, wanted);
-  const meta = await routing(options, own !== undefined);
+  const meta = await metaOf(options, own, cli);
   return withAim(
     cli,
     aim,
@@ -80,11 +89,16 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
   );
 }
 
-/** What the call asks of whoever chooses the driver. */
-async function routing({ pin, region }: CallOptions, isContract: boolean): Promise<JsonObject | undefined> {
-  if (pin === undefined && region === undefined) return undefined;
-  if (!isContract) {
-    const given = [...(pin === undefined ? [] : ["--pin"]), ...(region === undefined ? [] : ["--region"])];
+/** What is said about the call of a contract beside its input: which driver may serve it, and its context. */
+async function metaOf(
+  { pin, region, context }: CallOptions,
+  own: OwnContract | undefined,
+  cli: Cli,
+): Promise<JsonObject | undefined> {
+  const flags = { "--pin": pin, "--region": region, "--context": context };
+  const given = Object.entries(flags).flatMap(([flag, value]) => (value === undefined ? [] : [flag]));
+  if (given.length === 0) return undefined;
+  if (own === undefined) {
     throw new PortolanError(
       "USAGE",
       `${given.join(" and ")} ${given.length === 1 ? "is" : "are"} for calls of contracts, which drivers serve.`,
@@ -92,13 +106,18 @@ async function routing({ pin, region }: CallOptions, isContract: boolean): Promi
     );
   }
   const { CONTEXT_META } = await import("../../contracts/index.ts");
+  // A contract that is not there is reported with what is there instead.
+  const values = own.contract === undefined ? undefined : await readContext(context, own.contract, cli);
   return {
+    ...(values === undefined ? {} : { [CONTEXT_META.values]: values }),
     ...(pin === undefined ? {} : { [CONTEXT_META.pin]: pin }),
     ...(region === undefined ? {} : { [CONTEXT_META.region]: region }),
   };
 }
 
 interface OwnContract {
+  /** As it is declared; undefined when no file has it. */
+  readonly contract: Contract | undefined;
   /** Other drivers are for other calls. */
   readonly concerns: (diagnostic: Diagnostic) => boolean;
   /** Why a contract that is there is no tool. */
@@ -118,6 +137,7 @@ function contractOf(aim: Aim, wanted: string): OwnContract | undefined {
     endpoint.drivers.map(({ driver }) => driver.id).filter((one) => !serving.includes(one)),
   );
   return {
+    contract: endpoint.contracts.find((contract) => contract.id === id),
     concerns: ({ server }) => server === undefined || !others.has(server),
     hint(diagnostics) {
       if (!endpoint.contracts.some((contract) => contract.id === id)) return undefined;

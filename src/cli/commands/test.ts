@@ -9,6 +9,7 @@ import {
 } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Contract, ContractExample, Json } from "../../model/index.ts";
+import { readContext } from "../call-context.ts";
 import type { Cli, Session } from "../connect.ts";
 import {
   type ContractsSource,
@@ -23,7 +24,12 @@ import { firstDifference } from "../first-difference.ts";
 
 export interface TestOptions {
   allowMutations?: boolean;
+  /** What contextSchemas ask for, as key=value. */
+  context?: string[];
 }
+
+const NO_EXAMPLES =
+  "None of its contracts has examples, so nothing was tested. Write some in TOOL.md, under examples:, each with name, input and output.";
 
 export interface ExampleResult {
   readonly contract: string;
@@ -51,12 +57,13 @@ export async function test(cli: Cli, words: readonly string[], options: TestOpti
     const results: ExampleResult[] = [];
     for (const contract of servedBy(report, own))
       for (const example of contract.examples)
-        results.push(await runExample(contract, example, { contracts, id, request, options }));
-    const failed = results.filter(({ state }) => state === "failed").length;
-    if (cli.output.form === "json")
-      cli.output.json({ driver: id, version: report.version, passed: failed === 0, examples: results });
-    else cli.output.print(describeExamples(report, results, cli.output));
-    return failed === 0 ? 0 : 1;
+        results.push(await runExample(contract, example, { contracts, id, request, options, cli }));
+    const passed = results.length > 0 && !results.some(({ state }) => state === "failed");
+    if (cli.output.form === "json") {
+      cli.output.json({ driver: id, version: report.version, passed, examples: results });
+      if (results.length === 0) cli.output.note(NO_EXAMPLES);
+    } else cli.output.print(describeExamples(report, results, NO_EXAMPLES, cli.output));
+    return passed ? 0 : 1;
   };
   return withContracts(cli, own, use, (endpoint) => onlyDrivers(endpoint, [id]));
 }
@@ -92,10 +99,11 @@ interface Run {
   readonly id: string;
   readonly request: Session["request"];
   readonly options: TestOptions;
+  readonly cli: Cli;
 }
 
 async function runExample(contract: Contract, example: ContractExample, run: Run): Promise<ExampleResult> {
-  const { contracts, id, request, options } = run;
+  const { contracts, id, request, options, cli } = run;
   const about = { contract: contract.id, example: example.name };
   const mutating = options.allowMutations === true;
   const skipped = (why: string): ExampleResult => ({
@@ -107,8 +115,11 @@ async function runExample(contract: Contract, example: ContractExample, run: Run
     return skipped("it needs approval");
   const { signal } = request(`${contract.id}: ${example.name}`);
   let result: Dispatched["result"] | undefined;
+  const values =
+    contract.contextSchema === undefined ? undefined : await readContext(options.context, contract, cli);
   const call = async (asked: ContractCall): Promise<Dispatched> => {
-    const dispatched = await contracts.call({ ...asked, ask: approving(contract) });
+    const context = values === undefined ? asked.context : { ...asked.context, values };
+    const dispatched = await contracts.call({ ...asked, context, ask: approving(contract) });
     ({ result } = dispatched);
     return dispatched;
   };
