@@ -13,13 +13,10 @@ it("says structured content that is no object as text, unless it was said alread
   });
   const content = [{ type: "text", text: "[ 1,\n 2 ]" }];
   expect(forLegacy("tools/call", { content, structuredContent: [1, 2] })).toEqual({ content });
-  expect(
-    forLegacy("tools/call", { content: [{ type: "text", text: "other" }], structuredContent: null }),
-  ).toEqual({
-    content: [
-      { type: "text", text: "other" },
-      { type: "text", text: "null" },
-    ],
+  const other = [{ type: "text", text: "other" }];
+  expect(forLegacy("tools/call", { content: other, structuredContent: null })).toEqual({ content: other });
+  expect(forLegacy("tools/call", { content: [], structuredContent: null })).toEqual({
+    content: [{ type: "text", text: "null" }],
   });
 });
 

@@ -10,10 +10,11 @@ export function forLegacy(method: string, result: JsonObject): JsonObject {
   const { structuredContent: _dropped, ...others } = result;
   const content = Array.isArray(result.content) ? result.content : [];
   const text = JSON.stringify(structuredContent);
-  // Most servers say the same as text already.
-  const said = content.some(
-    (block) => isObject(block) && block.type === "text" && sameJson(block.text, text),
-  );
+  // Most servers say the same as text already; null beside content is a field that the server left empty.
+  const isEmpty = structuredContent === null && content.length > 0;
+  const said =
+    isEmpty ||
+    content.some((block) => isObject(block) && block.type === "text" && sameJson(block.text, text));
   return { ...others, content: said ? content : [...content, { type: "text", text }] };
 }
 

@@ -14,6 +14,7 @@ import {
   hasMethod,
   isObject,
 } from "../model/index.ts";
+import { messageWithoutNulls, resultWithoutNulls } from "./nulls.ts";
 import { type Outgoing, writeAnswer, writeNotification, writeRequest } from "./outgoing.ts";
 import { SignalWatch } from "./signal-watch.ts";
 import type { Ask, Call } from "./types.ts";
@@ -194,13 +195,7 @@ export class Peer {
   }
 
   #receive(message: RpcMessage, origin: RequestId | undefined): void {
-    if (hasMethod(message)) {
-      // Some libraries write a null id into notifications.
-      if ("id" in message && message.id != null) this.#events.request(message, origin);
-      else if (message.method === "notifications/progress") this.#progress(message.params);
-      else this.#events.notification(message, origin);
-      return;
-    }
+    if (hasMethod(message)) return this.#called(message, origin);
     const pending = message.id === null ? undefined : this.#take(message.id);
     if (pending === undefined) {
       if (typeof message.id === "number" && message.id < this.#nextId) {
@@ -212,8 +207,18 @@ export class Peer {
     this.#consecutiveTimeouts = 0;
     for (const question of pending.questions ?? []) question.cleared?.(pending);
     if (message.error != null) pending.reject(rpcError(this.server, pending.request.method, message.error));
-    else if (isObject(message.result)) pending.resolve(message.result);
+    else if (isObject(message.result))
+      pending.resolve(resultWithoutNulls(pending.request.method, message.result));
     else pending.reject(this.#noResult(pending.request.method));
+  }
+
+  /** A request or a notification of the server's. */
+  #called(given: RpcRequest | RpcNotification, origin: RequestId | undefined): void {
+    const message = messageWithoutNulls(given);
+    // Some libraries write a null id into notifications.
+    if ("id" in message && message.id != null) this.#events.request(message, origin);
+    else if (message.method === "notifications/progress") this.#progress(message.params);
+    else this.#events.notification(message, origin);
   }
 
   #noResult(method: string): PortolanError {

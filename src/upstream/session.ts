@@ -176,7 +176,10 @@ export class Session {
     const send = async (params: JsonObject | undefined): Promise<JsonObject> => {
       const result = await this.#send(call, params);
       if (result.resultType === "input_required") throw inputRequiredInLegacy(name, call.method);
-      return result;
+      // In this era it is always an object; in the modern one null is a value like any other.
+      if (result.structuredContent !== null) return result;
+      const { structuredContent: _absent, ...others } = result;
+      return others;
     };
     if (call.params?.requestState === undefined && call.params?.inputResponses === undefined)
       return send(call.params);
