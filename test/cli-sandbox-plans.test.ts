@@ -32,6 +32,21 @@ function pathWith(...programs: string[]): string {
   return folder;
 }
 
+it("validate names the paths that a sandbox would hide, without starting anything", async () => {
+  const { cwd, run } = setUp({ "notes.db": "", "server.mjs": "" });
+  const servers = { notes: { command: "sh", args: ["-c", "exit 9", "./notes.db"] } };
+  writeFileSync(join(cwd, "portolan.yaml"), JSON.stringify({ servers }));
+  const { code, out } = await run(["validate"]);
+  expect(code).toBe(0);
+  expect((JSON.parse(out) as { diagnostics: object[] }).diagnostics).toMatchObject([
+    {
+      severity: "warning",
+      server: "notes",
+      message: expect.stringContaining("notes.db, named in args[2]") as string,
+    },
+  ]);
+});
+
 describe("limits in a plan", needs("bubblewrap"), () => {
   const server = (limits: object) => ({ command: process.execPath, args: ["x.js"], sandbox: { limits } });
   const files = {

@@ -1,7 +1,7 @@
 // How a server would be started, for people: what runs, what it may touch, and what of that is not held.
 
 import type { LaunchPlan } from "../launch/index.ts";
-import type { ResourceLimits } from "../model/index.ts";
+import { pathGrant, type ResourceLimits } from "../model/index.ts";
 import type { Colors, Paint } from "./colors.ts";
 import { maskedWords, quoteWord } from "./endpoint-label.ts";
 import { wrap } from "./layout.ts";
@@ -54,8 +54,15 @@ export function describePlan(plan: LaunchPlan, view: PlanView): string {
     `${colors.bold(plainLine(server, 100))}\n${renderRows(rowsOf(plan, view), view)}`,
     sandbox.mode === "off" ? "" : section("May touch", mountLines(sandbox.box.mounts, view), colors),
     section(
-      "Named by its arguments, but not granted",
-      plan.notGranted.map((path) => `  ${view.label(plainLine(path, 500))}`),
+      "Named by its config, but hidden from it",
+      plan.notGranted.flatMap(({ path, where, isNew = false }) => [
+        `  ${view.label(plainLine(path, 500))}  ${colors.dim(isNew ? `${where}; it does not exist yet` : where)}`,
+        wrap(
+          `    ${colors.cyan("hint")} Grant it: ${plainLine(pathGrant(path, isNew), 1_000)}`,
+          view.width,
+          4,
+        ),
+      ]),
       colors,
     ),
     section(

@@ -7,6 +7,7 @@ import type * as now from "./install-now.ts";
 export type { Diagnosis };
 export type { InstallReport } from "./install-now.ts";
 export { install, launch, planLaunch, type StartRequest } from "./launch.ts";
+export { checkHiddenPaths } from "./check-hidden-paths.ts";
 export { checkStart, checkWorkspaceFiles, FILE_REFUSED_HINT, fileRefusal } from "./file-places.ts";
 export { decide as decideHost } from "./egress/policy.ts";
 export { splitCommand } from "./install/command-words.ts";

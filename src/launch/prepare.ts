@@ -5,9 +5,9 @@ import { PortolanError, type Report } from "../errors/index.ts";
 import { type HttpProgram, type LaunchSettings, modeWords, type StdioEndpoint } from "../model/index.ts";
 import { type Certificates, findCertificates } from "./certificates.ts";
 import { checkDeclaration } from "./check-declaration.ts";
+import { recognise } from "./install/kinds.ts";
 import { keptHomeOf, makeHome } from "./kept-home.ts";
 import { chooseMode, type ChosenMode } from "./mode.ts";
-import { notGranted } from "./not-granted.ts";
 import { boxEnvironment, childEnvironment } from "./process/child-env.ts";
 import { type RunProgram, runPlain } from "./process/run-plain.ts";
 import { unclosable } from "./process/stdio.ts";
@@ -16,6 +16,7 @@ import { backendFor } from "./sandbox/backends.ts";
 import { makeBox, type MadeBox } from "./sandbox/box.ts";
 import { writableFolders } from "./sandbox/box-declared.ts";
 import type { DockerRun } from "./sandbox/docker-run.ts";
+import type { NamedPath } from "./sandbox/hidden-paths.ts";
 import { ownFolders } from "./sandbox/own-folder.ts";
 import { createPathCheck } from "./sandbox/path-check.ts";
 import { noteWriter } from "./writers.ts";
@@ -93,7 +94,9 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
       ? NO_CERTIFICATES
       : await findCertificates(declaredEnvironment(request), found.cwd);
   const made =
-    chosen.mode === "off" ? { box: NO_BOX, problems: [] } : await boxOf(found, request, certificates);
+    chosen.mode === "off"
+      ? { box: NO_BOX, problems: [], notGranted: [] }
+      : await boxOf(found, request, certificates);
   const { backend, missing } = await heldBy(chosen, found, request, made);
   if (chosen.mode === "enforce" && missing.length > 0 && !dryRun) throw notHeld(request, missing);
   const { box } = made;
@@ -114,10 +117,20 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
     ...{ server, kind, source, program: file, args, cwd },
     env: (found.docker === undefined ? Object.keys(env) : containerVariables(found.docker)).toSorted(),
     sandbox: { ...chosen, backend: backend.name, ...held, missing },
-    notGranted: backend.name === "none" ? [] : notGranted(found, box),
+    notGranted: backend.name === "none" ? [] : made.notGranted,
     spawn: [spawnable.file, ...spawnable.args],
   };
   return { plan, box, spawnable };
+}
+
+/** Paths that a config names and that its sandbox would hide. Nothing is started or fetched; a program that is missing has none. */
+export async function namedButHidden(request: LaunchRequest): Promise<readonly NamedPath[]> {
+  const chosen = chooseMode(request.settings, process.env);
+  if (chosen.mode === "off" || recognise(request.endpoint).kind === "docker") return [];
+  const found = await prepareProgram({ ...request, dryRun: true }, chosen).catch(() => undefined);
+  if (found === undefined) return [];
+  const certificates = await findCertificates(declaredEnvironment(request), found.cwd);
+  return (await boxOf(found, request, certificates)).notGranted;
 }
 
 async function boxOf(
@@ -138,11 +151,12 @@ async function boxOf(
       ? await ownFolders(file, ownArgs ?? args, cwd, { writable: await writableFolders(given) })
       : [];
   return makeBox({
-    program: { file, args, cwd, env: { ...endpoint.env, PATH: process.env.PATH ?? "" } },
+    program: { file, args, cwd, env: { ...declaredEnvironment(request), PATH: process.env.PATH ?? "" } },
     ...given,
     ownFolders: [...folders, ...own],
     certificates: certificates.paths,
     cwdGranted: settings?.cwdImplied !== true,
+    namesPaths: docker === undefined,
   });
 }
 

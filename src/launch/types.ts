@@ -3,6 +3,7 @@
 import type { ChildProcess } from "node:child_process";
 import type { Report } from "../errors/index.ts";
 import type { Denied, ResourceLimits, SandboxBackendName, SandboxMode } from "../model/index.ts";
+import type { NamedPath } from "./sandbox/hidden-paths.ts";
 import type { PathCheck } from "./sandbox/path-check.ts";
 
 export type { Denied };
@@ -57,6 +58,8 @@ export interface Box {
   readonly home: string;
   /** The working folder inside of the box. Absent: HOME. */
   readonly cwd?: string | undefined;
+  /** Places in HOME and /tmp that stand for the user's own files, which are not granted: empty and read-only, so that writing fails. */
+  readonly closed?: readonly string[] | undefined;
   /** Empty: no network at all. */
   readonly network: readonly string[];
   readonly exec: { readonly allow: readonly string[] | undefined; readonly spawn: boolean };
@@ -159,8 +162,8 @@ export interface LaunchPlan {
     readonly missing: readonly Clause[];
     readonly unheldDefaults: HeldBox["unheldDefaults"];
   };
-  /** Paths among its arguments that are there on this machine, but not in its box: most likely forgotten. */
-  readonly notGranted: readonly string[];
+  /** Paths that its arguments and variables name and its sandbox hides: most likely forgotten. */
+  readonly notGranted: readonly NamedPath[];
   /** What is handed to the operating system. */
   readonly spawn: readonly string[];
 }

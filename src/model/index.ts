@@ -3,6 +3,7 @@
 export { finalAddress, isSpecialAddress } from "./address.ts";
 export { splitCommandLine } from "./command-line.ts";
 export { LIMIT_NAMES, limitClause, writtenSize } from "./limit-words.ts";
+export { hiddenPathMessage, pathGrant } from "./hidden-path.ts";
 export { shellWord } from "./shell-word.ts";
 export { idIn, isNamed, majorKey } from "./contract-name.ts";
 export type {

@@ -91,12 +91,39 @@ test("what no grant would help with explains nothing", () => {
   expect(explain(error, 0)).toBe(error);
 });
 
+test("a path that the config names and the sandbox hides is reported once, with what grants it", () => {
+  const { onLaunch, told } = setUp();
+  const notGranted = [
+    { path: "/home/a/db", where: "args[1]" },
+    { path: "/home/a/my notes", where: "env.NOTES", isNew: true },
+  ];
+  const planned = {
+    type: "planned",
+    plan: { notGranted, sandbox: { mode: "enforce", box: { network: [] } } },
+  };
+  onLaunch(planned as unknown as LaunchNews);
+  onLaunch(planned as unknown as LaunchNews);
+  expect(told.map(({ code, message, hint }) => [code, message, hint])).toEqual([
+    [
+      "SANDBOX_DENIED",
+      'The sandbox of server "web" hides /home/a/db, named in args[1]: the server can neither read nor write it.',
+      "Grant it: --allow-read /home/a/db or --allow-write /home/a/db, or sandbox: { fs: { write: [/home/a/db] } } in its config (read: to read it only).",
+    ],
+    [
+      "SANDBOX_DENIED",
+      'The sandbox of server "web" hides /home/a/my notes, named in env.NOTES, which does not exist yet: the server can neither read nor write it.',
+      expect.stringContaining("create it first, then --allow-read '/home/a/my notes'") as string,
+    ],
+  ]);
+});
+
 test("a rule that is not enforced is reported once, with its reason and the setting that permits it", () => {
   const { onLaunch, told } = setUp();
   const planned = (by: string, clause: string): LaunchNews =>
     ({
       type: "planned",
       plan: {
+        notGranted: [],
         sandbox: {
           ...{ mode: "warn", by, box: { network: [] } },
           missing: [{ clause, problem: "bubblewrap is not installed", remedy: "install it" }],

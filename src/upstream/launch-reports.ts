@@ -6,10 +6,12 @@ import {
   createDeniedReport,
   type Denied,
   deniedHint,
+  hiddenPathMessage,
   isObject,
   type JsonObject,
   matchesRule,
   parseNetworkRule,
+  pathGrant,
 } from "../model/index.ts";
 import { failedConnections } from "./failed-connections.ts";
 import { limitHint } from "./limit-hint.ts";
@@ -26,6 +28,8 @@ export interface LaunchReports {
 
 /** Refusals that are enough to explain a failure. */
 const MAX_LATELY = 8;
+
+const MAX_HIDDEN = 20;
 
 /** Failures of a server that could not go on; others have reasons of their own. */
 const EXPLAINED = new Set(["SERVER_START_FAILED", "SERVER_CRASHED", "TIMEOUT", "RPC_ERROR"]);
@@ -52,6 +56,7 @@ export function createLaunchReports(
   let granted: readonly string[] = [];
   let plan: LaunchPlan | undefined;
   let relaxed = false;
+  const hidden = new Set<string>();
 
   const heardDenied = (denied: Denied): void => {
     lately.push({ denied, at: performance.now() });
@@ -73,6 +78,7 @@ export function createLaunchReports(
       } else if (news.type === "planned") {
         ({ plan } = news);
         granted = news.plan.sandbox.box.network;
+        reportHidden(news.plan);
         if (!relaxed && news.plan.sandbox.mode === "warn") {
           relaxed = true;
           reportMissing(news.plan.sandbox);
@@ -94,6 +100,16 @@ export function createLaunchReports(
     if (plan === undefined || !Array.isArray(result.content)) return;
     for (const item of result.content.slice(0, MAX_ITEMS))
       if (isObject(item) && typeof item.text === "string") heardWords(item.text);
+  }
+
+  function reportHidden({ notGranted }: LaunchPlan): void {
+    for (const { path, where, isNew = false } of notGranted.slice(0, MAX_HIDDEN)) {
+      if (hidden.has(path)) continue;
+      hidden.add(path);
+      const message = hiddenPathMessage(server, { path, where, isNew });
+      const hint = `Grant it: ${pathGrant(path, isNew)}`;
+      report({ code: "SANDBOX_DENIED", severity: "warning", server, message, hint });
+    }
   }
 
   function reportMissing({ missing, by }: LaunchPlan["sandbox"]): void {

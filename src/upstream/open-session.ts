@@ -2,7 +2,7 @@
 
 import { ERROR_CODES, isPortolanError, PortolanError, toPortolanError } from "../errors/index.ts";
 import type { LaunchPlan } from "../launch/index.ts";
-import { type LaunchSettings, modeWords, type ServerDefinition, shellWord } from "../model/index.ts";
+import { type LaunchSettings, modeWords, pathGrant, type ServerDefinition } from "../model/index.ts";
 import { connect, type Reach } from "./connect.ts";
 import type { EraMemory } from "./era-memory.ts";
 import { fetcherHint } from "./fetcher-hint.ts";
@@ -105,7 +105,7 @@ function boxHint(plan: LaunchPlan, settings: LaunchSettings | undefined): string
   if (fetching !== undefined) return fetching;
   if (notGranted.length === 0)
     return `It runs in a sandbox: portolan why --plan shows what it may touch, and ${modeWords(settings, "off")} whether that is the reason.`;
-  const [path = ""] = notGranted;
-  const word = shellWord(path);
-  return `Its arguments name ${notGranted.join(", ")}, which its sandbox does not grant: --allow-read ${word} or --allow-write ${word}, or fs: { read: [${word === path ? path : JSON.stringify(path)}] } in its sandbox.`;
+  const [first] = notGranted;
+  const paths = notGranted.map(({ path }) => path).join(", ");
+  return `Its config names ${paths}, which its sandbox hides: ${pathGrant(first?.path ?? "", first?.isNew)}`;
 }

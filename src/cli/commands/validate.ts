@@ -60,7 +60,7 @@ async function bindingProblems({ bind }: Validation): Promise<readonly Diagnosti
 async function startProblems({ workspaces }: Validation): Promise<readonly Diagnostic[]> {
   const all = workspaces.filter(({ servers, settings }) => servers.length > 0 || settings !== undefined);
   if (all.length === 0) return [];
-  const { checkStart, checkWorkspaceFiles } = await import("../../launch/index.ts");
+  const { checkHiddenPaths, checkStart, checkWorkspaceFiles } = await import("../../launch/index.ts");
   const found = await Promise.all(
     all.map(async ({ folder, servers, settings = {} }) => {
       const writers = { servers, roots: [] };
@@ -69,6 +69,7 @@ async function startProblems({ workspaces }: Validation): Promise<readonly Diagn
       return Promise.all([
         checkWorkspaceFiles({ folder, envFile, tokens }, writers),
         ...servers.map((server) => checkStart(server, writers)),
+        ...servers.map((server) => checkHiddenPaths(server, folder)),
       ]);
     }),
   );

@@ -2,7 +2,7 @@
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SandboxDeclaration } from "../../model/index.ts";
 import type { Mount } from "../types.ts";
@@ -43,7 +43,7 @@ describe("the default profile", () => {
     expect(made.problems).toEqual([]);
     expect(given(made)).toEqual(["read own (own)"]);
     const { box } = made;
-    expect(box).toMatchObject({ home: at("home"), cwd: at("home"), network: [], limits: DEFAULT_LIMITS });
+    expect(box).toMatchObject({ home: at("home"), cwd: process.cwd(), network: [], limits: DEFAULT_LIMITS });
     expect(box.exec).toEqual({ allow: undefined, spawn: true });
     expect(box.declaredLimits.size).toBe(0);
     const system = box.mounts.filter(({ reason }) => reason === "system");
@@ -84,18 +84,18 @@ describe("the default profile", () => {
     expect(granted.problems).toEqual([]);
   });
 
-  test("without one it runs where this program does, if paths from there lead to something", async () => {
-    const own = await make(undefined, { ownFolders: [join(process.cwd(), "src")] });
-    expect(own.box.cwd).toBe(process.cwd());
-    expect((await make()).box.cwd).toBe(at("home"));
-    // A script elsewhere is named from here.
-    const named = (word: string): Partial<BoxRequest> => ({
-      program: { file: "/bin/sh", args: ["-x", word], cwd: undefined, env: {} },
-      ownFolders: [at("own")],
-    });
-    const script = relative(process.cwd(), at("own/server.js"));
-    expect((await make(undefined, named(script))).box.cwd).toBe(process.cwd());
-    expect((await make(undefined, named("server.js"))).box.cwd).toBe(at("home"));
+  test("without one it runs where this program does, whether it may touch that folder or not", async () => {
+    expect((await make()).box.cwd).toBe(process.cwd());
+  });
+
+  test("a user's home that the config names, or that the server runs in, is not its private HOME", async () => {
+    const program = { file: "/bin/sh", args: [at("home/project")], cwd: at("home"), env: {} };
+    const { box, notGranted } = await make(undefined, { program, cwdGranted: false });
+    expect(box).toMatchObject({ home: "/tmp/home", cwd: at("home") });
+    expect(box.closed).toEqual([at("home/project"), at("home")]);
+    expect(notGranted).toEqual([{ path: at("home/project"), where: "args[0]" }]);
+    const kept = await make({ home: "kept" }, { program, cwdGranted: false, keptHome: at("kept") });
+    expect(kept.box.home).toBe(at("kept"));
   });
 
   test("a kept HOME is a folder of its own", async () => {

@@ -1,11 +1,12 @@
 // Works out one server's box: the default profile, what its declaration adds and takes away, and the caller's folders.
 
-import { normalize, resolve, sep } from "node:path";
+import { normalize, sep } from "node:path";
 import type { ResourceLimits, SandboxDeclaration } from "../../model/index.ts";
 import type { Box, Clause, Mount, Program } from "../types.ts";
 import { systemWithOnly } from "./allowed-programs.ts";
 import { declaredMounts, deniedMounts, writableFolders } from "./box-declared.ts";
 import { guardedMounts } from "./guarded.ts";
+import { hiddenPaths, type HiddenPaths, type NamedPath } from "./hidden-paths.ts";
 import { missingPath } from "./missing-path.ts";
 import { bothWays, depth, isInside, laidLink, resolveLinks } from "./paths.ts";
 import { socketCovers } from "./sockets.ts";
@@ -27,12 +28,16 @@ export interface BoxRequest {
   readonly cwdGranted?: boolean | undefined;
   /** Of the user that this program runs as. */
   readonly homedir: string;
+  /** Whether its arguments are about this machine; those of an image are not. Default: true. */
+  readonly namesPaths?: boolean | undefined;
 }
 
 export interface MadeBox {
   readonly box: Box;
   /** What was asked for and cannot be had, however good the backend. */
   readonly problems: readonly Clause[];
+  /** Paths that its arguments and variables name and that it does not have. */
+  readonly notGranted: readonly NamedPath[];
 }
 
 export const DEFAULT_LIMITS: ResourceLimits = {
@@ -77,7 +82,14 @@ export async function makeBox(request: BoxRequest): Promise<MadeBox> {
     .concat(hidden);
   // Where it really lies: a link to it may be among what is granted.
   const homedir = homes.at(-1) ?? request.homedir;
-  const home = request.keptHome ?? (homedir === sep ? "/home/user" : homedir);
+  const usual = request.keptHome ?? (homedir === sep ? "/home/user" : homedir);
+  // Relative words of its command line mean the folder that it was started from, whether it may touch that or not.
+  const cwd = normalize(program.cwd ?? process.cwd());
+  const { named, closed } =
+    request.namesPaths === false
+      ? NOTHING_NAMED
+      : hiddenPaths({ ...program, cwd }, { mounts, home: usual, cwd }, homedir);
+  const home = closed.includes(usual) ? otherHome(usual, mounts) : usual;
   const limits = Object.entries(declaration?.limits ?? {}).filter(([, value]) => value !== undefined);
   const parts = [system, own, declared, guarded, denied, sockets];
   const steered = await steeredCwd(program.cwd, writable, grants);
@@ -85,14 +97,24 @@ export async function makeBox(request: BoxRequest): Promise<MadeBox> {
     box: {
       mounts,
       home,
-      cwd: cwdInside(program, mounts, home),
+      cwd: cwd === sep && program.cwd === undefined ? home : cwd,
+      closed: closed.filter((path) => path !== home),
       network: declaration?.network ?? [],
       exec: { allow: declaration?.exec?.allow, spawn: declaration?.exec?.spawn ?? true },
       limits: { ...DEFAULT_LIMITS, ...Object.fromEntries(limits) },
       declaredLimits: new Set(limits.map(([name]) => name as keyof ResourceLimits)),
     },
     problems: [...parts.flatMap(({ problems }) => problems), ...steered],
+    notGranted: named,
   };
+}
+
+const NOTHING_NAMED: HiddenPaths = { named: [], closed: [] };
+
+/** A private HOME beside the user's own, which is named and must not be written in vain. */
+function otherHome(home: string, mounts: readonly Mount[]): string {
+  const candidates = ["/tmp/home", "/home/portolan"];
+  return candidates.find((path) => !mounts.some((mount) => isInside(path, mount.path))) ?? home;
 }
 
 interface Part {
@@ -181,18 +203,4 @@ function rank(mount: Mount): number {
   const { access, reason } = mount;
   if (isGuard(mount)) return 4;
   return (access === "write" ? 2 : 0) + (reason === "declared" || reason === "root" ? 1 : 0);
-}
-
-/** The declared folder; or the one that Portolan runs in, where a mount or a relative argument makes it matter; or HOME. */
-function cwdInside({ cwd, args }: Program, mounts: readonly Mount[], home: string): string {
-  if (cwd !== undefined) return normalize(cwd);
-  const here = process.cwd();
-  const there = mounts.filter(({ access, path }) => access !== "hidden" && path !== sep);
-  // `node ../server.js`: inside of the sandbox it must lead to the same file. Interpreters add the ending themselves.
-  const leadsTo = (path: string): boolean =>
-    there.some((mount) => isInside(path, mount.path) || mount.path.startsWith(`${path}.`));
-  const isNamed = args.some((word) => word !== "" && !/^[-/]|\0/.test(word) && leadsTo(resolve(here, word)));
-  if (isNamed) return here;
-  const isOfUse = there.some(({ path }) => isInside(here, path) || isInside(path, here));
-  return here !== sep && isOfUse ? here : home;
 }

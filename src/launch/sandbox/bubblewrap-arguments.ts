@@ -1,6 +1,6 @@
 // A box in the words of bubblewrap. Everything is mounted where it really lies; links that lead there are made again inside.
 
-import { stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Box, Mount } from "../types.ts";
 import { heldFolders } from "./held-folders.ts";
@@ -74,8 +74,9 @@ export async function boxArguments({
     ({ path, access }) =>
       access === "hidden" && isShown(path) && rest.some((inner) => isInside(inner.path, path)),
   );
-  const laid = [...heldFolders(rest, box.mounts), ...opened];
-  if (opened.length > 0) laid.sort((a, b) => depth(a.path) - depth(b.path));
+  const closed = await closedPlaces(box, isShown, canSize);
+  const laid: (Mount | ClosedPlace)[] = [...heldFolders(rest, box.mounts), ...opened, ...closed];
+  if (opened.length + closed.length > 0) laid.sort((a, b) => depth(a.path) - depth(b.path));
   words.push(...(await mountWords(laid, isOfAll)));
   const reading = (path: string): Mount => ({ path, access: "read", reason: "system" });
   const covering = (path: string): Mount => ({ path, access: "hidden", reason: "socket" });
@@ -84,13 +85,14 @@ export async function boxArguments({
   if (isOver) words.push(...fileWords(extra.files, data));
   // Sockets of other servers come into that folder, too.
   const others = extra.names === undefined ? [] : [covering(dirname(extra.names))];
-  const closed = box.mounts.filter((mount) => !opened.includes(mount));
-  words.push(...(await hiddenWords([...closed, ...others], isShown)));
+  const covered = box.mounts.filter((mount) => !opened.includes(mount));
+  words.push(...(await hiddenWords([...covered, ...others], isShown)));
   for (const { path } of opened) words.push("--remount-ro", path);
+  for (const { path, words: made } of closed) if (made.includes("--tmpfs")) words.push("--remount-ro", path);
   // Where the machine's own names are granted, they are the box's.
   if (extra.names !== undefined && !isOver) words.push(...nameWords(extra.names, words, isCovered));
   const cwd = box.cwd ?? box.home;
-  if (!isShown(cwd)) words.push("--dir", cwd);
+  if (!isShown(cwd) && !closed.some(({ path }) => path === cwd)) words.push("--dir", cwd);
   words.push("--chdir", cwd, "--remount-ro", "/");
   return words;
 }
@@ -108,24 +110,71 @@ function bind({ path, access }: Mount): string[] {
 /** Where the system's own folders lie does not change while this program runs, and every start asks. */
 const ofTheSystem = new Map<string, Promise<Resolved | undefined>>();
 
-function whereItLies({ path, reason }: Mount): Promise<Resolved | undefined> {
+function whereItLies({ path, reason }: Pick<Mount, "path" | "reason">): Promise<Resolved | undefined> {
   if (reason !== "system") return resolveLinks(path);
   let found = ofTheSystem.get(path);
   if (found === undefined) ofTheSystem.set(path, (found = resolveLinks(path)));
   return found;
 }
 
-async function mountWords(mounts: readonly Mount[], isThere: (path: string) => boolean): Promise<string[]> {
+/** A place that stands for the user's own files; see `Box.closed`. */
+interface ClosedPlace {
+  readonly path: string;
+  readonly access: "closed";
+  readonly reason: "declared";
+  readonly words: readonly string[];
+}
+
+/**
+ * Folders that can be entered and not listed, files that cannot be opened. Granted paths in such a folder lie over it, so that it is made
+ * read-only only at the end.
+ */
+async function closedPlaces(
+  { closed = [], cwd }: Pick<Box, "closed" | "cwd">,
+  isShown: (path: string) => boolean,
+  hasPerms: boolean,
+): Promise<ClosedPlace[]> {
+  const places: ClosedPlace[] = [];
+  const folders: string[] = [];
+  const realCwd = await realpath(cwd ?? "/").catch(() => cwd);
+  for (const written of closed.toSorted((a, b) => depth(a) - depth(b))) {
+    // There, this folder leads to /tmp.
+    const path = written.replace(/^\/var\/tmp\//, "/tmp/");
+    if (isShown(path) || folders.some((folder) => isInside(path, folder))) continue;
+    const there = await stat(written).catch(() => undefined);
+    const isFolder = there?.isDirectory() === true;
+    const isLinked = (await realpath(written).catch(() => written)) !== written;
+    // Many programs list the folder that they run in.
+    const perms = hasPerms ? ["--perms", written === realCwd ? "0555" : "0111"] : [];
+    const cover = isFolder ? [...perms, "--tmpfs", path] : ["--ro-bind", "/dev/null", path];
+    // Where a link leads is closed by itself, or granted.
+    const words = isLinked ? [] : cover;
+    if (isFolder && !isLinked) folders.push(path);
+    places.push({ path, access: "closed", reason: "declared", words });
+  }
+  return places;
+}
+
+async function mountWords(
+  mounts: readonly (Mount | ClosedPlace)[],
+  isThere: (path: string) => boolean,
+): Promise<string[]> {
   const resolved = await Promise.all(mounts.map((mount) => whereItLies(mount)));
   const words: string[] = [];
   const linked = new Set<string>();
   const there: string[] = [];
   for (const [index, mount] of mounts.entries()) {
     const found = resolved[index];
+    if (mount.access === "closed" && (found === undefined || found.real === mount.path)) {
+      words.push(...mount.words);
+      continue;
+    }
     // It went away since the box was worked out; a program that needs it will say so better.
     if (found === undefined) continue;
     if (found.real === mount.path) {
-      words.push(...(mount.access === "hidden" ? ["--tmpfs", mount.path] : bind(mount)));
+      words.push(
+        ...(mount.access === "write" || mount.access === "read" ? bind(mount) : ["--tmpfs", mount.path]),
+      );
       there.push(mount.path);
       continue;
     }

@@ -36,17 +36,26 @@ const at = (name: string): string => join(folder, name);
 beforeAll(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-bwrap-")));
   chmodSync(folder, 0o755);
-  for (const name of ["home/.ssh", "data/secret", "data/sub", "elsewhere"]) {
+  for (const name of ["home/.ssh", "home/db", "data/secret", "data/sub", "elsewhere", "work/given"]) {
     mkdirSync(at(name), { recursive: true });
     chmodSync(at(name), 0o777);
   }
   chmodSync(at("data"), 0o777);
-  for (const name of ["home/.ssh/id", "data/file", "data/secret/key", "data/token", "elsewhere/file"]) {
+  for (const name of [
+    "home/.ssh/id",
+    "data/file",
+    "data/secret/key",
+    "data/token",
+    "elsewhere/file",
+    "work/given/file",
+    "home/notes.db",
+  ]) {
     writeFileSync(at(name), `content of ${name}\n`);
     chmodSync(at(name), 0o666);
   }
   symlinkSync(at("elsewhere"), at("data/link"));
   symlinkSync(at("data"), at("alias"));
+  symlinkSync(at("work/given"), at("linked"));
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -110,15 +119,41 @@ describe("a box", needs("bubblewrap", "an ordinary user"), () => {
   describe.each(USERS)("of %s", (as) => {
     test("has an own HOME and /tmp, and nothing of the machine's", async () => {
       const { out, code, err } = await shell(
-        `echo "$HOME $TMPDIR $PWD"; ls -A ~ /tmp; ls / | tr '\\n' ' '; touch ~/x /tmp/y && ls ~ /tmp`,
-        { as },
+        `echo "$HOME $TMPDIR"; ls -A ~ /tmp; ls / | tr '\\n' ' '; touch ~/x /tmp/y && ls ~ /tmp`,
+        { as, cwd: "/usr" },
       );
       expect(err).toBe("");
       expect(code).toBe(0);
-      expect(out).toContain(`${at("home")} /tmp ${at("home")}`);
+      expect(out).toContain(`${at("home")} /tmp\n`);
       expect(out).not.toContain(".ssh");
       expect(out).not.toMatch(/\b(?:work|root|run|sys|srv|opt|mnt)\b/);
       expect(existsSync(at("home/x"))).toBe(false);
+    });
+
+    test("writing to a path that the config names and does not grant fails, as does writing where it runs", async () => {
+      const script = `cd "$0"; echo x > here; mkdir -p "$1" && echo x > "$1/new"; echo x > "$2"; ls "$1"; cat "$2"
+        echo x > given/new && rm given/new && cat given/file; echo x > ~/cache && echo x > /tmp/z && echo usable`;
+      const words = [
+        "sh",
+        "-c",
+        script,
+        at("work"),
+        at("home/db"),
+        at("home/notes.db"),
+        `--x=${at("linked/db")}`,
+      ];
+      const { out, err } = await run(words, {
+        ...{ as, cwd: at("work"), cwdGranted: false },
+        declaration: { fs: { write: [at("work/given")] } },
+      });
+      expect(out.split("\n")).toEqual(["content of work/given/file", "usable"]);
+      const lines = err.trim().split("\n");
+      expect(lines).toHaveLength(5);
+      for (const line of lines) expect(line).toMatch(/(?:Permission denied|Read-only file system)$/);
+      const { out: seen } = await run(["sh", "-c", 'readlink "$0"; cat "$0/file"', at("linked")], {
+        ...{ as, declaration: { fs: { read: [at("work/given")] } } },
+      });
+      expect(seen.split("\n")).toEqual([at("work/given"), "content of work/given/file"]);
     });
 
     test("cannot be written to outside of those", async () => {

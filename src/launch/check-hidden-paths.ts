@@ -1,0 +1,36 @@
+// What `portolan validate` says about paths that a config names and its sandbox hides, before anything is started.
+
+import type { Diagnostic } from "../errors/index.ts";
+import { type DeclaredServer, hiddenPathMessage, pathGrant } from "../model/index.ts";
+import { namedButHidden } from "./prepare.ts";
+
+/** `folder` is where servers run that say nothing else. */
+export async function checkHiddenPaths(server: DeclaredServer, folder: string): Promise<Diagnostic[]> {
+  const { alias, origin, endpoint, launch } = server;
+  if (endpoint.transport === "contracts") {
+    const drivers = endpoint.drivers.map(({ driver }): DeclaredServer => {
+      const settings = { ...driver.launch, cwdImplied: true };
+      return {
+        alias: driver.id,
+        origin: driver.origin,
+        enabled: true,
+        endpoint: driver.endpoint,
+        launch: settings,
+      };
+    });
+    return (await Promise.all(drivers.map((driver) => checkHiddenPaths(driver, endpoint.root)))).flat();
+  }
+  if (endpoint.transport !== "stdio") return [];
+  const { cwd } = endpoint;
+  const hidden = await namedButHidden({
+    server: alias,
+    endpoint: { ...endpoint, cwd: cwd ?? folder },
+    settings: { ...launch, cwdImplied: cwd === undefined || launch?.cwdImplied === true },
+  });
+  const { file, line, column } = origin;
+  return hidden.map(({ path, where, isNew = false }) => ({
+    ...{ code: "SANDBOX_DENIED", severity: "warning", server: alias, file, line, column },
+    message: hiddenPathMessage(alias, { path, where, isNew }),
+    hint: `Grant it: ${pathGrant(path, isNew)}`,
+  }));
+}

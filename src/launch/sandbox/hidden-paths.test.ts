@@ -1,0 +1,87 @@
+// Which paths of a config are hidden, and which of them must be closed so that nothing is written in vain.
+
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import type { Mount } from "../types.ts";
+import { type HiddenPaths, hiddenPaths } from "./hidden-paths.ts";
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-hidden-")));
+const at = (name: string): string => join(folder, name);
+for (const name of ["shown", "data", "home/notes", "home/.cache", "work"])
+  mkdirSync(at(name), { recursive: true });
+for (const name of ["notes.db", "work/start", "data/secret", "home/notes.json"]) writeFileSync(at(name), "");
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Given {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string | undefined;
+  readonly mounts?: readonly Mount[];
+}
+
+const SHOWN: Mount = { path: at("shown"), access: "read", reason: "declared" };
+
+function look({ args = [], env = {}, cwd = at("work"), mounts = [SHOWN] }: Given): HiddenPaths {
+  const home = at("home");
+  return hiddenPaths({ args, env, cwd }, { mounts, home, cwd }, home);
+}
+
+const named = (given: Given): string[] => look(given).named.map(({ path }) => path.slice(folder.length + 1));
+
+test("arguments: absolute, relative, of options, URLs of files and of databases, from a home", () => {
+  const words = [at("data"), "../data", `--db=${at("notes.db")}`, "start", `db=${at("data/secret")}`];
+  expect(named({ args: words })).toEqual(["data", "notes.db", "work/start", "data/secret"]);
+  const urls = [`file://${at("data")}`, `sqlite:///${at("notes.db")}?mode=rw`, "~/notes"];
+  expect(named({ args: urls })).toEqual(["data", "notes.db", "home/notes"]);
+});
+
+test("variables: paths and lists of them, not those that every server has", () => {
+  const env = { DB: at("notes.db"), DIRS: `${at("data")}:${at("shown")}`, PATH: at("data"), WORD: "start" };
+  expect(look({ env }).named).toEqual([
+    { path: at("notes.db"), where: "env.DB" },
+    { path: at("data"), where: "env.DIRS" },
+  ]);
+});
+
+test("not what is granted, is no path, has a reference in it, or is not there", () => {
+  expect(
+    named({ args: [at("shown"), "../shown/x", "end", "--verbose", "-", "", "a=b", "${file:/etc/passwd}"] }),
+  ).toEqual([]);
+  expect(
+    named({
+      args: [at("data"), "/"],
+      mounts: [
+        { ...SHOWN, path: "/" },
+        { ...SHOWN, path: folder },
+      ],
+    }),
+  ).toEqual([]);
+});
+
+test("what is denied inside of a grant is hidden", () => {
+  const mounts: Mount[] = [
+    { path: at("data"), access: "read", reason: "declared" },
+    { path: at("data/secret"), access: "hidden", reason: "declared" },
+  ];
+  expect(named({ args: [at("data"), at("data/secret")], mounts })).toEqual(["data/secret"]);
+});
+
+test("a private place that would stand for what exists is closed, and so is a hidden working folder", () => {
+  expect(look({ args: [at("data")] }).closed).toEqual([at("data"), at("work")]);
+  // A folder that is granted, or holds what is, is there anyway.
+  expect(look({ cwd: at("shown") }).closed).toEqual([]);
+  // Elsewhere than in HOME and /tmp nothing can be written at all.
+  expect(look({ args: ["/etc/hostname", "/tmp", "/var/tmp"], cwd: "/" }).closed).toEqual([]);
+});
+
+test("a new file beside the user's own is meant to stay; a cache and a temporary file are not", () => {
+  const args = ["~/notes/new.db", "~/new.json", "~/.cache/x/y", "/tmp/portolan-none.db", "word"];
+  const found = look({ args, cwd: at("shown") });
+  expect(found.named).toEqual([
+    { path: at("home/notes/new.db"), where: "args[0]", isNew: true },
+    { path: at("home/new.json"), where: "args[1]", isNew: true },
+  ]);
+  expect(found.closed).toEqual([at("home/notes"), at("home/new.json")]);
+});
