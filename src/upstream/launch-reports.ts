@@ -13,6 +13,7 @@ import {
   parseNetworkRule,
   pathGrant,
 } from "../model/index.ts";
+import { fetcherHint } from "./fetcher-hint.ts";
 import { failedConnections } from "./failed-connections.ts";
 import { limitHint } from "./limit-hint.ts";
 
@@ -90,7 +91,7 @@ export function createLaunchReports(
       if (!EXPLAINED.has(error.code)) return error;
       heardWords(`${error.message}\n${error.stderr ?? ""}`);
       const then = lately.filter(({ at }) => at >= since).map(({ denied }) => denied);
-      const hint = limitHint(plan, error) ?? deniedHint(then, granted);
+      const hint = limitHint(plan, error) ?? fetching(plan, error) ?? deniedHint(then, granted);
       return hint === undefined ? error : withHint(error, hint);
     },
     checkResult,
@@ -120,6 +121,11 @@ export function createLaunchReports(
       report({ code: "SANDBOX_UNAVAILABLE", severity: "warning", server, message, hint: remedy });
     }
   }
+}
+
+/** A program that could not fetch its package was refused hosts, but to grant those would be the lesser way. */
+function fetching(plan: LaunchPlan | undefined, { code }: PortolanError): string | undefined {
+  return plan === undefined || code !== "SERVER_START_FAILED" ? undefined : fetcherHint(plan);
 }
 
 function isGranted(granted: readonly string[], host: string, port: number): boolean {

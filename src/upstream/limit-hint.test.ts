@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
 import { PortolanError } from "../errors/index.ts";
 import type { LaunchPlan } from "../launch/index.ts";
-import { fetcherHint } from "./fetcher-hint.ts";
 import { limitHint } from "./limit-hint.ts";
 
-const plan = (limits: object, backend = "bubblewrap", network: string[] = []): LaunchPlan =>
-  ({ program: "/usr/bin/uvx", sandbox: { backend, box: { limits, network } } }) as unknown as LaunchPlan;
+const plan = (limits: object, backend = "bubblewrap"): LaunchPlan =>
+  ({ sandbox: { backend, box: { limits } } }) as unknown as LaunchPlan;
 const died = (data: Record<string, unknown>): PortolanError =>
   new PortolanError("SERVER_CRASHED", "it died", { data });
 
@@ -25,10 +24,4 @@ test("nothing is said of other ends, other limits, or without a box", () => {
   expect(limitHint(plan({ cpuSeconds: 2 }, "none"), died({ exitCode: 137 }))).toBeUndefined();
   expect(limitHint(undefined, died({ exitCode: 137 }))).toBeUndefined();
   expect(limitHint(plan({ cpuSeconds: 2 }), died({}))).toBeUndefined();
-});
-
-test("what fetches its package needs hosts", () => {
-  expect(fetcherHint(plan({}))).toContain("--allow-net");
-  expect(fetcherHint(plan({}, "bubblewrap", ["packages.example"]))).toBeUndefined();
-  expect(fetcherHint({ ...plan({}), program: "/usr/bin/node" })).toBeUndefined();
 });

@@ -5,7 +5,6 @@ import type { LaunchPlan } from "../launch/index.ts";
 import { type LaunchSettings, modeWords, pathGrant, type ServerDefinition } from "../model/index.ts";
 import { connect, type Reach } from "./connect.ts";
 import type { EraMemory } from "./era-memory.ts";
-import { fetcherHint } from "./fetcher-hint.ts";
 import type { LaunchReports } from "./launch-reports.ts";
 import type { Session, SessionOptions } from "./session.ts";
 import { timerMs } from "./waiting.ts";
@@ -101,8 +100,6 @@ function startHint(
 function boxHint(plan: LaunchPlan, settings: LaunchSettings | undefined): string | undefined {
   const { notGranted, sandbox } = plan;
   if (sandbox.backend === "none") return undefined;
-  const fetching = fetcherHint(plan);
-  if (fetching !== undefined) return fetching;
   if (notGranted.length === 0)
     return `It runs in a sandbox: portolan why --plan shows what it may touch, and ${modeWords(settings, "off")} whether that is the reason.`;
   const [first] = notGranted;

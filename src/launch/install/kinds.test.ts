@@ -25,6 +25,13 @@ describe("npx", () => {
       { range: "1", spec: "pkg@1 --registry=https://r.test/", registry: "https://r.test/", args: ["a"] },
     ],
     ["npx --registry http://r.test/x -p pkg run", { registry: "http://r.test/x", bin: "run" }],
+    ["bunx @scope/pkg@1 --port 3", { name: "@scope/pkg", range: "1", args: ["--port", "3"] }],
+    ["bun x -y pkg a", { name: "pkg", args: ["a"] }],
+    ["bunx -p pkg run --silent", { name: "pkg", bin: "run", args: ["--silent"] }],
+    ["pnpm dlx pkg@next -c", { name: "pkg", range: "next", args: ["-c"] }],
+    ["pnpm --silent --package=pkg dlx run a", { name: "pkg", bin: "run", args: ["a"] }],
+    ["pnpx pkg", { name: "pkg", args: [] }],
+    ["yarn dlx -q -p pkg run", { name: "pkg", bin: "run" }],
   ])("%s", (line, expected) => {
     expect(words(line)).toMatchObject({ kind: "npm", ...expected });
   });
@@ -51,6 +58,11 @@ describe("npx", () => {
     ["npx a@npm:b", "address"],
     ["npx -p pkg ../x", "program"],
     ["npm exec pkg --flag", "not known"],
+    ["bunx --bun pkg", "not known"],
+    ["pnpm dlx --allow-build=esbuild pkg", "not known"],
+    ["pnpm dlx -c ls", "shell"],
+    ["pnpm dlx", "no package"],
+    ["yarn dlx someone/thing", "repository"],
   ])("%s is refused: npx itself would fetch and run it anew each time", (line, why) => {
     let thrown: unknown;
     try {
@@ -66,7 +78,15 @@ describe("npx", () => {
   });
 
   test("other programs, and other words of npm, are what they are", () => {
-    for (const line of ["node server.js", "npm start", "uvx thing", "npxx pkg"])
+    for (const line of [
+      "node server.js",
+      "npm start",
+      "uvx thing",
+      "npxx pkg",
+      "bun run x",
+      "yarn start",
+      "pnpm run dlx",
+    ])
       expect(words(line)).toEqual({ kind: "binary" });
   });
 });

@@ -3,7 +3,7 @@
 import { PortolanError } from "../../errors/index.ts";
 import type { StdioEndpoint } from "../../model/index.ts";
 import { type DockerRun, parseDockerRun } from "../sandbox/docker-run.ts";
-import { type NpxCommand, parseNpx } from "./npx-words.ts";
+import { type NpxCommand, type PackageRunner, parseNpx } from "./npx-words.ts";
 
 /** A program of this machine, whatever it is called. */
 export interface BinaryCommand {
@@ -17,12 +17,11 @@ export type Recognised =
   | (NpxCommand & { readonly kind: "npm" })
   | (DockerRun & { readonly kind: "docker" });
 
-/** Throws where npx is asked for something that it would do outside of the store: fetch strangers' programs anew at each start, or run a shell. */
+/** Throws where npx or its like is asked for something that it would do outside of the store: fetch strangers' programs anew at each start, or run a shell. */
 export function recognise({ command, args = [] }: Pick<StdioEndpoint, "command" | "args">): Recognised {
   const program = programName(command);
-  if (program === "npx") return asNpm(parseNpx(args, "npx"), "npx");
-  if (program === "npm" && (args[0] === "exec" || args[0] === "x"))
-    return asNpm(parseNpx(args.slice(1), "npm exec"), "npm exec");
+  const runner = packageRunner(program, args);
+  if (runner !== undefined) return asNpm(parseNpx(runner.words, runner.name), runner.name);
   if (program === "docker" || program === "podman") {
     const words = args[0] === "container" ? args.slice(1) : args;
     const run = words[0] === "run" ? parseDockerRun(program, words.slice(1)) : `it is no "${program} run"`;
@@ -31,6 +30,27 @@ export function recognise({ command, args = [] }: Pick<StdioEndpoint, "command" 
   }
   return { kind: "binary" };
 }
+
+/** The command of a package manager that fetches a package of a registry and runs it, and the words after it. */
+function packageRunner(
+  program: string,
+  args: readonly string[],
+): { readonly name: PackageRunner; readonly words: readonly string[] } | undefined {
+  if (program === "npx" || program === "bunx") return { name: program, words: args };
+  if (program === "pnpx") return { name: "pnpm dlx", words: args };
+  const commands = Object.hasOwn(SUBCOMMANDS, program) ? SUBCOMMANDS[program] : undefined;
+  // pnpm and yarn take options before their command, too.
+  const at = args.findIndex((word) => !word.startsWith("-"));
+  const name = commands?.[args[at] ?? ""];
+  return name === undefined ? undefined : { name, words: args.toSpliced(at, 1) };
+}
+
+const SUBCOMMANDS: Readonly<Record<string, Readonly<Partial<Record<string, PackageRunner>>>>> = {
+  npm: { exec: "npm exec", x: "npm exec" },
+  bun: { x: "bunx" },
+  pnpm: { dlx: "pnpm dlx" },
+  yarn: { dlx: "yarn dlx" },
+};
 
 /** `/usr/bin/npx` and `npx.cmd` are npx. */
 export function programName(command: string): string {

@@ -1,6 +1,9 @@
-// The words after `npx` or `npm exec`, read as npm reads them: which package, which of its programs, and what that program gets.
+// The words after `npx`, `npm exec`, `bunx`, `pnpm dlx` or `yarn dlx`: which package, which of its programs, and what that program gets.
 
 import { type PackageSpec, parsePackageSpec } from "./package-spec.ts";
+
+/** They all name packages of npm's registry, with the same few options. */
+export type PackageRunner = "npx" | "npm exec" | "bunx" | "pnpm dlx" | "yarn dlx";
 
 export interface NpxCommand extends PackageSpec {
   /** The program of the package, when it is named apart from the package. */
@@ -8,7 +11,7 @@ export interface NpxCommand extends PackageSpec {
   readonly args: readonly string[];
 }
 
-/** They change how npm talks, not what is run. */
+/** They change how the package manager talks, not what is run. */
 const HARMLESS = new Set([
   "--yes",
   "--quiet",
@@ -23,7 +26,7 @@ const HARMLESS = new Set([
   "--no-update-notifier",
 ]);
 /** The same, with a value. */
-const HARMLESS_VALUES = new Set(["--loglevel"]);
+const HARMLESS_VALUES = new Set(["--loglevel", "--reporter"]);
 const SHORT: Readonly<Record<string, string>> = {
   "-y": "--yes",
   "-q": "--quiet",
@@ -34,7 +37,7 @@ const SHORT: Readonly<Record<string, string>> = {
 };
 
 /** The reason when it is something that only npm itself could carry out. */
-export function parseNpx(words: readonly string[], mode: "npx" | "npm exec"): NpxCommand | string {
+export function parseNpx(words: readonly string[], runner: PackageRunner): NpxCommand | string {
   const packages: string[] = [];
   const rest: string[] = [];
   let registry: string | undefined;
@@ -45,8 +48,8 @@ export function parseNpx(words: readonly string[], mode: "npx" | "npm exec"): Np
       break;
     }
     if (!word.startsWith("-") || word === "-") {
-      // After the first plain word everything is the program's with npx, and still npm's with `npm exec`.
-      if (mode === "npx") {
+      // After the first plain word everything is the program's, but still npm's with `npm exec`.
+      if (runner !== "npm exec") {
         rest.push(...words.slice(at));
         break;
       }
@@ -54,7 +57,7 @@ export function parseNpx(words: readonly string[], mode: "npx" | "npm exec"): Np
       continue;
     }
     const [flag, inline] = splitFlag(word);
-    if (flag === "--call") return `"${word}" is a line for a shell`;
+    if (flag === "--call" || flag === "--shell-mode") return `"${word}" is a line for a shell`;
     if (flag === "--package" || flag === "--registry" || HARMLESS_VALUES.has(flag)) {
       const value = inline ?? words[(at += 1)];
       if (value === undefined) return `"${word}" names no ${flag.slice(2)}`;
