@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -190,4 +190,12 @@ export function terminal(command: string, columns = 100, env: Record<string, str
     },
     press: (keys) => void child.stdin.write(keys),
   };
+}
+
+/** The token of the only workspace that has a gateway here. */
+export function keptToken({ XDG_DATA_HOME: data = "" }: Record<string, string>): string | undefined {
+  const folder = join(data, "portolan", "gateway");
+  if (!existsSync(folder)) return undefined;
+  const [file = ""] = readdirSync(folder).filter((name) => name.endsWith(".json"));
+  return (JSON.parse(readFileSync(join(folder, file), "utf8")) as { token: string }).token;
 }

@@ -84,7 +84,7 @@ function serve(words: readonly string[], cwd: string, env: Record<string, string
         if (child.exitCode !== null) throw new Error(err);
         return out.includes("\n");
       });
-      return JSON.parse(out) as { url: string; token: string };
+      return JSON.parse(out) as { url: string };
     },
     say,
     ask: async (method: string, params: object = {}): Promise<Record<string, unknown>> => {
@@ -97,13 +97,12 @@ function serve(words: readonly string[], cwd: string, env: Record<string, string
   };
 }
 
-async function post(url: string, token: string, method: string, params: object = {}) {
+async function post(url: string, method: string, params: object = {}) {
   const response = await fetch(url, {
     method: "POST",
     headers: {
       "content-type": "application/json",
       accept: "application/json, text/event-stream",
-      authorization: `Bearer ${token}`,
       "mcp-protocol-version": MODERN,
       "mcp-method": method,
       ...("name" in params ? { "mcp-name": String(params.name) } : {}),
@@ -149,27 +148,23 @@ describe("served", () => {
 
   it("one server alone at /mcp, until the file has a second", async () => {
     const { serve, write } = setUp({ "tools.yaml": TWO.slice(0, TWO.indexOf("  - name: two")) });
-    const gateway = serve("tools.yaml", "--port", "0", "--json");
-    const { url, token } = await gateway.ready();
-    const listed = await post(url, token, "tools/list");
+    const gateway = serve("tools.yaml", "--port", "0", "--json", "--no-auth");
+    const { url } = await gateway.ready();
+    const listed = await post(url, "tools/list");
     expect(toolNames(listed)).toEqual(["say"]);
     expect(listed["_meta"]).toMatchObject({
       "io.modelcontextprotocol/serverInfo": { name: "one", version: "1.0.0" },
     });
-    expect(await post(url, token, "tools/call", { name: "say", arguments: { text: "a  b" } })).toMatchObject({
+    expect(await post(url, "tools/call", { name: "say", arguments: { text: "a  b" } })).toMatchObject({
       content: [{ text: "a  b\n" }],
     });
     write("tools.yaml", TWO);
-    await until(
-      async () => toolNames(await post(url, token, "tools/list")).join() === "mcp_one_say,mcp_two_shout",
-    );
-    const several = await post(url, token, "tools/list");
+    await until(async () => toolNames(await post(url, "tools/list")).join() === "mcp_one_say,mcp_two_shout");
+    const several = await post(url, "tools/list");
     expect(several["_meta"]).toMatchObject({ "io.modelcontextprotocol/serverInfo": { name: "portolan" } });
-    expect(toolNames(await post(url.replace("/mcp", "/servers/two/mcp"), token, "tools/list"))).toEqual([
-      "shout",
-    ]);
+    expect(toolNames(await post(url.replace("/mcp", "/servers/two/mcp"), "tools/list"))).toEqual(["shout"]);
     write("tools.yaml", TWO.slice(0, TWO.indexOf("  - name: two")));
-    await until(async () => toolNames(await post(url, token, "tools/list")).join() === "say");
+    await until(async () => toolNames(await post(url, "tools/list")).join() === "say");
   });
 
   it("several servers have prefixes, and hear of changes", async () => {

@@ -1,12 +1,12 @@
 // `portolan serve` as its users run it: a real process on a real port, stopped by real signals.
 
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { MAIN, portolan, quoted, temporaryFolder, terminal } from "./cli-helpers.ts";
+import { keptToken, MAIN, portolan, quoted, temporaryFolder, terminal } from "./cli-helpers.ts";
 import { stdioCommand } from "./fixtures/processes.mjs";
 import { until } from "./helpers.ts";
 import { isRunning } from "./workspace-helpers.ts";
@@ -30,7 +30,7 @@ const GOOD = yaml({ good: entry("--era=modern") });
 interface Served {
   url: string;
   auth: string;
-  token?: string;
+  tokenCommand?: string;
   endpoints: { servers: Record<string, string>; tags: Record<string, string>; [name: string]: unknown };
   servers: { alias: string; state: string; tools: number; error?: { code: string } }[];
 }
@@ -86,8 +86,12 @@ function begin(words: readonly string[], cwd: string, env: Record<string, string
     err: () => err,
     out: () => out,
     shows,
-    /** What is printed with --json. */
-    ready: async () => JSON.parse(await shows("\n", () => out)) as Served,
+    /** What is printed with --json, and the token, which never is. */
+    ready: async () => {
+      const printed = JSON.parse(await shows("\n", () => out)) as Served;
+      expect(printed).not.toHaveProperty("token");
+      return { ...printed, token: keptToken(env) };
+    },
     /** Its own children, and theirs. */
     descendants: () => childrenOf(child.pid ?? 0),
     say: (message: object) => void child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`),
@@ -135,23 +139,21 @@ async function freePort(): Promise<string> {
 }
 
 describe("what it shows", () => {
-  it("the address, the servers, and at the first start the token with what to paste", async () => {
-    const { serve, run, env, cwd } = setUp({
+  it("the address, the servers, and how to get the token, which is for terminals only", async () => {
+    const { serve, run, env } = setUp({
       "portolan.yaml": yaml({ good: entry("--era=modern"), dead: entry("--fault=exit-at-start") }),
     });
     const first = serve("--port", "0");
     const text = await first.shows("VS Code");
     const url = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(text)?.[0] ?? "";
-    const token = /^ {2}(ptl_[\w-]{43})$/m.exec(text)?.[1] ?? "";
-    expect(token).not.toBe("");
     expect(text).toMatch(/^Serving 1 of 2 servers, \d+ tools, at http/);
     expect(text).toMatch(/^ {2}good +ready +\d+ tools$/m);
     expect(text).toMatch(/^ {2}dead +failed +.*\[SERVER_START_FAILED\]$/m);
-    expect(text).toContain("shown once; it is kept in ");
+    const command = /The gateway has a new token\. (.+ token) prints it/.exec(text)?.[1] ?? "";
     expect(text).toContain(
-      `\n  claude mcp add --transport http portolan ${url} --header "Authorization: Bearer ${token}"\n`,
+      `\n  claude mcp add --transport http portolan ${url} --header "Authorization: Bearer $(${command})"\n`,
     );
-    const headers = { Authorization: `Bearer ${token}` };
+    const headers = { Authorization: "Bearer <token>" };
     expect(text).toContain(JSON.stringify({ mcpServers: { portolan: { url, headers } } }));
     expect(text).toContain(JSON.stringify({ servers: { portolan: { type: "http", url, headers } } }));
     expect(text).not.toContain("\u001b");
@@ -159,34 +161,28 @@ describe("what it shows", () => {
     expect(await first.done).toBe(0);
     expect(first.out()).toBe("");
 
-    const file = join(cwd, /kept in (\S+\.json)/.exec(text)?.[1] ?? "").replace(/^.*(?=data\/)/, "");
-    const kept = join(dirname(env.XDG_DATA_HOME), file);
-    expect(readFileSync(kept, "utf8")).toContain(token);
-    if (process.platform !== "win32") expect(statSync(kept).mode & 0o777).toBe(0o600);
-
-    const second = serve("--port", "0");
-    const later = await second.shows("VS Code");
-    expect(later).not.toContain(token);
-    expect(later).toContain("Bearer $(");
-    expect(later).toContain('"Authorization":"Bearer <token>"');
+    const token = keptToken(env) ?? "";
+    expect(token).toMatch(/^ptl_[\w-]{43}$/);
     expect(await run("token")).toEqual({ code: 0, out: `${token}\n`, err: "" });
-
-    expect(await serve("--port", "0", "--show-token").shows("VS Code")).toContain(token);
-
-    const renewed = await serve("--port", "0", "--new-token", "--json").ready();
-    expect(renewed.token).toMatch(/^ptl_/);
-    expect(renewed.token).not.toBe(token);
-    const fresh = await run("token", "--new");
-    expect(fresh.out).not.toContain(renewed.token);
-    expect(fresh.err).toContain("until it is started again");
+    const second = serve("--port", "0", "--show-token");
+    expect(await second.shows("VS Code")).toContain("printed to terminals only");
+    const renewed = serve("--port", "0", "--new-token", "--json");
+    const fresh = (await renewed.ready()).token ?? "";
+    expect(fresh).not.toBe(token);
+    expect((await run("token", "--new")).err).toContain("until it is started again");
+    for (const gateway of [first, second, renewed])
+      for (const said of [gateway.err(), gateway.out()]) {
+        expect(said).not.toContain("ptl_");
+        expect(said).not.toContain(fresh);
+      }
   });
 
-  it("as one line of JSON, with the token only when it was made now or is asked for", async () => {
+  it("as one line of JSON, without the token", async () => {
     const { serve } = setUp({
       "portolan.yaml": yaml({ good: { ...entry("--era=modern"), tags: ["demo"] } }),
     });
     const gateway = serve("--port", "0", "--json", "--sse", "--websocket");
-    const { url, endpoints, auth, token, servers } = await gateway.ready();
+    const { url, endpoints, auth, tokenCommand, servers } = await gateway.ready();
     expect(gateway.out().trim().split("\n")).toHaveLength(1);
     // Tests run without sandboxes, which is never passed over in silence.
     await until(() => gateway.err() === "PORTOLAN_SANDBOX is off: no sandbox for good.\n");
@@ -200,11 +196,9 @@ describe("what it shows", () => {
       websocket: `${base.replace("http", "ws")}/mcp`,
     });
     expect(auth).toBe("token");
-    expect(token).toMatch(/^ptl_/);
+    expect(tokenCommand).toMatch(/ token$/);
     expect(servers).toMatchObject([{ alias: "good", state: "ready" }]);
-    const again = await serve("--port", "0", "--json").ready();
-    expect(again).not.toHaveProperty("token");
-    expect(await serve("--port", "0", "--json", "--show-token").ready()).toMatchObject({ token });
+    await serve("--port", "0", "--json", "--show-token").ready();
     expect(await serve("--port", "0", "--json", "--no-auth").ready()).toMatchObject({ auth: "none" });
   });
 
@@ -235,11 +229,26 @@ describe("what it shows", () => {
     const { cwd, env } = setUp();
     const screen = terminal(`cd ${quoted([cwd])}; portolan serve --port 0`, 100, env);
     await screen.shows("Serving 1 server");
+    await until(() => keptToken(env) !== undefined);
+    await screen.shows(`\n  ${keptToken(env)}`);
     await screen.shows("Ctrl-C stops it.");
     screen.press("\u0003");
     await screen.shows("Stopping. Press Ctrl-C again to leave at once.");
     expect((await screen.done).code).toBe(130);
   });
+});
+
+it("needs no folder for its data where no token is needed", async () => {
+  const { cwd, env } = setUp();
+  // No folder can be made there, by no user.
+  const without = { ...env, XDG_DATA_HOME: "/dev/null/none" };
+  const gateway = begin(["serve", "--port", "0", "--json", "--no-auth"], cwd, without);
+  const call = { name: "mcp_good_echo", arguments: { text: "hello" } };
+  const { url } = await gateway.ready();
+  expect((await post(url, undefined, "tools/call", call)).body.result).toBeDefined();
+  const stdio = begin(["serve", "--stdio"], cwd, without);
+  stdio.say({ id: 1, method: "tools/call", params: { ...call, _meta: META } });
+  expect((await stdio.answer(1)).error).toBeUndefined();
 });
 
 describe("what it serves", () => {

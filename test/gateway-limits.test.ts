@@ -353,7 +353,11 @@ describe("a gateway that is closed", () => {
     expect(parked.result.resultType).toBe("input_required");
     await until(() => runs.called("held 0") + runs.called("held 1") === 2);
     const began = performance.now();
-    await gateway.close();
+    const closed = gateway.close();
+    // On a connection of its own, as a load balancer asks.
+    const ready = await done(new RawHttp(url).send("GET", {}, undefined, "/readyz"));
+    expect([ready.status, ready.json]).toMatchObject([503, { ready: false, stopping: true }]);
+    await closed;
     expect(performance.now() - began).toBeLessThan(15_000);
     for (const exchange of running)
       expect((await exchange.answer()).error).toMatchObject({

@@ -17,7 +17,7 @@ Addresses:
   /sse                      the old HTTP+SSE transport (--sse); WebSocket is at /mcp (--websocket)
 
 Token:
-  Clients send it as Authorization: Bearer <token>. It is made at the first start, shown once, and stays the same. portolan token prints it. --new-token makes another, and locks out who has the old one.
+  Clients send it as Authorization: Bearer <token>. It is made at the first start and stays the same. A terminal shows it once; portolan token prints it. --new-token makes another, and locks out who has the old one.
 
 Settings:
   What stands under gateway: in portolan.yaml holds, unless an option says otherwise. There are also callers, OAuth and limits.

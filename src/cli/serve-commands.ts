@@ -26,7 +26,7 @@ export function addServeCommands({ program, explain, run, server }: Host): void 
       .option("--port <port>", "the port to listen at; 0 is any free one (default: 7420)")
       .option("--only <server>", "serve this server of the workspace (repeatable)", collect)
       .option("--driver-code", "run the code that lies beside drivers, with all your rights")
-      .option("--show-token", "show the token, and what to paste into clients with it")
+      .option("--show-token", "show the token on a terminal, and what to paste into clients with it")
       .option("--new-token", "make a new token; who has the old one is locked out")
       .option("--no-auth", "let in everyone who can reach it, without a token")
       .option("--allow-host <name>", "a name under which it may be reached (repeatable)", collect)

@@ -22,8 +22,8 @@ export interface Greeting {
         /** May be seen now. */
         readonly shown: boolean;
         readonly created: boolean;
-        /** As people write it. */
-        readonly file: string;
+        /** The user wants to see it. */
+        readonly wanted: boolean;
         /** Prints it. */
         readonly command: string;
       }
@@ -59,7 +59,7 @@ export function reachable(url: string, { allowedHosts = [] }: GatewaySettings): 
   return `${protocol}//${/:\d+$/.test(named) ? named : `${named}:${port}`}`;
 }
 
-/** For programs. The token is only there when it may be seen. */
+/** For programs. The token is only there on a terminal; elsewhere a program runs `tokenCommand`. */
 export function greetingJson({ url, settings, servers, tags, token }: Greeting): object {
   const { sse, websocket } = settings.transports ?? {};
   const at = (group: string, names: readonly string[]): Record<string, string> =>
@@ -79,6 +79,7 @@ export function greetingJson({ url, settings, servers, tags, token }: Greeting):
     },
     auth: token === undefined ? "none" : "token",
     ...(token?.shown === true ? { token: token.value } : {}),
+    ...(token === undefined ? {} : { tokenCommand: token.command }),
     servers,
   };
 }
@@ -154,12 +155,13 @@ function otherAddresses({ servers, tags, settings }: Greeting): string[] {
 
 function tokenText(token: Greeting["token"], colors: Colors): string {
   if (token === undefined) return colors.yellow("No token is needed: whoever can reach it may use it.");
-  if (!token.shown)
-    return `The token is the one from before. ${colors.bold(token.command)} prints it${colors.dim(`; below, ${TOKEN_PLACE} stands for it`)}.`;
-  const about = token.created
-    ? `shown once; it is kept in ${token.file}, show it again with --show-token`
-    : `kept in ${token.file}`;
-  return `${colors.bold("Token")} ${colors.dim(`(${about})`)}\n  ${token.value}`;
+  const command = colors.bold(token.command);
+  if (token.shown)
+    return `${colors.bold("Token")} ${colors.dim(`(${token.created ? "new; " : ""}${token.command} prints it again)`)}\n  ${token.value}`;
+  const place = colors.dim(`; below, ${TOKEN_PLACE} stands for it`);
+  if (token.wanted) return `The token is printed to terminals only. ${command} prints it${place}.`;
+  if (token.created) return `The gateway has a new token. ${command} prints it${place}.`;
+  return `The token is the same as before. ${command} prints it${place}.`;
 }
 
 function count(number: number, word: string): string {

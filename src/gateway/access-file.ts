@@ -12,8 +12,11 @@ export interface Access {
   readonly key: Buffer;
   /** It was made just now: nobody has this token yet. */
   readonly created: boolean;
-  readonly file: string;
+  /** Where it is kept; undefined for access that ends with the process. */
+  readonly file: string | undefined;
 }
+
+type KeptAccess = Access & { readonly file: string };
 
 export interface AccessOptions {
   /** Absent: in the user's data folder. */
@@ -32,7 +35,7 @@ const TOKEN = /^ptl_[\w-]{43}$/;
 const KEY = /^[\w-]{43}$/;
 
 /** Two processes that start at once get the same. Throws FILE_FAILED for a file that is damaged: it is never replaced unasked. */
-export async function openAccess(workspacePath: string, options: AccessOptions = {}): Promise<Access> {
+export async function openAccess(workspacePath: string, options: AccessOptions = {}): Promise<KeptAccess> {
   const { report = () => {}, renew = false } = options;
   const folder = options.folder ?? (await defaultFolder());
   const workspace = await realpath(resolve(workspacePath)).catch(() => resolve(workspacePath));
@@ -60,6 +63,11 @@ export async function openAccess(workspacePath: string, options: AccessOptions =
       data: { file },
     });
   }
+}
+
+/** Access that is kept nowhere. */
+export function createAccess(): Access {
+  return { ...create(), created: true, file: undefined };
 }
 
 function create(): Kept {

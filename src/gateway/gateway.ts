@@ -44,7 +44,7 @@ export interface Gateway extends AsyncDisposable {
 
 const MAX_PARKED = 10_000;
 /** Both together are the longest that stopping takes. */
-const DRAIN_MS = 2_500;
+const DRAIN_MS = 2_000;
 const STOP_MS = 2_000;
 
 export async function openGateway(

@@ -9,7 +9,7 @@ import { pause } from "./pause.ts";
 
 /** A client that takes nothing any more is not waited for. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-const DRAIN_MS = 3_000;
+const DRAIN_MS = 2_000;
 
 export interface StdioOptions extends Pick<DuplexOptions, "modern" | "legacy" | "visit"> {
   readonly input: Readable;

@@ -3,7 +3,7 @@
 import { rm } from "node:fs/promises";
 import process from "node:process";
 import type { Diagnostic } from "../../errors/index.ts";
-import { type Gateway, openAccess, openGateway } from "../../gateway/index.ts";
+import { type Access, createAccess, type Gateway, openAccess, openGateway } from "../../gateway/index.ts";
 import type { HubEvent } from "../../hub/index.ts";
 import { type DeclaredServer, GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
 import { describeBytes } from "../bytes.ts";
@@ -36,7 +36,11 @@ export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promi
   const own: OwnPlace = { host, port, allowedHosts, script: process.argv[1] };
   if (!options.stdio) await checkPort(host, port);
   const report = (diagnostic: Diagnostic): void => noteProblem(diagnostic, options, cli);
-  const access = await openAccess(served.folder, { renew: options.newToken, report });
+  // Without a token there is nothing to keep: states and task ids are then signed with a key of this process.
+  const needsToken = !options.stdio && settings.auth !== "none";
+  const access = needsToken
+    ? await openAccess(served.folder, { renew: options.newToken, report })
+    : await openAccess(served.folder).catch(() => createAccess());
   const say = (text: string): void => {
     if (!troubleOnly) output.note(text);
   };
@@ -73,7 +77,7 @@ export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promi
   }).catch(async (error: unknown) => {
     spinner.stop();
     // A token that was never shown is nobody's: the next start makes one and shows it.
-    if (access.created) await rm(access.file, { force: true });
+    if (access.created && access.file !== undefined) await rm(access.file, { force: true });
     throw error;
   });
   try {
@@ -111,7 +115,7 @@ function isOwn(server: DeclaredServer, own: OwnPlace, say: (text: string) => voi
 }
 
 interface Known extends ServeOptions {
-  readonly access: Awaited<ReturnType<typeof openAccess>>;
+  readonly access: Pick<Access, "token" | "created">;
   readonly settings: GatewaySettings;
   readonly url: string;
   readonly folder: string;
@@ -130,9 +134,10 @@ function greet(cli: Cli, { workspace }: Gateway, known: Known): void {
         ? undefined
         : {
             value: access.token,
-            shown: access.created || known.showToken,
+            // Anywhere else it would stay in a log, or in another program's memory.
+            shown: (access.created || known.showToken) && (known.json ? io.stdout : io.stderr).isTTY === true,
             created: access.created,
-            file: pathLabel(access.file, computerOf(io, io.cwd)),
+            wanted: known.showToken,
             command: tokenCommand(process.argv[1], io.cwd, known.folder),
           },
   };

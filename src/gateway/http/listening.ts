@@ -101,11 +101,12 @@ export async function listenHttp(options: {
   return {
     url: `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`,
     async drain() {
-      server.close();
+      // It goes on listening: new requests, and those to /readyz, are told that the gateway stops.
       modern.endStreams();
       await Promise.all([front.drain(), channels.drain()]);
     },
     stop() {
+      server.close();
       legacyHttp.close();
       sseFront?.close();
       webSockets?.close();
