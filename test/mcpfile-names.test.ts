@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { envelope, type Ran, resultText as wholeText } from "./cli-helpers.ts";
 import { openWorkspace } from "../src/hub/index.ts";
 import { runHere } from "./in-process.ts";
@@ -133,7 +133,7 @@ it("leaves out a tool that is wrong, says why, and serves the others", async () 
     diagnostics: [{ tool: "odd", severity: "error", line: 12 }],
   });
   const called = await run("call", "mcpfile.yaml", "say", "text=hi");
-  expect(resultText(called)).toBe("hi");
+  expect(JSON.parse(called.out)).toMatchObject({ content: [{ text: "hi\n" }] });
   expect(called.err).toMatch(/left out[^]*mcpfile\.yaml:12:\d+ .*strin/);
   expect(envelope(await run("call", "mcpfile.yaml", "odd"))).toMatchObject({
     code: "TOOL_NOT_FOUND",
@@ -150,4 +150,41 @@ it("leaves out a tool that is wrong, says why, and serves the others", async () 
   const served = await serve(join(folder, "mcpfile.yaml"));
   expect(await served.names()).toHaveLength(1);
   expect(served.diagnostics).toMatchObject([{ tool: "odd" }]);
+});
+
+it("a secret that is missing blocks only the tools that use it, until it is set", async () => {
+  const open = `  - {name: open, description: d, invocation: {cli: {command: "node --print 1"}}}\n`;
+  const closed = open.replace("open", "closed").replace("print 1", "print 2 ${NAMES_TEST_SECRET}");
+  const folder = folderWith({ "mcpfile.yaml": `${head("half")}tools:\n${open}${closed}` });
+  await using workspace = await openWorkspace(join(folder, "mcpfile.yaml"), { snapshots: false });
+  // Whether this machine has a keyring is not what this is about.
+  expect(workspace.diagnostics.filter(({ severity }) => severity !== "info")).toMatchObject([
+    {
+      code: "SECRET_MISSING",
+      severity: "warning",
+      message: expect.stringContaining("These cannot be used until then: tool closed."),
+      hint: expect.stringContaining("portolan secrets set NAMES_TEST_SECRET"),
+    },
+  ]);
+  expect((await workspace.callTool("half.open")).text).toBe("1\n");
+  await expect(workspace.callTool("half.closed")).rejects.toMatchObject({ code: "SECRET_MISSING" });
+  expect(workspace.health()).toMatchObject([{ state: "ready" }]);
+  process.env["NAMES_TEST_SECRET"] = "x";
+  onTestFinished(() => void delete process.env["NAMES_TEST_SECRET"]);
+  expect((await workspace.callTool("half.closed")).text).toBe("2\n");
+});
+
+it("output that breaks the outputSchema of a command is delivered with a warning, since the command ran", async () => {
+  const text = `${head("odd")}tools:
+  - name: order
+    description: d
+    outputSchema: {type: object, required: [id]}
+    invocation: {cli: {command: "echo {{}}"}}
+`;
+  const folder = folderWith({ "mcpfile.yaml": text });
+  await using workspace = await openWorkspace(join(folder, "mcpfile.yaml"), { snapshots: false });
+  const result = await workspace.callTool("odd.order");
+  expect(result.isError).toBeFalsy();
+  expect(result.text).toMatch(/^\{\}\n[^]*Warning: The output does not match/);
+  expect(workspace.diagnostics).toMatchObject([{ code: "OUTPUT_INVALID", severity: "warning" }]);
 });

@@ -111,7 +111,7 @@ describe("the complete example", () => {
         const repoUrl = bareRepository(name);
         const { result } = await client.tool(CLONE, { repoUrl, ...options });
         expect(result.isError, JSON.stringify(result)).toBeFalsy();
-        expect(result._meta["portolan/stderr"]).toContain(`Cloning into '${name}'`);
+        expect(textOf({ result })).toContain(`stderr:\nCloning into '${name}'`);
         expect(words()).toEqual(["clone", repoUrl, ...more]);
         expect(commits(join(folder, name))).toBe(count);
       }
@@ -258,17 +258,20 @@ describe("headers and secrets", () => {
     expect(JSON.stringify(diagnostics)).not.toContain(SECRET);
   });
 
-  it("a secret that is missing is named, and the other servers work", async () => {
+  it("a secret that is missing is named, and everything that does not need it works", async () => {
     const folder = folderWith({
       "mcpfile.yaml": journey(1),
       "other.mcpfile.yaml": SEED,
       "portolan.yaml": "sources: [mcpfile.yaml, other.mcpfile.yaml]",
     });
-    const { names, gateway } = await serve(folder);
-    expect(await names()).toEqual([CLONE, GET_USER]);
-    const journeyer = gateway.workspace.hub.members.find(({ alias }) => alias === "journey");
-    expect(journeyer?.faults.last).toMatchObject({ code: "SECRET_MISSING" });
-    expect(journeyer?.faults.last?.message).toContain("JOURNEY_TOKEN");
+    const { names, connect, diagnostics } = await serve(folder);
+    expect(await names()).toEqual(expect.arrayContaining([CLONE, GET_USER, "mcp_journey_prints"]));
+    expect(diagnostics.filter(({ code }) => code === "SECRET_MISSING")).toMatchObject([
+      { server: "journey", message: expect.stringMatching(/JOURNEY_TOKEN.*tool tenant/) },
+    ]);
+    const client = await connect("modern");
+    expect((await client.tool("mcp_journey_note", { name: "x" })).result.isError).toBeFalsy();
+    expect((await client.tool("mcp_journey_tenant")).error?.message).toContain("JOURNEY_TOKEN");
   });
 });
 

@@ -151,7 +151,7 @@ const SHOP_3_1: Api = {
       tool: "patchOrder",
       args: { orderId: "7", body: { note: "later" } },
       method: "PATCH",
-      url: "/orders-api/orders/7",
+      url: "/api/orders/7",
       headers: { "content-type": "application/merge-patch+json" },
       body: { note: "later" },
       answer: { type: "text/plain", body: "patched" },
@@ -161,7 +161,7 @@ const SHOP_3_1: Api = {
       tool: "cancelOrder",
       args: { orderId: "7", dryRun: true, reason: "r" },
       method: "DELETE",
-      url: "/orders-api/orders/7?dryRun=true",
+      url: "/api/orders/7?dryRun=true",
       headers: JSON_BODY,
       body: { reason: "r" },
       answer: json({}),
@@ -262,9 +262,8 @@ describe.each([PETSTORE_2, PETSTORE_3, SHOP_3_1])("$file", ({ file, name, base, 
     const { origin, requests } = await record((_request, response) => {
       reply(response, answer);
     });
-    // A server of one path alone is not replaced by the base URL.
-    const near = text.replace("https://orders.example", `${origin}/orders-api`);
-    const converted = convertOpenApi(near, { file, baseUrl: `${origin}${base}` });
+    // The base URL also replaces the server of one path alone: no request goes to the public host.
+    const converted = convertOpenApi(text, { file, baseUrl: `${origin}${base}` });
     expect(converted.needs.toSorted()).toEqual(Object.keys(secrets).toSorted());
     const served = await serveMcpfile(converted.mcpfile);
     expect(served.diagnostics).toEqual([]);
@@ -302,12 +301,13 @@ describe("an API that does not keep its word", () => {
     const client = await (await serveMcpfile(mcpfile)).connect(era);
     const said: Loose[] = [];
     for (const _ of answers) said.push((await client.tool("mcp_petstore_createPet", { name: "Rex" })).result);
-    for (const result of said) expect(result).toMatchObject({ isError: true });
-    expect(said.map(({ content }) => content[0].text)).toEqual([
-      expect.stringContaining("does not match the tool's outputSchema"),
-      "The tool promises JSON, but its output is not JSON.",
-      expect.stringContaining("too many pets"),
-    ]);
+    const [odd, plain, refused] = said;
+    // A pet was created: an error would invite the model to create it again.
+    for (const result of [odd, plain]) expect(result.isError).toBeFalsy();
+    expect(odd.content.at(-1).text).toContain("does not match the tool's outputSchema");
+    expect(plain.content.at(-1).text).toContain("its output is not JSON. The operation was carried out");
+    expect(refused).toMatchObject({ isError: true });
+    expect(refused.content[0].text).toContain("too many pets");
     // What the description does not allow is not sent.
     const { result } = await client.tool("mcp_petstore_createPet", { name: "", id: 4 });
     expect(result).toMatchObject({ isError: true });

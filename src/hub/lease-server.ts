@@ -13,6 +13,7 @@ import type {
 import { type Redactor, resolveEndpoint, type SecretStore, toSecretError } from "../secrets/index.ts";
 import { type Ask, type Caller, type EraMemory, openUpstream, type Upstream } from "../upstream/index.ts";
 import type { Person } from "./auth-page.ts";
+import { resolveInvoked, resolveLater } from "./invoked-secrets.ts";
 import type { Heard, Lease, Pool } from "./pool.ts";
 
 export interface LeaseOptions {
@@ -98,12 +99,17 @@ async function leaseInvoked(
   heard: Heard,
 ): Promise<Lease> {
   const { declared, pool, report } = options;
-  const env = await resolveEnvOf(options, server);
+  const { env, lacks } = await resolveInvoked(options, server);
+  if (lacks !== undefined) report(lacks);
   await checkCertificates(options, server);
   const { openInvoked } = await import("../invoke/index.ts");
   return pool.acquire(
     JSON.stringify([server, [...env], limits]),
-    () => openInvoked(server, { name: declared.alias, limits, report, resolveEnv: (name) => env.get(name) }),
+    () =>
+      openInvoked(server, {
+        ...{ name: declared.alias, limits, report, resolveEnv: (name) => env.get(name) },
+        resolveLater: (names) => resolveLater(options, names),
+      }),
     leave,
     heard,
   );
@@ -123,19 +129,11 @@ async function checkCertificates(
   }
 }
 
-/** Looks up every secret that a declaration mentions. Throws an error that names those that are missing. */
+/** Looks up every secret that a server config mentions. Throws when the server cannot work without those that are missing. */
 export async function checkSecrets(options: LeaseOptions): Promise<void> {
   const { endpoint } = options.declared;
-  if (endpoint.transport === "invoke") await resolveEnvOf(options, endpoint.server);
+  if (endpoint.transport === "invoke") await resolveInvoked(options, endpoint.server);
   else if (endpoint.transport !== "contracts") await resolveEndpointOf(options, endpoint);
-}
-
-async function resolveEnvOf(options: LeaseOptions, server: InvokedServer): Promise<Map<string, string>> {
-  const { envNames } = await import("../invoke/index.ts");
-  const wanted = Object.fromEntries([...envNames(server)].map((name) => [name, `\${${name}}`]));
-  // As the environment of a program would be.
-  const resolved = await resolveEndpointOf(options, { transport: "stdio", command: "", env: wanted });
-  return new Map(Object.entries((resolved.transport === "stdio" ? resolved.env : undefined) ?? {}));
 }
 
 async function resolveEndpointOf(

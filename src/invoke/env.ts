@@ -1,39 +1,50 @@
 // Secrets and variables go into templates once, when the server starts. Arguments of calls are never looked at for them.
 
 import { PortolanError } from "../errors/index.ts";
-import { type InvokedServer, isObject, type Template } from "../model/index.ts";
+import { type Invocation, type InvokedServer, isObject, type Template } from "../model/index.ts";
 
 /** Every secret or variable that the server mentions. */
 export function envNames(server: InvokedServer): ReadonlySet<string> {
+  return new Set(operationsOf(server).flatMap(({ invocation }) => [...envNamesOf(invocation)]));
+}
+
+/** The operations that cannot run without these secrets or variables, and whether they are all that the server has. */
+export function blockedBy(
+  server: InvokedServer,
+  missing: ReadonlySet<string>,
+): { readonly names: readonly string[]; readonly all: boolean } {
+  const operations = operationsOf(server);
+  const blocked = operations.filter(({ invocation }) =>
+    [...envNamesOf(invocation)].some((name) => missing.has(name)),
+  );
+  return { names: blocked.map(({ of }) => of), all: blocked.length === operations.length };
+}
+
+/** Every secret or variable that one operation mentions. */
+export function envNamesOf(invocation: Invocation): ReadonlySet<string> {
   const names = new Set<string>();
-  const { tools, prompts, resources, resourceTemplates } = server;
-  for (const { invocation } of [...tools, ...prompts, ...resources, ...resourceTemplates])
-    collect(invocation, names);
+  collect(invocation, names);
   return names;
 }
 
-/** Each with its value. Throws an error that names all that are missing. */
-export function lookUpEnv(
-  server: InvokedServer,
-  name: string,
-  resolveEnv: (name: string) => string | undefined,
-): ReadonlyMap<string, string> {
-  const names = envNames(server);
-  const values = new Map<string, string>();
-  const missing: string[] = [];
-  for (const wanted of names) {
-    const value = resolveEnv(wanted);
-    if (value === undefined) missing.push(wanted);
-    else values.set(wanted, value);
-  }
-  if (missing.length > 0) {
-    const [them, are] = missing.length === 1 ? ["secret or variable", "is"] : ["secrets or variables", "are"];
-    throw new PortolanError("SECRET_MISSING", `${name}: the ${them} ${missing.join(", ")} ${are} not set`, {
-      server: name,
-      data: { missing },
-    });
-  }
-  return values;
+function operationsOf(server: InvokedServer): { readonly of: string; readonly invocation: Invocation }[] {
+  const { tools, prompts, resources, resourceTemplates } = server;
+  return [
+    ...tools.map(({ definition, invocation }) => ({ of: `tool ${definition.name}`, invocation })),
+    ...prompts.map(({ definition, invocation }) => ({ of: `prompt ${definition.name}`, invocation })),
+    ...resources.map(({ definition, invocation }) => ({ of: `resource ${definition.uri}`, invocation })),
+    ...resourceTemplates.map(({ definition, invocation }) => ({
+      ...{ of: `resource template ${definition.uriTemplate}`, invocation },
+    })),
+  ];
+}
+
+export function missingError(server: string, missing: readonly string[]): PortolanError {
+  const [them, are] = missing.length === 1 ? ["secret or variable", "is"] : ["secrets or variables", "are"];
+  return new PortolanError("SECRET_MISSING", `${server}: the ${them} ${missing.join(", ")} ${are} not set`, {
+    server,
+    data: { missing },
+  });
 }
 
 /** The same data with every variable in it made plain text. */

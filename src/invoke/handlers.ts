@@ -7,7 +7,7 @@ import type { Attempts } from "./attempt.ts";
 import type { Checked } from "./input.ts";
 import { decodeText, isTextual, mediaType } from "./media.ts";
 import { errorResult, toToolResult } from "./output.ts";
-import type { Prepared, ReadyResource, ReadyTemplate } from "./prepared.ts";
+import type { Prepared, ReadyResource, ReadyTemplate, ReadyTool } from "./prepared.ts";
 import { Refusal } from "./refusal.ts";
 import type { Outcome, Runner } from "./types.ts";
 
@@ -31,7 +31,8 @@ export class Handlers {
     if ("problems" in checked)
       return errorResult(`The arguments of ${name} are not valid:\n- ${checked.problems.join("\n- ")}`);
     try {
-      return toToolResult(await this.#run(call, tool.runner, checked.args), tool.output);
+      const outcome = await this.#run(call, tool.runner, checked.args);
+      return toToolResult(outcome, { validator: tool.output, repeatable: isRepeatable(tool) });
     } catch (error) {
       if (error instanceof Refusal) return errorResult(error.message);
       throw error;
@@ -129,6 +130,13 @@ export class Handlers {
     const message = `${this.#server} has no ${kind} "${name.slice(0, 200)}"`;
     return new PortolanError(code, message, { server: this.#server, hint: didYouMean(name, known) });
   }
+}
+
+/** By its annotations, or else by what HTTP says of its method; of a command nothing is known. */
+function isRepeatable({ definition: { annotations }, invocation }: ReadyTool): boolean {
+  const hints = [annotations?.readOnlyHint, annotations?.idempotentHint];
+  if (hints.some((hint) => hint !== undefined)) return hints.includes(true);
+  return invocation.kind === "http" && !["POST", "PATCH"].includes(invocation.method);
 }
 
 function toContents(uri: string, outcome: Outcome, declared: string | undefined): ResourceContents {

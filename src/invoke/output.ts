@@ -6,7 +6,7 @@ import {
   lastOf,
   type CallToolResult,
   type ContentBlock,
-  type JsonObject,
+  OUTPUT_MISMATCH,
 } from "../model/index.ts";
 import { formatProblem, measureInstance, type SchemaValidator } from "../schema/index.ts";
 import { decodeText, isJson, isTextual, mediaType } from "./media.ts";
@@ -15,37 +15,54 @@ import type { Outcome } from "./types.ts";
 const STDERR_CHARS = 4_096;
 const SHOWN_CHARS = 4_096;
 
-/** `validator` is that of the tool's outputSchema. */
-export function toToolResult(outcome: Outcome, validator: SchemaValidator | undefined): CallToolResult {
+/** What a result of a tool is judged by. */
+export interface ResultRules {
+  /** Of the tool's outputSchema. */
+  readonly validator?: SchemaValidator | undefined;
+  /** Whether doing it twice is the same as doing it once. */
+  readonly repeatable: boolean;
+}
+
+export function toToolResult(outcome: Outcome, { validator, repeatable }: ResultRules): CallToolResult {
   const content = toContent(outcome);
+  const notes = (outcome.notes ?? []).map(text);
   if (outcome.failure !== undefined) {
     const stderr = (outcome.stderr ?? "").trimEnd();
     const said = stderr === "" ? [] : [text(stderr)];
-    return finish({ content: [text(outcome.failure), ...content, ...said], isError: true }, outcome);
+    return finish(
+      { content: [text(outcome.failure), ...content, ...said, ...notes], isError: true },
+      outcome,
+    );
   }
+  const after = [...stderrOf(outcome), ...notes];
+  const all = [...content, ...after];
   const value = validator !== undefined || isJson(outcome.contentType) ? parse(outcome) : undefined;
-  if (validator === undefined)
-    return finish(isObject(value) ? { content, structuredContent: value } : { content }, outcome);
+  const structured = isObject(value) ? { structuredContent: value } : {};
+  if (validator === undefined) return finish({ content: all, ...structured }, outcome);
   const problem = value === undefined ? whyNotJson(outcome) : mismatch(value, validator);
-  if (problem === undefined) return finish({ content, structuredContent: value }, outcome);
-  return finish({ content: [text(problem), ...content.map(shortened)], isError: true }, outcome);
+  if (problem === undefined) return finish({ content: all, structuredContent: value }, outcome);
+  if (repeatable)
+    return finish({ content: [text(problem), ...content.map(shortened), ...after], isError: true }, outcome);
+  // An error would invite the model to do again what was done.
+  const warning = text(
+    `Warning: ${problem} The operation was carried out; do not repeat it because of this.`,
+  );
+  const meta = { ...outcome.meta, [OUTPUT_MISMATCH]: problem };
+  return finish({ content: [...all, warning], ...structured }, { ...outcome, meta });
+}
+
+/** What a command that succeeded wrote to stderr: many say there what they did. */
+function stderrOf({ stderr = "" }: Outcome): ContentBlock[] {
+  const said = stderr.trim() === "" ? "" : lastOf(stderr.trimEnd(), STDERR_CHARS);
+  return said === "" ? [] : [text(`stderr:\n${said}`)];
 }
 
 export function errorResult(message: string): CallToolResult {
   return { resultType: "complete", content: [text(message)], isError: true };
 }
 
-function finish(result: CallToolResult, { meta, stderr, failure }: Outcome): CallToolResult {
-  const aside = failure === undefined && stderr !== undefined && stderr.trim() !== "";
-  const whole: JsonObject = {
-    ...meta,
-    ...(aside ? { "portolan/stderr": lastOf(stderr.trimEnd(), STDERR_CHARS) } : {}),
-  };
-  return {
-    resultType: "complete",
-    ...result,
-    ...(Object.keys(whole).length === 0 ? {} : { _meta: whole }),
-  };
+function finish(result: CallToolResult, { meta = {} }: Outcome): CallToolResult {
+  return { resultType: "complete", ...result, ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }) };
 }
 
 function toContent({ bytes, contentType }: Outcome): ContentBlock[] {
@@ -78,7 +95,7 @@ function whyNotJson({ cut }: Outcome): string {
 function mismatch(value: unknown, validator: SchemaValidator): string | undefined {
   const result = validator.check(value);
   if (result.valid !== false) return undefined;
-  return `The output does not match the tool's outputSchema: ${result.problems.map(formatProblem).join("; ")}`;
+  return `The output does not match the tool's outputSchema: ${result.problems.map(formatProblem).join("; ")}.`;
 }
 
 function shortened(block: ContentBlock): ContentBlock {

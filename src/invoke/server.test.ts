@@ -12,7 +12,8 @@ import {
   textOf,
   tool,
 } from "../../test/invoke-helpers.ts";
-import type { JsonSchema } from "../model/index.ts";
+import { PortolanError } from "../errors/index.ts";
+import type { JsonObject, JsonSchema } from "../model/index.ts";
 
 const caller = (scopes?: string[]) => ({
   clientInfo: { name: "c", version: "1" },
@@ -149,6 +150,34 @@ test("secrets that are missing are all named when the server opens", async () =>
     code: "SECRET_MISSING",
     message: "made: the secrets or variables ONE, THREE are not set",
   });
+});
+
+test("a secret that is missing blocks only what uses it, until it is there", async () => {
+  const tools = [
+    tool(argv(["${ONE}", "${TWO}"]), undefined, { name: "closed" }),
+    tool(argv(["x"]), undefined, { name: "free" }),
+  ];
+  const later = new Map<string, string>();
+  const { upstream } = await open(
+    { tools },
+    {
+      env: { TWO: "2" },
+      resolveLater: async (names) => {
+        expect(names).toEqual(["ONE"]);
+        if (later.size === 0) throw new PortolanError("SECRET_MISSING", "ONE is not there");
+        return later;
+      },
+    },
+  );
+  const ask = (name: string): Promise<JsonObject> =>
+    upstream.request({ method: "tools/call", params: { name } });
+  expect(await upstream.request({ method: "tools/list" })).toMatchObject({
+    tools: [{ name: "closed" }, { name: "free" }],
+  });
+  expect(textOf(await ask("free"))).toBe('["x"]');
+  await expect(ask("closed")).rejects.toMatchObject({ code: "SECRET_MISSING" });
+  later.set("ONE", "1");
+  expect(textOf(await ask("closed"))).toBe('["1","2"]');
 });
 
 test("prompts: one message with the output", async () => {

@@ -24,6 +24,8 @@ export interface Outcome {
   /** Something was left out of the bytes. */
   readonly cut?: boolean | undefined;
   readonly stderr?: string | undefined;
+  /** What else the caller should know. */
+  readonly notes?: readonly string[] | undefined;
   readonly meta?: JsonObject | undefined;
 }
 

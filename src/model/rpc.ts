@@ -63,6 +63,9 @@ export const META = {
   SUBSCRIPTION_ID: "io.modelcontextprotocol/subscriptionId",
 } as const;
 
+/** In the `_meta` of a tool's result: why the output breaks the tool's outputSchema, although it is delivered. */
+export const OUTPUT_MISMATCH = "portolan/outputMismatch";
+
 /** An error that only a modern server sends: proof of its era. */
 export function isModernErrorCode(code: unknown): boolean {
   return code === RPC.HEADER_MISMATCH || code === RPC.MISSING_CAPABILITY || code === RPC.UNSUPPORTED_VERSION;

@@ -1,7 +1,13 @@
 // One tool of a server with what is needed to call it safely: its schemas, ready to check input and output.
 
 import { PortolanError, type Report } from "../errors/index.ts";
-import type { CallToolResult, JsonObject, ToolDefinition } from "../model/index.ts";
+import {
+  type CallToolResult,
+  isObject,
+  type JsonObject,
+  OUTPUT_MISMATCH,
+  type ToolDefinition,
+} from "../model/index.ts";
 import { createValidator, type SchemaValidator } from "../schema/index.ts";
 
 export class CheckedTool {
@@ -52,6 +58,15 @@ export class CheckedTool {
     if (result.resultType !== undefined && result.resultType !== "complete") return;
     const { name } = this.definition;
     const place = { server: this.#server, tool: name };
+    const told = isObject(result._meta) ? result._meta[OUTPUT_MISMATCH] : undefined;
+    // The server delivers it with a warning, since an error would invite a second call of what was done.
+    if (typeof told === "string")
+      return this.#report({
+        code: "OUTPUT_INVALID",
+        severity: "warning",
+        ...place,
+        message: told.slice(0, 1_000),
+      });
     if (result.structuredContent === undefined) {
       throw new PortolanError("OUTPUT_INVALID", `${name} promises structured output but returned none`, {
         ...place,

@@ -137,8 +137,11 @@ test("stdout is the answer; stderr is told when it failed, and kept aside when n
   const { call } = await openTool(script(code, ["{depth}"]), schema);
   expect(await call({ depth: 0 })).toEqual({
     resultType: "complete",
-    content: [{ type: "text", text: "out\n" }],
-    _meta: { "portolan/cli": { exitCode: 0 }, "portolan/stderr": "err" },
+    content: [
+      { type: "text", text: "out\n" },
+      { type: "text", text: "stderr:\nerr" },
+    ],
+    _meta: { "portolan/cli": { exitCode: 0 } },
   });
   expect(await call({ depth: 3 })).toEqual({
     resultType: "complete",
@@ -163,13 +166,33 @@ test("a program that is not there", async () => {
   expect(textOf(await call())).toContain('there is no program "no-such-program-anywhere"');
 });
 
-test("outputSchema: what is written is JSON of that shape, or an error", async () => {
+test("outputSchema: what is written is JSON of that shape, or a warning, and an error only where a call can be repeated", async () => {
   const outputSchema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
   const code = "process.stdout.write(process.argv[1])";
   const { call } = await open({ tools: [tool(script(code, ["{repoUrl}"]), schema, { outputSchema })] });
+  const annotations = { idempotentHint: true };
+  const again = await open({
+    tools: [tool(script(code, ["{repoUrl}"]), schema, { outputSchema, annotations })],
+  });
   expect((await call({ repoUrl: '{"n": 1}\n' })).structuredContent).toEqual({ n: 1 });
-  expect(textOf(await call({ repoUrl: "{}" }))).toContain("does not match the tool's outputSchema");
-  expect(textOf(await call({ repoUrl: "hello" }))).toContain("is not JSON");
+  const warned = await call({ repoUrl: "{}" });
+  expect(warned.isError).toBeUndefined();
+  expect(warned.content).toMatchObject([
+    { text: "{}" },
+    { text: expect.stringMatching(/^Warning: The output does not match .* was carried out; do not repeat/) },
+  ]);
+  expect(warned).toMatchObject({
+    structuredContent: {},
+    _meta: { "portolan/outputMismatch": expect.stringContaining("does not match") },
+  });
+  expect((await call({ repoUrl: "hello" })).content).toMatchObject([
+    { text: "hello" },
+    { text: expect.stringContaining("is not JSON") },
+  ]);
+  expect(await again.call({ repoUrl: "{}" })).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining("does not match the tool's outputSchema") }, { text: "{}" }],
+  });
 });
 
 test("long output keeps its beginning and its end", async () => {
@@ -261,7 +284,13 @@ test("a helper in the background neither holds the answer nor stays", async () =
   const code = `sleep 100 & echo "$!" > {repoUrl}; echo done`;
   const { call } = await openTool(shell(code), schema);
   const started = performance.now();
-  expect(textOf(await call({ repoUrl: path }))).toBe("done\n");
+  expect((await call({ repoUrl: path })).content).toMatchObject([
+    { text: "done\n" },
+    { text: expect.stringMatching(/^Note: the command left processes in the background/) },
+  ]);
+  // One that has ended by then was not stopped.
+  const waits = await openTool(shell("sleep 0.05 & wait; echo done"), schema);
+  expect((await waits.call()).content).toEqual([{ type: "text", text: "done\n" }]);
   expect(performance.now() - started).toBeLessThan(15_000);
   const [pid = 0] = pids();
   expect(pid).toBeGreaterThan(0);

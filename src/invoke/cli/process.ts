@@ -1,6 +1,7 @@
 // One command as a process group of its own, which ends as a whole: with the command, with its time, or with this program.
 
 import type { ChildProcess } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import spawn from "cross-spawn";
 import { stdioOf } from "../../launch/index.ts";
 
@@ -25,6 +26,8 @@ export interface Command {
 export interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
+  /** Processes that the command left in the background were killed. */
+  readonly killedOthers: boolean;
 }
 
 export interface Listeners {
@@ -110,14 +113,22 @@ export class Group {
     }
   }
 
+  /** Ends what the command left in the background; true when there was anything. */
+  #killOthers(): boolean {
+    const found = hasMembers(this.#pid);
+    this.signal("SIGKILL");
+    return found;
+  }
+
   #watch(): Promise<Ended> {
     const child = this.#child;
     return new Promise((resolve) => {
       let drain: NodeJS.Timeout | undefined;
+      let killedOthers = false;
       child.once("exit", () => {
         // A helper in the background must not keep the answer; what is in the pipes by then has been read.
         drain = setTimeout(() => {
-          this.signal("SIGKILL");
+          killedOthers = this.#killOthers();
           // One outside of the group may still hold them.
           drain = setTimeout(() => {
             child.stdout?.destroy();
@@ -127,10 +138,37 @@ export class Group {
       });
       child.once("close", (code: number | null, signal: NodeJS.Signals | null) => {
         clearTimeout(drain);
-        this.signal("SIGKILL");
+        killedOthers = this.#killOthers() || killedOthers;
         live.delete(this);
-        resolve({ code, signal });
+        resolve({ code, signal, killedOthers });
       });
     });
+  }
+}
+
+/** Whether a process group whose leader has ended still has a running process. One that has ended and is not collected yet is none. */
+function hasMembers(group: number): boolean {
+  if (process.platform === "win32") return false;
+  try {
+    process.kill(-group, 0);
+  } catch {
+    return false;
+  }
+  if (process.platform !== "linux") return true;
+  try {
+    return readdirSync("/proc").some((name) => /^\d+$/.test(name) && isMember(name, group));
+  } catch {
+    return true;
+  }
+}
+
+function isMember(pid: string, group: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The name of the program, in parentheses, may hold anything.
+    const [state = "", , processGroup = ""] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return processGroup === String(group) && state !== "Z" && state !== "X";
+  } catch {
+    return false;
   }
 }

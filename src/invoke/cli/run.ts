@@ -110,23 +110,31 @@ class Output {
     this.lines.heard(chunk);
   };
 
-  toOutcome({ code, signal }: Ended, lateAfterMs: number | undefined): Outcome {
+  toOutcome({ code, signal, killedOthers }: Ended, lateAfterMs: number | undefined): Outcome {
     const facts = {
       exitCode: code,
       ...(signal === null ? {} : { signal }),
       ...(lateAfterMs === undefined ? {} : { timedOut: true }),
     };
     return {
-      failure: whyItFailed({ code, signal }, lateAfterMs),
+      failure: whyItFailed(code, signal, lateAfterMs),
       bytes: this.#stdout.bytes(),
       cut: this.#stdout.cut,
       stderr: this.#stderr.bytes().toString("utf8"),
+      ...(killedOthers && lateAfterMs === undefined ? { notes: [KILLED_OTHERS] } : {}),
       meta: { "portolan/cli": facts },
     };
   }
 }
 
-function whyItFailed({ code, signal }: Ended, lateAfterMs: number | undefined): string | undefined {
+const KILLED_OTHERS =
+  "Note: the command left processes in the background, and they were stopped when it returned. A command must wait for what it starts.";
+
+function whyItFailed(
+  code: Ended["code"],
+  signal: Ended["signal"],
+  lateAfterMs: number | undefined,
+): string | undefined {
   if (lateAfterMs !== undefined)
     return `The command took longer than ${lateAfterMs / 1_000} s and was stopped.`;
   if (signal !== null) return `The command was ended by ${signal}.`;

@@ -180,6 +180,16 @@ test("outputSchema: kept, broken, and not JSON at all", async () => {
   expect(bad).toMatchObject({ isError: true });
   expect(textOf(bad)).toContain("does not match the tool's outputSchema: /n: expected");
   expect(textOf(await call({ k: "text" }))).toContain("not JSON");
+  // What was done by a POST is done: an error would have it done again.
+  const post = await open({ tools: [tool(http("POST", `${origin}/{k}`), ANY, { outputSchema })] });
+  expect(await post.call({ k: "bad" })).toMatchObject({
+    content: [
+      { text: '{"n":"one"}' },
+      { text: expect.stringMatching(/^Warning: The output does not match/) },
+    ],
+    structuredContent: { n: "one" },
+  });
+  expect((await post.call({ k: "bad" })).isError).toBeUndefined();
 });
 
 test("redirects: the same host only, five at most, credentials only to the same origin", async () => {
