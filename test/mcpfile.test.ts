@@ -19,6 +19,7 @@ import {
 import { type Exchange, type Loose, type Message, RawLegacy, type RawModern, textOf } from "./raw-clients.ts";
 import { TOKEN } from "./raw-gateways.ts";
 import { isRunning } from "./workspace-helpers.ts";
+import { needs } from "./needs.ts";
 
 const fixture = (name: string): string =>
   readFileSync(join(import.meta.dirname, "fixtures", "mcpfiles", name), "utf8");
@@ -237,7 +238,7 @@ describe("headers and secrets", () => {
     expect(requests).toEqual([]);
   });
 
-  it.each(ERAS)("a secret that comes back is not shown to a %s client", async (era) => {
+  it.each(ERAS)("a secret that comes back is not shown to a %s client", needs("bash"), async (era) => {
     setEnv("JOURNEY_TOKEN", SECRET);
     const { port, requests } = await record((request, response) => {
       if (request.url === "/fails") response.statusCode = 500;
@@ -299,38 +300,42 @@ describe("scopes", () => {
 });
 
 describe("arguments", () => {
-  it.each(ERAS)("are checked before anything runs, with defaults put in, for a %s client", async (era) => {
-    setEnv("JOURNEY_TOKEN", "x-of-the-journey");
-    const { port, requests } = await record();
-    const { connect, folder } = await serveMcpfile(journey(port));
-    const client = await connect(era);
-    const refused: [Loose, string][] = [
-      [{}, "name"],
-      [{ name: 7 }, "name"],
-      [{ name: "a", count: "2" }, "count"],
-      [{ name: "a", count: 11 }, "count"],
-      [{ name: "a", colour: "red" }, "colour"],
-      [{ name: "a", deep: { more: 1 } }, "more"],
-    ];
-    for (const [args, about] of refused) {
-      for (const tool of ["order", "note"]) {
-        const { result } = await client.tool(`mcp_journey_${tool}`, args);
-        expect(result, JSON.stringify(args)).toMatchObject({ isError: true });
-        expect(result.content[0].text, JSON.stringify(args)).toContain(about);
+  it.each(ERAS)(
+    "are checked before anything runs, with defaults put in, for a %s client",
+    needs("bash"),
+    async (era) => {
+      setEnv("JOURNEY_TOKEN", "x-of-the-journey");
+      const { port, requests } = await record();
+      const { connect, folder } = await serveMcpfile(journey(port));
+      const client = await connect(era);
+      const refused: [Loose, string][] = [
+        [{}, "name"],
+        [{ name: 7 }, "name"],
+        [{ name: "a", count: "2" }, "count"],
+        [{ name: "a", count: 11 }, "count"],
+        [{ name: "a", colour: "red" }, "colour"],
+        [{ name: "a", deep: { more: 1 } }, "more"],
+      ];
+      for (const [args, about] of refused) {
+        for (const tool of ["order", "note"]) {
+          const { result } = await client.tool(`mcp_journey_${tool}`, args);
+          expect(result, JSON.stringify(args)).toMatchObject({ isError: true });
+          expect(result.content[0].text, JSON.stringify(args)).toContain(about);
+        }
       }
-    }
-    expect(requests).toEqual([]);
-    expect(existsSync(join(folder, "noted"))).toBe(false);
+      expect(requests).toEqual([]);
+      expect(existsSync(join(folder, "noted"))).toBe(false);
 
-    await client.tool("mcp_journey_order", { name: "a" });
-    await client.tool("mcp_journey_order", { name: "b", count: 2, deep: {} });
-    expect(requests.map(({ url, body }) => [url, JSON.parse(body)])).toEqual([
-      ["/orders/a", { count: 3, kind: "usual" }],
-      ["/orders/b", { count: 2, kind: "usual", deep: { level: 1 } }],
-    ]);
-    await client.tool("mcp_journey_note", { name: "it's" });
-    expect(readFileSync(join(folder, "noted"), "utf8")).toBe("it's 3 usual\n");
-  });
+      await client.tool("mcp_journey_order", { name: "a" });
+      await client.tool("mcp_journey_order", { name: "b", count: 2, deep: {} });
+      expect(requests.map(({ url, body }) => [url, JSON.parse(body)])).toEqual([
+        ["/orders/a", { count: 3, kind: "usual" }],
+        ["/orders/b", { count: 2, kind: "usual", deep: { level: 1 } }],
+      ]);
+      await client.tool("mcp_journey_note", { name: "it's" });
+      expect(readFileSync(join(folder, "noted"), "utf8")).toBe("it's 3 usual\n");
+    },
+  );
 });
 
 const tools = (...names: string[]): string =>
@@ -395,22 +400,26 @@ describe("commands", () => {
     return readFileSync(join(folder, "pids"), "utf8").trim().split(" ").map(Number);
   }
 
-  it.each(ERAS)("end with all their processes when a %s client calls them off", async (era: Era) => {
-    const { connect, folder } = await serveMcpfile(WAITS);
-    const client = await connect(era);
-    const params = { name: "mcp_slow_wait", arguments: {} };
-    const exchange =
-      client instanceof RawLegacy
-        ? client.post("tools/call", params, "mine")
-        : client.post("tools/call", params);
-    const pids = await pidsOf(folder);
-    expect(pids.map(isRunning)).toEqual([true, true]);
-    if (client instanceof RawLegacy) client.notify("notifications/cancelled", { requestId: "mine" });
-    else exchange.destroy();
-    await until(() => !pids.some(isRunning));
-  });
+  it.each(ERAS)(
+    "end with all their processes when a %s client calls them off",
+    needs("bash"),
+    async (era: Era) => {
+      const { connect, folder } = await serveMcpfile(WAITS);
+      const client = await connect(era);
+      const params = { name: "mcp_slow_wait", arguments: {} };
+      const exchange =
+        client instanceof RawLegacy
+          ? client.post("tools/call", params, "mine")
+          : client.post("tools/call", params);
+      const pids = await pidsOf(folder);
+      expect(pids.map(isRunning)).toEqual([true, true]);
+      if (client instanceof RawLegacy) client.notify("notifications/cancelled", { requestId: "mine" });
+      else exchange.destroy();
+      await until(() => !pids.some(isRunning));
+    },
+  );
 
-  it.each(ERAS)("tell a %s client how they get on", async (era: Era) => {
+  it.each(ERAS)("tell a %s client how they get on", needs("bash"), async (era: Era) => {
     const { connect, folder } = await serveMcpfile(WAITS);
     const client = await connect(era);
     const exchange = client.post("tools/call", {

@@ -47,6 +47,7 @@ type Needed =
   | "@ai-sdk/mcp"
   | "@langchain/mcp-adapters"
   | "@modelcontextprotocol/inspector"
+  | "setsid"
   | "shadcn"
   | "supergateway";
 
@@ -87,6 +88,7 @@ const REQUIREMENTS: Readonly<Record<Needed, Requirement>> = {
   "@ai-sdk/mcp": interop("@ai-sdk/mcp"),
   "@langchain/mcp-adapters": interop("@langchain/mcp-adapters"),
   "@modelcontextprotocol/inspector": interop("@modelcontextprotocol/inspector"),
+  setsid: program("setsid", "apt-get install util-linux"),
   shadcn: interop("shadcn"),
   supergateway: interop("supergateway"),
 };

@@ -18,6 +18,7 @@ import {
   variable,
 } from "../../../test/invoke-helpers.ts";
 import type { Progress } from "../../model/index.ts";
+import { needs } from "../../../test/needs.ts";
 
 const properties = {
   repoUrl: { type: "string" },
@@ -75,26 +76,33 @@ test("lists are one word per item, objects are JSON, a flag that is false is sti
   expect(await words({ tags: [] })).toEqual([]);
 });
 
-test("what is used nowhere is added in the order of the schema, when that is wanted", async () => {
-  const words = await wordsOf(["{depth}"], { appendUnused: true });
-  expect(await words({ tags: ["x", "y"], verbose: true, depth: 1, repoUrl: "-u" })).toEqual([
-    "1",
-    "--repoUrl=-u",
-    "--verbose=true",
-    "--tags=x",
-    "--tags=y",
-  ]);
-  const elsewhere = await wordsOf(["{depth}"], {
-    appendUnused: true,
-    env: [{ name: "URL", value: template("{repoUrl}") }],
-    ignored: [["verbose"]],
-  });
-  expect(await elsewhere({ tags: ["x"], verbose: true, depth: 1, repoUrl: "u" })).toEqual(["1", "--tags=x"]);
-  const { call } = await openTool(shell("printf '<%s>' {depth}\n", { appendUnused: true }), schema);
-  expect(textOf(await call({ depth: 1, repoUrl: "a b" }))).toBe("<1><--repoUrl=a b>");
-});
+test(
+  "what is used nowhere is added in the order of the schema, when that is wanted",
+  needs("bash"),
+  async () => {
+    const words = await wordsOf(["{depth}"], { appendUnused: true });
+    expect(await words({ tags: ["x", "y"], verbose: true, depth: 1, repoUrl: "-u" })).toEqual([
+      "1",
+      "--repoUrl=-u",
+      "--verbose=true",
+      "--tags=x",
+      "--tags=y",
+    ]);
+    const elsewhere = await wordsOf(["{depth}"], {
+      appendUnused: true,
+      env: [{ name: "URL", value: template("{repoUrl}") }],
+      ignored: [["verbose"]],
+    });
+    expect(await elsewhere({ tags: ["x"], verbose: true, depth: 1, repoUrl: "u" })).toEqual([
+      "1",
+      "--tags=x",
+    ]);
+    const { call } = await openTool(shell("printf '<%s>' {depth}\n", { appendUnused: true }), schema);
+    expect(textOf(await call({ depth: 1, repoUrl: "a b" }))).toBe("<1><--repoUrl=a b>");
+  },
+);
 
-test("scripts: lists, formats, absent values, and pipes", async () => {
+test("scripts: lists, formats, absent values, and pipes", needs("bash"), async () => {
   const parts = [
     { kind: "text", text: "printf '<%s>' " } as const,
     ...template("{tags} x{depth} "),
@@ -279,7 +287,7 @@ test.each(["cancel", "patience", "time", "close"])("%s ends the command and its 
   await expect.poll(() => running.map(isAlive), { timeout: 10_000 }).toEqual([false, false]);
 });
 
-test("a helper in the background neither holds the answer nor stays", async () => {
+test("a helper in the background neither holds the answer nor stays", needs("bash"), async () => {
   const { path, pids } = pidFile();
   const code = `sleep 100 & echo "$!" > {repoUrl}; echo done`;
   const { call } = await openTool(shell(code), schema);

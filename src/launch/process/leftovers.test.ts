@@ -7,6 +7,7 @@ import { ChildGroup } from "./child.ts";
 import { childEnvironment } from "./child-env.ts";
 import { environmentOf, processes, stateOf } from "./family.ts";
 import { CHILD_VARIABLE, endLeftovers, endLeftoversNow, newMark } from "./leftovers.ts";
+import { needs } from "../../../test/needs.ts";
 
 /** A process that no signal but the last ends, in a session of its own, whose parent has gone. */
 const DAEMON = `trap "" TERM HUP INT; setsid sh -c 'trap "" TERM HUP INT; echo $$; exec sleep 100' </dev/null`;
@@ -36,14 +37,14 @@ async function start(script: string): Promise<{ group: ChildGroup; pid: number }
 }
 
 describe.skipIf(process.platform !== "linux")("what a server leaves behind", () => {
-  test("is gone when it was stopped", async () => {
+  test("is gone when it was stopped", needs("setsid"), async () => {
     const { group, pid } = await start(`${DAEMON} & cat`);
     expect(isThere(pid)).toBe(true);
     await group.stop();
     expect(isThere(pid)).toBe(false);
   });
 
-  test("is gone soon after it ended by itself", async () => {
+  test("is gone soon after it ended by itself", needs("setsid"), async () => {
     const { group, pid } = await start(`${DAEMON} & read line; exit 3`);
     expect(isThere(pid)).toBe(true);
     group.stdin.write("\n");
