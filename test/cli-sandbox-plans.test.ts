@@ -97,7 +97,7 @@ describe("the plan of an mcpfile", () => {
 
   it("has the box of each command", needs("bubblewrap"), async () => {
     const narrow = tool("narrow", { cli: { command: "node {text}", sandbox: { network: [] } } });
-    const lost = tool("lost", { cli: { command: "no-such-program-anywhere" } });
+    const lost = tool("lost", { cli: { command: "no-such-program-anywhere {text}" } });
     const { run } = setUp({ "mcpfile.yaml": file({ network: ["api.example.com"] }, say, narrow, web) });
     const words = ["why", "--plan", "my-tools", "-w", "mcpfile.yaml"];
     const text = await run([...words, "--text"]);

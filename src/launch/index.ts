@@ -20,6 +20,7 @@ export { reapOrphans } from "./process/orphans.ts";
 export { writerOf } from "./writers.ts";
 export { stdioOf } from "./process/stdio.ts";
 export type { Finding, LaunchNews, LaunchPlan } from "./types.ts";
+export type { NamedPath } from "./sandbox/hidden-paths.ts";
 export type { PathCheck } from "./sandbox/path-check.ts";
 
 // What few programs need is loaded when one does.

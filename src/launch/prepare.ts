@@ -16,7 +16,7 @@ import { backendFor } from "./sandbox/backends.ts";
 import { makeBox, type MadeBox } from "./sandbox/box.ts";
 import { writableFolders } from "./sandbox/box-declared.ts";
 import type { DockerRun } from "./sandbox/docker-run.ts";
-import type { NamedPath } from "./sandbox/hidden-paths.ts";
+import { hiddenPaths, type NamedPath } from "./sandbox/hidden-paths.ts";
 import { ownFolders } from "./sandbox/own-folder.ts";
 import { createPathCheck } from "./sandbox/path-check.ts";
 import { noteWriter } from "./writers.ts";
@@ -71,8 +71,14 @@ export function prepareProgram(
 }
 
 export function planned({ plan, box }: Prepared): LaunchNews {
-  const isHeld = plan.sandbox.backend !== "none";
-  return { type: "planned", plan, checkPath: isHeld ? createPathCheck(box) : undefined };
+  if (plan.sandbox.backend === "none") return { type: "planned", plan };
+  const { cwd } = box;
+  // Paths of a container are the image's own.
+  const hiddenAmong =
+    plan.sandbox.backend === "docker"
+      ? undefined
+      : (words: readonly string[]) => hiddenPaths({ args: words, cwd, env: {} }, box, homedir()).named;
+  return { type: "planned", plan, checkPath: createPathCheck(box), hiddenAmong };
 }
 
 /** A stranger's program is asked for its version in the box that it will run in, but without network. */

@@ -70,8 +70,13 @@ export interface Box {
 
 /** What happens between the wish to start a server and its end, beside what it says itself. */
 export type LaunchNews =
-  /** `checkPath` says what is wrong with paths and file URIs; absent where there is no box. */
-  | { readonly type: "planned"; readonly plan: LaunchPlan; readonly checkPath?: PathCheck | undefined }
+  /** `checkPath` says what is wrong with paths and file URIs, `hiddenAmong` which paths the sandbox hides; absent where there is none. */
+  | {
+      readonly type: "planned";
+      readonly plan: LaunchPlan;
+      readonly checkPath?: PathCheck | undefined;
+      readonly hiddenAmong?: ((words: readonly string[]) => readonly NamedPath[]) | undefined;
+    }
   | ({ readonly type: "denied" } & Denied)
   /** Something that takes a while, such as a download. */
   | ({ readonly type: "progress"; readonly server: string } & Progress);

@@ -54,7 +54,10 @@ test("failures since then are explained", () => {
 const start = (backend: string, network: string[] = []): LaunchNews =>
   ({
     type: "planned",
-    plan: { sandbox: { backend, mode: "enforce", box: { network, limits: {} }, missing: [] } },
+    plan: {
+      notGranted: [],
+      sandbox: { backend, mode: "enforce", box: { network, limits: {} }, missing: [] },
+    },
   }) as unknown as LaunchNews;
 
 test("a connection that failed in the server's own words is one that its sandbox does not grant", () => {
@@ -115,6 +118,31 @@ test("a path that the config names and the sandbox hides is reported once, with 
       expect.stringContaining("create it first, then --allow-read '/home/a/my notes'") as string,
     ],
   ]);
+});
+
+test("a path of a call that the sandbox hides is reported, and explains an error", () => {
+  const { onLaunch, checkResult, explain, told } = setUp();
+  const named = (path: string): object => ({
+    path,
+    where: "args[0]",
+    ...(path.startsWith("/home") && { isPrivate: true }),
+  });
+  const hiddenAmong = (words: string[]): object[] =>
+    words.filter((word) => !word.startsWith("/usr")).map(named);
+  onLaunch({ ...start("bubblewrap"), hiddenAmong } as unknown as LaunchNews);
+  const call = (path: string) => ({ method: "tools/call", params: { name: "t", arguments: { path } } });
+  // A success is no proof where the server has a private place of the same name; elsewhere it is one.
+  checkResult({ content: [{ type: "text", text: "written" }] }, call("/home/a/new"));
+  checkResult({ content: [] }, call("/srv/data"));
+  const text = "EACCES: permission denied, open '/srv/b'; /usr/c";
+  checkResult({ isError: true, content: [{ type: "text", text }] }, call("/usr/c"));
+  expect(told.map(({ message }) => message)).toEqual([
+    'The sandbox of server "web" hides /home/a/new, named in the arguments of a call: the server can neither read nor write it.',
+    'The sandbox of server "web" hides /srv/b, named in the result of a call: the server can neither read nor write it.',
+  ]);
+  expect(explain(failure("RPC_ERROR"), performance.now(), call("/srv/data")).hint).toMatch(
+    /^The sandbox hides \/srv\/data; grant it: --allow-read \/srv\/data/,
+  );
 });
 
 test("a rule that is not enforced is reported once, with its reason and the setting that permits it", () => {

@@ -1,7 +1,7 @@
 // Diagnostics about the start of a server: sandbox rules that are not enforced, and connections that were refused. Each is reported once.
 
 import { ERROR_CODES, PortolanError, type Report } from "../errors/index.ts";
-import type { LaunchNews, LaunchPlan } from "../launch/index.ts";
+import type { LaunchNews, LaunchPlan, NamedPath } from "../launch/index.ts";
 import {
   createDeniedReport,
   type Denied,
@@ -15,16 +15,18 @@ import {
 } from "../model/index.ts";
 import { fetcherHint } from "./fetcher-hint.ts";
 import { failedConnections } from "./failed-connections.ts";
+import { argumentPaths, failedPaths } from "./failed-paths.ts";
 import { limitHint } from "./limit-hint.ts";
+import type { Call } from "./types.ts";
 
 type OnLaunch = (news: LaunchNews) => void;
 
 export interface LaunchReports {
   readonly onLaunch: OnLaunch;
   /** The same error; or one that also says what the server was refused since that time, which is most likely why. */
-  readonly explain: (error: PortolanError, since: number) => PortolanError;
-  /** Looks at the result of a tool that failed for a connection that the sandbox does not grant. */
-  readonly checkResult: (result: JsonObject) => void;
+  readonly explain: (error: PortolanError, since: number, call?: Call) => PortolanError;
+  /** Looks at the result of a call for connections and paths that the sandbox does not grant. */
+  readonly checkResult: (result: JsonObject, call?: Call) => void;
 }
 
 /** Refusals that are enough to explain a failure. */
@@ -34,6 +36,9 @@ const MAX_HIDDEN = 20;
 
 /** Failures of a server that could not go on; others have reasons of their own. */
 const EXPLAINED = new Set(["SERVER_START_FAILED", "SERVER_CRASHED", "TIMEOUT", "RPC_ERROR"]);
+
+/** A result without an error is read up to this length. */
+const MAX_PLAIN = 2_000;
 
 /** Of a result, those that are read. */
 const MAX_ITEMS = 8;
@@ -56,6 +61,7 @@ export function createLaunchReports(
   const lately: { readonly denied: Denied; readonly at: number }[] = [];
   let granted: readonly string[] = [];
   let plan: LaunchPlan | undefined;
+  let hiddenAmong: Extract<LaunchNews, { type: "planned" }>["hiddenAmong"];
   let relaxed = false;
   const hidden = new Set<string>();
 
@@ -77,9 +83,9 @@ export function createLaunchReports(
       if (news.type === "denied") {
         heardDenied(news);
       } else if (news.type === "planned") {
-        ({ plan } = news);
+        ({ plan, hiddenAmong } = news);
         granted = news.plan.sandbox.box.network;
-        reportHidden(news.plan);
+        reportNamed(news.plan.notGranted);
         if (!relaxed && news.plan.sandbox.mode === "warn") {
           relaxed = true;
           reportMissing(news.plan.sandbox);
@@ -87,27 +93,45 @@ export function createLaunchReports(
       }
       onLaunch?.(news);
     },
-    explain: (error, since) => {
+    explain: (error, since, call) => {
       if (!EXPLAINED.has(error.code)) return error;
-      heardWords(`${error.message}\n${error.stderr ?? ""}`);
+      const words = `${error.message}\n${error.stderr ?? ""}`;
+      heardWords(words);
+      const [path] = hiddenIn([...failedPaths(words), ...argumentsOf(call)]);
       const then = lately.filter(({ at }) => at >= since).map(({ denied }) => denied);
-      const hint = limitHint(plan, error) ?? fetching(plan, error) ?? deniedHint(then, granted);
+      const hint =
+        limitHint(plan, error) ?? fetching(plan, error) ?? deniedHint(then, granted) ?? hiddenHint(path);
       return hint === undefined ? error : withHint(error, hint);
     },
     checkResult,
   };
 
-  function checkResult(result: JsonObject): void {
-    if (plan === undefined || !Array.isArray(result.content)) return;
-    for (const item of result.content.slice(0, MAX_ITEMS))
-      if (isObject(item) && typeof item.text === "string") heardWords(item.text);
+  function checkResult(result: JsonObject, call?: Call): void {
+    if (plan === undefined) return;
+    const named = hiddenIn(argumentsOf(call));
+    // In a private HOME or /tmp a file is written in vain, so that a success is no proof.
+    const isFailed = result.isError === true;
+    reportNamed(isFailed ? named : named.filter(({ isPrivate }) => isPrivate), "the arguments of a call");
+    if (!Array.isArray(result.content)) return;
+    for (const item of result.content.slice(0, isFailed ? MAX_ITEMS : 1)) {
+      if (!isObject(item) || typeof item.text !== "string") continue;
+      if (isFailed) heardWords(item.text);
+      // Some servers report a failure in a plain result; a long one is content.
+      else if (item.text.length > MAX_PLAIN) continue;
+      reportNamed(hiddenIn(failedPaths(item.text)), "the result of a call");
+    }
   }
 
-  function reportHidden({ notGranted }: LaunchPlan): void {
-    for (const { path, where, isNew = false } of notGranted.slice(0, MAX_HIDDEN)) {
-      if (hidden.has(path)) continue;
+  function hiddenIn(words: readonly string[]): readonly NamedPath[] {
+    return words.length === 0 ? [] : (hiddenAmong?.(words.slice(0, MAX_HIDDEN)) ?? []);
+  }
+
+  /** Each path once, and not one for every file that a server tries. */
+  function reportNamed(paths: readonly NamedPath[], where?: string): void {
+    for (const { path, where: place, isNew = false } of paths) {
+      if (hidden.has(path) || hidden.size >= MAX_HIDDEN) continue;
       hidden.add(path);
-      const message = hiddenPathMessage(server, { path, where, isNew });
+      const message = hiddenPathMessage(server, { path, where: where ?? place, isNew });
       const hint = `Grant it: ${pathGrant(path, isNew)}`;
       report({ code: "SANDBOX_DENIED", severity: "warning", server, message, hint });
     }
@@ -126,6 +150,14 @@ export function createLaunchReports(
 /** A program that could not fetch its package was refused hosts, but to grant those would be the lesser way. */
 function fetching(plan: LaunchPlan | undefined, { code }: PortolanError): string | undefined {
   return plan === undefined || code !== "SERVER_START_FAILED" ? undefined : fetcherHint(plan);
+}
+
+function argumentsOf(call: Call | undefined): string[] {
+  return call?.method === "tools/call" ? argumentPaths(call.params?.arguments) : [];
+}
+
+function hiddenHint(hidden: NamedPath | undefined): string | undefined {
+  return hidden && `The sandbox hides ${hidden.path}; grant it: ${pathGrant(hidden.path, hidden.isNew)}`;
 }
 
 function isGranted(granted: readonly string[], host: string, port: number): boolean {

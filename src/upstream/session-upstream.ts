@@ -141,11 +141,11 @@ class SessionUpstream implements Upstream {
     const sentAt = performance.now();
     return this.#session.request(call).then(
       (result) => {
-        if (result.isError === true) this.#launches.checkResult(result);
+        if (call.method === "tools/call") this.#launches.checkResult(result, call);
         return result;
       },
       (thrown: unknown) => {
-        throw this.#failure(thrown, sentAt);
+        throw this.#failure(thrown, sentAt, call);
       },
     );
   }
@@ -206,8 +206,8 @@ class SessionUpstream implements Upstream {
     return this.close();
   }
 
-  #failure(thrown: unknown, sentAt: number): PortolanError {
-    const failure = this.#launches.explain(toPortolanError(thrown, { server: this.name }), sentAt);
+  #failure(thrown: unknown, sentAt: number, call: Call): PortolanError {
+    const failure = this.#launches.explain(toPortolanError(thrown, { server: this.name }), sentAt, call);
     const error = withRedactedError(this.#explainEra(failure), this.#redactor);
     if (error.code === "SESSION_LOST") this.#lose(error);
     return error;

@@ -93,7 +93,7 @@ describe("the default profile", () => {
     const { box, notGranted } = await make(undefined, { program, cwdGranted: false });
     expect(box).toMatchObject({ home: "/tmp/home", cwd: at("home") });
     expect(box.closed).toEqual([at("home/project"), at("home")]);
-    expect(notGranted).toEqual([{ path: at("home/project"), where: "args[0]" }]);
+    expect(notGranted).toEqual([{ path: at("home/project"), where: "args[0]", isPrivate: true }]);
     const kept = await make({ home: "kept" }, { program, cwdGranted: false, keptHome: at("kept") });
     expect(kept.box.home).toBe(at("kept"));
   });

@@ -40,8 +40,8 @@ test("arguments: absolute, relative, of options, URLs of files and of databases,
 test("variables: paths and lists of them, not those that every server has", () => {
   const env = { DB: at("notes.db"), DIRS: `${at("data")}:${at("shown")}`, PATH: at("data"), WORD: "start" };
   expect(look({ env }).named).toEqual([
-    { path: at("notes.db"), where: "env.DB" },
-    { path: at("data"), where: "env.DIRS" },
+    { path: at("notes.db"), where: "env.DB", isPrivate: true },
+    { path: at("data"), where: "env.DIRS", isPrivate: true },
   ]);
 });
 
@@ -80,8 +80,8 @@ test("a new file beside the user's own is meant to stay; a cache and a temporary
   const args = ["~/notes/new.db", "~/new.json", "~/.cache/x/y", "/tmp/portolan-none.db", "word"];
   const found = look({ args, cwd: at("shown") });
   expect(found.named).toEqual([
-    { path: at("home/notes/new.db"), where: "args[0]", isNew: true },
-    { path: at("home/new.json"), where: "args[1]", isNew: true },
+    { path: at("home/notes/new.db"), where: "args[0]", isNew: true, isPrivate: true },
+    { path: at("home/new.json"), where: "args[1]", isNew: true, isPrivate: true },
   ]);
   expect(found.closed).toEqual([at("home/notes"), at("home/new.json")]);
 });

@@ -13,6 +13,8 @@ export interface NamedPath {
   readonly where: string;
   /** Not there yet, but the folder that it would be in is. */
   readonly isNew?: true;
+  /** In HOME or /tmp, of which the server has its own. */
+  readonly isPrivate?: true;
 }
 
 export interface HiddenPaths {
@@ -29,6 +31,7 @@ type Place = Pick<Box, "mounts" | "home" | "cwd">;
 const USUAL = /^(?:PATH|HOME|TMPDIR|PWD|SHELL|LANG|LC_ALL|TZ)$/;
 /** What is in them is temporary. */
 const SHARED = ["/tmp", "/var/tmp"];
+const PRIVATE = { isPrivate: true } as const;
 const MAX_WORDS = 1_000;
 
 /** `homedir` is the user's own; `home` of the sandbox may be another. `cwd` is absent where nobody chose it. */
@@ -54,15 +57,17 @@ export function hiddenPaths(program: Named, place: Place, homedir: string): Hidd
       // Granted by another name: the link that leads there must not be a private folder.
       close(path);
     } else if (existsSync(path)) {
-      named.set(path, { path, where });
+      named.set(path, { path, where, ...(isPrivate(path) ? PRIVATE : {}) });
       close(path);
-    } else if (isPlain && isPrivate(path)) {
+    } else if (isPlain) {
       const folder = existingAbove(path);
+      // Elsewhere, only a new file in a folder that is there tells enough.
+      if (folder === sep || (!isPrivate(path) && folder !== dirname(path))) continue;
       // A new file among the user's own is meant to stay. One in /tmp or a folder such as ~/.cache is not.
       const isOfHome = homes.includes(folder);
       const isKept = homes.every((home) => !isDotted(path, home)) && !SHARED.includes(folder);
       if (!isKept || isShown(folder)) continue;
-      named.set(path, { path, where, isNew: true });
+      named.set(path, { path, where, isNew: true, ...(isPrivate(path) ? PRIVATE : {}) });
       close(isOfHome ? path : folder);
     }
   }

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { argumentPaths, failedPaths } from "./failed-paths.ts";
+
+test.each([
+  ["Error: ENOENT: no such file or directory, open '/home/ann/my notes.txt'", ["/home/ann/my notes.txt"]],
+  ["EACCES: permission denied, mkdir '/data/x'", ["/data/x"]],
+  ["[Errno 30] Read-only file system: '/srv/out.txt'", ["/srv/out.txt"]],
+  ["open /home/ann/a.db: permission denied", ["/home/ann/a.db"]],
+  ["sh: 1: cannot create /tmp/w/f: Read-only file system", ["/tmp/w/f"]],
+  ["Parent directory does not exist: /tmp/w/x.", ["/tmp/w/x"]],
+  ["read https://example.com/a/b: not found", []],
+  ["all is well in /home/ann", []],
+])("%s", (text, paths) => {
+  expect(failedPaths(text)).toEqual(paths);
+});
+
+test("a long text costs little, and only some paths are taken", () => {
+  expect(failedPaths(`ENOENT ${"/".repeat(1_000_000)} ${"'/a".repeat(300_000)}`).length).toBeLessThan(9);
+  const many = Array.from({ length: 100 }, (_, index) => `'/a/${index}'`).join(" ");
+  expect(failedPaths(`ENOENT ${many}`)).toHaveLength(8);
+});
+
+test("arguments: paths at any level, and nothing that only holds one", () => {
+  const value = {
+    path: "/a",
+    list: ["~/b", "file:///c", 7, null],
+    text: "see /d",
+    deep: { edits: [{ path: "/e" }] },
+  };
+  expect(argumentPaths(value)).toEqual(["/a", "~/b", "file:///c", "/e"]);
+  expect(argumentPaths(undefined)).toEqual([]);
+});
