@@ -77,6 +77,36 @@ async function author(here: Place, ...words: string[]): Promise<Made & { readonl
   return { ...(JSON.parse(ran.out) as Made), code: ran.code };
 }
 
+it("proposes prompts and resources, and warns of a server that writes beside its code", async () => {
+  const here = notes([reads("get_note")]);
+  here.change("s/server.mjs", (text) =>
+    text
+      .replace("capabilities: { tools: {} }", "capabilities: { tools: {}, prompts: {}, resources: {} }")
+      .replace(
+        "  ping:",
+        `  "prompts/list": () => ({ prompts: [{ name: "sum", description: "Sums up." }] }),
+  "resources/list": () => ({ resources: [] }),
+  "resources/templates/list": () => ({ resourceTemplates: [{ name: "note", uriTemplate: "note:///{id}" }] }),
+  "resources/read": ({ uri }) => ({ contents: [{ uri, text: "read " + uri }] }),
+  ping:`,
+      )
+      .concat(
+        'const keep = (text) => import("node:fs").then((fs) => fs.writeFileSync(new URL("kept.jsonl", import.meta.url), text));',
+      ),
+  );
+  const made = await author(here, "--id", "notes-mcp");
+  expect(made.code).toBe(0);
+  const file = here.file(".drivers/notes-mcp/DRIVER.md");
+  expect(file).toMatch(/prompts:\n\s+- .*name: sum/);
+  expect(file).toMatch(/note:\/\/\/\{id\}/);
+  expect(file).toContain("ref_kind_id: mcp_notes");
+  const left = made.left.join("\n");
+  expect(left).toContain("kept.jsonl into its own folder");
+  expect(left).toContain("the server's prompts as well (sum)");
+  const read = await here.run("read", "contracts", "mcp_notes:note:///a", "--text");
+  expect(read).toMatchObject({ code: 0, out: expect.stringContaining("read note:///a") });
+}, 60_000);
+
 describe("secrets", () => {
   it("of two drivers stay two, though both servers call theirs the same", async () => {
     const here = notes([reads("get_note"), reads("list_notes")]);

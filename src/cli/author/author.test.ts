@@ -49,6 +49,7 @@ function drafted(
     identified: { server, transport: "stdio", target: {} as never, name: "files" },
     credentials: () => ({ server, secrets: [], values: [] }),
     launch: {},
+    surfaces: { prompts: [], resources: [], notes: [] },
     folder,
     contracts,
     tools: choices.map((choice) => choice.tool),
@@ -113,6 +114,20 @@ describe("a contract that is there", () => {
       dropInputs: ["lines"],
       resultExtract: "$",
     });
+  });
+
+  test.each([
+    ["the only argument, which is optional", object({ location: TEXT }, [])],
+    ["the only one that is required", object({ encoding: TEXT, location: TEXT }, ["location"])],
+    ["one that takes more than its type", object({ location: { type: ["string", "null"] } })],
+  ])("gives its only input to %s, whatever that is called", (_, inputSchema) => {
+    const own = contract({ inputs: object({ path: TEXT, lines: NUMBER }, ["path"]) });
+    const closed = { ...inputSchema, additionalProperties: false };
+    const [choice] = chooseByFlags([tool({ inputSchema: closed })], [own], ["read_file=fs-read"]);
+    expect(choice?.bound?.draft.argumentMapping).toEqual({ path: "location" });
+    expect(choice?.notes).toEqual([
+      "fs-read gives the tool read_file path as location: that is a guess; check it.",
+    ]);
   });
 
   test("gets the part of the result that is what it promises", () => {

@@ -170,13 +170,19 @@ function mapArguments(
     // Otherwise only what is the same name, written in another way.
     .filter(({ source, target }) => guess || sameness(source, target) === "equal")
     .toSorted((a, b) => b.alike - a.alike);
-  for (const { source, target, alike } of pairs) {
-    const used = Object.hasOwn(mapping, source) || Object.values(mapping).includes(target);
-    const onlyOnes =
-      open.length === 1 && requiredOf(inputSchema).filter((name) => free.includes(name)).length === 1;
-    if (!used && (alike > 0 || onlyOnes)) mapping[source] = target;
+  // With one input and one argument left, nothing else can be meant, whatever they are called.
+  const source = onlyOne(open) ?? onlyOne(requiredOf(inputs).filter((name) => open.includes(name)));
+  const target = onlyOne(free) ?? onlyOne(requiredOf(inputSchema).filter((name) => free.includes(name)));
+  for (const pair of pairs) {
+    const used = Object.hasOwn(mapping, pair.source) || Object.values(mapping).includes(pair.target);
+    const isOnly = pair.source === source && pair.target === target;
+    if (!used && (pair.alike > 0 || isOnly)) mapping[pair.source] = pair.target;
   }
   return mapping;
+}
+
+function onlyOne(names: readonly string[]): string | undefined {
+  return names.length === 1 ? names[0] : undefined;
 }
 
 /** Optional inputs that the tool has no argument for. */
@@ -212,10 +218,14 @@ export function requiredOf(schema: JsonObject | undefined): readonly string[] {
 }
 
 function sameType(a: unknown, b: unknown): boolean {
-  const type = (schema: unknown): unknown => (isObject(schema) ? schema.type : undefined);
-  return (
-    type(a) === undefined || type(b) === undefined || JSON.stringify(type(a)) === JSON.stringify(type(b))
-  );
+  const typesOf = (schema: unknown): readonly unknown[] => {
+    const type = isObject(schema) ? schema.type : undefined;
+    return type === undefined
+      ? []
+      : [type].flat().flatMap((one) => (one === "integer" ? ["integer", "number"] : one));
+  };
+  const [from, to] = [typesOf(a), typesOf(b)];
+  return from.length === 0 || to.length === 0 || from.some((one) => to.includes(one));
 }
 
 /** Just enough of a driver to check bindings with. */

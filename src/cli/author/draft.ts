@@ -28,6 +28,7 @@ import { driverFolder, type Identified } from "./identify.ts";
 import { contractId, freeId } from "./names.ts";
 import { newContract, type NewContract } from "./new-contract.ts";
 import type { Sample } from "./sample.ts";
+import type { ProposedSurfaces } from "./surfaces.ts";
 
 export interface Grounds {
   readonly id: string;
@@ -42,6 +43,8 @@ export interface Grounds {
   /** The contracts that are there. */
   readonly contracts: readonly Contract[];
   readonly tools: readonly ToolDefinition[];
+  /** What a new driver offers beside tools. */
+  readonly surfaces: ProposedSurfaces;
   readonly choices: readonly Choice[];
   readonly samples: ReadonlyMap<string, Sample>;
   /** What the server calls itself. */
@@ -120,7 +123,9 @@ function assemble(
   const text = writeDriver({
     name: title.slice(0, 80),
     version: "1.0.0",
-    ...(existing && ownWords(existing)),
+    ...(existing === undefined
+      ? { prompts: grounds.surfaces.prompts, resources: grounds.surfaces.resources }
+      : ownWords(existing)),
     id,
     // What was written by itself is written anew.
     description:
@@ -297,7 +302,8 @@ function grouped(lines: readonly string[]): string[] {
 function leftOpen(grounds: Grounds, credentials: Credentials): string[] {
   const { launch, folder, id, existing } = grounds;
   const { server } = credentials;
-  const left = secretNotes(credentials, (file) => relative(folder, file).split(sep).join("/"));
+  const left = existing === undefined ? [...grounds.surfaces.notes] : [];
+  left.push(...secretNotes(credentials, (file) => relative(folder, file).split(sep).join("/")));
   if (server.kind === "npm" && !/.@/.test(server.package))
     left.push(
       "The package has no version, so that the newest is run: write package: <name>@<version> to stay with one.",

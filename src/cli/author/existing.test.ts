@@ -34,6 +34,7 @@ function filesOf(
     credentials: () => ({ server, secrets: [], values: [] }),
     existing,
     launch: {},
+    surfaces: { prompts: [], resources: [], notes: [] },
     folder,
     contracts,
     tools: choices.map((choice) => choice.tool),

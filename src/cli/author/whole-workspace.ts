@@ -1,6 +1,6 @@
 // All of a workspace together, as `portolan validate` sees it: what one driver says may be wrong only beside another.
 
-import { checkDriver } from "../../contracts/index.ts";
+import { checkDriver, checkWorkspace } from "../../contracts/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { SecretEntry } from "../../model/index.ts";
 import type { Cli } from "../connect.ts";
@@ -10,6 +10,8 @@ export interface WholeWorkspace {
   readonly errors: readonly Diagnostic[];
   /** What its drivers, and what they refer to, list. */
   readonly secrets: readonly SecretEntry[];
+  /** The kinds of references that its drivers have. */
+  readonly refKinds: ReadonlySet<string>;
 }
 
 export async function wholeWorkspace(folder: string, { io }: Pick<Cli, "io">): Promise<WholeWorkspace> {
@@ -26,8 +28,15 @@ export async function wholeWorkspace(folder: string, { io }: Pick<Cli, "io">): P
   const unbound = drivers.flatMap(
     ({ driver }) => checkDriver(driver, contracts, undefined, { root }).problems,
   );
-  const errors = [...diagnostics, ...unbound].filter(({ severity }) => severity === "error");
-  return { errors, secrets };
+  const all = drivers.map(({ driver }) => driver);
+  // Which drivers are for other hosts is not known here, so that a preference for one is not judged.
+  const foreign = contracts.flatMap(({ defaultImplementation }) => defaultImplementation ?? []);
+  const names = checkWorkspace({ drivers: all, contracts, secrets, root, foreign });
+  const errors = [...diagnostics, ...unbound, ...names].filter(({ severity }) => severity === "error");
+  const kinds = all.flatMap(({ resources }) =>
+    resources.flatMap((one) => (one.integrateAs === "ref_kind" ? [one.refKindId] : [])),
+  );
+  return { errors, secrets, refKinds: new Set(kinds) };
 }
 
 /** What was not wrong before. */

@@ -14,8 +14,10 @@ import { propose, withdraw } from "../author/files.ts";
 import { ungranted } from "../author/grants.ts";
 import { driverFolder, type Identified, identify, within } from "../author/identify.ts";
 import { keptBindings, NOTHING_KEPT } from "../author/kept-bindings.ts";
+import { ownWriteNote, ownWriteOf } from "../author/own-folder.ts";
 import { sampleTool } from "../author/sample.ts";
 import { sampleAll } from "../author/samples.ts";
+import { listSurfaces, proposeSurfaces } from "../author/surfaces.ts";
 import { describeDraft, draftJson } from "../author/view.ts";
 import { newErrors, wholeWorkspace } from "../author/whole-workspace.ts";
 import { type Cli, createHandlers, noteDiagnostic, spinnerOf, type Words } from "../connect.ts";
@@ -71,8 +73,11 @@ export async function author(cli: Cli, words: Words, options: AuthorOptions): Pr
               return sampleTool(tool, connection, { args, folder, signal: interrupt.signal });
             })
           : { choices: chosen, samples: new Map<string, never>() };
+      spinner.start("listing the prompts and resources");
+      const listed = await listSurfaces(connection, interrupt.signal);
       return {
         ...{ id, tools, existing, contracts, ...sampled },
+        surfaces: proposeSurfaces(listed, id.replace(/-mcp$/, ""), before.refKinds),
         ended: wanted === undefined ? kept.notes : [],
         title: titleOf(connection, identified),
         transport: transportOf(connection, identified),
@@ -101,7 +106,12 @@ export async function author(cli: Cli, words: Words, options: AuthorOptions): Pr
       ...draft,
       ...{ id, files, dryRun },
       diagnostics: [...draft.diagnostics, ...clashes],
-      left: [...found.ended, ...draft.left, ...modeNotes(cli.options)],
+      left: [
+        ...found.ended,
+        ...draft.left,
+        ...(await ownFolderNotes(identified, folder, cli)),
+        ...modeNotes(cli.options),
+      ],
       identified: { ...identified, transport },
       written: write && clashes.length === 0,
       clashes: clashes.length > 0,
@@ -168,6 +178,20 @@ function asFlags(hint: string): string {
   return hint
     .replace(", or sandbox: off in its declaration", "")
     .replace(/\bsandbox: (off|warn)\b/g, "--sandbox $1");
+}
+
+/** Whether the server would write where its sandbox does not let it; what cannot be found out is no news. */
+async function ownFolderNotes({ target, name }: Identified, folder: string, cli: Cli): Promise<string[]> {
+  if (target.kind !== "command") return [];
+  const { command, args } = target;
+  const { planLaunch } = await import("../../launch/index.ts");
+  const endpoint = { transport: "stdio", command, args, cwd: folder } as const;
+  const plan = await planLaunch({ server: name, endpoint, settings: undefined, roots: [] }).catch(
+    () => undefined,
+  );
+  const words = plan === undefined ? [] : [plan.program, ...plan.args];
+  const write = await ownWriteOf(words.map((word) => resolve(folder, word)));
+  return write === undefined ? [] : ownWriteNote(write, Object.keys(cli.options.env));
 }
 
 /** A driver asks for what it needs; that it gets more is for whoever starts it to say, each time. */
