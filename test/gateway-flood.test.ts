@@ -102,6 +102,18 @@ describe("structure that would take long to parse is refused before it is parsed
     expect((await stream.answer(8)).result).toEqual({});
   });
 
+  it("and before the rest of it is received", async () => {
+    const { url } = await openTestGateway([server()]);
+    const headers = {
+      authorization: `Bearer ${TOKEN}`,
+      "content-type": "application/json",
+      "content-length": 4_000_000,
+    };
+    const { heard, closed } = raw(url, `${head("/mcp", headers)}${nested(200)}`);
+    await closed;
+    expect(heard()).toMatch(/^HTTP\/1\.1 400 [^]*nested deeper than 128 levels/);
+  });
+
   it("while a long text is passed on", async () => {
     const { url } = await openTestGateway([server()], { maxResultBytes: 0 });
     const text = '[{",\\'.repeat(500_000);

@@ -3,7 +3,7 @@
 import { isRpcMessage, RPC, type RequestId, type RpcMessage } from "../model/index.ts";
 import type { Refusal } from "./door/door.ts";
 import { Duplex, type DuplexOptions } from "./duplex.ts";
-import { type Intake, MAX_BATCH } from "./intake.ts";
+import { type Intake, MAX_BATCH, type MessageCheck, type Parsed } from "./intake.ts";
 import type { Visit } from "./types.ts";
 
 export interface ChannelsOptions extends Pick<DuplexOptions, "modern" | "legacy"> {
@@ -52,6 +52,11 @@ export class Channels {
     return channel;
   }
 
+  /** For a message that arrives in parts. */
+  check(): MessageCheck {
+    return this.#options.intake.check();
+  }
+
   /**
    * Takes one message, or a batch as 2025-03-26 allowed, that was counted before: what more a batch holds is counted here. `held` is
    * what the caller's gate holds for it. Says once whether it was taken, before anything is done for it.
@@ -61,20 +66,22 @@ export class Channels {
     bytes: Buffer,
     held: number,
     taken: (refused: NotTaken | undefined) => void,
+    weight?: number,
   ): void {
     const { name, gate } = visit.principal;
-    this.#options.intake.parse(name, bytes, (parsed) => {
-      const messages = "problem" in parsed ? parsed.problem : toMessages(parsed.value);
+    const parsed = (message: Parsed): void => {
+      const messages = "problem" in message ? message.problem : toMessages(message.value);
       const refused = "code" in messages ? messages : toNotTaken(gate.count(messages.length - 1));
       taken(refused);
       if (refused !== undefined || "code" in messages) return gate.release(held);
       let left = messages.length;
-      for (const message of messages)
-        duplex.receive(message, () => {
+      for (const one of messages)
+        duplex.receive(one, () => {
           left -= 1;
           if (left === 0) gate.release(held);
         });
-    });
+    };
+    this.#options.intake.parse(name, bytes, parsed, weight);
   }
 
   close(channel: Channel): void {

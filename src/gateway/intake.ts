@@ -1,11 +1,20 @@
 // Parses what callers send. Bounds are checked before anything is parsed, and large messages are parsed one per turn of the
 // event loop, callers taking turns, so that no caller keeps the others waiting.
 
-import { type JsonBounds, RPC, scanJson } from "../model/index.ts";
+import { type JsonBound, type JsonBounds, JsonScanner, RPC } from "../model/index.ts";
 
-export type Parsed =
-  | { readonly value: unknown }
-  | { readonly problem: { readonly code: number; readonly message: string } };
+export interface Problem {
+  readonly code: number;
+  readonly message: string;
+}
+
+export type Parsed = { readonly value: unknown } | { readonly problem: Problem };
+
+/** Checks a message as it arrives. Says why it must not be parsed, if so. */
+export interface MessageCheck {
+  readonly weight: number;
+  push(bytes: Buffer): Problem | undefined;
+}
 
 /** A step of work, and the step that follows it. */
 type Step = () => Step | undefined;
@@ -32,21 +41,38 @@ export class Intake {
     this.#bounds = { depth: MAX_DEPTH, weight };
   }
 
-  /** Calls back once, in the order of the caller's messages: at once if the message is small and no other waits. */
-  parse(caller: string, bytes: Buffer, done: (parsed: Parsed) => void): void {
+  /** For a message that arrives in parts: what must not be parsed need not be received either. */
+  check(): MessageCheck {
+    const scanner = new JsonScanner(this.#bounds);
+    return {
+      get weight() {
+        return scanner.weight;
+      },
+      push: (bytes) => this.#problem(scanner.push(bytes)),
+    };
+  }
+
+  /**
+   * Calls back once, in the order of the caller's messages: at once if the message is small and no other waits. `weight` is that of
+   * a message that was checked while it arrived.
+   */
+  parse(caller: string, bytes: Buffer, done: (parsed: Parsed) => void, weight?: number): void {
     if (bytes.length <= SMALL_BYTES && !this.#waiting.has(caller)) {
-      const { weight, passed } = scanJson(bytes, this.#bounds);
-      if (passed !== undefined || weight <= SMALL_WEIGHT) return done(this.#parsed(bytes, passed));
+      const check = weight === undefined ? this.check() : undefined;
+      const problem = check?.push(bytes);
+      if (problem !== undefined) return done({ problem });
+      if ((check ?? { weight: weight ?? 0 }).weight <= SMALL_WEIGHT) return done(parse(bytes));
     }
-    const steps = this.#waiting.get(caller);
     const step: Step = () => {
-      const parsed = this.#parsed(bytes, scanJson(bytes, this.#bounds).passed);
+      const problem = weight === undefined ? this.check().push(bytes) : undefined;
+      const parsed = problem === undefined ? parse(bytes) : { problem };
       // The call is dispatched in a turn of its own: passing it on takes about as long as parsing it.
       return () => {
         done(parsed);
         return undefined;
       };
     };
+    const steps = this.#waiting.get(caller);
     if (steps === undefined) this.#waiting.set(caller, [step]);
     else steps.push(step);
     this.#schedule();
@@ -78,22 +104,21 @@ export class Intake {
     }
   }
 
-  #parsed(bytes: Buffer, passed: "depth" | "weight" | undefined): Parsed {
-    if (passed === "depth")
-      return refused(RPC.INVALID_REQUEST, `The message is nested deeper than ${this.#bounds.depth} levels`);
-    if (passed === "weight")
-      return refused(
-        RPC.INVALID_REQUEST,
-        `The message holds too many values: more than ${Math.floor(this.#bounds.weight / 3)} object members, or ${this.#bounds.weight} array items`,
-      );
-    try {
-      return { value: JSON.parse(bytes.toString("utf8")) };
-    } catch {
-      return refused(RPC.PARSE_ERROR, "The message is not JSON");
-    }
+  #problem(passed: JsonBound | undefined): Problem | undefined {
+    if (passed === undefined) return undefined;
+    const { depth, weight } = this.#bounds;
+    const message =
+      passed === "depth"
+        ? `The message is nested deeper than ${depth} levels`
+        : `The message holds too many values: more than ${Math.floor(weight / 3)} object members, or ${weight} array items`;
+    return { code: RPC.INVALID_REQUEST, message };
   }
 }
 
-function refused(code: number, message: string): Parsed {
-  return { problem: { code, message } };
+function parse(bytes: Buffer): Parsed {
+  try {
+    return { value: JSON.parse(bytes.toString("utf8")) };
+  } catch {
+    return { problem: { code: RPC.PARSE_ERROR, message: "The message is not JSON" } };
+  }
 }

@@ -102,7 +102,7 @@ export type {
   Template,
   TemplatePart,
 } from "./invoked-server.ts";
-export { type JsonBounds, type JsonScan, scanJson } from "./json-scan.ts";
+export { type JsonBound, type JsonBounds, JsonScanner } from "./json-scan.ts";
 export { unusedInputs, usedInputs } from "./used-inputs.ts";
 export {
   canonicalHost,

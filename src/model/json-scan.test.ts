@@ -1,10 +1,25 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type JsonBounds, scanJson } from "./json-scan.ts";
+import { type JsonBound, type JsonBounds, JsonScanner } from "./json-scan.ts";
 
 const WIDE: JsonBounds = { depth: 1_000, weight: 1_000_000 };
-const scan = (text: string, bounds: Partial<JsonBounds> = {}): ReturnType<typeof scanJson> =>
-  scanJson(Buffer.from(text), { ...WIDE, ...bounds });
+interface Scan {
+  weight: number;
+  passed: JsonBound | undefined;
+}
+
+/** In chunks of these sizes, over and over; whole without any. */
+function scan(text: string, bounds: Partial<JsonBounds> = {}, sizes: readonly number[] = []): Scan {
+  const scanner = new JsonScanner({ ...WIDE, ...bounds });
+  const bytes = Buffer.from(text);
+  let passed: JsonBound | undefined;
+  for (let at = 0, n = 0; at < bytes.length && passed === undefined; n += 1) {
+    const size = sizes[n % sizes.length] ?? bytes.length;
+    passed = scanner.push(bytes.subarray(at, at + size));
+    at += size;
+  }
+  return { weight: scanner.weight, passed };
+}
 
 /** Depth and weight of a parsed value, computed the slow way. */
 function measure(value: unknown): { depth: number; weight: number } {
@@ -22,18 +37,25 @@ function measure(value: unknown): { depth: number; weight: number } {
   };
 }
 
-test("any JSON value has the depth and the weight of its structure, whatever its strings hold", () => {
+test("any JSON value has the depth and the weight of its structure, whatever its strings hold and however it is cut", () => {
   const long = fc.string({ unit: fc.constantFrom("[", "{", '"', "\\", ",", ":", "é", "a"), maxLength: 200 });
+  const cuts = fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 5 });
   fc.assert(
-    fc.property(fc.jsonValue(), fc.array(long, { maxLength: 4 }), fc.boolean(), (value, texts, wide) => {
-      const whole = [value, ...texts, Object.fromEntries(texts.map((text) => [text, text]))];
-      const text = JSON.stringify(whole, undefined, wide ? 2 : undefined);
-      const { depth, weight } = measure(JSON.parse(text));
-      expect(scan(text)).toEqual({ weight: weight + 1, passed: undefined });
-      expect(scan(text, { depth }).passed).toBeUndefined();
-      expect(scan(text, { depth: depth - 1 }).passed).toBe("depth");
-      expect(scan(text, { weight }).passed).toBe("weight");
-    }),
+    fc.property(
+      fc.jsonValue(),
+      fc.array(long, { maxLength: 4 }),
+      fc.boolean(),
+      cuts,
+      (value, texts, wide, sizes) => {
+        const whole = [value, ...texts, Object.fromEntries(texts.map((text) => [text, text]))];
+        const text = JSON.stringify(whole, undefined, wide ? 2 : undefined);
+        const { depth, weight } = measure(JSON.parse(text));
+        expect(scan(text, {}, sizes)).toEqual({ weight: weight + 1, passed: undefined });
+        expect(scan(text, { depth }, sizes).passed).toBeUndefined();
+        expect(scan(text, { depth: depth - 1 }, sizes).passed).toBe("depth");
+        expect(scan(text, { weight }, sizes).passed).toBe("weight");
+      },
+    ),
   );
 });
 

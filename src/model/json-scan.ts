@@ -6,11 +6,7 @@ export interface JsonBounds {
   readonly weight: number;
 }
 
-/** Weight and depth up to the point where a bound was passed. The text need not be valid JSON. */
-export interface JsonScan {
-  readonly weight: number;
-  readonly passed: "depth" | "weight" | undefined;
-}
+export type JsonBound = "depth" | "weight";
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -23,57 +19,89 @@ const CLOSE_OBJECT = 0x7d;
 /** A string that is longer than this is skipped by a native search. */
 const SHORT_STRING = 32;
 
-export function scanJson(bytes: Buffer, bounds: JsonBounds): JsonScan {
-  const end = bytes.length;
-  let depth = 0;
-  let weight = 1;
-  for (let at = 0; at < end; at += 1) {
-    switch (bytes[at]) {
-      case QUOTE:
-        at = endOfString(bytes, at + 1);
-        continue;
-      case OPEN_ARRAY:
-      case OPEN_OBJECT:
-        depth += 1;
-        if (depth > bounds.depth) return { weight, passed: "depth" };
-        weight += 1;
-        break;
-      case CLOSE_ARRAY:
-      case CLOSE_OBJECT:
-        depth -= 1;
-        continue;
-      case COMMA:
-        weight += 1;
-        break;
-      case COLON:
-        weight += 2;
-        break;
-      default:
-        continue;
-    }
-    if (weight > bounds.weight) return { weight, passed: "weight" };
-  }
-  return { weight, passed: undefined };
-}
+/** Scans a text as it arrives, in chunks that may end anywhere. The text need not be valid JSON. */
+export class JsonScanner {
+  readonly #bounds: JsonBounds;
+  #weight = 1;
+  #depth = 0;
+  #isInString = false;
+  /** The last chunk ended in the middle of an escape sequence. */
+  #isEscaped = false;
 
-/** The position of the closing quote, or the end of the text. `from` is not in the middle of an escape sequence. */
-function endOfString(bytes: Buffer, from: number): number {
-  const end = bytes.length;
-  let at = from;
-  while (at < end) {
-    const soon = Math.min(end, at + SHORT_STRING);
-    for (; at < soon; at += 1) {
-      const byte = bytes[at];
-      if (byte === QUOTE) return at;
-      if (byte === BACKSLASH) at += 1;
-    }
-    if (at >= end) return end;
-    const found = bytes.indexOf(QUOTE, at);
-    if (found === -1) return end;
-    let backslashes = 0;
-    while (found - backslashes > at && bytes[found - backslashes - 1] === BACKSLASH) backslashes += 1;
-    if (backslashes % 2 === 0) return found;
-    at = found + 1;
+  constructor(bounds: JsonBounds) {
+    this.#bounds = bounds;
   }
-  return end;
+
+  get weight(): number {
+    return this.#weight;
+  }
+
+  /** The bound that was passed, if any. Nothing more needs to be scanned then. */
+  push(bytes: Buffer): JsonBound | undefined {
+    const { depth: maxDepth, weight: maxWeight } = this.#bounds;
+    const end = bytes.length;
+    let at = this.#isInString ? this.#skipString(bytes, this.#isEscaped ? 1 : 0) + 1 : 0;
+    let depth = this.#depth;
+    let weight = this.#weight;
+    for (; at < end; at += 1) {
+      switch (bytes[at]) {
+        case QUOTE:
+          at = this.#skipString(bytes, at + 1);
+          continue;
+        case OPEN_ARRAY:
+        case OPEN_OBJECT:
+          depth += 1;
+          if (depth > maxDepth) return "depth";
+          weight += 1;
+          break;
+        case CLOSE_ARRAY:
+        case CLOSE_OBJECT:
+          depth -= 1;
+          continue;
+        case COMMA:
+          weight += 1;
+          break;
+        case COLON:
+          weight += 2;
+          break;
+        default:
+          continue;
+      }
+      if (weight > maxWeight) return "weight";
+    }
+    this.#depth = depth;
+    this.#weight = weight;
+    return undefined;
+  }
+
+  /** The position of the closing quote, or the end of the chunk. `from` is not in the middle of an escape sequence. */
+  #skipString(bytes: Buffer, from: number): number {
+    const end = bytes.length;
+    let at = from;
+    this.#isInString = true;
+    while (at < end) {
+      const soon = Math.min(end, at + SHORT_STRING);
+      for (; at < soon; at += 1) {
+        const byte = bytes[at];
+        if (byte === QUOTE) return this.#endString(at);
+        if (byte === BACKSLASH) at += 1;
+      }
+      if (at >= end) break;
+      const found = bytes.indexOf(QUOTE, at);
+      const stop = found === -1 ? end : found;
+      let backslashes = 0;
+      while (stop - backslashes > at && bytes[stop - backslashes - 1] === BACKSLASH) backslashes += 1;
+      const isEscape = backslashes % 2 === 1;
+      if (found !== -1 && !isEscape) return this.#endString(found);
+      at = isEscape ? stop + 1 : stop;
+    }
+    this.#isEscaped = at > end;
+    return end;
+  }
+
+  #endString(at: number): number {
+    this.#isInString = false;
+    this.#isEscaped = false;
+    return at;
+  }
 }

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Gate, Refusal } from "../door/door.ts";
+import type { MessageCheck } from "../intake.ts";
 
 export type Body =
   | {
@@ -14,6 +15,7 @@ export type Body =
 export interface BodyLimits {
   readonly maxBytes: number;
   readonly gate: Gate;
+  readonly check: MessageCheck;
 }
 
 const EMPTY: Buffer = Buffer.alloc(0);
@@ -30,7 +32,7 @@ export function isUnread({ complete, headers }: IncomingMessage): boolean {
 /** Calls back once: with the bytes, or with why they are not read. A request that breaks off never does. */
 export function readBody(
   response: ServerResponse,
-  { maxBytes, gate }: BodyLimits,
+  { maxBytes, gate, check }: BodyLimits,
   done: (body: Body) => void,
 ): void {
   const { req: request } = response;
@@ -54,6 +56,8 @@ export function readBody(
   const take = (chunk: Buffer): void => {
     const needed = length + chunk.length;
     if (needed > maxBytes) return stop(tooLarge(maxBytes));
+    const problem = check.push(chunk);
+    if (problem !== undefined) return stop(badStructure(problem.message));
     const more = needed + OVERHEAD_BYTES - held;
     if (more > 0) {
       const refused = gate.hold(more);
@@ -85,6 +89,10 @@ export function readBody(
   request.on("close", broken);
   // Only now: a client that waits for this word sends nothing to a gateway that refuses it.
   if (request.headers.expect !== undefined) response.writeContinue();
+}
+
+function badStructure(message: string): Refusal {
+  return { status: 400, headers: {}, error: { code: "INPUT_INVALID", message } };
 }
 
 function tooLarge(maxBytes: number): Refusal {

@@ -5,7 +5,7 @@ import { ERROR_CODES, isPortolanError, type PortolanError, toPortolanError } fro
 import { hasMethod, isRpcMessage, LEGACY_REVISIONS, MODERN_REVISION, RPC } from "../../model/index.ts";
 import type { Admission, Door, Principal, Refusal } from "../door/door.ts";
 import { declaresRevision } from "../envelope.ts";
-import { type Intake, MAX_BATCH } from "../intake.ts";
+import { type Intake, MAX_BATCH, type Parsed } from "../intake.ts";
 import { RpcRefusal, statusOf, toRpcError, writeError } from "../messages.ts";
 import type { Modern } from "../modern.ts";
 import type { Offer, Offers, Scope } from "../offer.ts";
@@ -190,19 +190,22 @@ export class HttpFront {
       });
     const { principal } = visit;
     const { intake, maxBodyBytes } = this.#options;
-    readBody(response, { maxBytes: maxBodyBytes, gate: principal.gate }, (body) => {
+    const check = intake.check();
+    readBody(response, { maxBytes: maxBodyBytes, gate: principal.gate, check }, (body) => {
       if ("refusal" in body) return refuse(response, body.refusal);
       const exchange = this.#begin(principal, response, body.held);
-      intake.parse(principal.name, body.bytes, (parsed) => {
+      const parsed = (message: Parsed): void => {
         try {
-          if ("problem" in parsed) return sendRpc(response, 400, parsed.problem.code, parsed.problem.message);
-          const refusal = this.#enter(principal, exchange, parsed.value);
+          if ("problem" in message)
+            return sendRpc(response, 400, message.problem.code, message.problem.message);
+          const refusal = this.#enter(principal, exchange, message.value);
           if (refusal !== undefined) return refuse(response, refusal);
-          this.#message(request, exchange, parsed.value, visit, accepts);
+          this.#message(request, exchange, message.value, visit, accepts);
         } catch (error) {
           this.#fail(response, error);
         }
-      });
+      };
+      intake.parse(principal.name, body.bytes, parsed, check.weight);
     });
   }
 

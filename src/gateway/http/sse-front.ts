@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { RPC } from "../../model/index.ts";
-import type { Channel, Channels } from "../channels.ts";
+import type { Channel, Channels, NotTaken } from "../channels.ts";
 import { writeError } from "../messages.ts";
 import type { Scope } from "../offer.ts";
 import type { Visit } from "../types.ts";
@@ -52,13 +52,15 @@ export class SseFront {
     const channel = this.#lines.get(id)?.channel;
     if (channel?.visit.principal.name !== principal.name || channel.visit.offer !== offer)
       return sendJson(response, 404, NOT_FOUND);
-    readBody(response, { maxBytes: maxMessageBytes, gate: principal.gate }, (body) => {
+    const check = channels.check();
+    readBody(response, { maxBytes: maxMessageBytes, gate: principal.gate, check }, (body) => {
       if ("refusal" in body) return refuse(response, body.refusal);
-      channels.receive(channel, body.bytes, body.held, (refused) => {
+      const taken = (refused: NotTaken | undefined): void => {
         if (refused === undefined) response.writeHead(202).end("Accepted");
         else if (refused.limit !== undefined) refuse(response, refused.limit);
         else sendRpc(response, 400, refused.code, refused.message);
-      });
+      };
+      channels.receive(channel, body.bytes, body.held, taken, check.weight);
     });
   }
 
