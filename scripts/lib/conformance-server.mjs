@@ -72,7 +72,7 @@ async function runOne({ era, transport, set, only, direct }) {
       "--output-dir",
       output,
     ]);
-    problems.push(...judge(readResults(output), { set, only, log }));
+    problems.push(...judge(readResults(output), { set, only, log, hasTasks: era === "modern" }));
   } finally {
     problems.push(...[await target.stop()].flat().filter(Boolean));
   }
@@ -80,7 +80,7 @@ async function runOne({ era, transport, set, only, direct }) {
   return problems;
 }
 
-function judge(results, { set, only, log }) {
+function judge(results, { set, only, log, hasTasks }) {
   if (results.length === 0) {
     console.log(log.trim());
     return ["no scenario ran"];
@@ -91,6 +91,10 @@ function judge(results, { set, only, log }) {
   const scored = results.filter(({ scenario }) => required.has(scenario));
   const optional = results.filter(({ scenario }) => !required.has(scenario));
   const failing = scored.filter(({ ok }) => !ok);
+  // Nobody scores the tasks extension, but our fixture has it. One of its scenarios tests nothing yet.
+  const failingTasks = optional.filter(
+    ({ scenario, failed }) => hasTasks && scenario.startsWith("tasks-") && failed > 0,
+  );
 
   const sum = (key) => scored.reduce((total, result) => total + result[key], 0);
   console.log(
@@ -105,7 +109,7 @@ function judge(results, { set, only, log }) {
   );
   printOptional(optional);
   return [
-    ...failing.map(({ scenario }) => `${scenario} fails`),
+    ...[...failing, ...failingTasks].map(({ scenario }) => `${scenario} fails`),
     ...missing.map((name) => `${name} did not run`),
   ];
 }

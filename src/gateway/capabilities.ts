@@ -1,7 +1,23 @@
 // What clients declare that they can answer, and what servers are told.
 
-import { isObject, type JsonObject } from "../model/index.ts";
+import { isObject, type JsonObject, RPC } from "../model/index.ts";
 import type { Question } from "../upstream/index.ts";
+import { RpcRefusal } from "./messages.ts";
+
+const TASKS = "io.modelcontextprotocol/tasks";
+
+export function hasTasks({ extensions }: JsonObject): boolean {
+  return isObject(extensions) && isObject(extensions[TASKS]);
+}
+
+/** A request about tasks needs a client that declares the extension. */
+export function requireTasks(capabilities: JsonObject): void {
+  if (hasTasks(capabilities)) return;
+  const requiredCapabilities = { extensions: { [TASKS]: {} } };
+  throw new RpcRefusal(RPC.MISSING_CAPABILITY, `The request did not declare the extension ${TASKS}`, {
+    data: { requiredCapabilities },
+  });
+}
 
 /** Servers may ask anything: the question goes to the client whose call caused it, and is declined when that one cannot answer. */
 export const GATEWAY_CAPABILITIES: JsonObject = {

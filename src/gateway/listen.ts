@@ -2,8 +2,12 @@
 
 import { isObject, META, RPC, type JsonObject, type RequestId, type RpcRequest } from "../model/index.ts";
 import { toRpcError, statusOf, RpcRefusal, writeError, writeNotification, writeResult } from "./messages.ts";
-import { within } from "../upstream/index.ts";
+import { type Caller, within } from "../upstream/index.ts";
+import { requireTasks } from "./capabilities.ts";
+import type { Envelope } from "./envelope.ts";
 import type { Hearer } from "./offer.ts";
+import type { TaskIds } from "./task-ids.ts";
+import { watchTasks } from "./task-watch.ts";
 import type { Reply, Visit } from "./types.ts";
 
 const MAX_PER_PRINCIPAL = 256;
@@ -13,21 +17,33 @@ const SUBSCRIBE_MS = 5_000;
 
 export class Listens {
   readonly #open = new Set<Listen>();
+  readonly #tasks: TaskIds;
+  #opened = 0;
+
+  constructor(tasks: TaskIds) {
+    this.#tasks = tasks;
+  }
 
   /** Answers when the stream is over, which is when the client or the gateway ends it. */
-  async open(visit: Visit, message: RpcRequest, reply: Reply): Promise<void> {
+  async open(visit: Visit, message: RpcRequest, envelope: Envelope, reply: Reply): Promise<void> {
     try {
       if (!reply.canStream)
         throw new RpcRefusal(RPC.INVALID_PARAMS, "subscriptions/listen needs a client that accepts streams", {
           status: 406,
         });
       const wanted = readFilter(message.params);
+      if (wanted.taskIds.length > 0) requireTasks(envelope.capabilities);
       const own = [...this.#open].filter((listen) => listen.principal === visit.principal.name);
       if (own.length >= MAX_PER_PRINCIPAL)
         throw new RpcRefusal(RPC.INTERNAL, `This caller already has ${MAX_PER_PRINCIPAL} streams open`, {
           status: 429,
         });
-      const listen = new Listen(visit, message.id, reply, wanted);
+      const listen = new Listen(visit, message.id, reply, wanted, (changed, signal) =>
+        watchTasks({
+          ...{ visit, tasks: this.#tasks, wanted: wanted.taskIds, changed, signal },
+          caller: callerOf(visit, envelope, `stream ${(this.#opened += 1)}`),
+        }),
+      );
       this.#open.add(listen);
       listen.over = () => this.#open.delete(listen);
       await listen.begin();
@@ -47,22 +63,45 @@ export class Listens {
 interface Filter {
   readonly lists: ReadonlySet<"tools" | "prompts" | "resources">;
   readonly uris: readonly string[];
+  readonly taskIds: readonly string[];
 }
 
 function readFilter(params: JsonObject | undefined): Filter {
   const filter = params?.notifications;
   if (!isObject(filter)) throw new RpcRefusal(RPC.INVALID_PARAMS, "notifications must say what is wanted");
-  const uris = filter.resourceSubscriptions ?? [];
-  if (!Array.isArray(uris) || uris.length > MAX_URIS || !uris.every((uri) => typeof uri === "string"))
-    throw new RpcRefusal(
-      RPC.INVALID_PARAMS,
-      `resourceSubscriptions must be a list of at most ${MAX_URIS} URIs`,
-    );
+  const uris = stringsOf(filter, "resourceSubscriptions", "URIs");
+  const taskIds = stringsOf(filter, "taskIds", "task ids");
   const lists = (["tools", "prompts", "resources"] as const).filter(
     (list) => filter[`${list}ListChanged`] === true,
   );
-  return { lists: new Set(lists), uris: [...new Set<string>(uris)] };
+  return { lists: new Set(lists), uris, taskIds };
 }
+
+function stringsOf(filter: JsonObject, field: string, what: string): readonly string[] {
+  const given = filter[field] ?? [];
+  if (!Array.isArray(given) || given.length > MAX_URIS || !given.every((one) => typeof one === "string"))
+    throw new RpcRefusal(RPC.INVALID_PARAMS, `${field} must be a list of at most ${MAX_URIS} ${what}`);
+  return [...new Set<string>(given)];
+}
+
+function callerOf(
+  { principal, channel, headers }: Visit,
+  { clientInfo, capabilities }: Envelope,
+  stream: string,
+): Caller {
+  return {
+    id: channel ?? `${principal.name} ${stream}`,
+    clientInfo: clientInfo ?? { name: "unnamed", version: "unknown" },
+    capabilities,
+    era: "modern",
+    account: principal.name,
+    scopes: principal.scopes,
+    headers,
+  };
+}
+
+/** Resolves with the ids of the tasks that will be reported. */
+type WatchTasks = (changed: (task: JsonObject) => void, signal: AbortSignal) => Promise<string[]>;
 
 class Listen implements Hearer {
   readonly principal: string;
@@ -75,11 +114,14 @@ class Listen implements Hearer {
   readonly #lists = new Set<"tools" | "prompts" | "resources">();
   /** What there was to tell before the acknowledgement. */
   #early: { method: string; params: JsonObject }[] | undefined = [];
+  readonly #watch: WatchTasks;
+  readonly #stopped = new AbortController();
   #leave: () => void = () => {};
   #releases: (() => Promise<void>)[] = [];
   #ended = false;
 
-  constructor(visit: Visit, id: RequestId, reply: Reply, wanted: Filter) {
+  constructor(visit: Visit, id: RequestId, reply: Reply, wanted: Filter, watch: WatchTasks) {
+    this.#watch = watch;
     this.principal = visit.principal.name;
     this.#visit = visit;
     this.#id = id;
@@ -94,7 +136,10 @@ class Listen implements Hearer {
     const { capabilities } = view.describe();
     for (const list of this.#wanted.lists) if (capabilities[list] !== undefined) this.#lists.add(list);
     this.#leave = this.#visit.offer.join(this);
-    await Promise.all(this.#wanted.uris.map((uri) => this.#subscribe(uri)));
+    const [taskIds] = await Promise.all([
+      this.#watch((task) => this.#say("notifications/tasks", task), this.#stopped.signal),
+      ...this.#wanted.uris.map((uri) => this.#subscribe(uri)),
+    ]);
     if (this.#ended) return;
     const early = this.#early ?? [];
     this.#early = undefined;
@@ -102,6 +147,7 @@ class Listen implements Hearer {
       notifications: {
         ...Object.fromEntries([...this.#lists].map((list) => [`${list}ListChanged`, true])),
         ...(this.#uris.size > 0 ? { resourceSubscriptions: [...this.#uris] } : {}),
+        ...(taskIds.length > 0 ? { taskIds } : {}),
       },
     });
     for (const { method, params } of early) this.#say(method, params);
@@ -146,6 +192,7 @@ class Listen implements Hearer {
 
   #stop(): void {
     this.#ended = true;
+    this.#stopped.abort();
     this.#leave();
     this.over();
     for (const release of this.#releases.splice(0)) release().catch(() => {});

@@ -1,6 +1,7 @@
 // Requests of modern clients: each says all there is to know about it, and nothing is remembered but calls that wait for answers.
 
 import { isObject, MODERN_REVISION, RPC, type JsonObject, type RpcRequest } from "../model/index.ts";
+import { hasTasks, requireTasks } from "./capabilities.ts";
 import { readEnvelope } from "./envelope.ts";
 import { Listens } from "./listen.ts";
 import { LISTS, modernResult, modernText, pageOf } from "./lists.ts";
@@ -19,6 +20,8 @@ const REMOVED = new Set([
   "logging/setLevel",
   "resources/subscribe",
   "resources/unsubscribe",
+  "tasks/list",
+  "tasks/result",
 ]);
 
 /** Requests in the middle of which a server may ask. */
@@ -35,12 +38,13 @@ export interface ModernOptions {
 export class Modern {
   readonly #options: ModernOptions;
   readonly #parking: Parking<ModernCall>;
-  readonly #listens = new Listens();
+  readonly #listens: Listens;
   readonly #callOptions: ModernCallOptions;
 
   constructor(options: ModernOptions) {
     this.#options = options;
     this.#parking = new Parking(options.parking);
+    this.#listens = new Listens(options.tasks);
     this.#callOptions = {
       parking: this.#parking,
       tasks: options.tasks,
@@ -79,7 +83,10 @@ export class Modern {
     if (REMOVED.has(method)) throw unknownMethod(method);
     const envelope = readEnvelope(message.params);
     if (method === "server/discover") return reply.end(writeResult(message.id, this.#discover(visit)));
-    if (method === "subscriptions/listen") return void this.#listens.open(visit, message, reply);
+    if (method === "subscriptions/listen") return void this.#listens.open(visit, message, envelope, reply);
+    // The id is not looked at before: who does not know tasks cannot have one.
+    if (method.startsWith("tasks/") && hasTasks(visit.offer.view.describe().capabilities))
+      requireTasks(envelope.capabilities);
     if (LISTS[method] !== undefined) return void this.#list(message, visit, reply);
     const mayAsk = MAY_ASK.has(method);
     if (mayAsk) checkResponses(message.params);

@@ -6,12 +6,15 @@ import type { Ask, Call } from "../upstream/index.ts";
 
 /** What a server says on the way to its answer may repeat what it was given, too. */
 export function withoutSecrets(call: Call, redactor: Redactor, alias: string): Call {
-  const { onProgress, onLog, ask } = call;
-  if (onProgress === undefined && onLog === undefined && ask === undefined) return call;
+  const { onProgress, onLog, onNotification, ask } = call;
+  if (onProgress === undefined && onLog === undefined && onNotification === undefined && ask === undefined)
+    return call;
   return {
     ...call,
     onProgress: onProgress && ((progress) => onProgress(redactor.redactValue(progress))),
     onLog: onLog && ((message) => onLog(discreetLog(message, redactor, alias))),
+    onNotification:
+      onNotification && ((method, params) => onNotification(method, redactor.redactValue(params))),
     ask: ask && discreetAsk(ask, redactor),
   };
 }

@@ -135,7 +135,8 @@ export class Member {
     try {
       const discreet = withoutSecrets(call, this.#options.redactor, this.alias);
       const result = await this.processes.request(upstream, discreet);
-      this.usage.answered(performance.now() - started);
+      // A stream of notifications lasts as long as somebody listens.
+      if (call.method !== "subscriptions/listen") this.usage.answered(performance.now() - started);
       return this.#options.redactor.redactValue(result);
     } catch (thrown) {
       throw this.faults.note(thrown);

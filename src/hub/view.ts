@@ -15,6 +15,7 @@ import { ownerOf, promptRoute, toolRoute } from "./routing.ts";
 import { fromHubTaskId, hasTaskId, withHubTaskIds } from "./task-ids.ts";
 import { ViewNews } from "./view-news.ts";
 import { watchCall } from "./watch-call.ts";
+import { watchTasks } from "./watch-tasks.ts";
 
 export interface ViewOptions {
   readonly name: string;
@@ -175,6 +176,8 @@ export class HubView implements Upstream {
         return ownerOf(this, String(params.uri)).request(call);
       case "completion/complete":
         return this.#complete(call);
+      case "subscriptions/listen":
+        return this.#alone()?.request(call) ?? watchTasks(call, this.members);
       case "server/discover":
       case "ping":
         return Promise.resolve({});

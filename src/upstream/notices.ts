@@ -55,9 +55,19 @@ export class Notices {
       }
       case "notifications/subscriptions/acknowledged": {
         const meta = isObject(params?._meta) ? params._meta : {};
-        return this.acknowledged.get(meta[META.SUBSCRIPTION_ID] as RequestId)?.();
+        this.acknowledged.get(meta[META.SUBSCRIPTION_ID] as RequestId)?.();
+        return this.#onStream(method, params, origin);
       }
+      case "notifications/tasks":
+        return this.#onStream(method, params, origin);
     }
+  }
+
+  /** For the call that opened the stream, and nobody else. */
+  #onStream(method: string, params: JsonObject | undefined, origin: RequestId | undefined): void {
+    const meta = isObject(params?._meta) ? params._meta : {};
+    const id = (meta[META.SUBSCRIPTION_ID] ?? origin) as RequestId;
+    this.#options.peer.pending.get(id)?.request.onNotification?.(method, params ?? {});
   }
 
   #logged(message: LogMessage, origin: RequestId | undefined): void {

@@ -37,6 +37,7 @@ export interface PeerRequest {
   readonly endsAt?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly onLog?: ((message: LogMessage) => void) | undefined;
+  readonly onNotification?: Call["onNotification"];
   readonly ask?: Ask | undefined;
   readonly onDeclined?: Call["onDeclined"];
   readonly quiet?: boolean | undefined;

@@ -225,6 +225,7 @@ export class Session {
       onDeclined: call.onDeclined,
       quiet: call.quiet,
       onLog: call.onLog,
+      onNotification: call.onNotification,
       ask: call.ask,
       callerId: call.caller?.id,
       repeats: call.repeats,

@@ -57,6 +57,8 @@ export interface Call {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** Log messages that are known to be about this call; the others are `log` events. */
   readonly onLog?: ((message: LogMessage) => void) | undefined;
+  /** Hears what comes on the subscription stream that this call opens. */
+  readonly onNotification?: ((method: string, params: JsonObject) => void) | undefined;
   readonly ask?: Ask | undefined;
   /** What it calls is known not to ask anything. */
   readonly quiet?: boolean | undefined;

@@ -24,7 +24,7 @@ if (!["modern", "legacy"].includes(options.era) || !["stdio", "http"].includes(o
   process.exit(2);
 }
 
-const surface = createSurface();
+const surface = createSurface({ withTasks: options.era === "modern" });
 if (options.transport === "stdio") {
   serveStdio(options.era, surface);
 } else {

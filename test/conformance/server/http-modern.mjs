@@ -39,7 +39,14 @@ function finish(res, answer, status = 200) {
   else sendJson(res, status, answer);
 }
 
-const NAMED = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" };
+const NAMED = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
+};
 
 /** The order counts: what is missing in the body, then what the headers say otherwise, then what is not supported. */
 function checkRequest(headers, { method, params = {} }, surface) {

@@ -2,6 +2,7 @@
 import { CODE, META, MODERN_VERSION, NoAnswer, notification, RpcError } from "../../fixtures/lib/rpc.mjs";
 import { missingCapabilities } from "./questions.mjs";
 import { createAsk, InputRequired } from "./rounds.mjs";
+import { taskMethods, TASKS, watchTasks } from "./tasks.mjs";
 import { CAPABILITIES, commonMethods, handlerOf, LEVELS, SERVER_INFO } from "./surface.mjs";
 
 const SUPPORTED = [MODERN_VERSION];
@@ -18,9 +19,10 @@ const CACHE = {
 
 const methods = {
   ...commonMethods,
+  ...taskMethods,
   "server/discover": () => ({
     supportedVersions: SUPPORTED,
-    capabilities: CAPABILITIES,
+    capabilities: { ...CAPABILITIES, extensions: { [TASKS]: {} } },
     instructions: "Call the tools that the conformance suite asks for.",
   }),
   "subscriptions/listen": listen,
@@ -106,11 +108,16 @@ async function listen({ surface, id, params, notify, signal }) {
     throw new RpcError(CODE.invalidParams, "subscriptions/listen needs `notifications`", { status: 400 });
   }
   const _meta = { [META.subscriptionId]: id };
-  notify(notification("notifications/subscriptions/acknowledged", { _meta, notifications: filter }));
+  const { known, stop: stopTasks } = watchTasks(surface, params, (task) =>
+    notify(notification("notifications/tasks", { ...task, _meta })),
+  );
+  const notifications = { ...filter, ...(known === undefined ? {} : { taskIds: known }) };
+  notify(notification("notifications/subscriptions/acknowledged", { _meta, notifications }));
   const stop = surface.onChange((method) => {
     if (filter[FILTERS[method]] === true) notify(notification(method, { _meta }));
   });
   await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   stop();
+  stopTasks();
   throw new NoAnswer();
 }

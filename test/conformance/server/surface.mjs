@@ -4,6 +4,7 @@ import { askingTools } from "./asking-tools.mjs";
 import { messages, says, text } from "./content.mjs";
 import { plainTools } from "./plain-tools.mjs";
 import { complete, getPrompt, prompts } from "./prompts.mjs";
+import { createTasks, listedTask, taskTools } from "./tasks.mjs";
 import { readResource, resources, resourceTemplates } from "./resources.mjs";
 
 export const SERVER_INFO = { name: "portolan-conformance-server", version: "1.0.0" };
@@ -18,14 +19,17 @@ export const CAPABILITIES = {
 
 export const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-export function createSurface() {
+/** The tasks extension belongs to the modern era. */
+export function createSurface({ withTasks = false } = {}) {
   const changes = { tools: 0, prompts: 0 };
   const listeners = new Set();
   // Every change is a real one, because who stands in front may announce nothing else: a description that counts.
   const description = (list) => `Was changed ${changes[list]} times`;
   return {
+    tasks: createTasks(),
     tools: () => [
       ...plainTools,
+      ...(withTasks ? taskTools : []),
       ...askingTools,
       {
         name: "test_changing_tool",
@@ -56,7 +60,9 @@ export function createSurface() {
 
 /** The methods of both eras. Each gets a context and returns a result. */
 export const commonMethods = {
-  "tools/list": ({ surface }) => ({ tools: surface.tools().map(({ run: _run, ...listed }) => listed) }),
+  "tools/list": ({ surface }) => ({
+    tools: surface.tools().map(({ run: _run, ...listed }) => listedTask(listed)),
+  }),
   "prompts/list": ({ surface }) => ({ prompts: surface.prompts().map(({ get: _get, ...listed }) => listed) }),
   "resources/list": () => ({ resources }),
   "resources/templates/list": () => ({ resourceTemplates }),
