@@ -202,7 +202,7 @@ export const taskMethods = {
 /** Those of the wanted tasks that exist; `changed` is called with the id and the state of each that changes. */
 export function watchTasks(surface, params, changed) {
   const wanted = params.notifications.taskIds;
-  if (wanted === undefined) return { known: undefined, stop() {} };
+  if (wanted === undefined) return { known: undefined, stop: () => {} };
   if (!declares(params)) throw missing();
   const known = wanted.filter((id) => surface.tasks.byId.has(id));
   const listener = (id, task) => {
