@@ -110,7 +110,7 @@ describe("found by their usual names", () => {
     expect(told(broken).filter((line) => line.startsWith("error mcp.json:"))).not.toEqual([]);
     expect(told(broken).filter((line) => line.startsWith("error .cursor/mcp.json:"))).not.toEqual([]);
     expect(told(await loadCatalog(workspace({ "mcp.json": '{"x": 1}' })))).toEqual([
-      "error mcp.json:undefined:undefined mcp.json is not a declaration that portolan knows",
+      "error mcp.json:1:1 mcp.json is not a config file that Portolan knows",
     ]);
   });
 
@@ -308,7 +308,7 @@ describe("sources", () => {
       "error portolan.yaml:2:5 the source missing.yaml is not there",
       "error folder:undefined:undefined folder cannot be read: it is a folder",
       "error pipe:undefined:undefined pipe cannot be read: it is not a regular file",
-      "error notes.txt:undefined:undefined notes.txt is not a declaration that portolan knows",
+      "error notes.txt:1:1 notes.txt is not a config file that Portolan knows",
       "error large.yaml:undefined:undefined large.yaml cannot be read: it has 1048578 bytes; a declaration has at most 1048576",
       "error bytes.yaml:undefined:undefined bytes.yaml cannot be read: it is not UTF-8 text",
     ]);
@@ -370,7 +370,7 @@ describe("a single file", () => {
   test("that is no declaration is told", async () => {
     const folder = workspace({ "notes.txt": "hello" });
     expect(told(await loadCatalog(join(folder, "notes.txt")))).toEqual([
-      "error notes.txt:undefined:undefined notes.txt is not a declaration that portolan knows",
+      "error notes.txt:1:1 notes.txt is not a config file that Portolan knows",
     ]);
   });
 });

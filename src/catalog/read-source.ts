@@ -71,7 +71,7 @@ export async function readSource(
       valid: true,
     };
   }
-  if (parsed === undefined) return keepOld(file, memory, undefined, [unknownFormat(file)]);
+  if (parsed === undefined) return keepOld(file, memory, undefined, [unknownFormat(file, read.text)]);
   if (parsed.diagnostics.some(({ severity }) => severity === "error"))
     return keepOld(file, memory, parsed, parsed.diagnostics);
   memory.set(file, { text, parsed });
@@ -85,12 +85,26 @@ export function unparsed(thrown: unknown, file: string): ParsedFile {
   return { format: FAULTY, servers: [], diagnostics: [{ code, severity: "error", message, file, hint }] };
 }
 
-function unknownFormat(file: string): Diagnostic {
+function unknownFormat(file: string, text: string): Diagnostic {
+  if (/(?:^|[\\/])manifest\.ya?ml$/i.test(file)) {
+    const before = text.split("\n").findIndex((line) => /^"?config"?\s*:/.test(line));
+    return {
+      code: "DECLARATION_INVALID",
+      severity: "error",
+      message: before < 0 ? "config is missing" : "config has no servers",
+      file,
+      line: Math.max(before, 0) + 1,
+      column: 1,
+      hint: "A bridge manifest lists its servers under config.servers.",
+    };
+  }
   return {
     code: "DECLARATION_INVALID",
     severity: "error",
-    message: `${file} is not a declaration that portolan knows`,
+    message: `${file} is not a config file that Portolan knows`,
     file,
+    line: 1,
+    column: 1,
     hint: `Known are ${KNOWN_FORMATS}.`,
   };
 }

@@ -35,6 +35,8 @@ test("every problem of every file", async () => {
     write("odd.yaml", "hello: world"),
     write("broken.json", "{"),
     write("text.txt", "servers"),
+    write("manifest.yaml", "id: mcp\nentrypoint: main:X\n"),
+    write("manifest.yml", "id: mcp\nconfig: {}\n"),
     join(folder, "missing.yaml"),
   ]);
   expect(result.valid).toBe(false);
@@ -44,9 +46,11 @@ test("every problem of every file", async () => {
   );
   expect(told).toEqual([
     'bad.yaml:4:18 config.servers[0].transport cannot be "stido"',
-    "odd.yaml:undefined:undefined odd.yaml is not a declaration that portolan knows",
+    "odd.yaml:1:1 odd.yaml is not a config file that Portolan knows",
     "broken.json:1:2 not valid JSON: a closing } is expected here",
-    "text.txt:undefined:undefined text.txt is not a declaration that portolan knows",
+    "text.txt:1:1 text.txt is not a config file that Portolan knows",
+    "manifest.yaml:1:1 config is missing",
+    "manifest.yml:2:1 config has no servers",
     "missing.yaml:undefined:undefined missing.yaml is not there",
   ]);
   expect(result.diagnostics[1]?.hint).toContain("portolan.yaml");

@@ -109,7 +109,7 @@ describe("parseTarget", () => {
     ["localhost:3000/mcp", "missing", /neither/, /http:\/\/localhost:3000\/mcp/],
     ["mcp.example.com", "missing", /neither/, /https:\/\/mcp\.example\.com/],
     ["ftp://x", "missing", /ftp:\/\//, /https:/],
-    ["http://", "missing", /not a valid URL/, /target/],
+    ["http://", "missing", /is not a URL/, /target/],
     ["", "found", /empty/, /target/],
   ])("%j (%s)", (text, state, message, hint) => {
     const failed = failure(() => parseTarget(text, context(state)));

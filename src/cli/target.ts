@@ -108,7 +108,7 @@ function parseUrl(text: string, scheme: string): UrlTarget {
   try {
     url = new URL(text);
   } catch (cause) {
-    throw new PortolanError("TARGET_INVALID", `${JSON.stringify(text)} is not a valid URL.`, { cause });
+    throw new PortolanError("TARGET_INVALID", `${JSON.stringify(text)} is not a URL.`, { cause });
   }
   if (url.username !== "" || url.password !== "") {
     throw new PortolanError("TARGET_INVALID", `The URL of ${url.host} holds a user name or password.`, {

@@ -22,10 +22,10 @@ test("reads as a question", () => {
   expect(didYouMean("nothing", names)).toBeUndefined();
 });
 
-test("a name is nearest to itself, and one edit away is still near", () => {
+test("what was typed is never suggested, and one edit away is near", () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[a-z]{4,12}$/), fc.nat(11), (name, at) => {
-      expect(suggest(name, ["zzzz", name])[0]).toBe(name);
+      expect(suggest(name, ["zzzz", name])).not.toContain(name);
       const typo = name.slice(0, at) + "q" + name.slice(at);
       expect(suggest(typo, [name])).toEqual([name]);
     }),

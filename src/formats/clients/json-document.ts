@@ -1,26 +1,9 @@
 // JSON with comments and trailing commas, with positions.
 
-import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
+import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
+import { jsonErrorMessage } from "../text/index.ts";
 import type { SourceDocument, SourceRange } from "./document.ts";
 import type { Path } from "./types.ts";
-
-const MESSAGES: Readonly<Record<string, string>> = {
-  InvalidSymbol: "a word stands where a value should: only true, false and null need no quotes",
-  InvalidNumberFormat: "a number is not written as JSON numbers are",
-  PropertyNameExpected: "a name in double quotes is missing",
-  ValueExpected: "a value is missing",
-  ColonExpected: "a colon is missing after a name",
-  CommaExpected: "a comma is missing",
-  CloseBraceExpected: "a closing } is missing",
-  CloseBracketExpected: "a closing ] is missing",
-  EndOfFileExpected: "there is text after the end",
-  UnexpectedEndOfComment: "a comment is not closed",
-  UnexpectedEndOfString: "a string is not closed",
-  UnexpectedEndOfNumber: "a number is not complete",
-  InvalidUnicode: "a \\u escape is not complete",
-  InvalidEscapeCharacter: "an escape is not valid: write \\\\ for a backslash",
-  InvalidCharacter: "a string holds a control character",
-};
 
 export function readJson(text: string): SourceDocument {
   let tree: Node | undefined;
@@ -35,10 +18,10 @@ export function readJson(text: string): SourceDocument {
   };
   // Strict JSON is read without a tree: most files are, and Claude Code's can be many megabytes.
   const value = parseStrict(text) ?? valueOf(build());
-  const problems = errors.map(({ error, offset }) => ({
-    offset,
-    message: MESSAGES[printParseErrorCode(error)] ?? "it is not well formed",
-  }));
+  // Those after the first follow from it.
+  const problems = errors
+    .slice(0, 1)
+    .map(({ error, offset }) => ({ offset, message: jsonErrorMessage(error) }));
   if (value === undefined && problems.length === 0 && text.trim() !== "")
     problems.push({ offset: 0, message: "it is nested too deeply to be read, or holds nothing" });
   return {

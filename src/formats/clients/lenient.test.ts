@@ -98,22 +98,22 @@ test.each([
     '{"type":"carrier pigeon","url":"https://x"}',
     '1:21 error type is none that is known | Use "stdio", "http", "sse" or "ws".',
   ],
-  ['{"type":"http","command":"x"}', "1:21 error type says http, but there is no url | Add url."],
+  ['{"type":"http","command":"x"}', "1:21 error url is missing: type says http | Add url."],
   [
     '{"transport":{"type":"http","url":"https://x"}}',
     '1:21 error transport is an object | Write type, url and the rest side by side, for example "type": "http".',
   ],
   [
     '{"url":"example.com/mcp"}',
-    "1:21 error url is no whole URL | Write it whole, such as https://example.com/mcp.",
+    "1:21 error url is not a URL | Write it whole, such as https://example.com/mcp.",
   ],
   [
     '{"url":"ftp://x/mcp"}',
-    "1:21 error url does not start with http:// or https:// | Write it such as https://example.com/mcp, or correct the type.",
+    "1:21 error url must start with http:// or https:// | Write it such as https://example.com/mcp, or correct the type.",
   ],
   [
     '{"type":"ws","url":"https://x/mcp"}',
-    "1:33 error url does not start with ws:// or wss:// | Write it such as wss://example.com/mcp, or correct the type.",
+    "1:33 error url must start with ws:// or wss:// | Write it such as wss://example.com/mcp, or correct the type.",
   ],
   [
     '{"url":"https://x","headers":{"A B":"c"}}',
@@ -180,7 +180,9 @@ test("after a break in the grammar only what stands before it is read", () => {
   }
 }`);
   expect(found.servers.map(({ alias }) => alias)).toEqual(["one"]);
-  expect(shown(found)).toEqual(["4:29 error a comma is missing | Servers after this place are not read."]);
+  expect(shown(found)).toEqual([
+    "4:29 error not valid JSON: a comma is expected here | Servers after this place are not read.",
+  ]);
 });
 
 test("names: legal ones stay, others are made legal, and no two become one", () => {
@@ -280,6 +282,17 @@ test("secrets that are written out are told by name, never by value", () => {
   ]);
   expect(found.diagnostics.map(({ line }) => line)).toEqual([7, 8, 12, 13, 14, 21, 21, 23]);
   expect(JSON.stringify(found.diagnostics)).not.toContain(secret);
+});
+
+test("a fault in the grammar is told once, in the words of every other file", () => {
+  const told = (text: string, client: "claude-code" | "axle"): string[] =>
+    read(text, client).diagnostics.map(({ message }) => message);
+  expect(told('{"mcpServers": {"a": {"command": "x",, }}}', "claude-code")).toEqual([
+    "not valid JSON: a key in double quotes is expected here",
+  ]);
+  expect(told("services:\n  mcp:\n  - {name: [\n", "axle")).toEqual([
+    expect.stringMatching(/^not valid YAML: /),
+  ]);
 });
 
 test("faults never repeat what stands in the file", () => {

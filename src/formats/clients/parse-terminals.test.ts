@@ -95,7 +95,7 @@ test("Codex: faults in TOML are placed, and its lines are not repeated", () => {
   const broken = read('a = 1\n[mcp_servers.a]\ncommand = "sk-secret\n', "/home/me/.codex/config.toml");
   expect(broken.servers).toEqual([]);
   expect(shown(broken)).toEqual([
-    "3:21 error control characters are not allowed in strings | Servers after this place are not read.",
+    "3:21 error not valid TOML: control characters are not allowed in strings | Servers after this place are not read.",
   ]);
   expect(JSON.stringify(broken.diagnostics)).not.toContain("sk-secret");
 });
@@ -277,13 +277,13 @@ test("all faults of an entry are found at once, also where its transport or its 
     "/repo/job.yaml",
   );
   expect(shown(found).map((line) => line.split(" | ")[0])).toEqual([
-    "4:7 error transport says stdio, but there is no command",
+    "4:7 error command is missing: transport says stdio",
     "6:7 error env is a number",
     "8:7 error transport is none that is known",
     "9:7 error url is a number",
     "10:7 error headers is a list",
     "11:7 error the server has no name",
-    "12:7 error url is no whole URL",
+    "12:7 error url is not a URL",
   ]);
 });
 

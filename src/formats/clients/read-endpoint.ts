@@ -119,11 +119,10 @@ function checkUrl(url: string, transport: string): { message: string; hint: stri
   const plain = withStandIns(url);
   const allowed = PROTOCOLS[transport] ?? [];
   const example = transport === "websocket" ? "wss://example.com/mcp" : "https://example.com/mcp";
-  if (!URL.canParse(plain))
-    return { message: "is no whole URL", hint: `Write it whole, such as ${example}.` };
+  if (!URL.canParse(plain)) return { message: "is not a URL", hint: `Write it whole, such as ${example}.` };
   if (allowed.includes(new URL(plain).protocol)) return undefined;
   return {
-    message: `does not start with ${allowed.map((protocol) => `${protocol}//`).join(" or ")}`,
+    message: `must start with ${allowed.map((protocol) => `${protocol}//`).join(" or ")}`,
     hint: `Write it such as ${example}, or correct the type.`,
   };
 }

@@ -119,7 +119,7 @@ function readTransport(reader: EntryReader, client: ClientId): Endpoint["transpo
     const missing = transport === "stdio" ? "command" : "url";
     return reader.refuse(
       [key],
-      `${key} says ${given}, but there is no ${missing}`,
+      `${missing} is missing: ${key} says ${given}`,
       misspelled(reader) ?? `Add ${missing}.`,
     );
   }

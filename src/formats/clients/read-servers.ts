@@ -33,11 +33,12 @@ export function readEntries(
   return findContainers(client, value, context).flatMap((container) => {
     reportPlace(container, client, report);
     // After a break in the grammar nothing can be trusted: an entry may have swallowed parts of the next.
-    const checkUnnamed = (raw: NamedEntry["raw"], path: Path): void =>
-      void readEntry(raw, { path, client, context, report });
-    const named = nameEntries(valueAt(value, container.path), container.path, report, checkUnnamed).filter(
-      ({ path }) => broken === Number.POSITIVE_INFINITY || (document.rangeOf(path)?.end ?? broken) < broken,
-    );
+    const named = nameEntries(valueAt(value, container.path), container.path, {
+      report,
+      isWhole: (path) =>
+        broken === Number.POSITIVE_INFINITY || (document.rangeOf(path)?.end ?? broken) < broken,
+      checkUnnamed: (raw, path) => void readEntry(raw, { path, client, context, report }),
+    });
     for (const key of new Set(document.repeatedKeys(container.path).map(({ key }) => key)))
       report([...container.path, key], {
         severity: "warning",
@@ -73,13 +74,16 @@ interface NamedEntry {
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
+interface Naming {
+  readonly report: ReportAt;
+  /** Whether an entry stands before everything that is broken in the file. */
+  readonly isWhole: (path: Path) => boolean;
+  /** Finds what else is wrong with an entry that has no name. */
+  readonly checkUnnamed: (raw: NamedEntry["raw"], path: Path) => void;
+}
+
 /** Entries by name: the members of an object, or of a list whose items say their name. */
-function nameEntries(
-  value: unknown,
-  path: Path,
-  report: ReportAt,
-  checkUnnamed: (raw: NamedEntry["raw"], path: Path) => void,
-): NamedEntry[] {
+function nameEntries(value: unknown, path: Path, { report, isWhole, checkUnnamed }: Naming): NamedEntry[] {
   const isList = Array.isArray(value);
   if (!isList && !isObject(value)) {
     if (value !== null)
@@ -92,6 +96,7 @@ function nameEntries(
   }
   return Object.entries(value).flatMap(([key, raw]): NamedEntry[] => {
     const at = [...path, isList ? Number(key) : key];
+    if (!isWhole(at)) return [];
     if (!isObject(raw)) {
       report(at, {
         severity: "error",

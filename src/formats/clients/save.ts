@@ -83,14 +83,10 @@ function checkParses(file: string, text: string, what: string): void {
   const source = withoutMark(text);
   const [problem] = source.trim() === "" ? [] : readDocument(format, source).problems;
   if (problem !== undefined)
-    throw new PortolanError(
-      "DECLARATION_INVALID",
-      `${what} of ${file} is not well formed: ${problem.message}`,
-      {
-        hint: "Correct it by hand first; nothing was written.",
-        data: { file, offset: problem.offset },
-      },
-    );
+    throw new PortolanError("DECLARATION_INVALID", `${what} of ${file} is ${problem.message}`, {
+      hint: "Correct it by hand first; nothing was written.",
+      data: { file, offset: problem.offset },
+    });
 }
 
 async function saveBackup(file: string, { bytes, stats }: Before, now: Date): Promise<string> {

@@ -56,7 +56,7 @@ export function isBelow(path: Path, above: Path): boolean {
 /** The parser's message goes on with the lines around the fault, which may hold secrets. */
 function reasonOf(error: TomlError): string {
   const reason = error.message.split("\n")[0]?.replace(/^Invalid TOML document: /, "") ?? "";
-  return /^[a-z][a-z ,.:()-]*$/i.test(reason) ? reason : "it is not well formed TOML";
+  return `not valid TOML${/^[a-z][a-z ,.:()-]*$/i.test(reason) ? `: ${reason}` : ""}`;
 }
 
 function offsetOf(text: string, line: number, column: number): number {

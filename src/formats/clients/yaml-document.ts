@@ -31,9 +31,10 @@ export function parseYamlTree(text: string): YamlTree {
 
 export function readYaml(text: string): SourceDocument {
   const tree = parseYamlTree(text);
-  const problems = tree.errors.map(({ pos, code }) => ({
+  // Those after the first follow from it. The parser's own message may hold parts of the file.
+  const problems = tree.errors.slice(0, 1).map(({ pos, code }) => ({
     offset: pos[0],
-    message: `it is not well formed YAML (${code.toLowerCase().replaceAll("_", " ")})`,
+    message: `not valid YAML: ${code.toLowerCase().replaceAll("_", " ")}`,
   }));
   let value: unknown;
   try {

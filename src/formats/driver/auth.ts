@@ -114,11 +114,7 @@ function checkUrl(node: TextNode | undefined, problems: Problems): void {
   const url = String(node.value);
   const protocol = URL.canParse(url) ? new URL(url).protocol : undefined;
   if (protocol !== "https:" && protocol !== "http:")
-    problems.add(
-      node,
-      `${toLabel(node.path)} is not a whole URL`,
-      "Write an address that begins with https://.",
-    );
+    problems.add(node, `${toLabel(node.path)} is not a URL`, "Write an address that begins with https://.");
 }
 
 /** A person types passwords there, and somebody has to notice when they are done. */

@@ -43,7 +43,7 @@ describe("refused", () => {
       server("kind: remote, url: 'https://u:p@a.b'", "http"),
       "name or a password",
     ],
-    ["a remote that is no URL", server("kind: remote, url: a.b", "http"), "not a whole URL"],
+    ["a remote that is no URL", server("kind: remote, url: a.b", "http"), "not a URL"],
     [
       "a remote that it may not reach",
       server("kind: remote, url: 'https://a.b'", "http", "network: { egress: [c.d] }"),

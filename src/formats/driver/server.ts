@@ -151,7 +151,7 @@ function checkUrl(written: string, place: TextNode, problems: Problems): void {
   }
   const url = URL.canParse(written) ? new URL(written) : undefined;
   if (url === undefined || !["https:", "http:"].includes(url.protocol))
-    problems.add(place, "server.url is not a whole URL", "Write an address that begins with https://.");
+    problems.add(place, "server.url is not a URL", "Write an address that begins with https://.");
   else if (url.username !== "" || url.password !== "")
     problems.add(place, "server.url holds a name or a password", "Use server.auth or server.headers.");
   else if (url.protocol === "http:" && !isLoopback(url.hostname))

@@ -163,7 +163,7 @@ function checkUrl(url: string | undefined, transport: string, node: ObjectNode, 
   const schemes = protocols.map((protocol) => `${protocol}//`).join(" or ");
   const sample = url.replace(/:\$\{[^}]*\}/g, ":1").replace(/\$\{[^}]*\}/g, "x");
   if (!URL.canParse(sample))
-    problems.add(place, "url is not a whole URL", `Write an address that begins with ${schemes}.`);
+    problems.add(place, "url is not a URL", `Write an address that begins with ${schemes}.`);
   else if (!protocols.includes(new URL(sample).protocol))
     problems.add(place, `url must begin with ${schemes} for transport ${transport}`, fitting(sample));
 }

@@ -70,7 +70,7 @@ function checkUrl({ url, verify_sha256: hash }: CheckedInstall, node: TextNode, 
   if (url === undefined || place === undefined) return;
   const protocol = URL.canParse(url) ? new URL(url).protocol : undefined;
   if (protocol === undefined || !["https:", "http:"].includes(protocol))
-    problems.add(place, "url is not a whole URL", "Write an address that begins with https://.");
+    problems.add(place, "url is not a URL", "Write an address that begins with https://.");
   else if (hash === undefined)
     problems.add(
       place,

@@ -101,7 +101,7 @@ test.each<[string, string]>([
     "{ command: a, install: [ { method: download, url: https://b.com, verify_sha256: ab, extract_bin: x } ] }",
     "verify_sha256 is no SHA-256",
   ],
-  [`{ command: a, install: [ { method: curl, url: b.com, sha256: ${HASH} } ] }`, "url is not a whole URL"],
+  [`{ command: a, install: [ { method: curl, url: b.com, sha256: ${HASH} } ] }`, "url is not a URL"],
   ["{ command: a, install: [ { method: vendored, path: ~x/y } ] }", "somebody else"],
   ["{ command: a, version_check: { cmd: x } }", "parse is missing"],
   ["{ command: a, version_check: { cmd: x, parse: '(', range: '1' } }", "is not a regular expression"],

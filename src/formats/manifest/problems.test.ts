@@ -91,7 +91,7 @@ describe("problems", () => {
     [
       "a url without scheme",
       servers("- alias: a", "  transport: http", "  url: localhost"),
-      ["5:12 url is not a whole URL"],
+      ["5:12 url is not a URL"],
     ],
     [
       "a url of another transport",

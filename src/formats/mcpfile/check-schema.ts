@@ -37,7 +37,11 @@ const MEANT_FOR: Readonly<Record<string, string>> = {
 };
 
 /** The schema as it stands, or nothing when it cannot be used; the reasons are among the problems. */
-export function readSchema(node: TextNode | undefined, context: Context): JsonSchema | undefined {
+export function readSchema(
+  node: TextNode | undefined,
+  context: Context,
+  of: "arguments" | "result" = "arguments",
+): JsonSchema | undefined {
   if (node?.kind !== "object") return undefined;
   const { problems, version } = context;
   const schema = toSchema(node) as JsonSchema;
@@ -49,11 +53,11 @@ export function readSchema(node: TextNode | undefined, context: Context): JsonSc
   const type = entryOf(node, "type");
   if (type === undefined && version === "0.0.1")
     problems.add(node, `${toLabel(node.path)} has no type`, "Write type: object.");
-  else if (type !== undefined && schema.type !== "object")
+  else if (type !== undefined && schema.type !== "object" && (of === "arguments" || schema.type !== "array"))
     problems.add(
       type.value,
-      `${toLabel(node.path)} must have type: object`,
-      "Arguments and results are objects; put the value into a property.",
+      `${toLabel(node.path)} must have type: object${of === "result" ? " or type: array" : ""}`,
+      `${of === "result" ? "Results are objects or lists" : "Arguments are objects"}; put the value into a property.`,
     );
   checkLevel(node, context);
   return schema.type === undefined ? { type: "object", ...schema } : schema;

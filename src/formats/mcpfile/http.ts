@@ -98,7 +98,7 @@ function urlProblem(template: Template): { readonly message: string; readonly hi
     .replace(/^\u0001/, "http")
     .replaceAll(/[\u0001\u0002]/g, "1");
   if (URL.canParse(filled)) return undefined;
-  return { message: "this is not a URL", hint: "For example https://example.com/users/{id}." };
+  return { message: "the url is not a URL", hint: "For example https://example.com/users/{id}." };
 }
 
 function readHeaders(node: TextNode | undefined, scope: Scope, context: Context): HttpInvocation["headers"] {

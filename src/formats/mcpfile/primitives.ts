@@ -101,7 +101,7 @@ function readPrimitive(kind: Primitive, node: ObjectNode, bases: Bases, context:
   const { problems } = context;
   const checked = checkShape(primitiveShape(kind, context.version), shallow(node), problems) as Checked;
   const inputSchema = readSchema(nodeAt(node, "inputSchema"), context);
-  const outputSchema = readSchema(nodeAt(node, "outputSchema"), context);
+  const outputSchema = readSchema(nodeAt(node, "outputSchema"), context, "result");
   const given =
     kind === "prompts" ? (inputSchema ?? schemaOf(checked.arguments)) : (inputSchema ?? NO_ARGUMENTS);
   // A broken schema would make every gap of the invocation look wrong as well.

@@ -49,6 +49,7 @@ const LATER: SchemaObject = {
 };
 
 const ROOT_OF_SCHEMA = { type: "object", allOf: [SELF], properties: { type: { const: "object" } } };
+const ROOT_OF_RESULT = { ...ROOT_OF_SCHEMA, properties: { type: { enum: ["object", "array"] } } };
 
 /** Every command may have one, so it is written once. */
 const SANDBOX: unknown = (
@@ -67,7 +68,8 @@ function patch(value: unknown, name?: string): unknown {
   if (Array.isArray(value)) return value.map((item) => patch(item));
   if (!isObject(value)) return value;
   const { description } = value;
-  if (name === "inputSchema" || name === "outputSchema") return { description, ...ROOT_OF_SCHEMA };
+  if (name === "inputSchema") return { description, ...ROOT_OF_SCHEMA };
+  if (name === "outputSchema") return { description, ...ROOT_OF_RESULT };
   if (name === "sandbox") return { description, $ref: "#/$defs/Sandbox" };
   if (name === "initialFields") return { description, type: "object" };
   if (name === "extend" || name === "override" || name === "remove") return { description, type: "object" };

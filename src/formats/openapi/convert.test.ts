@@ -325,6 +325,9 @@ describe("schemas", () => {
     const object = { type: "object", properties: { a: {} } };
     expect(one({ responses: { 200: json(object), 400: json({}) } }).outputSchema).toEqual(object);
     expect(one({ responses: { 200: json(object), 204: {} } }).outputSchema).toBeUndefined();
+    const list = { type: "array", items: object };
+    expect(one({ responses: { 200: json(list) } }).outputSchema).toEqual(list);
+    expect(one({ responses: { 200: json({ type: "string" }) } }).outputSchema).toBeUndefined();
     expect(
       one({ responses: { 200: json(object), 201: json({ type: "object" }) } }).outputSchema,
     ).toBeUndefined();

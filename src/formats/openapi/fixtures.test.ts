@@ -78,7 +78,7 @@ describe("OpenAPI 3.0 in JSON", () => {
       description: "Lists the pets of the shop,\nnewest first.",
       annotations: { readOnlyHint: true, openWorldHint: true },
     });
-    expect(tool.outputSchema).toBeUndefined();
+    expect(tool.outputSchema).toMatchObject({ type: "array", items: { $ref: "#/$defs/Pet" } });
     expect(tool.inputSchema).toEqual({
       type: "object",
       properties: {

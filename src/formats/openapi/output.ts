@@ -1,4 +1,4 @@
-// What an operation answers with, when that is one kind of JSON object: only then can a tool promise it.
+// What an operation answers with, when that is one kind of JSON object or list: only then can a tool promise it.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 import { toPointer } from "../text/index.ts";
@@ -66,14 +66,20 @@ function isSame(spec: Spec, a: At | undefined, b: At): boolean {
   );
 }
 
-/** Nothing when its root is not surely an object. */
+/** Nothing when its root is not surely an object or a list. */
 function convert(spec: Spec, schema: At, work: Work): JsonObject | undefined {
-  if (!isObjectSchema(spec, schema, 0)) return undefined;
+  const type = isArraySchema(spec, schema) ? "array" : isObjectSchema(spec, schema, 0) ? "object" : undefined;
+  if (type === undefined) return undefined;
   const converter = new SchemaConverter(spec, "output", work);
   const root = converter.convertWhole(schema);
-  if (!isObject(root) || (root.type !== undefined && root.type !== "object")) return undefined;
+  if (!isObject(root) || (root.type !== undefined && root.type !== type)) return undefined;
   const { type: _, ...rest } = root;
-  return closed({ type: "object", ...rest }, converter);
+  return closed({ type, ...rest }, converter);
+}
+
+function isArraySchema(spec: Spec, at: At): boolean {
+  const { value } = follow(spec, at);
+  return isObject(value) && value.type === "array";
 }
 
 function isObjectSchema(spec: Spec, at: At, depth: number): boolean {

@@ -22,7 +22,7 @@ export {
 export { createLocator } from "./locate.ts";
 export { Problems, ROOT } from "./problems.ts";
 export { readText } from "./read.ts";
-export { readJson } from "./read-json.ts";
+export { jsonErrorMessage, readJson } from "./read-json.ts";
 export { compose as composeYaml, readYaml } from "./read-yaml.ts";
 export type { ObjectShape, Shape } from "./shape.ts";
 export { quoted } from "./words.ts";

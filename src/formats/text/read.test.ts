@@ -122,6 +122,8 @@ describe("JSON", () => {
     ["", "1:1 not valid JSON: a value is expected here"],
     ['{"a" 1}', "1:6 not valid JSON: a colon is expected here"],
     ["{\n  a: 1\n}", "2:3 not valid JSON: this is not a JSON value; words stand in double quotes"],
+    // One fault is told once, whatever the parser makes of the rest.
+    ['{"a": [1,}', "1:10 not valid JSON: a value is expected here"],
     ['{"a": 1', "1:8 not valid JSON: a closing } is expected here"],
     ["{} {}", "1:4 not valid JSON: nothing more is expected here"],
     ['{"a": 1, "a": 2}', '1:10 the key "a" stands here twice: first at line 1, column 2'],

@@ -107,7 +107,7 @@ servers:
       undefined,
       "a",
       { url: "nowhere" },
-      "DECLARATION_INVALID the server a would not be valid: url is not a whole URL (line 4)",
+      "DECLARATION_INVALID the server a would not be valid: url is not a URL (line 4)",
     ],
     [
       "a broken file",

@@ -127,7 +127,7 @@ test.each([
   ["gateway: {allowed_origins: ['*']}", '1:29 "*" is not an origin'],
   ["gateway: {tls: {cert: a}}", "1:16 key is missing in gateway.tls"],
   ["gateway: {oauth: {scopes: [a]}}", "1:18 issuer is missing in gateway.oauth"],
-  ["gateway: {oauth: {issuer: a}}", "1:27 gateway.oauth.issuer is not a whole URL"],
+  ["gateway: {oauth: {issuer: a}}", "1:27 gateway.oauth.issuer is not a URL"],
   ["gateway: {oauth: {issuer: 'http://a'}}", "1:27 gateway.oauth.issuer must begin with https://"],
   ["gateway: {oauth: {issuer: 'https://a?b'}}", "1:27 gateway.oauth.issuer has a part after its path"],
   ["gateway: {oauth: {issuer: 'https://a', scopes: ['a b']}}", '1:49 "a b" is not a scope'],

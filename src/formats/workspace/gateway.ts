@@ -117,7 +117,7 @@ function checkUrl(
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const label = toLabel(place.path);
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || parsed.username !== "")
-    problems.add(place, `${label} is not a whole URL`, "Write an address that begins with https://.");
+    problems.add(place, `${label} is not a URL`, "Write an address that begins with https://.");
   else if (parsed.hash !== "" || (parsed.search !== "" && !label.endsWith("jwks_url")))
     problems.add(place, `${label} has a part after its path`, "Leave out what begins with ? or #.");
   else if (secure && parsed.protocol === "http:" && !isLoopback(parsed.hostname))

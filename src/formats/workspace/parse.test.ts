@@ -113,7 +113,7 @@ test.each([
     "servers:\n  a: {command: x, url: 'http://x/'}",
     "2:19 url does not fit here: transport stdio runs a command",
   ],
-  ["servers:\n  a: {url: x}", "2:12 url is not a whole URL"],
+  ["servers:\n  a: {url: x}", "2:12 url is not a URL"],
   ["servers:\n  a: {alias: a, command: x}", '2:7 unknown key "alias" in servers.a'],
   [
     "servers:\n  a: {command: x}\n  a: {command: y}",
