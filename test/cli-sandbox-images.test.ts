@@ -1,6 +1,6 @@
 // Servers that are images, as users of the command see them: plans that are true, engines that are the declared one, starts that end.
 
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -14,6 +14,8 @@ const DIGEST = `@sha256:${"d".repeat(64)}`;
 interface Plan {
   readonly env: readonly string[];
   readonly sandbox: {
+    readonly mode: string;
+    readonly by: string;
     readonly box: { readonly mounts: readonly { readonly path: string }[] };
     readonly missing: readonly { readonly clause: string }[];
   };
@@ -56,6 +58,50 @@ const OPEN = { sandbox: { mode: "warn", network: ["*"] } };
 /** What is the same for every start of it. */
 const lasting = (words: readonly string[]): string[] =>
   words.slice(words.indexOf("run")).filter((word) => !/^portolan[-.]|^…$/.test(word));
+
+describe.skipIf(process.platform === "win32")("the driver of an image", () => {
+  it("asks for a mode in its file, and gets it when the workspace agrees", async () => {
+    const { run, cwd } = setUp({});
+    mkdirSync(join(cwd, ".drivers/web"), { recursive: true });
+    mkdirSync(join(cwd, "tools/echo"), { recursive: true });
+    const about = "name: Web\ndescription: d\nversion: 1.0.0";
+    const contract = `${about}\nid: echo\ninputs: { type: object }\noutputs: { type: object }\nmutates: []`;
+    writeFileSync(join(cwd, "tools/echo/TOOL.md"), `---\n${contract}\n---\n`);
+    const binding =
+      '{ tool: ./tools/echo/TOOL.md, version: "^1.0.0", metadata: { mcp: { tool_name: echo } } }';
+    const head = `${about}\nid: web\nkind: mcp\ntransport: stdio\nimplements: [${binding}]`;
+    const server = `server: { kind: docker, image: "stdio${DIGEST}" }\nnetwork: { egress: [api.example.com] }`;
+    const write = (contracts: string, sandbox = "sandbox: { mode: warn }"): void => {
+      writeFileSync(join(cwd, ".drivers/web/DRIVER.md"), `---\n${head}\n${server}\n${sandbox}\n---\n`);
+      writeFileSync(join(cwd, "portolan.yaml"), `version: 1\nservers: {}\n${contracts}\n`);
+    };
+    const agree = "contracts: { sandbox: { web: warn } }";
+    write("");
+    const asked = await run(["why", "--plan", "web"]);
+    expect([asked.code, (JSON.parse(asked.out) as Plan).sandbox]).toMatchObject([
+      3,
+      { mode: "enforce", by: "default", missing: [{ clause: "network: api.example.com" }] },
+    ]);
+    expect((await run(["validate", "--text"])).out).toContain("asks for the sandbox mode warn");
+    expect((await run(["why", "web", "--text"])).out).toMatch(
+      /no effect until you agree\. .* contracts: \{ sandbox: \{ web: warn \} \} in portolan\.yaml/,
+    );
+    write(agree);
+    expect((await run(["why", "web", "--text"])).out).not.toContain("cannot be held");
+    const agreed = await run(["why", "--plan", "web"]);
+    expect([agreed.code, (JSON.parse(agreed.out) as Plan).sandbox]).toMatchObject([
+      0,
+      { mode: "warn", by: "declaration" },
+    ]);
+    expect((await run(["validate", "--text"])).out).not.toContain("asks for the sandbox mode warn");
+    // The workspace decides, whether the driver asks or not; a driver cannot even ask for no sandbox at all.
+    write(agree, "");
+    expect((await run(["why", "--plan", "web"])).code).toBe(0);
+    write("", "sandbox: { mode: off }");
+    expect((await run(["validate", "--text"])).out).toContain("mode");
+    expect((await run(["validate"])).code).not.toBe(0);
+  });
+});
 
 describe.skipIf(process.platform === "win32")("the plan of an image", () => {
   it("is that of the real start, with its port, and starts and ends nothing", async () => {

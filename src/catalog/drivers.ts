@@ -68,7 +68,11 @@ export async function findDrivers(
     beside: files.flatMap((file) => ["server.json", ...ENTRIES].map((name) => join(dirname(file), name))),
     missing: reader.missing,
     folders: [...folders, ...(only === undefined ? [] : [dirname(only)])],
-    diagnostics: [...reader.diagnostics, ...twice.diagnostics],
+    diagnostics: [
+      ...reader.diagnostics,
+      ...twice.diagnostics,
+      ...kept.flatMap((one) => unagreed(one, policy)),
+    ],
   };
 }
 
@@ -172,6 +176,24 @@ const majorOf = ({ version }: Contract): string => version.split(".", 1)[0] ?? "
 /** Which driver's folder it is in. */
 function folderOf({ origin }: Contract, top: string): string {
   return relative(join(top, ".drivers"), origin.file).split(sep, 1)[0] ?? "";
+}
+
+/** A driver's file may ask for less than a whole sandbox, and only its workspace can agree. */
+function unagreed({ driver: { id, launch, origin } }: DeclaredDriver, policy: ContractPolicy): Diagnostic[] {
+  const { askedMode } = launch;
+  if (askedMode === undefined || Object.hasOwn(policy.sandbox ?? {}, id)) return [];
+  return [
+    {
+      code: "SANDBOX_UNAVAILABLE",
+      severity: "info",
+      server: id,
+      message: `driver ${id} asks for the sandbox mode ${askedMode}, which has no effect until the workspace agrees`,
+      file: origin.file,
+      line: origin.line,
+      column: origin.column,
+      hint: `To agree, write contracts: { sandbox: { ${id}: ${askedMode} } } into portolan.yaml. Until then its sandbox is enforced, or it does not start.`,
+    },
+  ];
 }
 
 /** Of several with one id, that in the folder of this name; without one nobody knows which is meant. */

@@ -1,6 +1,12 @@
 // The programs behind the servers and drivers of a workspace.
 
-import type { DeclaredServer, Driver, HttpProgram, StdioEndpoint } from "../model/index.ts";
+import {
+  type DeclaredServer,
+  type Driver,
+  type HttpProgram,
+  type StdioEndpoint,
+  withDriverMode,
+} from "../model/index.ts";
 import { type ContractsSource, contractsOf } from "./contracts-source.ts";
 import type { Source } from "./workspace-source.ts";
 
@@ -31,6 +37,10 @@ export function driverNamed(source: Source, name: string): DeclaredServer | unde
 
 function serverOf({ id, endpoint, launch, origin }: Driver, own: ContractsSource): DeclaredServer {
   const started = endpoint.transport === "stdio" ? { cwd: own.endpoint.root, ...endpoint } : endpoint;
-  const settings = { ...launch, cwdImplied: true, modeName: own.alias };
+  const settings = withDriverMode({ ...launch, cwdImplied: true }, id, {
+    override: undefined,
+    alias: own.alias,
+    byDriver: own.endpoint.policy.sandbox,
+  });
   return { alias: id, origin, enabled: true, endpoint: started, launch: settings };
 }

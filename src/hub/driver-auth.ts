@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import type { AuthPorts, RunOptions } from "../contracts/index.ts";
 import { PortolanError } from "../errors/index.ts";
-import type { ContractsEndpoint, DeclaredServer, Driver, LaunchSettings } from "../model/index.ts";
+import { type ContractsEndpoint, type Driver, type LaunchSettings, withDriverMode } from "../model/index.ts";
 import { askOnce } from "./auth-http.ts";
 import { showLogin } from "./auth-page.ts";
 import { granted, homeFor, isThere, stateGrants } from "./auth-state.ts";
@@ -36,7 +36,7 @@ export async function driverAuth(options: DriverAuthOptions): Promise<AuthPorts 
 async function runForDriver(
   command: string,
   { driver, context, interactive, signal }: RunOptions,
-  { lease, endpoint: { root }, heard }: DriverAuthOptions,
+  { lease, endpoint: { root, policy }, heard }: DriverAuthOptions,
 ): Promise<{ readonly exitCode: number | null }> {
   const { person, redactor, declared } = lease;
   if (interactive && person?.terminal !== true)
@@ -47,7 +47,11 @@ async function runForDriver(
   const { chooseMode, runCommand, splitCommand } = await import("../launch/index.ts");
   const [program = "", ...args] = splitCommand(command);
   const home = await homeFor(driver, context, root);
-  const settings = settingsFor(driver, program, home, declared);
+  const settings = withDriverMode(settingsFor(driver, program, home), driver.id, {
+    override: declared.launch?.sandboxOverride,
+    alias: declared.alias,
+    byDriver: policy.sandbox,
+  });
   const { login, refresh } = driver.auth ?? {};
   const boxed = chooseMode(settings, process.env).mode !== "off" && home === undefined;
   const create = command === login?.command || command === refresh?.command;
@@ -78,14 +82,12 @@ function settingsFor(
   { launch, endpoint }: Driver,
   program: string,
   homeFolder: string | undefined,
-  { alias, launch: own }: Pick<DeclaredServer, "alias" | "launch">,
 ): LaunchSettings {
   const isServers = endpoint.transport === "stdio" && endpoint.command === program;
   return {
     cwdImplied: true,
     sandbox: launch.sandbox,
-    sandboxOverride: own?.sandboxOverride ?? launch.sandboxOverride,
-    modeName: alias,
+    sandboxOverride: launch.sandboxOverride,
     homeFolder,
     ...(isServers ? { install: launch.install } : {}),
   };

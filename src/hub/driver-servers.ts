@@ -18,6 +18,7 @@ import {
   type LaunchSettings,
   type Limits,
   type ServerDefinition,
+  withDriverMode,
 } from "../model/index.ts";
 import { resolveEndpoint, Secret, type SecretStore, toSecretError } from "../secrets/index.ts";
 import { openUpstream, pause, type Upstream } from "../upstream/index.ts";
@@ -224,12 +225,12 @@ export class DriverServers {
   /** Boxed as declared, or as whoever opened the hub says, with what the caller's login has left. */
   async #launch(driver: Driver, { context }: Acquirer): Promise<LaunchSettings> {
     const { endpoint, lease } = this.#options;
-    const sandboxOverride = lease.declared.launch?.sandboxOverride;
-    const launch = {
-      ...withPaths(driver, endpoint, this.#options.hooks?.get(driver.id)),
-      ...(sandboxOverride === undefined ? {} : { sandboxOverride }),
-      modeName: lease.declared.alias,
-    };
+    const declared = withPaths(driver, endpoint, this.#options.hooks?.get(driver.id));
+    const launch = withDriverMode(declared, driver.id, {
+      override: lease.declared.launch?.sandboxOverride,
+      alias: lease.declared.alias,
+      byDriver: endpoint.policy.sandbox,
+    });
     // What is in an image has all of its own.
     if (!this.#hasLogin(driver) || driver.server.kind === "docker") return launch;
     return withState(driver, await homeFor(driver, context, endpoint.root), endpoint.root, launch);

@@ -224,13 +224,19 @@ function notHeld({ server, settings }: LaunchRequest, missing: readonly Clause[]
   const clauses = missing.map(({ clause, problem }) => `${clause}: ${problem}`).join("; ");
   const remedies = [...new Set(missing.map(({ remedy }) => asSentence(remedy)))].join(" ");
   const message = `${server} is not started, since its sandbox cannot be held: ${clauses}`;
+  const agree = modeWords(settings, settings?.askedMode ?? "warn");
+  const how = remedies.includes(agree) ? "" : `: ${agree}`;
+  const asked =
+    settings?.askedMode === undefined
+      ? ""
+      : `Its DRIVER.md asks for the sandbox mode ${settings.askedMode}, which has no effect until you agree${how}. `;
   const off =
     settings?.modeName === undefined
       ? "--sandbox off, or sandbox: off in its declaration"
       : modeWords(settings, "off");
   return new PortolanError("SANDBOX_UNAVAILABLE", message, {
     server,
-    hint: `${remedies} To run it with all your rights instead: ${off}.`,
+    hint: `${asked}${remedies} To run it with all your rights instead: ${off}.`,
     data: { missing },
   });
 }

@@ -2,7 +2,7 @@
 
 import type { Json, JsonObject } from "./json.ts";
 import type { JsonSchema } from "./mcp.ts";
-import type { LaunchSettings } from "./sandbox.ts";
+import type { LaunchSettings, SandboxMode } from "./sandbox.ts";
 import type { Endpoint, Origin } from "./server-definition.ts";
 
 export type DriverKind = "cli" | "http" | "mcp" | "sdk" | "builtin";
@@ -328,6 +328,8 @@ export interface ContractPolicy {
   readonly unattended?: "refuse" | "allow" | undefined;
   /** After a driver has failed with an error that may pass, an idempotent call may go to the next one. Default: never. */
   readonly fallback?: boolean | undefined;
+  /** How strictly the server of a driver is boxed, by the driver's id. */
+  readonly sandbox?: Readonly<Record<string, SandboxMode>> | undefined;
 }
 
 /** A driver of a workspace. */

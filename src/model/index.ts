@@ -151,7 +151,9 @@ export {
 export {
   type InstallMethod,
   type LaunchSettings,
+  type DriverModes,
   modeWords,
+  withDriverMode,
   type ResourceLimits,
   type SandboxBackendName,
   type SandboxDeclaration,

@@ -95,8 +95,12 @@ export interface LaunchSettings {
   readonly homeFolder?: string | undefined;
   /** The mode that whoever starts the server asks for, over the declared one. */
   readonly sandboxOverride?: SandboxMode | undefined;
-  /** The name that `--sandbox <name>=<mode>` knows it by, where its own file cannot say a mode: a driver never asks for less. */
+  /** The name that `--sandbox <name>=<mode>` knows it by, where its own file cannot decide about the mode: that of a driver. */
   readonly modeName?: string | undefined;
+  /** The driver that it is the server of. */
+  readonly driver?: string | undefined;
+  /** The mode that a driver's file asks for. It has no effect until the workspace, or the command line, says the same. */
+  readonly askedMode?: "warn" | undefined;
   /** In order of preference. */
   readonly install?: readonly InstallMethod[] | undefined;
   readonly versionCheck?: VersionCheck | undefined;
@@ -116,5 +120,36 @@ export interface LaunchSettings {
 
 /** How somebody says that a server is to be boxed in this mode. */
 export function modeWords(settings: LaunchSettings | undefined, mode: SandboxMode): string {
-  return settings?.modeName === undefined ? `sandbox: ${mode}` : `--sandbox ${settings.modeName}=${mode}`;
+  const { modeName, driver } = settings ?? {};
+  if (modeName === undefined) return `sandbox: ${mode}`;
+  const forAll = `--sandbox ${modeName}=${mode}`;
+  return driver === undefined
+    ? forAll
+    : `contracts: { sandbox: { ${driver}: ${mode} } } in portolan.yaml, or ${forAll}`;
+}
+
+/** Those who may decide how strictly the servers of drivers are boxed. */
+export interface DriverModes {
+  /** What the command line says for all of them. */
+  readonly override: SandboxMode | undefined;
+  /** The name that the command line knows all of them by. */
+  readonly alias: string;
+  /** What the workspace says, by the id of the driver. */
+  readonly byDriver: Readonly<Record<string, SandboxMode>> | undefined;
+}
+
+/** A driver's settings with the mode that the workspace or the command line says. A stranger's file never switches off its own sandbox. */
+export function withDriverMode(
+  launch: LaunchSettings,
+  driver: string,
+  { override, alias, byDriver }: DriverModes,
+): LaunchSettings {
+  const mode = byDriver !== undefined && Object.hasOwn(byDriver, driver) ? byDriver[driver] : undefined;
+  return {
+    ...launch,
+    ...(override === undefined ? {} : { sandboxOverride: override }),
+    ...(mode === undefined ? {} : { sandbox: { ...launch.sandbox, mode } }),
+    modeName: alias,
+    driver,
+  };
 }

@@ -162,6 +162,12 @@ describe("the server is reached", () => {
 describe("the program is", () => {
   test("kept from the network when nothing is said", () => {
     expect(read(NPM).launch).toEqual({ sandbox: { network: [] } });
+    // Asked for, and decided elsewhere.
+    expect(read(NPM, "sandbox: { mode: warn }").launch).toEqual({
+      sandbox: { network: [] },
+      askedMode: "warn",
+    });
+    expect(read(NPM, "sandbox: { mode: enforce }").launch).toEqual({ sandbox: { network: [] } });
   });
 
   test("not there for a remote server", () => {

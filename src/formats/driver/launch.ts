@@ -36,6 +36,7 @@ export function readLaunch(driver: CheckedDriver, mcp: CheckedMcp, context: Laun
   noteUnused(context);
   return definedOnly<LaunchSettings>({
     sandbox: readSandbox(driver, mcp.sandbox, context),
+    askedMode: mcp.sandbox?.mode === "warn" ? "warn" : undefined,
     install: readInstall(nodeAt(root, "install"), folder, problems),
     versionCheck: readVersionCheck(driver.version_check, nodeAt(root, "version_check"), problems),
     requires: filled(
@@ -76,7 +77,8 @@ function readSandbox(
   const network = readEgress(written, place, problems);
   if (block?.tty?.required === true)
     problems.add(nodeAt(node, "tty") ?? root, "a server has no terminal", "Remove tty.");
-  const { network: _network, exec, tty: _tty, fs, ...rest } = block ?? {};
+  // The mode is asked for, not decided here.
+  const { network: _network, exec, tty: _tty, mode: _mode, fs, ...rest } = block ?? {};
   const plain = definedOnly({ ...rest, fs: fs && withoutStars(fs) }) as CheckedSandbox & object;
   const said = block === undefined ? {} : toSandboxDeclaration(plain, { node, folder, problems });
   if (remote && block === undefined && driver.network === undefined) return undefined;

@@ -74,11 +74,17 @@ const SANDBOX_FIELDS: ObjectShape["fields"] =
     : {};
 const { fs = TEXTS, env = TEXTS, home = TEXTS, limits = TEXTS, path_arguments = TEXTS } = SANDBOX_FIELDS;
 
-/** What a driver asks for; how strictly it is held is not for the driver to say. */
+/** What a driver asks for; how strictly it is held is for the workspace to say. */
 const SANDBOX: ObjectShape = {
   type: "object",
   description: "What the program may touch.",
   fields: {
+    mode: {
+      type: "string",
+      enum: ["enforce", "warn"],
+      description:
+        "Asks that the server starts although something of this is not enforced; the workspace has to say the same.",
+    },
     network: {
       type: "object",
       description: "The same as network beside sandbox.",
@@ -178,6 +184,7 @@ export interface CheckedMcpBinding {
 }
 
 export interface CheckedSandboxBlock {
+  readonly mode?: "enforce" | "warn";
   readonly network?: { readonly egress?: readonly string[] };
   readonly fs?: Readonly<Record<"read" | "write" | "deny", readonly string[] | undefined>>;
   readonly exec?: {

@@ -20,7 +20,6 @@ const MOVED_IN_BINDING: Readonly<Record<string, Moved>> = {
   mcp: { hint: "Write it one level deeper: metadata: { mcp: … }." },
 };
 const MOVED_IN_SANDBOX: Readonly<Record<string, Moved>> = {
-  mode: { hint: "How strictly a driver is held is for the workspace to say, not for the driver." },
   backend: { hint: "What holds a driver is for the workspace to say, not for the driver." },
 };
 

@@ -234,7 +234,7 @@ describe("refused", () => {
       with_("network: { egress: [] }", "sandbox: { network: { egress: [] } }"),
       "beside sandbox",
     ],
-    ["a sandbox that opens itself", with_("sandbox: { mode: off }"), "mode has no place in sandbox"],
+    ["a sandbox that opens itself", with_("sandbox: { mode: off }"), "mode"],
     ["a terminal", with_("sandbox: { tty: { required: true } }"), "no terminal"],
     ["the old word mcp_tools", with_("mcp_tools: {}"), "mcp_tools has no place here", "tool_name"],
     ["the old word server_ref", with_("server_ref: a"), "server_ref has no place here", "server:"],

@@ -49,6 +49,7 @@ test.each<[string, string, boolean]>([
     false,
   ],
   ["driver", `{${head}, ${npm}, implements: [${entry}], sandbox: {mode: off}}`, false],
+  ["driver", `{${head}, ${npm}, implements: [${entry}], sandbox: {mode: warn}}`, true],
   ["tool", `{${tool}}`, true],
   ["tool", `{${tool}, mutates: ["workspace:files"]}`, false],
   ["tool", `{${tool}, mutates: ["workspace:files"], approval: always}`, true],

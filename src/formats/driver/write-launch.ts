@@ -24,7 +24,7 @@ export function writeLaunch(launch: LaunchSettings | undefined, remote: boolean)
       min_disk_mb: requires?.diskBytes && requires.diskBytes / MB,
     }),
     network: egress && { egress },
-    sandbox: sandbox && writeSandbox(sandbox),
+    sandbox: filledOnly({ mode: launch?.askedMode, ...(sandbox && writeSandbox(sandbox)) }),
   };
 }
 

@@ -204,6 +204,7 @@ const driver: fc.Arbitrary<DriverDraft> = fc
       implements: fc.uniqueArray(binding, { minLength: 1, maxLength: 3, selector: ({ tool }) => tool }),
       launch: fc.record({
         sandbox,
+        askedMode: fc.option(fc.constant("warn" as const), { nil: undefined }),
         install: maybe(
           fc.constant([
             { method: "npm" as const, package: "a", global: false },

@@ -1,6 +1,6 @@
 // What a workspace allows its drivers, whatever they say about themselves.
 
-import type { ContractPolicy } from "../../model/index.ts";
+import type { ContractPolicy, SandboxMode } from "../../model/index.ts";
 import type { ObjectShape } from "../text/index.ts";
 
 export const CONTRACTS_SHAPE: ObjectShape = {
@@ -42,6 +42,11 @@ export const CONTRACTS_SHAPE: ObjectShape = {
       type: "boolean",
       description: "An idempotent call that failed for a passing reason may go to the next driver.",
     },
+    sandbox: {
+      type: "map",
+      values: { type: "string", enum: ["enforce", "warn", "off"] },
+      description: "The sandbox mode of single drivers, by their id; a DRIVER.md can only ask for one.",
+    },
   },
 };
 
@@ -54,13 +59,14 @@ export interface CheckedContracts {
   readonly approve_from_risk?: number;
   readonly unattended?: "refuse" | "allow";
   readonly fallback?: boolean;
+  readonly sandbox?: Readonly<Record<string, SandboxMode>>;
 }
 
 export function toContractPolicy(checked: CheckedContracts | undefined): ContractPolicy | undefined {
   if (checked === undefined) return undefined;
-  const { region, approval, unattended, fallback } = checked;
+  const { region, approval, unattended, fallback, sandbox } = checked;
   return {
-    ...{ region, approval, unattended, fallback },
+    ...{ region, approval, unattended, fallback, sandbox },
     allowTags: checked.allow_tags,
     denyTags: checked.deny_tags,
     strictRegion: checked.strict_region,
