@@ -72,8 +72,60 @@ describe("text", () => {
     expect(redactorOf("abcd").redactText("abcdabcd-abcd")).toBe("[redacted]-[redacted]");
   });
 
-  test("keeps values of less than 4 characters, and what is part of the marker", () => {
-    expect(redactorOf("abc", "", "dact", "redacted").redactText("abc redacted")).toBe("abc redacted");
+  test.each([
+    [
+      "the password of Basic credentials",
+      (secret: string) => Buffer.from(`ann:${secret}`).toString("base64"),
+    ],
+    ["base64 shifted by one byte", (secret: string) => Buffer.from(`a${secret}!`).toString("base64")],
+    ["base64 shifted by two bytes", (secret: string) => Buffer.from(`ab${secret}more`).toString("base64")],
+    [
+      "base64url amid other bytes",
+      (secret: string) => Buffer.from(`{"k":"${secret}"}`).toString("base64url"),
+    ],
+    ["hex", (secret: string) => Buffer.from(secret).toString("hex")],
+    ["hex in capitals", (secret: string) => Buffer.from(secret).toString("hex").toUpperCase()],
+    [
+      "every byte percent-encoded",
+      (secret: string) => Buffer.from(secret).toString("hex").replace(/../g, "%$&"),
+    ],
+    ["JSON in JSON", (secret: string) => JSON.stringify(JSON.stringify({ secret }))],
+    ["JSON with escaped slashes", (secret: string) => JSON.stringify(secret).replaceAll("/", "\\/")],
+    [
+      "JSON in ASCII",
+      (secret: string) =>
+        JSON.stringify(secret).replace(
+          /[\u0080-\uFFFF]/g,
+          (char) => `\\u00${char.charCodeAt(0).toString(16)}`,
+        ),
+    ],
+    ["a form", (secret: string) => `a=1&b=${encodeURIComponent(secret).replaceAll("%20", "+")}`],
+  ])("is clean of %s", (_, encode) => {
+    for (const secret of ["p~w?/+ =ü-canary>", "k9/X~", "aß c"]) {
+      const text = `before ${encode(secret)} after`;
+      const redacted = redactorOf(secret).redactText(text);
+      expect(redacted).toMatch(/^before .*\[redacted\].* after$/);
+      // At most a neighbour's bits are left of it.
+      expect(redacted.length).toBeLessThan(text.length + 12);
+      expect(redacted).not.toContain("canary");
+    }
+  });
+
+  test("is clean of short values where they stand alone", () => {
+    const redactor = redactorOf("ab1", "7", "x&");
+    expect(redactor.redactText('the PIN is ab1, "ab1" (ab1) pin=ab1; cab1 ab12 ab_ab1')).toBe(
+      'the PIN is [redacted], "[redacted]" ([redacted]) pin=[redacted]; cab1 ab12 ab_ab1',
+    );
+    expect(redactor.redactText("Basic YWIx?q=x%26 616231")).toBe("Basic [redacted]?q=[redacted] [redacted]");
+    expect(redactor.redactText("7 of 77")).toBe("7 of 77");
+    expect(redactor.redactValue({ a: "7", b: " ab1\n", c: "none" })).toEqual({
+      ...{ a: "[redacted]", b: "[redacted]", c: "none" },
+    });
+    expect(redactorOf("").redactText("a  b")).toBe("a  b");
+  });
+
+  test("keeps what is part of the marker itself", () => {
+    expect(redactorOf("", "dact", "redacted").redactText("abc redacted")).toBe("abc redacted");
   });
 });
 

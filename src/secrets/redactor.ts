@@ -1,10 +1,11 @@
-// Takes known secrets out of texts and JSON, in the forms in which they leak: as they are, base64, percent-encoded, JSON-escaped.
+// Removes known secrets from texts and JSON, in every form of `secret-forms.ts`.
 
 import { REDACTED, type Secret } from "./secret.ts";
+import { formsOf, MIN_LENGTH, standAlonePattern } from "./secret-forms.ts";
 import { createWordFinder, type WordFinder } from "./word-finder.ts";
 
 export interface Redactor {
-  /** From now on this value does not pass. Shorter than 4 characters is not registered: it would tear ordinary words apart. */
+  /** From now on this value does not pass. Values of 2 and 3 characters are removed where they stand alone, single ones where they are all. */
   add(secret: Secret): void;
   /** The same string when it holds no secret. */
   redactText(text: string): string;
@@ -12,25 +13,30 @@ export interface Redactor {
   redactValue<T>(value: T): T;
 }
 
-const MIN_LENGTH = 4;
-/** A secret of several lines, such as a private key, is often printed line by line. */
-const MIN_LINE = 8;
-/** In small letters a shorter one could be an ordinary word. */
-const MIN_SMALL = 12;
 const MAX_DEPTH = 200;
 const MAX_NODES = 1_000_000;
 
 export function createRedactor(): Redactor {
   const values = new Set<string>();
   const forms = new Set<string>();
+  /** Forms of short secrets: as parts of words they would tear ordinary texts apart. */
+  const short = new Set<string>();
   let finder: WordFinder | undefined;
+  let alone: RegExp | undefined;
 
-  const redactText = (text: string): string => {
+  const redactLong = (text: string): string => {
     if (forms.size === 0 || text.length < MIN_LENGTH) return text;
     // One search for everything, so that a text without secrets costs little however many there are.
     finder ??= createWordFinder([...forms]);
     const first = finder.find(text, 0);
     return first === -1 ? text : replaceAll(text, finder, first);
+  };
+  const redactText = (text: string): string => {
+    const clean = redactLong(text);
+    if (short.size === 0) return clean;
+    if (short.has(clean.trim())) return REDACTED;
+    alone ??= standAlonePattern([...short].filter((form) => form.length > 1));
+    return alone === undefined ? clean : clean.replace(alone, REDACTED);
   };
 
   return {
@@ -38,58 +44,24 @@ export function createRedactor(): Redactor {
       const value = secret.reveal();
       if (values.has(value)) return;
       values.add(value);
+      const trimmed = value.trim();
+      const isShort = value.length < MIN_LENGTH;
       for (const form of formsOf(value)) {
         // What is part of the marker itself says nothing, and redacting it would never come to an end.
-        if (form.length < MIN_LENGTH || REDACTED.includes(form) || forms.has(form)) continue;
+        if (isShort || form.length < MIN_LENGTH || REDACTED.includes(form)) continue;
         forms.add(form);
         finder = undefined;
       }
+      if (trimmed === "" || trimmed.length >= MIN_LENGTH) return;
+      for (const form of formsOf(trimmed)) if (form !== "") short.add(form);
+      alone = undefined;
     },
     redactText,
     redactValue(value) {
-      if (forms.size === 0) return value;
+      if (forms.size + short.size === 0) return value;
       return redactDeep(value, redactText, [], { left: MAX_NODES }) as typeof value;
     },
   };
-}
-
-function formsOf(value: string): string[] {
-  const forms = [value, value.trim()];
-  if (/[\r\n]/.test(value.trim()))
-    forms.push(
-      ...value
-        .split(/[\r\n]+/)
-        .map((line) => line.trim())
-        .filter((line) => line.length >= MIN_LINE),
-    );
-  // Host names come in small letters, whoever puts a value into one.
-  if (value.trim().length >= MIN_SMALL) forms.push(value.trim().toLowerCase());
-  const bytes = Buffer.from(value, "utf8");
-  // Without padding: found with and without it.
-  forms.push(bytes.toString("base64").replace(/=+$/, ""), bytes.toString("base64url"));
-  forms.push(JSON.stringify(value).slice(1, -1));
-  for (const encoded of percentForms(value))
-    forms.push(
-      encoded,
-      encoded.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase()),
-    );
-  return forms;
-}
-
-function percentForms(value: string): string[] {
-  const form = new URLSearchParams([["", value]]).toString().slice(1);
-  try {
-    const component = encodeURIComponent(value);
-    const strict = component.replace(
-      /[!'()*]/g,
-      (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-    );
-    const whole = encodeURI(value);
-    return [component, strict, whole, whole.replaceAll("'", "%27"), form];
-  } catch {
-    // A lone surrogate has no percent-encoding of its own.
-    return [form];
-  }
 }
 
 /** Secrets may overlap; what any of them covers is taken out, not only what the first one does. */
