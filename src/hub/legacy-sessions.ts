@@ -12,7 +12,9 @@ const MAX_SESSIONS = 256;
 const IDLE_MS = 30 * 60_000;
 /** Nothing is lost with a session that any caller may use. */
 const REUSABLE_IDLE_MS = 60_000;
+/** A session that could not be opened is tried again after this, and then after twice as long. */
 const RETRY_MS = 30_000;
+const MAX_RETRY_MS = 30 * 60_000;
 /** Calls that need a session for themselves wait beyond this; meanwhile they may learn that they can share one. */
 const MAX_OPENING = 8;
 
@@ -63,6 +65,7 @@ export class LegacySessions {
   #opening = 0;
   /** No session is opened before this time: the server refused one, or could not be reached. */
   #blockedUntil = 0;
+  #failures = 0;
   #reported = false;
 
   constructor(options: LegacySessionsOptions) {
@@ -81,6 +84,7 @@ export class LegacySessions {
   /** The main connection is another one: what the server refused before, it may accept now. */
   reset(): void {
     this.#blockedUntil = 0;
+    this.#failures = 0;
   }
 
   /** The open session of this owner. */
@@ -184,6 +188,7 @@ export class LegacySessions {
   }
 
   #opened(session: LegacySession, lease: Lease): Lease {
+    this.#failures = 0;
     session.upstream = lease.upstream;
     lease.upstream.on("stateChanged", (state) => {
       if (state === "failed" || state === "closed") this.#retire(session);
@@ -197,8 +202,10 @@ export class LegacySessions {
     this.#retire(session);
     if (session.closing.signal.aborted) return;
     const { alias, report } = this.#options;
-    const refused = ["RPC_ERROR", "VERSION_UNSUPPORTED", "HTTP_ERROR", "PROTOCOL_ERROR"].includes(error.code);
-    this.#blockedUntil = refused ? Infinity : performance.now() + RETRY_MS;
+    const refused = isRefusal(error);
+    const delay = Math.min(RETRY_MS * 2 ** this.#failures, MAX_RETRY_MS);
+    this.#failures += 1;
+    this.#blockedUntil = refused ? Infinity : performance.now() + delay;
     if (refused || this.#reported) return;
     this.#reported = true;
     const message = `Portolan could not open a legacy session with ${alias}, so its legacy clients share the main connection: ${error.message}`;
@@ -246,6 +253,11 @@ function enter(session: LegacySession | undefined): LegacySession | undefined {
   clearTimeout(session.idle);
   session.calls += 1;
   return session;
+}
+
+function isRefusal({ code, data }: PortolanError): boolean {
+  if (code === "HTTP_ERROR") return Number(data.status) < 500;
+  return code === "RPC_ERROR" || code === "VERSION_UNSUPPORTED" || code === "PROTOCOL_ERROR";
 }
 
 function isGivenUp(error: unknown): boolean {
