@@ -19,7 +19,7 @@ import {
 } from "../text/index.ts";
 import type { Context } from "./context.ts";
 import { narrowSandbox } from "./narrow-sandbox.ts";
-import { checkScript } from "./script.ts";
+import { checkScript, warnOfBackground } from "./script.ts";
 import type { Scope } from "./scope.ts";
 import { CLI_SHAPE } from "./shapes-invocation.ts";
 import { type Complain, type RawWord, splitWords } from "./split-words.ts";
@@ -142,6 +142,7 @@ function toScript(pieces: readonly Piece[], reading: Reading): CliPart[] | undef
   if (first?.kind === "gap" && !first.env) programProblem(first.at, complain);
   const isNumber = (gap: GapPiece): boolean =>
     !gap.env && !variables.has(gap.name) && scope.isNumber(gap.name);
+  warnOfBackground(pieces, complain);
   if (!checkScript(pieces, isNumber, complain)) return undefined;
   return toTemplate(pieces, (gap) => toCliPart(gap, false, reading));
 }

@@ -460,6 +460,19 @@ describe("scripts for a shell", () => {
     expect(found.map((problem) => problem.replace(/^\S+ /, ""))).toEqual(expected);
   });
 
+  test.each<[string, boolean]>([
+    ["server {name} & echo started", true],
+    ["server {name} &", true],
+    ["server {name} & wait", false],
+    ["a && b {name} 2>&1 | c |& d &> e", false],
+    ["echo 'a & b' \"c & d\" e\\&f {name} # & g", false],
+  ])("background: %j", (text, isWarned) => {
+    const found = problems(command(text, ", shell: true"));
+    expect(found.map((problem) => problem.replace(/^warning \S+ /, ""))).toEqual(
+      isWarned ? ["processes that the script leaves in the background are stopped when it returns"] : [],
+    );
+  });
+
   test("the program, and an unknown shell", () => {
     expect(problems(command("{name} x", ", shell: sh"))).toEqual([
       "9:34 the program itself cannot be chosen by whoever calls the tool",

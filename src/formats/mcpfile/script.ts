@@ -39,6 +39,23 @@ export function checkScript(
   return good;
 }
 
+/** Quoted text, comments, here-documents are not told apart from code beyond this: it is only a warning. */
+const NO_CODE = /\\[^]|'[^']*'|"(?:[^"\\]|\\[^])*"|(?<=^|\s)#.*/gm;
+const BACKGROUND = /(?<![&<>|])&(?![&>])/;
+
+/** Warns of `&` without a `wait`: what is left in the background ends with the script, which its author may not expect. */
+export function warnOfBackground(pieces: readonly Piece[], complain: Complain): void {
+  const code = pieces.map((piece) => (piece.kind === "text" ? piece.text : "x")).join("");
+  const plain = code.replace(NO_CODE, (quoted) => " ".repeat(quoted.length));
+  if (BACKGROUND.test(plain) && !/\bwait\b/.test(plain))
+    complain(
+      0,
+      "processes that the script leaves in the background are stopped when it returns",
+      "Write wait at the end of the script, or run them in the foreground.",
+      "warning",
+    );
+}
+
 function follow(mark: string, open: Set<string>): void {
   const closed = CALCULATING[mark];
   if (closed === undefined) open.add(/^\w/.test(mark) ? "a[" : mark);
