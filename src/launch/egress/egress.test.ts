@@ -211,6 +211,27 @@ describe("a box with a network list", needs("bubblewrap", "openssl"), () => {
     expect(denied).toEqual([]);
   });
 
+  test(
+    "where the routes cannot be made, names lead to addresses that stand for them",
+    needs("iproute2 and setpriv"),
+    async () => {
+      egress?.close();
+      const opened = await open([`allowed.test:${http}`, `127.0.0.2:${http}`]);
+      const settings = JSON.parse(opened.settings) as { setup: object };
+      const failing = { ...settings, setup: { ...settings.setup, file: "/usr/bin/false" } };
+      egress = { ...opened, settings: JSON.stringify(failing) };
+      const script = `
+      const { promises: dns } = require("node:dns");
+      dns.resolve4("allowed.test").then(console.log);
+      fetch("http://allowed.test:${http}/").then((r) => r.text()).then(console.log);`;
+      const { stdout } = await run(process.execPath, ["-e", script]);
+      expect(stdout.trim().split("\n").toSorted()).toEqual([
+        "[ '127.64.0.1' ]",
+        `plain allowed.test:${http}`,
+      ]);
+    },
+  );
+
   test("localhost is the machine outside, where it is listed", async () => {
     egress?.close();
     egress = await open([`localhost:${http}`]);

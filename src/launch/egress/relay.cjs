@@ -78,7 +78,8 @@ function hasRoute(family, address) {
       socket.close();
     };
     socket.once("error", () => settle(false));
-    socket.connect(53, address, () => settle(true));
+    // A failure is told to the callback, too.
+    socket.connect(53, address, (error) => settle(error == null));
   });
 }
 
