@@ -103,6 +103,7 @@ describe("secrets check", () => {
 
 it("waits for no server but those that are asked about", { timeout: 30_000 }, async () => {
   const here = smallPlace();
+  here.contract("t1", "examples: [{ name: any, input: {} }]");
   here.contract("t2");
   here.driver("good-mcp");
   here.driver("slow-mcp", "", { args: [`${here.cwd}/server.mjs`, "hang"] });

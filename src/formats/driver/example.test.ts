@@ -197,7 +197,10 @@ describe("the filesystem driver", () => {
         line: 2,
         column: 1,
         format: "driver",
-        places: { "resource:file:///{path}": { line: 54, column: 5 } },
+        places: {
+          "resource:file:///{path}": { line: 54, column: 5 },
+          "ref_kind:mcp_filesystem": { line: 57, column: 5 },
+        },
       },
     });
   });
