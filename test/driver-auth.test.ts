@@ -348,7 +348,7 @@ describe("a remote driver", () => {
     });
     onTestFinished(() => server.close());
     const made = driverWorkspace({
-      server: `server: { kind: remote, url: "${server.url}" }\ntransport: http`,
+      server: `server: { kind: remote, url: "${server.url}" }\ntransport: http\nnetwork: { egress: ["${new URL(server.url).host}"] }`,
       driver: more,
     });
     const tool = made.read(".drivers/who-mcp/DRIVER.md").replace("tool_name: whoami", "tool_name: t");

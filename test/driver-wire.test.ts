@@ -46,7 +46,7 @@ async function remote(routes: Routes, era: "legacy" | "modern" = "legacy"): Prom
 }
 
 const at = ({ url }: RouteServer): string =>
-  `server: { kind: remote, url: ${JSON.stringify(url)} }\ntransport: http\nnetwork: { egress: ["127.0.0.1"] }`;
+  `server: { kind: remote, url: ${JSON.stringify(url)} }\ntransport: http\nnetwork: { egress: ["${new URL(url).host}"] }`;
 
 const contract = (more: string): string => `name: Who
 id: who-am-i

@@ -139,7 +139,9 @@ describe("the server is reached", () => {
       { transport: "http", url: "https://a.b", headers: { "X-Api-Key": "${secrets.A_KEY}" } },
     ],
   ])("%s", (_, block, transport, endpoint) => {
-    expect(read(`server: { ${block} }`, `transport: ${transport}`).endpoint).toEqual(endpoint);
+    const url = /url: '([^']+)'/.exec(block)?.[1];
+    const network = url === undefined ? [] : [`network: { egress: ['${new URL(url).host}'] }`];
+    expect(read(`server: { ${block} }`, `transport: ${transport}`, ...network).endpoint).toEqual(endpoint);
   });
 
   test("with the only secret of the driver as a bearer token, unless it says otherwise", () => {
@@ -148,6 +150,7 @@ describe("the server is reached", () => {
         `server: { kind: remote, url: 'https://a.b'${block} }`,
         "transport: http",
         `auth: { state: { env: [${env}] } }`,
+        "network: { egress: [a.b] }",
       ).endpoint;
     const bearer = { Authorization: "Bearer ${secrets.A}" };
     expect(endpoint("", "A")).toHaveProperty("headers", bearer);
@@ -171,7 +174,8 @@ describe("the program is", () => {
   });
 
   test("not there for a remote server", () => {
-    expect(read("server: { kind: remote, url: 'https://a.b' }", "transport: http").launch).toEqual({});
+    const remote = ["server: { kind: remote, url: 'https://a.b' }", "transport: http"];
+    expect(read(...remote, "network: { egress: [a.b] }").launch).toEqual({ sandbox: { network: ["a.b"] } });
   });
 
   test("allowed the hosts that are named", () => {

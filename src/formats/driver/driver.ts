@@ -127,7 +127,9 @@ function toDriver(
   checkTransport(server?.kind, mcp.transport, at("transport"), problems);
   checkNoSecrets(withoutServer(root), new Set(), problems);
   const launch = readLaunch(checked, mcp, { root, folder, problems, remote: server?.kind === "remote" });
-  checkEgress(server, launch.sandbox?.network, at("network", "egress") ?? at("network"), problems);
+  const listed = at("network", "egress") ?? at("sandbox", "network", "egress") ?? at("network");
+  const rules = listed === undefined ? undefined : launch.sandbox?.network;
+  checkEgress(server, rules, listed ?? at("server", "url") ?? at("server") ?? root, problems);
   const auth = readAuth(checked.auth, at("auth"), problems);
   const parts = {
     launch,

@@ -1,29 +1,40 @@
-// A remote server must be among the hosts that its driver says it reaches.
+// A remote server must be among the hosts that its driver says it reaches: without a list it reaches none.
 
 import { type DriverServer, matchesRule, parseNetworkRule } from "../../model/index.ts";
 import { type Problems, quoted, type TextNode } from "../text/index.ts";
-import { isLoopback } from "./server.ts";
 
-/** `rules` is nothing where the driver says nothing about the network: then its address says it. */
+/** What a remote server's own address needs in `network.egress`. */
+export function hostRule(url: string): string {
+  return new URL(url).host;
+}
+
+/** `place` is the list, or the driver where there is none. An address of this machine needs to be named like any other. */
 export function checkEgress(
   server: DriverServer | undefined,
   rules: readonly string[] | undefined,
-  place: TextNode | undefined,
+  place: TextNode,
   problems: Problems,
 ): void {
-  if (server?.kind !== "remote" || rules === undefined || place === undefined) return;
+  if (server?.kind !== "remote") return;
   const { hostname, port, protocol } = new URL(server.url);
-  if (isLoopback(hostname)) return;
   const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
-  const reached = rules.some((text) => {
+  const reached = rules?.some((text) => {
     const parsed = parseNetworkRule(text);
-    return parsed.ok && matchesRule(parsed.rule, hostname, number);
+    return parsed.ok && matchesRule(parsed.rule, hostname.replace(/^\[|\]$/g, ""), number);
   });
-  if (reached) return;
-  const host = port === "" ? hostname : `${hostname}:${port}`;
-  problems.add(
-    place,
-    `network.egress leaves out ${quoted(host)}, where the server is`,
-    `Add ${host} to network.egress.`,
-  );
+  if (reached === true) return;
+  const host = hostRule(server.url);
+  const line = `network: { egress: [${/^[\w.-]+$/.test(host) ? host : JSON.stringify(host)}] }`;
+  if (rules === undefined)
+    problems.add(
+      place,
+      `the driver says nothing about the network, so that it reaches no host, and its server is at ${quoted(host)}`,
+      `Add the line ${line}`,
+    );
+  else
+    problems.add(
+      place,
+      `network.egress leaves out ${quoted(host)}, where the server is`,
+      `Add ${host} to network.egress.`,
+    );
 }

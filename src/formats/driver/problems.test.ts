@@ -26,7 +26,12 @@ describe("refused", () => {
     ["npm over http", server("kind: npm, package: a", "http"), "transport http does not fit", "stdio"],
     ["npm over sse", server("kind: npm, package: a", "sse"), "transport sse does not fit", "stdio"],
     ["docker over sse", server("kind: docker, image: a", "sse"), "does not fit", "stdio or http"],
-    ["remote over stdio", server("kind: remote, url: 'https://a.b'", "stdio"), "does not fit", "sse or http"],
+    [
+      "remote over stdio",
+      server("kind: remote, url: 'https://a.b'", "stdio", "network: { egress: [a.b] }"),
+      "does not fit",
+      "sse or http",
+    ],
     [
       "a remote without TLS",
       server("kind: remote, url: 'http://a.b/x'", "http"),
@@ -44,6 +49,18 @@ describe("refused", () => {
       "name or a password",
     ],
     ["a remote that is no URL", server("kind: remote, url: a.b", "http"), "not a URL"],
+    [
+      "a remote without a list of hosts",
+      server("kind: remote, url: 'https://a.b'", "http"),
+      'says nothing about the network, so that it reaches no host, and its server is at "a.b"',
+      "Add the line network: { egress: [a.b] }",
+    ],
+    [
+      "a remote on this machine that is not listed",
+      server("kind: remote, url: 'http://127.0.0.1:8000/mcp'", "http", "network: { egress: [] }"),
+      'network.egress leaves out "127.0.0.1:8000"',
+      "Add 127.0.0.1:8000 to network.egress.",
+    ],
     [
       "a remote that it may not reach",
       server("kind: remote, url: 'https://a.b'", "http", "network: { egress: [c.d] }"),

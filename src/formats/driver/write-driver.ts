@@ -17,7 +17,7 @@ export type DriverDraft = Pick<Driver, "id" | "name" | "description" | "version"
 /** `body` is the text after the frontmatter; name, description and a table of the tools when absent. */
 export function writeDriver(driver: DriverDraft, body?: string): string {
   const { connection, region } = driver;
-  const { network, sandbox, ...launch } = writeLaunch(driver.launch, driver.server.kind === "remote");
+  const { network, sandbox, ...launch } = writeLaunch(driver.launch, driver.server);
   const global = region?.length === 1 && region[0] === "global";
   const fields: Fields = {
     name: driver.name,

@@ -1,14 +1,21 @@
 // How a program is brought here and boxed, in the words of a DRIVER.md.
 
-import type { InstallMethod, LaunchSettings, ResourceLimits, SandboxDeclaration } from "../../model/index.ts";
+import type {
+  DriverServer,
+  InstallMethod,
+  LaunchSettings,
+  ResourceLimits,
+  SandboxDeclaration,
+} from "../../model/index.ts";
+import { hostRule } from "./egress.ts";
 import { type Fields, filledOnly } from "./write-frontmatter.ts";
 
 const MB = 1024 * 1024;
 
-/** A local server says which hosts it reaches, also when it is none. */
-export function writeLaunch(launch: LaunchSettings | undefined, remote: boolean): Fields {
+/** Every server says which hosts it reaches, also when it is none; a remote one at least its own. */
+export function writeLaunch(launch: LaunchSettings | undefined, server: DriverServer): Fields {
   const { sandbox, install, versionCheck: check, requires } = launch ?? {};
-  const egress = sandbox?.network ?? (remote && sandbox === undefined ? undefined : []);
+  const egress = sandbox?.network ?? (server.kind === "remote" ? [hostRule(server.url)] : []);
   return {
     install: install && filledOnly(install.map(writeMethod)),
     version_check: check && {
@@ -23,7 +30,7 @@ export function writeLaunch(launch: LaunchSettings | undefined, remote: boolean)
       min_memory_mb: requires?.memoryBytes && requires.memoryBytes / MB,
       min_disk_mb: requires?.diskBytes && requires.diskBytes / MB,
     }),
-    network: egress && { egress },
+    network: { egress },
     sandbox: filledOnly({ mode: launch?.askedMode, ...(sandbox && writeSandbox(sandbox)) }),
   };
 }
