@@ -240,6 +240,9 @@ describe("lifecycle", () => {
       (JSON.parse((await connection.callTool(`mcp_${alias}_stats`)).text) as { pid: number }).pid;
     expect(await pid("one")).toBe(await pid("two"));
     expect(await pid("one")).not.toBe(await pid("three"));
+    const error = await failure(connection.callTool("mcp_two_crash"));
+    expect(error).toMatchObject({ code: "SERVER_CRASHED", server: "two" });
+    expect(error.message).toContain("two exited");
   });
 });
 
@@ -252,10 +255,9 @@ describe("a member that takes the place of another for the same server", () => {
     await until(() => old?.state === "ready");
     expect(old?.processes.restarts).toBe(1);
     const next = member(declare("one"));
-    next.inherit(old as typeof next);
     hub.add(next);
     await next.begin();
-    await old?.stop();
+    await next.takeOver(old as typeof next);
     expect(next.processes.restarts).toBe(1);
     await failure(connection.callTool("mcp_one_crash"));
     await until(() => next.state === "ready" && next.processes.restarts === 2);
@@ -268,8 +270,7 @@ describe("a member that takes the place of another for the same server", () => {
     const [old] = members;
     await hub.setLogLevel("error");
     const next = member(declare("one", { flags }));
-    next.inherit(old as typeof next);
-    await old?.stop();
+    await next.takeOver(old as typeof next);
     hub.add(next);
     await next.begin();
     expect((await connection.callTool("mcp_one_log", { level: "info" })).text).toBe("suppressed");
@@ -281,7 +282,7 @@ describe("a member that takes the place of another for the same server", () => {
     await begin();
     expect(hub.describe().instructions).toContain("Ask me first.");
     const next = member(declare("one", { flags, enabled: false }));
-    next.inherit(members[0] as typeof next);
+    await next.takeOver(members[0] as typeof next);
     hub.add(next);
     expect(hub.describe().instructions ?? "").not.toContain("Ask me first.");
   });

@@ -116,6 +116,7 @@ describe("the manifest of the design", () => {
     const { workspace, names, state } = await open(folder);
     await workspace.settled();
     expect(state("github")).toBe("failed");
+    expect((await failure(workspace.callTool("github.search"))).code).toBe("SERVER_UNAVAILABLE");
     const error = workspace.health().find(({ alias }) => alias === "github")?.error;
     expect(error?.message).toContain("401");
     expect(JSON.stringify(workspace.health())).not.toContain("wrong-token");
@@ -127,9 +128,18 @@ describe("the manifest of the design", () => {
   it("a missing secret: that server is blocked and the secret named, everywhere", async () => {
     stubEnv("GITHUB_TOKEN", undefined);
     const { folder } = await seedWorkspace();
-    const { workspace, names, state } = await open(folder);
+    const { workspace, names, state, diagnostics } = await open(folder);
     await workspace.settled();
     expect(state("github")).toBe("blocked");
+    // Its tools were never listed: a call gives the reason, not that there is no such tool.
+    for (const name of ["github.search", "mcp_github_search"])
+      expect(await failure(workspace.callTool(name))).toMatchObject({
+        code: "SECRET_MISSING",
+        server: "github",
+      });
+    expect(diagnostics).toContainEqual(
+      expect.objectContaining({ code: "SECRET_MISSING", severity: "warning", server: "github" }),
+    );
     const error = workspace.health().find(({ alias }) => alias === "github")?.error;
     expect(error).toMatchObject({ code: "SECRET_MISSING" });
     expect(error?.message).toContain("GITHUB_TOKEN");
@@ -386,7 +396,8 @@ describe("changes of the file", () => {
     await until(() => state("added") === "ready" && state("changed") === "ready");
     await until(() => state("removed") === undefined);
     expect(await pid("kept")).toBe(before.kept);
-    expect(await pid("changed")).not.toBe(before.changed);
+    // The old process serves until the new one is ready.
+    await until(async () => (await pid("changed")) !== before.changed);
     await until(() => !isRunning(before.removed) && !isRunning(before.changed));
     expect((await names()).filter((name) => name.endsWith("_echo"))).toEqual([
       "mcp_added_echo",

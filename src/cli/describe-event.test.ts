@@ -32,6 +32,18 @@ test("one line each", () => {
   );
 });
 
+test("a reload says what changed and what failed", () => {
+  const event: HubEvent = {
+    ...{ type: "mcp.config_reloaded", time, server: "workspace" },
+    ...{ added: ["b"], changed: ["a"], removed: ["c"] },
+    failed: [{ server: "b", reason: "no such program" }],
+    problems: ["portolan.yaml: no such field"],
+  };
+  expect(describeEvent(event, createColors(false))).toBe(
+    "03:04:05 workspace config reloaded +b ~a -c; b failed: no such program; portolan.yaml: no such field",
+  );
+});
+
 const installing = (reason: string, bytes?: { received: number; total?: number }): HubEvent => ({
   type: "mcp.server_installing",
   time,

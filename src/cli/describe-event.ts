@@ -14,8 +14,16 @@ export function describeEvent(event: HubEvent, colors: Colors): string {
     const amount = event.bytes === undefined ? "" : `: ${describeBytes(event.bytes)}`;
     return `${head} ${colors.cyan(plainLine(event.reason ?? "", 500))}${amount}`;
   }
-  const what = type.replace(/^mcp\.(?:server_)?/, "").replaceAll("_", " ");
+  const what = isKept(event)
+    ? "config not reloaded"
+    : type.replace(/^mcp\.(?:server_)?/, "").replaceAll("_", " ");
   return `${head} ${paintOf(type, colors)(what)}${detailOf(event)}`;
+}
+
+/** The files have errors, so that nothing of them was applied. */
+function isKept(event: HubEvent): boolean {
+  if (event.type !== "mcp.config_reloaded" || event.problems.length === 0) return false;
+  return event.added.length + event.changed.length + event.removed.length === 0;
 }
 
 function paintOf(type: string, colors: Colors): Paint {
@@ -25,14 +33,13 @@ function paintOf(type: string, colors: Colors): Paint {
 }
 
 function detailOf(event: HubEvent): string {
-  if (event.type === "mcp.tools_changed") {
-    const parts = [
-      ["+", event.added],
-      ["~", event.changed],
-      ["-", event.removed],
-    ] as const;
-    const shown = parts.flatMap(([sign, names]) => names.map((name) => `${sign}${plainLine(name, 80)}`));
-    return ` ${shown.slice(0, 8).join(" ")}${shown.length > 8 ? ` and ${shown.length - 8} more` : ""}`;
+  if (event.type === "mcp.tools_changed") return changesOf(event);
+  if (event.type === "mcp.config_reloaded") {
+    const failed = event.failed.map(
+      ({ server, reason }) => `; ${plainLine(server, 40)} failed: ${plainLine(reason, 300)}`,
+    );
+    const problems = event.problems.map((problem) => `; ${plainLine(problem, 300)}`);
+    return `${changesOf(event)}${failed.join("")}${problems.slice(0, 3).join("")}`;
   }
   if (event.type === "mcp.sandbox_denied") {
     // Without a port it was only looked up.
@@ -51,6 +58,17 @@ function detailOf(event: HubEvent): string {
   if ("tool" in event)
     return ` ${plainLine(event.tool, 80)}${event.caller === undefined ? "" : ` for ${plainLine(event.caller, 80)}`} ${Math.round(event.durationMs)} ms${reason}${code}`;
   return `${reason}${code}`;
+}
+
+function changesOf(event: HubEvent & { type: "mcp.tools_changed" | "mcp.config_reloaded" }): string {
+  const parts = [
+    ["+", event.added],
+    ["~", event.changed],
+    ["-", event.removed],
+  ] as const;
+  const shown = parts.flatMap(([sign, names]) => names.map((name) => `${sign}${plainLine(name, 80)}`));
+  if (shown.length === 0) return "";
+  return ` ${shown.slice(0, 8).join(" ")}${shown.length > 8 ? ` and ${shown.length - 8} more` : ""}`;
 }
 
 function contractDetail(event: ContractEvent): string {

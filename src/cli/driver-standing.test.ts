@@ -30,6 +30,14 @@ test.each<[string, DriverReport | undefined, Diagnostic[], Driver | undefined, s
   ["refused", report({ server: "refused", reason: "no" }), [], undefined, "no"],
   ["unreachable", report({ server: "unreachable", reason: "gone" }), [], undefined, "gone"],
   ["ill", report({ health: "failed" }), [], undefined, "its health check failed"],
+  [
+    "ill for a reason",
+    report({ health: "failed", healthReason: "status 503" }),
+    [],
+    undefined,
+    "its health check failed: status 503",
+  ],
+  ["restarting", report({ server: "unchecked", reason: "it crashed" }), [], undefined, "it crashed"],
   ["nobody", report({ auth: "unauthed" }), [], undefined, "login: nobody is logged in: portolan login a-mcp"],
   ["unknown", report({ auth: "unknown" }), [], undefined, "login: nobody is logged in: portolan login a-mcp"],
   ["over", report({ auth: "expired" }), [], undefined, "login: its login has expired: portolan login a-mcp"],
@@ -38,4 +46,9 @@ test.each<[string, DriverReport | undefined, Diagnostic[], Driver | undefined, s
 ])("%s", (_, one, findings, driver, wanted) => {
   const { serves, login, reason } = standingOf(one, findings, driver);
   expect(serves ? "serves" : `${login ? "login: " : ""}${reason}`).toBe(wanted);
+});
+
+test("only a driver whose server was verified is known to work", () => {
+  expect(standingOf(report(), []).verified).toBe(true);
+  expect(standingOf(report({ server: "unchecked" }), []).verified).toBe(false);
 });

@@ -6,6 +6,8 @@ import type { Driver } from "../model/index.ts";
 
 export interface Standing {
   readonly serves: boolean;
+  /** Its server runs or ran, and has the tools that the driver binds. */
+  readonly verified: boolean;
   /** Somebody has to log in, and that is all. */
   readonly login: boolean;
   readonly reason?: string | undefined;
@@ -21,22 +23,26 @@ export function standingOf(
   told: readonly Diagnostic[],
   driver?: Driver,
 ): Standing {
-  if (report === undefined) return { serves: false, login: false, reason: firstError(told) };
-  const { server, auth, health, reason } = report;
+  if (report === undefined) return { serves: false, verified: false, login: false, reason: firstError(told) };
+  const { server, auth, health, healthReason, reason } = report;
+  const verified = server === "fits";
   if (server === "refused" || server === "unreachable")
-    return { serves: false, login: false, reason: reason ?? firstError(told) };
+    return { serves: false, verified, login: false, reason: reason ?? firstError(told) };
   // A login that can be renewed is, by the next call.
   const isIn = auth === "authed" || (auth === "expired" && driver?.auth?.refresh !== undefined);
-  if (!isIn) return { serves: false, login: true, reason: loginReason(report) };
+  if (!isIn) return { serves: false, verified, login: true, reason: loginReason(report) };
   if (health === "failed" || health === "stale") {
-    const why = health === "failed" ? "its health check failed" : "its health was not checked for too long";
-    return { serves: false, login: false, reason: why };
+    const failed = `its health check failed${healthReason === undefined ? "" : `: ${healthReason}`}`;
+    const why = health === "failed" ? failed : "its health was not checked for too long";
+    return { serves: false, verified, login: false, reason: why };
   }
   // Nobody could look at it for a reason that is not its server's: a secret that it may not have, or that has no value.
-  const kept = server === "unchecked" ? told.find(({ code }) => code === "SERVER_UNAVAILABLE") : undefined;
+  const kept = verified
+    ? undefined
+    : (told.find(({ code }) => code === "SERVER_UNAVAILABLE")?.message ?? reason);
   return kept === undefined
-    ? { serves: true, login: false }
-    : { serves: false, login: false, reason: kept.message };
+    ? { serves: true, verified, login: false }
+    : { serves: false, verified, login: false, reason: kept };
 }
 
 function firstError(told: readonly Diagnostic[]): string | undefined {

@@ -40,6 +40,7 @@ export function createServeEvents(
   const isNews = (event: HubEvent): boolean => {
     switch (event.type) {
       case "mcp.tools_changed":
+      case "mcp.config_reloaded":
         return true;
       case "mcp.server_failed": {
         const reason = event.reason ?? event.code ?? "";

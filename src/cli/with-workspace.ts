@@ -91,6 +91,8 @@ export async function withWorkspace<T>(
         }
         options.onEvent?.(event);
       },
+      // The commands show by themselves which servers are down.
+      reportsFailures: false,
       driverCode: cli.options.driverCode,
       attended: canAsk(cli, options.stdinTaken === true),
       promptPassphrase: createPassphrasePrompt(cli).prompt,

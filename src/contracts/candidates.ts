@@ -21,7 +21,7 @@ export function candidatesFor(
   context: CallContext,
 ): readonly Candidate[] {
   return Array.from(registry.all(), (registered) => {
-    const { driver, hooks, health, healthyAt } = registered;
+    const { driver, hooks, health, healthReason, healthyAt } = registered;
     const { server, reason, code, again } = statusFor(registered, context);
     const denied = (tool: string): Denied => grants?.denial(driver, tool, context);
     return {
@@ -38,6 +38,7 @@ export function candidatesFor(
         unsure: server !== "fits" || !registered.healthAsked,
         auth: auth.routingState(driver, hooks, context),
         health,
+        healthReason,
         healthyAt,
       },
       serves: servicesOf(registered, shelf, registry.isStandIn(registered), denied),

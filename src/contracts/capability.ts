@@ -18,6 +18,8 @@ export interface DriverStatus {
   readonly auth: AuthState;
   /** `unknown`: nothing checks it. */
   readonly health: "healthy" | "failed" | "stale" | "unknown";
+  /** Why its last health check failed. */
+  readonly healthReason?: string | undefined;
   /** When it was last seen healthy, in milliseconds since 1970. */
   readonly healthyAt?: number | undefined;
 }
@@ -56,7 +58,10 @@ export function capabilityOf(
       reason: status.auth === "expired" ? "its login has expired" : "nobody is logged in",
       code: "auth_required",
     };
-  if (status.health === "failed") return { reason: "its health check failed", code: "tool_unavailable" };
+  if (status.health === "failed") {
+    const why = status.healthReason === undefined ? "" : `: ${status.healthReason}`;
+    return { reason: `its health check failed${why}`, code: "tool_unavailable" };
+  }
   if (status.health === "stale")
     return { reason: "its health was not checked for too long", code: "tool_unavailable" };
   return undefined;

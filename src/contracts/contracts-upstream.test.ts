@@ -287,7 +287,10 @@ test("health: a ping that is not answered turns a driver away (D25)", async () =
   );
   await vi.waitFor(() => expect(contracts.status()).toMatchObject([{ health: "healthy" }]), 3_000);
   well = false;
-  await vi.waitFor(() => expect(contracts.status()).toMatchObject([{ health: "failed" }]), 3_000);
+  await vi.waitFor(
+    () => expect(contracts.status()).toMatchObject([{ health: "failed", healthReason: "no" }]),
+    3_000,
+  );
   expect(await call(contracts)).toMatchObject({
     isError: true,
     _meta: { "portolan/error": { code: "tool_unavailable" } },

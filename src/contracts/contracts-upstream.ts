@@ -156,8 +156,12 @@ class ContractsUpstream implements Contracts {
     this.#set.unregister(id);
   }
 
-  call(call: ContractCall): Promise<Dispatched> {
-    return this.#set.call(call);
+  async call(call: ContractCall): Promise<Dispatched> {
+    this.#inFlight += 1;
+    // It never rejects.
+    const dispatched = await this.#set.call(call);
+    this.#inFlight -= 1;
+    return dispatched;
   }
 
   explain(tool: string, context?: CallContext, inputs?: readonly string[]): Resolution | undefined {

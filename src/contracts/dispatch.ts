@@ -19,6 +19,8 @@ import { approvalReason } from "./policy.ts";
 import { Turn } from "./turn.ts";
 import type { CallContext } from "./types.ts";
 
+/** The caller gave up, or may not have this: another driver does not change that. */
+const REFUSALS: ReadonlySet<DriverError["code"]> = new Set(["cancelled", "policy_violation", "unauthorised"]);
 /** Timers are no more exact than this. */
 const LEAST_MS = 1;
 
@@ -52,6 +54,11 @@ function requireTools({ id, requires }: Contract, parts: DispatchParts): void {
       });
 }
 
+/** The result of a call that could not be made at all. */
+export function failedCall(thrown: unknown): Dispatched {
+  return failed(thrown, performance.now());
+}
+
 function failed(thrown: unknown, started: number, driver?: string): Dispatched {
   const { error } = toFailure(thrown);
   return { result: { ok: false, error, ms: performance.now() - started }, driver };
@@ -74,7 +81,8 @@ class Attempt {
   }
 
   /**
-   * One driver per call; a second one only where the policy allows it and nothing can have happened twice.
+   * A call that was never sent moves to the next driver. One that may have run does so only where the policy allows it and running it
+   * twice does no harm.
    * All of a call is in this one loop: every function that only waits for another would cost it time.
    */
   async run(started: number): Promise<Dispatched> {
@@ -150,8 +158,13 @@ class Attempt {
     if (this.#time.left <= LEAST_MS) throw told;
     if (this.#mayRenew(turn, told)) return;
     const { idempotent } = bound.contract;
-    const another = this.#parts.policy.fallback === true && idempotent && told.error.retryable === true;
-    if (!another || this.#one.call.signal?.aborted === true || !this.#choice.without(bound.driver.id))
+    const isRepeatable = this.#parts.policy.fallback === true && idempotent && told.error.retryable === true;
+    const isUnsent = (turn.isAcquiring || told.neverSent) && !REFUSALS.has(told.error.code);
+    if (
+      (!isUnsent && !isRepeatable) ||
+      this.#one.call.signal?.aborted === true ||
+      !this.#choice.without(bound.driver.id)
+    )
       throw told;
   }
 

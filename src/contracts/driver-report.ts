@@ -15,12 +15,14 @@ export interface DriverReport {
   readonly protocolVersion?: string | undefined;
   readonly auth: AuthState;
   readonly health: Registered["health"];
+  /** Why its last health check failed. */
+  readonly healthReason?: string | undefined;
   readonly contracts: readonly string[];
   readonly problems: readonly Diagnostic[];
 }
 
 export function reportOf(registered: Registered, auth: AuthMachine, context: CallContext): DriverReport {
-  const { driver, hooks, bound, health, problems, revision } = registered;
+  const { driver, hooks, bound, health, healthReason, problems, revision } = registered;
   const { server, reason } = statusFor(registered, context);
   return {
     id: driver.id,
@@ -30,6 +32,7 @@ export function reportOf(registered: Registered, auth: AuthMachine, context: Cal
     ...(revision === undefined ? {} : { protocolVersion: revision }),
     auth: auth.stateOf(driver, hooks, context),
     health,
+    ...(healthReason === undefined ? {} : { healthReason }),
     contracts: [...bound.keys()],
     problems,
   };

@@ -63,14 +63,18 @@ export class HealthChecks {
   async check(registered: Registered, context: CallContext): Promise<boolean> {
     const { healthCheck } = registered.driver;
     if (healthCheck === undefined || !hasHealthCheck(registered.driver)) return true;
-    const well = await this.#ask(registered, healthCheck, context).catch(
-      // Who may not use it cannot tell whether it is well.
-      (thrown: unknown) => (NOT_ALLOWED.has(toFailure(thrown).error.code) ? undefined : false),
-    );
-    if (well === undefined) return registered.health !== "failed";
-    if (well) registered.healthyAt = Date.now();
-    this.#set(registered, well ? "healthy" : "failed");
-    return well;
+    let problem: string | undefined;
+    try {
+      problem = await this.#ask(registered, healthCheck, context);
+    } catch (thrown) {
+      const { code, message } = toFailure(unwrapped(thrown)).error;
+      // A caller without the right to use it cannot tell whether it is healthy.
+      if (NOT_ALLOWED.has(code)) return registered.health !== "failed";
+      problem = message;
+    }
+    if (problem === undefined) registered.healthyAt = Date.now();
+    this.#set(registered, problem === undefined ? "healthy" : "failed", problem);
+    return problem === undefined;
   }
 
   forget(id: string): void {
@@ -83,7 +87,12 @@ export class HealthChecks {
     this.#timers.clear();
   }
 
-  async #ask(registered: Registered, check: DriverHealthCheck, context: CallContext): Promise<boolean> {
+  /** Gives what is wrong; undefined when the driver is healthy. */
+  async #ask(
+    registered: Registered,
+    check: DriverHealthCheck,
+    context: CallContext,
+  ): Promise<string | undefined> {
     const { driver, bound } = registered;
     const signal = AbortSignal.timeout(check.timeoutMs);
     switch (check.method) {
@@ -95,26 +104,39 @@ export class HealthChecks {
         await Promise.any(
           all.map((one) => one.request({ method: "ping", timeoutMs: check.timeoutMs, signal })),
         );
-        return true;
+        return undefined;
       }
       case "exec": {
-        if (check.command === undefined || this.#ports.run === undefined) return false;
+        if (check.command === undefined || this.#ports.run === undefined)
+          return "its command cannot be run here";
         const ran = await this.#ports.run(check.command, { driver, context, interactive: false, signal });
-        return ran.exitCode === (check.expectExit ?? 0);
+        const wanted = check.expectExit ?? 0;
+        if (ran.exitCode === wanted) return undefined;
+        return `${check.command} exited with code ${ran.exitCode}${wanted === 0 ? "" : `, not ${wanted}`}`;
       }
       case "http": {
-        if (check.http === undefined || this.#ports.http === undefined) return false;
+        if (check.http === undefined || this.#ports.http === undefined)
+          return "its request cannot be made here";
+        const { url, expectStatus } = check.http;
         const { status } = await this.#ports.http(check.http, signal, driver);
-        return check.http.expectStatus === undefined ? status < 400 : status === check.http.expectStatus;
+        const isHealthy = expectStatus === undefined ? status < 400 : status === expectStatus;
+        if (isHealthy) return undefined;
+        return `${url} answered with status ${status}${expectStatus === undefined ? "" : `, not ${expectStatus}`}`;
       }
       default:
-        return true;
+        return undefined;
     }
   }
 
-  #set(registered: Registered, health: Registered["health"]): void {
+  #set(registered: Registered, health: Registered["health"], reason?: string): void {
+    registered.healthReason = reason;
     if (registered.health === health) return;
     registered.health = health;
     this.#changed();
   }
+}
+
+/** The first of several errors. */
+function unwrapped(thrown: unknown): unknown {
+  return thrown instanceof AggregateError ? (thrown.errors[0] ?? thrown) : thrown;
 }

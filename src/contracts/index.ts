@@ -33,6 +33,7 @@ export { checkBump } from "./diff.ts";
 export { diffContracts } from "./diff-contracts.ts";
 export { diffDrivers } from "./diff-drivers.ts";
 export type { Change, Difference, Step } from "./diff-steps.ts";
+export { failedCall } from "./dispatch.ts";
 export type { Acquirer, Approve, ApprovalRequest, ContractCall, Dispatched } from "./dispatch-types.ts";
 export type { DriverReport } from "./driver-report.ts";
 export { type ExampleOptions, type ExampleOutcome, runExamples } from "./examples.ts";

@@ -33,6 +33,8 @@ export interface Registered {
   /** By its health check only: who happened to start last is not the better one. */
   healthyAt: number | undefined;
   health: DriverStatus["health"];
+  /** Why its last health check failed. */
+  healthReason?: string | undefined;
   /** Its health check was run, or it has none. */
   healthAsked: boolean;
   /** Of the protocol, as it was negotiated with the server that was looked at last. */

@@ -1,13 +1,14 @@
 // Servers of drivers got hold of and looked at: whether each has what its driver promises, again whenever it changes, and left alone for a while when it fails.
 
-import { isPortolanError, type Report } from "../errors/index.ts";
+import { isPortolanError, type PortolanError, type Report } from "../errors/index.ts";
 import type { Driver, DriverErrorCode } from "../model/index.ts";
-import { type Upstream, within } from "../upstream/index.ts";
+import { type Upstream, type UpstreamState, within } from "../upstream/index.ts";
 import type { Acquirer } from "./dispatch-types.ts";
 import { fail, type Failure, toFailure } from "./failure.ts";
 import type { Look } from "./look.ts";
 import { ProcessPauses } from "./process-pauses.ts";
 import {
+  type DriverProcess,
   judge,
   keyFor,
   processOf,
@@ -161,9 +162,7 @@ export class ServerChecks {
       upstream.on("toolsChanged", again),
       upstream.on("promptsChanged", again),
       ...(registered.driver.resources.length > 0 ? [upstream.on("resourcesChanged", again)] : []),
-      upstream.on("stateChanged", (state) => {
-        if (state === "failed" || state === "closed") this.#forget(registered, upstream);
-      }),
+      upstream.on("stateChanged", (state, reason) => this.#stateChanged(registered, upstream, state, reason)),
     ];
     const stop = (): void => stops.forEach((one) => one());
     const entry: ServerCheck = {
@@ -252,6 +251,31 @@ export class ServerChecks {
     return failure;
   }
 
+  /** A lost server changes its driver's state before the next call is routed: while it restarts, it is the last resort. */
+  #stateChanged(
+    registered: Registered,
+    upstream: Upstream,
+    state: UpstreamState,
+    reason: PortolanError | undefined,
+  ): void {
+    const entry = registered.checks.get(upstream);
+    if (state === "ready" || entry === undefined) return;
+    if (reason !== undefined && state !== "closed")
+      for (const process of registered.processes.values())
+        if (process.upstream === upstream) this.#lost(registered, process, state, reason);
+    if (state === "reconnecting") {
+      entry.fits = false;
+      this.#unsure(registered, upstream, entry);
+    } else this.#forget(registered, upstream);
+  }
+
+  #lost(registered: Registered, process: DriverProcess, state: UpstreamState, reason: PortolanError): void {
+    if (registered.broken || !this.#options.isCurrent(registered)) return;
+    const status = statusAfter(toFailure(reason), registered.driver.id);
+    if (state === "failed") this.#pauses.begin(registered, process, status);
+    else process.held = { ...status, server: "unchecked", again: true };
+  }
+
   /** One that did not fit may do so when it is started the next time. */
   #forget(registered: Registered, upstream: Upstream): void {
     const entry = registered.checks.get(upstream);
@@ -275,9 +299,8 @@ export class ServerChecks {
       for (const process of registered.processes.values())
         if (process.upstream === upstream && process.held === undefined)
           this.#pauses.begin(registered, process, { server: "refused", reason: verdict.reason });
-    const before = registered.server;
     judge(registered);
-    if (before !== registered.server) this.#options.changed();
+    this.#options.changed();
   }
 }
 

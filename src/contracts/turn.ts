@@ -16,6 +16,8 @@ export class Turn {
   readonly bound: BoundTool;
   readonly hooks: DriverHooks;
   retries = 0;
+  /** The driver's server is waited for; nothing was sent yet. */
+  isAcquiring = false;
   /** For whoever writes down how long it took. */
   started: number;
   /** When the driver was first asked for anything, by the clock of logins. */
@@ -47,6 +49,7 @@ export class Turn {
     this.begun = this.#parts.auth.now();
     this.#parts.grants?.requireBind(driver, contract.id, context);
     if (this.hooks.execute?.[contract.id] !== undefined) return undefined;
+    this.isAcquiring = true;
     const { signal } = call;
     const coming = this.#parts.acquire(this.bound, { context, tool: contract.id, signal, time });
     return signal === undefined || !(coming instanceof Promise)
@@ -57,6 +60,7 @@ export class Turn {
   /** The contract's time begins when the server can be asked. */
   prepare(upstream: Upstream | undefined, { left }: CallTime): void {
     this.#upstream = upstream;
+    this.isAcquiring = false;
     if (upstream !== undefined) this.#args = this.#arguments();
     this.#sentAt = performance.now();
     this.#left = Math.min(this.bound.timeoutMs, left);

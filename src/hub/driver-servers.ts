@@ -1,6 +1,5 @@
-// The servers behind drivers: started by the first call that needs one, shared by those who may share it, stopped when idle.
+// The servers behind drivers: each is an instance that the first call starts, that callers share who may, and that stops when idle.
 
-import { setMaxListeners } from "node:events";
 import {
   type Acquirer,
   type CallContext,
@@ -21,25 +20,27 @@ import {
   withDriverMode,
 } from "../model/index.ts";
 import { resolveEndpoint, Secret, type SecretStore, toSecretError } from "../secrets/index.ts";
-import { openUpstream, pause, type Upstream } from "../upstream/index.ts";
+import {
+  createLaunchReports,
+  type LaunchReports,
+  type Lease,
+  openSessionUpstream,
+  SupervisedUpstream,
+  type Upstream,
+} from "../upstream/index.ts";
 import { homeFor, withState } from "./auth-state.ts";
-import { countedUpstream, type Use } from "./counted-upstream.ts";
 import type { LeaseOptions } from "./lease-server.ts";
 import { withPaths } from "./path-arguments.ts";
-import type { Heard, Lease, Pool } from "./pool.ts";
+import type { Heard, Pool } from "./pool.ts";
 
 /** A server that nobody used for this long is stopped, unless its driver wants to keep it. */
 const IDLE_MS = 5 * 60_000;
-const RETRY_MS = 200;
 
-interface Running extends Use {
-  opening: Promise<Upstream>;
-  lease: Lease | undefined;
-  upstream: Upstream | undefined;
-  usedAt: number;
-  idle: NodeJS.Timeout | undefined;
-  /** Hears no more of it. */
-  deaf: () => void;
+/** One instance of a driver's server. */
+interface Slot {
+  readonly upstream: SupervisedUpstream;
+  /** On whose behalf it is started. */
+  who: Acquirer;
 }
 
 export interface DriverServersOptions {
@@ -54,19 +55,18 @@ export interface DriverServersOptions {
 }
 
 /**
- * How often the server of a key was replaced: the pool must not give the old one again. Those who take one another's place share the
- * pool, and so this.
+ * How often the server of a key was replaced: the pool must not give the old one again. Contracts of one workspace share the pool, and
+ * so this.
  */
 const RETIRED = new WeakMap<Pool, Map<string, number>>();
 
 export class DriverServers {
   readonly #options: DriverServersOptions;
-  readonly #running = new Map<string, Running>();
-  /** All that are about to start, also those that nobody wants any more. */
-  readonly #openings = new Set<Promise<unknown>>();
-  readonly #leaving = new AbortController();
+  readonly #slots = new Map<string, Slot>();
+  /** Instances that finish their calls. */
+  readonly #draining = new Set<SupervisedUpstream>();
   readonly #retired: Map<string, number>;
-  readonly #old = new Map<Lease, Running>();
+  #closing: Promise<void> | undefined;
   /** Empty for drivers whose process depends on who calls. */
   readonly #sharedKeys = new WeakMap<Driver, string>();
 
@@ -75,44 +75,61 @@ export class DriverServers {
     const { pool } = options.lease;
     this.#retired = RETIRED.get(pool) ?? new Map<string, number>();
     RETIRED.set(pool, this.#retired);
-    // Every start listens to it.
-    setMaxListeners(0, this.#leaving.signal);
   }
 
   /** Whether any of them has a call. */
   get busy(): boolean {
-    return [...this.#running.values(), ...this.#old.values()].some(({ busy }) => busy > 0);
+    return this.#draining.size > 0 || [...this.#slots.values()].some(({ upstream }) => upstream.isBusy);
   }
 
   /** At once when it runs already. */
   readonly acquire = (driver: Driver, who: Acquirer): Upstream | Promise<Upstream> => {
     const key = this.#keyOf(driver, who);
-    const known = this.#running.get(key);
-    return known === undefined ? this.#begin(driver, who, key) : (known.upstream ?? known.opening);
+    const slot = this.#slots.get(key);
+    return slot?.upstream.live === undefined ? this.#start(driver, who, key) : slot.upstream;
   };
 
-  #begin(driver: Driver, who: Acquirer, key: string): Promise<Upstream> {
-    if (this.#leaving.signal.aborted) return Promise.reject(closed(driver));
-    const running: Running = {
-      opening: NEVER,
-      lease: undefined,
-      upstream: undefined,
-      busy: 0,
-      followed: 0,
-      usedAt: 0,
-      idle: undefined,
-      deaf: () => {},
+  async #start(driver: Driver, who: Acquirer, key: string): Promise<Upstream> {
+    if (this.#closing !== undefined) throw closed(driver);
+    let slot = this.#slots.get(key);
+    if (slot === undefined) this.#slots.set(key, (slot = this.#newSlot(driver, who, key)));
+    slot.who = who;
+    const { upstream } = slot;
+    try {
+      await upstream.start();
+      return upstream;
+    } catch (error) {
+      const isClosed = this.#closing !== undefined;
+      const isReplaced = this.#slots.get(key) !== slot && upstream.state.kind === "stopped" && !isClosed;
+      // Somebody has logged in or out meanwhile: the caller gets the server of now.
+      if (isReplaced) return this.acquire(driver, who);
+      // Nothing is known of a server that never ran: each caller may try it. One that crashed is left alone for a while.
+      if (upstream.description === undefined && this.#slots.get(key) === slot) {
+        this.#slots.delete(key);
+        await upstream.close();
+      }
+      throw isClosed ? closed(driver) : error;
+    }
+  }
+
+  #newSlot(driver: Driver, who: Acquirer, key: string): Slot {
+    const { limits, lease } = this.#options;
+    const { keepalive, maxRetries } = driver.connection;
+    const idleMs =
+      keepalive === true ? undefined : keepalive === false ? 0 : (this.#options.idleMs ?? IDLE_MS);
+    const policy = { keepsTrying: false, startRetries: maxRetries ?? 0, idleMs, drainMs: IDLE_MS };
+    const launches = createLaunchReports(driver.id, lease.report, undefined);
+    const slot: Slot = {
+      who,
+      upstream: new SupervisedUpstream({
+        name: driver.id,
+        policy: () => policy,
+        requestTimeoutMs: limitsOf(driver, limits).requestTimeoutMs,
+        open: (leave, before) =>
+          this.#open(driver, slot.who, key, { leave, launches, knownLegacy: before?.era === "legacy" }),
+      }),
     };
-    this.#running.set(key, running);
-    const opening = this.#open(driver, who, key, running);
-    running.opening = opening;
-    this.#openings.add(opening);
-    opening
-      .catch(() => {
-        if (this.#running.get(key) === running) this.#running.delete(key);
-      })
-      .finally(() => this.#openings.delete(opening));
-    return opening;
+    return slot;
   }
 
   /** Worked out once for drivers whose process everybody may share. */
@@ -127,50 +144,40 @@ export class DriverServers {
     return shared === "" ? processKey(driver, context, hooks) : shared;
   }
 
-  /** Who logs in or out does so with a new process: the old one may still know the login of before. */
+  /** Who logs in or out does so with a new process: the old one may still know the login of before. It finishes its calls. */
   retire(driver: Driver, context: CallContext): void {
     const key = this.#keyOf(driver, { context, tool: "" });
-    const running = this.#running.get(key);
-    if (running === undefined) return;
-    this.#running.delete(key);
+    const slot = this.#slots.get(key);
+    if (slot === undefined) return;
+    this.#slots.delete(key);
     this.#retired.set(key, (this.#retired.get(key) ?? 0) + 1);
-    clearTimeout(running.idle);
-    running.deaf();
-    const { lease } = running;
-    // One that is about to start is let go of by whoever starts it.
-    if (lease === undefined) return;
-    this.#old.set(lease, running);
-    const begun = performance.now();
-    // What is under way is let finish.
-    const leave = (): void => {
-      if (running.busy > 0 && performance.now() - begun < IDLE_MS) {
-        setTimeout(leave, RETRY_MS).unref();
-        return;
-      }
-      void lease.release().finally(() => this.#old.delete(lease));
-    };
-    setImmediate(leave);
+    const { upstream } = slot;
+    this.#draining.add(upstream);
+    // A call that was just sent here comes first.
+    setImmediate(() => void upstream.drain().finally(() => this.#draining.delete(upstream)));
   }
 
-  async close(): Promise<void> {
-    this.#leaving.abort();
-    const all = [...this.#running.values()];
-    this.#running.clear();
-    for (const running of all) {
-      clearTimeout(running.idle);
-      running.deaf();
-    }
-    await Promise.all([
-      ...Array.from(this.#old.keys(), (lease) => lease.release()),
-      ...all.map((running) => running.lease?.release()),
-      // Whoever starts one lets go of it.
-      ...Array.from(this.#openings, (opening) => opening.catch(() => {})),
-    ]);
+  /** Resolves when every process has ended. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
   }
 
-  async #open(driver: Driver, who: Acquirer, key: string, running: Running): Promise<Upstream> {
+  async #close(): Promise<void> {
+    const all = [...Array.from(this.#slots.values(), ({ upstream }) => upstream), ...this.#draining];
+    this.#slots.clear();
+    await Promise.all(all.map((upstream) => upstream.close()));
+  }
+
+  async #open(
+    driver: Driver,
+    who: Acquirer,
+    key: string,
+    terms: { readonly leave: AbortSignal; readonly launches: LaunchReports; readonly knownLegacy: boolean },
+  ): Promise<Lease> {
     const { lease: options, limits, heard } = this.#options;
     const { pool, caller, ask, report, redactor, eras, roots } = options;
+    const { leave, launches, knownLegacy } = terms;
     const generation = this.#retired.get(key) ?? 0;
     const definition: ServerDefinition = {
       name: driver.id,
@@ -182,44 +189,16 @@ export class DriverServers {
       roots,
     };
     const { endpoint, launch, era, revision, limits: own } = definition;
-    const acquire = (): Promise<Lease> => {
-      // Too late to be told so by the signal.
-      if (this.#leaving.signal.aborted) throw closed(driver);
-      return pool.acquire(
-        JSON.stringify([key, generation, endpoint, launch, era, revision ?? null, own]),
-        (signal, { stderr: onStderr, launch: onLaunch }) =>
-          openUpstream({
-            ...{ signal, definition, caller, ask, watch: true, report, redactor, eras },
-            ...{ onStderr, onLaunch },
-          }),
-        this.#leaving.signal,
-        heard,
-      );
-    };
-    const lease = await withRetries(acquire, driver.connection.maxRetries ?? 0, this.#leaving.signal);
-    if (this.#running.get(key) !== running) {
-      await lease.release();
-      if (this.#leaving.signal.aborted) throw closed(driver);
-      // Somebody has logged in or out meanwhile: whoever waits gets the server of now.
-      return await this.acquire(driver, who);
-    }
-    running.lease = lease;
-    running.upstream = countedUpstream(lease.upstream, running, () => this.#used(driver, key, running));
-    running.usedAt = performance.now();
-    this.#armIdle(driver, key, running);
-    // Given up for good: whoever needs it next starts it anew.
-    running.deaf = lease.upstream.on("stateChanged", (state) => {
-      if ((state !== "failed" && state !== "closed") || this.#running.get(key) !== running) return;
-      this.#letGo(key, running);
-    });
-    return running.upstream;
-  }
-
-  #letGo(key: string, running: Running): void {
-    this.#running.delete(key);
-    clearTimeout(running.idle);
-    running.deaf();
-    void running.lease?.release();
+    return pool.acquire(
+      JSON.stringify([key, generation, endpoint, launch, era, revision ?? null, own]),
+      (signal, { stderr: onStderr, launch: onLaunch }) =>
+        openSessionUpstream({
+          ...{ signal, definition, caller, ask, watch: true, report, redactor, eras, knownLegacy },
+          ...{ onStderr, onLaunch, launches },
+        }),
+      leave,
+      heard,
+    );
   }
 
   /** Boxed as declared, or as whoever opened the hub says, with what the caller's login has left. */
@@ -262,26 +241,6 @@ export class DriverServers {
     // Relative words of its command line mean the workspace, wherever this program runs.
     return endpoint.transport === "stdio" ? { cwd: this.#options.endpoint.root, ...endpoint } : endpoint;
   }
-
-  #used(driver: Driver, key: string, running: Running): void {
-    running.usedAt = performance.now();
-    if (running.idle === undefined && this.#running.get(key) === running) this.#armIdle(driver, key, running);
-  }
-
-  /** One timer for all calls: when it rings, it looks how long ago the last one was. */
-  #armIdle(driver: Driver, key: string, running: Running): void {
-    const { keepalive } = driver.connection;
-    if (keepalive === true) return;
-    const idleMs = keepalive === false ? 0 : (this.#options.idleMs ?? IDLE_MS);
-    const left = Math.max(0, running.usedAt + idleMs - performance.now());
-    running.idle = setTimeout(() => {
-      running.idle = undefined;
-      if (this.#running.get(key) !== running) return;
-      if (running.busy + running.followed > 0) return;
-      if (performance.now() < running.usedAt + idleMs) return this.#armIdle(driver, key, running);
-      this.#letGo(key, running);
-    }, left).unref();
-  }
 }
 
 function eraOf(revision: string | undefined): ServerDefinition["era"] {
@@ -297,17 +256,4 @@ function limitsOf({ connection: { timeoutMs } }: Driver, limits: Limits): Limits
 
 function closed({ id }: Driver): PortolanError {
   return new PortolanError("CONNECTION_CLOSED", `${id} was stopped`, { server: id });
-}
-
-const NEVER: Promise<Upstream> = new Promise(() => {});
-
-async function withRetries<T>(attempt: () => Promise<T>, retries: number, signal: AbortSignal): Promise<T> {
-  for (let left = retries; ; left -= 1) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (left <= 0 || signal.aborted) throw error;
-      await pause(RETRY_MS * 2 ** (retries - left), signal);
-    }
-  }
 }

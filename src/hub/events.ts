@@ -48,6 +48,19 @@ export interface ToolEvent extends Common {
   readonly reason?: string;
 }
 
+/** The config files have changed, and every server of the change is ready or has failed. */
+export interface ConfigReloadedEvent extends Common {
+  readonly type: "mcp.config_reloaded";
+  /** Servers by alias. */
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+  /** Those among them that cannot be used. */
+  readonly failed: readonly { readonly server: string; readonly reason: string }[];
+  /** What is wrong in the files; a file that cannot be used leaves the state of before. */
+  readonly problems: readonly string[];
+}
+
 /** A server tried to reach what its sandbox does not grant. */
 export interface SandboxDeniedEvent extends Common {
   readonly type: "mcp.sandbox_denied";
@@ -71,6 +84,7 @@ export type ContractEvent = Common & AuditEvent;
 export type HubEvent =
   | ServerEvent
   | ToolsChangedEvent
+  | ConfigReloadedEvent
   | ToolEvent
   | SandboxDeniedEvent
   | SandboxRelaxedEvent

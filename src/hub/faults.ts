@@ -19,28 +19,16 @@ const ABOUT_THE_CALL: ReadonlySet<string> = new Set([
   "TOOL_NOT_FOUND",
 ]);
 
-/** What does not go away by trying again. */
-const BLOCKING: ReadonlySet<string> = new Set([
-  "PLATFORM_UNSUPPORTED",
-  "SANDBOX_UNAVAILABLE",
-  "SECRET_MISSING",
-  "SECRET_STORE_FAILED",
-  "VERSION_MISMATCH",
-]);
-
 /** Where the reason is likely to be what the server wrote last. */
 const OF_A_PROCESS: ReadonlySet<string> = new Set(["SERVER_CRASHED", "SERVER_START_FAILED"]);
-
-/** `permanent`: for instance a package that its registry does not have. */
-export function isBlocking({ code, data }: PortolanError): boolean {
-  return BLOCKING.has(code) || data.permanent === true;
-}
 
 export class Faults {
   /** The last that says something about the server itself. */
   last: PortolanError | undefined;
   /** The end of what it wrote there. */
   stderr = "";
+  /** The name in the errors of the session that was opened last. */
+  sessionName: string | undefined;
   readonly #alias: string;
   readonly #redactor: Redactor;
 
@@ -56,35 +44,41 @@ export class Faults {
 
   /** The error with its place and without secrets; remembered when it says something about the server. */
   note(thrown: unknown): PortolanError {
-    const error = withRedactedError(toPortolanError(thrown, { server: this.#alias }), this.#redactor);
+    const placed = this.#named(toPortolanError(thrown, { server: this.#alias }));
+    const error = withRedactedError(placed, this.#redactor);
     if (!ABOUT_THE_CALL.has(error.code)) this.last = error;
     return error;
-  }
-
-  /** Why the server cannot be used, to whoever wants to. */
-  unavailable(): PortolanError {
-    const { last } = this;
-    if (last !== undefined && isBlocking(last)) return last;
-    return new PortolanError(
-      "SERVER_UNAVAILABLE",
-      `${this.#alias} is not running${last === undefined ? "" : `: ${last.message}`}`,
-      {
-        server: this.#alias,
-        stderr: last?.stderr,
-        hint: last?.hint,
-        cause: last,
-      },
-    );
   }
 
   /** The last one as an event tells it. */
   reason(): { code?: PortolanError["code"]; reason?: string } {
     const error = this.last;
     if (error === undefined) return {};
-    const lastWords = OF_A_PROCESS.has(error.code) ? (this.stderr.trim().split("\n").at(-1) ?? "") : "";
+    // What a process wrote before somebody killed it is not the reason of its end.
+    const isOwnEnd = OF_A_PROCESS.has(error.code) && typeof error.data.signal !== "string";
+    const lastWords = isOwnEnd ? (this.stderr.trim().split("\n").at(-1) ?? "") : "";
     return {
       code: error.code,
       reason: lastWords === "" ? error.message : `${error.message}: ${lastWords.slice(0, REASON_CHARS)}`,
     };
   }
+
+  /** A session that several servers share has the name of the first one in its errors. */
+  #named(error: PortolanError): PortolanError {
+    const { server } = error;
+    const [alias, other] = [this.#alias, this.sessionName];
+    if (other === undefined || other === alias || server !== other) return error;
+    const { code, tool, hint, stderr, data, cause, stack } = error;
+    const message = error.message.replace(
+      new RegExp(`(^|[\\s"'])${escapeRegExp(other)}(?=[\\s:"',.]|$)`, "g"),
+      `$1${alias}`,
+    );
+    const named = new PortolanError(code, message, { server: alias, tool, hint, stderr, data, cause });
+    if (stack !== undefined) named.stack = stack;
+    return named;
+  }
+}
+
+function escapeRegExp(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

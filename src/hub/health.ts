@@ -32,7 +32,7 @@ export function healthOf(member: Member): ServerHealth {
   const { alias, state, since, declared, inventory } = member;
   const { description, plan, restarts, lanes } = member.processes;
   const { last: lastError, stderr } = member.faults;
-  const { latencyMs } = member.usage;
+  const { latencyMs } = member;
   const failing = state !== "ready" && state !== "idle";
   return {
     alias,

@@ -1,13 +1,16 @@
 // Many servers as one: who they are, and what each kind of client sees of them.
 
 import { type Diagnostic, didYouMean, PortolanError, type Report } from "../errors/index.ts";
+import type { Contracts } from "../contracts/index.ts";
 import type { JsonObject, LogLevel, LogMessage } from "../model/index.ts";
 import type { Call, Description, Upstream, UpstreamEvents, UpstreamStats } from "../upstream/index.ts";
 import type { EventBus } from "./events.ts";
 import type { ListName } from "./inventory.ts";
 import type { Member } from "./member.ts";
 import type { MergeSettings } from "./merge.ts";
+import { WorkspaceContracts } from "./workspace-contracts.ts";
 import { hasContract, hubName, promptName } from "./naming.ts";
+import { downOwner } from "./routing.ts";
 import { HubView, type ViewOptions, type ViewSource } from "./view.ts";
 
 /** Which server has a tool or a prompt, and the server's own name for it. */
@@ -30,6 +33,7 @@ export class Hub implements Upstream, ViewSource {
   /** The messages of what was found when each view was merged last. */
   readonly #found = new Map<HubView, readonly string[]>();
   #announcing = new Set<ListName>();
+  #contracts: WorkspaceContracts | undefined;
 
   constructor(options: { name: string; settings: MergeSettings; events: EventBus; report: Report }) {
     this.name = options.name;
@@ -81,6 +85,7 @@ export class Hub implements Upstream, ViewSource {
   /** A member with the alias of another takes its place. */
   add(member: Member): void {
     this.#members.set(member.alias, member);
+    if (isContracts(member)) this.#contracts?.attach(member);
     this.changed(new Set(["tools", "prompts", "resources"]));
   }
 
@@ -94,8 +99,10 @@ export class Hub implements Upstream, ViewSource {
     const member = this.#members.get(alias);
     if (member === undefined) return;
     this.#members.delete(alias);
+    if (isContracts(member)) this.#contracts?.attach(undefined);
     this.changed(new Set(["tools", "prompts", "resources"]));
-    await member.stop();
+    const done = this.keepAside(member);
+    await member.drain().finally(done);
   }
 
   /** Something of a member is not what it was. Announced once per turn. */
@@ -124,6 +131,12 @@ export class Hub implements Upstream, ViewSource {
     return this.#whole.fullName(name, (alias) => this.member(alias).declared);
   }
 
+  /** Why the server is down that a tool of this name would belong to; undefined when the tool is known, or no such server is down. */
+  downOwner(name: string): PortolanError | undefined {
+    if (this.#whole.table.toolRoutes.has(name)) return undefined;
+    return downOwner(this.#whole, name, this.settings.naming);
+  }
+
   /** The full name of a prompt that may be given as `alias.prompt`. */
   promptName(name: string): string {
     const dot = typeof name === "string" ? name.indexOf(".") : -1;
@@ -132,9 +145,13 @@ export class Hub implements Upstream, ViewSource {
     return promptName(this.settings.naming, declared, name.slice(dot + 1));
   }
 
-  /** The server that is all contracts together, started if need be. */
-  async contracts(): Promise<Upstream | undefined> {
-    return this.members.find(({ declared }) => declared.endpoint.transport === "contracts")?.start();
+  /** The contracts of all drivers, started if need be. The same object for as long as the hub is open. */
+  async contracts(): Promise<Contracts | undefined> {
+    const member = this.members.find(isContracts);
+    if (member === undefined) return undefined;
+    this.#contracts ??= new WorkspaceContracts(member);
+    await this.#contracts.start();
+    return this.#contracts;
   }
 
   /** What a tool of a server is called among those of all servers. */
@@ -211,4 +228,8 @@ export class Hub implements Upstream, ViewSource {
     this.#announcing = new Set();
     if (!this.closed) for (const view of this.#views) view.announce(lists);
   }
+}
+
+function isContracts({ declared }: Member): boolean {
+  return declared.endpoint.transport === "contracts";
 }

@@ -12,12 +12,13 @@ import { variablesOf } from "../formats/driver/index.ts";
 import type { Contract, ContractsEndpoint, Driver, Limits, SecretEntry } from "../model/index.ts";
 import { isPortolanError, PortolanError, type Report } from "../errors/index.ts";
 import type { SecretStore } from "../secrets/index.ts";
+import type { Lease } from "../upstream/index.ts";
 import { contextFor } from "./caller-context.ts";
 import { driverAuth } from "./driver-auth.ts";
 import { withEntry } from "./driver-entry.ts";
 import { DriverServers } from "./driver-servers.ts";
 import type { LeaseOptions } from "./lease-server.ts";
-import type { Heard, Lease } from "./pool.ts";
+import type { Heard } from "./pool.ts";
 import { rememberContracts, unbrokenContracts } from "./registered-contracts.ts";
 import { registeredDrivers, rememberDrivers } from "./registered-drivers.ts";
 
@@ -44,7 +45,9 @@ export async function leaseContracts(
     endpoint.contracts,
   );
   const hooks = new Map(drivers.map((one) => [one.driver.id, one.hooks ?? {}]));
-  const servers = new DriverServers({ lease: options, endpoint, limits, grants, heard, hooks });
+  // The contracts themselves have no process that could be idle; the servers of the drivers have.
+  const idleMs = options.declared.idleStopMs;
+  const servers = new DriverServers({ lease: options, endpoint, limits, grants, heard, hooks, idleMs });
   const left = (): void => void servers.close();
   leave.addEventListener("abort", left, { once: true });
   try {

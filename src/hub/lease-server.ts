@@ -11,10 +11,19 @@ import type {
   ServerDefinition,
 } from "../model/index.ts";
 import { type Redactor, resolveEndpoint, type SecretStore, toSecretError } from "../secrets/index.ts";
-import { type Ask, type Caller, type EraMemory, openUpstream, type Upstream } from "../upstream/index.ts";
+import {
+  type Ask,
+  type Caller,
+  type EraMemory,
+  type LaunchReports,
+  type Lease,
+  openSessionUpstream,
+  openUpstream,
+  type Upstream,
+} from "../upstream/index.ts";
 import type { Person } from "./auth-page.ts";
 import { resolveInvoked, resolveLater } from "./invoked-secrets.ts";
-import type { Heard, Lease, Pool } from "./pool.ts";
+import type { Heard, Pool } from "./pool.ts";
 
 export interface LeaseOptions {
   readonly declared: DeclaredServer;
@@ -41,17 +50,21 @@ export interface LeaseOptions {
   readonly person?: Person | undefined;
 }
 
-let dedicatedCount = 0;
+export interface LeaseTerms {
+  readonly limits: Limits;
+  readonly leave: AbortSignal;
+  readonly heard: Heard;
+  readonly launches: LaunchReports;
+  /** An earlier session found the server to be legacy. */
+  readonly knownLegacy?: boolean | undefined;
+  /** For a legacy session or process beside the shared one, with the capabilities of a caller if it is for one. */
+  readonly dedicated?: { readonly dedicatedTo: Caller | undefined } | undefined;
+}
 
-/** `dedicated` opens a legacy session or process beside the shared one, with the capabilities of a caller if it is for one. */
-export async function leaseServer(
-  options: LeaseOptions,
-  limits: Limits,
-  leave: AbortSignal,
-  heard: Heard,
-  dedicated?: { readonly dedicatedTo: Caller | undefined },
-): Promise<Lease> {
+/** Opens a session of the server, or shares one. The session ends when its connection is lost. */
+export async function leaseServer(options: LeaseOptions, terms: LeaseTerms): Promise<Lease> {
   const { declared, redactor, pool, caller, ask, eras, report } = options;
+  const { limits, leave, heard, launches, knownLegacy, dedicated } = terms;
   if (declared.endpoint.transport === "invoke")
     return leaseInvoked(options, declared.endpoint, limits, leave, heard);
   if (declared.endpoint.transport === "contracts") {
@@ -61,32 +74,33 @@ export async function leaseServer(
   const definition: ServerDefinition = {
     name: declared.alias,
     endpoint: await resolveEndpointOf(options, declared.endpoint),
-    era: dedicated !== undefined ? "legacy" : (declared.era ?? "auto"),
+    era: dedicated === undefined ? (declared.era ?? "auto") : "legacy",
     limits,
     launch: declared.launch,
     roots: options.roots,
   };
-  if (dedicated !== undefined) dedicatedCount += 1;
-  const own = dedicated === undefined ? 0 : dedicatedCount;
-  const client = dedicated?.dedicatedTo;
-  // Who keeps a HOME keeps it alone.
-  const home = declared.launch?.sandbox?.home === "kept" ? declared.alias : "";
+  // A kept HOME belongs to one server only.
+  const own = declared.launch?.sandbox?.home === "kept" ? declared.alias : "";
   const { endpoint, era, launch } = definition;
-  const key = JSON.stringify([endpoint, era, definition.limits, launch, home, own]);
+  const key = JSON.stringify([endpoint, era, definition.limits, launch, own]);
+  const common = { definition, ask, watch: true, report, redactor, eras };
+  const client = dedicated?.dedicatedTo;
   return pool.acquire(
     key,
     (signal, { stderr: onStderr, launch: onLaunch }) =>
-      openUpstream({
-        ...{ signal, definition, ask, watch: true, report, redactor, eras },
-        eraIsChosen: dedicated !== undefined && declared.era !== "legacy",
-        caller:
-          client === undefined
-            ? caller
-            : { ...caller, clientInfo: client.clientInfo, capabilities: client.capabilities },
-        ...{ onStderr, onLaunch },
-      }),
+      dedicated === undefined
+        ? openSessionUpstream({ ...common, signal, caller, knownLegacy, onStderr, onLaunch, launches })
+        : openUpstream({
+            ...{ ...common, signal, onStderr, onLaunch },
+            eraIsChosen: declared.era !== "legacy",
+            caller:
+              client === undefined
+                ? caller
+                : { ...caller, clientInfo: client.clientInfo, capabilities: client.capabilities },
+          }),
     leave,
     heard,
+    dedicated !== undefined,
   );
 }
 

@@ -3,8 +3,7 @@
 
 import { isPortolanError, type PortolanError, type Report, toPortolanError } from "../errors/index.ts";
 import type { JsonObject } from "../model/index.ts";
-import { type Call, type Caller, type Upstream, within } from "../upstream/index.ts";
-import type { Lease } from "./pool.ts";
+import { type Call, type Caller, type Lease, type Upstream, within } from "../upstream/index.ts";
 
 /** How many sessions there are at most beside the main one; other calls share that one. */
 const MAX_SESSIONS = 256;

@@ -1,20 +1,24 @@
-// One server of a hub: started when it should be, tried again when it fails, stopped when nobody needs it; its last good lists stay.
+// One server of a hub in one generation: one config of it, with its processes, its inventory and its last error.
 
-import { PortolanError } from "../errors/index.ts";
-import { type DeclaredServer, DEFAULT_LIMITS, type JsonObject, type Limits } from "../model/index.ts";
-import { type Call, type Upstream, within } from "../upstream/index.ts";
+import { PortolanError, toPortolanError } from "../errors/index.ts";
+import { type DeclaredServer, DEFAULT_LIMITS, type JsonObject } from "../model/index.ts";
+import {
+  type Call,
+  type LifecycleEvent,
+  neverSentError,
+  type Policy,
+  type Upstream,
+} from "../upstream/index.ts";
 import { tagsOfTool, type ToolTags } from "./contract-tags.ts";
 import { withoutSecrets } from "./discreet.ts";
 import type { EventBus, ServerEvent } from "./events.ts";
-import { Faults, isBlocking } from "./faults.ts";
+import { Faults } from "./faults.ts";
 import type { Inventory, ListName } from "./inventory.ts";
 import { checkSecrets, type LeaseOptions } from "./lease-server.ts";
-import type { Lease } from "./pool.ts";
+import { MemberSubscriptions } from "./member-subscriptions.ts";
 import { Processes } from "./processes.ts";
-import { Retries } from "./retries.ts";
 import type { Snapshots } from "./snapshots.ts";
 import { ALL_LISTS, Stock } from "./stock.ts";
-import { Usage } from "./usage.ts";
 
 export type ServerState =
   | "disabled"
@@ -26,7 +30,8 @@ export type ServerState =
   | "failed"
   | "stopped";
 
-const DRAIN_LOOK_MS = 50;
+/** The longest that an old generation goes on with the calls that it has. */
+const DRAIN_MS = 5 * 60_000;
 
 export interface MemberOptions extends LeaseOptions {
   readonly snapshots: Snapshots;
@@ -37,41 +42,83 @@ export interface MemberOptions extends LeaseOptions {
   readonly log: (alias: string, message: JsonObject) => void;
 }
 
+const EVENTS: Readonly<Record<LifecycleEvent, ServerEvent["type"]>> = {
+  started: "mcp.server_started",
+  ready: "mcp.server_ready",
+  restarted: "mcp.server_restarted",
+  failed: "mcp.server_failed",
+  stopped: "mcp.server_stopped",
+};
+
 export class Member {
   readonly alias: string;
-  readonly declared: DeclaredServer;
   readonly stock: Stock;
   readonly faults: Faults;
   readonly processes: Processes;
-  readonly usage: Usage;
-  state: ServerState;
+  declared: DeclaredServer;
   since: Date = new Date();
+  /** Of its answers; later ones count more. */
+  latencyMs: number | undefined;
   readonly #options: MemberOptions;
-  readonly #limits: Limits;
-  readonly #retries = new Retries();
-  #starting: Promise<Upstream> | undefined;
-  #listeners: (() => void)[] = [];
-  #leaving = new AbortController();
+  #policy: Policy;
+  #subscriptions: MemberSubscriptions;
+  /** The first lists of the server that runs now are being read. */
+  #listing: Promise<void> | undefined;
+  #inFlight = 0;
+  /** It was opened, which nobody has been told yet. */
+  #isUntold = false;
+  /** The generation that took over. */
+  #successor: Member | undefined;
+  /** It is replaced by another generation, which says what happens from now on. */
+  #isSilent = false;
 
   constructor(options: MemberOptions) {
     this.#options = options;
     this.declared = options.declared;
     this.alias = options.declared.alias;
-    this.state = options.declared.enabled ? "idle" : "disabled";
+    this.#policy = policyOf(options.declared);
     const limits = { ...DEFAULT_LIMITS, ...options.declared.limits };
-    this.#limits = limits;
     this.faults = new Faults(this.alias, options.redactor);
     this.processes = new Processes({
-      ...{ ...options, limits, faults: this.faults },
+      ...options,
+      limits,
+      faults: this.faults,
+      policy: () => this.#policy,
+      busy: () => this.#inFlight > 0,
+      changed: () => {
+        this.since = new Date();
+      },
+      event: (event) => this.#report(event),
       outdated: (list) => this.stock.outdated(list),
+      opened: (_lease, isRenewed) => {
+        if (!isRenewed) this.#listing = this.#list();
+        else if (this.#isUntold) this.#tell("mcp.server_ready");
+        this.#isUntold = false;
+      },
     });
-    this.usage = new Usage(options.declared.idleStopMs, () => void this.stop("idle"));
+    const { main } = this.processes;
+    this.#subscriptions = new MemberSubscriptions(this.processes);
     this.stock = new Stock({
       ...options,
       limits,
-      describe: () => this.processes.main?.upstream.describe(),
+      describe: () => (main.live === undefined ? undefined : main.describe()),
       upstream: () => this.processes.lister,
+      session: () => main.live,
     });
+  }
+
+  get state(): ServerState {
+    if (!this.declared.enabled) return "disabled";
+    const { state } = this.processes.main;
+    switch (state.kind) {
+      case "starting":
+        return state.why === "restart" ? "reconnecting" : "starting";
+      case "ready":
+      case "draining":
+        return this.#listing === undefined ? "ready" : "starting";
+      default:
+        return state.kind;
+    }
   }
 
   get inventory(): Inventory {
@@ -89,17 +136,12 @@ export class Member {
 
   /** Why it cannot be used now; undefined when it can, or may soon. */
   get unavailable(): PortolanError | undefined {
-    const isDown = this.state === "failed" || this.state === "blocked";
-    return isDown ? this.faults.unavailable() : undefined;
+    return this.declared.enabled ? this.processes.main.unavailable : undefined;
   }
 
-  /** It did not come up when it was last tried, whatever is tried now. */
+  /** It did not start when it was last tried, whatever is tried now. */
   get isDown(): boolean {
-    return (
-      this.stopped ||
-      this.unavailable !== undefined ||
-      (this.state === "starting" && this.#retries.failures > 0)
-    );
+    return this.stopped || this.processes.main.isDown;
   }
 
   /** Takes up what is known from before; false when there is nothing. */
@@ -110,209 +152,167 @@ export class Member {
   /** Loads what is known from before; an eager server also starts. Resolves when it is ready or has failed. */
   async begin(): Promise<void> {
     if (this.state === "disabled") return;
-    // A lazy server that was never seen must be looked at once, or nobody would ever learn what it has.
+    // A lazy server that was never started must be started once, or nobody would ever learn what it has.
     if (!(await this.load()) || this.declared.start !== "lazy") await this.start().catch(() => {});
-    // One that waits to be needed still says now when it could not start.
+    // One that waits to be needed still reports now when it could not start.
     else if (this.state === "idle")
-      await checkSecrets(this.#options).catch((thrown: unknown) => this.#failed(this.faults.note(thrown)));
+      await checkSecrets(this.#options).catch((thrown: unknown) =>
+        this.processes.main.checkFailed(this.faults.note(thrown)),
+      );
   }
 
-  /** The live server; starts it when it is not running. */
-  start(): Promise<Upstream> {
-    const { main } = this.processes;
-    if (main !== undefined) return Promise.resolve(main.upstream);
-    if (this.stopped) return Promise.reject(this.#notRunning());
-    this.#starting ??= this.#start().finally(() => {
-      this.#starting = undefined;
-    });
-    return this.#starting;
-  }
-
-  async request(call: Call): Promise<JsonObject> {
-    const upstream = this.processes.main?.upstream ?? (await this.#startFor(call));
-    const started = performance.now();
-    this.usage.begin();
-    try {
-      const discreet = withoutSecrets(call, this.#options.redactor, this.alias);
-      const result = await this.processes.request(upstream, discreet);
-      // A stream of notifications lasts as long as somebody listens.
-      if (call.method !== "subscriptions/listen") this.usage.answered(performance.now() - started);
-      return this.#options.redactor.redactValue(result);
-    } catch (thrown) {
-      throw this.faults.note(thrown);
-    } finally {
-      this.usage.end();
-      this.#rest();
-    }
-  }
-
-  async subscribe(uri: string): Promise<() => Promise<void>> {
-    return this.processes.subscribe(await this.start(), uri);
-  }
-
-  /** Takes the place of this member for the same server: what is known stays known, and the process goes on. */
-  inherit(old: Member): void {
-    this.stock.inventory = old.inventory;
-    this.faults.stderr = old.faults.stderr;
-    this.processes.inherit(old.processes, !this.stopped);
-  }
-
-  /** Resolves when no call is under way any more, when it was stopped, or when that has taken too long. */
-  async drained(limitMs: number): Promise<void> {
-    const begun = performance.now();
-    // Whoever was sent here just now comes first.
-    await pause(0);
-    while (!this.stopped && performance.now() - begun < limitMs) {
-      if (!this.usage.busy && this.processes.main?.busy?.() !== true) return;
-      await pause(DRAIN_LOOK_MS);
-    }
-  }
-
-  async stop(
-    state: "stopped" | "idle" = "stopped",
-    { quiet = false }: { quiet?: boolean } = {},
-  ): Promise<void> {
-    if (this.stopped) return;
-    const wasDown = this.isDown;
-    this.#retries.stop();
-    this.usage.stop();
-    if (state === "stopped") this.stock.stopRefreshing();
-    this.#setState(state);
-    this.#leaving.abort();
-    this.#leaving = new AbortController();
-    const lease = this.#letGo();
-    const starting = this.#starting;
-    // First: a start that waits for the lists of a server that hangs ends with its connection.
-    await Promise.all([lease?.release(), this.processes.closeLanes(this.#notRunning())]);
-    // Not one that began since: an idle server may have been needed again while it was stopped.
-    if (starting !== undefined) {
-      await starting.catch(() => {});
-      await this.#letGo()?.release();
-    }
-    await this.stock.saved();
-    // One that was tried in vain is not tried any more.
-    if ((lease !== undefined || wasDown) && !quiet) this.#tell("mcp.server_stopped");
-  }
-
-  /** Starts for a call, unless the last attempt failed just now: then the call hears at once why. */
-  async #startFor(call: Call): Promise<Upstream> {
+  /** The server, once it runs and its lists are known; starts it when it is not running. */
+  async start(): Promise<Upstream> {
     if (this.stopped) throw this.#notRunning();
-    const unavailable = this.#retries.tooSoon ? this.unavailable : undefined;
-    if (unavailable !== undefined) throw unavailable;
-    const ms = call.timeoutMs ?? this.#limits.requestTimeoutMs;
-    return within(this.start(), { server: this.alias, what: "starting", ms, signal: call.signal });
+    await this.processes.main.start();
+    await this.#listing;
+    return this.processes.main;
   }
 
-  async #start(): Promise<Upstream> {
-    this.#retries.stop();
-    this.#setState("starting");
-    this.#tell("mcp.server_started");
+  /** Tries a server that failed once more, before its time. */
+  async retry(): Promise<void> {
+    await this.processes.main.recheck().catch(() => {});
+  }
+
+  /** Not async: every call passes here, and most have nothing to wait for but their server. */
+  request(call: Call): Promise<JsonObject> {
+    const isReady = this.processes.main.live !== undefined && this.#successor === undefined;
+    return isReady ? this.#send(call) : this.#requestLater(call);
+  }
+
+  /** The subscription follows the server through restarts and to the next generation. */
+  subscribe(uri: string): Promise<() => Promise<void>> {
+    return this.#subscriptions.add(uri);
+  }
+
+  /** Other settings for the same processes: calls and sessions go on. */
+  configure(declared: DeclaredServer): void {
+    this.declared = declared;
+    this.#policy = policyOf(declared);
+    this.processes.configure(declared);
+  }
+
+  /** Serves in the place of an older generation from now on; that one finishes its calls. Resolves when it is gone. */
+  async takeOver(old: Member): Promise<void> {
+    this.inheritLists(old);
+    this.faults.stderr ||= old.faults.stderr;
+    this.processes.takeOver(old.processes);
+    if (!this.stopped) {
+      this.#subscriptions = old.#subscriptions;
+      this.#subscriptions.moveTo(this.processes);
+      old.#successor = this;
+      old.#isSilent = true;
+    }
+    await old.drain();
+  }
+
+  /** Until its own lists were read, it has those of the generation before it. */
+  inheritLists(old: Member): void {
+    this.stock.inherit(old.inventory);
+  }
+
+  /** Accepts no call any more, and stops with the last one. */
+  async drain(): Promise<void> {
+    this.stock.stopRefreshing();
+    await this.processes.main.drain();
+    await this.stop();
+  }
+
+  async stop({ isSilent = false }: { isSilent?: boolean } = {}): Promise<void> {
+    this.#isSilent ||= isSilent;
+    this.stock.stopRefreshing();
+    await Promise.all([this.processes.main.close(), this.processes.closeLanes(this.#notRunning())]);
+    await this.stock.saved();
+  }
+
+  async #requestLater(call: Call): Promise<JsonObject> {
+    if (this.#successor !== undefined) return this.#successor.request(call);
+    if (this.stopped) throw this.#notRunning();
     try {
-      const lease = await this.processes.open(this.#leaving.signal);
-      if (this.stopped) {
-        await lease.release();
-        throw this.#notRunning();
-      }
-      this.processes.take(lease);
-      this.#listen(lease.upstream);
-      await this.stock.refresh(ALL_LISTS).catch((thrown: unknown) => {
-        const { code, message } = this.faults.note(thrown);
-        const what = `${this.alias} runs, but its tools could not be listed: ${message}`;
-        if (this.processes.main === lease)
-          this.#options.report({ code, severity: "error", server: this.alias, message: what });
-      });
-      if (this.processes.main !== lease) throw this.stopped ? this.#notRunning() : this.faults.unavailable();
-      this.#retries.succeeded();
-      // Lost again while its lists were read: it is ready when it is back.
-      if (this.state !== "reconnecting") this.#setState("ready");
-      this.#tell("mcp.server_ready");
-      this.#rest();
-      return lease.upstream;
+      await this.processes.main.ready(call);
     } catch (thrown) {
-      const error = this.faults.note(thrown);
-      if (!this.stopped && this.state !== "failed") this.#failed(error);
-      throw error;
+      return this.#passOn(toPortolanError(thrown, { server: this.alias }), call);
+    }
+    return this.#send(call);
+  }
+
+  #send(call: Call): Promise<JsonObject> {
+    const { redactor } = this.#options;
+    const sentAt = performance.now();
+    this.#inFlight += 1;
+    return this.processes.request(withoutSecrets(call, redactor, this.alias)).then(
+      (result) => {
+        // A stream of notifications lasts as long as somebody listens.
+        if (call.method !== "subscriptions/listen") this.#answered(performance.now() - sentAt);
+        this.#ended();
+        return redactor.redactValue(result);
+      },
+      (thrown: unknown) => {
+        this.#ended();
+        return this.#passOn(this.faults.note(thrown), call);
+      },
+    );
+  }
+
+  #answered(ms: number): void {
+    this.latencyMs = this.latencyMs === undefined ? ms : this.latencyMs * 0.8 + ms * 0.2;
+  }
+
+  #ended(): void {
+    this.#inFlight -= 1;
+    if (this.#inFlight === 0) this.processes.main.quiet();
+  }
+
+  /** A call that this generation did not send any more goes to the next one. */
+  #passOn(error: PortolanError, call: Call): Promise<JsonObject> {
+    const isUnsent = error.code === "CONNECTION_CLOSED" && error.data.neverRan === true;
+    if (isUnsent && this.#successor !== undefined) return this.#successor.request(call);
+    return Promise.reject(error);
+  }
+
+  /** Resolves when the lists of the server that was just started are known. */
+  async #list(): Promise<void> {
+    const session = this.processes.main.live;
+    try {
+      await this.stock.refresh(ALL_LISTS);
+    } catch (thrown) {
+      const { code, message } = this.faults.note(thrown);
+      const what = `${this.alias} runs, but its tools could not be listed: ${message}`;
+      if (this.processes.main.live === session)
+        this.#options.report({ code, severity: "error", server: this.alias, message: what });
+    } finally {
+      this.#listing = undefined;
+      this.since = new Date();
+      if (this.processes.main.live === session) this.#tell("mcp.server_ready");
     }
   }
 
-  #listen(upstream: Upstream): void {
-    this.#listeners = [
-      upstream.on("toolsChanged", () => this.stock.outdated("tools")),
-      upstream.on("promptsChanged", () => this.stock.outdated("prompts")),
-      upstream.on("resourcesChanged", () => this.stock.outdated("resources")),
-      upstream.on("resourceUpdated", (uri) =>
-        this.#options.resourceUpdated(this.alias, this.#options.redactor.redactText(uri)),
-      ),
-      upstream.on("stateChanged", (state, reason) => {
-        if (reason !== undefined) this.faults.note(reason);
-        if (state === "reconnecting") this.#lost();
-        else if (state === "ready") this.#back();
-        else if (state === "failed") void this.#gaveUp();
-      }),
-    ];
-  }
-
-  #lost(): void {
-    this.#setState("reconnecting");
-    this.#tell("mcp.server_failed", this.faults.reason());
-  }
-
-  #back(): void {
-    this.processes.describe();
-    this.#setState("ready");
-    this.#tell("mcp.server_restarted");
-  }
-
-  /** The connection itself will not come back soon; from here on it is the hub that tries. */
-  async #gaveUp(): Promise<void> {
-    const lease = this.#letGo();
-    this.#failed(
-      this.faults.last ??
-        new PortolanError("SERVER_CRASHED", `${this.alias} keeps crashing`, { server: this.alias }),
-    );
-    await lease?.release();
-  }
-
-  #failed(error: PortolanError): void {
-    const blocked = isBlocking(error);
-    this.faults.last = error;
-    this.#retries.failed(blocked, this.declared.start === "lazy" ? undefined : this.#tryAgain);
-    this.#setState(blocked ? "blocked" : "failed");
-    this.#tell("mcp.server_failed", this.faults.reason());
-  }
-
-  readonly #tryAgain = (): void => {
-    this.start().catch(() => {});
-  };
-
-  #letGo(): Lease | undefined {
-    for (const off of this.#listeners.splice(0)) off();
-    return this.processes.letGo();
-  }
-
-  #rest(): void {
-    if (this.processes.main === undefined) this.usage.stop();
-    else this.usage.rest();
+  #report(event: LifecycleEvent): void {
+    const { lastFault } = this.processes.main;
+    if (event === "failed" && lastFault !== undefined) this.faults.last = this.faults.note(lastFault.error);
+    // A server is ready when its lists were read.
+    if (event === "ready") this.#isUntold = true;
+    else this.#tell(EVENTS[event]);
   }
 
   #notRunning(): PortolanError {
-    const what = this.state === "disabled" ? "is disabled" : "was stopped";
-    return new PortolanError("CONNECTION_CLOSED", `${this.alias} ${what}`, { server: this.alias });
+    if (this.declared.enabled) return neverSentError(this.alias);
+    return new PortolanError("CONNECTION_CLOSED", `${this.alias} is disabled`, { server: this.alias });
   }
 
-  #tell(type: ServerEvent["type"], more?: ReturnType<Faults["reason"]>): void {
+  #tell(type: ServerEvent["type"]): void {
+    if (this.#isSilent) return;
+    const more = type === "mcp.server_failed" ? this.faults.reason() : {};
     this.#options.events.emit({ type, server: this.alias, ...more });
-  }
-
-  #setState(state: ServerState): void {
-    if (this.state === state || (this.stopped && state !== "stopped")) return;
-    this.state = state;
-    this.since = new Date();
   }
 }
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
+function policyOf({ start, idleStopMs, endpoint }: DeclaredServer): Policy {
+  const isNeverIdle = idleStopMs === undefined || idleStopMs <= 0 || endpoint.transport === "contracts";
+  return {
+    keepsTrying: start !== "lazy",
+    startRetries: 0,
+    idleMs: isNeverIdle ? undefined : idleStopMs,
+    drainMs: DRAIN_MS,
+  };
 }

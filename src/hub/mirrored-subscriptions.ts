@@ -15,7 +15,7 @@ export class MirroredSubscriptions {
   #second: Upstream | undefined;
 
   /** Subscribes at the main process, and at the second one for as long as there is one. */
-  async add(main: Upstream, uri: string): Promise<Release> {
+  async add(main: Pick<Upstream, "subscribe">, uri: string): Promise<Release> {
     const release = await main.subscribe(uri);
     let mirrored = this.#byUri.get(uri);
     if (mirrored === undefined) this.#byUri.set(uri, (mirrored = { users: 0, release: undefined }));

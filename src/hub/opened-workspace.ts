@@ -13,8 +13,8 @@ import { rootFolders } from "../tools/index.ts";
 import { checkConfig, fromCatalog, type WorkspaceConfig } from "./declared.ts";
 import type { EventBus, HubEvent } from "./events.ts";
 import type { Hub } from "./hub.ts";
+import { Members } from "./members.ts";
 import { type HubOptions, mergeSettings, openHub } from "./open-hub.ts";
-import { Roster } from "./roster.ts";
 
 export interface WorkspaceOptions extends Omit<
   HubOptions,
@@ -34,6 +34,8 @@ export interface WorkspaceOptions extends Omit<
   readonly onEvent?: ((event: HubEvent) => void) | undefined;
   /** Whether `onEvent` also hears of every call. Default: true. */
   readonly callEvents?: boolean | undefined;
+  /** Whether a server that cannot be used is also a diagnostic, once for each reason. Default: true for `openWorkspace()`. */
+  readonly reportsFailures?: boolean | undefined;
   /** Asks for the passphrase of the secrets file. */
   readonly promptPassphrase?: PromptPassphrase | undefined;
 }
@@ -99,10 +101,11 @@ export async function openWorkspaceHub(
   const opened = await openHub({ ...options, secrets, naming, descriptionPrefix, onDiagnostic: report });
   const { hub } = opened;
   if (options.onEvent !== undefined) opened.events.on(options.onEvent, { calls: options.callEvents });
+  if (options.reportsFailures === true) opened.events.on(failureReporter(report), { calls: false });
   const { only } = options;
   const leaveOut = (server: DeclaredServer): boolean =>
     only?.includes(server.alias) === false || options.leaveOut?.(server) === true;
-  const roster = new Roster({ hub, toMember: opened.member, leaveOut });
+  const members = new Members({ hub, toMember: opened.member, leaveOut });
   let gateway = JSON.stringify(config.gateway);
   const noteGateway = (now: WorkspaceConfig["gateway"]): void => {
     if (gateway === (gateway = JSON.stringify(now))) return;
@@ -115,15 +118,23 @@ export async function openWorkspaceHub(
     declared = changed.catalog.servers;
     noteGateway(changed.catalog.settings.gateway);
     if (changed.settingsChanged) hub.configure(mergeSettings(changed.catalog.settings));
-    roster.apply(changed);
+    const problems = changed.catalog.diagnostics.filter(({ severity }) => severity === "error");
+    void members.apply(changed).then((reloaded) =>
+      opened.events.emit({
+        type: "mcp.config_reloaded",
+        server: "workspace",
+        ...reloaded,
+        problems: problems.map(({ message }) => message),
+      }),
+    );
   };
-  const begun = roster.begin(config.servers, options.waitMs ?? DEFAULT_WAIT_MS, options.signal);
+  const begun = members.begin(config.servers, options.waitMs ?? DEFAULT_WAIT_MS, options.signal);
   for (const early of changes.splice(0)) change(early);
   apply = change;
   await begun;
   const close = async (): Promise<void> => {
     await Promise.all([watch?.close(), hub.close()]);
-    await roster.settled();
+    await members.settled();
     opened.events.close();
   };
   return {
@@ -134,7 +145,20 @@ export async function openWorkspaceHub(
     events: opened.events,
     diagnostics,
     report,
-    settled: () => roster.settled(),
+    settled: () => members.settled(),
     close,
+  };
+}
+
+/** A server that cannot be used is left out of the tools, which its user should know of. */
+function failureReporter(report: Report): (event: HubEvent) => void {
+  const reported = new Set<string>();
+  return (event) => {
+    if (event.type !== "mcp.server_failed") return;
+    const { server, code = "SERVER_UNAVAILABLE", reason = "it failed" } = event;
+    const message = `${server} cannot be used now: ${reason}`;
+    if (reported.has(message)) return;
+    reported.add(message);
+    report({ code, severity: "warning", server, message });
   };
 }

@@ -68,7 +68,9 @@ export class Placement {
   describe({ era, transport }: Description): void {
     const { endpoint, era: pinned = "auto" } = this.#options.declared;
     this.#cheapSessions = transport === "http" && !("program" in endpoint && endpoint.program !== undefined);
-    if (era === "modern") this.#policy = pinned === "auto" ? "followCaller" : "shared";
+    // Contracts and mcpfiles run in this program, for callers of both eras: another one would have servers of its own.
+    if (endpoint.transport === "contracts" || endpoint.transport === "invoke") this.#policy = "shared";
+    else if (era === "modern") this.#policy = pinned === "auto" ? "followCaller" : "shared";
     else if (transport !== "http") this.#policy = "processes";
     else this.#policy = this.#cheapSessions ? "sessions" : "shared";
     this.#sessions.reset();
@@ -89,7 +91,7 @@ export class Placement {
     }
   }
 
-  subscribe(main: Upstream, uri: string): Promise<() => Promise<void>> {
+  subscribe(main: Pick<Upstream, "subscribe">, uri: string): Promise<() => Promise<void>> {
     return this.#subscriptions.add(main, uri);
   }
 

@@ -1,7 +1,7 @@
-// One live server per identical resolved definition, shared by everybody who needs it and closed by the last.
+// Process pool: one open session per identical resolved definition, shared by its users and closed with the last of them.
 
 import type { LaunchNews } from "../launch/index.ts";
-import type { Upstream } from "../upstream/index.ts";
+import type { Lease, Upstream } from "../upstream/index.ts";
 
 /** Who hears what a server writes to stderr, and how it is started. */
 export interface Heard {
@@ -19,27 +19,21 @@ interface Shared {
   users: number;
 }
 
-export interface Lease {
-  readonly upstream: Upstream;
-  /** Whether it has calls that came another way than through whoever has the lease. */
-  busy?(): boolean;
-  release(): Promise<void>;
-}
-
 export class Pool {
   readonly #shared = new Map<string, Shared>();
 
   /**
    * The key says everything that makes two servers the same; `open` is only called for the first user, and given up when
-   * the last one has left.
+   * the last one has left. A dedicated session is never shared.
    */
   async acquire(
     key: string,
     open: (signal: AbortSignal, heard: Heard) => Promise<Upstream>,
     leave: AbortSignal,
     heard: Heard,
+    dedicated = false,
   ): Promise<Lease> {
-    let shared = this.#shared.get(key);
+    let shared = dedicated ? undefined : this.#shared.get(key);
     if (shared === undefined) {
       const nobodyWaits = new AbortController();
       const readers = new Set<Heard>();
@@ -52,8 +46,20 @@ export class Pool {
           for (const reader of readers) reader.launch(news);
         },
       });
-      shared = { opening, nobodyWaits, readers, planned: undefined, users: 0 };
-      this.#shared.set(key, shared);
+      const entry: Shared = { opening, nobodyWaits, readers, planned: undefined, users: 0 };
+      shared = entry;
+      if (!dedicated) this.#shared.set(key, entry);
+      // A session that has ended is of no use to later users: they get another one.
+      const evict = (): void => {
+        if (this.#shared.get(key) === entry) this.#shared.delete(key);
+      };
+      opening.then(
+        (upstream) =>
+          upstream.on("stateChanged", (state) => {
+            if (state === "closed" || state === "failed") evict();
+          }),
+        () => {},
+      );
     }
     const own = shared;
     own.users += 1;
@@ -63,10 +69,11 @@ export class Pool {
     if (own.planned !== undefined) reader.launch(own.planned);
     let released = false;
     const release = async (): Promise<void> => {
-      if (released) return;
-      released = true;
-      own.users -= 1;
-      own.readers.delete(reader);
+      if (!released) {
+        released = true;
+        own.users -= 1;
+        own.readers.delete(reader);
+      }
       if (own.users > 0) return;
       if (this.#shared.get(key) === own) this.#shared.delete(key);
       own.nobodyWaits.abort();

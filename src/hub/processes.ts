@@ -1,20 +1,30 @@
-// The processes of one server: the one that calls share, and lanes beside it. What concerns the client is told to all of them.
+// The processes of one generation of a server: the main instance that calls share, and dedicated processes beside it.
 
 import type { PortolanError } from "../errors/index.ts";
 import type { LaunchPlan } from "../launch/index.ts";
-import type { JsonObject, Limits, LogLevel, LogMessage } from "../model/index.ts";
-import type { Call, Description, Upstream } from "../upstream/index.ts";
+import type { DeclaredServer, JsonObject, Limits, LogLevel, LogMessage } from "../model/index.ts";
+import {
+  type Call,
+  createLaunchReports,
+  type Description,
+  type LaunchReports,
+  type Lease,
+  SupervisedUpstream,
+  type SupervisionOptions,
+  type Upstream,
+} from "../upstream/index.ts";
 import { discreetLog } from "./discreet.ts";
 import { type EventBus, toLaunchEvent } from "./events.ts";
 import type { Faults } from "./faults.ts";
 import type { ListName } from "./inventory.ts";
-import { type LeaseOptions, leaseServer } from "./lease-server.ts";
+import { type LeaseOptions, leaseServer, type LeaseTerms } from "./lease-server.ts";
 import { Placement, type PlacementOptions } from "./placement.ts";
-import type { Heard, Lease } from "./pool.ts";
+import type { Heard } from "./pool.ts";
 
 const LISTS = ["tools", "prompts", "resources"] as const;
 
-export interface ProcessesOptions extends LeaseOptions {
+export interface ProcessesOptions
+  extends LeaseOptions, Pick<SupervisionOptions, "policy" | "opened" | "event" | "changed" | "busy"> {
   readonly limits: Limits;
   readonly faults: Faults;
   readonly events: EventBus;
@@ -25,126 +35,149 @@ export interface ProcessesOptions extends LeaseOptions {
 }
 
 export class Processes {
+  /** The instance that calls share. */
+  readonly main: SupervisedUpstream;
   description: Description | undefined;
   /** How its program was started last. */
   plan: LaunchPlan | undefined;
   readonly #options: ProcessesOptions;
   readonly #alias: string;
-  #main: Lease | undefined;
-  #placement: Placement;
+  readonly #launches: LaunchReports;
+  readonly #placement: Placement;
+  #lease: Lease | undefined;
+  /** The connection beside the main one that last reported a change of the lists. */
   #lister: Upstream | undefined;
   #logLevel: LogLevel | undefined;
-  #deaf: () => void = () => {};
+  /** Of the generations before this one. */
   #pastRestarts = 0;
-  /** Of a process that others had before, and that are not ours to count. */
-  #othersRestarts = 0;
+  /** What the first session must wait for: the end of another process that it cannot run beside. */
+  #after: Promise<void> | undefined;
 
   constructor(options: ProcessesOptions) {
+    const { declared, limits, faults } = options;
     this.#options = options;
-    this.#alias = options.declared.alias;
-    this.#placement = new Placement(this.#placementOptions());
+    this.#alias = declared.alias;
+    this.#launches = createLaunchReports(declared.alias, options.report, undefined);
+    this.#placement = new Placement(this.#placementOptions(declared));
+    this.main = new SupervisedUpstream({
+      ...options,
+      name: declared.alias,
+      requestTimeoutMs: limits.requestTimeoutMs,
+      open: async (signal, before) => {
+        try {
+          await this.#after;
+          return await this.#open(signal, { knownLegacy: before?.era === "legacy" });
+        } catch (thrown) {
+          throw faults.note(thrown);
+        }
+      },
+      opened: (lease, isRenewed) => {
+        this.#lease = lease;
+        faults.sessionName = lease.upstream.name;
+        this.#lister = undefined;
+        this.#describe(lease);
+        options.opened?.(lease, isRenewed);
+      },
+    });
+    this.main.on("log", this.#logged);
+    this.main.on("resourceUpdated", this.#updated);
+    for (const list of LISTS)
+      this.main.on(`${list}Changed`, () => {
+        this.#lister = undefined;
+        options.outdated(list);
+      });
   }
 
-  /** The shared one, while there is one. */
-  get main(): Lease | undefined {
-    return this.#main;
+  /** The session that is open; its upstream may be shared with other servers. */
+  get lease(): Lease | undefined {
+    return this.main.live === undefined ? undefined : this.#lease;
   }
 
   get restarts(): number {
-    const now = this.#main?.upstream.stats().restarts ?? this.#othersRestarts;
-    return this.#pastRestarts + now - this.#othersRestarts;
+    return this.#pastRestarts + this.main.restarts;
   }
 
   /** Where lists are read: at the connection that last reported a change of them. */
   get lister(): Upstream | undefined {
-    return this.#lister ?? this.#main?.upstream;
+    return this.#lister ?? (this.main.live === undefined ? undefined : this.main);
   }
 
-  subscribe(main: Upstream, uri: string): Promise<() => Promise<void>> {
-    return this.#placement.subscribe(main, uri);
+  subscribe(uri: string): Promise<() => Promise<void>> {
+    return this.#placement.subscribe(this.main, uri);
   }
 
-  /** How many there are beside the shared one. */
+  /** The same, from the next session on when none is open. */
+  keepSubscribed(uri: string): Promise<() => Promise<void>> {
+    return this.#placement.subscribe({ subscribe: async (one) => this.main.keepSubscribed(one) }, uri);
+  }
+
+  /** How many there are beside the main instance. */
   get lanes(): number {
     return this.#placement.count;
   }
 
-  open(leave: AbortSignal): Promise<Lease> {
-    return leaseServer(this.#options, this.#options.limits, leave, this.#heard);
+  /** The first session is opened after that. */
+  startAfter(end: Promise<void>): void {
+    this.#after = end.catch(() => {});
   }
 
-  /** This is the shared one from now on. */
-  take(lease: Lease): void {
-    const { upstream } = lease;
-    this.#main = lease;
-    this.#othersRestarts = upstream.stats().restarts;
-    this.describe();
-    this.#lister = undefined;
-    for (const list of LISTS)
-      upstream.on(`${list}Changed`, () => {
-        this.#lister = undefined;
-      });
-    this.#deaf = upstream.on("log", this.#logged);
-    if (this.#logLevel !== undefined) upstream.setLogLevel(this.#logLevel).catch(() => {});
-  }
-
-  /** There is none any more; whoever asks has to release it. */
-  letGo(): Lease | undefined {
-    const lease = this.#main;
-    this.#pastRestarts = this.restarts;
-    this.#othersRestarts = 0;
-    this.#main = undefined;
-    this.#deaf();
-    return lease;
-  }
-
-  /** What a server says about itself may repeat what it was given, and may be something else after a restart. */
-  describe(): void {
-    if (this.#main === undefined) return;
-    this.description = this.#options.redactor.redactValue(this.#main.upstream.describe());
-    this.#placement.describe(this.description);
-  }
-
-  request(main: Upstream, call: Call): Promise<JsonObject> {
-    return this.#placement.request(main, call);
+  request(call: Call): Promise<JsonObject> {
+    return this.#placement.request(this.main, call);
   }
 
   notify(method: string, params?: JsonObject): void {
-    this.#main?.upstream.notify(method, params);
+    this.main.notify(method, params);
     this.#placement.notify(method, params);
   }
 
   async setLogLevel(level: LogLevel): Promise<void> {
     this.#logLevel = level;
     this.#placement.setLogLevel(level);
-    await this.#main?.upstream.setLogLevel(level);
+    await this.main.setLogLevel(level);
   }
 
-  /** Takes the place of others of the same server, which go on when it does. */
-  inherit(old: Processes, goesOn: boolean): void {
+  /** What clients set, and what was counted, holds for the next generation too. */
+  takeOver(old: Processes): void {
     this.#pastRestarts = old.restarts;
-    this.#logLevel = old.#logLevel;
-    if (!goesOn) return;
-    this.#placement = old.#placement;
-    this.#placement.configure(this.#placementOptions());
-    old.#placement = new Placement(old.#placementOptions());
+    if (old.#logLevel !== undefined) void this.setLogLevel(old.#logLevel).catch(() => {});
   }
 
-  /** Calls that wait for a lane hear the reason. */
+  /** The settings of what is beside the main instance have changed. */
+  configure(declared: DeclaredServer): void {
+    this.#placement.configure(this.#placementOptions(declared));
+  }
+
+  /** Calls that wait for a dedicated process are rejected with the reason. */
   closeLanes(reason: PortolanError): Promise<void> {
     return this.#placement.close(reason);
   }
 
-  #placementOptions(): PlacementOptions {
-    const { declared, limits, report } = this.#options;
+  /** A server's description of itself may repeat secrets, and may change with a restart. */
+  #describe({ upstream }: Lease): void {
+    this.description = this.#options.redactor.redactValue(upstream.describe());
+    this.#placement.describe(this.description);
+  }
+
+  #open(leave: AbortSignal, more: Pick<LeaseTerms, "knownLegacy" | "dedicated">): Promise<Lease> {
+    const { limits } = this.#options;
+    return leaseServer(this.#options, {
+      limits,
+      leave,
+      heard: this.#heard,
+      launches: this.#launches,
+      ...more,
+    });
+  }
+
+  #placementOptions(declared: DeclaredServer): PlacementOptions {
+    const { limits, report } = this.#options;
     return {
       alias: this.#alias,
       declared,
       timeoutMs: limits.requestTimeoutMs,
       report,
-      main: () => this.#main?.upstream,
-      open: (signal, caller) =>
-        leaseServer(this.#options, limits, signal, this.#heard, { dedicatedTo: caller }),
+      main: () => this.main,
+      open: (signal, caller) => this.#open(signal, { dedicated: { dedicatedTo: caller } }),
       opened: (other) => {
         other.on("log", this.#logged);
         if (this.#logLevel !== undefined) other.setLogLevel(this.#logLevel).catch(() => {});
@@ -155,19 +188,22 @@ export class Processes {
 
   /** A server reports what a call changed on the session of that call. */
   #listenTo(other: Upstream): void {
-    const { outdated, redactor, resourceUpdated } = this.#options;
+    const { outdated } = this.#options;
     for (const list of LISTS)
       other.on(`${list}Changed`, () => {
         this.#lister = other;
         outdated(list);
       });
-    other.on("resourceUpdated", (uri) => resourceUpdated(this.#alias, redactor.redactText(uri)));
+    other.on("resourceUpdated", this.#updated);
     other.on("stateChanged", (state) => {
       if (this.#lister !== other || (state !== "closed" && state !== "failed")) return;
       this.#lister = undefined;
       for (const list of LISTS) outdated(list);
     });
   }
+
+  readonly #updated = (uri: string): void =>
+    this.#options.resourceUpdated(this.#alias, this.#options.redactor.redactText(uri));
 
   readonly #heard: Heard = {
     stderr: (text) => this.#options.faults.wrote(text),

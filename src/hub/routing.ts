@@ -71,7 +71,11 @@ function onlyOne(members: readonly Member[], uri: string): Member {
 }
 
 /** Why the server is not there that a name can only be of; its tools may never have been seen. */
-function downOwner({ members }: Routed, name: string, naming: Naming): PortolanError | undefined {
+export function downOwner(
+  { members }: Pick<Routed, "members">,
+  name: string,
+  naming: Naming,
+): PortolanError | undefined {
   if (naming === undefined) return undefined;
   for (const member of members) {
     const prefix = naming.slice(0, naming.indexOf("{tool}")).replaceAll("{alias}", member.alias);

@@ -1,9 +1,8 @@
 // Further processes of one server, each for calls that must not share the main one: opened when wanted, closed when idle.
 
 import { PortolanError, type Report, toPortolanError } from "../errors/index.ts";
-import type { Upstream } from "../upstream/index.ts";
+import type { Lease, Upstream } from "../upstream/index.ts";
 import type { Running } from "./asking.ts";
-import type { Lease } from "./pool.ts";
 
 /** How many one account may have. */
 const DEFAULT_SPARES = 15;

@@ -31,8 +31,10 @@ export interface StockOptions {
   readonly changed: (lists: ReadonlySet<ListName>) => void;
   /** What the server says about itself on its main connection. */
   readonly describe: () => Description | undefined;
-  /** The server as it is reached now. */
+  /** Where lists are read, while the server can be reached. */
   readonly upstream: () => Upstream | undefined;
+  /** Its open session. */
+  readonly session: () => Upstream | undefined;
 }
 
 export class Stock {
@@ -57,6 +59,11 @@ export class Stock {
   load(): Promise<boolean> {
     this.#loading ??= this.#load();
     return this.#loading;
+  }
+
+  /** Takes lists of an earlier generation, unless some are known already. */
+  inherit(inventory: Inventory): void {
+    if (this.inventory === EMPTY) this.inventory = inventory;
   }
 
   /** The server said that this list is not what it was; it is asked for again soon. */
@@ -85,6 +92,7 @@ export class Stock {
     const { alias } = this.#options.declared;
     const upstream = this.#options.upstream();
     if (upstream === undefined) return;
+    const session = this.#options.session();
     const before = this.inventory;
     const warn = (code: ErrorCode, message: string): void =>
       report({ code, severity: "warning", server: alias, message });
@@ -94,7 +102,7 @@ export class Stock {
       maxPages: limits.maxPages,
       onLoop: (message) => warn("PROTOCOL_ERROR", message),
       onMissing: (method, reason) => {
-        if (upstream !== this.#options.upstream()) return;
+        if (session !== this.#options.session()) return;
         const { code, message } = toPortolanError(reason);
         warn(code, `${method} of ${alias} failed, and is left as it was: ${message}`);
       },

@@ -50,7 +50,7 @@ export interface Workspace extends AsyncDisposable {
   /** By full name, or as `alias.prompt`. */
   getPrompt(name: string, args?: Record<string, string>, options?: RequestOptions): Promise<GetPromptResult>;
   complete(...args: Parameters<McpConnection["complete"]>): Promise<CompleteResult["completion"]>;
-  /** The contracts of the workspace's drivers; undefined when it has none. Starts what is needed to know whether they fit. */
+  /** The contracts of the workspace's drivers; undefined when it has none. It stays valid while files change and servers stop. */
   contracts(): Promise<Contracts | undefined>;
   /** The resources that the declarations want read before a turn. */
   context(): Promise<ContextItem[]>;
@@ -69,7 +69,7 @@ export async function openWorkspace(
   source: string | WorkspaceConfig = ".",
   options: WorkspaceOptions = {},
 ): Promise<Workspace> {
-  const opened = await openWorkspaceHub(source, options);
+  const opened = await openWorkspaceHub(source, { reportsFailures: true, ...options });
   const { hub, events, diagnostics, report } = opened;
   const connection = new Connection(hub, { limits: DEFAULT_LIMITS, retryHinted: false, diagnostics, report });
   const close = (): Promise<void> => opened.close();
@@ -77,9 +77,15 @@ export async function openWorkspace(
     events,
     diagnostics,
     tools: () => connection.listTools(),
-    callTool: async (name, input, request) => connection.callTool(hub.toolName(name), input, request),
+    callTool: async (name, input, request) => {
+      const full = hub.toolName(name);
+      // A server that is down, and whose tools were never listed, is the reason why there is no such tool.
+      const down = hub.downOwner(full);
+      if (down !== undefined) throw down;
+      return connection.callTool(full, input, request);
+    },
     fullName: (name) => hub.toolName(name),
-    contracts: async () => (await hub.contracts()) as Contracts | undefined,
+    contracts: () => hub.contracts(),
     toolNames: () => hub.toolNames(),
     promptNames: () => hub.promptNames(),
     resources: () => connection.listResources(),

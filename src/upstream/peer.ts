@@ -14,6 +14,7 @@ import {
   hasMethod,
   isObject,
 } from "../model/index.ts";
+import { neverRan } from "./never-ran.ts";
 import { messageWithoutNulls, resultWithoutNulls } from "./nulls.ts";
 import { type Outgoing, writeAnswer, writeNotification, writeRequest } from "./outgoing.ts";
 import { SignalWatch } from "./signal-watch.ts";
@@ -288,7 +289,8 @@ export class Peer {
   #die(error: PortolanError): void {
     this.#dead ??= error;
     clearTimeout(this.#timer);
-    for (const id of [...this.pending.keys()]) this.#take(id)?.reject(error);
+    for (const id of [...this.pending.keys()])
+      this.#take(id)?.reject(this.wire.neverSent?.(id) === true ? neverRan(error) : error);
   }
 
   /** One timer for all requests, set to the earliest deadline known. */

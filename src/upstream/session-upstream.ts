@@ -216,9 +216,10 @@ class SessionUpstream implements Upstream {
   /** This session is of no use any more. */
   #lose(error: PortolanError): void {
     if (this.#lost !== undefined) return;
-    this.#lost = error;
+    const lost = withRedactedError(error, this.#redactor);
+    this.#lost = lost;
     this.#subscriptions.detach();
-    this.#emitter.emit("stateChanged", "closed", error);
+    this.#emitter.emit("stateChanged", "closed", lost);
   }
 
   #unresponsive(session: Session, consecutive: number): void {

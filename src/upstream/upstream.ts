@@ -5,11 +5,11 @@ import type { Redactor } from "../secrets/index.ts";
 import { createLaunchReports } from "./launch-reports.ts";
 import { redactorFor } from "./sensitive.ts";
 import { openSessionUpstream, type SessionUpstreamOptions } from "./session-upstream.ts";
+import type { Policy } from "./supervision/instance.ts";
 import { SupervisedUpstream } from "./supervision/supervised-upstream.ts";
 import type { Upstream } from "./types.ts";
 
-/** How long calls in flight may take when the upstream is closed. */
-const DRAIN_MS = 0;
+const POLICY: Policy = { keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: 0 };
 
 export interface UpstreamOptions extends Omit<
   SessionUpstreamOptions,
@@ -29,7 +29,7 @@ export async function openUpstream({ signal, onLaunch, ...options }: UpstreamOpt
   const launches = createLaunchReports(definition.name, report, onLaunch);
   const upstream = new SupervisedUpstream({
     name: definition.name,
-    policy: { keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: DRAIN_MS },
+    policy: () => POLICY,
     requestTimeoutMs: definition.limits.requestTimeoutMs,
     logLevel: caller.logLevel,
     open: async (leaving, before) => {

@@ -46,6 +46,8 @@ export interface Wire {
   send(message: Outgoing, headers?: Readonly<Record<string, string>>): void;
   /** Resolves when the server has taken what was sent; on a stream that keeps its order it does so at once. */
   flushed(): Promise<void>;
+  /** After the end of the connection: whether this request cannot have reached the server. */
+  neverSent?(id: RequestId): boolean;
   /** The answer to this request is not wanted any more. */
   abandon(id: RequestId): void;
   /** What negotiation found; later messages carry it where the transport needs it. */

@@ -98,6 +98,8 @@ async function withDriver(
     { ...source.config, servers },
     {
       watchFiles: false,
+      // The commands show by themselves which servers are down.
+      reportsFailures: false,
       driverCode: cli.options.driverCode,
       promptPassphrase: createPassphrasePrompt(cli).prompt,
       signal: cli.interrupt.signal,

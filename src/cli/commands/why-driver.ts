@@ -74,7 +74,7 @@ function adviceOn(
   driver: Driver,
   report: DriverReport | undefined,
   problems: readonly Diagnostic[],
-  { serves, login }: Standing,
+  { serves, verified, login }: Standing,
 ): string[] {
   const {
     id,
@@ -82,6 +82,10 @@ function adviceOn(
   } = driver;
   if (login) return [`Log in: portolan login ${id}`];
   const isWrong = problems.some(({ severity }) => severity === "error");
+  if (serves && !verified)
+    return [
+      `Nothing is known against it, but its server was not verified. Verify it with a call: portolan call ${report?.contracts[0] ?? "<contract>"}`,
+    ];
   if (serves && isWrong) return ["It serves, but what is told above should be corrected."];
   if (serves) {
     const [first] = report?.contracts ?? [];

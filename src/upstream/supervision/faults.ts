@@ -45,11 +45,21 @@ export function isServerFailure({ code, data }: PortolanError): boolean {
 }
 
 export function mayRepeat({ data }: PortolanError, call: Call): boolean {
+  // The caller decides by itself, and may have something better to do with a call that was never sent.
+  if (call.repeats === false) return false;
   return call.repeatable === true || HARMLESS.has(call.method) || data.neverRan === true;
 }
 
 export function closedError(server: string): PortolanError {
   return new PortolanError("CONNECTION_CLOSED", `the connection to ${server} is closed`, { server });
+}
+
+/** Rejects a call that came when the instance had stopped. */
+export function neverSentError(server: string): PortolanError {
+  return new PortolanError("CONNECTION_CLOSED", `${server} was stopped`, {
+    server,
+    data: { neverRan: true },
+  });
 }
 
 /** Rejects a call that was not sent. `retryMs`: the time until the server is tried again. */

@@ -69,6 +69,8 @@ export type InstanceEvent =
   | { readonly type: "call" | "recheck" | "quiet" | "drain" | "stop" }
   | { readonly type: "opened"; readonly session: number }
   | { readonly type: "openFailed" | "lost"; readonly session: number; readonly fault: Fault }
+  /** A check without a start has shown that the instance could not start. */
+  | { readonly type: "checkFailed"; readonly fault: Fault }
   | { readonly type: "timer"; readonly timer: Timer };
 
 export type Effect =
@@ -112,6 +114,8 @@ export function reduceInstance(one: Instance, event: InstanceEvent, facts: Facts
       if (state.kind !== "starting" || state.phase !== "opening" || state.session !== event.session)
         return [one, NOTHING];
       return startFailed(one, state, event.fault, facts, policy);
+    case "checkFailed":
+      return state.kind === "idle" ? cannotStart(one, event.fault, facts, policy) : [one, NOTHING];
     case "lost":
       return sessionOf(state) === event.session
         ? onLost(one, event.session, event.fault, facts)
@@ -185,19 +189,23 @@ function startFailed(
   one: Instance,
   state: InstanceState & { kind: "starting" },
   fault: Fault,
-  { now, jitter }: Facts,
+  facts: Facts,
   policy: Policy,
 ): Step {
+  if (fault.kind === "blocking" || state.retriesLeft === 0) return cannotStart(one, fault, facts, policy);
   const failures = one.failures + 1;
-  const next = now + backOff(failures) * jitter;
-  if (fault.kind === "transient" && state.retriesLeft > 0)
-    return [
-      { ...one, failures, state: { ...state, phase: "delayed", retriesLeft: state.retriesLeft - 1 } },
-      [{ type: "timer", timer: "retry", at: next }],
-    ];
-  const retryAt = fault.kind === "transient" ? next : now + recheckMs(fault) * jitter;
   return [
-    { ...one, failures, state: { kind: fault.kind === "transient" ? "failed" : "blocked", fault, retryAt } },
+    { ...one, failures, state: { ...state, phase: "delayed", retriesLeft: state.retriesLeft - 1 } },
+    [{ type: "timer", timer: "retry", at: facts.now + backOff(failures) * facts.jitter }],
+  ];
+}
+
+function cannotStart(one: Instance, fault: Fault, { now, jitter }: Facts, policy: Policy): Step {
+  const failures = one.failures + 1;
+  const isBlocked = fault.kind === "blocking";
+  const retryAt = now + (isBlocked ? recheckMs(fault) : backOff(failures)) * jitter;
+  return [
+    { ...one, failures, state: { kind: isBlocked ? "blocked" : "failed", fault, retryAt } },
     [
       { type: "rejectWaiting", reason: fault },
       { type: "emit", event: "failed" },

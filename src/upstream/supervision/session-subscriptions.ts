@@ -18,20 +18,45 @@ export class SessionSubscriptions {
     return this.#byUri.size;
   }
 
+  /** Rejects when the session refuses. */
   async add(uri: string, session: Upstream): Promise<Release> {
-    let subscription = this.#byUri.get(uri);
-    if (subscription === undefined) {
-      subscription = { users: 0, release: undefined };
-      this.#byUri.set(uri, subscription);
-    }
-    const own = subscription;
-    own.users += 1;
+    const own = this.#use(uri);
     try {
       if (own.release === undefined) this.#attach(own, session, await session.subscribe(uri));
     } catch (error) {
       this.#drop(uri, own);
       throw error;
     }
+    return this.#releaseOnce(uri, own);
+  }
+
+  /** Subscribes at the open session, if there is one, and at every later one. */
+  want(uri: string): Release {
+    const own = this.#use(uri);
+    if (own.release === undefined && this.#session !== undefined) this.#renew(uri, own, this.#session);
+    return this.#releaseOnce(uri, own);
+  }
+
+  /** Subscribes at a new session to everything that is wanted. */
+  renew(session: Upstream): void {
+    this.#session = session;
+    for (const [uri, subscription] of this.#byUri) this.#renew(uri, subscription, session);
+  }
+
+  /** The session is over, and its subscriptions with it. */
+  detach(): void {
+    this.#session = undefined;
+    for (const subscription of this.#byUri.values()) subscription.release = undefined;
+  }
+
+  #use(uri: string): Subscription {
+    let subscription = this.#byUri.get(uri);
+    if (subscription === undefined) this.#byUri.set(uri, (subscription = { users: 0, release: undefined }));
+    subscription.users += 1;
+    return subscription;
+  }
+
+  #releaseOnce(uri: string, own: Subscription): Release {
     let isReleased = false;
     return async () => {
       if (isReleased) return;
@@ -40,20 +65,11 @@ export class SessionSubscriptions {
     };
   }
 
-  /** Subscribes at a new session to everything that is wanted. */
-  renew(session: Upstream): void {
-    this.#session = session;
-    for (const [uri, subscription] of this.#byUri)
-      session.subscribe(uri).then(
-        (release) => this.#attach(subscription, session, release),
-        () => {},
-      );
-  }
-
-  /** The session is over, and its subscriptions with it. */
-  detach(): void {
-    this.#session = undefined;
-    for (const subscription of this.#byUri.values()) subscription.release = undefined;
+  #renew(uri: string, subscription: Subscription, session: Upstream): void {
+    session.subscribe(uri).then(
+      (release) => this.#attach(subscription, session, release),
+      () => {},
+    );
   }
 
   /** A subscription that arrives after its session ended, or that another one overtook, is let go. */

@@ -63,7 +63,7 @@ function setUp(policy: Partial<Policy> = {}): {
   let failure: PortolanError | undefined;
   const upstream = new SupervisedUpstream({
     name: "fake",
-    policy: { keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: 1_000, ...policy },
+    policy: () => ({ keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: 1_000, ...policy }),
     requestTimeoutMs: 0,
     open: async () => {
       if (failure !== undefined) throw failure;
@@ -144,7 +144,7 @@ test("drain finishes the calls in flight and accepts no other", async () => {
   const session = new FakeSession(() => new Promise((resolve) => void (answer = resolve as typeof answer)));
   const upstream = new SupervisedUpstream({
     name: "fake",
-    policy: { keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: 60_000 },
+    policy: () => ({ keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: 60_000 }),
     requestTimeoutMs: 0,
     open: async () => ({ upstream: session.upstream, release: () => session.upstream.close() }),
   });

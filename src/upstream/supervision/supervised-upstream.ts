@@ -6,7 +6,14 @@ import { Emitter } from "../emitter.ts";
 import type { Call, Description, Upstream, UpstreamEvents, UpstreamState, UpstreamStats } from "../types.ts";
 import { pause, timerMs, within } from "../waiting.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
-import { closedError, isServerFailure, mayRepeat, toFault, unavailableError } from "./faults.ts";
+import {
+  closedError,
+  isServerFailure,
+  mayRepeat,
+  neverSentError,
+  toFault,
+  unavailableError,
+} from "./faults.ts";
 import {
   type Effect,
   type Fault,
@@ -20,8 +27,11 @@ import {
   type Timer,
 } from "./instance.ts";
 import { SessionSubscriptions } from "./session-subscriptions.ts";
+import { NO_STATS, sumOf } from "./stats.ts";
+import { newWaiters, type Waiters } from "./waiters.ts";
 
 const MAX_REPEATS = 2;
+const DRAIN_CHECK_MS = 50;
 
 /** One open session of a server. It ends with the session; `release` closes it unless others use it too. */
 export interface Lease {
@@ -33,13 +43,14 @@ export interface Lease {
 
 export interface SupervisionOptions {
   readonly name: string;
-  readonly policy: Policy;
+  /** Asked with every event, since settings may change while the instance runs. */
+  readonly policy: () => Policy;
   /** How long a call without a timeout of its own waits for a start. */
   readonly requestTimeoutMs: number;
   /** Opens a session. `before` describes the last one, if there was one. */
   readonly open: (signal: AbortSignal, before: Description | undefined) => Promise<Lease>;
-  /** A session was opened; calls are sent to it from now on. */
-  readonly opened?: ((lease: Lease) => void) | undefined;
+  /** A session was opened; calls are sent to it from now on. `isRenewed`: there was one before it. */
+  readonly opened?: ((lease: Lease, isRenewed: boolean) => void) | undefined;
   readonly event?: ((event: LifecycleEvent) => void) | undefined;
   readonly changed?: ((state: InstanceState) => void) | undefined;
   /** Whether calls are in flight that this instance does not see. */
@@ -50,17 +61,6 @@ export interface SupervisionOptions {
 export type LifecycleEvent = Extract<Effect, { type: "emit" }>["event"];
 
 const LIST_EVENTS = ["toolsChanged", "promptsChanged", "resourcesChanged"] as const;
-const NO_STATS: UpstreamStats = {
-  ...{ inFlight: 0, lateAnswers: 0, unknownAnswers: 0, noise: 0, declined: 0, ambiguous: 0 },
-  ...{ restarts: 0, eraProbes: 0 },
-};
-
-interface Waiters {
-  readonly opened: Promise<Upstream>;
-  readonly resolve: (upstream: Upstream) => void;
-  readonly reject: (error: PortolanError) => void;
-}
-
 export class SupervisedUpstream implements Upstream {
   readonly name: string;
   /** The last one that says something about the server. */
@@ -72,12 +72,14 @@ export class SupervisedUpstream implements Upstream {
   readonly #timers = new Map<Timer, NodeJS.Timeout>();
   readonly #opening = new Map<number, AbortController>();
   readonly #opens = new Set<Promise<void>>();
+  #stopping: Promise<void> | undefined;
   /** Leases that are being released. */
   readonly #releasing = new Map<Promise<void>, Lease>();
   #instance: Instance = NEW_INSTANCE;
   #current: { readonly session: number; readonly lease: Lease; readonly stop: () => void } | undefined;
   /** Where calls are sent without the reducer; undefined unless the instance is ready. */
   #live: Upstream | undefined;
+  #watch: NodeJS.Timeout | undefined;
   #waiters: Waiters | undefined;
   #waiting = 0;
   #inFlight = 0;
@@ -171,7 +173,15 @@ export class SupervisedUpstream implements Upstream {
 
   /** The subscription is renewed with every new session, and keeps the instance from being idle. */
   async subscribe(uri: string): Promise<() => Promise<void>> {
-    const release = await this.#subscriptions.add(uri, await this.ready());
+    return this.#untilReleased(await this.#subscriptions.add(uri, await this.ready()));
+  }
+
+  /** The same, from the next session on when none is open. */
+  keepSubscribed(uri: string): () => Promise<void> {
+    return this.#untilReleased(this.#subscriptions.want(uri));
+  }
+
+  #untilReleased(release: () => Promise<void>): () => Promise<void> {
     return async () => {
       await release();
       this.#quiet();
@@ -220,11 +230,17 @@ export class SupervisedUpstream implements Upstream {
 
   /** Reports that a call ended which this instance does not see. */
   quiet(): void {
+    if (this.#options.policy().idleMs !== undefined) this.#lastUsedAt = performance.now();
     if (this.#reportsQuiet) this.#quiet();
   }
 
+  /** The instance cannot be started, as a check has shown that did not start it. */
+  checkFailed(error: PortolanError): void {
+    this.#feed({ type: "checkFailed", fault: toFault(error) });
+  }
+
   async #closed(): Promise<void> {
-    await Promise.all([...this.#opens, ...this.#releasing.keys()]);
+    await Promise.all([...this.#opens, ...this.#releasing.keys(), this.#stopping]);
   }
 
   readonly #answered = (result: JsonObject): JsonObject => {
@@ -234,7 +250,7 @@ export class SupervisedUpstream implements Upstream {
 
   #ended(): void {
     this.#inFlight -= 1;
-    if (this.#options.policy.idleMs !== undefined) this.#lastUsedAt = performance.now();
+    if (this.#options.policy().idleMs !== undefined) this.#lastUsedAt = performance.now();
     if (this.#reportsQuiet) this.#quiet();
   }
 
@@ -300,7 +316,7 @@ export class SupervisedUpstream implements Upstream {
   }
 
   #toError(reason: Fault | "busy" | "closed"): PortolanError {
-    if (reason === "closed") return closedError(this.name);
+    if (reason === "closed") return neverSentError(this.name);
     if (reason !== "busy") return this.unavailable ?? reason.error;
     const message = `${MAX_WAITING} requests already wait for ${this.name} to start`;
     return new PortolanError("BUSY", message, { server: this.name });
@@ -309,17 +325,17 @@ export class SupervisedUpstream implements Upstream {
   /** Gives why the call of a `call` event is rejected. */
   #feed(event: InstanceEvent): Fault | "busy" | "closed" | undefined {
     const before = this.state;
-    const [next, effects] = reduceInstance(this.#instance, event, this.#facts(), this.#options.policy);
+    const [next, effects] = reduceInstance(this.#instance, event, this.#facts(), this.#options.policy());
     this.#instance = next;
     const { state } = next;
     this.#live = state.kind === "ready" ? this.#current?.lease.upstream : undefined;
-    if (event.type === "lost" || event.type === "openFailed") this.lastFault = event.fault;
+    if ("fault" in event) this.lastFault = event.fault;
     if (state !== before && state.kind !== "ready") this.#clear("idle");
     let refused: Fault | "busy" | "closed" | undefined;
     for (const effect of effects) if (effect.type === "reject") refused = effect.reason;
     for (const effect of effects) this.#carryOut(effect);
     this.#reportsQuiet =
-      this.#options.policy.idleMs !== undefined ? !this.#timers.has("idle") : state.kind === "draining";
+      this.#options.policy().idleMs !== undefined ? !this.#timers.has("idle") : state.kind === "draining";
     if (state !== before) this.#changed(state);
     return refused;
   }
@@ -347,7 +363,7 @@ export class SupervisedUpstream implements Upstream {
         return;
       case "rejectWaiting": {
         const { reason } = effect;
-        this.#waiters?.reject(reason === "closed" ? closedError(this.name) : reason.error);
+        this.#waiters?.reject(reason === "closed" ? neverSentError(this.name) : reason.error);
         this.#waiters = undefined;
         return;
       }
@@ -355,7 +371,10 @@ export class SupervisedUpstream implements Upstream {
         return this.#arm(effect.timer, effect.at);
       case "emit":
         if (effect.event === "restarted") this.#restarts += 1;
-        return this.#options.event?.(effect.event);
+        if (effect.event !== "stopped") return this.#options.event?.(effect.event);
+        // It has stopped when its process is gone.
+        this.#stopping = Promise.all(this.#releasing.keys()).then(() => this.#options.event?.("stopped"));
+        return;
       case "wait":
       case "reject":
     }
@@ -401,13 +420,14 @@ export class SupervisedUpstream implements Upstream {
       }),
     ];
     this.#current = { session, lease, stop: () => offs.forEach((off) => off()) };
+    const isRenewed = this.#description !== undefined;
     this.#description = upstream.describe();
     if (this.#logLevel !== undefined) upstream.setLogLevel(this.#logLevel).catch(() => {});
     this.#subscriptions.renew(upstream);
     this.#feed({ type: "opened", session });
-    this.#options.opened?.(lease);
+    this.#options.opened?.(lease, isRenewed);
     // The lists of an earlier session may have changed with the new one.
-    if (session > 1) for (const event of LIST_EVENTS) this.#emitter.emit(event);
+    if (isRenewed) for (const event of LIST_EVENTS) this.#emitter.emit(event);
   }
 
   #close(session: number): void {
@@ -446,6 +466,10 @@ export class SupervisedUpstream implements Upstream {
   }
 
   #changed(state: InstanceState): void {
+    // Calls that did not come through here report no end.
+    clearInterval(this.#watch);
+    if (state.kind === "draining" && this.#current?.lease.busy !== undefined)
+      this.#watch = setInterval(() => this.#quiet(), DRAIN_CHECK_MS).unref();
     if (state.kind === "stopped") for (const timer of this.#timers.keys()) this.#clear(timer);
     this.#options.changed?.(state);
     const shown = publicStateOf(state);
@@ -471,28 +495,4 @@ function publicStateOf(state: InstanceState): UpstreamState | undefined {
     case "draining":
       return undefined;
   }
-}
-
-function newWaiters(): Waiters {
-  let resolve: Waiters["resolve"] = () => {};
-  let reject: Waiters["reject"] = () => {};
-  const opened = new Promise<Upstream>((onOpened, onFailed) => {
-    resolve = onOpened;
-    reject = onFailed;
-  });
-  opened.catch(() => {});
-  return { opened, resolve, reject };
-}
-
-function sumOf(a: UpstreamStats, b: UpstreamStats): UpstreamStats {
-  return {
-    inFlight: b.inFlight,
-    lateAnswers: a.lateAnswers + b.lateAnswers,
-    unknownAnswers: a.unknownAnswers + b.unknownAnswers,
-    noise: a.noise + b.noise,
-    declined: a.declined + b.declined,
-    ambiguous: (a.ambiguous ?? 0) + (b.ambiguous ?? 0),
-    restarts: b.restarts,
-    eraProbes: a.eraProbes + b.eraProbes,
-  };
 }

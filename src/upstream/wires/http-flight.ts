@@ -5,7 +5,8 @@ import { PortolanError } from "../../errors/index.ts";
 import type { RequestId, RpcMessage } from "../../model/index.ts";
 import type { ExchangeEvents, HttpFailure } from "./http-exchange.ts";
 import type { ProtocolHeaders } from "./http-headers.ts";
-import { errorFor, isSessionLoss, neverRan, parseJson, retryAfterMs, retryDelay } from "./http-rules.ts";
+import { neverRan } from "../never-ran.ts";
+import { errorFor, isSessionLoss, parseJson, retryAfterMs, retryDelay } from "./http-rules.ts";
 import type { QueuedBytes } from "./queued-bytes.ts";
 import type { SseParser } from "./sse-parser.ts";
 

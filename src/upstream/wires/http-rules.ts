@@ -1,6 +1,5 @@
 // How HTTP answers are to be read: what a refusal means, whose error it is, how long to wait.
 
-import { PortolanError } from "../../errors/index.ts";
 import { type RequestId, type RpcErrorObject, isModernErrorCode, isObject } from "../../model/index.ts";
 import type { HttpFailure } from "./http-exchange.ts";
 
@@ -35,16 +34,6 @@ export function retryDelay(wanted: number | undefined, failures: number): number
 
 export function isAnswerTo(value: unknown, id: RequestId): boolean {
   return isObject(value) && value.id === id && typeof value.method !== "string";
-}
-
-export function neverRan(error: PortolanError): PortolanError {
-  const { server, hint, cause } = error;
-  return new PortolanError(error.code, error.message, {
-    server,
-    hint,
-    cause,
-    data: { ...error.data, neverRan: true },
-  });
 }
 
 export function parseJson(text: string): unknown {

@@ -2,7 +2,7 @@
 
 import { PortolanError } from "../../errors/index.ts";
 import { type ChildGroup, type Exit, launch } from "../../launch/index.ts";
-import { firstOf, type StdioEndpoint } from "../../model/index.ts";
+import { firstOf, type RequestId, type StdioEndpoint } from "../../model/index.ts";
 import type { Outgoing } from "../outgoing.ts";
 import type { Wire, WireCounters, WireEvents, WireOptions } from "../wire.ts";
 import { LineReader } from "./lines.ts";
@@ -10,6 +10,8 @@ import { LineReader } from "./lines.ts";
 /** How long the exit status may lag behind the end of stdout, and the other way round. */
 const EXIT_LAG_MS = 50;
 const FLUSH_AT = 8;
+/** A write of at most this many characters arrives whole or not at all. */
+const WHOLE_WRITE_CHARS = 4_096;
 
 export class StdioWire implements Wire {
   readonly transport = "stdio";
@@ -23,6 +25,11 @@ export class StdioWire implements Wire {
   #outbox: string[] = [];
   #outboxChars = 0;
   #ended = false;
+  #exited = false;
+  /** Of the last request in each write that is under way; of the last one that was written. */
+  readonly #writing: number[] = [];
+  #lastQueued = -1;
+  #lastWritten = -1;
 
   constructor(endpoint: StdioEndpoint, options: WireOptions) {
     this.#endpoint = endpoint;
@@ -53,11 +60,12 @@ export class StdioWire implements Wire {
       child.stdout.once("close", resolve).once("end", resolve),
     );
     // Either sign of death is enough, but both together tell more, and answers may still be in the pipe.
+    void child.exited.then(() => (this.#exited = true));
     void child.exited.then((exit) => soon(stdoutEnded).then(() => this.#died(exit)));
     void stdoutEnded.then(() => soon(child.exited)).then((exit) => this.#died(exit));
   }
 
-  send({ text }: Outgoing): void {
+  send({ text, id, method }: Outgoing): void {
     const child = this.#child;
     if (child === undefined || this.#ended) throw this.#gone(undefined);
     // Characters stand for bytes here: the limit guards memory, and it need not be exact.
@@ -67,6 +75,7 @@ export class StdioWire implements Wire {
         stderr: this.stderrTail(),
       });
     }
+    if (method !== undefined && typeof id === "number") this.#lastQueued = id;
     this.#outbox.push(text);
     this.#outboxChars += text.length + 1;
     // Everything sent in this turn of the event loop goes out in one write.
@@ -90,12 +99,28 @@ export class StdioWire implements Wire {
     await this.#child?.stop();
   }
 
+  /** Requests that were queued after the process had ended, or whose write failed as a whole, cannot have run. */
+  neverSent(id: RequestId): boolean {
+    return typeof id === "number" && id > this.#lastWritten;
+  }
+
   readonly #flush = (): void => {
-    if (this.#outbox.length === 0 || this.#child === undefined) return;
+    // What is in the outbox of a process that has ended was never sent.
+    if (this.#outbox.length === 0 || this.#child === undefined || this.#exited) return;
     const lines = `${this.#outbox.join("\n")}\n`;
     this.#outbox = [];
     this.#outboxChars = 0;
-    if (!this.#child.stdin.destroyed && !this.#child.stdin.writableEnded) this.#child.stdin.write(lines);
+    const { stdin } = this.#child;
+    if (stdin.destroyed || stdin.writableEnded) return;
+    // A part of a long write may arrive before it fails.
+    if (lines.length > WHOLE_WRITE_CHARS) this.#lastWritten = this.#lastQueued;
+    this.#writing.push(this.#lastQueued);
+    stdin.write(lines, this.#written);
+  };
+
+  readonly #written = (error: Error | null | undefined): void => {
+    const last = this.#writing.shift() ?? -1;
+    if (error == null) this.#lastWritten = Math.max(this.#lastWritten, last);
   };
 
   #noise(line: string): void {
