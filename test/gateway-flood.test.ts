@@ -231,6 +231,24 @@ describe("the bytes of one caller are bounded", () => {
   });
 });
 
+it("a session cannot be made to keep much", async () => {
+  const { url } = await openTestGateway([server()], { transports: { websocket: true } });
+  const clientInfo = { name: "x".repeat(100_000), version: "1" };
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "initialize", params });
+  const http = new RawHttp(url, { token: TOKEN });
+  const refused = await done(http.send("POST", { "content-type": "application/json" }, body));
+  expect([refused.status, refused.json]).toMatchObject([400, { id: 7, error: { code: -32602 } }]);
+  expect(refused.headers).not.toHaveProperty("mcp-session-id");
+  const { socket, heard } = await openSocket(url, TOKEN);
+  socket.send(body);
+  await until(() => heard.length === 1);
+  expect(heard).toMatchObject([{ id: 7, error: { code: -32602 } }]);
+  const legacy = await RawLegacy.open(url, { token: TOKEN });
+  const { error } = await legacy.call("resources/subscribe", { uri: `test://${"x".repeat(10_000)}` });
+  expect(error?.code).toBe(-32602);
+});
+
 describe("a request that is refused is not read to its end", () => {
   const chunked = { "transfer-encoding": "chunked", "content-type": "application/json" };
   const authorization = `Bearer ${TOKEN}`;

@@ -45,6 +45,8 @@ export interface LegacyOptions {
 }
 
 const MAX_SUBSCRIPTIONS = 1_000;
+const MAX_SUBSCRIBED_CHARS = 8 * 1024;
+const MAX_INITIALIZE_CHARS = 64 * 1024;
 const ROOTS_MS = 100;
 const MAY_ASK = new Set(["tools/call", "prompts/get", "resources/read"]);
 /** A client that never said how much it wants to hear is told what most servers tell unasked. */
@@ -77,6 +79,13 @@ export class LegacySession implements Hearer {
     this.id = id;
     this.visit = visit;
     this.#options = options;
+    // It stays in memory for as long as the session lasts, and a caller can have many sessions.
+    if (JSON.stringify(params ?? {}).length > MAX_INITIALIZE_CHARS)
+      throw new RpcRefusal(
+        RPC.INVALID_PARAMS,
+        `The params of initialize are longer than ${MAX_INITIALIZE_CHARS} characters`,
+        { status: 400 },
+      );
     const { protocolVersion, capabilities, clientInfo } = params ?? {};
     this.revision = LEGACY_REVISIONS.includes(protocolVersion as string)
       ? (protocolVersion as string)
@@ -323,6 +332,8 @@ export class LegacySession implements Hearer {
 
   async #subscribe(uri: unknown): Promise<string> {
     if (typeof uri !== "string") throw new RpcRefusal(RPC.INVALID_PARAMS, "uri must be a string");
+    if (uri.length > MAX_SUBSCRIBED_CHARS)
+      throw new RpcRefusal(RPC.INVALID_PARAMS, `uri is longer than ${MAX_SUBSCRIBED_CHARS} characters`);
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
       throw new RpcRefusal(RPC.INVALID_PARAMS, `A session can have ${MAX_SUBSCRIPTIONS} subscriptions`);
     let subscribed = this.#subscriptions.get(uri);

@@ -134,3 +134,14 @@ it("makes room: the oldest of the caller goes first, then the oldest of all", ()
   parking.clear("the end");
   expect([second.expired, third.expired, parking.size]).toEqual(["the end", "the end", 0]);
 });
+
+it("makes room among the caller's own calls when their params take too much", () => {
+  const parking = setUp({ maxBytesPerPrincipal: 5_000 });
+  const large = { ...BOUND, params: { name: "t", text: "x".repeat(1_000) } };
+  const other = new Waiting();
+  parking.park(other, { ...large, principal: "bob" });
+  const calls = Array.from({ length: 4 }, () => new Waiting());
+  for (const call of calls) parking.park(call, large);
+  expect(calls.map(({ expired }) => expired !== undefined)).toEqual([true, true, false, false]);
+  expect(other.expired).toBeUndefined();
+});

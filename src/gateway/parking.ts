@@ -25,6 +25,8 @@ export interface ParkingOptions {
   readonly maxPerPrincipal: number;
   readonly maxTotal: number;
   readonly keepMs: number;
+  /** How much the params of one caller's calls may take together. */
+  readonly maxBytesPerPrincipal?: number;
   readonly now?: () => number;
 }
 
@@ -32,11 +34,14 @@ interface Entry<C extends Parkable> {
   readonly call: C;
   readonly id: string;
   readonly principal: string;
+  /** About what its params take. */
+  readonly bytes: number;
   readonly expiresAt: number;
   readonly timer: NodeJS.Timeout;
 }
 
 const PREFIX = "portolan1.";
+const MAX_BYTES_PER_PRINCIPAL = 32 * 1024 * 1024;
 
 /** Whether a state is one of ours, as opposed to one of a server behind. */
 export function isOwnState(state: unknown): state is string {
@@ -48,7 +53,7 @@ export class Parking<C extends Parkable> {
   readonly #now: () => number;
   /** Oldest first. An id is good for one return. */
   readonly #entries = new Map<string, Entry<C>>();
-  readonly #perPrincipal = new Map<string, number>();
+  readonly #perPrincipal = new Map<string, { calls: number; bytes: number }>();
 
   constructor(options: ParkingOptions) {
     this.#options = options;
@@ -66,10 +71,13 @@ export class Parking<C extends Parkable> {
     const payload = `${id}.${expiresAt}`;
     // First: params that cannot be signed are not taken in.
     const mac = this.#sign(payload, bound);
-    this.#makeRoom(bound.principal);
+    const { principal } = bound;
+    const bytes = 2 * JSON.stringify(bound.params).length;
+    this.#makeRoom(principal, bytes);
     const timer = setTimeout(() => this.#expire(id, "nobody answered in time"), this.#options.keepMs).unref();
-    this.#entries.set(id, { call, id, principal: bound.principal, expiresAt, timer });
-    this.#perPrincipal.set(bound.principal, (this.#perPrincipal.get(bound.principal) ?? 0) + 1);
+    this.#entries.set(id, { call, id, principal, bytes, expiresAt, timer });
+    const before = this.#perPrincipal.get(principal) ?? { calls: 0, bytes: 0 };
+    this.#perPrincipal.set(principal, { calls: before.calls + 1, bytes: before.bytes + bytes });
     return `${PREFIX}${payload}.${mac}`;
   }
 
@@ -96,10 +104,14 @@ export class Parking<C extends Parkable> {
     for (const id of [...this.#entries.keys()]) this.#expire(id, reason);
   }
 
-  #makeRoom(principal: string): void {
-    if ((this.#perPrincipal.get(principal) ?? 0) >= this.#options.maxPerPrincipal)
+  #makeRoom(principal: string, bytes: number): void {
+    const { maxPerPrincipal, maxTotal, maxBytesPerPrincipal = MAX_BYTES_PER_PRINCIPAL } = this.#options;
+    for (let own = this.#perPrincipal.get(principal); own !== undefined;) {
+      if (own.calls < maxPerPrincipal && own.bytes + bytes <= maxBytesPerPrincipal) break;
       this.#expireOldest((entry) => entry.principal === principal);
-    if (this.#entries.size >= this.#options.maxTotal) this.#expireOldest(() => true);
+      own = this.#perPrincipal.get(principal);
+    }
+    if (this.#entries.size >= maxTotal) this.#expireOldest(() => true);
   }
 
   #expireOldest(which: (entry: Entry<C>) => boolean): void {
@@ -114,12 +126,12 @@ export class Parking<C extends Parkable> {
     entry.call.expire(reason);
   }
 
-  #remove({ id, principal, timer }: Entry<C>): void {
+  #remove({ id, principal, bytes, timer }: Entry<C>): void {
     clearTimeout(timer);
     this.#entries.delete(id);
-    const left = (this.#perPrincipal.get(principal) ?? 1) - 1;
-    if (left === 0) this.#perPrincipal.delete(principal);
-    else this.#perPrincipal.set(principal, left);
+    const own = this.#perPrincipal.get(principal);
+    if (own === undefined || own.calls <= 1) this.#perPrincipal.delete(principal);
+    else this.#perPrincipal.set(principal, { calls: own.calls - 1, bytes: own.bytes - bytes });
   }
 
   #sign(payload: string, { principal, offer, method, params }: ParkedFor): string {

@@ -175,6 +175,17 @@ describe("what is kept", () => {
     );
   });
 
+  it("of one caller does not cost another theirs", () => {
+    const { fit, read, linkOf } = setUp({ maxKeptBytes: 70_000 });
+    const keep = (name: string): string =>
+      linkOf(fit({ content: [{ type: "text", text: LONG }] }, visitor(name)));
+    const bobs = keep("bob");
+    const alices = Array.from({ length: 10 }, () => keep("alice"));
+    expect(read(bobs, visitor("bob"))).toBeDefined();
+    expect(read(alices.at(-1), visitor("alice"))).toBeDefined();
+    expect(() => read(alices[0], visitor("alice"))).toThrow();
+  });
+
   it("is for who got it, at the same address, for a while, and not without bound", () => {
     const { fit, read, linkOf } = setUp({ keepMs: 1_000, maxKeptBytes: 50_000 });
     const keep = (): string => linkOf(fit({ content: [{ type: "text", text: LONG }] }));

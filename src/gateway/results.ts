@@ -131,11 +131,11 @@ export class Results {
       expiresAt: performance.now() + keepMs,
     });
     this.#bytes += text.length;
-    for (const [old, { text: kept, expiresAt }] of this.#kept) {
-      if (this.#bytes <= maxKeptBytes && expiresAt > performance.now()) break;
-      this.#kept.delete(old);
-      this.#bytes -= kept.length;
+    for (const [old, { expiresAt }] of this.#kept) {
+      if (expiresAt > performance.now()) break;
+      this.#drop(old);
     }
+    while (this.#bytes > maxKeptBytes && this.#makeRoom(id));
     return {
       type: "resource_link",
       uri: `${SCHEME}${id}`,
@@ -144,6 +144,29 @@ export class Results {
       mimeType,
       size: isBase64 ? Math.floor((text.length * 3) / 4) : Buffer.byteLength(text),
     };
+  }
+
+  /** The caller with the most gives up its oldest: its results must not cost others theirs. */
+  #makeRoom(fresh: string): boolean {
+    const owned = new Map<string, { bytes: number; oldest: string | undefined }>();
+    for (const [id, { principal, text }] of this.#kept) {
+      const own = owned.get(principal) ?? { bytes: 0, oldest: undefined };
+      owned.set(principal, {
+        bytes: own.bytes + text.length,
+        oldest: own.oldest ?? (id === fresh ? undefined : id),
+      });
+    }
+    const [most] = [...owned.values()]
+      .filter(({ oldest }) => oldest !== undefined)
+      .toSorted((a, b) => b.bytes - a.bytes);
+    if (most?.oldest === undefined) return false;
+    this.#drop(most.oldest);
+    return true;
+  }
+
+  #drop(id: string): void {
+    this.#bytes -= this.#kept.get(id)?.text.length ?? 0;
+    this.#kept.delete(id);
   }
 }
 

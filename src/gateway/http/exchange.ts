@@ -8,11 +8,15 @@ export class Exchange {
   left: (() => void) | undefined;
   /** How many requests of it run. */
   requests = 0;
+  readonly #freed: () => void;
   readonly #over: () => void;
   #isFree = false;
+  #isOver = false;
 
-  constructor(response: ServerResponse, over: () => void) {
+  /** `freed` is called when it takes no place any more, `over` when nothing more is done for it; each once, in this order. */
+  constructor(response: ServerResponse, freed: () => void, over: () => void = () => {}) {
     this.response = response;
+    this.#freed = freed;
     this.#over = over;
     response.on("close", () => {
       if (this.left === undefined) this.done();
@@ -25,12 +29,15 @@ export class Exchange {
     // The response is kept for a while by its connection; what was done for it need not be.
     this.left = undefined;
     this.free();
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#over();
   };
 
   /** It takes no place any more, but goes on. */
   free(): void {
     if (this.#isFree) return;
     this.#isFree = true;
-    this.#over();
+    this.#freed();
   }
 }

@@ -264,12 +264,12 @@ export class HttpFront {
   /** The request is under way until it is done. */
   #begin({ gate }: Principal, response: ServerResponse, held: number): Exchange {
     this.#busy += 1;
-    const exchange = new Exchange(response, () => {
+    const freed = (): void => {
       gate.leave(exchange.requests);
-      gate.release(held);
       this.#busy -= 1;
       if (this.#busy === 0) this.#idle?.();
-    });
+    };
+    const exchange = new Exchange(response, freed, () => gate.release(held));
     return exchange;
   }
 

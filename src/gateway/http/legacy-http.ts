@@ -12,7 +12,7 @@ import {
 } from "../../model/index.ts";
 import { MAX_BATCH } from "../intake.ts";
 import { LegacySession, type LegacyOptions } from "../legacy-session.ts";
-import { writeError } from "../messages.ts";
+import { toRpcError, writeError } from "../messages.ts";
 import type { Reply, Visit } from "../types.ts";
 import { BatchReply } from "./batch-reply.ts";
 import { EventWriter } from "./event-writer.ts";
@@ -66,7 +66,7 @@ export class LegacyHttp {
       messages.length === 1 && isInitialize(first)
         ? this.#create(visit, first, response)
         : this.#find(request, visit);
-    if (session === "full") return;
+    if (session === "refused") return;
     if (session === undefined) return this.#unknown(request, response);
     const version = request.headers["mcp-protocol-version"];
     if (version !== undefined && !LEGACY_REVISIONS.includes(version as string))
@@ -130,12 +130,19 @@ export class LegacyHttp {
     for (const session of [...this.#sessions.values()]) this.#end(session);
   }
 
-  #create(visit: Visit, message: RpcRequest, response: ServerResponse): HttpSession | "full" {
+  /** Answers itself when there can be no session. */
+  #create(visit: Visit, message: RpcRequest, response: ServerResponse): HttpSession | "refused" {
     if (this.#sessions.size >= this.#options.maxSessions && !this.#makeRoom()) {
       this.#refuse(response, 503, RPC.INTERNAL, "There are too many sessions; try again later");
-      return "full";
+      return "refused";
     }
-    const legacy = new LegacySession(randomUUID(), visit, message.params, this.#options);
+    let legacy: LegacySession;
+    try {
+      legacy = new LegacySession(randomUUID(), visit, message.params, this.#options);
+    } catch (error) {
+      sendJson(response, 400, writeError(message.id, toRpcError(error, false)));
+      return "refused";
+    }
     const standing = new LegacyStream("0", { news: true });
     const session: HttpSession = {
       legacy,
