@@ -35,7 +35,7 @@ id: aa
 description: d
 version: 1.0.0
 inputs: { type: object, properties: { a: { type: string, pattern: "^a" } }, required: [a] }
-outputs: { anyOf: [{ type: null }, { $ref: "#" }] }
+outputs: { anyOf: [{ type: null }, { type: array, items: { $ref: "#" } }] }
 mutates: ["a:b"]
 approval: always
 retry: { max_attempts: 1, backoff: fixed }
