@@ -1,6 +1,6 @@
 // Hostile values, against a real program that tells its words and a real server that tells what it was asked.
 
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -216,7 +216,12 @@ describe("words", () => {
       }),
       schema,
     );
-    for (const v of ["..", "../..", "a/../../b", "../portolan-inject-evil"])
+    mkdirSync(join(folder, "real"));
+    symlinkSync(emptyFolder(), join(folder, "out"));
+    symlinkSync("real", join(folder, "in"));
+    for (const v of ["real", "in"])
+      expect(textOf(await inside.call({ v })), v).not.toContain("lead out of the folder");
+    for (const v of ["..", "../..", "a/../../b", "../portolan-inject-evil", "out", "in/../out"])
       expect(textOf(await inside.call({ v })), v).toContain("lead out of the folder");
   });
 

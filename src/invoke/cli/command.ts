@@ -1,5 +1,6 @@
-// A command from the arguments of a call: program, words, folder, environment. Pure: nothing is started here.
+// A command from the arguments of a call: program, words, folder, environment. Nothing is started here.
 
+import { realpathSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import type { CliInvocation, CliWord, JsonSchema, Template } from "../../model/index.ts";
@@ -72,10 +73,25 @@ function fillFolder(template: Template | undefined, folder: string, run: Filling
   const fixed = /[/\\]$/.test(first.text)
     ? resolve(folder, first.text)
     : dirname(resolve(folder, first.text));
-  const way = relative(fixed, cwd);
-  if (way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way))
+  // Also not by way of a link. The command runs where the path really leads, so that a link changed later makes no difference.
+  const real = realOf(cwd);
+  if (isOutside(cwd, fixed) || isOutside(real, realOf(fixed)))
     throw new Refusal(`The arguments lead out of the folder ${fixed}.`);
-  return cwd;
+  return real;
+}
+
+function isOutside(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way);
+}
+
+/** A folder that is not there cannot be run in, and leads nowhere. */
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 function fillEnvironment(declared: CliInvocation["env"], run: Filling): Record<string, string> {
