@@ -17,6 +17,7 @@ const SLOW = [
   "test/cli-secrets.test.ts",
   "test/cli-terminal.test.ts",
   "test/cli-workspace.test.ts",
+  "test/docs-commands.test.ts",
   "test/faults-*.test.ts",
   "test/odd-declarations.test.ts",
   "test/package.test.ts",
