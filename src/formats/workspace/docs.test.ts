@@ -1,4 +1,4 @@
-// The examples of docs/sandbox.md and docs/workspace.md are valid, and the tables name every field.
+// Every whole file in the README and the documents is valid, and the tables name every field.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -15,20 +15,25 @@ const examples = (name: string): string[] =>
     .map(([, text = ""]) => text)
     .filter((text) => /^(?:servers|config|kind|sources|gateway):/m.test(text));
 
-describe.each(["sandbox.md", "workspace.md"])("examples of docs/%s", (name) => {
-  test.each(examples(name))("%s", (text) => {
-    const { root } = readYaml(text, "x.yaml");
-    const keys = Object.keys(root === undefined ? {} : (toPlain(root) as object));
-    const parse = keys.includes("config")
-      ? parseManifest
-      : keys.includes("kind")
-        ? parseMcpfile
-        : parseWorkspace;
-    // That a sandbox is relaxed is worth a note, and no mistake.
-    const mistakes = parse(text, "/project/x.yaml").diagnostics.filter(({ severity }) => severity !== "info");
-    expect(mistakes).toEqual([]);
-  });
-});
+describe.each(["../README.md", "gateway-access.md", "sandbox.md", "secrets.md", "workspace.md"])(
+  "examples of docs/%s",
+  (name) => {
+    test.each(examples(name))("%s", (text) => {
+      const { root } = readYaml(text, "x.yaml");
+      const keys = Object.keys(root === undefined ? {} : (toPlain(root) as object));
+      const parse = keys.includes("config")
+        ? parseManifest
+        : keys.includes("kind")
+          ? parseMcpfile
+          : parseWorkspace;
+      // That a sandbox is relaxed is worth a note, and no mistake.
+      const mistakes = parse(text, "/project/x.yaml").diagnostics.filter(
+        ({ severity }) => severity !== "info",
+      );
+      expect(mistakes).toEqual([]);
+    });
+  },
+);
 
 test("docs/sandbox.md has a row for every field of a sandbox", () => {
   const rows = new Set([...page("sandbox.md").matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name));
