@@ -61,7 +61,8 @@ export class Members {
       for (const alias of removed) {
         void this.#next.get(alias)?.stop({ isSilent: true });
         this.#next.delete(alias);
-        void this.#track(this.#hub.remove(alias));
+        // It finishes its calls, which nobody waits for.
+        void this.#hub.remove(alias).catch(() => {});
       }
       const servers = catalog.servers.filter((one) => fresh.has(one.alias) && this.#wants(one));
       return servers.map((one) => this.#track(this.#configure(atHome(one, catalog.folder))));
