@@ -437,14 +437,15 @@ describe("results", () => {
     );
     const callers = [{ name: "limited", token: "the-token-of-limited", deny: { servers: ["b"] } }];
     const { url } = await openTestGateway(servers, { callers });
-    const client = new RawModern(url, { token: TOKEN });
+    const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+    const client = new RawModern(url, { token: TOKEN, capabilities });
     const task = await client.tool("mcp_b_t");
     expect(task.result).toMatchObject({ resultType: "task", status: "working", "x-vendor": "b" });
     const { taskId } = task.result;
     const found = await client.ask("tasks/get", { taskId });
     expect(found.result).toMatchObject({ taskId, status: "completed", result: { alias: "b" } });
     expect(asked).toEqual(["b task.1 task.1"]);
-    const limited = new RawModern(url, { token: "the-token-of-limited" });
+    const limited = new RawModern(url, { token: "the-token-of-limited", capabilities });
     expect((await limited.ask("tasks/get", { taskId })).error).toBeDefined();
     expect((await client.ask("tasks/get", { taskId: "nowhere.1" })).error).toBeDefined();
     expect(asked).toHaveLength(1);

@@ -84,6 +84,6 @@ test("a command that is stopped is asked first, also in its box", needs("bubblew
   });
   await expect.poll(() => said.join("")).toContain("up");
   await group.stop();
-  expect(await group.ended).toEqual({ code: 7, signal: null });
+  expect(await group.ended).toMatchObject({ code: 7, signal: null });
   expect(said.join("")).toContain("saved");
 });

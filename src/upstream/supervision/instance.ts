@@ -7,6 +7,7 @@
 //     any --drain--> draining --last call or deadline--> stopped          any --stop--> stopped
 
 import type { PortolanError } from "../../errors/index.ts";
+import type { UpstreamState } from "../types.ts";
 
 /** Why an instance cannot be used. A blocking fault does not go away by trying again soon. */
 export interface Fault {
@@ -301,4 +302,22 @@ function backOff(count: number): number {
 
 function withFirst(effect: Effect, [one, effects]: Step): Step {
   return [one, [effect, ...effects]];
+}
+
+/** Undefined for states that say nothing new to the users of an upstream. */
+export function publicStateOf(state: InstanceState): UpstreamState | undefined {
+  switch (state.kind) {
+    case "ready":
+      return "ready";
+    case "starting":
+      return state.why === "restart" ? "reconnecting" : undefined;
+    case "failed":
+    case "blocked":
+      return "failed";
+    case "stopped":
+      return "closed";
+    case "idle":
+    case "draining":
+      return undefined;
+  }
 }

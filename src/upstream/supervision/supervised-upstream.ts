@@ -1,6 +1,6 @@
 // Runs one instance of a server: carries out what the reducer decides, and is one upstream over all of its sessions.
 
-import { PortolanError, toPortolanError } from "../../errors/index.ts";
+import { isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { JsonObject, LogLevel } from "../../model/index.ts";
 import { Emitter } from "../emitter.ts";
 import type { Call, Description, Upstream, UpstreamEvents, UpstreamState, UpstreamStats } from "../types.ts";
@@ -23,6 +23,7 @@ import {
   MAX_WAITING,
   NEW_INSTANCE,
   type Policy,
+  publicStateOf,
   reduceInstance,
   type Timer,
 } from "./instance.ts";
@@ -173,7 +174,7 @@ export class SupervisedUpstream implements Upstream {
 
   /** The subscription is renewed with every new session, and keeps the instance from being idle. */
   async subscribe(uri: string): Promise<() => Promise<void>> {
-    return this.#untilReleased(await this.#subscriptions.add(uri, await this.ready()));
+    return this.#untilReleased(await this.#inSession((live) => this.#subscriptions.add(uri, live)));
   }
 
   /** The same, from the next session on when none is open. */
@@ -190,7 +191,7 @@ export class SupervisedUpstream implements Upstream {
 
   async setLogLevel(level: LogLevel): Promise<void> {
     this.#logLevel = level;
-    await this.#live?.setLogLevel(level);
+    if (this.#live !== undefined) await this.#inSession((live) => live.setLogLevel(level));
   }
 
   on<E extends keyof UpstreamEvents>(event: E, listener: (...args: UpstreamEvents[E]) => void): () => void {
@@ -256,6 +257,16 @@ export class SupervisedUpstream implements Upstream {
 
   #quiet(): void {
     if (this.#facts().inFlight === 0) this.#feed({ type: "quiet" });
+  }
+
+  /** Runs it once more in a new session when the server has forgotten the open one. */
+  async #inSession<T>(run: (live: Upstream) => Promise<T>): Promise<T> {
+    try {
+      return await run(await this.ready());
+    } catch (error) {
+      if (!isPortolanError(error) || error.code !== "SESSION_LOST") throw error;
+      return run(await this.ready());
+    }
   }
 
   async #requestLater(call: Call, attempt: number): Promise<JsonObject> {
@@ -476,23 +487,5 @@ export class SupervisedUpstream implements Upstream {
     if (shown === undefined || shown === this.#publicState) return;
     this.#publicState = shown;
     this.#emitter.emit("stateChanged", shown, shown === "ready" ? undefined : this.lastFault?.error);
-  }
-}
-
-/** Undefined for states that say nothing new to the users of an upstream. */
-function publicStateOf(state: InstanceState): UpstreamState | undefined {
-  switch (state.kind) {
-    case "ready":
-      return "ready";
-    case "starting":
-      return state.why === "restart" ? "reconnecting" : undefined;
-    case "failed":
-    case "blocked":
-      return "failed";
-    case "stopped":
-      return "closed";
-    case "idle":
-    case "draining":
-      return undefined;
   }
 }
