@@ -19,6 +19,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { MAIN, temporaryFolder } from "./cli-helpers.ts";
+import { blocksOf } from "./docs-snippets.ts";
 import { startHttpServer } from "./fixtures/http-server.mjs";
 import { git } from "./mcpfile-helpers.ts";
 import { needs } from "./needs.ts";
@@ -85,19 +86,6 @@ const PAGES: Readonly<Record<string, Page>> = {
   "examples/drivers/README.md": { at: "examples/drivers" },
   "examples/quickstart/README.md": { at: "." },
 };
-
-interface Block {
-  readonly language: string;
-  readonly text: string;
-}
-
-function blocksOf(page: string): Block[] {
-  const text = readFileSync(join(root, page), "utf8");
-  return Array.from(text.matchAll(/^```(\w+)\n([^]*?)^```/gm), ([, language = "", block = ""]) => ({
-    language,
-    text: block,
-  }));
-}
 
 /** A shell block as it is; of a console block the commands, and what they print. */
 function scriptsOf(page: string): { readonly script: string; readonly prints: readonly string[] }[] {
