@@ -276,7 +276,7 @@ describe("limits", () => {
   it("F36: of what waits for a client that does not read: it is dropped, and others go on", async () => {
     const { url, runs } = await setUp();
     const slow = new RawModern(url, { token: TOKEN, logLevel: "info" });
-    const flood = call("burst", { id: "flood", count: 1_000, bytes: 64 * 1024 });
+    const flood = call("burst", { id: "flood", count: 20_000, bytes: 64 * 1024 });
     const stalled = slow.post("tools/call", flood);
     await stalled.head;
     stalled.stopReading();

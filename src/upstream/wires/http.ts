@@ -108,10 +108,10 @@ export class HttpWire implements Wire {
 
   async close(): Promise<void> {
     if (this.#closed) return;
-    // The server may free the session now rather than when it expires.
+    // The server may free the session now rather than when it expires. A cancellation must not arrive after that.
     if (this.#protocol.session !== undefined) {
       const headers = { ...this.#headers, ...this.#protocol.ofSession() };
-      const ended = this.#telling?.send("DELETE", undefined, headers);
+      const ended = this.flushed().then(() => this.#telling?.send("DELETE", undefined, headers));
       await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, END_MS).unref())]);
     }
     this.#closed = true;
