@@ -1,4 +1,4 @@
-// Every command of the README and of docs/ runs as it is written, in its sandbox, against real servers.
+// Every command and every TypeScript program of the README and of docs/ runs as it is written, in its sandbox, against real servers.
 
 import { execFile } from "node:child_process";
 import {
@@ -6,21 +6,25 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   realpathSync,
+  rmSync,
   writeFileSync,
   readdirSync,
 } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer as createNetServer } from "node:net";
-import { homedir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { MAIN, temporaryFolder } from "./cli-helpers.ts";
-import { blocksOf } from "./docs-snippets.ts";
+import { blocksOf, compileSnippets } from "./docs-snippets.ts";
 import { startHttpServer } from "./fixtures/http-server.mjs";
+import { startSseServer } from "./fixtures/sse-server.mjs";
+import { startWsServer } from "./fixtures/ws-server.mjs";
 import { git } from "./mcpfile-helpers.ts";
 import { needs } from "./needs.ts";
 
@@ -135,6 +139,8 @@ async function stage(page: string, { at, files = {} }: Page) {
       .replaceAll("https://api.example.com/mcp", example.mcp)
       .replaceAll("https://api.example.com", example.api)
       .replaceAll("http://localhost:8080", example.api)
+      .replaceAll("http://localhost:3001/sse", example.sse)
+      .replaceAll("ws://localhost:3002/mcp", example.socket)
       .replaceAll("http://localhost:8000/mcp", example.mcp)
       .replaceAll("https://example.com/a.git", `file://${base}/a.git`)
       .replaceAll("/home/me/", `${home}/`)
@@ -162,7 +168,16 @@ async function stage(page: string, { at, files = {} }: Page) {
   writeFileSync(join(base, "passphrase"), "of the test\n", { mode: 0o600 });
   const { PATH, LANG } = process.env;
   const env = {
-    ...{ PATH: `${bin}:${PATH}`, LANG, HOME: home, MAIN, PORT: String(port), STAGE: base, GITHUB_TOKEN: "t" },
+    ...{
+      PATH: `${bin}:${PATH}`,
+      LANG,
+      HOME: home,
+      MAIN,
+      PORT: String(port),
+      STAGE: base,
+      GITHUB_TOKEN: "t",
+      TOKEN: "t",
+    },
     ...{
       PORTOLAN_VAULT_PASSPHRASE_FILE: join(base, "passphrase"),
       DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere",
@@ -210,6 +225,24 @@ describe("the commands of", needs("bubblewrap", "curl"), () => {
   });
 });
 
+describe("the programs of", needs("bubblewrap"), () => {
+  const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
+  const written = pages.filter((page) => blocksOf(page).some(({ language }) => language === "ts"));
+  let programs: Awaited<ReturnType<typeof compileSnippets>>["programs"];
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-docs-")));
+  beforeAll(async () => void ({ programs } = await compileSnippets(folder)));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it.each(written)("%s", async (page) => {
+    const { run, real } = await stage(page, PAGES[page] ?? {});
+    const program = programs[page] as string;
+    // The program ends after the last block, whatever it still has open.
+    writeFileSync(program, `${real(readFileSync(program, "utf8"))}\nprocess.exit();\n`);
+    const { code, err } = await run(`node ${program}`);
+    expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
+  });
+});
+
 it("every page with commands is known here", () => {
   const docs = readdirSync(join(root, "docs")).map((name) => `docs/${name}`);
   const examples = ["examples/drivers/README.md", "examples/quickstart/README.md"];
@@ -235,19 +268,22 @@ function escaped(text: string): string {
     .replace(/^(Serving 2 servers), \d+ tools/, String.raw`$1, \d+ tools`);
 }
 
-/** The hosts of the examples: an MCP server, and an API with a description. */
-async function startExample(): Promise<{ mcp: string; api: string }> {
+/** The hosts of the examples: an MCP server for each transport, and an API with a description. */
+async function startExample(): Promise<{ mcp: string; api: string; sse: string; socket: string }> {
   const mcp = await startHttpServer({ era: "modern" });
+  const sse = await startSseServer();
+  const socket = await startWsServer();
   const api = createServer((request, response) => {
     response.setHeader("content-type", "application/json");
     response.end(/openapi/.test(request.url ?? "") ? PETSTORE : "{}");
   });
   await new Promise<void>((resolve) => void api.listen(0, "127.0.0.1", resolve));
   onTestFinished(async () => {
-    await mcp.close();
+    await Promise.all([mcp.close(), sse.close(), socket.close()]);
     api.close();
   });
-  return { mcp: mcp.url, api: `http://127.0.0.1:${(api.address() as AddressInfo).port}` };
+  const { port } = api.address() as AddressInfo;
+  return { mcp: mcp.url, sse: sse.url, socket: socket.url, api: `http://127.0.0.1:${port}` };
 }
 
 async function freePort(): Promise<number> {
