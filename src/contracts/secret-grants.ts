@@ -1,5 +1,6 @@
 // Who may have which secret: asked before any value is fetched, and written down either way.
 
+import { PortolanError } from "../errors/index.ts";
 import { findSecret, slugOfEnv } from "../formats/driver/index.ts";
 import {
   type Contract,
@@ -239,7 +240,10 @@ function denied(slug: string, operation: string, { tool }: SecretSubject, reason
   });
 }
 
-function missing({ slug, name }: SecretEntry, driver: string | undefined): Failure {
+/** Not a `Failure`: it passes through the supervision of the server, which looks for the value again after a while. */
+function missing({ slug, name }: SecretEntry, driver: string | undefined): PortolanError {
   const whose = driver === undefined ? "" : `${driver}: `;
-  return fail("auth_required", `${whose}the secret ${slug} (${name}) has no value.`, { retryable: false });
+  return new PortolanError("SECRET_MISSING", `${whose}the secret ${slug} (${name}) has no value.`, {
+    server: driver,
+  });
 }
