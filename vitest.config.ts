@@ -24,6 +24,9 @@ const SLOW = [
   "test/soak.test.ts",
 ];
 
+/** Tests beside the sources that need a process of their own: the module under test shares a folder within a process. */
+const ALONE = ["src/launch/egress/name-listener.test.ts"];
+
 const config: ViteUserConfig = defineConfig({
   resolve: {
     alias: [
@@ -47,9 +50,9 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         // One process for many files: modules keep no state, and loading them anew for each file took half of the time.
-        test: { name: "unit", include: ["src/**/*.test.ts"], exclude: SLOW, isolate: false },
+        test: { name: "unit", include: ["src/**/*.test.ts"], exclude: [...SLOW, ...ALONE], isolate: false },
       },
-      { extends: true, test: { name: "journeys", include: ["test/**/*.test.ts"], exclude: SLOW } },
+      { extends: true, test: { name: "journeys", include: ["test/**/*.test.ts", ...ALONE], exclude: SLOW } },
       { extends: true, test: { name: "slow", include: SLOW } },
     ],
   },
