@@ -6,5 +6,6 @@ export type { ParseClientFile } from "./formats.ts";
 export { declarationsInUse, usualDeclarations } from "./in-use.ts";
 export { loadCatalog } from "./load.ts";
 export type { Catalog, CatalogFile, CatalogOptions, CatalogSettings } from "./types.ts";
-export { validateFiles, type Validation } from "./validate.ts";
+export { isUndeclared } from "./sources.ts";
+export { type ClientFiles, validateFiles, type Validation } from "./validate.ts";
 export { type CatalogWatch, watchCatalog, type WatchOptions } from "./watch.ts";

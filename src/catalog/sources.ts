@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
 import type { PlacedWord } from "./formats.ts";
 import { findFiles, isPattern, splitPattern } from "./glob.ts";
-import { USUAL_NAMES } from "./types.ts";
+import { type Catalog, USUAL_NAMES } from "./types.ts";
 
 /** A file to read. What was named must be there and be a declaration; what was only looked for need not. */
 export interface SourceFile {
@@ -20,6 +20,11 @@ export interface Sources {
   /** Folders in which a pattern looks for files. */
   readonly folders: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Whether a folder leaves it to the config files of other MCP clients which servers there are. */
+export function isUndeclared({ servers, files }: Pick<Catalog, "servers" | "files">): boolean {
+  return servers.length === 0 && !files.some(({ format }) => format === "workspace");
 }
 
 export function usualSources(folder: string): Sources {

@@ -7,6 +7,7 @@ import type { DeclaredServer } from "../model/index.ts";
 import { CONTRACTS_ALIAS } from "./drivers.ts";
 import { loadCatalog } from "./load.ts";
 import { readSource } from "./read-source.ts";
+import { isUndeclared } from "./sources.ts";
 import {
   type CatalogFile,
   type CatalogOptions,
@@ -42,10 +43,22 @@ export interface CheckedWorkspace {
   readonly settings?: CatalogSettings | undefined;
 }
 
+/** Config files of other MCP clients, as far as they are used for a folder. */
+export interface ClientFiles {
+  readonly files: readonly CatalogFile[];
+  readonly servers: readonly DeclaredServer[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+interface ValidateOptions extends CatalogOptions {
+  /** Finds the files that a folder without config files gets its servers from. */
+  readonly clientFiles?: ((folder: string) => Promise<ClientFiles>) | undefined;
+}
+
 /** Files by what is in them; folders as workspaces, or as what they hold of one. */
 export async function validateFiles(
   paths: readonly string[],
-  options: CatalogOptions = {},
+  options: ValidateOptions = {},
 ): Promise<Validation> {
   const results = await Promise.all(paths.map((path) => validatePath(resolve(path), path, options)));
   const files = results.flatMap((result) => result.files);
@@ -65,14 +78,26 @@ export async function validateFiles(
 async function validatePath(
   path: string,
   written: string,
-  options: CatalogOptions,
+  options: ValidateOptions,
 ): Promise<Omit<Validation, "valid">> {
   const stats = await stat(path).catch(() => undefined);
   if (stats === undefined) return nothing(failed(path, `${written} is not there`, "Correct the path."));
   if (stats.isDirectory()) {
     const { workspace, checked } = await validateFolder(path, options);
     const found = { ...join(checked), workspaces: [workspace] };
-    if (found.files.length > 0 || found.diagnostics.length > 0) return found;
+    const { files, diagnostics } = found;
+    const isLeft = checked.length === 1 && isUndeclared({ servers: workspace.servers, files });
+    if (isLeft && !diagnostics.some(({ severity }) => severity === "error")) {
+      const clients = await options.clientFiles?.(path);
+      if (clients !== undefined && clients.files.length > 0)
+        return {
+          files: [...files, ...clients.files],
+          diagnostics: [...diagnostics, ...clients.diagnostics],
+          workspaces: [{ ...workspace, servers: clients.servers }],
+          bind: found.bind,
+        };
+    }
+    if (files.length > 0 || diagnostics.length > 0) return found;
     const hint = `The usual names are ${[...OWN_NAMES, ...USUAL_NAMES].join(", ")}, and .drivers/<id>/DRIVER.md.`;
     return nothing(failed(path, `${written} holds no declaration`, hint));
   }

@@ -4,7 +4,7 @@ import type { Diagnostic } from "../errors/index.ts";
 import type { Colors, Paint } from "./colors.ts";
 import { cut, displayWidth, wrap } from "./layout.ts";
 import { plainLine, plainText } from "./plain-text.ts";
-import { placeOf } from "./workspace-source.ts";
+import { placeOf, relabel } from "./workspace-source.ts";
 
 export interface FindingView {
   readonly colors: Colors;
@@ -18,7 +18,9 @@ export interface FindingView {
 /** `file:line:column severity message`, the line itself with a mark, and what would be right. */
 export function describeFinding(finding: Diagnostic, view: FindingView): string {
   const { colors, width } = view;
-  const { severity, message, hint, file, server } = finding;
+  const { severity, file, server } = finding;
+  const message = relabel(finding.message, finding, view.label);
+  const hint = finding.hint === undefined ? undefined : relabel(finding.hint, finding, view.label);
   const word = severity === "info" ? "note" : severity;
   const where =
     file === undefined

@@ -2,6 +2,7 @@
 
 import { stat } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
+import type { ClientFiles } from "../catalog/index.ts";
 import { type Diagnostic, didYouMean, PortolanError } from "../errors/index.ts";
 import type { ImportedFile } from "../formats/clients/index.ts";
 import type { WorkspaceConfig } from "../hub/index.ts";
@@ -35,13 +36,13 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
   const path = workspaceFolder(cli.io, { ...given(cli.options.workspace) });
   const catalog = await cli.io.loadCatalog(path, { home: computerOf(cli.io, path).home });
   const { ofDrivers = [], leftOut = [] } = catalog;
-  const { fatalErrors } = await import("../catalog/index.ts");
+  const { fatalErrors, isUndeclared } = await import("../catalog/index.ts");
   const fatal = fatalErrors(catalog);
   // Where nothing is left to work with, what is wrong is the answer.
   const errors = catalog.servers.length === 0 ? catalog.diagnostics.filter(isError) : fatal;
   if (errors.length > 0) throw declarationError(errors, cli);
-  const own = catalog.files.some(({ format }) => format === "workspace");
-  if (catalog.servers.length === 0 && !own && (await isFolder(path))) return fromClients(cli, path);
+  if (isUndeclared(catalog) && (await isFolder(path)))
+    return mergeClients(cli, path, await cli.io.importClients(computerOf(cli.io, path)));
   const { naming, descriptionPrefix, envFile, gateway } = catalog.settings;
   const servers = catalog.servers.map((server) => runIn(server, catalog.folder));
   return {
@@ -87,16 +88,18 @@ export function declarationError(
   what = "The declarations cannot be used as they are",
 ): PortolanError {
   const computer = computerOf(io, io.cwd);
+  const label = (file: string): string => pathLabel(file, computer);
   const lines = errors.map((error) => {
-    const place = error.file === undefined ? "" : `${placeOf(error, (file) => pathLabel(file, computer))} `;
-    return `${place}${error.message}`;
+    const place = error.file === undefined ? "" : `${placeOf(error, label)} `;
+    return `${place}${relabel(error.message, error, label)}`;
   });
   const [first] = errors;
+  const hint = first?.hint === undefined ? undefined : relabel(first.hint, first, label);
   return new PortolanError(
     "DECLARATION_INVALID",
     lines.length === 1 ? (lines[0] as string) : `${what}:\n- ${lines.join("\n- ")}`,
     {
-      hint: errors.length === 1 ? first?.hint : "See them in their lines: portolan validate",
+      hint: errors.length === 1 ? hint : "See them in their lines: portolan validate",
       data: { diagnostics: errors },
     },
   );
@@ -115,8 +118,33 @@ export function placeOf(
   return `${label(file)}${position === "" ? "" : `:${position}`}`;
 }
 
-async function fromClients({ io }: Pick<Cli, "io">, folder: string): Promise<Source> {
+/** A text about a diagnostic's file spells it as the place before it does, so that one file has one name in an output. */
+export function relabel(
+  text: string,
+  { file }: Pick<Diagnostic, "file">,
+  label: (file: string) => string,
+): string {
+  if (file === undefined || !text.includes(file)) return text;
+  // Not where the path is only the beginning or the end of a longer one.
+  const whole = file.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
+  return text.replaceAll(new RegExp(String.raw`(?<![\w~/\\.-])${whole}(?![\w/\\-]|\.\w)`, "g"), () =>
+    label(file),
+  );
+}
+
+/** The config files of other MCP clients that commands use in a folder without config files, for a check of them all. */
+export async function clientFiles({ io }: Pick<Cli, "io">, folder: string): Promise<ClientFiles> {
   const found = await io.importClients(computerOf(io, folder));
+  const { config, diagnostics } = mergeClients({ io }, folder, found);
+  const used = found.filter((one) => one.servers.length > 0 || one.diagnostics.some(isError));
+  const files = used.map(({ file, client, servers, diagnostics: findings }) => ({
+    ...{ file, format: client, aliases: servers.map(({ alias }) => alias) },
+    valid: !findings.some(isError),
+  }));
+  return { files, servers: config.servers, diagnostics };
+}
+
+function mergeClients({ io }: Pick<Cli, "io">, folder: string, found: readonly ImportedFile[]): Source {
   // What a project says goes before what the user says for all projects.
   const files = found.toSorted((a, b) => Number(a.scope === "user") - Number(b.scope === "user"));
   const servers = new Map<string, DeclaredServer>();

@@ -9,6 +9,7 @@ import { describeFinding } from "../finding.ts";
 import { readTexts } from "../read-texts.ts";
 import { plainLine } from "../plain-text.ts";
 import { computerOf, pathLabel, workspaceFolder } from "../workspace-folder.ts";
+import { clientFiles } from "../workspace-source.ts";
 
 export async function validate(cli: Cli, paths: readonly string[]): Promise<number> {
   const { io, output, options } = cli;
@@ -18,7 +19,10 @@ export async function validate(cli: Cli, paths: readonly string[]): Promise<numb
     paths.length === 0
       ? [workspaceFolder(io, workspace === undefined ? {} : { workspace })]
       : paths.map((path) => resolve(io.cwd, path));
-  const checked = await validateFiles(wanted, { home: computer.home });
+  const checked = await validateFiles(wanted, {
+    home: computer.home,
+    clientFiles: (folder) => clientFiles(cli, folder),
+  });
   const more = [...(await bindingProblems(checked)), ...(await startProblems(checked))];
   const wrong = new Set(more.flatMap(({ severity, file }) => (severity === "error" ? [file] : [])));
   const valid = checked.valid && wrong.size === 0;
