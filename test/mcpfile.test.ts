@@ -259,21 +259,25 @@ describe("headers and secrets", () => {
     expect(JSON.stringify(diagnostics)).not.toContain(SECRET);
   });
 
-  it("a secret that is missing is named, and everything that does not need it works", async () => {
-    const folder = folderWith({
-      "mcpfile.yaml": journey(1),
-      "other.mcpfile.yaml": SEED,
-      "portolan.yaml": "sources: [mcpfile.yaml, other.mcpfile.yaml]",
-    });
-    const { names, connect, diagnostics } = await serve(folder);
-    expect(await names()).toEqual(expect.arrayContaining([CLONE, GET_USER, "mcp_journey_prints"]));
-    expect(diagnostics.filter(({ code }) => code === "SECRET_MISSING")).toMatchObject([
-      { server: "journey", message: expect.stringMatching(/JOURNEY_TOKEN.*tool tenant/) },
-    ]);
-    const client = await connect("modern");
-    expect((await client.tool("mcp_journey_note", { name: "x" })).result.isError).toBeFalsy();
-    expect((await client.tool("mcp_journey_tenant")).error?.message).toContain("JOURNEY_TOKEN");
-  });
+  it(
+    "a secret that is missing is named, and everything that does not need it works",
+    needs("bash"),
+    async () => {
+      const folder = folderWith({
+        "mcpfile.yaml": journey(1),
+        "other.mcpfile.yaml": SEED,
+        "portolan.yaml": "sources: [mcpfile.yaml, other.mcpfile.yaml]",
+      });
+      const { names, connect, diagnostics } = await serve(folder);
+      expect(await names()).toEqual(expect.arrayContaining([CLONE, GET_USER, "mcp_journey_prints"]));
+      expect(diagnostics.filter(({ code }) => code === "SECRET_MISSING")).toMatchObject([
+        { server: "journey", message: expect.stringMatching(/JOURNEY_TOKEN.*tool tenant/) },
+      ]);
+      const client = await connect("modern");
+      expect((await client.tool("mcp_journey_note", { name: "x" })).result.isError).toBeFalsy();
+      expect((await client.tool("mcp_journey_tenant")).error?.message).toContain("JOURNEY_TOKEN");
+    },
+  );
 });
 
 describe("scopes", () => {
