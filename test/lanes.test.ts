@@ -98,7 +98,8 @@ describe("many callers of one server that asks", () => {
       expect(await Promise.all(NAMES.map((name) => form(name)))).toEqual(NAMES.map(answer));
       expect(asked.splice(0).toSorted()).toEqual(NAMES.toSorted());
     }
-    expect(member.processes.lanes).toBeGreaterThan(0);
+    // Processes that were asked for may still be starting when the last call is answered.
+    await expect.poll(() => member.processes.lanes).toBeGreaterThan(0);
     expect(member.processes.lanes).toBeLessThanOrEqual(15);
   });
 
