@@ -15,7 +15,7 @@ export interface Catalog {
   readonly diagnostics: readonly Diagnostic[];
   /** Those among them that are about drivers, contracts and their secrets: what is wrong there is left out by itself, and harms nothing else. */
   readonly ofDrivers?: readonly Diagnostic[] | undefined;
-  /** Those among them that leave out single tools, prompts and resources of mcpfiles. */
+  /** Diagnostics among them because of which single tools, prompts and resources of mcpfiles are left out. */
   readonly leftOut?: readonly Diagnostic[] | undefined;
 }
 

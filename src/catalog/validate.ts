@@ -30,7 +30,7 @@ export interface Validation {
   readonly valid: boolean;
   readonly files: readonly CatalogFile[];
   readonly diagnostics: readonly Diagnostic[];
-  /** What they declare: one workspace for each path. */
+  /** The workspaces found in the checked paths, at most one per path. */
   readonly workspaces: readonly CheckedWorkspace[];
   /** Drivers among them; whether they fit their contracts is not told here. */
   readonly bind: readonly DriversToBind[];

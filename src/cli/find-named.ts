@@ -40,7 +40,7 @@ function ambiguous(word: string, what: string, servers: readonly string[]): Port
   );
 }
 
-/** What follows the server in `<server>.<name>`; any other word as it is. */
+/** Returns the name after the server in `<server>.<name>`, and any other word unchanged. */
 export function withoutServer(word: string, server: string): string {
   return word.startsWith(`${server}.`) ? word.slice(server.length + 1) : word;
 }

@@ -57,7 +57,7 @@ export function withAim<T>(
 type Kind = "tool" | "prompt";
 
 interface Names {
-  /** What is listed for a full name: of one server its own name, of several the full name. */
+  /** The listed name for a full name: the server's own name for one server, the full name for several. */
   readonly listed: (kind: Kind, full: string) => string;
   readonly full: (kind: Kind, listed: string) => string;
   readonly others: (kind: Kind, listed: string) => OtherNames;

@@ -20,7 +20,7 @@ export interface Source {
   readonly diagnostics: readonly Diagnostic[];
   /** Those among them that are about drivers, contracts and their secrets: what is wrong there is left out, and the rest works. */
   readonly ofDrivers: readonly Diagnostic[];
-  /** Those among them because of which single tools, prompts and resources of mcpfiles are left out. */
+  /** Diagnostics among them because of which single tools, prompts and resources of mcpfiles are left out. */
   readonly leftOut: readonly Diagnostic[];
 }
 

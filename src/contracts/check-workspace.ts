@@ -1,4 +1,4 @@
-// What is wrong with the drivers and contracts of a workspace beside each other, as far as their files tell: names without an owner.
+// Cross-checks of the drivers, contracts and secrets of a workspace, from their files alone.
 
 import { type Diagnostic, didYouMean } from "../errors/index.ts";
 import { slugOfEnv } from "../formats/driver/index.ts";

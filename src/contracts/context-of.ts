@@ -4,11 +4,11 @@ import type { JsonObject } from "../model/index.ts";
 import type { Call } from "../upstream/index.ts";
 import type { CallContext } from "./types.ts";
 
-/** What a client may say in `_meta` about a call of a contract; the first two can only turn drivers away. */
+/** Keys of `_meta` that a client may send with a call of a contract; the first two can only exclude drivers. */
 export const CONTEXT_META: { readonly pin: string; readonly region: string; readonly values: string } = {
   pin: "portolan/pinnedProvider",
   region: "portolan/regionConstraint",
-  /** What the contract's contextSchema asks for. */
+  /** Values for the contract's contextSchema. */
   values: "portolan/context",
 };
 

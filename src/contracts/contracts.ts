@@ -76,7 +76,7 @@ export class ContractSet {
   readonly #changed: () => void;
   readonly #parts: DispatchParts;
   readonly #looks = new Looks();
-  /** Those of the options, and those that were added since. */
+  /** The contracts of the options, and the contracts that were added since. */
   readonly #contracts: Contract[];
   readonly #succession: Succession;
 

@@ -101,9 +101,9 @@ export class DriverServers {
     } catch (error) {
       const isClosed = this.#closing !== undefined;
       const isReplaced = this.#slots.get(key) !== slot && upstream.state.kind === "stopped" && !isClosed;
-      // Somebody has logged in or out meanwhile: the caller gets the server of now.
+      // The slot was replaced meanwhile, as after a login or logout: the caller gets the current server.
       if (isReplaced) return this.acquire(driver, who);
-      // Nothing is known of a server that never ran: each caller may try it. One that crashed is left alone for a while.
+      // Each caller may try a server that never ran. One that crashed is left alone for a while.
       if (upstream.description === undefined && this.#slots.get(key) === slot) {
         this.#slots.delete(key);
         await upstream.close();
@@ -144,7 +144,7 @@ export class DriverServers {
     return shared === "" ? processKey(driver, context, hooks) : shared;
   }
 
-  /** Who logs in or out does so with a new process: the old one may still know the login of before. It finishes its calls. */
+  /** A login or logout retires the process, which may still know the earlier login. It finishes its calls. */
   retire(driver: Driver, context: CallContext): void {
     const key = this.#keyOf(driver, { context, tool: "" });
     const slot = this.#slots.get(key);

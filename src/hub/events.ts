@@ -55,9 +55,9 @@ export interface ConfigReloadedEvent extends Common {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
-  /** Those among them that cannot be used. */
+  /** The servers among them that cannot be used. */
   readonly failed: readonly { readonly server: string; readonly reason: string }[];
-  /** What is wrong in the files; a file that cannot be used leaves the state of before. */
+  /** Errors in the config files. A file that cannot be used leaves the earlier state in place. */
   readonly problems: readonly string[];
 }
 

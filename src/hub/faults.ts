@@ -54,7 +54,7 @@ export class Faults {
   reason(): { code?: PortolanError["code"]; reason?: string } {
     const error = this.last;
     if (error === undefined) return {};
-    // What a process wrote before somebody killed it is not the reason of its end.
+    // The last output of a process that a signal killed does not explain its end.
     const isOwnEnd = OF_A_PROCESS.has(error.code) && typeof error.data.signal !== "string";
     const lastWords = isOwnEnd ? (this.stderr.trim().split("\n").at(-1) ?? "") : "";
     return {

@@ -9,7 +9,7 @@ import { type Call, type Caller, type Lease, type Upstream, within } from "../up
 const MAX_SESSIONS = 256;
 /** A server may keep state for the session, so it lasts as long as an idle client of the gateway does by default. */
 const IDLE_MS = 30 * 60_000;
-/** Nothing is lost with a session that any caller may use. */
+/** Closing a session that any caller may use loses no state. */
 const REUSABLE_IDLE_MS = 60_000;
 /** A session that could not be opened is tried again after this, and then after twice as long. */
 const RETRY_MS = 30_000;

@@ -19,7 +19,7 @@ export interface MembersOptions {
   readonly leaveOut: ((server: DeclaredServer) => boolean) | undefined;
 }
 
-/** What a change of the config files has come to. */
+/** The servers that a change of the config files added, changed or removed, and the servers that failed. */
 export interface Reloaded {
   readonly added: readonly string[];
   readonly changed: readonly string[];

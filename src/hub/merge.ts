@@ -44,7 +44,7 @@ export interface Merged {
   readonly resourceRoutes: ReadonlyMap<string, readonly Member[]>;
   readonly templates: readonly ResourceTemplateDefinition[];
   readonly templateRoutes: readonly TemplateRoute[];
-  /** Nothing else can be read: some of what a server has is hidden, and might be reached by guessing. */
+  /** True when only listed resources can be read: a server hides some, and a caller could guess their URIs. */
   readonly onlyListed: boolean;
   readonly diagnostics: readonly Diagnostic[];
 }

@@ -50,7 +50,7 @@ export class Processes {
   #logLevel: LogLevel | undefined;
   /** Of the generations before this one. */
   #pastRestarts = 0;
-  /** What the first session must wait for: the end of another process that it cannot run beside. */
+  /** The first session waits for the end of another process that it cannot run beside. */
   #after: Promise<void> | undefined;
 
   constructor(options: ProcessesOptions) {
@@ -136,7 +136,7 @@ export class Processes {
     await this.main.setLogLevel(level);
   }
 
-  /** What clients set, and what was counted, holds for the next generation too. */
+  /** The next generation keeps the log level that clients set and the count of restarts. */
   takeOver(old: Processes): void {
     this.#pastRestarts = old.restarts;
     if (old.#logLevel !== undefined) void this.setLogLevel(old.#logLevel).catch(() => {});

@@ -29,7 +29,7 @@ export interface StockOptions {
   readonly events: EventBus;
   readonly report: Report;
   readonly changed: (lists: ReadonlySet<ListName>) => void;
-  /** What the server says about itself on its main connection. */
+  /** The server's description of itself on its main connection. */
   readonly describe: () => Description | undefined;
   /** Where lists are read, while the server can be reached. */
   readonly upstream: () => Upstream | undefined;

@@ -15,7 +15,7 @@ import type { Outcome } from "./types.ts";
 const STDERR_CHARS = 4_096;
 const SHOWN_CHARS = 4_096;
 
-/** What a result of a tool is judged by. */
+/** Rules by which `toToolResult` decides whether a result is an error. */
 export interface ResultRules {
   /** Of the tool's outputSchema. */
   readonly validator?: SchemaValidator | undefined;
@@ -51,7 +51,7 @@ export function toToolResult(outcome: Outcome, { validator, repeatable }: Result
   return finish({ content: [...all, warning], ...structured }, { ...outcome, meta });
 }
 
-/** What a command that succeeded wrote to stderr: many say there what they did. */
+/** The stderr output of a command that succeeded: many commands report there what they did. */
 function stderrOf({ stderr = "" }: Outcome): ContentBlock[] {
   const said = stderr.trim() === "" ? "" : lastOf(stderr.trimEnd(), STDERR_CHARS);
   return said === "" ? [] : [text(`stderr:\n${said}`)];

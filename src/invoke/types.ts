@@ -24,7 +24,7 @@ export interface Outcome {
   /** Something was left out of the bytes. */
   readonly cut?: boolean | undefined;
   readonly stderr?: string | undefined;
-  /** What else the caller should know. */
+  /** Notes for the caller beside the output. */
   readonly notes?: readonly string[] | undefined;
   readonly meta?: JsonObject | undefined;
 }

@@ -1,4 +1,4 @@
-// What `portolan validate` says about paths that a config names and its sandbox hides, before anything is started.
+// Check of `portolan validate` for paths that a config names and its sandbox hides, before any server starts.
 
 import type { Diagnostic } from "../errors/index.ts";
 import { type DeclaredServer, hiddenPathMessage, pathGrant } from "../model/index.ts";

@@ -57,7 +57,7 @@ describe("a file that a start reads", () => {
     expect(await refusal(at("data/token"), writer())).toMatch(/data\/token is a link that the server files,/);
     symlinkSync(at("data"), at("way"));
     expect(await refusal(at("way/x"), writer())).toMatch(/could replace it/);
-    // Whatever covers the path now, the link may be older than the cover.
+    // The link may be older than the rule that covers its path now.
     const denied = writer({ deny: [at("data/token")] });
     expect(await refusal(at("data/token"), denied)).toMatch(/is a link/);
     expect(

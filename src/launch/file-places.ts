@@ -45,11 +45,11 @@ export async function fileRefusal(
   return writer === undefined ? undefined : `the server ${writer} may have written it, from its sandbox`;
 }
 
-/** What to do about a file that is refused. */
+/** The hint for a file that is refused. */
 export const FILE_REFUSED_HINT =
   "Move the file out of the folders that servers may write, hide it from them with fs.deny, or keep the value with portolan secrets set.";
 
-/** What is read or run at the start of a server, and lies where another server may write. */
+/** Reports files that a start of the server reads or runs although a server may write them. */
 export async function checkStart(server: DeclaredServer, writers: FileWriters): Promise<Diagnostic[]> {
   const [files, programs] = await Promise.all([
     checkFileReferences(server, writers),
@@ -161,7 +161,7 @@ interface WritablePlace {
   /** Absent for a root, which every server may write. */
   readonly server?: string | undefined;
   readonly folder: string;
-  /** What lies over it, read-only or hidden. */
+  /** Read-only and hidden paths, which may protect files in the folder. */
   readonly covers: readonly string[];
 }
 

@@ -2,7 +2,7 @@
 
 import { shellWord } from "./shell-word.ts";
 
-/** What a start and `portolan validate` say of a path that a config names. */
+/** The message of a start and of `portolan validate` about a path that a config names and the sandbox hides. */
 export function hiddenPathMessage(
   server: string,
   { path, where, isNew = false }: { path: string; where: string; isNew?: boolean | undefined },

@@ -1,4 +1,4 @@
-// Who decides about the sandbox mode of a driver: the command line, then the workspace, never the driver.
+// Sandbox mode of a driver: the command line decides it, then the workspace, never the driver itself.
 
 import { expect, test } from "vitest";
 import { type DriverModes, modeWords, withDriverMode } from "./sandbox.ts";

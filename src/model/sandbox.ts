@@ -128,13 +128,13 @@ export function modeWords(settings: LaunchSettings | undefined, mode: SandboxMod
     : `contracts: { sandbox: { ${driver}: ${mode} } } in portolan.yaml, or ${forAll}`;
 }
 
-/** Those who may decide how strictly the servers of drivers are boxed. */
+/** The sandbox modes that the command line and the workspace set for the servers of drivers. */
 export interface DriverModes {
-  /** What the command line says for all of them. */
+  /** The mode that the command line sets for all of them. */
   readonly override: SandboxMode | undefined;
   /** The name that the command line knows all of them by. */
   readonly alias: string;
-  /** What the workspace says, by the id of the driver. */
+  /** The modes that the workspace sets, by the id of the driver. */
   readonly byDriver: Readonly<Record<string, SandboxMode>> | undefined;
 }
 

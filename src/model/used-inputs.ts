@@ -54,7 +54,7 @@ function declaredBeside(used: readonly Path[], schema: unknown, above: Path, roo
   return unused;
 }
 
-/** Those of the schema itself and of what applies in its place; each schema is read once, so that references can form a circle. */
+/** Properties of the schema and of its subschemas for the same value. Each is read once: references may form cycles. */
 function propertiesOf(
   schema: unknown,
   root: unknown,

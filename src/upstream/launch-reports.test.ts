@@ -69,14 +69,14 @@ test("a connection that failed in the server's own words is one that its sandbox
   const grant = "--allow-net localhost:5432, or sandbox: { network: [localhost:3000, localhost:5432] }";
   expect(explained.hint).toContain(grant);
   checkResult({ isError: true, content: [{ type: "text", text: "connect ECONNREFUSED 10.0.0.7:80" }] });
-  // What is granted failed for another reason.
+  // The sandbox grants this address, so the connection failed for another reason.
   checkResult({ isError: true, content: [{ type: "text", text: "connect ECONNREFUSED ::1:3000" }, null, 7] });
   expect(told.map(({ message }) => message)).toEqual([
     expect.stringMatching(/^web was refused localhost:5432: /),
     expect.stringMatching(/^web was refused 10\.0\.0\.7:80: /),
   ]);
   expect(told[1]?.hint).toContain("--allow-net 10.0.0.7, ");
-  // Nobody saw the attempt itself.
+  // No event reports the attempt itself.
   expect(heard.map(({ type }) => type)).toEqual(["planned"]);
 });
 

@@ -67,7 +67,7 @@ async function installed({ reach, definition, report, onLaunch, signal }: OpenSe
   });
 }
 
-/** Whatever kept the server from being ready is one thing to the caller: it did not start. */
+/** Turns a crash, a lost connection or a timeout before the server is ready into SERVER_START_FAILED. */
 function startError(
   { name, launch }: ServerDefinition,
   reason: unknown,
@@ -85,7 +85,7 @@ function startError(
     hint: startHint(error, plan, launch),
   });
 }
-/** What to do when a start failed. No call was made yet, so the words about calls that may have run do not fit. */
+/** The hint for a failed start. No call was made yet, so the hint about calls that may have run does not fit. */
 function startHint(
   { code, hint }: PortolanError,
   plan: LaunchPlan | undefined,

@@ -1,5 +1,5 @@
-// What a server is given with --env and --header, and what looks like a secret among its arguments and in its address: it is
-// written by name, never by value.
+// Credentials of a server: the values of --env and --header, and likely secrets in its arguments and URL.
+// The driver's files refer to them by name and never contain a value.
 
 import { slugOfEnv } from "../../formats/driver/index.ts";
 import type { DriverServer } from "../../model/index.ts";

@@ -43,7 +43,7 @@ export interface Grounds {
   /** The contracts that are there. */
   readonly contracts: readonly Contract[];
   readonly tools: readonly ToolDefinition[];
-  /** What a new driver offers beside tools. */
+  /** The prompts and resources that a new driver offers. */
   readonly surfaces: ProposedSurfaces;
   readonly choices: readonly Choice[];
   readonly samples: ReadonlyMap<string, Sample>;

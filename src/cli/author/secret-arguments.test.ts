@@ -1,4 +1,4 @@
-// What of a command line or an address counts as secret, and what does not.
+// Secrets in command lines and URLs: which parts count as secret, and which do not.
 
 import { describe, expect, test } from "vitest";
 import { urlWithoutSecrets, withoutSecrets } from "./secret-arguments.ts";

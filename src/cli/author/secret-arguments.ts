@@ -39,7 +39,7 @@ export function urlWithoutSecrets(url: string, refer: Refer): string {
   return `${url.slice(0, at)}?${[parts.join("&"), ...fragment].join("#")}`;
 }
 
-/** What a named value becomes; undefined when nothing about it is secret. */
+/** Replaces the secret in a named value by a reference; undefined when the value contains no secret. */
 function valueOf(name: string, value: string, what: string, refer: Refer): string | undefined {
   if (isSecretName(name) && !isSetting(name, value)) {
     const [, scheme = "", rest = value] = /^((?:bearer|basic|token)\s+)(.+)$/is.exec(value) ?? [];

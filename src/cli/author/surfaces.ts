@@ -19,7 +19,7 @@ export interface ListedSurfaces {
 export interface ProposedSurfaces {
   readonly prompts: readonly DriverPrompt[];
   readonly resources: readonly DriverResource[];
-  /** What somebody has to look at. */
+  /** Points that the author of the driver has to check. */
   readonly notes: readonly string[];
 }
 

@@ -89,7 +89,7 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
   );
 }
 
-/** What is said about the call of a contract beside its input: which driver may serve it, and its context. */
+/** The `_meta` of a contract call, from --pin, --region and --context. */
 async function metaOf(
   { pin, region, context }: CallOptions,
   own: OwnContract | undefined,

@@ -24,7 +24,7 @@ import { firstDifference } from "../first-difference.ts";
 
 export interface TestOptions {
   allowMutations?: boolean;
-  /** What contextSchemas ask for, as key=value. */
+  /** Values for the contextSchemas of contracts, as key=value. */
   context?: string[];
 }
 

@@ -60,7 +60,7 @@ async function bindingProblems({ bind }: Validation): Promise<readonly Diagnosti
   });
 }
 
-/** What a start would refuse or miss, as far as the files alone tell it. Nothing is started. */
+/** Reports problems that a start would meet, as far as the files show them. It starts no server. */
 async function startProblems({ workspaces }: Validation): Promise<readonly Diagnostic[]> {
   const all = workspaces.filter(({ servers, settings }) => servers.length > 0 || settings !== undefined);
   if (all.length === 0) return [];

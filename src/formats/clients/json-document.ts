@@ -18,7 +18,7 @@ export function readJson(text: string): SourceDocument {
   };
   // Strict JSON is read without a tree: most files are, and Claude Code's can be many megabytes.
   const value = parseStrict(text) ?? valueOf(build());
-  // Those after the first follow from it.
+  // Later errors follow from the first one.
   const problems = errors
     .slice(0, 1)
     .map(({ error, offset }) => ({ offset, message: jsonErrorMessage(error) }));

@@ -31,7 +31,7 @@ export function parseYamlTree(text: string): YamlTree {
 
 export function readYaml(text: string): SourceDocument {
   const tree = parseYamlTree(text);
-  // Those after the first follow from it. The parser's own message may hold parts of the file.
+  // Later errors follow from the first one. The parser's own message may contain parts of the file.
   const problems = tree.errors.slice(0, 1).map(({ pos, code }) => ({
     offset: pos[0],
     message: `not valid YAML: ${code.toLowerCase().replaceAll("_", " ")}`,

@@ -35,7 +35,7 @@ test("a relative program is one of the workspace, or else one beside the driver"
   expect(commandOf("./bin/both")).toMatchObject({ command: join(workspace, "bin/both") });
   expect(commandOf("./bin/own")).toMatchObject({ command: join(own, "bin/own") });
   expect(commandOf("../../bin/both")).toMatchObject({ command: join(workspace, "bin/both") });
-  // Nothing is built yet: the workspace is where it is expected.
+  // The program is not built yet: the workspace is where it is expected.
   expect(commandOf("./bin/neither")).toMatchObject({ command: join(workspace, "bin/neither") });
 });
 

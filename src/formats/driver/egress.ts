@@ -3,7 +3,7 @@
 import { type DriverServer, matchesRule, parseNetworkRule } from "../../model/index.ts";
 import { type Problems, quoted, type TextNode } from "../text/index.ts";
 
-/** What a remote server's own address needs in `network.egress`. */
+/** The rule that a remote server's own address needs in `network.egress`. */
 export function hostRule(url: string): string {
   return new URL(url).host;
 }

@@ -74,7 +74,7 @@ const SANDBOX_FIELDS: ObjectShape["fields"] =
     : {};
 const { fs = TEXTS, env = TEXTS, home = TEXTS, limits = TEXTS, path_arguments = TEXTS } = SANDBOX_FIELDS;
 
-/** What a driver asks for; how strictly it is held is for the workspace to say. */
+/** The sandbox rules that a driver requests; the workspace decides how strictly they are enforced. */
 const SANDBOX: ObjectShape = {
   type: "object",
   description: "What the program may touch.",

@@ -110,7 +110,7 @@ export type PublicReference =
   /** One of these schemas, but it has no such definition. */
   | { readonly kind: "missing"; readonly names: readonly string[] };
 
-/** What an address refers to; undefined when it is not that of one of these schemas. */
+/** Resolves a reference to a public schema; undefined when its address is not that of one of these schemas. */
 export function publicReference(reference: string): PublicReference | undefined {
   const [address = "", fragment = ""] = reference.split("#", 2);
   if (!ADDRESS.test(address)) return undefined;

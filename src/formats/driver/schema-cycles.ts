@@ -6,7 +6,7 @@ import { followReference } from "../../schema/index.ts";
 /** Keywords whose schemas apply to the same value. */
 const SAME_VALUE = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else"];
 
-/** Those that close a circle, as they are written. */
+/** The references that close a cycle, as they are written. */
 export function cyclicReferences(root: JsonSchema): ReadonlySet<string> {
   const cyclic = new Set<string>();
   const open = new Set<string>();

@@ -34,7 +34,7 @@ export interface McpfileResult {
   /** Only for a file of kind `MCPServerConfig`, which has no servers. */
   readonly config?: McpServerConfig | undefined;
   readonly diagnostics: readonly Diagnostic[];
-  /** Those errors among them that leave out single tools, prompts and resources; everything else works without them. */
+  /** The errors among them that leave out single tools, prompts and resources; the rest works without them. */
   readonly leftOut: readonly Diagnostic[];
 }
 
@@ -81,7 +81,7 @@ export function parseMcpfile(text: string, file: string): McpfileResult {
   };
 }
 
-/** What is wrong inside of one of these leaves out the tools, prompts and resources that it is about. */
+/** An error inside one of these leaves out the tools, prompts and resources that it is about. */
 const ITEM = /^(?:\/servers\/\d+)?\/(?:tools|prompts|resources|resourceTemplates|invocationBases)\/[^/]/;
 
 function readServers(root: ObjectNode, context: Context): ReadServer[] {

@@ -1,4 +1,4 @@
-// What an operation answers with, when that is one kind of JSON object or list: only then can a tool promise it.
+// Output schema of an operation: present only if every success returns the same kind of JSON object or list.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 import { toPointer } from "../text/index.ts";
@@ -66,7 +66,7 @@ function isSame(spec: Spec, a: At | undefined, b: At): boolean {
   );
 }
 
-/** Nothing when its root is not surely an object or a list. */
+/** Returns undefined unless the root is certainly an object or a list. */
 function convert(spec: Spec, schema: At, work: Work): JsonObject | undefined {
   const type = isArraySchema(spec, schema) ? "array" : isObjectSchema(spec, schema, 0) ? "object" : undefined;
   if (type === undefined) return undefined;

@@ -7,7 +7,7 @@ import { type At, Unusable } from "./types.ts";
 
 const GIVE_BASE = "give a base URL (--base-url https://host/path)";
 
-/** What a conversion is told about where the API is. */
+/** The address of an API, as the caller of a conversion gives it. */
 export interface Address {
   /** Takes the place of every absolute URL of the description, so that no credential goes anywhere else. */
   readonly baseUrl?: string | undefined;

@@ -7,7 +7,7 @@ import type { MessageCheck } from "../intake.ts";
 export type Body =
   | {
       readonly bytes: Buffer;
-      /** What the caller's gate holds for it, until the request is dealt with. */
+      /** Bytes that count against the caller's limit until the request is finished. */
       readonly held: number;
     }
   | { readonly refusal: Refusal };

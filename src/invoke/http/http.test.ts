@@ -180,7 +180,7 @@ test("outputSchema: kept, broken, and not JSON at all", async () => {
   expect(bad).toMatchObject({ isError: true });
   expect(textOf(bad)).toContain("does not match the tool's outputSchema: /n: expected");
   expect(textOf(await call({ k: "text" }))).toContain("not JSON");
-  // What was done by a POST is done: an error would have it done again.
+  // A POST has already taken effect: an error would invite the model to repeat it.
   const post = await open({ tools: [tool(http("POST", `${origin}/{k}`), ANY, { outputSchema })] });
   expect(await post.call({ k: "bad" })).toMatchObject({
     content: [

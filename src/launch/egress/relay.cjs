@@ -277,7 +277,7 @@ function invent(name) {
   return address;
 }
 
-/** What the gate says: `-`, or `+` and the addresses of the name. Undefined when there is no gate. */
+/** Resolves to the egress proxy's answer: `-`, or `+` and the addresses of the name. Undefined without an answer. */
 function ask(host) {
   return new Promise((resolve) => {
     const socket = connect({ path: gate });

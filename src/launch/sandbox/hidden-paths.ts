@@ -29,7 +29,7 @@ type Place = Pick<Box, "mounts" | "home" | "cwd">;
 
 /** Variables of every server: that they name hidden folders is how it should be. */
 const USUAL = /^(?:PATH|HOME|TMPDIR|PWD|SHELL|LANG|LC_ALL|TZ)$/;
-/** What is in them is temporary. */
+/** Folders for temporary files. */
 const SHARED = ["/tmp", "/var/tmp"];
 const PRIVATE = { isPrivate: true } as const;
 const MAX_WORDS = 1_000;

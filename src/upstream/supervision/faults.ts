@@ -1,4 +1,4 @@
-// What errors mean for the lifecycle of a server: which ones block it, which ones count as failures, which requests may be repeated.
+// Error rules of a server's lifecycle: errors that block it, errors that count as failures, repeatable requests.
 
 import { PortolanError } from "../../errors/index.ts";
 import type { Call } from "../types.ts";

@@ -53,7 +53,7 @@ export interface Policy {
   readonly drainMs: number;
 }
 
-/** What the runner knows when the event happens. */
+/** Facts that the runner knows when the event happens. */
 export interface Facts {
   readonly now: number;
   /** From 0.8 to 1.2. */
@@ -252,7 +252,7 @@ function onTimer(one: Instance, timer: Timer, facts: Facts, policy: Policy): Ste
 
 function onIdleTimer(one: Instance, session: number, facts: Facts, policy: Policy): Step {
   if (policy.idleMs === undefined) return [one, NOTHING];
-  // Whatever keeps it in use reports its end with `quiet`.
+  // The calls, waiters and subscriptions that keep it in use report their end with `quiet`.
   if (facts.inFlight + facts.waiting + facts.subscriptions > 0) return [one, NOTHING];
   if (facts.now < facts.lastUsedAt + policy.idleMs) return [one, idleTimer(facts.lastUsedAt, policy)];
   return [

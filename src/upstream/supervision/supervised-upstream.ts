@@ -149,7 +149,7 @@ export class SupervisedUpstream implements Upstream {
   }
 
   describe(): Description {
-    // Nobody is given the upstream before its first session was opened.
+    // No caller gets the upstream before its first session was opened.
     return this.#description as Description;
   }
 

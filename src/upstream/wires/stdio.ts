@@ -105,7 +105,7 @@ export class StdioWire implements Wire {
   }
 
   readonly #flush = (): void => {
-    // What is in the outbox of a process that has ended was never sent.
+    // The messages in the outbox of a process that has ended were never sent.
     if (this.#outbox.length === 0 || this.#child === undefined || this.#exited) return;
     const lines = `${this.#outbox.join("\n")}\n`;
     this.#outbox = [];
