@@ -154,22 +154,26 @@ describe.each(fronts)("%s", (_name, way, era, open) => {
     ]);
   });
 
-  it.runIf(way === "http")("has what several servers have at the address of each", async () => {
-    const alone = await open("/servers/every/mcp");
-    onTestFinished(() => alone.close());
-    const { contents } = (await alone.read("demo://resource/dynamic/text/7")) as { contents: Json[] };
-    expect(contents).toEqual([
-      expect.objectContaining({ text: expect.stringContaining("Resource 7:") as string }),
-    ]);
-    const template = { resource: "demo://resource/dynamic/text/{resourceId}" };
-    expect(await alone.complete(template, { name: "resourceId", value: "12" })).toEqual(["12"]);
-    const uri = `demo://resource/dynamic/text/${1 + Math.floor(Math.random() * 1_000_000)}`;
-    const unsubscribe = await alone.subscribe(uri);
-    await startToggled(alone, "toggle-subscriber-updates");
-    await until(() => alone.heard.updated.includes(uri));
-    await alone.call("toggle-subscriber-updates");
-    await unsubscribe();
-  });
+  // Over stdio there is one address only.
+  it.each(way === "http" ? ["/servers/every/mcp"] : [])(
+    "has what several servers have at %s",
+    async (address) => {
+      const alone = await open(address);
+      onTestFinished(() => alone.close());
+      const { contents } = (await alone.read("demo://resource/dynamic/text/7")) as { contents: Json[] };
+      expect(contents).toEqual([
+        expect.objectContaining({ text: expect.stringContaining("Resource 7:") as string }),
+      ]);
+      const template = { resource: "demo://resource/dynamic/text/{resourceId}" };
+      expect(await alone.complete(template, { name: "resourceId", value: "12" })).toEqual(["12"]);
+      const uri = `demo://resource/dynamic/text/${1 + Math.floor(Math.random() * 1_000_000)}`;
+      const unsubscribe = await alone.subscribe(uri);
+      await startToggled(alone, "toggle-subscriber-updates");
+      await until(() => alone.heard.updated.includes(uri));
+      await alone.call("toggle-subscriber-updates");
+      await unsubscribe();
+    },
+  );
 
   it.each(way === "http" ? ["every", "every_http", "every_sse"] : ["every", "every_http"])(
     "answers questions of %s",
