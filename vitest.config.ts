@@ -42,8 +42,6 @@ const config: ViteUserConfig = defineConfig({
     // Generous, because a busy machine is no fault of the test; a test that hangs still ends.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // CI runs on shared machines. A test that passes only the second time is listed at the end of the run.
-    retry: process.env["CI"] === "true" ? 1 : 0,
     expect: { poll: { timeout: 30_000, interval: 20 } },
     teardownTimeout: 10_000,
     setupFiles: ["./test/setup.ts"],

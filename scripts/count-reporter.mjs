@@ -1,7 +1,6 @@
 // A vitest reporter: lists the programs that were missing for skipped tests, and ends every run with one plain line,
 // `tests: 12 passed, 0 failed`, for people and for CI.
 // A file that cannot be loaded and an error outside of any test count as failed, so that the line never reads better than the run.
-// Tests that passed only when they were repeated are listed too: they pass, and need a mend.
 // With TEST_FORBID_SKIPS=1 a skipped test fails the run: CI has everything that the tests need.
 
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -19,9 +18,7 @@ export default class CountReporter {
       writeFileSync(file, `${line}\n`);
     }
     if (isForbidden) process.exitCode = 1;
-    const flaky = tests.filter((test) => test.diagnostic()?.flaky === true);
     process.on("exit", () => {
-      for (const row of describeFlaky(flaky)) console.log(row);
       for (const row of isForbidden ? describeForbidden(skipped) : describeMissing(skipped)) console.log(row);
       console.log(line);
     });
@@ -53,12 +50,6 @@ function describeMissing(skipped) {
   if (counts.size === 0) return [];
   const rows = [...counts].map(([missing, count]) => `  ${missing}: ${count} tests`).toSorted();
   return ["Tests were skipped because this machine does not have:", ...rows];
-}
-
-function describeFlaky(flaky) {
-  if (flaky.length === 0) return [];
-  const rows = flaky.map((test) => `  ${test.module.relativeModuleId} > ${test.fullName}`);
-  return ["These tests passed only the second time:", ...rows];
 }
 
 function describeForbidden(skipped) {
