@@ -1,5 +1,5 @@
-// A vitest reporter: lists the programs that were missing for skipped tests, and ends every run with one plain line,
-// `tests: 12 passed, 0 failed`, for people and for CI.
+// A vitest reporter: lists the failed tests and the programs that were missing for skipped tests, and ends every run with
+// one plain line, `tests: 12 passed, 0 failed`, for people and for CI.
 // A file that cannot be loaded and an error outside of any test count as failed, so that the line never reads better than the run.
 // With TEST_FORBID_SKIPS=1 a skipped test fails the run: CI has everything that the tests need.
 
@@ -19,6 +19,7 @@ export default class CountReporter {
     }
     if (isForbidden) process.exitCode = 1;
     process.on("exit", () => {
+      for (const row of describeFailed(testModules)) console.log(row);
       for (const row of isForbidden ? describeForbidden(skipped) : describeMissing(skipped)) console.log(row);
       console.log(line);
     });
@@ -40,6 +41,21 @@ function countResults(testModules, unhandledErrors, forbidden) {
   }
   return counts;
 }
+
+/** The names of the failed tests, each with the first line of its error: at the end of a long log they are found at once. */
+function describeFailed(testModules) {
+  const rows = testModules
+    .filter((module) => !module.ok())
+    .flatMap((module) => {
+      const failed = [...module.children.allTests("failed")];
+      const name = module.relativeModuleId;
+      if (failed.length === 0) return [`  ${name}: ${firstLine(module.errors()[0])}`];
+      return failed.map((test) => `  ${name} > ${test.fullName}: ${firstLine(test.result().errors?.[0])}`);
+    });
+  return rows.length === 0 ? [] : ["These tests failed:", ...rows];
+}
+
+const firstLine = (error) => String(error?.message ?? "no error message").split("\n", 1)[0];
 
 /** What test/needs.ts noted. */
 const missingOf = (test) => test.meta().missing ?? [];
