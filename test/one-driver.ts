@@ -1,13 +1,13 @@
 // A contract with one driver, whose server is a function.
 
-import type { AuditEvent } from "../src/contracts/audit.ts";
+import type { AuditEvent } from "../src/contracts/dispatch/audit.ts";
 import {
   type Contracts,
   openContracts,
   type OpenContractsOptions,
 } from "../src/contracts/contracts-upstream.ts";
-import type { Dispatched } from "../src/contracts/dispatch-types.ts";
-import type { DriverHooks } from "../src/contracts/types.ts";
+import type { Dispatched } from "../src/contracts/dispatch/contract-call.ts";
+import type { DriverHooks } from "../src/contracts/driver/bound-tool.ts";
 import type { Contract, Driver, JsonObject } from "../src/model/index.ts";
 import { contract, driver, serve, tool } from "./contract-helpers.ts";
 

@@ -17,7 +17,7 @@ import { stdioCommand } from "../../test/fixtures/processes.mjs";
 import { type Diagnostic, PortolanError } from "../errors/index.ts";
 import { type Contract, DEFAULT_LIMITS, type Driver, type JsonObject } from "../model/index.ts";
 import { openUpstream, type Upstream } from "../upstream/index.ts";
-import { CONTEXT_META } from "./context-of.ts";
+import { CONTEXT_META } from "./contract/call-context.ts";
 import { type Contracts, openContracts, type OpenContractsOptions } from "./contracts-upstream.ts";
 
 interface Opened {

@@ -17,17 +17,17 @@ import {
   type UpstreamStats,
 } from "../upstream/index.ts";
 import { VERSION } from "../tools/index.ts";
-import type { AuthOutcome } from "./auth.ts";
-import { type ContextOf, contextOfCall } from "./context-of.ts";
-import { ContractSet, type ContractsOptions } from "./contracts.ts";
-import type { DriverHandle, ToolHandle } from "./define.ts";
-import type { ContractCall, Dispatched } from "./dispatch-types.ts";
-import type { DriverReport } from "./driver-report.ts";
-import { DriverSurfaces } from "./driver-surfaces.ts";
-import { ResourceNews } from "./resource-news.ts";
-import type { Resolution } from "./resolver.ts";
-import { toCallResult, toToolDefinition } from "./to-mcp.ts";
-import type { CallContext, DriverHooks } from "./types.ts";
+import type { AuthOutcome } from "./auth/auth-machine.ts";
+import { type ContextOf, contextOfCall } from "./contract/call-context.ts";
+import { ContractSet, type ContractsOptions } from "./contract-set.ts";
+import type { DriverHandle, ToolHandle } from "./define/define.ts";
+import type { ContractCall, Dispatched } from "./dispatch/contract-call.ts";
+import type { DriverReport } from "./driver/driver-report.ts";
+import { DriverSurfaces } from "./surfaces/driver-surfaces.ts";
+import { ResourceNews } from "./surfaces/resource-subscriptions.ts";
+import type { Resolution } from "./routing/route.ts";
+import { toCallResult, toToolDefinition } from "./contract/to-mcp.ts";
+import type { CallContext, DriverHooks } from "./driver/bound-tool.ts";
 
 export interface OpenContractsOptions extends ContractsOptions {
   readonly contextOf?: ContextOf | undefined;

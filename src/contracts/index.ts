@@ -1,13 +1,13 @@
 // Public face of the contracts room.
 
-export type { ArgumentPlan, Route } from "./arguments.ts";
-export type { Audit, AuditEvent, InvokedEvent, ResolvedEvent, SecretEvent } from "./audit.ts";
-export type { AuthOutcome, AuthTransition } from "./auth.ts";
-export type { AuthPorts, RunOptions } from "./auth-steps.ts";
-export type { AuthRecord, AuthStore } from "./auth-store.ts";
-export type { AuthState, DriverStatus } from "./capability.ts";
-export { CONTEXT_META, type ContextOf } from "./context-of.ts";
-export type { ContractsOptions, DriverEntry } from "./contracts.ts";
+export type { ArgumentPlan, Route } from "./dispatch/arguments.ts";
+export type { Audit, AuditEvent, InvokedEvent, ResolvedEvent, SecretEvent } from "./dispatch/audit.ts";
+export type { AuthOutcome, AuthTransition } from "./auth/auth-machine.ts";
+export type { AuthPorts, RunOptions } from "./auth/login-steps.ts";
+export type { AuthRecord, AuthStore } from "./auth/auth-store.ts";
+export type { AuthState, DriverStatus } from "./routing/capability.ts";
+export { CONTEXT_META, type ContextOf } from "./contract/call-context.ts";
+export type { ContractsOptions, DriverEntry } from "./contract-set.ts";
 export { type Contracts, openContracts, type OpenContractsOptions } from "./contracts-upstream.ts";
 export {
   defineDriver,
@@ -16,7 +16,7 @@ export {
   type DriverHandle,
   type SecretHandle,
   type ToolHandle,
-} from "./define.ts";
+} from "./define/define.ts";
 export type {
   AnySchema,
   AuthDefinition,
@@ -27,20 +27,26 @@ export type {
   McpServer,
   SecretDefinition,
   ToolContractDefinition,
-} from "./define-types.ts";
-export { checkWorkspace, type WorkspaceParts } from "./check-workspace.ts";
-export { checkBump } from "./diff.ts";
-export { diffContracts } from "./diff-contracts.ts";
-export { diffDrivers } from "./diff-drivers.ts";
-export type { Change, Difference, Step } from "./diff-steps.ts";
-export { failedCall } from "./dispatch.ts";
-export type { Acquirer, Approve, ApprovalRequest, ContractCall, Dispatched } from "./dispatch-types.ts";
-export type { DriverReport } from "./driver-report.ts";
-export { type ExampleOptions, type ExampleOutcome, runExamples } from "./examples.ts";
-export { mergeEntry, type MergedEntry } from "./merge-entry.ts";
-export type { ContractPolicy } from "./policy.ts";
-export { hasLogin, processKey } from "./process-key.ts";
-export { type CheckedDriver, checkDriver, type CheckOptions } from "./registration.ts";
+} from "./define/definitions.ts";
+export { checkWorkspace, type WorkspaceParts } from "./registration/check-workspace.ts";
+export { checkBump } from "./diff/check-version.ts";
+export { diffContracts } from "./diff/diff-contracts.ts";
+export { diffDrivers } from "./diff/diff-drivers.ts";
+export type { Change, Difference, Step } from "./diff/changes.ts";
+export { failedCall } from "./dispatch/dispatch.ts";
+export type {
+  Acquirer,
+  Approve,
+  ApprovalRequest,
+  ContractCall,
+  Dispatched,
+} from "./dispatch/contract-call.ts";
+export type { DriverReport } from "./driver/driver-report.ts";
+export { type ExampleOptions, type ExampleOutcome, runExamples } from "./contract/examples.ts";
+export { mergeEntry, type MergedEntry } from "./define/merge-entry.ts";
+export type { ContractPolicy } from "./routing/policy.ts";
+export { hasLogin, processKey } from "./driver/process-key.ts";
+export { type CheckedDriver, checkDriver, type CheckOptions } from "./registration/check-driver.ts";
 export type {
   Candidate,
   Phase,
@@ -51,17 +57,17 @@ export type {
   RouteRequest,
   RouteState,
   Service,
-} from "./resolver.ts";
+} from "./routing/route.ts";
 export {
   type Access,
   checkAccess,
   type FetchSecret,
   SecretGrants,
   type SecretSubject,
-} from "./secret-grants.ts";
-export type { Acquire } from "./server-checks.ts";
-export { DRIVER_META, OTHERS_META } from "./to-mcp.ts";
-export { LOCAL_USER } from "./types.ts";
+} from "./auth/secret-grants.ts";
+export type { Acquire } from "./verification/verifier.ts";
+export { DRIVER_META, OTHERS_META } from "./contract/to-mcp.ts";
+export { LOCAL_USER } from "./driver/bound-tool.ts";
 export type {
   BoundTool,
   BuildArgumentsArgs,
@@ -74,4 +80,4 @@ export type {
   LoginResult,
   ParseToolResultArgs,
   RefreshResult,
-} from "./types.ts";
+} from "./driver/bound-tool.ts";

@@ -1,0 +1,103 @@
+// Who is logged in where, between runs: one small file, written whole under a lock. States and times only, never a token.
+
+import { mkdir, readFile, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { PortolanError } from "../../errors/index.ts";
+import { isObject } from "../../model/index.ts";
+import { withFileLock, writeWhole } from "../../secrets/index.ts";
+import type { AuthState } from "../routing/capability.ts";
+
+export interface AuthRecord {
+  readonly state: AuthState;
+  /** When it became so, in milliseconds since 1970. */
+  readonly since: number;
+  readonly nextRefreshAt?: number | undefined;
+  /** Somebody said so: files that are still there do not mean that they are logged in. */
+  readonly loggedOut?: true | undefined;
+}
+
+export interface AuthStore {
+  get(key: string): AuthRecord | undefined;
+  set(key: string, record: AuthRecord): Promise<void>;
+  /** Takes up what other processes have written; false when there is nothing new. */
+  reload(): Promise<boolean>;
+}
+
+const STATES: ReadonlySet<unknown> = new Set(["unknown", "unauthed", "logging-in", "authed", "expired"]);
+const MOST_RECORDS = 10_000;
+
+/** Without a file, what is known is known for as long as this program runs. */
+export function createAuthStore(file: string | undefined): AuthStore {
+  let records = new Map<string, AuthRecord>();
+  let seen: string | undefined;
+  /** What is on its way into the file is newer than what is in it. */
+  const writing = new Map<string, number>();
+  const reload = async (): Promise<boolean> => {
+    if (file === undefined) return false;
+    const found = await stat(file).catch(() => undefined);
+    const now = found === undefined ? "" : `${found.mtimeMs} ${found.size} ${found.ino}`;
+    if (now === seen) return false;
+    seen = now;
+    const all = await read(file);
+    for (const key of writing.keys()) all.delete(key);
+    records = new Map([...records, ...all]);
+    return true;
+  };
+  return {
+    get: (key) => records.get(key),
+    reload,
+    async set(key, record) {
+      records.set(key, record);
+      if (file === undefined) return;
+      writing.set(key, (writing.get(key) ?? 0) + 1);
+      try {
+        await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+        await withFileLock(file, async () => {
+          const all = await read(file);
+          all.delete(key);
+          // Of several on their way, the last one is right, whoever comes last.
+          all.set(key, records.get(key) ?? record);
+          const kept = [...all].slice(-MOST_RECORDS);
+          const text = JSON.stringify({ version: 1, logins: Object.fromEntries(kept) }, undefined, 2);
+          await writeWhole(file, Buffer.from(`${text}\n`), { mode: 0o600 });
+        });
+      } catch (cause) {
+        const why = cause instanceof Error ? cause.message : String(cause);
+        throw new PortolanError("FILE_FAILED", `who is logged in cannot be written down: ${why}`, { cause });
+      } finally {
+        const left = (writing.get(key) ?? 1) - 1;
+        if (left === 0) writing.delete(key);
+        else writing.set(key, left);
+      }
+    },
+  };
+}
+
+/** One login is that of one driver, in one workspace, for one user. */
+export function authKey(driver: string, workspace: string | undefined, user: string | undefined): string {
+  const who =
+    workspace === undefined && user === undefined
+      ? '"",""'
+      : JSON.stringify([workspace ?? "", user ?? ""]).slice(1, -1);
+  return `["${driver}",${who}]`;
+}
+
+/** What cannot be read counts as not known: the worst that follows is that somebody logs in again. */
+async function read(file: string): Promise<Map<string, AuthRecord>> {
+  const records = new Map<string, AuthRecord>();
+  try {
+    const value: unknown = JSON.parse(await readFile(file, "utf8"));
+    const logins: unknown = isObject(value) ? value.logins : undefined;
+    for (const [key, record] of Object.entries(isObject(logins) ? logins : {})) {
+      if (!isObject(record) || !STATES.has(record.state) || typeof record.since !== "number") continue;
+      // A program that ended while somebody logged in left nobody logged in.
+      const state = record.state === "logging-in" ? "unauthed" : (record.state as AuthState);
+      const next = typeof record.nextRefreshAt === "number" ? { nextRefreshAt: record.nextRefreshAt } : {};
+      const out = record.loggedOut === true ? ({ loggedOut: true } as const) : {};
+      records.set(key, { state, since: record.since, ...next, ...out });
+    }
+  } catch {
+    // See above.
+  }
+  return records;
+}

@@ -1,0 +1,53 @@
+// Whether a failure means that a login has expired, by the driver's own sign.
+
+import { type PortolanError, isPortolanError } from "../../errors/index.ts";
+import { isObject } from "../../model/index.ts";
+import type { Failure } from "../dispatch/failure.ts";
+import type { ExpirySigns } from "../driver/bound-tool.ts";
+
+/** `exit_code:N`, `http_status:N`, `exception:Name` or `header:NAME:VALUE`; several are separated by commas or spaces. */
+export function isExpired(detect: string | undefined, signs: ExpirySigns): boolean {
+  if (detect === undefined) return false;
+  return detect
+    .split(/[\s,]+(?=(?:exit_code|http_status|exception|header):)/)
+    .some((sign) => matches(sign.trim(), signs));
+}
+
+function matches(sign: string, { exitCode, httpStatus, exception, headers }: ExpirySigns): boolean {
+  const cut = sign.indexOf(":");
+  const [kind, rest] = [sign.slice(0, cut), sign.slice(cut + 1)];
+  switch (kind) {
+    case "exit_code":
+      return exitCode !== undefined && exitCode === Number(rest);
+    case "http_status":
+      return httpStatus !== undefined && httpStatus === Number(rest);
+    case "exception":
+      return exception !== undefined && startsWithWord(exception, rest);
+    case "header": {
+      const colon = rest.indexOf(":");
+      const name = rest.slice(0, colon).toLowerCase();
+      const found = Object.entries(headers ?? {}).find(([key]) => key.toLowerCase() === name);
+      return found?.[1] === rest.slice(colon + 1).trim();
+    }
+    default:
+      return false;
+  }
+}
+
+/** What a failed call shows of itself. A tool's own error begins with the name of what went wrong, as programs print it. */
+export function signsOf({ error }: Failure): ExpirySigns {
+  const cause: PortolanError | undefined = isPortolanError(error.cause) ? error.cause : undefined;
+  const { status, exitCode, headers } = cause?.data ?? {};
+  return {
+    ...(typeof exitCode === "number" ? { exitCode } : {}),
+    ...(typeof status === "number" ? { httpStatus: status } : {}),
+    ...(isObject(headers) ? { headers: headers as Record<string, string> } : {}),
+    exception: error.message,
+  };
+}
+
+function startsWithWord(text: string, word: string): boolean {
+  const at = text.startsWith(word) ? 0 : text.search(/\S/);
+  const rest = text.slice(Math.max(0, at));
+  return word !== "" && rest.startsWith(word) && !/^\w/.test(rest.slice(word.length));
+}

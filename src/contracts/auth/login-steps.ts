@@ -1,0 +1,201 @@
+// What a login is made of: the steps that reach out of this program, each by whatever the driver or its code declares.
+
+import { access } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isPortolanError } from "../../errors/index.ts";
+import type { Driver, DriverAuth, HttpExpectation } from "../../model/index.ts";
+import type { CallContext, DriverHooks, LoginResult, RefreshResult } from "../driver/bound-tool.ts";
+
+/** What a login needs of the world; what is absent cannot be done, and says so. */
+export interface AuthPorts {
+  /** One command line, split into words and run without a shell. */
+  readonly run?:
+    | ((command: string, options: RunOptions) => Promise<{ readonly exitCode: number | null }>)
+    | undefined;
+  readonly http?:
+    | ((
+        request: HttpExpectation,
+        signal: AbortSignal,
+        driver: Driver,
+      ) => Promise<{ readonly status: number }>)
+    | undefined;
+  /** Shows a page to the user; resolves when it was done there, or when a callback came, whose address it made itself. */
+  readonly openUrl?:
+    | ((url: string, options: RunOptions & { readonly needsCallback: boolean }) => Promise<LoginResult>)
+    | undefined;
+  /** Whether a path of the driver's `auth.state` is there, for this caller. */
+  readonly exists?:
+    | ((path: string, who: Pick<AuthCase, "driver" | "context">) => Promise<boolean>)
+    | undefined;
+  /** Tells whoever logs in what is waited for. */
+  readonly say?: ((text: string) => void) | undefined;
+  readonly now?: (() => number) | undefined;
+  /** How often a login that runs elsewhere is looked after. */
+  readonly pollMs?: number | undefined;
+  readonly loginTimeoutMs?: number | undefined;
+  /** How long the sign of a login may lag behind the command that made it. */
+  readonly lagMs?: number | undefined;
+}
+
+export interface RunOptions {
+  readonly driver: Driver;
+  readonly context: CallContext;
+  /** Somebody sits before it. */
+  readonly interactive: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** One driver for one caller. */
+export interface AuthCase {
+  readonly driver: Driver;
+  readonly hooks: DriverHooks;
+  readonly context: CallContext;
+  readonly signal: AbortSignal;
+}
+
+const POLL_MS = 1_000;
+const CHECK_MS = 15_000;
+const LAG_MS = 10_000;
+const NO_WAY = "it cannot be done here:";
+
+export async function runLogin(one: AuthCase, ports: AuthPorts): Promise<LoginResult> {
+  const { driver, hooks, context, signal } = one;
+  const login = driver.auth?.login;
+  if (hooks.login !== undefined) return hooks.login({ driver, context, signal });
+  const options: RunOptions = { driver, context, interactive: login?.interactive ?? true, signal };
+  if (login?.command !== undefined) {
+    if (ports.run === undefined) return noWay("commands cannot be run here");
+    const { exitCode } = await ports.run(login.command, options);
+    if (exitCode !== 0)
+      return { ok: false, reason: "upstream_error", message: `the command ended with ${String(exitCode)}` };
+  } else if (login?.url !== undefined) {
+    if (ports.openUrl === undefined) return noWay("no page can be shown here");
+    const shown = await ports.openUrl(login.url, { ...options, needsCallback: login.requiresCallbackUrl });
+    if (!shown.ok) return shown;
+  } else return noWay("the driver does not say how to log in");
+  return untilCompleted(one, ports);
+}
+
+/** The login did not fail: it could not even begin. */
+export function isOutOfWays(result: LoginResult): boolean {
+  return !result.ok && result.message?.startsWith(NO_WAY) === true;
+}
+
+/**
+ * Until the driver's own sign says that it is done; without a sign, the login itself was it. A page may take its time, but a command
+ * that has ended does nothing more.
+ */
+async function untilCompleted(one: AuthCase, ports: AuthPorts): Promise<LoginResult> {
+  const { login } = one.driver.auth ?? {};
+  if (login?.completesWhen === undefined) return { ok: true };
+  const sign = signOf(login.completesWhen, one.driver);
+  const lag = login.command === undefined ? Infinity : (ports.lagMs ?? LAG_MS);
+  const ends = performance.now() + lag;
+  const failed = (message: string): LoginResult => ({ ok: false, reason: "callback_failed", message });
+  for (let told = false; ; told = true) {
+    try {
+      if (await seesLogin(one, ports)) return { ok: true };
+    } catch (error) {
+      // What cannot be looked at now will not be seen later, either; only what was too slow may be faster the next time.
+      if (login.completesWhen.command !== undefined && !isLate(error))
+        return failed(
+          `whether ${sign} cannot be told: ${error instanceof Error ? error.message : String(error)}`,
+        );
+    }
+    if (one.signal.aborted) return failed(`it was not completed in time: it waited until ${sign}`);
+    if (performance.now() >= ends) return failed(`its command has ended, but it is not true that ${sign}`);
+    if (!told) ports.say?.(`${one.driver.id}: waiting until ${sign}.`);
+    await sleep(ports.pollMs ?? POLL_MS, undefined, { signal: one.signal }).catch(() => {});
+  }
+}
+
+/** As a sentence has it. */
+function signOf(
+  { command, exitCode, http }: NonNullable<NonNullable<DriverAuth["login"]>["completesWhen"]>,
+  { auth }: Driver,
+): string {
+  if (command !== undefined) return `"${command}" ends with ${exitCode ?? 0}`;
+  if (http !== undefined)
+    return `${http.method} ${http.url} answers ${http.expectStatus ?? "with a status of 2xx"}`;
+  const paths = auth?.state?.paths ?? [];
+  return paths.length === 0 ? "anything shows that it is done" : `${paths.join(" and ")} can be found`;
+}
+
+function isLate(error: unknown): boolean {
+  if (isPortolanError(error)) return error.code === "TIMEOUT" || error.code === "CANCELLED";
+  return error instanceof Error && (error.name === "TimeoutError" || error.name === "AbortError");
+}
+
+/** Whether somebody is logged in, as far as that can be seen without logging in. */
+export async function isLoggedIn(one: AuthCase, ports: AuthPorts): Promise<boolean> {
+  // What cannot be looked at is not seen to be there.
+  return seesLogin(one, ports).catch(() => false);
+}
+
+async function seesLogin(one: AuthCase, ports: AuthPorts): Promise<boolean> {
+  const { driver, hooks, context } = one;
+  const { login, state } = driver.auth ?? {};
+  const when = login?.completesWhen;
+  const signal = AbortSignal.any([one.signal, AbortSignal.timeout(CHECK_MS)]);
+  if (when?.command !== undefined && ports.run !== undefined) {
+    const { exitCode } = await ports.run(when.command, { driver, context, interactive: false, signal });
+    return exitCode === (when.exitCode ?? 0);
+  }
+  if (when?.http !== undefined && ports.http !== undefined) {
+    const { status } = await ports.http(when.http, signal, driver);
+    return when.http.expectStatus === undefined ? isGood(status) : status === when.http.expectStatus;
+  }
+  if (state !== undefined && state.paths.length > 0) {
+    const exists = ports.exists ?? isThere;
+    const found = await Promise.all(state.paths.map((path) => exists(path, { driver, context })));
+    return found.every(Boolean);
+  }
+  // Nothing but refreshing is declared: what is refreshed was there before.
+  return login === undefined && hooks.login === undefined;
+}
+
+/** Whether it shows from outside that somebody has logged in. */
+export function showsLogin({ auth }: Driver): boolean {
+  const { login, state } = auth ?? {};
+  const { command, http } = login?.completesWhen ?? {};
+  return command !== undefined || http !== undefined || (state?.paths.length ?? 0) > 0;
+}
+
+export function canRefresh({ auth }: Driver, hooks: DriverHooks): boolean {
+  return (
+    hooks.refresh !== undefined || auth?.refresh?.command !== undefined || auth?.refresh?.url !== undefined
+  );
+}
+
+export async function runRefresh(one: AuthCase, ports: AuthPorts): Promise<RefreshResult> {
+  const { driver, hooks, context, signal } = one;
+  const refresh = driver.auth?.refresh;
+  const done = (ok: boolean): RefreshResult => (ok ? { ok } : { ok, reason: "upstream_error" });
+  try {
+    if (hooks.refresh !== undefined) return await hooks.refresh({ driver, context, signal });
+    if (refresh?.command !== undefined && ports.run !== undefined) {
+      const ran = await ports.run(refresh.command, { driver, context, interactive: false, signal });
+      return done(ran.exitCode === 0);
+    }
+    if (refresh?.url !== undefined && ports.http !== undefined)
+      return done(isGood((await ports.http({ method: "POST", url: refresh.url }, signal, driver)).status));
+  } catch {
+    // A refresh that failed is one that has not happened.
+  }
+  return done(false);
+}
+
+export function noWay(message: string): LoginResult {
+  return { ok: false, reason: "callback_failed", message: `${NO_WAY} ${message}` };
+}
+
+function isGood(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

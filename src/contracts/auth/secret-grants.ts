@@ -1,0 +1,249 @@
+// Who may have which secret: asked before any value is fetched, and written down either way.
+
+import { PortolanError } from "../../errors/index.ts";
+import { findSecret, slugOfEnv } from "../../formats/driver/index.ts";
+import {
+  type Contract,
+  type Driver,
+  parseReferences,
+  type SecretEntry,
+  type SecretGrant,
+  type SecretOperation,
+} from "../../model/index.ts";
+import type { Audit } from "../dispatch/audit.ts";
+import { fail, type Failure } from "../dispatch/failure.ts";
+import type { CallContext } from "../driver/bound-tool.ts";
+
+/** Who asks. What is absent grants nothing. */
+export interface SecretSubject extends CallContext {
+  readonly tool?: string | undefined;
+}
+
+export type Access =
+  | { readonly granted: true; readonly grantedBy: string }
+  | { readonly granted: false; readonly reason: string };
+
+/** Gives the value of a secret; undefined when there is none. Asked only for what is granted. */
+export type FetchSecret = (entry: SecretEntry, name: string) => Promise<string | undefined>;
+
+/** Any one grant is enough; without any there is no access. */
+export function checkAccess(entry: SecretEntry, operation: SecretOperation, subject: SecretSubject): Access {
+  const grants = entry.access[operation];
+  const grant = grants.find((one) => holds(one, subject));
+  if (grant !== undefined) return { granted: true, grantedBy: describe(grant) };
+  const who = subject.tool === undefined ? "this caller" : `the tool ${subject.tool}`;
+  const some = grants.length === 0 ? "nobody may" : `only ${grants.map(describe).join(", ")} may`;
+  return { granted: false, reason: `${some} ${operation} ${entry.slug}, and not ${who}` };
+}
+
+function holds(grant: SecretGrant, subject: SecretSubject): boolean {
+  if ("role" in grant) return subject.roles?.includes(grant.role) === true;
+  if ("userId" in grant) return subject.userId !== undefined && subject.userId === grant.userId;
+  if ("cap" in grant) return subject.capabilities?.includes(grant.cap) === true;
+  if ("tool" in grant) return subject.tool !== undefined && subject.tool === grant.tool;
+  return subject.workflow !== undefined && subject.workflow === grant.workflow;
+}
+
+function describe(grant: SecretGrant): string {
+  const [[kind, name] = ["", ""]] = Object.entries(grant);
+  return `${kind}:${name}`;
+}
+
+export class SecretGrants {
+  readonly #entries: readonly SecretEntry[];
+  readonly #fetch: FetchSecret;
+  readonly #audit: Audit | undefined;
+  readonly #names = new WeakMap<Driver, readonly string[]>();
+
+  /** Secrets that contracts require themselves, by their ids. */
+  readonly #required: Map<string, readonly string[]>;
+
+  /** `contracts` are those whose `requires.secrets` are enforced. */
+  constructor(
+    entries: readonly SecretEntry[],
+    fetch: FetchSecret,
+    audit?: Audit,
+    contracts: readonly Pick<Contract, "id" | "requires">[] = [],
+  ) {
+    this.#entries = entries;
+    this.#fetch = fetch;
+    this.#audit = audit;
+    this.#required = new Map(contracts.map(({ id, requires }) => [id, requires.secrets] as const));
+  }
+
+  /** Enforces what one more contract requires. */
+  require({ id, requires }: Pick<Contract, "id" | "requires">): void {
+    this.#required.set(id, requires.secrets);
+  }
+
+  /**
+   * By its slug, by a name that it binds, or by the name that follows from its slug; contracts may write the slash of a slug as a
+   * dot. Entries of other drivers do not count.
+   */
+  find(name: string, driver?: Pick<Driver, "id">): SecretEntry | undefined {
+    const entries = this.#entries.filter(
+      (entry) => entry.driver === undefined || entry.driver === driver?.id,
+    );
+    const bySlug = (wanted: string): SecretEntry | undefined => entries.find(({ slug }) => slug === wanted);
+    return findSecret(entries, name) ?? bySlug(name) ?? bySlug(name.replace(".", "/"));
+  }
+
+  /** Why `find` finds nothing. */
+  noEntry(name: string, driver?: Pick<Driver, "id">): string {
+    const none = `no SECRETS.md has an entry for ${name} (as ${slugOfEnv(name)})`;
+    if (driver === undefined) return none;
+    const other = findSecret(this.#entries, name)?.driver;
+    if (other === undefined || other === driver.id) return none;
+    return `${none} for the driver ${driver.id}: the inventory of ${other} serves that driver only; to share the secret, list it in .secrets/SECRETS.md`;
+  }
+
+  /** Names that the environment and the headers of a driver's server refer to. */
+  namesOf(driver: Driver): readonly string[] {
+    let names = this.#names.get(driver);
+    if (names === undefined) this.#names.set(driver, (names = secretNames(driver)));
+    return names;
+  }
+
+  /** For a call of the contract: the secrets of the driver's server, and those that the contract itself requires. */
+  #neededBy(driver: Driver, tool: string): readonly string[] {
+    const [own, required = []] = [this.namesOf(driver), this.#required.get(tool)];
+    return required.length === 0 ? own : [...own, ...required];
+  }
+
+  /** Rejects when a secret that the contract requires has no value; undefined when it requires none. */
+  requireValues(driver: Driver, tool: string): Promise<void> | undefined {
+    const required = this.#required.get(tool) ?? [];
+    return required.length === 0 ? undefined : this.#requireValues(driver, required);
+  }
+
+  async #requireValues(driver: Driver, names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      const entry = this.find(name, driver);
+      if (entry !== undefined && (await this.#fetch(entry, name)) === undefined)
+        throw missing(entry, driver.id);
+    }
+  }
+
+  /** Throws unless the tool may have every secret of the driver bound to its server. Fetches nothing. */
+  requireBind(driver: Driver, tool: string, context: CallContext): void {
+    for (const name of this.#neededBy(driver, tool))
+      this.#require(name, "bind", { ...context, tool }, driver);
+  }
+
+  /** Why the tool may not have every secret of the driver, for whoever only wants to know: nothing is written down. */
+  denial(
+    driver: Driver,
+    tool: string,
+    context: CallContext,
+  ): { readonly reason: string; readonly code: "unauthorised" } | undefined {
+    for (const name of this.#neededBy(driver, tool)) {
+      const { entry, access } = this.#access(name, "bind", { ...context, tool }, driver);
+      const slug = entry?.slug ?? slugOfEnv(name);
+      if (!access.granted)
+        return { reason: `the secret ${slug} is not given out: ${access.reason}`, code: "unauthorised" };
+    }
+    return undefined;
+  }
+
+  /** Every secret that the driver's server is started with. All grants are checked before the first value is asked for. */
+  async bind(driver: Driver, tool: string, context: CallContext): Promise<ReadonlyMap<string, string>> {
+    const subject = { ...context, tool };
+    const granted = this.namesOf(driver).map(
+      (name) => [name, this.#require(name, "bind", subject, driver)] as const,
+    );
+    const values = new Map<string, string>();
+    for (const [name, { entry, by }] of granted) {
+      const value = await this.#fetch(entry, name);
+      if (value === undefined) throw missing(entry, driver.id);
+      this.#tell("secret.reveal", entry.slug, "bind", subject, { driver: driver.id, granted_by: by });
+      values.set(name, value);
+    }
+    return values;
+  }
+
+  /** One secret for whoever asks for it by name. */
+  async reveal(name: string, subject: SecretSubject): Promise<string> {
+    const { entry, by } = this.#require(name, "reveal", subject, undefined);
+    const value = await this.#fetch(entry, name);
+    if (value === undefined) throw missing(entry, undefined);
+    this.#tell("secret.reveal", entry.slug, "reveal", subject, { granted_by: by });
+    return value;
+  }
+
+  #require(
+    name: string,
+    operation: "bind" | "reveal",
+    subject: SecretSubject,
+    driver: Driver | undefined,
+  ): { readonly entry: SecretEntry; readonly by: string } {
+    const { entry, access } = this.#access(name, operation, subject, driver);
+    if (entry !== undefined && access.granted) return { entry, by: access.grantedBy };
+    const reason = access.granted ? "" : access.reason;
+    const slug = entry?.slug ?? slugOfEnv(name);
+    this.#tell("secret.reveal.denied", slug, operation, subject, {
+      reason,
+      ...(driver === undefined ? {} : { driver: driver.id }),
+    });
+    throw denied(slug, operation, subject, reason);
+  }
+
+  #access(
+    name: string,
+    operation: "bind" | "reveal",
+    subject: SecretSubject,
+    driver: Driver | undefined,
+  ): { readonly entry: SecretEntry | undefined; readonly access: Access } {
+    const entry = this.find(name, driver);
+    const access: Access =
+      entry === undefined
+        ? { granted: false, reason: this.noEntry(name, driver) }
+        : checkAccess(entry, operation, subject);
+    return { entry, access };
+  }
+
+  #tell(
+    type: "secret.reveal" | "secret.reveal.denied",
+    slug: string,
+    operation: "bind" | "reveal",
+    { tool, userId }: SecretSubject,
+    more: { readonly driver?: string; readonly granted_by?: string; readonly reason?: string },
+  ): void {
+    this.#audit?.({
+      type,
+      slug,
+      operation,
+      ...(tool === undefined ? {} : { tool }),
+      ...(userId === undefined ? {} : { user: userId }),
+      ...more,
+      ts: new Date().toISOString(),
+    });
+  }
+}
+
+/** Names that the environment, the arguments, the headers and the address of a server refer to as `${secrets.NAME}`. */
+export function secretNames({ endpoint }: Driver): readonly string[] {
+  const program = endpoint.transport === "stdio" ? endpoint : endpoint.program;
+  const texts = [...Object.values(program?.env ?? {}), ...(program?.args ?? [])];
+  if (endpoint.transport !== "stdio") texts.push(...Object.values(endpoint.headers ?? {}), endpoint.url);
+  const names = new Set<string>();
+  for (const text of texts)
+    if (text.includes("${"))
+      for (const part of parseReferences(text).parts) if (part.kind === "secret") names.add(part.name);
+  return [...names];
+}
+
+function denied(slug: string, operation: string, { tool }: SecretSubject, reason: string): Failure {
+  const grant =
+    tool === undefined ? "" : ` Grant it in SECRETS.md: access: { ${operation}: [{ tool: ${tool} }] }.`;
+  return fail("unauthorised", `The secret ${slug} is not given out: ${reason}.${grant}`, {
+    retryable: false,
+  });
+}
+
+/** Not a `Failure`: it passes through the supervision of the server, which looks for the value again after a while. */
+function missing({ slug, name }: SecretEntry, driver: string | undefined): PortolanError {
+  const whose = driver === undefined ? "" : `${driver}: `;
+  return new PortolanError("SECRET_MISSING", `${whose}the secret ${slug} (${name}) has no value.`, {
+    server: driver,
+  });
+}

@@ -1,0 +1,45 @@
+// Which contract a binding means: by its id, or by the path of its file, looked for from the workspace first and then from the driver.
+
+import { dirname, resolve } from "node:path";
+import {
+  type Contract,
+  compareVersions,
+  type Driver,
+  isNamed,
+  parseVersion,
+  satisfies,
+} from "../../model/index.ts";
+
+export type FoundContract =
+  | { readonly contract: Contract }
+  /** There is one, but not in a version that the binding serves. */
+  | { readonly outOfRange: Contract }
+  | undefined;
+
+export function findContract(
+  tool: string,
+  range: string,
+  contracts: readonly Contract[],
+  driver: Driver,
+  root: string,
+): FoundContract {
+  const byId = contracts.filter((contract) => isNamed(contract, tool));
+  const found = byId.length > 0 ? byId : contracts.filter((contract) => isAt(contract, tool, driver, root));
+  const newestFirst = [...found].sort(newer);
+  const fits = newestFirst.find(({ version }) => satisfies(version, range));
+  if (fits !== undefined) return { contract: fits };
+  const [newest] = newestFirst;
+  return newest === undefined ? undefined : { outOfRange: newest };
+}
+
+function isAt({ origin }: Contract, tool: string, driver: Driver, root: string): boolean {
+  const file = resolve(root, origin.file);
+  return [root, dirname(resolve(root, driver.origin.file))].some((base) =>
+    [resolve(base, tool), resolve(base, tool, "TOOL.md")].includes(file),
+  );
+}
+
+function newer(a: Contract, b: Contract): number {
+  const [left, right] = [parseVersion(a.version), parseVersion(b.version)];
+  return left === undefined || right === undefined ? 0 : compareVersions(right, left);
+}

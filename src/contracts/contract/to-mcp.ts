@@ -1,0 +1,85 @@
+// Contracts and their results in the words of MCP.
+
+import type {
+  CallToolResult,
+  Contract,
+  DriverError,
+  DriverResult,
+  JsonObject,
+  ToolDefinition,
+} from "../../model/index.ts";
+import { typesOf } from "../../schema/index.ts";
+import type { PreparedContract } from "./prepared-contract.ts";
+
+/** Where it is said which driver something comes from. */
+export const DRIVER_META = "portolan/driver";
+/** Those that have something of the same name, for callers whom that one may not serve. */
+export const OTHERS_META = "portolan/otherDrivers";
+
+export function toToolDefinition({ contract, outputs }: PreparedContract): ToolDefinition {
+  const types = typesOf(outputs);
+  return {
+    name: contract.id,
+    title: contract.name,
+    description: contract.description,
+    inputSchema: { type: "object", ...contract.inputs },
+    // Clients of older revisions take no schema that is not an object's.
+    ...(types.size === 1 && types.has("object")
+      ? { outputSchema: { type: "object", ...contract.outputs } }
+      : {}),
+    annotations: annotationsOf(contract),
+  };
+}
+
+function annotationsOf({ name, mutates, idempotent, requires }: Contract): JsonObject {
+  const reachesOut = requires.network.length > 0 || mutates.some((what) => /^(network|external):/.test(what));
+  return {
+    title: name,
+    readOnlyHint: mutates.length === 0,
+    ...(mutates.length === 0 ? { destructiveHint: false } : {}),
+    idempotentHint: idempotent,
+    openWorldHint: reachesOut,
+  };
+}
+
+export function toCallResult(result: DriverResult<unknown>, driver: string | undefined): CallToolResult {
+  const meta = driver === undefined ? {} : { [DRIVER_META]: driver };
+  if (!result.ok) return toErrorResult(result.error, meta);
+  const { value } = result;
+  const text = typeof value === "string" ? value : ((JSON.stringify(value) as string | undefined) ?? "");
+  return {
+    resultType: "complete",
+    content: [{ type: "text", text }],
+    ...(typeof value === "object" && value !== null && !Array.isArray(value)
+      ? { structuredContent: value }
+      : {}),
+    _meta: meta,
+  };
+}
+
+function toErrorResult(error: DriverError, meta: JsonObject): CallToolResult {
+  const { code, message, retryable, field, cause } = error;
+  const told: JsonObject = {
+    code,
+    message,
+    ...(retryable === undefined ? {} : { retryable }),
+    ...(field === undefined ? {} : { field }),
+    // Only what this room put together for the caller; errors of programs stay here.
+    ...(isPlainCause(cause) ? { cause } : {}),
+  };
+  return {
+    resultType: "complete",
+    content: [{ type: "text", text: `${code}: ${message}` }],
+    isError: true,
+    _meta: { ...meta, "portolan/error": told },
+  };
+}
+
+function isPlainCause(cause: unknown): boolean {
+  return (
+    typeof cause === "object" &&
+    cause !== null &&
+    Object.getPrototypeOf(cause) === Object.prototype &&
+    !("error" in cause)
+  );
+}

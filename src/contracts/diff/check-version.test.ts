@@ -1,0 +1,171 @@
+// How large a step a change needs, and that a breaking one under the same major version is refused.
+
+import { describe, expect, test } from "vitest";
+import { binding, contract, driver, object, TEXT } from "../../../test/contract-helpers.ts";
+import type { Contract, Driver } from "../../model/index.ts";
+import { checkBump } from "./check-version.ts";
+import { diffContracts } from "./diff-contracts.ts";
+import { diffDrivers } from "./diff-drivers.ts";
+import type { Step } from "./changes.ts";
+
+const npm = (name: string): Partial<Driver> => ({
+  server: { kind: "npm", package: name, args: [], env: {} },
+});
+const binary = (path: string): Partial<Driver> => ({
+  server: { kind: "binary", path, args: [], env: {} },
+  endpoint: { transport: "stdio", command: "/workspace/server" },
+});
+const docker = (image: string): Partial<Driver> => ({ server: { kind: "docker", image, args: [], env: {} } });
+const check = (range: string): Partial<Driver> => ({
+  launch: { versionCheck: { command: "x", parse: "v(.*)", range } },
+});
+
+describe("a driver (D26)", () => {
+  test.each<[string, Partial<Driver>, Partial<Driver>, Step]>([
+    ["nothing", {}, {}, "none"],
+    ["where it stands", {}, { origin: { file: "other", line: 9, column: 9, format: "driver" } }, "none"],
+    ["its id", {}, { id: "other" }, "major"],
+    ["its transport", {}, { transport: "http" }, "major"],
+    ["its protocol", { protocolVersion: "2025-06-18" }, { protocolVersion: "2025-11-25" }, "major"],
+    ["what it leaves out", {}, { implements: [binding({ dropInputs: ["x"] })] }, "major"],
+    ["which outputs it leaves out", {}, { implements: [binding({ dropOutputs: ["x"] })] }, "major"],
+    ["a contract less", { implements: [binding(), binding({ tool: "b" })] }, {}, "major"],
+    ["a contract more", {}, { implements: [binding(), binding({ tool: "b" })] }, "minor"],
+    ["the versions it serves", {}, { implements: [binding({ range: "^1.1.0" })] }, "minor"],
+    ["a major version of a contract less", {}, { implements: [binding({ range: "^2.0.0" })] }, "major"],
+    [
+      "a major version of a contract more",
+      {},
+      { implements: [binding({ range: ">=1.0.0 <3.0.0" })] },
+      "minor",
+    ],
+    ["every version of a contract", {}, { implements: [binding({ range: "*" })] }, "minor"],
+    ["how a contract is named", {}, { implements: [binding({ tool: "./tools/fs-read/TOOL.md" })] }, "none"],
+    ["how it serves one", {}, { implements: [binding({ resultExtract: "$.a" })] }, "patch"],
+    ["another package", npm("a@1.0.0"), npm("b@1.0.0"), "major"],
+    ["another major of the package", npm("@x/a@1.0.0"), npm("@x/a@2.0.0"), "major"],
+    ["another minor of the package", npm("@x/a@1.0.0"), npm("@x/a@1.4.0"), "patch"],
+    ["a package that had no version", npm("@x/a"), npm("@x/a@1.4.0"), "major"],
+    ["another tag of the image", docker("host:5000/a:1.2"), docker("host:5000/a:1.3"), "patch"],
+    ["another major tag of the image", docker("a:1.2"), docker("a:2"), "major"],
+    ["another kind of server", npm("a"), docker("a"), "major"],
+    ["its arguments", npm("a"), { server: { kind: "npm", package: "a", args: ["--x"], env: {} } }, "minor"],
+    ["its login", {}, { auth: { ref: "./SECRETS.md" } }, "minor"],
+    ["its box", {}, { launch: { sandbox: { network: ["example.com"] } } }, "minor"],
+    ["a new major of the program", check("^1.0.0"), check("^1.0.0 || ^2.0.0"), "major"],
+    ["a newer version of the program", check("^1.0.0"), check("^1.4.0"), "patch"],
+    ["a resource less", { resources: [{ uriTemplate: "a:{b}", integrateAs: "raw" }] }, {}, "major"],
+    ["a prompt more", {}, { prompts: [{ name: "p", integrateAs: "raw" }] }, "minor"],
+    ["one program, written in another way", binary("../../server"), binary("./server"), "none"],
+    ["its description", {}, { description: "Other." }, "patch"],
+  ])("%s", (_, before, after, needs) => {
+    expect(diffDrivers(driver(before), driver(after)).needs).toBe(needs);
+  });
+});
+
+describe("a contract", () => {
+  const closed = (schema: object): object => ({ ...schema, additionalProperties: false });
+  test.each<[string, Partial<Contract>, Partial<Contract>, Step]>([
+    ["nothing", {}, {}, "none"],
+    ["a new required input", {}, { inputs: object({ path: TEXT, tail: TEXT }) }, "major"],
+    ["a new optional input", {}, { inputs: object({ path: TEXT, tail: TEXT }, ["path"]) }, "minor"],
+    ["an input of another type", {}, { inputs: object({ path: { type: "integer" } }) }, "major"],
+    [
+      "fewer values",
+      { inputs: object({ path: { enum: ["a", "b"] } }) },
+      { inputs: object({ path: { enum: ["a"] } }) },
+      "major",
+    ],
+    [
+      "more values",
+      { inputs: object({ path: { enum: ["a"] } }) },
+      { inputs: object({ path: { enum: ["a", "b"] } }) },
+      "minor",
+    ],
+    ["only some values", {}, { inputs: object({ path: { ...TEXT, enum: ["a"] } }) }, "major"],
+    ["a pattern", {}, { inputs: object({ path: { ...TEXT, pattern: "^/" } }) }, "major"],
+    ["a length", {}, { inputs: object({ path: { ...TEXT, maxLength: 9 } }) }, "major"],
+    [
+      "a greater length",
+      { inputs: object({ path: { ...TEXT, maxLength: 9 } }) },
+      { inputs: object({ path: { ...TEXT, maxLength: 10 } }) },
+      "minor",
+    ],
+    ["at least nothing", {}, { inputs: object({ path: { ...TEXT, minLength: 0 } }) }, "minor"],
+    [
+      "a narrower part behind a reference",
+      { inputs: { ...object({ path: { $ref: "#/$defs/p" } }), $defs: { p: TEXT } } },
+      { inputs: { ...object({ path: { $ref: "#/$defs/p" } }), $defs: { p: { ...TEXT, maxLength: 1 } } } },
+      "major",
+    ],
+    [
+      "an optional input less",
+      { inputs: object({ path: TEXT, tail: TEXT }, ["path"]) },
+      { inputs: object({ path: TEXT }) },
+      "major",
+    ],
+    [
+      "an output that may be missing",
+      { outputs: object({ a: TEXT }) },
+      { outputs: object({ a: TEXT }, []) },
+      "major",
+    ],
+    ["an output less", { outputs: object({ a: TEXT, b: TEXT }) }, { outputs: object({ a: TEXT }) }, "major"],
+    [
+      "fewer values of an output",
+      { outputs: object({ a: TEXT }) },
+      { outputs: object({ a: { ...TEXT, enum: ["x"] } }) },
+      "major",
+    ],
+    ["an input less", {}, { inputs: closed(object({})) as never }, "major"],
+    ["a narrower output", { outputs: { type: ["string", "null"] } }, {}, "major"],
+    ["another output", {}, { outputs: { type: "number" } }, "major"],
+    [
+      "a new output",
+      { outputs: object({ a: TEXT }) },
+      { outputs: object({ a: TEXT, b: TEXT }, ["a"]) },
+      "minor",
+    ],
+    ["words of a schema", {}, { inputs: object({ path: { ...TEXT, description: "Where." } }) }, "patch"],
+    ["not idempotent any more", { idempotent: true }, {}, "major"],
+    ["idempotent now", {}, { idempotent: true }, "minor"],
+    ["more changes", {}, { mutates: ["workspace:files"] }, "major"],
+    ["approval", {}, { approval: "always" }, "minor"],
+    ["its name", {}, { name: "Other" }, "patch"],
+  ])("%s", (_, before, after, needs) => {
+    expect(diffContracts(contract(before), contract(after)).needs).toBe(needs);
+  });
+});
+
+describe("the version", () => {
+  const bump = (from: string, to: string, more: Partial<Driver>) =>
+    checkBump(driver({ version: from }), driver({ version: to, ...more }));
+  const breaking: Partial<Driver> = { transport: "http" };
+  const growing: Partial<Driver> = { region: ["eu"] };
+  test.each<[string, string, Partial<Driver>, string | undefined]>([
+    ["1.0.0", "1.1.0", breaking, "2.0.0"],
+    ["1.0.0", "2.0.0", breaking, undefined],
+    ["0.3.0", "0.3.1", breaking, "0.4.0"],
+    ["0.3.0", "0.4.0", breaking, undefined],
+    ["1.0.0", "1.0.1", growing, "1.1.0"],
+    ["1.0.0", "1.1.0", growing, undefined],
+    ["1.0.0", "1.0.0", { description: "Other." }, "1.0.1"],
+    ["1.0.0", "1.0.0", {}, undefined],
+    ["2.0.0", "1.0.0", breaking, undefined],
+  ])("%s to %s", (from, to, more, raised) => {
+    const found = bump(from, to, more);
+    if (raised === undefined) return expect(found).toEqual([]);
+    expect(found).toMatchObject([
+      { severity: more === breaking ? "error" : "warning", hint: expect.stringContaining(raised) as string },
+    ]);
+  });
+
+  test("says what it was", () => {
+    expect(bump("1.0.0", "1.0.1", breaking)[0]?.message).toBe(
+      "files-mcp 1.0.1: since 1.0.0, transport (the server is reached in another way)",
+    );
+    expect(
+      checkBump(contract(), contract({ inputs: object({ path: TEXT, tail: TEXT }) }))[0]?.message,
+    ).toContain('the field "tail" is required');
+  });
+});

@@ -1,0 +1,50 @@
+// Whether a new version of a driver or a contract is numbered as what changed in it demands.
+
+import type { Diagnostic } from "../../errors/index.ts";
+import { type Contract, type Driver, parseVersion } from "../../model/index.ts";
+import { diffContracts } from "./diff-contracts.ts";
+import { diffDrivers } from "./diff-drivers.ts";
+import { type Step, STEPS } from "./changes.ts";
+
+/** Whether the step of the version is as large as the change; a breaking change under the same major version is an error. */
+export function checkBump(before: Driver, after: Driver): readonly Diagnostic[];
+export function checkBump(before: Contract, after: Contract): readonly Diagnostic[];
+export function checkBump(before: Driver | Contract, after: Driver | Contract): readonly Diagnostic[] {
+  const { needs, changes } =
+    "implements" in before && "implements" in after
+      ? diffDrivers(before, after)
+      : diffContracts(before as Contract, after as Contract);
+  const took = stepBetween(before.version, after.version);
+  // Going back to an earlier version is for its own author to judge.
+  if (took === undefined || STEPS.indexOf(took) >= STEPS.indexOf(needs)) return [];
+  const causes = changes
+    .filter((change) => change.needs === needs)
+    .map(({ what, why }) => `${what} (${why})`);
+  return [
+    {
+      code: "DECLARATION_INVALID",
+      severity: needs === "major" ? "error" : "warning",
+      server: after.id,
+      file: after.origin.file,
+      message: `${after.id} ${after.version}: since ${before.version}, ${causes.join("; ")}`,
+      hint: `This is a ${needs} change: raise the version to ${raised(before.version, needs)}.`,
+    },
+  ];
+}
+
+function stepBetween(before: string, after: string): Step | undefined {
+  const [a, b] = [parseVersion(before), parseVersion(after)];
+  if (a === undefined || b === undefined) return undefined;
+  if (b.major !== a.major) return b.major > a.major ? "major" : undefined;
+  // Before 1.0.0 the second number is the one that breaks.
+  if (b.minor !== a.minor) return b.minor < a.minor ? undefined : a.major === 0 ? "major" : "minor";
+  if (b.patch !== a.patch) return b.patch < a.patch ? undefined : a.major === 0 ? "minor" : "patch";
+  return "none";
+}
+
+function raised(version: string, needs: Step): string {
+  const { major, minor, patch } = parseVersion(version) ?? { major: 0, minor: 0, patch: 0 };
+  const level = major === 0 && needs !== "patch" ? (needs === "major" ? "minor" : "patch") : needs;
+  if (level === "major") return `${major + 1}.0.0`;
+  return level === "minor" ? `${major}.${minor + 1}.0` : `${major}.${minor}.${patch + 1}`;
+}

@@ -1,0 +1,278 @@
+// From a contract's input to the arguments of an MCP tool: planned once per binding, so that a call only copies values.
+
+import {
+  type Binding,
+  type BindingField,
+  evaluateJsonPath,
+  type JsonObject,
+  type JsonPath,
+  type MappedFrom,
+  parseJsonPath,
+} from "../../model/index.ts";
+import { fieldNames, fieldOf, meant, requiredOf, type SchemaView } from "../../schema/index.ts";
+import { fail } from "./failure.ts";
+import { type Transform, TRANSFORMS } from "./transforms.ts";
+
+/** The source of arguments that come from the context of a call, as its contract's contextSchema describes it. */
+export const CONTEXT = "$context";
+
+/** One argument, and the input that it comes from. */
+export interface Route {
+  /** An input, or `CONTEXT`. */
+  readonly source: string;
+  /** Below the input, when it is a part of it. */
+  readonly path: JsonPath;
+  readonly transform: Transform | undefined;
+  readonly target: string;
+}
+
+export interface ArgumentPlan {
+  readonly routes: readonly Route[];
+  readonly dropped: ReadonlySet<string>;
+  /** Inputs of this call that the driver does not take. */
+  unsupported(given: JsonObject): readonly string[];
+  build(input: JsonObject, context?: JsonObject): JsonObject;
+}
+
+export interface ArgumentProblem {
+  readonly message: string;
+  readonly hint?: string | undefined;
+  /** What of the binding it is about. */
+  readonly field: BindingField;
+}
+
+export interface PlannedArguments {
+  readonly plan: ArgumentPlan;
+  /** What is wrong with the narrowing and the mappings, and what would be right. */
+  readonly problems: readonly ArgumentProblem[];
+  /** Parts of inputs that no argument gets, as `a.b`: they are lost in silence. */
+  readonly lost: readonly string[];
+}
+
+const NOTHING: readonly string[] = [];
+const NO_CONTEXT: JsonObject = {};
+
+/** `context` is what the contract's contextSchema allows; undefined when it has none. */
+export function planArguments(binding: Binding, inputs: SchemaView, context?: SchemaView): PlannedArguments {
+  const problems: ArgumentProblem[] = [];
+  let field: BindingField = "drop_inputs";
+  const add = (message: string, hint?: string): void => {
+    problems.push(hint === undefined ? { message, field } : { message, hint, field });
+  };
+  const names = fieldNames(inputs);
+  const isInput = (name: string): boolean =>
+    names.includes(name) || fieldOf(inputs, name).state === "declared";
+  const dropped = new Set(binding.dropInputs);
+  const required = requiredOf(inputs);
+  for (const name of dropped) {
+    if (!isInput(name))
+      add(`drop_inputs names "${name}", which the contract does not have${meant(name, names)}`);
+    else if (required.has(name))
+      add(
+        `drop_inputs names "${name}", which the contract requires`,
+        "Only optional inputs may be dropped: take it out of drop_inputs, or serve another contract.",
+      );
+  }
+  const routes: Route[] = [];
+  field = "mapping";
+  for (const [key, value] of Object.entries(binding.mapping)) {
+    const route = readMapping(key, value, isInput, add);
+    if (route === undefined) continue;
+    if (route.source === CONTEXT) {
+      const known = context === undefined ? [] : fieldNames(context);
+      if (context === undefined)
+        add(
+          `mapping of "${key}" takes from the context of the call, and the contract has no contextSchema`,
+          "Say in the contract, under metadata.contextSchema, what a call's context has.",
+        );
+      else if (isUndeclared(route.path, context))
+        add(
+          `mapping of "${key}" names something that the contract's contextSchema does not have`,
+          `It has ${known.join(", ")}.`,
+        );
+      else routes.push(route);
+    } else if (!isInput(route.source))
+      add(
+        `mapping names the input "${route.source}", which the contract does not have${meant(route.source, names)}`,
+      );
+    else if (dropped.has(route.source))
+      add(`the input "${route.source}" is both dropped and mapped`, "Take it out of one of the two.");
+    else routes.push(route);
+  }
+  const mapped = new Set(routes.map(({ source }) => source));
+  for (const name of names)
+    if (!mapped.has(name) && !dropped.has(name))
+      routes.push({ source: name, path: [], transform: undefined, target: name });
+  field = "argument_mapping";
+  const renamed = rename(routes, binding, mapped, add);
+  const lost = [...mapped].flatMap((source) => {
+    // A context is for all drivers; each takes what it needs.
+    if (source === CONTEXT) return [];
+    const input = fieldOf(inputs, source);
+    const paths = routes.flatMap((route) => (route.source === source ? [route.path] : []));
+    return input.state === "declared" ? lostParts(input.view, paths, source) : [];
+  });
+  return { plan: new Plan(renamed, dropped, names), problems, lost };
+}
+
+function isUndeclared([first]: JsonPath, view: SchemaView): boolean {
+  return (
+    first?.kind === "name" && fieldNames(view).length > 0 && fieldOf(view, first.name).state !== "declared"
+  );
+}
+
+/** Declared fields below a value that none of the paths takes. */
+function lostParts(view: SchemaView, paths: readonly JsonPath[], at: string): readonly string[] {
+  // All of it, or entries of a list, which are chosen on purpose.
+  if (paths.some(([first]) => first?.kind !== "name")) return [];
+  return fieldNames(view).flatMap((name) => {
+    const below = paths.flatMap(([first, ...rest]) =>
+      first?.kind === "name" && first.name === name ? [rest] : [],
+    );
+    if (below.length === 0) return [`${at}.${name}`];
+    const field = fieldOf(view, name);
+    return field.state === "declared" ? lostParts(field.view, below, `${at}.${name}`) : [];
+  });
+}
+
+/** A text maps an input to a key; an object says where a key comes from: an input, a part of one as `a.b` or `$.a.b`, or of the context as `$context.a`. */
+function readMapping(
+  key: string,
+  value: string | MappedFrom,
+  isInput: (name: string) => boolean,
+  add: (message: string, hint?: string) => void,
+): Route | undefined {
+  if (typeof value === "string") return { source: key, path: [], transform: undefined, target: value };
+  let transform: Transform | undefined;
+  if (value.transform !== undefined) {
+    transform = TRANSFORMS.get(value.transform);
+    const known = [...TRANSFORMS.keys()];
+    if (transform === undefined) {
+      add(
+        `mapping of "${key}" has the unknown transform "${value.transform}"${meant(value.transform, known)}`,
+      );
+      return undefined;
+    }
+  }
+  const { from } = value;
+  const below = /^\$context(?=$|[.[])/.exec(from);
+  if (below !== null) {
+    const parsed = parseJsonPath(`$${from.slice(below[0].length)}`);
+    if (parsed.ok) return { source: CONTEXT, path: parsed.path, transform, target: key };
+    add(`mapping of "${key}": ${parsed.message}`, parsed.hint);
+    return undefined;
+  }
+  const isName = !from.startsWith("$") && (isInput(from) || !from.includes("."));
+  if (isName) return { source: from, path: [], transform, target: key };
+  const parsed = parseJsonPath(from.startsWith("$") ? from : `$.${from}`);
+  if (!parsed.ok) {
+    add(`mapping of "${key}": ${parsed.message}`, parsed.hint);
+    return undefined;
+  }
+  const [first, ...rest] = parsed.path;
+  if (first?.kind === "name") return { source: first.name, path: rest, transform, target: key };
+  add(`mapping of "${key}": the path must begin with an input`, "Write $.input and so on.");
+  return undefined;
+}
+
+/** `argument_mapping` names what `mapping` has made of the inputs. */
+function rename(
+  routes: readonly Route[],
+  { argumentMapping }: Binding,
+  mapped: ReadonlySet<string>,
+  add: (message: string, hint?: string) => void,
+): readonly Route[] {
+  const keys = routes.map(({ target }) => target);
+  for (const key of Object.keys(argumentMapping)) {
+    if (keys.includes(key)) continue;
+    const already = mapped.has(key) ? routes.find(({ source }) => source === key)?.target : undefined;
+    if (already === undefined)
+      add(`argument_mapping names "${key}", which is not an input that is sent${meant(key, keys)}`);
+    else
+      add(
+        `argument_mapping names "${key}", but mapping has already made "${already}" of it`,
+        `Write "${already}" in argument_mapping, or map it in one place only.`,
+      );
+  }
+  const feeds = new Map<string, string>();
+  return routes.map((route) => {
+    const target = Object.hasOwn(argumentMapping, route.target)
+      ? (argumentMapping[route.target] ?? route.target)
+      : route.target;
+    const other = feeds.get(target);
+    if (other !== undefined)
+      add(
+        `the inputs "${other}" and "${route.source}" both become the argument "${target}"`,
+        `Map one of them to another argument, or put it into drop_inputs.`,
+      );
+    if (target === "__proto__") add(`an argument cannot be called "${target}"`);
+    feeds.set(target, route.source);
+    return { ...route, target };
+  });
+}
+
+class Plan implements ArgumentPlan {
+  readonly routes: readonly Route[];
+  readonly dropped: ReadonlySet<string>;
+  readonly #known: ReadonlySet<string>;
+  readonly #targets: ReadonlySet<string>;
+  readonly #identity: boolean;
+
+  constructor(routes: readonly Route[], dropped: ReadonlySet<string>, names: readonly string[]) {
+    this.routes = routes;
+    this.dropped = dropped;
+    this.#known = new Set(names);
+    this.#targets = new Set(routes.map(({ target }) => target));
+    this.#identity =
+      dropped.size === 0 &&
+      routes.every(
+        ({ source, target, path, transform }) =>
+          source === target && path.length === 0 && transform === undefined,
+      );
+  }
+
+  unsupported(given: JsonObject): readonly string[] {
+    if (this.dropped.size === 0) return NOTHING;
+    return [...this.dropped].filter((name) => Object.hasOwn(given, name));
+  }
+
+  build(input: JsonObject, context: JsonObject = NO_CONTEXT): JsonObject {
+    if (this.#identity) return input;
+    const built: JsonObject = {};
+    for (const route of this.routes) {
+      const given = route.source === CONTEXT ? context : own(input, route.source);
+      if (given === undefined) continue;
+      const value = this.#take(route, given);
+      if (value !== undefined) built[route.target] = value;
+    }
+    // Inputs that the contract allows without naming them keep their names.
+    for (const name of Object.keys(input)) if (!this.#known.has(name)) this.#pass(name, input, built);
+    return built;
+  }
+
+  #take({ source, path, transform, target }: Route, value: unknown): unknown {
+    let taken = value;
+    if (path.length > 0) {
+      const followed = evaluateJsonPath(path, value);
+      if (!followed.found) return undefined;
+      taken = followed.value;
+    }
+    if (transform === undefined) return taken;
+    const changed = transform.apply(taken);
+    if (changed === undefined)
+      throw fail("input_invalid", `${source} cannot be made into the argument ${target}`, { field: source });
+    return changed;
+  }
+
+  #pass(name: string, input: JsonObject, built: JsonObject): void {
+    if (this.#targets.has(name) || name === "__proto__")
+      throw fail("input_invalid", `the input "${name.slice(0, 80)}" is in the way of another one`, {
+        field: name,
+      });
+    built[name] = input[name];
+  }
+}
+
+function own(input: JsonObject, name: string): unknown {
+  return Object.hasOwn(input, name) ? input[name] : undefined;
+}

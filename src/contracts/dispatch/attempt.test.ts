@@ -1,0 +1,64 @@
+// What reaches a driver's server from the context of a call, and what its own code makes of arguments and results.
+
+import { describe, expect, test } from "vitest";
+import { binding, object, TEXT, text } from "../../../test/contract-helpers.ts";
+import { invoke, make } from "../../../test/one-driver.ts";
+import type { JsonObject } from "../../model/index.ts";
+import type { DriverHooks } from "../driver/bound-tool.ts";
+
+describe("the context of a call", () => {
+  const contextSchema = object({ tenant: TEXT });
+  const tools = [{ inputSchema: object({ path: TEXT, org: TEXT }) }];
+  const mapping = { org: { from: "$context.tenant" } };
+
+  test("reaches the arguments that a mapping takes from it", async () => {
+    const made = await make(() => text("x"), {
+      contract: { contextSchema },
+      driver: { implements: [binding({ mapping })] },
+      tools,
+    });
+    const context = { values: { tenant: "acme" } };
+    expect((await invoke(made, undefined, { context })).result).toMatchObject({ ok: true });
+    expect(made.calls).toEqual([{ name: "read_file", arguments: { path: "a", org: "acme" } }]);
+    expect((await invoke(made)).result).toMatchObject({
+      error: { code: "input_invalid", message: expect.stringContaining("tenant") as string },
+    });
+  });
+
+  test("is not taken from where the contract has none, or not this", async () => {
+    const problems = async (schema: JsonObject | undefined, from: string) => {
+      const { contracts } = await make(() => text("x"), {
+        contract: schema === undefined ? {} : { contextSchema: schema },
+        driver: { implements: [binding({ mapping: { org: { from } } })] },
+        tools,
+      });
+      return contracts
+        .status()[0]
+        ?.problems.map(({ message }) => message)
+        .join("\n");
+    };
+    expect(await problems(undefined, "$context.tenant")).toContain("the contract has no contextSchema");
+    expect(await problems(contextSchema, "$context.tennant")).toContain("contextSchema does not have");
+    expect(await problems(object({ tenant: TEXT }, []), "$context.tenant")).toContain(
+      '"tenant" of the context that becomes it is optional',
+    );
+    expect(await problems(object({ tenant: { type: "integer" } }), "$context.tenant")).toContain(
+      "does not fit the tool",
+    );
+  });
+});
+
+describe("code beside a driver that gives something else than it should", () => {
+  test.each([
+    ["buildArguments", { buildArguments: () => 5 }],
+    ["buildArguments", { buildArguments: async () => ({}) }],
+    ["parseToolResult", { parseToolResult: () => undefined }],
+    ["parseToolResult", { parseToolResult: () => ({ ok: false }) }],
+    ["parseToolResult", { parseToolResult: async () => ({ ok: true, value: "x" }) }],
+  ])("%s", async (name, hooks) => {
+    const made = await make(() => text("x"), { hooks: hooks as unknown as DriverHooks });
+    expect((await invoke(made)).result).toMatchObject({
+      error: { code: "internal", message: expect.stringContaining(name) as string },
+    });
+  });
+});

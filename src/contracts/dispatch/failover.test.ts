@@ -1,0 +1,49 @@
+// Which calls move to the next driver when the first one fails.
+
+import { expect, test } from "vitest";
+import { contract, driver, serve, text, tool } from "../../../test/contract-helpers.ts";
+import { PortolanError } from "../../errors/index.ts";
+import type { Upstream } from "../../upstream/index.ts";
+import { type Contracts, openContracts, type OpenContractsOptions } from "../contracts-upstream.ts";
+import type { Dispatched } from "./contract-call.ts";
+
+test("a call that was never sent moves on whatever the policy says", async () => {
+  const good = await serve({ tools: [tool()], call: () => text("good") });
+  const open = (policy: OpenContractsOptions["policy"], failure: PortolanError): Promise<Contracts> =>
+    openContracts({
+      contracts: [contract()],
+      drivers: ["a-bad", "b-good"].map((id) => ({ driver: driver({ id }) })),
+      acquire: ({ id }) => (id === "a-bad" ? overrides(good.upstream, failure) : good.upstream),
+      policy,
+      checkUri: () => undefined,
+    });
+  const call = async (failure: PortolanError): Promise<Dispatched> =>
+    (await open({ fallback: false }, failure)).call({ tool: "fs-read", input: { path: "a" } });
+  const lost = new PortolanError("SERVER_CRASHED", "it crashed");
+  const unsent = new PortolanError("SERVER_CRASHED", "it crashed", { data: { neverRan: true } });
+  expect(await call(unsent)).toMatchObject({ driver: "b-good", result: { ok: true } });
+  expect(await call(new PortolanError("SERVER_UNAVAILABLE", "it is down"))).toMatchObject({
+    driver: "b-good",
+  });
+  // It may have run.
+  expect(await call(lost)).toMatchObject({
+    driver: "a-bad",
+    result: { error: { code: "upstream_error" } },
+  });
+});
+
+/** Fails the calls of tools; everything else is as it is. */
+function overrides(upstream: Upstream, failure: PortolanError): Upstream {
+  return {
+    name: upstream.name,
+    describe: () => upstream.describe(),
+    request: (call) => (call.method === "tools/call" ? Promise.reject(failure) : upstream.request(call)),
+    notify: () => {},
+    subscribe: (uri) => upstream.subscribe(uri),
+    setLogLevel: async () => {},
+    on: (event, listener) => upstream.on(event, listener),
+    stats: () => upstream.stats(),
+    close: async () => {},
+    [Symbol.asyncDispose]: async () => {},
+  };
+}

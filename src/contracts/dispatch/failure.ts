@@ -1,0 +1,89 @@
+// Every way in which a call of a contract can fail, in the codes of the contract: what was thrown below becomes one of them here.
+
+import { type PortolanError, toPortolanError } from "../../errors/index.ts";
+import type { DriverError, DriverErrorCode } from "../../model/index.ts";
+
+/** Thrown inside of this room; `dispatch` makes a result of it. */
+export class Failure extends Error {
+  readonly error: DriverError;
+  /** The request cannot have reached the server, so that sending it again does no harm. */
+  readonly neverSent: boolean;
+
+  constructor(error: DriverError, neverSent = false) {
+    super(error.message, error.cause === undefined ? undefined : { cause: error.cause });
+    this.error = error;
+    this.neverSent = neverSent;
+  }
+}
+
+export function fail(
+  code: DriverErrorCode,
+  message: string,
+  more: Omit<DriverError, "code" | "message"> = {},
+): Failure {
+  return new Failure({ code, message, ...more });
+}
+
+/** What went wrong between this program and the server, or before it. */
+export function toFailure(thrown: unknown): Failure {
+  if (thrown instanceof Failure) return thrown;
+  const error = toPortolanError(thrown);
+  const { code, retryable } = codeOf(error);
+  const neverSent = error.data.neverRan === true || BEFORE_SENDING.has(error.code);
+  return new Failure({ code, message: error.message, retryable, cause: error }, neverSent);
+}
+
+const BEFORE_SENDING: ReadonlySet<string> = new Set([
+  "SERVER_START_FAILED",
+  "SERVER_UNAVAILABLE",
+  "BUSY",
+  "RATE_LIMITED",
+]);
+
+function codeOf(error: PortolanError): { code: DriverErrorCode; retryable: boolean } {
+  const status = Number(error.data.status);
+  switch (error.code) {
+    case "TIMEOUT":
+      return { code: "timeout", retryable: true };
+    case "CANCELLED":
+      return { code: "cancelled", retryable: false };
+    case "AUTH_REQUIRED":
+    case "SECRET_MISSING":
+      return { code: "auth_required", retryable: false };
+    case "FORBIDDEN":
+      return { code: status === 403 ? "auth_required" : "unauthorised", retryable: false };
+    case "RATE_LIMITED":
+      return { code: "rate_limited", retryable: true };
+    case "INSTALL_FAILED":
+      return { code: "install_failed", retryable: false };
+    case "VERSION_MISMATCH":
+      return { code: "version_mismatch", retryable: false };
+    case "TOOL_NOT_FOUND":
+    case "SERVER_START_FAILED":
+    case "SERVER_UNAVAILABLE":
+    case "SERVER_UNKNOWN":
+    case "SANDBOX_UNAVAILABLE":
+    case "PLATFORM_UNSUPPORTED":
+    case "CONNECTION_CLOSED":
+      return { code: "tool_unavailable", retryable: error.code === "SERVER_UNAVAILABLE" };
+    case "SANDBOX_DENIED":
+      return { code: "policy_violation", retryable: false };
+    case "HTTP_ERROR":
+      return httpCode(status);
+    case "CONNECTION_LOST":
+    case "SERVER_CRASHED":
+    case "SESSION_LOST":
+    case "BUSY":
+      return { code: "upstream_error", retryable: true };
+    case "INTERNAL":
+      return { code: "internal", retryable: false };
+    default:
+      return { code: "upstream_error", retryable: false };
+  }
+}
+
+function httpCode(status: number): { code: DriverErrorCode; retryable: boolean } {
+  if (status === 401 || status === 403) return { code: "auth_required", retryable: false };
+  if (status === 429) return { code: "rate_limited", retryable: true };
+  return { code: "upstream_error", retryable: status >= 500 };
+}

@@ -1,0 +1,156 @@
+// From an MCP tool's result to a contract's output: the right part of it, without what is dropped, checked against the promise.
+
+import {
+  type Binding,
+  type ContentBlock,
+  evaluateJsonPath,
+  type Followed,
+  isObject,
+  type JsonObject,
+  type JsonPath,
+  parseJsonPath,
+} from "../../model/index.ts";
+import { type SchemaView, typesOf } from "../../schema/index.ts";
+import { fail } from "./failure.ts";
+
+export interface ResultPlan {
+  readonly path: JsonPath;
+  /** Throws a failure when the tool failed, or when its result has nothing at the path. */
+  extract(result: JsonObject): unknown;
+  /** The output without what the driver drops. */
+  narrow(value: unknown): unknown;
+}
+
+export interface PlannedResult {
+  readonly plan: ResultPlan;
+  readonly problems: readonly { readonly message: string; readonly hint?: string | undefined }[];
+}
+
+/** How a text is read when all of it is the output. */
+type TextRule = "as it is" | "as JSON" | "as JSON if it is an object or a list";
+
+const SHOWN_CHARS = 2_000;
+
+export function planResult(binding: Binding, outputs: SchemaView): PlannedResult {
+  const parsed = parseJsonPath(binding.resultExtract);
+  const problems = parsed.ok
+    ? []
+    : [
+        {
+          message: `result_extract ${JSON.stringify(binding.resultExtract)}: ${parsed.message}`,
+          hint: parsed.hint,
+        },
+      ];
+  const path = parsed.ok ? parsed.path : [];
+  const plan = new Plan(path, binding.resultExtract, textRule(outputs), binding.dropOutputs);
+  return { plan, problems };
+}
+
+function textRule(outputs: SchemaView): TextRule {
+  const types = typesOf(outputs);
+  if (!types.has("string")) return "as JSON";
+  return types.has("object") || types.has("array") ? "as JSON if it is an object or a list" : "as it is";
+}
+
+class Plan implements ResultPlan {
+  readonly path: JsonPath;
+  readonly #follow: (value: unknown) => Followed;
+  readonly #written: string;
+  readonly #rule: TextRule;
+  readonly #dropped: readonly string[];
+
+  constructor(path: JsonPath, written: string, rule: TextRule, dropped: readonly string[]) {
+    this.path = path;
+    this.#follow = compilePath(path);
+    this.#written = written;
+    this.#rule = rule;
+    this.#dropped = dropped;
+  }
+
+  extract(result: JsonObject): unknown {
+    if (result.isError === true)
+      throw fail(
+        "upstream_error",
+        shortened(firstText(result) ?? "The tool reported an error without saying which."),
+        {
+          retryable: false,
+        },
+      );
+    if (result.resultType !== undefined && result.resultType !== "complete")
+      throw fail(
+        "upstream_error",
+        `The server answered with a result of the kind ${JSON.stringify(result.resultType)}.`,
+      );
+    const value = result.structuredContent === undefined ? this.#fromText(result) : result.structuredContent;
+    const followed = this.#follow(value);
+    if (followed.found) return followed.value;
+    throw fail("output_parse_failed", `The result has nothing at ${this.#written}: it is ${outline(value)}.`);
+  }
+
+  narrow(value: unknown): unknown {
+    if (this.#dropped.length === 0 || !isObject(value)) return value;
+    if (!this.#dropped.some((name) => Object.hasOwn(value, name))) return value;
+    return Object.fromEntries(Object.entries(value).filter(([name]) => !this.#dropped.includes(name)));
+  }
+
+  #fromText(result: JsonObject): unknown {
+    const text = firstText(result);
+    if (text === undefined)
+      throw fail("output_parse_failed", "The result has neither structured content nor a text.");
+    const rule = this.path.length > 0 ? "as JSON" : this.#rule;
+    if (rule === "as it is") return text;
+    const value = parse(text);
+    if (rule === "as JSON if it is an object or a list")
+      return typeof value === "object" && value !== null ? value : text;
+    if (value !== undefined) return value;
+    const wanted =
+      this.path.length > 0
+        ? `result_extract ${this.#written} needs JSON`
+        : "the contract's output is not a text";
+    throw fail(
+      "output_parse_failed",
+      `The result is a text that is not JSON, and ${wanted}: ${JSON.stringify(text.slice(0, 120))}`,
+    );
+  }
+}
+
+/** The usual path is a few names and numbers, which need no lists of what was found. */
+function compilePath(path: JsonPath): (value: unknown) => Followed {
+  const [only] = path;
+  if (only === undefined) return (value) => ({ found: true, value });
+  if (path.length === 1 && only.kind === "name") {
+    const { name } = only;
+    return (value) =>
+      isObject(value) && Object.hasOwn(value, name) ? { found: true, value: value[name] } : { found: false };
+  }
+  return (value) => evaluateJsonPath(path, value);
+}
+
+export function firstText({ content }: JsonObject): string | undefined {
+  if (!Array.isArray(content)) return undefined;
+  for (const block of content as ContentBlock[])
+    if (isObject(block) && block.type === "text" && typeof block.text === "string") return block.text;
+  return undefined;
+}
+
+/** Of a foreign error, as much as a reader needs. */
+function shortened(text: string): string {
+  return text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+  } catch {
+    return undefined;
+  }
+}
+
+function outline(value: unknown): string {
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (!isObject(value)) return value === null ? "null" : `a ${typeof value}`;
+  const names = Object.keys(value);
+  const shown = names.slice(0, 8).map((name) => JSON.stringify(name.slice(0, 40)));
+  if (names.length === 0) return "an empty object";
+  return `an object with ${shown.join(", ")}${names.length > shown.length ? " and more" : ""}`;
+}

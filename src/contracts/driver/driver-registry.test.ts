@@ -1,0 +1,278 @@
+// Servers that hang, change, fail or go away: what of it concerns whom, and for how long.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import {
+  binding,
+  contract,
+  driver,
+  type FakeServer,
+  object,
+  type OpenedServer,
+  serve,
+  TEXT,
+  text,
+  tool,
+} from "../../../test/contract-helpers.ts";
+import { type Diagnostic, PortolanError } from "../../errors/index.ts";
+import type { Call, Upstream } from "../../upstream/index.ts";
+import { type Contracts, openContracts, type OpenContractsOptions } from "../contracts-upstream.ts";
+import type { Dispatched } from "../dispatch/contract-call.ts";
+
+const OTHER = tool({ inputSchema: object({ other: TEXT }) });
+
+async function open(options: Partial<OpenContractsOptions> & Pick<OpenContractsOptions, "acquire">): Promise<{
+  contracts: Contracts;
+  diagnostics: Diagnostic[];
+}> {
+  const diagnostics: Diagnostic[] = [];
+  const contracts = await openContracts({
+    contracts: [contract()],
+    drivers: [{ driver: driver() }],
+    checkUri: () => undefined,
+    report: (diagnostic) => diagnostics.push(diagnostic),
+    ...options,
+  });
+  onTestFinished(() => contracts.close());
+  return { contracts, diagnostics };
+}
+
+const call = (contracts: Contracts, userId?: string): Promise<Dispatched> =>
+  contracts.call({ tool: "fs-read", input: { path: "a" }, context: { userId } });
+
+/** The same server, with some of its requests answered by the test. */
+function watched(upstream: Upstream, answer: (one: Call) => ReturnType<Upstream["request"]> | undefined) {
+  const request = (one: Call): ReturnType<Upstream["request"]> => answer(one) ?? upstream.request(one);
+  return Object.create(upstream, {
+    request: { value: request },
+    on: { value: upstream.on.bind(upstream) },
+    describe: { value: upstream.describe.bind(upstream) },
+  }) as Upstream;
+}
+
+describe("a server that hangs", () => {
+  const both = [
+    { driver: driver() },
+    { driver: driver({ id: "hung", implements: [binding({ tool: "fs-hang" })] }) },
+  ];
+  const contracts = [contract(), contract({ id: "fs-hang" })];
+
+  test("takes nobody else away, and its end is told", async () => {
+    const { upstream } = await serve({ tools: [tool()], call: () => text("x") });
+    let end: (error: Error) => void = () => {};
+    const hangs = new Promise<never>((_, reject) => (end = reject));
+    const begun = performance.now();
+    const opened = await open({
+      contracts,
+      drivers: both,
+      acquire: ({ id }) => (id === "hung" ? hangs : upstream),
+    });
+    expect(performance.now() - begun).toBeLessThan(15_000);
+    expect(opened.contracts.status()).toMatchObject([{ server: "fits" }, { server: "unchecked" }]);
+    expect((await call(opened.contracts)).result.ok).toBe(true);
+    let settled = false;
+    const settling = opened.contracts.settled().then(() => (settled = true));
+    await sleep(20);
+    expect(settled).toBe(false);
+    end(new PortolanError("SERVER_START_FAILED", "too late"));
+    await settling;
+    expect(opened.diagnostics).toMatchObject([{ severity: "warning", server: "hung" }]);
+    expect(opened.contracts.status()).toMatchObject([{ server: "fits" }, { server: "unreachable" }]);
+  });
+
+  test("keeps nobody who closes, and is not told of then", async () => {
+    let end: (error: Error) => void = () => {};
+    const hangs = new Promise<never>((_, reject) => (end = reject));
+    const opened = await open({ acquire: () => hangs });
+    const settling = opened.contracts.settled();
+    await opened.contracts.close();
+    await settling;
+    end(new PortolanError("SERVER_START_FAILED", "too late"));
+    await sleep(5);
+    expect(opened.diagnostics).toEqual([]);
+  });
+
+  test("servers that start quickly are waited for, and one that comes later is news", async () => {
+    const { upstream } = await serve({ tools: [OTHER], call: () => text("x") });
+    const quick = await open({ acquire: () => sleep(50, upstream) });
+    expect((await quick.contracts.request({ method: "tools/list" })).tools).toEqual([]);
+    const late = await open({ acquire: () => sleep(1_200, upstream) });
+    expect((await late.contracts.request({ method: "tools/list" })).tools).toHaveLength(1);
+    const news = vi.fn();
+    late.contracts.on("toolsChanged", news);
+    await late.contracts.settled();
+    expect(news).toHaveBeenCalledTimes(1);
+    expect((await late.contracts.request({ method: "tools/list" })).tools).toEqual([]);
+  });
+});
+
+describe("users with processes of their own", () => {
+  const env = { K: "${secrets.API_KEY}" };
+  const own = { driver: driver({ endpoint: { transport: "stdio", command: "x", env } }) };
+  type One = OpenedServer & { server: FakeServer };
+  const one = async (who: string): Promise<One> => {
+    const server: FakeServer = { tools: [tool()], call: () => text(who) };
+    return { server, ...(await serve(server)) };
+  };
+  const servers = async (): Promise<{ ann: One; bob: One }> => ({
+    ann: await one("ann"),
+    bob: await one("bob"),
+  });
+  const of = (all: { ann: One; bob: One }, who: string | undefined): Upstream =>
+    who === "ann" ? all.ann.upstream : all.bob.upstream;
+
+  test("one that does not fit any more is not used, whatever the others do", async () => {
+    const all = await servers();
+    const { contracts } = await open({
+      drivers: [own],
+      probe: "lazy",
+      acquire: (_, { context }) => of(all, context.userId),
+    });
+    for (const who of ["ann", "bob"])
+      expect((await call(contracts, who)).result).toMatchObject({ value: who });
+    all.ann.server.tools = [OTHER];
+    all.ann.changed();
+    await vi.waitFor(() =>
+      expect(contracts.status({ userId: "ann" })).toMatchObject([{ server: "refused" }]),
+    );
+    expect(contracts.status({ userId: "bob" })).toMatchObject([{ server: "fits" }]);
+    expect((await call(contracts, "bob")).result).toMatchObject({ value: "bob" });
+    // Looked at again, and still good: that says nothing about the other one.
+    await sleep(250);
+    all.bob.changed();
+    await sleep(50);
+    expect((await call(contracts, "bob")).result).toMatchObject({ value: "bob" });
+    expect((await call(contracts, "ann")).result).toMatchObject({ error: { code: "tool_unavailable" } });
+    expect(all.ann.calls).toHaveLength(1);
+    const { phases } = contracts.explain("fs-read", { userId: "ann" }) ?? {};
+    expect(phases?.[1]?.rejected).toMatchObject([{ driver: "files-mcp" }]);
+    expect(contracts.explain("fs-read", { userId: "bob" })?.selected).toBe("files-mcp");
+  });
+
+  test("one that does not start is no reason to turn the others away", async () => {
+    const all = await servers();
+    const starts = vi.fn();
+    const { contracts } = await open({
+      drivers: [own],
+      probe: "lazy",
+      acquire: (_, { context: { userId } }) => {
+        if (userId !== "eve") return of(all, userId);
+        starts();
+        throw new PortolanError("SERVER_START_FAILED", "no such key");
+      },
+    });
+    expect((await call(contracts, "ann")).result).toMatchObject({ value: "ann" });
+    for (const _ of [1, 2])
+      expect((await call(contracts, "eve")).result).toMatchObject({ error: { code: "tool_unavailable" } });
+    expect(starts).toHaveBeenCalledTimes(1);
+    expect((await call(contracts, "ann")).result).toMatchObject({ value: "ann" });
+    // Who has none yet may try.
+    expect((await call(contracts, "bob")).result).toMatchObject({ value: "bob" });
+    expect(contracts.status({ userId: "eve" })).toMatchObject([{ server: "unreachable" }]);
+  });
+});
+
+test("many who wait for one start that fails make one failure of it", async () => {
+  const { upstream } = await serve({ tools: [tool()], call: () => text("x") });
+  let broken = true;
+  const { contracts } = await open({
+    probe: "lazy",
+    acquire: async () => {
+      await sleep(20);
+      if (broken) throw new PortolanError("SERVER_START_FAILED", "no such program");
+      return upstream;
+    },
+  });
+  await Promise.all(Array.from({ length: 8 }, () => call(contracts)));
+  expect(contracts.status()).toMatchObject([{ server: "unreachable" }]);
+  broken = false;
+  await sleep(1_100);
+  expect((await call(contracts)).result).toMatchObject({ ok: true });
+});
+
+test("a server that ends while it is looked at is not started again by each call", async () => {
+  const starts = vi.fn();
+  const { contracts } = await open({
+    acquire: async () => {
+      starts();
+      const { upstream } = await serve({ tools: [tool()], call: () => text("x") });
+      return watched(upstream, ({ method }) => {
+        if (method !== "tools/list") return undefined;
+        return upstream.close().then(() => upstream.request({ method }));
+      });
+    },
+  });
+  expect(contracts.status()).toMatchObject([{ server: "unreachable" }]);
+  expect((await call(contracts)).result).toMatchObject({ error: { code: "tool_unavailable" } });
+  expect(starts).toHaveBeenCalledTimes(1);
+});
+
+describe("a server that runs", () => {
+  test("whose list fails once is looked at again by the next who needs it", async () => {
+    const { upstream, changed } = await serve({ tools: [tool()], call: () => text("x") });
+    let failing = false;
+    const lists = vi.fn();
+    const flaky = watched(upstream, ({ method }) => {
+      if (method !== "tools/list") return undefined;
+      lists();
+      return failing ? Promise.reject(new PortolanError("TIMEOUT", "no answer")) : undefined;
+    });
+    const { contracts } = await open({ acquire: () => flaky });
+    failing = true;
+    changed();
+    await vi.waitFor(() => expect(lists).toHaveBeenCalledTimes(2));
+    await sleep(5);
+    failing = false;
+    expect((await call(contracts)).result).toMatchObject({ ok: true });
+    expect((await call(contracts)).result).toMatchObject({ ok: true });
+    expect(lists).toHaveBeenCalledTimes(3);
+  });
+
+  test("and is left alone after its list failed is taken back when it says that it has changed", async () => {
+    const { upstream, changed } = await serve({ tools: [tool()], call: () => text("x") });
+    let failing = false;
+    const flaky = watched(upstream, ({ method }) =>
+      failing && method === "tools/list"
+        ? Promise.reject(new PortolanError("CONNECTION_LOST", "broke"))
+        : undefined,
+    );
+    const { contracts } = await open({ acquire: () => flaky });
+    failing = true;
+    changed();
+    await vi.waitFor(() => expect(contracts.status()).toMatchObject([{ server: "unreachable" }]));
+    failing = false;
+    await sleep(250);
+    changed();
+    await vi.waitFor(() => expect(contracts.status()).toMatchObject([{ server: "fits" }]));
+    expect((await call(contracts)).result).toMatchObject({ ok: true });
+  });
+
+  test("and takes long to list its tools again does not use up more than the time of the call", async () => {
+    const { upstream, changed } = await serve({ tools: [tool()], call: () => text("x") });
+    let hangs = false;
+    const slow = watched(upstream, ({ method }) =>
+      hangs && method === "tools/list" ? new Promise(() => {}) : undefined,
+    );
+    const { contracts } = await open({ acquire: () => slow, contracts: [contract({ timeoutMs: 100 })] });
+    hangs = true;
+    changed();
+    await sleep(5);
+    const begun = performance.now();
+    expect((await call(contracts)).result).toMatchObject({ error: { code: "timeout" } });
+    expect(performance.now() - begun).toBeLessThan(15_000);
+  });
+
+  test("and was refused is tried again after it has ended, though not at once", async () => {
+    const bad = await serve({ tools: [OTHER], call: () => text("bad") });
+    const good = await serve({ tools: [tool()], call: () => text("good") });
+    let upstream = bad.upstream;
+    const { contracts } = await open({ acquire: () => upstream });
+    expect(contracts.status()).toMatchObject([{ server: "refused" }]);
+    upstream = good.upstream;
+    await bad.upstream.close();
+    expect(contracts.status()).toMatchObject([{ server: "refused" }]);
+    await vi.waitFor(() => expect(contracts.status()).toMatchObject([{ server: "unchecked" }]), 3_000);
+    expect((await call(contracts)).result).toMatchObject({ value: "good" });
+    expect(contracts.status()).toMatchObject([{ server: "fits", problems: [] }]);
+  });
+});

@@ -1,0 +1,27 @@
+// Who may share one process of a driver: everybody, unless it was started with somebody's secrets or somebody's login.
+
+import { type Driver, majorKey } from "../../model/index.ts";
+import { secretNames } from "../auth/secret-grants.ts";
+import type { CallContext, DriverHooks } from "./bound-tool.ts";
+
+/** Whether somebody has to log in to it, each for themselves. */
+export function hasLogin({ auth }: Driver): boolean {
+  const { login, refresh, state } = auth ?? {};
+  return login !== undefined || refresh !== undefined || (state?.paths.length ?? 0) > 0;
+}
+
+/** Whether each user has a process of their own; a login may also be in the driver's code. */
+export function isPersonal(driver: Driver, hooks: DriverHooks = {}): boolean {
+  if (hooks.login !== undefined || hooks.refresh !== undefined) return true;
+  return hasLogin(driver) || secretNames(driver).length > 0;
+}
+
+/** The same for calls that the same process may serve. */
+export function processKey(
+  driver: Driver,
+  { workspaceId, userId }: CallContext,
+  hooks: DriverHooks = {},
+): string {
+  const shared = !isPersonal(driver, hooks);
+  return JSON.stringify(shared ? [majorKey(driver)] : [majorKey(driver), workspaceId ?? "", userId ?? ""]);
+}

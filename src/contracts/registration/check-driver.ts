@@ -1,0 +1,215 @@
+// Whether a driver keeps what it promises, told when it is registered: every broken binding at once, with what to change.
+
+import { type Diagnostic, didYouMean } from "../../errors/index.ts";
+import type { Binding, Contract, Driver, ToolDefinition } from "../../model/index.ts";
+import {
+  closedSchema,
+  fieldNames,
+  fieldOf,
+  meant,
+  requiredOf,
+  type SchemaView,
+  typesOf,
+} from "../../schema/index.ts";
+import { planArguments } from "../dispatch/arguments.ts";
+import { aboutField, checkServerTool, type Finding } from "./check-server-tool.ts";
+import { findContract } from "../contract/find-contract.ts";
+import { viewOrAnything } from "../contract/prepared-contract.ts";
+import { planResult } from "../dispatch/result.ts";
+import type { BoundTool, DriverHooks } from "../driver/bound-tool.ts";
+
+export interface CheckedDriver {
+  /** Empty when anything is wrong: a driver with one broken binding is refused. */
+  readonly bound: readonly BoundTool[];
+  readonly problems: readonly Diagnostic[];
+}
+
+export interface CheckOptions {
+  /** What paths of contracts are looked for from first. Default: the working directory. */
+  readonly root?: string | undefined;
+  /** Code that takes the place of a mapping takes the check of that mapping with it. */
+  readonly hooks?: DriverHooks | undefined;
+  /** Contracts may be elsewhere: what serves one that is not here is told to be unchecked. */
+  readonly partial?: boolean | undefined;
+}
+
+/** Without `tools`, everything that can be told without the server. */
+export function checkDriver(
+  driver: Driver,
+  contracts: readonly Contract[],
+  tools: readonly ToolDefinition[] | undefined,
+  options: CheckOptions = {},
+): CheckedDriver {
+  const problems: Diagnostic[] = [];
+  const bound: BoundTool[] = [];
+  const seen = new Map<string, string>();
+  for (const binding of driver.implements) {
+    const found = findContract(binding.tool, binding.range, contracts, driver, options.root ?? ".");
+    if (found === undefined || "outOfRange" in found) {
+      const finding =
+        found === undefined && options.partial === true
+          ? notChecked(binding)
+          : noContract(binding, found?.outOfRange, contracts);
+      problems.push(toDiagnostic(driver, binding, undefined, finding));
+      continue;
+    }
+    const { contract } = found;
+    const findings: Finding[] = [];
+    const twice = seen.get(contract.id);
+    if (twice !== undefined)
+      findings.push({
+        message: `the contract ${contract.id} is already served by the tool "${twice}" of this driver`,
+      });
+    seen.set(contract.id, binding.toolName);
+    bound.push(bind(driver, contract, binding, tools, options.hooks ?? {}, findings));
+    for (const finding of findings) problems.push(toDiagnostic(driver, binding, contract, finding));
+  }
+  problems.push(...executeMismatch(driver, seen, options.hooks));
+  const broken = problems.some(({ severity }) => severity === "error");
+  return { bound: broken ? [] : bound, problems };
+}
+
+function bind(
+  driver: Driver,
+  contract: Contract,
+  binding: Binding,
+  tools: readonly ToolDefinition[] | undefined,
+  hooks: DriverHooks,
+  findings: Finding[],
+): BoundTool {
+  const inputs = viewOrAnything(closedSchema(contract.inputs));
+  const outputs = viewOrAnything(contract.outputs);
+  const context = contract.contextSchema === undefined ? undefined : viewOrAnything(contract.contextSchema);
+  const planned = planArguments(binding, inputs, context);
+  const result = planResult(binding, outputs);
+  findings.push(...planned.problems, ...aboutField("result_extract", result.problems));
+  const required = requiredOf(outputs);
+  for (const name of binding.dropOutputs)
+    if (required.has(name))
+      findings.push({
+        field: "drop_outputs",
+        message: `drop_outputs names "${name}", which the contract requires`,
+        hint: "Only optional outputs may be dropped: the output would never be what the contract promises.",
+      });
+    else if (isUnknown(name, outputs))
+      findings.push({
+        field: "drop_outputs",
+        severity: "warning",
+        message: `drop_outputs names "${name}", which the contract does not have${meant(name, fieldNames(outputs))}`,
+        hint: "It does nothing: correct the name, or take it out.",
+      });
+  const isCode = hooks.buildArguments !== undefined || hooks.execute?.[contract.id] !== undefined;
+  if (planned.lost.length > 0 && !isCode)
+    findings.push({
+      field: "mapping",
+      severity: "warning",
+      message: `mapping takes only a part of an input: ${planned.lost.map((part) => `"${part}"`).join(", ")} never reach${planned.lost.length === 1 ? "es" : ""} the tool`,
+      hint: "Map the rest too, or leave it out of a contract that this driver is to serve.",
+    });
+  const timeoutMs = binding.timeoutMs ?? driver.timeoutMs;
+  if (timeoutMs !== undefined && timeoutMs > contract.timeoutMs)
+    findings.push({
+      field: "timeout_override_ms",
+      message: `timeout_override_ms is ${timeoutMs}, and the contract allows ${contract.timeoutMs}`,
+      hint: `A driver may only take less time: write ${contract.timeoutMs} or less.`,
+    });
+  const plans = { arguments: planned.plan, result: result.plan };
+  if (tools !== undefined)
+    findings.push(
+      ...checkServerTool({ contract, binding, inputs, context, outputs, ...plans }, tools, hooks),
+    );
+  return {
+    contract,
+    driver,
+    binding,
+    ...plans,
+    timeoutMs: Math.min(contract.timeoutMs, timeoutMs ?? Infinity, driver.connection.timeoutMs ?? Infinity),
+    retry: binding.retry ?? driver.retry ?? contract.retry,
+    cost: {
+      costClass: binding.cost?.costClass ?? driver.cost?.costClass ?? contract.costClass,
+      unitsPerCall: binding.cost?.unitsPerCall ?? driver.cost?.unitsPerCall,
+      currency: binding.cost?.currency ?? driver.cost?.currency,
+    },
+  };
+}
+
+/** Where the contract says what its output has, and this is not among it. */
+function isUnknown(name: string, outputs: SchemaView): boolean {
+  if (fieldOf(outputs, name).state === "declared") return false;
+  return fieldNames(outputs).length > 0 || !typesOf(outputs).has("object");
+}
+
+function noContract(
+  { tool, range }: Binding,
+  outOfRange: Contract | undefined,
+  contracts: readonly Contract[],
+): Finding {
+  if (outOfRange !== undefined)
+    return {
+      field: "version",
+      message: `serves ${tool} in the versions ${range}, and the contract ${outOfRange.id} is ${outOfRange.version}`,
+      hint: `Check that the driver serves ${outOfRange.version}, then write a range that has it, such as ^${outOfRange.version}.`,
+    };
+  const known = contracts.map(({ id }) => id);
+  const some = known.length === 0 ? "There are no contracts." : `There are ${known.slice(0, 8).join(", ")}.`;
+  return {
+    message: `there is no contract ${tool}`,
+    hint: didYouMean(tool.replace(/(\/TOOL\.md)?$/, "").replace(/^.*\//, ""), known) ?? some,
+  };
+}
+
+function notChecked({ tool }: Binding): Finding {
+  return {
+    severity: "info",
+    message: `what serves ${tool} is not checked: its contract is not here`,
+    hint: "Check it in its workspace: portolan validate, in the folder that has .drivers.",
+  };
+}
+
+/** Code for contracts that the driver does not serve, or only for some of those that it does. */
+function executeMismatch(
+  driver: Driver,
+  served: ReadonlyMap<string, string>,
+  hooks: DriverHooks | undefined,
+): Diagnostic[] {
+  if (hooks?.execute === undefined) return [];
+  const written = Object.keys(hooks.execute);
+  const extra = written.filter((id) => !served.has(id));
+  const missing = [...served.keys()].filter((id) => !written.includes(id));
+  if (extra.length + missing.length === 0) return [];
+  const parts = [
+    ...(extra.length === 0 ? [] : [`it has ${extra.join(", ")}, which implements does not`]),
+    ...(missing.length === 0 ? [] : [`it lacks ${missing.join(", ")}`]),
+  ];
+  return [
+    {
+      code: "DECLARATION_INVALID",
+      severity: "error",
+      server: driver.id,
+      message: `${driver.id}: execute does not match implements (execute_binding_mismatch): ${parts.join("; ")}`,
+      file: driver.origin.file,
+    },
+  ];
+}
+
+function toDiagnostic(
+  driver: Driver,
+  binding: Binding,
+  contract: Contract | undefined,
+  { message, hint, severity, field }: Finding,
+): Diagnostic {
+  const { file } = binding.origin;
+  const { line, column } = (field && binding.origin.places?.[field]) ?? binding.origin;
+  const what = contract === undefined ? driver.id : `${driver.id}, ${contract.id}`;
+  return {
+    code: "DECLARATION_INVALID",
+    severity: severity ?? "error",
+    message: `${what}: ${message}`,
+    server: driver.id,
+    ...(contract === undefined ? {} : { tool: contract.id }),
+    ...(hint === undefined ? {} : { hint }),
+    file,
+    line,
+    column,
+  };
+}

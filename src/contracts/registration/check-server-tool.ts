@@ -1,0 +1,249 @@
+// Whether the tool that a server really has can serve a contract: its arguments are fed, and its result has what is promised.
+
+import { didYouMean } from "../../errors/index.ts";
+import {
+  type Binding,
+  type BindingField,
+  type Contract,
+  isObject,
+  type ToolDefinition,
+} from "../../model/index.ts";
+import {
+  compareSchemas,
+  declaredPaths,
+  type Demand,
+  describeView,
+  fieldNames,
+  fieldOf,
+  meant,
+  type Mismatch,
+  requiredOf,
+  type SchemaView,
+  viewAtPath,
+  viewOf,
+  viewSchema,
+} from "../../schema/index.ts";
+import { type ArgumentPlan, CONTEXT, type Route } from "../dispatch/arguments.ts";
+import type { ResultPlan } from "../dispatch/result.ts";
+import type { DriverHooks } from "../driver/bound-tool.ts";
+
+export interface Finding {
+  readonly message: string;
+  readonly hint?: string | undefined;
+  /** Default: error. */
+  readonly severity?: "error" | "warning" | "info" | undefined;
+  /** What of the binding it is about, so that it can be told where that stands. */
+  readonly field?: BindingField | undefined;
+}
+
+export function aboutField(field: BindingField, findings: readonly Finding[]): Finding[] {
+  return findings.map((finding) => ({ field, ...finding }));
+}
+
+export interface Planned {
+  readonly contract: Contract;
+  readonly binding: Binding;
+  readonly inputs: SchemaView;
+  /** Of a call's context; undefined when the contract says nothing about one. */
+  readonly context: SchemaView | undefined;
+  readonly outputs: SchemaView;
+  readonly arguments: ArgumentPlan;
+  readonly result: ResultPlan;
+}
+
+export function checkServerTool(
+  planned: Planned,
+  tools: readonly ToolDefinition[],
+  hooks: DriverHooks,
+): readonly Finding[] {
+  const { toolName } = planned.binding;
+  if (hooks.execute?.[planned.contract.id] !== undefined) return [];
+  const tool = tools.find(({ name }) => name === toolName);
+  if (tool === undefined) {
+    const names = tools.map(({ name }) => name);
+    const some =
+      names.length === 0 ? "The server has no tools." : `The server has ${names.slice(0, 12).join(", ")}.`;
+    const hint = didYouMean(toolName, names) ?? some;
+    return [{ message: `the server has no tool "${toolName}"`, hint, field: "tool_name" }];
+  }
+  return [
+    ...(hooks.buildArguments === undefined
+      ? aboutField("argument_mapping", checkArguments(planned, tool))
+      : []),
+    ...(hooks.parseToolResult === undefined ? aboutField("result_extract", checkResult(planned, tool)) : []),
+  ];
+}
+
+function checkArguments(planned: Planned, tool: ToolDefinition): readonly Finding[] {
+  const takes = viewSchema(tool.inputSchema);
+  if (takes === undefined) return [notCompared(tool, "inputSchema")];
+  const findings: Finding[] = [];
+  for (const route of planned.arguments.routes) findings.push(...checkRoute(route, planned, takes, tool));
+  const fed = new Map(planned.arguments.routes.map((route) => [route.target, route]));
+  for (const name of requiredOf(takes)) {
+    const route = fed.get(name);
+    if (route === undefined)
+      findings.push({
+        message: `the tool "${tool.name}" requires the argument "${name}", which no input becomes`,
+        hint: `Map an input to it in argument_mapping: the contract has ${listed(fieldNames(planned.inputs))}.`,
+      });
+    else if (!isAlwaysThere(route, planned))
+      findings.push({
+        message: `the tool "${tool.name}" requires the argument "${name}", and ${sourceOf(route)} that becomes it is optional`,
+        hint:
+          route.source === CONTEXT
+            ? "In the contract's contextSchema, require it."
+            : `In the contract, require "${route.source}" or give it a default.`,
+      });
+  }
+  return findings;
+}
+
+function checkRoute(
+  route: Route,
+  planned: Planned,
+  takes: SchemaView,
+  tool: ToolDefinition,
+): readonly Finding[] {
+  const { source, target } = route;
+  const way = source === target ? sourceOf(route) : `${sourceOf(route)} (as "${target}")`;
+  const field = fieldOf(takes, target);
+  const known = fieldNames(takes);
+  if (field.state === "closed")
+    return [
+      {
+        message: `${way} is not an argument of the tool "${tool.name}"${meant(target, known)}`,
+        hint: `Map it to one of the tool's arguments, or put it into drop_inputs if it is optional.`,
+      },
+    ];
+  const given = sentAs(route, planned);
+  if ("message" in given) return [{ message: `${way}: ${given.message}` }];
+  if (field.state === "open") {
+    if (known.length === 0) return [];
+    return [
+      {
+        severity: "warning",
+        message: `${way} is not among the arguments that the tool "${tool.name}" declares${meant(target, known)}`,
+      },
+    ];
+  }
+  return compareSchemas(given.view, field.view, "all").map((mismatch) =>
+    explain(mismatch, "all", `${way} does not fit the tool "${tool.name}"`, {
+      error: "Correct the contract or the mapping, so that both speak of the same values.",
+    }),
+  );
+}
+
+/** What is sent for an argument, after the mapping's path and transform. */
+function sentAs(
+  { source, path, transform }: Route,
+  { inputs, context }: Planned,
+): { readonly view: SchemaView } | { readonly message: string } {
+  const view = source === CONTEXT ? (context ?? viewOf(inputs, true)) : inputView(inputs, source);
+  const reached = viewAtPath(view, path);
+  if (!reached.ok) return { message: reached.message };
+  return { view: transform === undefined ? reached.view : viewOf(inputs, { type: transform.gives }) };
+}
+
+function inputView(inputs: SchemaView, name: string): SchemaView {
+  const field = fieldOf(inputs, name);
+  return field.state === "declared" ? field.view : viewOf(inputs, true);
+}
+
+function sourceOf({ source, path: [first] }: Route): string {
+  if (source !== CONTEXT) return `the input "${source}"`;
+  return first?.kind === "name" ? `"${first.name}" of the context` : "the context";
+}
+
+function isAlwaysThere(
+  { source: name, path: [first] }: Route,
+  { inputs, context, contract }: Planned,
+): boolean {
+  if (name === CONTEXT)
+    return first?.kind !== "name" || (context !== undefined && requiredOf(context).has(first.name));
+  if (requiredOf(inputs).has(name)) return true;
+  const { properties } = contract.inputs;
+  const property: unknown =
+    isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+  return isObject(property) && property.default !== undefined;
+}
+
+function checkResult(planned: Planned, tool: ToolDefinition): readonly Finding[] {
+  // Without a schema the first results will tell; they are checked in any case.
+  if (tool.outputSchema === undefined) return [];
+  const gives = viewSchema(tool.outputSchema);
+  if (gives === undefined) return [notCompared(tool, "outputSchema")];
+  const { binding, outputs, result } = planned;
+  const what = `result_extract ${binding.resultExtract} of the tool "${tool.name}"`;
+  const reached = viewAtPath(gives, result.path);
+  if (!reached.ok)
+    return [
+      {
+        message: `${what} leads nowhere: ${reached.message}`,
+        hint: fitting(gives, outputs) ?? "Correct the path; the tool's outputSchema says what there is.",
+      },
+    ];
+  const mismatches = compareSchemas(withoutDropped(reached.view, binding.dropOutputs), outputs, "some");
+  if (mismatches.length === 0 && reached.undeclared === undefined) return [];
+  const better = fitting(gives, outputs);
+  const both = `The contract's outputs are ${describeView(outputs)}; the tool gives ${describeView(gives)}.`;
+  const astray: readonly Finding[] =
+    reached.undeclared === undefined
+      ? []
+      : [
+          {
+            severity: "warning",
+            message: `${what} may lead nowhere: ${reached.undeclared}`,
+            hint: better,
+          },
+        ];
+  return [
+    ...astray,
+    ...mismatches.map((mismatch) =>
+      explain(mismatch, "some", `${what} does not give what the contract promises`, {
+        error: better ?? both,
+        warning: better,
+      }),
+    ),
+  ];
+}
+
+/** The paths that would give the contract's output, as far as the tool declares what it gives. */
+function fitting(gives: SchemaView, outputs: SchemaView): string | undefined {
+  const paths = declaredPaths(gives)
+    .filter(({ view }) => compareSchemas(view, outputs, "some").length === 0)
+    .map(({ text }) => text);
+  return paths.length === 0 ? undefined : `What would fit: result_extract ${paths.slice(0, 4).join(" or ")}.`;
+}
+
+function withoutDropped(view: SchemaView, dropped: readonly string[]): SchemaView {
+  if (dropped.length === 0) return view;
+  return viewOf(view, {
+    allOf: [view.node],
+    properties: Object.fromEntries(dropped.map((name) => [name, false])),
+  });
+}
+
+function explain(
+  { path, message, severity }: Mismatch,
+  demand: Demand,
+  what: string,
+  hints: { readonly error: string; readonly warning?: string | undefined },
+): Finding {
+  const at = path.length === 0 ? "" : ` at ${path.join(".").replaceAll(".[]", "[]")}`;
+  const said = demand === "all" ? message : message.replace(/ is taken\b/, " is promised");
+  return severity === "error"
+    ? { severity, message: `${what}${at}: ${said}`, hint: hints.error }
+    : { severity, message: `${what} in all cases${at}: ${said}`, hint: hints.warning };
+}
+
+function notCompared(tool: ToolDefinition, which: string): Finding {
+  return {
+    severity: "warning",
+    message: `the ${which} of the tool "${tool.name}" is too large to be compared with the contract`,
+  };
+}
+
+function listed(names: readonly string[]): string {
+  return names.length === 0 ? "none" : names.map((name) => `"${name}"`).join(", ");
+}

@@ -1,0 +1,138 @@
+// Cross-checks of the drivers, contracts and secrets of a workspace, from their files alone.
+
+import { type Diagnostic, didYouMean } from "../../errors/index.ts";
+import { slugOfEnv } from "../../formats/driver/index.ts";
+import type { Contract, Driver, DriverOrigin, SecretEntry } from "../../model/index.ts";
+import { checkDriver } from "./check-driver.ts";
+import { checkAccess, SecretGrants } from "../auth/secret-grants.ts";
+import { refKindProblems } from "./driver-conflicts.ts";
+
+export interface WorkspaceParts {
+  readonly drivers: readonly Driver[];
+  readonly contracts: readonly Contract[];
+  /** All entries of its inventories. */
+  readonly secrets: readonly SecretEntry[];
+  readonly root: string;
+  /** Ids of drivers that are for other hosts. */
+  readonly foreign: readonly string[];
+}
+
+export function checkWorkspace(parts: WorkspaceParts): readonly Diagnostic[] {
+  const { drivers, contracts } = parts;
+  return [
+    ...drivers.flatMap((driver, index) => [
+      ...refKindProblems(driver, drivers.slice(0, index)),
+      ...secretProblems(driver, parts),
+    ]),
+    ...contracts.flatMap((contract) => [
+      ...preferenceProblems(contract, parts),
+      ...toolProblems(contract, contracts),
+      ...requiredSecretProblems(contract, parts.secrets),
+    ]),
+  ];
+}
+
+/** A server is never started with a secret that no inventory lists for it. */
+function secretProblems(driver: Driver, { secrets }: WorkspaceParts): Diagnostic[] {
+  const grants = new SecretGrants(secrets, async () => undefined);
+  return grants.namesOf(driver).flatMap((name) => {
+    if (grants.find(name, driver) !== undefined) return [];
+    const hint = `Add one with slug: ${slugOfEnv(name)} to the SECRETS.md beside the driver, with access.bind for its contracts.`;
+    return [
+      problem(
+        driver.origin,
+        `secret:${name}`,
+        `${driver.id}: ${grants.noEntry(name, driver)}`,
+        hint,
+        driver.id,
+      ),
+    ];
+  });
+}
+
+function preferenceProblems(
+  contract: Contract,
+  { drivers, contracts, root, foreign }: WorkspaceParts,
+): Diagnostic[] {
+  const { id, defaultImplementation: wanted, origin } = contract;
+  if (wanted === undefined || foreign.includes(wanted)) return [];
+  const driver = drivers.find((one) => one.id === wanted);
+  if (driver === undefined) {
+    const known = drivers.map((one) => one.id);
+    const hint = didYouMean(wanted, known) ?? "Write the id of a driver of this workspace, or remove it.";
+    return [problem(origin, "default_implementation", `${id}: there is no driver ${wanted}`, hint)];
+  }
+  const { bound, problems } = checkDriver(driver, contracts, undefined, { root });
+  // A driver with a broken binding is reported by itself.
+  if (problems.some(({ severity }) => severity === "error")) return [];
+  if (bound.some((one) => one.contract.id === id)) return [];
+  const hint = `Add it to implements of ${wanted}, or name a driver that serves it.`;
+  return [problem(origin, "default_implementation", `${id}: the driver ${wanted} does not serve it`, hint)];
+}
+
+function toolProblems({ id, requires, origin }: Contract, contracts: readonly Contract[]): Diagnostic[] {
+  const known = contracts.map((one) => one.id);
+  return requires.tools.flatMap((tool) => {
+    if (known.includes(tool)) return [];
+    const hint = didYouMean(tool, known) ?? `Write its contract as tools/${tool}/TOOL.md, or remove it here.`;
+    return [
+      problem(
+        origin,
+        `requires.tools:${tool}`,
+        `${id}: there is no contract ${tool}, which it requires`,
+        hint,
+      ),
+    ];
+  });
+}
+
+function requiredSecretProblems(
+  { id, requires, origin }: Contract,
+  secrets: readonly SecretEntry[],
+): Diagnostic[] {
+  // Of any inventory: which driver serves a call is decided later, and each has its own.
+  const all = new SecretGrants(
+    secrets.map((entry) => ({ ...entry, driver: undefined })),
+    async () => undefined,
+  );
+  return requires.secrets.flatMap((slug) => {
+    const place = `requires.secrets:${slug}`;
+    const entry = all.find(slug);
+    if (entry === undefined) {
+      const hint = "Add an entry for it to the SECRETS.md of the workspace or of a driver.";
+      const message = `${id}: no SECRETS.md has an entry for the secret ${slug}, which it requires`;
+      return [problem(origin, place, message, hint)];
+    }
+    // Grants to users, roles and capabilities are decided with each call.
+    const isOpen = entry.access.bind.some((grant) => !("tool" in grant));
+    if (isOpen || checkAccess(entry, "bind", { tool: id }).granted) return [];
+    const message = `${id}: the secret ${slug}, which it requires, is not granted to it`;
+    return [
+      problem(
+        origin,
+        place,
+        message,
+        `Grant it in ${entry.origin.file}: access: { bind: [{ tool: ${id} }] }.`,
+      ),
+    ];
+  });
+}
+
+function problem(
+  origin: DriverOrigin,
+  place: string,
+  message: string,
+  hint: string,
+  server?: string,
+): Diagnostic {
+  const { file, line, column, places } = origin;
+  return {
+    code: "DECLARATION_INVALID",
+    severity: "error",
+    ...(server === undefined ? {} : { server }),
+    message,
+    hint,
+    file,
+    ...(places?.[place] ?? { line, column }),
+  };
+}

@@ -1,0 +1,341 @@
+// The six phases, each with whom it turns away and why; what an empty phase is called; and what a kept resolution depends on.
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { contract } from "../../../test/contract-helpers.ts";
+import type { DriverKind } from "../../model/index.ts";
+import type { DriverStatus } from "./capability.ts";
+import type { ContractPolicy } from "./policy.ts";
+import { type Candidate, type PhaseName, resolve, type RouteRequest, type Service } from "./route.ts";
+import { Routes } from "./route-cache.ts";
+import type { CallContext } from "../driver/bound-tool.ts";
+
+function candidate(
+  id: string,
+  more: Partial<Omit<Candidate, "status" | "serves">> & {
+    status?: Partial<DriverStatus>;
+    serves?: Partial<Service>;
+  } = {},
+): Candidate {
+  return {
+    id,
+    version: "1.0.0",
+    kind: "mcp",
+    region: ["global"],
+    policyTags: [],
+    ...more,
+    status: { server: "fits", auth: "authed", health: "unknown", ...more.status },
+    serves: [{ tool: "fs-read", range: "^1.0.0", dropInputs: [], ...more.serves }],
+  };
+}
+
+const run = (drivers: Candidate[], request: Partial<RouteRequest> = {}, policy: ContractPolicy = {}) =>
+  resolve({ contract: contract(), inputs: ["path"], ...request }, { drivers, policy });
+
+const rejected = (resolution: ReturnType<typeof run>, phase: PhaseName): Record<string, string> =>
+  Object.fromEntries(
+    (resolution.phases.find((one) => one.phase === phase)?.rejected ?? []).map(({ driver, reason }) => [
+      driver,
+      reason,
+    ]),
+  );
+
+test("one driver goes through all phases", () => {
+  const found = run([candidate("a")]);
+  expect(found.selected).toBe("a");
+  expect(found.phases.map(({ phase, kept }) => [phase, kept])).toEqual(
+    ["candidates", "capability", "policy", "pin", "rank", "bind"].map((phase) => [phase, ["a"]]),
+  );
+});
+
+describe("1 candidates", () => {
+  test("nobody serves it", () => {
+    const other = candidate("a", { serves: { tool: "fs-write" } });
+    expect(run([other]).error).toMatchObject({ code: "no_route", nearest: [] });
+    expect(run([other]).phases[0]).toEqual({ phase: "candidates", kept: [], rejected: [] });
+  });
+
+  test("the contract's version, its kinds, and inputs that are left out", () => {
+    const one = contract({ driverConstraints: { forbid: ["cli"], requireKind: ["mcp", "http"] } });
+    const found = run(
+      [
+        candidate("old", { serves: { range: "^2.0.0" } }),
+        candidate("cli", { kind: "cli" }),
+        candidate("sdk", { kind: "sdk" }),
+        candidate("narrow", { serves: { dropInputs: ["tail", "other"] } }),
+        candidate("fits"),
+      ],
+      { contract: one, inputs: ["path", "tail"] },
+    );
+    expect(found.selected).toBe("fits");
+    expect(rejected(found, "candidates")).toEqual({
+      old: "it serves ^2.0.0, and the contract is 1.2.0",
+      cli: "the contract forbids drivers of the kind cli",
+      sdk: "the contract wants a driver of the kind mcp or http",
+      narrow: "it does not take tail",
+    });
+  });
+
+  test("left with nobody by inputs alone, it names them (D17)", () => {
+    const narrow = candidate("a", { serves: { dropInputs: ["tail"] } });
+    expect(run([narrow], { inputs: ["path", "tail"] }).error).toMatchObject({
+      code: "input_unsupported",
+      fields: ["tail"],
+    });
+    expect(run([narrow]).selected).toBe("a");
+  });
+});
+
+describe("2 capability", () => {
+  test.each<[string, Partial<DriverStatus>, string, string]>([
+    [
+      "refused",
+      { server: "refused", reason: "no such tool" },
+      "tool_unavailable",
+      "it does not fit: no such tool",
+    ],
+    ["unreachable", { server: "unreachable", reason: "it crashed" }, "tool_unavailable", "it crashed"],
+    [
+      "not installed",
+      { server: "unreachable", code: "install_failed", reason: "no package" },
+      "install_failed",
+      "no package",
+    ],
+    [
+      "of the wrong version",
+      { server: "unreachable", code: "version_mismatch", reason: "0.4" },
+      "version_mismatch",
+      "0.4",
+    ],
+    ["not logged in", { auth: "unauthed" }, "auth_required", "nobody is logged in"],
+    ["expired", { auth: "expired" }, "auth_required", "its login has expired"],
+    ["ill", { health: "failed" }, "tool_unavailable", "its health check failed"],
+    ["not seen for long", { health: "stale" }, "tool_unavailable", "its health was not checked for too long"],
+  ])("%s", (_, status, code, reason) => {
+    const found = run([candidate("a", { status })]);
+    expect(found.error).toMatchObject({ code, nearest: [{ driver: "a", phase: "capability", reason }] });
+    expect(run([candidate("a", { status }), candidate("b")]).selected).toBe("b");
+  });
+
+  test.each(["unknown", "logging-in", "authed"] as const)("%s is not turned away", (auth) => {
+    expect(run([candidate("a", { status: { auth } })]).selected).toBe("a");
+  });
+
+  test("to log in, nobody needs to be logged in", () => {
+    expect(run([candidate("a", { status: { auth: "unauthed" } })], { loginOnly: true }).selected).toBe("a");
+  });
+
+  test("of several reasons, the one that somebody can do something about", () => {
+    const found = run([
+      candidate("a", { status: { auth: "unauthed" } }),
+      candidate("b", { status: { server: "refused" } }),
+    ]);
+    expect(found.error?.code).toBe("auth_required");
+  });
+});
+
+describe("3 policy", () => {
+  const tagged = [
+    candidate("a", { policyTags: ["pii-safe", "eu"] }),
+    candidate("b", { policyTags: ["cloud"] }),
+    candidate("none"),
+  ];
+  test("one tag of the allowlist is enough, and untagged drivers are left out (D22)", () => {
+    const found = run(tagged, {}, { allowTags: ["pii-safe"] });
+    expect(found.phases[2]?.kept).toEqual(["a"]);
+    expect(rejected(found, "policy")).toEqual({
+      b: "the policy wants pii-safe, and it is tagged cloud",
+      none: "the policy wants pii-safe, and it has no tags",
+    });
+  });
+
+  test("a denied tag outweighs an allowed one, and case counts", () => {
+    expect(run(tagged, {}, { allowTags: ["pii-safe"], denyTags: ["eu"] }).error?.code).toBe(
+      "policy_violation",
+    );
+    expect(run(tagged, {}, { allowTags: ["PII-safe"] }).error?.code).toBe("policy_violation");
+  });
+
+  test("a region must be named, or be global (D19)", () => {
+    const drivers = [
+      candidate("eu", { region: ["eu-west-1"] }),
+      candidate("us", { region: ["us"] }),
+      candidate("all"),
+    ];
+    expect(run(drivers, { region: "eu-west-1" }).phases[2]?.kept).toEqual(["eu", "all"]);
+    expect(run(drivers, { region: "eu-west-1" }, { strictRegion: true }).phases[2]?.kept).toEqual(["eu"]);
+    expect(run(drivers, { region: "us" }, { strictRegion: true, region: "eu-west-1" }).error?.code).toBe(
+      "region_mismatch",
+    );
+    expect(run([drivers[1] as Candidate], { region: "eu-west-1" }).error).toMatchObject({
+      code: "region_mismatch",
+      message: expect.stringContaining("us: it is in us, not in eu-west-1") as string,
+    });
+  });
+
+  test("tags and regions together leave no route", () => {
+    const drivers = [candidate("a", { policyTags: ["cloud"] }), candidate("b", { region: ["us"] })];
+    expect(run(drivers, { region: "eu" }, { denyTags: ["cloud"] }).error?.code).toBe("no_route");
+  });
+});
+
+describe("4 pin", () => {
+  test("the pinned one, though it is not the best", () => {
+    expect(run([candidate("a"), candidate("b")], { pin: "b" }).selected).toBe("b");
+  });
+
+  test("or nobody, with the reason of the phase that turned it away", () => {
+    const found = run(
+      [candidate("a"), candidate("b", { policyTags: ["cloud"] })],
+      { pin: "b" },
+      { denyTags: ["cloud"] },
+    );
+    expect(found.error).toMatchObject({
+      code: "pinned_provider_unavailable",
+      message: expect.stringContaining("the policy denies drivers tagged cloud") as string,
+    });
+    expect(run([candidate("a")], { pin: "c" }).error?.message).toContain(
+      "no such driver serves this contract",
+    );
+  });
+});
+
+describe("5 rank", () => {
+  const order = (...drivers: Candidate[]): readonly string[] => run(drivers).phases[4]?.kept ?? [];
+  test("what the contract prefers comes first, if it is left", () => {
+    const one = contract({ defaultImplementation: "z" });
+    const drivers = [candidate("a", { serves: { cost: { unitsPerCall: 0 } } }), candidate("z")];
+    expect(run(drivers, { contract: one }).selected).toBe("z");
+    expect(
+      run([candidate("a"), candidate("z", { status: { health: "failed" } })], { contract: one }).selected,
+    ).toBe("a");
+  });
+
+  test("then the price, and a price before a class (D18)", () => {
+    expect(
+      order(
+        candidate("dear", { serves: { cost: { costClass: "expensive" } } }),
+        candidate("free"),
+        candidate("metered", { serves: { cost: { costClass: "metered" } } }),
+        candidate("nine", { serves: { cost: { unitsPerCall: 9, costClass: "expensive" } } }),
+        candidate("two", { serves: { cost: { unitsPerCall: 2 } } }),
+      ),
+    ).toEqual(["two", "nine", "free", "metered", "dear"]);
+  });
+
+  test("then the kind", () => {
+    const kinds: DriverKind[] = ["cli", "mcp", "http", "sdk", "builtin"];
+    expect(order(...kinds.map((kind) => candidate(kind, { kind })))).toEqual([
+      "builtin",
+      "sdk",
+      "http",
+      "mcp",
+      "cli",
+    ]);
+  });
+
+  test("then who was well last, then the alphabet", () => {
+    expect(
+      order(
+        candidate("c"),
+        candidate("b", { status: { healthyAt: 5 } }),
+        candidate("d", { status: { healthyAt: 9 } }),
+        candidate("a"),
+      ),
+    ).toEqual(["d", "b", "a", "c"]);
+  });
+
+  test("is the same whatever order drivers come in", () => {
+    const drivers = ["a", "b", "c", "d"].map((id, index) =>
+      candidate(id, {
+        serves: { cost: index % 2 === 0 ? { unitsPerCall: index } : {} },
+        status: { healthyAt: index % 3 },
+      }),
+    );
+    const expected = order(...drivers);
+    fc.assert(
+      fc.property(fc.shuffledSubarray(drivers, { minLength: 4 }), (shuffled) => {
+        expect(order(...shuffled)).toEqual(expected);
+      }),
+    );
+  });
+});
+
+test("every driver that serves the contract is kept or turned away with a reason, in every phase", () => {
+  const some = fc.record({
+    region: fc.constantFrom<string[]>(["global"], ["eu"], []),
+    policyTags: fc.subarray(["x", "y"]),
+    auth: fc.constantFrom<DriverStatus["auth"]>("authed", "unauthed"),
+    server: fc.constantFrom<DriverStatus["server"]>("fits", "refused"),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(some, { maxLength: 5 }),
+      fc.option(fc.constantFrom("d0", "d9"), { nil: undefined }),
+      (all, pin) => {
+        const drivers = all.map(({ region, policyTags, auth, server }, index) =>
+          candidate(`d${index}`, { region, policyTags, status: { auth, server } }),
+        );
+        const found = run(drivers, { region: "eu", pin }, { allowTags: ["x"] });
+        let alive = drivers.map(({ id }) => id);
+        for (const { kept, rejected: out, phase } of found.phases.slice(0, 4)) {
+          expect([...kept, ...out.map(({ driver }) => driver)].toSorted(), phase).toEqual(alive.toSorted());
+          expect(out.every(({ reason }) => reason !== "")).toBe(true);
+          alive = [...kept];
+        }
+        expect(found.selected === undefined).toBe(found.error !== undefined);
+      },
+    ),
+  );
+});
+
+describe("a kept resolution", () => {
+  test("is asked for by contract, pin, region, caller and the inputs that matter", () => {
+    let asked = 0;
+    const drivers = [candidate("a", { serves: { dropInputs: ["tail"] } }), candidate("b")];
+    const [one, other] = [contract(), contract({ version: "2.0.0" })];
+    const plain = contract({ id: "fs-list" });
+    const routes = new Routes({
+      policy: {},
+      candidates: () => drivers,
+      narrowed: () => new Map([[one.id, new Set(["tail"])]]),
+    });
+    const seen = new Set<unknown>();
+    const ask = (request: Partial<RouteRequest>, context: CallContext = {}) => {
+      const found = routes.resolve({ contract: one, inputs: ["path"], ...request }, context);
+      asked = seen.size;
+      return seen.add(found).size > asked ? "anew" : "kept";
+    };
+    expect(ask({})).toBe("anew");
+    expect(ask({})).toBe("kept");
+    expect(ask({ inputs: ["path", "other"] })).toBe("kept");
+    expect(ask({ inputs: ["path", "tail"] })).toBe("anew");
+    expect(ask({ pin: "b" })).toBe("anew");
+    expect(ask({ region: "eu" })).toBe("anew");
+    expect(ask({}, { userId: "ann" })).toBe("anew");
+    expect(ask({}, { workspaceId: "ann" })).toBe("anew");
+    expect(ask({}, { userId: "ann" })).toBe("kept");
+    expect(ask({ contract: other })).toBe("anew");
+    expect(ask({ contract: plain })).toBe("anew");
+    expect(ask({ contract: plain, inputs: ["tail"] })).toBe("kept");
+    expect(ask({ exclude: ["a"] })).toBe("anew");
+    routes.invalidate();
+    expect(ask({})).toBe("anew");
+  });
+
+  test("many callers are forgotten before they fill the memory", () => {
+    let asked = 0;
+    const routes = new Routes({
+      policy: {},
+      candidates: () => {
+        asked += 1;
+        return [];
+      },
+      narrowed: () => new Map(),
+    });
+    const request = { contract: contract(), inputs: [] };
+    for (let user = 0; user < 1_001; user += 1) routes.resolve(request, { userId: `${user}` });
+    routes.resolve(request, { userId: "0" });
+    expect(asked).toBe(1_002);
+  });
+});

@@ -1,0 +1,406 @@
+// What drivers have beside tools: under which names it is offered, to whom, and what reaches the server that has it.
+
+import { createHash } from "node:crypto";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { contract, driver, type FakeServer, serve, text, tool } from "../../../test/contract-helpers.ts";
+import type { Diagnostic } from "../../errors/index.ts";
+import type { Driver, JsonObject } from "../../model/index.ts";
+import type { AuditEvent } from "../dispatch/audit.ts";
+import { CONTEXT_META } from "../contract/call-context.ts";
+import { type Contracts, openContracts, type OpenContractsOptions } from "../contracts-upstream.ts";
+
+async function open(
+  drivers: readonly Driver[],
+  acquire: OpenContractsOptions["acquire"],
+  more: Partial<OpenContractsOptions> = {},
+  before?: Contracts,
+): Promise<{ contracts: Contracts; diagnostics: Diagnostic[] }> {
+  const diagnostics: Diagnostic[] = [];
+  const options: OpenContractsOptions = {
+    contracts: [contract()],
+    drivers: drivers.map((one) => ({ driver: one })),
+    acquire,
+    checkUri: () => undefined,
+    report: (diagnostic) => diagnostics.push(diagnostic),
+    ...more,
+  };
+  const contracts = await openContracts(options, before);
+  onTestFinished(() => contracts.close());
+  return { contracts, diagnostics };
+}
+
+const healthy = (more: Partial<FakeServer> = {}) =>
+  serve({
+    tools: [tool()],
+    prompts: [{ name: "sum" }, { name: "plain" }],
+    resources: [{ uri: "note://today" }],
+    templates: ["file:///{path}", "note:{id}", "x:{y}"].map((uriTemplate) => ({ uriTemplate })),
+    call: () => text("x"),
+    ...more,
+  });
+const OF_FILES = { "portolan/driver": "files-mcp" };
+
+describe("prompts (D24)", () => {
+  const prompts = [
+    { name: "sum", integrateAs: "skill_block", skillRef: "./skills/summarize/SKILL.md" },
+    { name: "plain", integrateAs: "raw", description: "As it is." },
+  ] as const;
+  test("are blocks of a skill, or as they are", async () => {
+    const { upstream } = await healthy({
+      prompts: [{ name: "sum", arguments: [{ name: "text" }] }, { name: "plain" }, { name: "hidden" }],
+    });
+    const { contracts } = await open([driver({ prompts })], async () => upstream);
+    expect((await contracts.request({ method: "prompts/list" })).prompts).toEqual([
+      { name: "summarize/sum", arguments: [{ name: "text" }], _meta: OF_FILES },
+      { name: "plain", description: "As it is.", _meta: OF_FILES },
+    ]);
+    expect(
+      await contracts.request({ method: "prompts/get", params: { name: "summarize/sum" } }),
+    ).toMatchObject({ messages: [{ content: { text: "sum!" } }] });
+    await expect(
+      contracts.request({ method: "prompts/get", params: { name: "hidden" } }),
+    ).rejects.toMatchObject({ code: "PROMPT_NOT_FOUND" });
+  });
+
+  test("of a skill have its own name, and are not there without it", async () => {
+    const { upstream } = await healthy();
+    const [{ skillRef }] = prompts;
+    const names = async (skill: string | null): Promise<unknown[]> => {
+      const one = driver({ prompts, skills: { [skillRef]: skill } });
+      const { contracts } = await open([one], async () => upstream);
+      const listed = (await contracts.request({ method: "prompts/list" })).prompts as JsonObject[];
+      return listed.map(({ name }) => name);
+    };
+    expect(await names("own-name")).toEqual(["own-name/sum", "plain"]);
+    expect(await names(null)).toEqual(["plain"]);
+  });
+
+  test("and resources are written down, without the address", async () => {
+    const events: AuditEvent[] = [];
+    const { upstream } = await healthy();
+    const resources = [
+      { uriTemplate: "file:///{path}", integrateAs: "ref_kind", refKindId: "mcp_files" },
+    ] as const;
+    const { contracts } = await open([driver({ prompts, resources })], async () => upstream, {
+      userId: "ann",
+      audit: (event) => events.push(event),
+      checkUri: (_, uri) => (uri.includes("private") ? "no" : undefined),
+    });
+    const params = { name: "summarize/sum", arguments: { text: "secret" } };
+    await contracts.request({ method: "prompts/get", params });
+    await contracts.readReference("mcp_files:file:///a");
+    await expect(contracts.readReference("mcp_files:file:///private")).rejects.toMatchObject({
+      code: "SANDBOX_DENIED",
+    });
+    const read = { tool_id: "resource:mcp_files", mcp_tool_name: "resources/read", user: "ann" };
+    expect(events).toMatchObject([
+      {
+        type: "driver.invoked",
+        tool_id: "prompt:summarize/sum",
+        mcp_tool_name: "prompts/get",
+        input_keys: ["text"],
+        ok: true,
+      },
+      { ...read, ok: true },
+      { ...read, ok: false, code: "policy_violation" },
+    ]);
+    expect(JSON.stringify(events)).not.toMatch(/secret|file:/);
+  });
+
+  test("of a driver that the policy denies are not there", async () => {
+    const { upstream } = await healthy();
+    const { contracts } = await open([driver({ prompts, policyTags: ["x"] })], async () => upstream, {
+      policy: { denyTags: ["x"] },
+    });
+    expect((await contracts.request({ method: "prompts/list" })).prompts).toEqual([]);
+  });
+});
+
+describe("what the server does not have", () => {
+  const places = { line: 7, column: 3 };
+  const own = driver({
+    origin: { file: "DRIVER.md", line: 1, column: 1, format: "driver", places: { "prompt:plian": places } },
+    prompts: [
+      { name: "sum", integrateAs: "raw" },
+      { name: "plian", integrateAs: "raw" },
+    ],
+    resources: [
+      { uriTemplate: "file:///{any}", integrateAs: "raw" },
+      { uriTemplate: "note://{day}", integrateAs: "raw" },
+      { uriTemplate: "file:///notes/{name}", integrateAs: "raw" },
+      { uriTemplate: "nope:{id}", integrateAs: "ref_kind", refKindId: "mcp_nope" },
+    ],
+  });
+  const listed = async (contracts: Contracts): Promise<unknown[]> => {
+    const { prompts } = await contracts.request({ method: "prompts/list" });
+    const { resourceTemplates } = await contracts.request({ method: "resources/templates/list" });
+    return [
+      ...(prompts as JsonObject[]).map(({ name }) => name),
+      ...(resourceTemplates as JsonObject[]).map(({ uriTemplate }) => uriTemplate),
+    ];
+  };
+
+  test("is told, with what there is, and not offered", async () => {
+    const { upstream } = await healthy();
+    const { contracts, diagnostics } = await open([own], async () => upstream);
+    expect(contracts.status()).toMatchObject([{ server: "fits" }]);
+    expect(await listed(contracts)).toEqual(["sum", "file:///{any}", "note://{day}", "file:///notes/{name}"]);
+    expect(diagnostics).toMatchObject([
+      {
+        severity: "warning",
+        message: expect.stringContaining('no prompt "plian"') as string,
+        hint: expect.stringContaining('"plain"') as string,
+        ...places,
+      },
+      { severity: "warning", message: expect.stringContaining('no resource template "nope:{id}"') as string },
+    ]);
+  });
+
+  test("is everything, where it has no prompts and resources at all", async () => {
+    const { upstream } = await healthy();
+    const bare = Object.create(upstream, {
+      request: { value: upstream.request.bind(upstream) },
+      on: { value: upstream.on.bind(upstream) },
+      describe: { value: () => ({ ...upstream.describe(), capabilities: { tools: {} } }) },
+    }) as typeof upstream;
+    const { contracts } = await open([own], async () => bare);
+    expect(await listed(contracts)).toEqual([]);
+    expect(contracts.status()).toMatchObject([{ server: "fits" }]);
+  });
+});
+
+describe("resources (D23)", () => {
+  const resources = [
+    { uriTemplate: "file:///{path}", integrateAs: "ref_kind", refKindId: "mcp_files" },
+    { uriTemplate: "note://today", integrateAs: "raw" },
+  ] as const;
+  const read = async (contracts: Contracts, uri: string): Promise<JsonObject> =>
+    contracts.request({ method: "resources/read", params: { uri } });
+
+  test("are references of a kind of their own, checked against the box before they leave", async () => {
+    const asked: string[] = [];
+    const { upstream } = await healthy({
+      read: (uri) => (asked.push(uri), { contents: [{ uri, text: "it" }] }),
+    });
+    const { contracts } = await open([driver({ resources })], async () => upstream, {
+      checkUri: (_, uri) =>
+        uri.includes("..") || uri.startsWith("file:///etc") ? "that is outside of the box" : undefined,
+    });
+    expect(await contracts.request({ method: "resources/templates/list" })).toMatchObject({
+      resourceTemplates: [{ uriTemplate: "mcp_files:file:///{path}", name: "mcp_files" }],
+    });
+    expect(await contracts.request({ method: "resources/list" })).toMatchObject({
+      resources: [{ uri: "note://today" }],
+    });
+    expect(await read(contracts, "mcp_files:file:///notes/a.txt")).toMatchObject({
+      contents: [{ uri: "mcp_files:file:///notes/a.txt", text: "it" }],
+    });
+    expect(await read(contracts, "note://today")).toMatchObject({ contents: [{ uri: "note://today" }] });
+    expect(await contracts.readReference("mcp_files:file:///b")).toMatchObject({
+      contents: [{ text: "it" }],
+    });
+    const hash = createHash("sha256").update("it").digest("hex");
+    expect(await read(contracts, `mcp_files:file:///b#sha256=${hash}`)).toMatchObject({
+      contents: [{ text: "it" }],
+    });
+    await expect(read(contracts, `mcp_files:file:///b#sha256=${"0".repeat(64)}`)).rejects.toMatchObject({
+      code: "OUTPUT_INVALID",
+    });
+    await expect(read(contracts, "mcp_files:file:///etc/passwd")).rejects.toMatchObject({
+      code: "SANDBOX_DENIED",
+    });
+    await expect(read(contracts, "mcp_files:https://example.com/")).rejects.toMatchObject({
+      code: "RESOURCE_NOT_FOUND",
+    });
+    await expect(read(contracts, "mcp_file:file:///a")).rejects.toMatchObject({
+      code: "RESOURCE_NOT_FOUND",
+      hint: 'Did you mean "mcp_files"?',
+    });
+    expect(asked).toEqual(["file:///notes/a.txt", "note://today", "file:///b", "file:///b", "file:///b"]);
+  });
+
+  test("a kind belongs to one driver, and not to one of every host's", async () => {
+    const { upstream } = await healthy();
+    const own = (id: string, refKindId: string): Driver =>
+      driver({ id, resources: [{ uriTemplate: "x:{y}", integrateAs: "ref_kind", refKindId }] });
+    const { contracts, diagnostics } = await open(
+      [own("a", "mcp_x"), own("b", "mcp_x"), own("c", "git")],
+      async () => upstream,
+    );
+    expect(contracts.status().map(({ server }) => server)).toEqual(["fits", "refused", "refused"]);
+    expect(diagnostics.map(({ message }) => message)).toEqual([
+      "b: the ref_kind_id mcp_x is that of a",
+      "c: the ref_kind_id git is one of the kinds that every host has",
+    ]);
+  });
+});
+
+describe("rules (the policy phase, and the pin)", () => {
+  const prompts = [{ name: "sum", integrateAs: "raw" }] as const;
+  const [eu, us] = ["eu-west-1", "us-east-1"].map((region) =>
+    driver({
+      id: region.slice(0, 2),
+      region: [region],
+      prompts,
+      resources: [{ uriTemplate: "note:{id}", integrateAs: "raw" }],
+    }),
+  ) as [Driver, Driver];
+  const twins = async (): Promise<Contracts> => {
+    const [one, other] = [await healthy(), await healthy()];
+    const { contracts } = await open([eu, us], async ({ id }) => (id === "eu" ? one : other).upstream);
+    return contracts;
+  };
+  const ask = (contracts: Contracts, method: string, params: JsonObject, meta: JsonObject) =>
+    contracts.request({ method, params: { ...params, _meta: meta } });
+
+  test("lists are those of the caller, who gets what is left of two of one name", async () => {
+    const contracts = await twins();
+    const of = async (meta: JsonObject): Promise<unknown> => {
+      const { prompts: listed } = await ask(contracts, "prompts/list", {}, meta);
+      const { resourceTemplates } = await ask(contracts, "resources/templates/list", {}, meta);
+      return [listed, resourceTemplates].map((list) =>
+        (list as JsonObject[]).map(({ _meta }) => (_meta as JsonObject)["portolan/driver"]),
+      );
+    };
+    expect(await of({})).toEqual([["eu"], ["eu", "us"]]);
+    expect((await contracts.request({ method: "prompts/list" })).prompts).toMatchObject([
+      { _meta: { "portolan/otherDrivers": ["us"] } },
+    ]);
+    expect(await of({ [CONTEXT_META.region]: "us-east-1" })).toEqual([["us"], ["us"]]);
+    expect(await of({ [CONTEXT_META.pin]: "us" })).toEqual([["us"], ["us"]]);
+    expect(await of({ [CONTEXT_META.region]: "ap-south-1" })).toEqual([[], []]);
+  });
+
+  test("the one that serves is one that may, and the reason tells why nobody does", async () => {
+    const events: AuditEvent[] = [];
+    const { upstream } = await healthy();
+    const { contracts } = await open([eu, us], async () => upstream, { audit: (one) => events.push(one) });
+    const far = { [CONTEXT_META.region]: "ap-south-1" };
+    for (const [method, params] of [
+      ["prompts/get", { name: "sum" }],
+      ["resources/read", { uri: "note:1" }],
+      ["completion/complete", { ref: { type: "ref/prompt", name: "sum" } }],
+    ] as const) {
+      events.length = 0;
+      await ask(contracts, method, params, { [CONTEXT_META.region]: "us-east-1" });
+      expect(events).toMatchObject([{ provider_id: "us", mcp_tool_name: method, ok: true }]);
+      await expect(ask(contracts, method, params, far)).rejects.toMatchObject({
+        code: "FORBIDDEN",
+        message: "eu may not serve this: it is in eu-west-1, not in ap-south-1",
+        data: { code: "region_mismatch" },
+      });
+      expect(events).toHaveLength(1);
+    }
+    await expect(ask(contracts, "prompts/get", { name: "no" }, far)).rejects.toMatchObject({
+      code: "PROMPT_NOT_FOUND",
+    });
+  });
+});
+
+describe("completion", () => {
+  test("of a server that has none is empty, and a reference to nothing is wrong", async () => {
+    const { upstream } = await healthy();
+    const prompts = [{ name: "sum", integrateAs: "raw" }] as const;
+    const { contracts } = await open([driver({ prompts })], async () => upstream);
+    const complete = (ref: JsonObject): Promise<JsonObject> =>
+      contracts.request({
+        method: "completion/complete",
+        params: { ref, argument: { name: "text", value: "" } },
+      });
+    expect(await complete({ type: "ref/prompt", name: "sum" })).toMatchObject({ completion: { values: [] } });
+    await expect(complete({ type: "ref/prompt", name: "mus" })).rejects.toMatchObject({
+      code: "PROMPT_NOT_FOUND",
+    });
+    await expect(complete({ type: "ref/resource", uri: "x:{y}" })).rejects.toMatchObject({
+      code: "RESOURCE_NOT_FOUND",
+    });
+    await expect(complete({ type: "ref/tool", name: "sum" })).rejects.toMatchObject({
+      code: "INPUT_INVALID",
+    });
+  });
+});
+
+describe("subscriptions", () => {
+  const resources = [{ uriTemplate: "note:{id}", integrateAs: "ref_kind", refKindId: "mcp_notes" }] as const;
+  const uri = "mcp_notes:note:1";
+  const heardBy = (contracts: Contracts): string[] => {
+    const heard: string[] = [];
+    contracts.on("resourceUpdated", (one) => heard.push(one));
+    return heard;
+  };
+
+  test("are asked for once however many want them, and dropped with the last", async () => {
+    const server = await healthy();
+    const { contracts } = await open([driver({ resources })], async () => server.upstream);
+    const heard = heardBy(contracts);
+    const releases = [await contracts.subscribe(uri), await contracts.subscribe(uri)];
+    expect(server.subscribed).toEqual(["note:1"]);
+    server.updated("note:1");
+    server.updated("note:2");
+    expect(heard).toEqual([uri]);
+    await releases[0]?.();
+    await releases[0]?.();
+    server.updated("note:1");
+    expect(heard).toEqual([uri, uri]);
+    await releases[1]?.();
+    await vi.waitFor(() => expect(server.subscribed).toEqual([]));
+    server.updated("note:1");
+    expect(heard).toEqual([uri, uri]);
+  });
+
+  test("go to the server that is started next when one has ended for good", async () => {
+    const servers = [await healthy(), await healthy()];
+    const [first, second] = servers as [(typeof servers)[0], (typeof servers)[0]];
+    let { upstream } = first;
+    const { contracts } = await open([driver({ resources })], async () => upstream);
+    const heard = heardBy(contracts);
+    await contracts.subscribe(uri);
+    ({ upstream } = second);
+    await first.upstream.close();
+    await vi.waitFor(() => expect(second.subscribed).toEqual(["note:1"]), 3_000);
+    second.updated("note:1");
+    expect(heard).toEqual([uri]);
+  });
+
+  test("move with the contracts to those that take their place, and stay theirs to give up", async () => {
+    const [first, second] = [await healthy(), await healthy()];
+    const before = await open([driver({ resources })], async () => first.upstream);
+    const release = await before.contracts.subscribe(uri);
+    const after = await open([driver({ resources })], async () => second.upstream, {}, before.contracts);
+    const heard = heardBy(after.contracts);
+    await vi.waitFor(() => expect([first.subscribed, second.subscribed]).toEqual([[], ["note:1"]]));
+    await before.contracts.close();
+    second.updated("note:1");
+    expect(heard).toEqual([uri]);
+    await release();
+    await vi.waitFor(() => expect(second.subscribed).toEqual([]));
+  });
+
+  test("return to where they were when what was to take the place is given up", async () => {
+    const [first, second] = [await healthy(), await healthy()];
+    const before = await open([driver({ resources })], async () => first.upstream);
+    const heard = heardBy(before.contracts);
+    await before.contracts.subscribe(uri);
+    const after = await open([driver({ resources })], async () => second.upstream, {}, before.contracts);
+    await vi.waitFor(() => expect([first.subscribed, second.subscribed]).toEqual([[], ["note:1"]]));
+    await after.contracts.close();
+    await vi.waitFor(() => expect([first.subscribed, second.subscribed]).toEqual([["note:1"], []]));
+    first.updated("note:1");
+    expect(heard).toEqual([uri]);
+  });
+
+  test("of what a driver has for each user apart are refused, and so is what nobody has or nobody may see", async () => {
+    const { upstream } = await healthy();
+    const env = { K: "${secrets.API_KEY}" };
+    const own = driver({ resources, endpoint: { transport: "stdio", command: "x", env } });
+    const { contracts } = await open([own], async () => upstream);
+    await expect(contracts.subscribe(uri)).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
+    await expect(contracts.subscribe("mcp_other:x")).rejects.toMatchObject({ code: "RESOURCE_NOT_FOUND" });
+    const denied = await open([driver({ resources, policyTags: ["x"] })], async () => upstream, {
+      policy: { denyTags: ["x"] },
+    });
+    await expect(denied.contracts.subscribe(uri)).rejects.toMatchObject({ code: "FORBIDDEN" });
+    const outside = await open([driver({ resources })], async () => upstream, { checkUri: () => "outside" });
+    await expect(outside.contracts.subscribe(uri)).rejects.toMatchObject({ code: "SANDBOX_DENIED" });
+  });
+});
