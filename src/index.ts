@@ -66,5 +66,5 @@ export {
   type ServerDescription,
   type Tool,
   type ToolResult,
-} from "./tools/index.ts";
+} from "./client/index.ts";
 export type { UpstreamStats } from "./upstream/index.ts";

@@ -18,7 +18,7 @@ const ORDER = [
   "launch",
   "upstream",
   "invoke",
-  "tools",
+  "client",
   "contracts",
   "hub",
   "registry",

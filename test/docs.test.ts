@@ -9,7 +9,7 @@ import manifest from "../package.json" with { type: "json" };
 import { validateFiles } from "../src/catalog/index.ts";
 import { ERROR_CODES } from "../src/errors/index.ts";
 import { DEFAULT_LIMITS } from "../src/model/index.ts";
-import { VERSION } from "../src/tools/index.ts";
+import { VERSION } from "../src/client/index.ts";
 import { temporaryFolder } from "./cli-helpers.ts";
 import { blocksOf, compileSnippets, PAGES } from "./docs-snippets.ts";
 

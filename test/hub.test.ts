@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type HubEvent, type HubOptions, openHub } from "../src/hub/index.ts";
 import type { DeclaredServer } from "../src/model/index.ts";
-import { Connection } from "../src/tools/index.ts";
+import { Connection } from "../src/client/index.ts";
 import { stdioCommand } from "./fixtures/processes.mjs";
 import { failure, until } from "./helpers.ts";
 

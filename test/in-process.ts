@@ -4,7 +4,7 @@ import { EventEmitter } from "node:events";
 import { loadCatalog } from "../src/catalog/index.ts";
 import { run } from "../src/cli/program.ts";
 import { openWorkspace } from "../src/hub/index.ts";
-import { connectMcp } from "../src/tools/index.ts";
+import { connectMcp } from "../src/client/index.ts";
 import type { Ran } from "./cli-helpers.ts";
 
 /** Runs the command in a folder, as with pipes for stdin, stdout and stderr. */

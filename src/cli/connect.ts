@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { type Diagnostic, PortolanError } from "../errors/index.ts";
 import type { LogMessage } from "../model/index.ts";
-import type { McpConnection, McpOptions, McpStdioConfig, RequestOptions } from "../tools/index.ts";
+import type { McpConnection, McpOptions, McpStdioConfig, RequestOptions } from "../client/index.ts";
 import { describeBytes } from "./bytes.ts";
 import { describeDiagnostic } from "./diagnostic.ts";
 import { createElicit } from "./elicit.ts";

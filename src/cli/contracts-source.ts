@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import type { Contracts } from "../contracts/index.ts";
 import { didYouMean, PortolanError } from "../errors/index.ts";
 import { type ContractsEndpoint, type DeclaredDriver, type DeclaredServer, idIn } from "../model/index.ts";
-import { exposedNames } from "../tools/index.ts";
+import { exposedNames } from "../client/index.ts";
 import type { Cli } from "./connect.ts";
 import { type Opened, withWorkspace } from "./with-workspace.ts";
 import { declarationError, loadSource, type Source } from "./workspace-source.ts";

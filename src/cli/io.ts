@@ -3,7 +3,7 @@
 import type { Catalog, CatalogOptions } from "../catalog/index.ts";
 import type { ImportedFile, ImportOptions } from "../formats/clients/index.ts";
 import type { Workspace, WorkspaceConfig, WorkspaceOptions } from "../hub/index.ts";
-import type { McpConfig, McpConnection } from "../tools/index.ts";
+import type { McpConfig, McpConnection } from "../client/index.ts";
 import type { Prompter } from "./elicit.ts";
 import type { SignalSource } from "./interrupt.ts";
 

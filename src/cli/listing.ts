@@ -7,7 +7,7 @@ import type {
   ResourceTemplateDefinition,
   ToolDefinition,
 } from "../model/index.ts";
-import type { ServerDescription } from "../tools/index.ts";
+import type { ServerDescription } from "../client/index.ts";
 import { namedArguments } from "./arguments.ts";
 import type { Colors, Paint } from "./colors.ts";
 import { describeDiagnostic } from "./diagnostic.ts";

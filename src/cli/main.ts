@@ -26,7 +26,7 @@ const io: CliIo = {
     off: (signal, listener) => process.off(signal, listener),
     exit: (code) => process.exit(code),
   },
-  connect: async (config) => (await import("../tools/index.ts")).connectMcp(config),
+  connect: async (config) => (await import("../client/index.ts")).connectMcp(config),
   openWorkspace: async (source, options) => (await import("../hub/index.ts")).openWorkspace(source, options),
   loadCatalog: async (path, options) => (await import("../catalog/index.ts")).loadCatalog(path, options),
   importClients: async (options) => (await import("../formats/clients/index.ts")).importClients(options),

@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { PortolanError } from "../errors/index.ts";
 import type { CallToolResult, JsonObject, PromptDefinition, ToolDefinition } from "../model/index.ts";
-import type { McpConfig, McpConnection, RequestOptions } from "../tools/index.ts";
+import type { McpConfig, McpConnection, RequestOptions } from "../client/index.ts";
 import type { CliIo } from "./io.ts";
 import { run } from "./program.ts";
 

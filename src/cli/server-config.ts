@@ -5,7 +5,7 @@ import { basename, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { PortolanError } from "../errors/index.ts";
 import type { Root } from "../model/index.ts";
-import type { McpConfig, McpOptions } from "../tools/index.ts";
+import type { McpConfig, McpOptions } from "../client/index.ts";
 import { maskedWords } from "./endpoint-label.ts";
 import type { ServerOptions } from "./options.ts";
 import { plainLine } from "./plain-text.ts";

@@ -2,7 +2,7 @@
 
 import { basename } from "node:path";
 import type { DeclaredServer, Endpoint, LaunchSettings } from "../model/index.ts";
-import type { McpConfig } from "../tools/index.ts";
+import type { McpConfig } from "../client/index.ts";
 import type { ServerOptions } from "./options.ts";
 import { toConfig } from "./server-config.ts";
 import type { Target } from "./target.ts";

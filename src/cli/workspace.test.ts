@@ -7,7 +7,7 @@ import type { Catalog } from "../catalog/index.ts";
 import type { ImportedFile } from "../formats/clients/index.ts";
 import type { ServerHealth, Workspace, WorkspaceConfig, WorkspaceOptions } from "../hub/index.ts";
 import type { DeclaredServer, JsonObject } from "../model/index.ts";
-import type { Tool } from "../tools/index.ts";
+import type { Tool } from "../client/index.ts";
 import type { CliIo } from "./io.ts";
 import { run } from "./program.ts";
 

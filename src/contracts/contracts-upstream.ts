@@ -16,7 +16,7 @@ import {
   type UpstreamEvents,
   type UpstreamStats,
 } from "../upstream/index.ts";
-import { VERSION } from "../tools/index.ts";
+import { VERSION } from "../client/index.ts";
 import type { AuthOutcome } from "./auth/auth-machine.ts";
 import { type ContextOf, contextOfCall } from "./contract/call-context.ts";
 import { ContractSet, type ContractsOptions } from "./contract-set.ts";

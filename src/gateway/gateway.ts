@@ -8,19 +8,19 @@ import {
   type WorkspaceOptions,
 } from "../hub/index.ts";
 import { GATEWAY_DEFAULTS, type GatewaySettings } from "../model/index.ts";
-import { GATEWAY_CAPABILITIES } from "./capabilities.ts";
-import { resolveCallerTokens } from "./door/caller-tokens.ts";
-import type { Principal } from "./door/door.ts";
-import { OPEN_GATE } from "./door/gate.ts";
-import { type Listening, listenHttp } from "./http/listening.ts";
-import type { LegacyOptions } from "./legacy-session.ts";
-import { LogLevels } from "./log-levels.ts";
-import { Modern } from "./modern.ts";
-import { Offers } from "./offer.ts";
-import { Results } from "./results.ts";
-import { serveStdio } from "./stdio.ts";
-import { TaskIds } from "./task-ids.ts";
-import { pause } from "./pause.ts";
+import { GATEWAY_CAPABILITIES } from "./common/capabilities.ts";
+import { resolveCallerTokens } from "./access/caller-tokens.ts";
+import type { Principal } from "./access/access-control.ts";
+import { OPEN_GATE } from "./access/caller-limits.ts";
+import { type Listening, listenHttp } from "./http/server.ts";
+import type { LegacyOptions } from "./legacy/session.ts";
+import { LogLevels } from "./common/log-levels.ts";
+import { Modern } from "./modern/front.ts";
+import { Offers } from "./common/view.ts";
+import { Results } from "./common/large-results.ts";
+import { serveStdio } from "./channels/stdio.ts";
+import { TaskIds } from "./common/task-ids.ts";
+import { pause } from "./common/pause.ts";
 
 export interface GatewayOptions extends Omit<WorkspaceOptions, "handlers" | "capabilities"> {
   /** What goes before the settings of the workspace's own file. */

@@ -1,6 +1,6 @@
 // What a view says about itself: as one server alone would, or as the hub for all of them.
 
-import { VERSION } from "../tools/index.ts";
+import { VERSION } from "../client/index.ts";
 import type { Description } from "../upstream/index.ts";
 import { mergedCapabilities, ownCapabilities } from "./capabilities.ts";
 import type { Member } from "./member.ts";

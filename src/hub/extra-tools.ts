@@ -1,6 +1,6 @@
 // Resources and prompts of a server offered as tools, for agents that only know tools.
 
-import { blockText } from "../tools/index.ts";
+import { blockText } from "../client/index.ts";
 import {
   isObject,
   type CallToolResult,

@@ -1,7 +1,7 @@
 // The names under which a hub offers what its servers have: a pure function of the template, the alias and the server's own name.
 
 import { type ContractsEndpoint, type DeclaredServer, toWildcard } from "../model/index.ts";
-import { exposedName, exposedNames } from "../tools/index.ts";
+import { exposedName, exposedNames } from "../client/index.ts";
 
 export const DEFAULT_NAMING = "mcp_{alias}_{tool}";
 

@@ -4,7 +4,7 @@ import type { ApprovalRequest, Audit, AuditEvent } from "../contracts/index.ts";
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer, Implementation, JsonObject, SandboxMode } from "../model/index.ts";
 import { createRedactor, createSecretStore, type Redactor, type SecretStore } from "../secrets/index.ts";
-import { type McpHandlers, rootFolders, toAsk, toCapabilities, VERSION } from "../tools/index.ts";
+import { type McpHandlers, rootFolders, toAsk, toCapabilities, VERSION } from "../client/index.ts";
 import { createEraMemory } from "../upstream/index.ts";
 import { approveByAsking } from "./approval.ts";
 import type { Person } from "./auth-page.ts";

@@ -9,7 +9,7 @@ import {
   type Redactor,
   type SecretStore,
 } from "../secrets/index.ts";
-import { rootFolders } from "../tools/index.ts";
+import { rootFolders } from "../client/index.ts";
 import { checkConfig, fromCatalog, type WorkspaceConfig } from "./declared.ts";
 import type { EventBus, HubEvent } from "./events.ts";
 import type { Hub } from "./hub.ts";

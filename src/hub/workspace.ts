@@ -18,7 +18,7 @@ import {
   type RequestOptions,
   type Tool,
   type ToolResult,
-} from "../tools/index.ts";
+} from "../client/index.ts";
 import { within } from "../upstream/index.ts";
 import { type ContextItem, gatherContext } from "./context.ts";
 import type { WorkspaceConfig } from "./declared.ts";

@@ -7,7 +7,7 @@ import type {
   ResourceDefinition,
   ResourceTemplateDefinition,
 } from "../../model/index.ts";
-import type { McpConnection } from "../../tools/index.ts";
+import type { McpConnection } from "../../client/index.ts";
 import { plainLine } from "../plain-text.ts";
 
 export interface ListedSurfaces {

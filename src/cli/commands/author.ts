@@ -3,7 +3,7 @@
 import { join, resolve } from "node:path";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { LaunchSettings } from "../../model/index.ts";
-import type { McpConnection } from "../../tools/index.ts";
+import type { McpConnection } from "../../client/index.ts";
 import { agrees, askId, idOf, prompterOf } from "../author/ask.ts";
 import { chooseByAsking, chooseByFlags, TurnedAway } from "../author/choose.ts";
 import { withCredentials } from "../author/credentials.ts";

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { type Contract, compareVersions, idIn, isNamed, parseVersion } from "../../model/index.ts";
-import { exposedNames } from "../../tools/index.ts";
+import { exposedNames } from "../../client/index.ts";
 import { type PreparedContract, prepareContract } from "./prepared-contract.ts";
 import type { Registered } from "../driver/registered-driver.ts";
 

@@ -1,8 +1,8 @@
 // The body of a request, whole, within the limits of the gateway and of its caller.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Gate, Refusal } from "../door/door.ts";
-import type { MessageCheck } from "../intake.ts";
+import type { Gate, Refusal } from "../access/access-control.ts";
+import type { MessageCheck } from "../common/intake.ts";
 
 export type Body =
   | {

@@ -2,9 +2,9 @@
 
 import type { ServerResponse } from "node:http";
 import { RPC } from "../../model/index.ts";
-import type { Refusal } from "../door/door.ts";
-import { writeError } from "../messages.ts";
-import { sendJson } from "./send-json.ts";
+import type { Refusal } from "../access/access-control.ts";
+import { writeError } from "../common/messages.ts";
+import { sendJson } from "./responses.ts";
 
 export function refuse(response: ServerResponse, { status, headers, error }: Refusal): void {
   sendError(response, status, error, headers);

@@ -1,6 +1,6 @@
 // The addresses of the gateway. None of them can add a server or a command.
 
-import type { Scope } from "../offer.ts";
+import type { Scope } from "../common/view.ts";
 
 export type Route =
   | { readonly kind: "mcp" | "sse" | "messages"; readonly scope: Scope }

@@ -1,0 +1,21 @@
+// Public face of the client room: `connectMcp()` and the connection that it returns.
+
+export { connectMcp } from "./connect-mcp.ts";
+export { Connection } from "./connection.ts";
+export { rootFolders, toAsk, toCapabilities } from "./handlers.ts";
+export { exposedName, exposedNames } from "./names.ts";
+export { blockText, resultText } from "./result-text.ts";
+export type {
+  ConnectionEvents,
+  McpConfig,
+  McpConnection,
+  McpHandlers,
+  McpHttpConfig,
+  McpOptions,
+  McpStdioConfig,
+  RequestOptions,
+  ServerDescription,
+  Tool,
+  ToolResult,
+} from "./types.ts";
+export { VERSION } from "./version.ts";

@@ -1,0 +1,190 @@
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import type { Diagnostic } from "../../errors/index.ts";
+import type { GatewaySettings } from "../../model/index.ts";
+import { type Admission, createDoor, type Door, type DoorOptions } from "./access-control.ts";
+
+const LOCAL = "ptl_local-token-of-this-gateway";
+const AGENT = "agent-token-0123456789";
+
+function open(settings: GatewaySettings = {}, more: Partial<DoorOptions> = {}): Door {
+  return createDoor({
+    settings,
+    token: LOCAL,
+    boundHost: "127.0.0.1",
+    boundPort: () => 7420,
+    tls: false,
+    report: () => {},
+    ...more,
+  });
+}
+
+const asked = (headers: Record<string, string>, method = "POST", url = "/mcp"): IncomingMessage =>
+  ({ headers: { host: "localhost:7420", ...headers }, method, url }) as unknown as IncomingMessage;
+
+/** Tokens are decided at once. */
+function admit(door: Door, authorization?: string): Admission {
+  const admission = door.admit(asked(authorization === undefined ? {} : { authorization }));
+  if (admission instanceof Promise) throw new Error("a token took its time");
+  return admission;
+}
+
+const who = (admission: Admission): string | undefined =>
+  "principal" in admission ? admission.principal.name : undefined;
+
+test("the gateway's own token is local, and sees everything", () => {
+  const admission = admit(open(), `Bearer ${LOCAL}`);
+  expect(admission).toMatchObject({ principal: { name: "local", view: undefined } });
+  expect(who(admit(open(), `bearer  ${LOCAL} `))).toBe("local");
+});
+
+test("no token, and a wrong one", () => {
+  for (const header of [undefined, "", "Bearer", "Bearer ", `Basic ${LOCAL}`, LOCAL])
+    expect(admit(open(), header)).toMatchObject({
+      refusal: { status: 401, headers: { "WWW-Authenticate": "Bearer" }, error: { code: "AUTH_REQUIRED" } },
+    });
+  for (const token of [`${LOCAL}x`, LOCAL.slice(0, -1), "a.b.c", "undefined"]) {
+    const admission = admit(open(), `Bearer ${token}`);
+    expect(admission).toMatchObject({
+      refusal: { status: 401, headers: { "WWW-Authenticate": 'Bearer error="invalid_token"' } },
+    });
+    expect(JSON.stringify(admission)).not.toContain(token);
+  }
+});
+
+test("a gateway without a token lets nobody in by an empty one", () => {
+  const door = open({}, { token: undefined });
+  for (const header of ["Bearer undefined", "Bearer ", undefined])
+    expect(admit(door, header)).toMatchObject({ refusal: { status: 401 } });
+});
+
+test("a token in the URL is never taken", () => {
+  const door = open();
+  for (const name of ["access_token", "token", "api_key"])
+    expect(door.admit(asked({}, "POST", `/mcp?${name}=${LOCAL}`))).toMatchObject({
+      refusal: { status: 401 },
+    });
+});
+
+test("auth none: anyone, with the limits of the gateway", () => {
+  const door = open({ auth: "none", limits: { concurrency: 1 } });
+  const admission = admit(door);
+  expect(who(admission)).toBe("anyone");
+  expect(admit(door, "Bearer nonsense")).toBe(admission);
+  if (!("principal" in admission)) return;
+  expect(admission.principal.gate.enter()).toBeUndefined();
+  expect(admission.principal.gate.enter()).toMatchObject({ status: 429 });
+});
+
+test("auth none beyond this computer is told", () => {
+  const found: Diagnostic[] = [];
+  const report = (one: Diagnostic): number => found.push(one);
+  for (const boundHost of ["127.0.0.1", "::1", "localhost"]) open({ auth: "none" }, { boundHost, report });
+  expect(found).toEqual([]);
+  open({ auth: "none" }, { boundHost: "0.0.0.0", report });
+  expect(found).toMatchObject([{ severity: "warning", code: "CONFIG_INVALID" }]);
+});
+
+test("callers: by token or by its hash, each with its view and its limits", () => {
+  const door = open({
+    limits: { concurrency: 5, rate: { perSecond: 1, burst: 1_000 } },
+    callers: [
+      { name: "agent", token: AGENT, allow: { servers: ["files"] }, limits: { concurrency: 1 } },
+      { name: "hashed", tokenSha256: createHash("sha256").update("other-token-0123456789").digest("hex") },
+    ],
+  });
+  const agent = admit(door, `Bearer ${AGENT}`);
+  const hashed = admit(door, "Bearer other-token-0123456789");
+  if (!("principal" in agent) || !("principal" in hashed)) throw new Error("both are callers");
+  expect([agent.principal.name, hashed.principal.name]).toEqual(["agent", "hashed"]);
+  expect(agent.principal.view?.admitsServer({ alias: "git", tags: [] })).toBe(false);
+  expect(hashed.principal.view).toBeUndefined();
+  expect(admit(door, `Bearer ${AGENT}`)).toMatchObject({ principal: agent.principal });
+  const entered = (gate: { enter(): unknown }): number =>
+    Array.from({ length: 10 }, () => gate.enter()).filter((refusal) => refusal === undefined).length;
+  expect(entered(agent.principal.gate)).toBe(1);
+  expect(entered(hashed.principal.gate)).toBe(5);
+});
+
+test("a token of two callers is an error, and one that is short a warning", () => {
+  const callers = [
+    { name: "a", token: AGENT },
+    { name: "b", token: AGENT },
+  ];
+  expect(() => open({ callers })).toThrow("a and b have the same token");
+  expect(() => open({ callers: [{ name: "a", token: LOCAL }] })).toThrow("local and a have the same token");
+  expect(() => open({ callers: [{ name: "a", token: "" }] })).toThrow("cannot stand in a header");
+  const found: Diagnostic[] = [];
+  open({ callers: [{ name: "a", token: "hush" }] }, { report: (one) => found.push(one) });
+  expect(found).toMatchObject([{ severity: "warning", code: "CONFIG_INVALID" }]);
+  expect(JSON.stringify(found)).not.toContain("hush");
+});
+
+test("cors for pages that are allowed, and only for them", () => {
+  const door = open({ allowedOrigins: ["https://app.example.com"] });
+  expect(door.cors(asked({}))).toBeUndefined();
+  expect(door.cors(asked({ origin: "https://evil.example" }))).toBeUndefined();
+  expect(door.cors(asked({ origin: "https://app.example.com" }))).toEqual({
+    "Access-Control-Allow-Origin": "https://app.example.com",
+    "Access-Control-Expose-Headers": "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After",
+    Vary: "Origin",
+  });
+  const preflight = {
+    origin: "http://localhost:3000",
+    "access-control-request-method": "POST",
+    "access-control-request-headers": "authorization, mcp-param-city,x-forwarded-for, content-type",
+    "access-control-request-private-network": "true",
+  };
+  expect(door.cors(asked(preflight, "OPTIONS"))).toMatchObject({
+    "Access-Control-Allow-Origin": "http://localhost:3000",
+    "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
+    "Access-Control-Allow-Headers": "authorization, mcp-param-city, content-type",
+    "Access-Control-Allow-Private-Network": "true",
+  });
+});
+
+test("without an issuer there is no document about one", () => {
+  expect(open().resourceMetadata("/.well-known/oauth-protected-resource")).toBeUndefined();
+});
+
+test("behind a real server: name first, then token", async () => {
+  const door = open();
+  const server = createServer((request, response) => {
+    void (async () => {
+      const refusal = door.greets(request);
+      const admission = refusal === undefined ? await door.admit(request) : { refusal };
+      response.writeHead("refusal" in admission ? admission.refusal.status : 200).end();
+    })();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const status = async (headers: Record<string, string>): Promise<number | undefined> => {
+    const sent = httpRequest({ port, host: "127.0.0.1", headers, agent: false }).end();
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    response.resume();
+    return response.statusCode;
+  };
+  const authorization = `Bearer ${LOCAL}`;
+  expect(await status({ authorization })).toBe(200);
+  expect(await status({})).toBe(401);
+  expect(await status({ authorization, host: "evil.example" })).toBe(403);
+  expect(await status({ authorization, origin: "http://evil.example" })).toBe(403);
+  expect(await status({ authorization, origin: "http://localhost:1234" })).toBe(200);
+  await new Promise((done) => server.close(done));
+});
+
+test("a token is known in microseconds", () => {
+  const callers = Array.from({ length: 100 }, (_, index) => ({
+    name: `c${index}`,
+    token: `${AGENT}-${index}`,
+  }));
+  const door = open({ callers });
+  const request = asked({ authorization: `Bearer ${AGENT}-99` });
+  const started = performance.now();
+  for (let index = 0; index < 10_000; index += 1) void door.admit(request);
+  // Some 2 µs each; the bound is for a computer that does much else at the same time.
+  expect(performance.now() - started).toBeLessThan(15_000);
+});

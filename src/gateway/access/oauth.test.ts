@@ -1,0 +1,413 @@
+// Tokens of a real issuer: an HTTP server with metadata and keys that can be changed, slowed and broken.
+
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import {
+  type CryptoKey,
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  type JWK,
+  SignJWT,
+  UnsecuredJWT,
+} from "jose";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Diagnostic } from "../../errors/index.ts";
+import type { GatewayOAuth, GatewaySettings } from "../../model/index.ts";
+import { type Admission, createDoor, type Door } from "./access-control.ts";
+
+const AUDIENCE = "http://127.0.0.1:7420/mcp";
+
+interface Signer {
+  readonly kid: string;
+  readonly alg: string;
+  readonly privateKey: CryptoKey;
+  readonly publicKey: CryptoKey;
+  readonly jwk: JWK;
+}
+
+let server: Server;
+let issuer: string;
+let keys: JWK[];
+let first: Signer;
+/** What the issuer answers instead, by path. */
+let broken: Map<string, { status: number; body: string }>;
+let visits: string[];
+let reports: Diagnostic[];
+let clock: number;
+
+async function createSigner(kid: string, alg = "ES256"): Promise<Signer> {
+  const { publicKey, privateKey } = await generateKeyPair(alg);
+  return { kid, alg, privateKey, publicKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: "sig" } };
+}
+
+beforeEach(async () => {
+  first = await createSigner("first");
+  keys = [first.jwk];
+  broken = new Map();
+  visits = [];
+  reports = [];
+  clock = 0;
+  server = createServer((request, response) => {
+    const path = request.url ?? "";
+    visits.push(path);
+    const { status, body } = broken.get(path) ?? answer(path);
+    response.writeHead(status, { "Content-Type": "application/json" }).end(body);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterEach(async () => {
+  vi.useRealTimers();
+  server.closeAllConnections();
+  await new Promise((done) => server.close(done));
+});
+
+function answer(path: string): { status: number; body: string } {
+  if (path === "/keys") return { status: 200, body: JSON.stringify({ keys }) };
+  if (path === "/.well-known/oauth-authorization-server")
+    return { status: 200, body: JSON.stringify({ issuer, jwks_uri: `${issuer}/keys` }) };
+  return { status: 404, body: "{}" };
+}
+
+function open(oauth: Partial<GatewayOAuth> = {}, settings: GatewaySettings = {}): Door {
+  return createDoor({
+    settings: { ...settings, oauth: { issuer, ...oauth } },
+    token: "ptl_own-token-of-the-gateway",
+    boundHost: "127.0.0.1",
+    boundPort: () => 7420,
+    tls: false,
+    now: () => clock,
+    report: (one) => reports.push(one),
+  });
+}
+
+/** Nothing overrides what is given as undefined, so that claims can be left out. */
+async function sign(claims: Record<string, unknown> = {}, signer: Signer = first): Promise<string> {
+  const now = Math.floor(Date.now() / 1_000);
+  const all = { iss: issuer, aud: AUDIENCE, sub: "ada", iat: now, exp: now + 600, ...claims };
+  const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  const header = { alg: signer.alg, ...(signer.kid === "" ? {} : { kid: signer.kid }) };
+  return new SignJWT(given).setProtectedHeader(header).sign(signer.privateKey);
+}
+
+const asked = (token: string): IncomingMessage =>
+  ({ headers: { host: "localhost", authorization: `Bearer ${token}` } }) as unknown as IncomingMessage;
+
+async function admit(door: Door, token: string): Promise<Admission> {
+  return door.admit(asked(token));
+}
+
+async function outcome(door: Door, token: string): Promise<string> {
+  const admission = await admit(door, token);
+  if ("principal" in admission) return admission.principal.name;
+  expect(JSON.stringify(admission)).not.toContain(token);
+  return `${admission.refusal.status} ${admission.refusal.error.message}`;
+}
+
+const INVALID = "401 the bearer token is not valid:";
+
+test("a good token is its subject, found by the issuer's metadata", async () => {
+  const door = open();
+  expect(await outcome(door, await sign())).toBe(`oauth:${issuer}|ada`);
+  expect(visits).toEqual(["/.well-known/oauth-authorization-server", "/keys"]);
+});
+
+test.each(["RS256", "PS384", "ES384", "EdDSA"])("%s is accepted", async (alg) => {
+  const signer = await createSigner("other", alg);
+  keys = [signer.jwk];
+  expect(await outcome(open(), await sign({}, signer))).toBe(`oauth:${issuer}|ada`);
+});
+
+test("the gateway's own token works beside the issuer's, and others are still refused", async () => {
+  const door = open();
+  expect(await outcome(door, "ptl_own-token-of-the-gateway")).toBe("local");
+  expect(await outcome(door, "ptl_another")).toBe(`${INVALID} nobody has it`);
+  expect(visits).toEqual([]);
+});
+
+test.each<[string, Record<string, unknown>, string]>([
+  ["expired", { exp: Math.floor(Date.now() / 1_000) - 61 }, "it has expired"],
+  ["for someone else", { aud: "https://other.example/mcp" }, "it is made for someone else than this gateway"],
+  ["for nobody", { aud: undefined }, "it is made for someone else than this gateway"],
+  ["of another issuer", { iss: "https://evil.example" }, "it comes from another issuer"],
+  ["not valid yet", { nbf: Math.floor(Date.now() / 1_000) + 300 }, "it is not valid yet"],
+  ["without an end", { exp: undefined }, "it does not say when it expires"],
+  ["without a subject", { sub: undefined }, "it has no subject"],
+  ["with an empty subject", { sub: "" }, "it has no subject"],
+  ["with a subject that is no text", { sub: 7 }, "it has no subject"],
+])("a token that is %s is refused", async (_, claims, reason) => {
+  expect(await outcome(open(), await sign(claims))).toBe(`${INVALID} ${reason}`);
+});
+
+test("a minute of difference between clocks is forgiven", async () => {
+  const now = Math.floor(Date.now() / 1_000);
+  const door = open();
+  expect(await outcome(door, await sign({ exp: now - 30 }))).toContain("|ada");
+  expect(await outcome(door, await sign({ nbf: now + 30 }))).toContain("|ada");
+});
+
+test("no signature is no token", async () => {
+  const token = new UnsecuredJWT({ sub: "ada" })
+    .setIssuer(issuer)
+    .setAudience(AUDIENCE)
+    .setExpirationTime("10m")
+    .encode();
+  expect(await outcome(open(), token)).toBe(`${INVALID} it is signed in a way that is not accepted`);
+});
+
+test("the issuer's public key is no shared secret (HS256)", async () => {
+  const rsa = await createSigner("rsa", "RS256");
+  keys = [rsa.jwk];
+  const secret = new TextEncoder().encode(await exportSPKI(rsa.publicKey));
+  const token = await new SignJWT({ iss: issuer, aud: AUDIENCE, sub: "ada" })
+    .setProtectedHeader({ alg: "HS256", kid: "rsa" })
+    .setExpirationTime("10m")
+    .sign(secret);
+  expect(await outcome(open(), token)).toBe(`${INVALID} it is signed in a way that is not accepted`);
+});
+
+test("a key that the token brings along is not trusted", async () => {
+  const evil = await createSigner("first");
+  const header = { alg: "ES256", kid: "first", jwk: evil.jwk, jku: `${issuer}/evil` };
+  const token = await new SignJWT({ iss: issuer, aud: AUDIENCE, sub: "ada" })
+    .setProtectedHeader(header)
+    .setExpirationTime("10m")
+    .sign(evil.privateKey);
+  expect(await outcome(open(), token)).toBe(`${INVALID} its signature is not that of the issuer`);
+  expect(visits).not.toContain("/evil");
+});
+
+test("texts with two dots that are no tokens", async () => {
+  const door = open();
+  const good = await sign();
+  const [head, body, signature] = good.split(".");
+  for (const token of ["a.b.c", "..", `${head}.${body}.`, `${head}..${signature}`, `${good}x`])
+    expect(await outcome(door, token)).toMatch(/^401 /);
+});
+
+test("scopes: all that are required, from scope or scp", async () => {
+  const door = open({ scopes: ["mcp.use", "mcp.tools"] });
+  expect(await outcome(door, await sign({ scope: "mcp.tools other mcp.use" }))).toContain("|ada");
+  expect(await outcome(door, await sign({ scp: ["mcp.use", "mcp.tools"] }))).toContain("|ada");
+  expect(await admit(door, await sign({ scope: "mcp.use mcp.toolsx" }))).toEqual({
+    refusal: {
+      status: 403,
+      headers: {
+        "WWW-Authenticate":
+          'Bearer error="insufficient_scope", scope="mcp.use mcp.tools", resource_metadata="http://127.0.0.1:7420/.well-known/oauth-protected-resource/mcp"',
+      },
+      error: {
+        code: "FORBIDDEN",
+        message: 'the bearer token lacks the scope "mcp.tools"',
+        hint: "Ask the issuer for a token with the scopes that WWW-Authenticate names.",
+      },
+    },
+  });
+});
+
+test("challenges lead to the document, and the document to the issuer", async () => {
+  const door = open({ scopes: ["a"], resource: "https://tools.example.com/team/mcp" });
+  const metadata = "https://tools.example.com/.well-known/oauth-protected-resource/team/mcp";
+  const none = door.admit({ headers: {} } as unknown as IncomingMessage);
+  expect(none).toMatchObject({
+    refusal: {
+      status: 401,
+      headers: { "WWW-Authenticate": `Bearer scope="a", resource_metadata="${metadata}"` },
+    },
+  });
+  expect(await admit(door, "a.b.c")).toMatchObject({
+    refusal: {
+      status: 401,
+      headers: {
+        "WWW-Authenticate": `Bearer error="invalid_token", scope="a", resource_metadata="${metadata}"`,
+      },
+    },
+  });
+  for (const path of ["", "/mcp", "/team/mcp"])
+    expect(door.resourceMetadata(`/.well-known/oauth-protected-resource${path}`)).toEqual({
+      resource: "https://tools.example.com/team/mcp",
+      authorization_servers: [issuer],
+      scopes_supported: ["a"],
+      bearer_methods_supported: ["header"],
+    });
+  expect(door.resourceMetadata("/.well-known/oauth-protected-resource/other")).toBeUndefined();
+  // Tokens are made for that URL then, unless an audience is named.
+  expect(
+    await outcome(door, await sign({ scope: "a", aud: "https://tools.example.com/team/mcp" })),
+  ).toContain("ada");
+  expect(await outcome(open({ audience: "tools" }), await sign({ aud: ["x", "tools"] }))).toContain("ada");
+});
+
+test("a gateway that listens everywhere needs to be told its URL", () => {
+  const options = { token: undefined, boundHost: "0.0.0.0", boundPort: () => 1, tls: true, report: () => {} };
+  expect(() => createDoor({ ...options, settings: { oauth: { issuer } } })).toThrow("needs resource");
+});
+
+test("a new key of the issuer is found, an old one is no longer trusted", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const door = open();
+  const old = await sign();
+  expect(await outcome(door, old)).toContain("ada");
+  const second = await createSigner("second");
+  keys = [second.jwk];
+  // Right after a fetch an unknown key is not a reason for another.
+  expect(await outcome(door, await sign({}, second))).toBe(`${INVALID} its issuer has no such key`);
+  vi.setSystemTime(Date.now() + 31_000);
+  expect(await outcome(door, await sign({}, second))).toContain("ada");
+  expect(visits.filter((path) => path === "/keys")).toHaveLength(2);
+  clock += 60_001;
+  expect(await outcome(door, old)).toBe(`${INVALID} its issuer has no such key`);
+});
+
+test("a token that does not name its key is tried with all that fit", async () => {
+  const second = await createSigner("second");
+  keys = [first.jwk, second.jwk];
+  const door = open();
+  expect(await outcome(door, await sign({}, { ...second, kid: "" }))).toContain("ada");
+  const stranger = { ...(await createSigner("")), kid: "" };
+  expect(await outcome(door, await sign({}, stranger))).toBe(
+    `${INVALID} its signature is not that of the issuer`,
+  );
+});
+
+test("a good token is checked once, and at once when it is known", async () => {
+  const door = open();
+  const token = await sign();
+  const many = await Promise.all(Array.from({ length: 20 }, () => admit(door, token)));
+  expect(new Set(many.map((admission) => "principal" in admission && admission.principal)).size).toBe(1);
+  expect(door.admit(asked(token))).not.toBeInstanceOf(Promise);
+  clock += 60_001;
+  expect(door.admit(asked(token))).toBeInstanceOf(Promise);
+});
+
+test("a token is not remembered beyond its end", async () => {
+  const door = open();
+  const token = await sign({ exp: Math.floor(Date.now() / 1_000) + 5 });
+  await admit(door, token);
+  clock += 5_001;
+  expect(door.admit(asked(token))).toBeInstanceOf(Promise);
+});
+
+test("tokens of one subject share a gate", async () => {
+  const door = open({}, { limits: { concurrency: 1 } });
+  const [a, b, c] = await Promise.all([
+    admit(door, await sign({ jti: "1" })),
+    admit(door, await sign({ jti: "2" })),
+    admit(door, await sign({ sub: "bob" })),
+  ]);
+  if (!("principal" in a) || !("principal" in b) || !("principal" in c)) throw new Error("all are good");
+  expect(a.principal.gate.enter()).toBeUndefined();
+  expect(b.principal.gate.enter()?.status).toBe(429);
+  expect(c.principal.gate.enter()).toBeUndefined();
+});
+
+test("tokens become the first caller whose rule fits, with its view", async () => {
+  const door = open(
+    {},
+    {
+      callers: [
+        { name: "ci", token: "ci-token-0123456789", oauth: { subject: "ci" }, allow: { servers: ["git"] } },
+        { name: "admins", oauth: { claim: { groups: "admins", level: "3" } } },
+        { name: "writers", oauth: { scope: "read write" }, deny: { tags: ["secret"] } },
+      ],
+    },
+  );
+  const own = (sub: string): string => `oauth:${issuer}|${sub}`;
+  expect(await outcome(door, await sign({ sub: "ci" }))).toBe("ci");
+  expect(await admit(door, await sign({ sub: "ci" }))).toMatchObject(
+    await admit(door, "ci-token-0123456789"),
+  );
+  expect(await outcome(door, await sign({ groups: ["users", "admins"], level: 3 }))).toBe(
+    `admins|${own("ada")}`,
+  );
+  expect(await outcome(door, await sign({ scope: "write x read" }))).toBe(`writers|${own("ada")}`);
+  expect(await outcome(door, await sign({ sub: "bob", scope: "write read" }))).toBe(`writers|${own("bob")}`);
+  expect(await admit(door, await sign({ groups: ["admins"], scope: "read" }))).toMatchObject({
+    refusal: { status: 403, error: { code: "FORBIDDEN" } },
+  });
+  const writer = await admit(door, await sign({ scope: "read write" }));
+  expect("principal" in writer && writer.principal.view?.admitsServer({ alias: "a", tags: ["secret"] })).toBe(
+    false,
+  );
+});
+
+test("without keys no token is good: refused for now, told once, and tried again", async () => {
+  broken.set("/keys", { status: 500, body: "" });
+  const door = open();
+  expect(await admit(door, await sign())).toMatchObject({
+    refusal: { status: 503, headers: { "Retry-After": "5" }, error: { code: "SERVER_UNAVAILABLE" } },
+  });
+  clock += 1_000;
+  const asked = visits.length;
+  expect(await admit(door, await sign())).toMatchObject({
+    refusal: { status: 503, headers: { "Retry-After": "4" } },
+  });
+  expect(visits).toHaveLength(asked);
+  clock += 4_000;
+  expect(await outcome(door, await sign())).toMatch(/^503/);
+  expect(visits.length).toBeGreaterThan(asked);
+  expect(reports).toEqual([
+    {
+      code: "HTTP_ERROR",
+      severity: "error",
+      message: `tokens of ${issuer} cannot be checked: ${issuer}/keys answered with status 500`,
+      hint: "They are refused until its keys can be fetched.",
+    },
+  ]);
+  clock += 5_000;
+  broken.clear();
+  expect(await outcome(door, await sign())).toContain("ada");
+});
+
+test.each(["nonsense", "{}", "[]", '{"keys": [1]}'])("keys that are %s are none", async (body) => {
+  broken.set("/keys", { status: 200, body });
+  expect(await outcome(open(), await sign())).toMatch(/^503/);
+  expect(reports).toMatchObject([{ code: "HTTP_ERROR" }]);
+});
+
+test("an issuer that nobody answers for", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  await new Promise((done) => other.close(done));
+  const door = open({ jwksUrl: `http://127.0.0.1:${port}/keys` });
+  expect(await outcome(door, await sign())).toMatch(/^503/);
+  expect(reports[0]?.message).toContain("ECONNREFUSED");
+});
+
+test("known keys stay good while the issuer is down", async () => {
+  const door = open();
+  await admit(door, await sign());
+  broken.set("/keys", { status: 500, body: "" });
+  expect(await outcome(door, await sign({ sub: "bob" }))).toContain("bob");
+});
+
+test("metadata of OpenID Connect, below the issuer's path", async () => {
+  issuer = `${issuer}/realms/a`;
+  const place = "/realms/a/.well-known/openid-configuration";
+  broken.set(place, {
+    status: 200,
+    body: JSON.stringify({ issuer, jwks_uri: new URL("/keys", issuer).href }),
+  });
+  expect(await outcome(open(), await sign())).toContain("ada");
+  expect(visits).toEqual([
+    "/.well-known/oauth-authorization-server/realms/a",
+    "/.well-known/openid-configuration/realms/a",
+    place,
+    "/keys",
+  ]);
+});
+
+test.each([
+  { issuer: "https://evil.example", jwks_uri: "https://evil.example/keys" },
+  { jwks_uri: "x" },
+  { jwks_uri: "http://evil.example/keys" },
+])("metadata that cannot be trusted gives no keys: %j", async (metadata) => {
+  const body = JSON.stringify({ issuer, ...metadata });
+  broken.set("/.well-known/oauth-authorization-server", { status: 200, body });
+  expect(await outcome(open(), await sign())).toMatch(/^503/);
+  expect(reports[0]?.message).toContain("no usable metadata");
+});

@@ -1,0 +1,115 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { GatewayToolRules, ToolAnnotations, ToolTrait } from "../../model/index.ts";
+import type { ToolView, ViewedTool } from "./types.ts";
+import { toWildcard } from "../../model/index.ts";
+import { createView, hasTrait } from "./tool-filter.ts";
+
+const tool = (more: Partial<ViewedTool> = {}): ViewedTool => ({
+  name: "mcp_files_read",
+  alias: "files",
+  own: "read",
+  tags: ["disk", "safe"],
+  annotations: { readOnlyHint: true },
+  ...more,
+});
+const view = (allow?: GatewayToolRules, deny?: GatewayToolRules): ToolView => {
+  const made = createView({ allow, deny });
+  if (made === undefined) throw new Error("there are no rules");
+  return made;
+};
+
+test("no rules, no view", () => {
+  expect(createView({})).toBeUndefined();
+  expect(createView({ allow: {}, deny: {} })).toBeUndefined();
+});
+
+test.each<[GatewayToolRules | undefined, GatewayToolRules | undefined, boolean]>([
+  [{ tools: ["mcp_files_*"] }, undefined, true],
+  [{ tools: ["files.read"] }, undefined, true],
+  [{ tools: ["files.*"] }, undefined, true],
+  [{ tools: ["*.write"] }, undefined, false],
+  [{ tools: [] }, undefined, false],
+  [{ tools: ["x", "mcp_*_read"] }, undefined, true],
+  [{ servers: ["files"] }, undefined, true],
+  [{ servers: ["other"] }, undefined, false],
+  [{ tags: ["net", "safe"] }, undefined, true],
+  [{ tags: ["net"] }, undefined, false],
+  [{ annotations: ["destructive", "read-only"] }, undefined, true],
+  // Every kind that is given must match.
+  [{ tools: ["files.*"], servers: ["other"] }, undefined, false],
+  [{ tools: ["files.*"], annotations: ["not-read-only"] }, undefined, false],
+  // One match in any kind refuses.
+  [undefined, { tools: ["files.write"] }, true],
+  [undefined, { tools: ["files.write"], tags: ["disk"] }, false],
+  [undefined, { servers: ["files"] }, false],
+  [undefined, { annotations: ["read-only"] }, false],
+  [{ servers: ["files"] }, { tools: ["*read"] }, false],
+])("allow %j, deny %j: %s", (allow, deny, admitted) => {
+  expect(view(allow, deny).admits(tool())).toBe(admitted);
+});
+
+test("prompts and resources follow the rules about servers and tags alone", () => {
+  const server = { alias: "files", tags: ["disk"] };
+  expect(view({ tools: ["x"] }).admitsServer(server)).toBe(true);
+  expect(view({ servers: ["other"] }).admitsServer(server)).toBe(false);
+  expect(view(undefined, { tags: ["disk"] }).admitsServer(server)).toBe(false);
+  expect(view(undefined, { annotations: ["destructive"] }).admitsServer(server)).toBe(true);
+});
+
+test("it tells whether it chooses among the tools of a server", () => {
+  expect(view({ servers: ["a"], tags: ["b"] }).limitsTools).toBe(false);
+  expect(view({ tools: ["a"] }).limitsTools).toBe(true);
+  expect(view(undefined, { annotations: ["destructive"] }).limitsTools).toBe(true);
+});
+
+test("equal views have equal keys", () => {
+  expect(view({ tools: ["a", "b", "a"] }).key).toBe(view({ tools: ["b", "a"] }).key);
+  expect(view({ tools: ["a"] }).key).not.toBe(view(undefined, { tools: ["a"] }).key);
+  expect(view({ tools: ["a"] }).key).not.toBe(view({ servers: ["a"] }).key);
+  expect(view({ tools: [] }).key).not.toBe(view({ servers: [] }).key);
+});
+
+test("a tool that says nothing is taken for the worst", () => {
+  const traits: ToolTrait[] = ["not-read-only", "destructive", "not-idempotent", "open-world"];
+  for (const trait of traits) {
+    expect(hasTrait(undefined, trait)).toBe(true);
+    expect(hasTrait({}, trait)).toBe(true);
+  }
+});
+
+test("a read-only tool destroys nothing, and may be repeated", () => {
+  const annotations = { readOnlyHint: true, destructiveHint: true };
+  expect(hasTrait(annotations, "not-destructive")).toBe(true);
+  expect(hasTrait(annotations, "idempotent")).toBe(true);
+});
+
+test("not- is the contrary, whatever a server says", () => {
+  const hint = fc.constantFrom(true, false, undefined, null, "true", 1);
+  const annotations = fc.record({
+    readOnlyHint: hint,
+    destructiveHint: hint,
+    idempotentHint: hint,
+    openWorldHint: hint,
+  });
+  fc.assert(
+    fc.property(annotations, (annotations) => {
+      for (const trait of ["read-only", "destructive", "idempotent", "open-world"] as const)
+        expect(hasTrait(annotations as ToolAnnotations, `not-${trait}`)).toBe(
+          !hasTrait(annotations as ToolAnnotations, trait),
+        );
+    }),
+  );
+});
+
+test("patterns match as regular expressions with .* would", () => {
+  const text = fc.string({ unit: fc.constantFrom("a", "b", "*", "_", "."), maxLength: 8 });
+  const name = fc.string({ unit: fc.constantFrom("a", "b", "_", "."), maxLength: 12 });
+  fc.assert(
+    fc.property(text, name, (pattern, name) => {
+      const escaped = pattern.split("*").map((part) => part.replaceAll(".", "\\."));
+      expect(toWildcard(pattern)(name)).toBe(new RegExp(`^${escaped.join(".*")}$`).test(name));
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,156 @@
+// The gateway over WebSocket: each frame is one message, both ways.
+
+import type { IncomingMessage } from "node:http";
+import type { Duplex as NodeDuplex } from "node:stream";
+import type { WebSocket, WebSocketServer } from "ws";
+import type { Refusal } from "../access/access-control.ts";
+import { type Channel, type Channels, idAtEdges, type NotTaken, toNotTaken } from "./channels.ts";
+import { writeError } from "../common/messages.ts";
+import type { Visit } from "../common/types.ts";
+
+const MAX_WAITING_BYTES = 8 * 1024 * 1024;
+const PING_MS = 30_000;
+/** A client that sends this much in spite of refusals is disconnected. */
+const MAX_REFUSED_BYTES = 1024 * 1024;
+/** How long a client has to read why it is disconnected. */
+const CLOSE_MS = 1_000;
+const POLICY_VIOLATION = 1008;
+const TRY_AGAIN_LATER = 1013;
+
+export interface WebSocketFrontOptions {
+  readonly channels: Channels;
+  readonly maxMessageBytes: number;
+}
+
+export class WebSocketFront {
+  readonly #options: WebSocketFrontOptions;
+  readonly #server: WebSocketServer;
+  readonly #open = new Map<WebSocket, { channel: Channel; alive: boolean }>();
+  readonly #pings: NodeJS.Timeout;
+
+  private constructor(options: WebSocketFrontOptions, server: WebSocketServer) {
+    this.#options = options;
+    this.#server = server;
+    this.#pings = setInterval(() => this.#ping(), PING_MS).unref();
+  }
+
+  static async create(options: WebSocketFrontOptions): Promise<WebSocketFront> {
+    const { WebSocketServer } = await import("ws");
+    const server = new WebSocketServer({
+      noServer: true,
+      maxPayload: options.maxMessageBytes,
+      handleProtocols: (offered) => (offered.has("mcp") ? "mcp" : false),
+    });
+    return new WebSocketFront(options, server);
+  }
+
+  accept(request: IncomingMessage, socket: NodeDuplex, head: Buffer, visit: Visit): void {
+    let opened: WebSocket | undefined;
+    const channel = this.#options.channels.open(visit, (text) => {
+      if (opened === undefined) return;
+      if (opened.bufferedAmount > MAX_WAITING_BYTES) opened.terminate();
+      else if (opened.readyState === opened.OPEN) opened.send(text);
+    });
+    if (channel === undefined) return refuseUpgrade(socket, TOO_MANY);
+    socket.once("close", () => this.#options.channels.close(channel));
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+      opened = webSocket;
+      this.#opened(webSocket, socket, channel);
+    });
+  }
+
+  close(): void {
+    clearInterval(this.#pings);
+    for (const [webSocket, { channel }] of this.#open) {
+      this.#options.channels.close(channel);
+      webSocket.close(1001, "the gateway stops");
+    }
+    this.#server.close();
+  }
+
+  #opened(webSocket: WebSocket, socket: NodeDuplex, channel: Channel): void {
+    const { gate } = channel.visit.principal;
+    const line = { channel, alive: true };
+    this.#open.set(webSocket, line);
+    let arriving = 0;
+    let refusedBytes = 0;
+    const refuse = (bytes: Buffer, { code, message }: NotTaken): void => {
+      refusedBytes += bytes.length;
+      if (refusedBytes > MAX_REFUSED_BYTES) drop(webSocket, POLICY_VIOLATION, message);
+      else webSocket.send(writeError(idAtEdges(bytes), { code, message }));
+    };
+    // Before the listener that puts frames together: a frame that never ends counts as well.
+    socket.prependListener("data", (chunk: Buffer) => {
+      const refusal = gate.hold(chunk.length);
+      if (refusal === undefined) arriving += chunk.length;
+      else drop(webSocket, TRY_AGAIN_LATER, refusal.error.message);
+    });
+    webSocket.on("ping", () => {
+      const refusal = gate.count();
+      if (refusal !== undefined) drop(webSocket, POLICY_VIOLATION, refusal.error.message);
+    });
+    webSocket.on("pong", () => {
+      line.alive = true;
+    });
+    webSocket.on("message", (data) => {
+      line.alive = true;
+      // Text frames arrive as one Buffer.
+      const bytes = data as Buffer;
+      const held = arriving;
+      arriving = 0;
+      const limited = toNotTaken(gate.count());
+      if (limited !== undefined) {
+        gate.release(held);
+        return refuse(bytes, limited);
+      }
+      this.#options.channels.receive(channel, bytes, held, (refused) => {
+        if (refused === undefined) refusedBytes = 0;
+        else refuse(bytes, refused);
+      });
+    });
+    webSocket.on("error", () => webSocket.terminate());
+    webSocket.on("close", () => {
+      this.#open.delete(webSocket);
+      this.#options.channels.close(channel);
+      gate.release(arriving);
+      arriving = 0;
+    });
+  }
+
+  #ping(): void {
+    for (const [webSocket, line] of this.#open) {
+      if (!line.alive) webSocket.terminate();
+      line.alive = false;
+      webSocket.ping();
+    }
+  }
+}
+
+/** Closes with a reason, and reads nothing more. */
+function drop(webSocket: WebSocket, code: number, reason: string): void {
+  if (webSocket.readyState !== webSocket.OPEN) return;
+  webSocket.close(code, reason.slice(0, 120));
+  webSocket.pause();
+  setTimeout(() => webSocket.terminate(), CLOSE_MS).unref();
+}
+
+const TOO_MANY: Refusal = {
+  status: 503,
+  headers: { "retry-after": "5" },
+  error: { code: "BUSY", message: "There are too many connections; try again later" },
+};
+
+export function refuseUpgrade(socket: NodeDuplex, { status, headers, error }: Refusal): void {
+  const body = JSON.stringify(error);
+  const lines = Object.entries({
+    ...headers,
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+    connection: "close",
+  });
+  // Nobody reads what comes after the refusal, and nobody waits for the other side to close.
+  socket.end(
+    `HTTP/1.1 ${status} Refused\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`,
+    () => socket.destroy(),
+  );
+}

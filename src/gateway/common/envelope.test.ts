@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { META } from "../../model/index.ts";
+import { declaresRevision, readEnvelope, withoutEnvelope } from "./envelope.ts";
+import { RpcRefusal } from "./messages.ts";
+
+const FULL = {
+  [META.PROTOCOL_VERSION]: "2026-07-28",
+  [META.CLIENT_CAPABILITIES]: { roots: {} },
+  [META.CLIENT_INFO]: { name: "c", version: "1" },
+  [META.LOG_LEVEL]: "warning",
+  progressToken: 0,
+};
+
+it("is read", () => {
+  expect(readEnvelope({ _meta: FULL })).toEqual({
+    capabilities: { roots: {} },
+    clientInfo: { name: "c", version: "1" },
+    logLevel: "warning",
+    progressToken: 0,
+  });
+  expect(declaresRevision({ _meta: FULL })).toBe(true);
+  expect(declaresRevision({ _meta: { progressToken: 1 } })).toBe(false);
+  expect(declaresRevision(undefined)).toBe(false);
+});
+
+describe("is refused", () => {
+  const without = (key: string): object => ({ ...FULL, [key]: undefined });
+  it.each<[string, unknown, number]>([
+    ["when it is missing", undefined, -32602],
+    ["when it is no object", [], -32602],
+    ["without a revision", without(META.PROTOCOL_VERSION), -32602],
+    ["without capabilities", without(META.CLIENT_CAPABILITIES), -32602],
+    ["with an unknown level", { ...FULL, [META.LOG_LEVEL]: "loud" }, -32602],
+    ["of another revision", { ...FULL, [META.PROTOCOL_VERSION]: "2025-11-25" }, -32022],
+  ])("%s", (_what, _meta, code) => {
+    let refused: unknown;
+    try {
+      readEnvelope({ _meta });
+    } catch (error) {
+      refused = error;
+    }
+    expect(refused).toBeInstanceOf(RpcRefusal);
+    expect((refused as RpcRefusal).error.code).toBe(code);
+  });
+
+  it("with what is supported", () => {
+    expect(() => readEnvelope({ _meta: { ...FULL, [META.PROTOCOL_VERSION]: "x".repeat(1_000) } })).toThrow(
+      /^Unsupported protocol version: x{100}$/,
+    );
+  });
+});
+
+it("stays on its own hop; the rest of the metadata travels on", () => {
+  expect(withoutEnvelope(undefined)).toEqual({});
+  expect(withoutEnvelope({ name: "t", _meta: FULL })).toEqual({ name: "t" });
+  expect(withoutEnvelope({ name: "t", _meta: { ...FULL, traceparent: "00", "a/b": { c: 1 } } })).toEqual({
+    name: "t",
+    _meta: { traceparent: "00", "a/b": { c: 1 } },
+  });
+  const params = { name: "t" };
+  expect(withoutEnvelope(params)).toBe(params);
+});

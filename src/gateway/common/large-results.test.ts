@@ -1,0 +1,208 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { ContentBlock, JsonObject } from "../../model/index.ts";
+import { Results, type ResultsOptions } from "./large-results.ts";
+import type { Visit } from "./types.ts";
+
+interface Tool {
+  readonly maxResultBytes?: number;
+  readonly outputSchema?: object;
+}
+
+/** A visit as far as results look at it. */
+function visitor(name = "alice", key = "*", tool: Tool = {}): Visit {
+  const route = { member: { declared: { maxResultBytes: tool.maxResultBytes } } };
+  const table = {
+    toolRoutes: new Map([["t", route]]),
+    tools: [{ name: "t", outputSchema: tool.outputSchema }],
+  };
+  return { principal: { name }, offer: { key, view: { table } } } as unknown as Visit;
+}
+
+/** Half of a character that takes two units. */
+const HALF = /\p{Surrogate}/u;
+const CALL = { name: "t" };
+const LONG = "0123456789".repeat(2_000);
+
+function setUp(options: Partial<ResultsOptions> = {}) {
+  const results = new Results({ maxBytes: 10_000, ...options });
+  const fit = (result: JsonObject, visit = visitor()): { content: ContentBlock[] } & JsonObject =>
+    results.fit(visit, "tools/call", CALL, result) as never;
+  const read = (uri: unknown, visit = visitor()): JsonObject | undefined =>
+    (results.read(visit, "resources/read", { uri }) as { contents: JsonObject[] } | undefined)?.contents[0];
+  const linkOf = (result: { content: ContentBlock[] }): string =>
+    String(result.content.find(({ type }) => type === "resource_link")?.uri);
+  return { results, fit, read, linkOf };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("what is handed over whole", () => {
+  it.each<[string, JsonObject, Visit?]>([
+    ["what is small", { content: [{ type: "text", text: "a" }] }],
+    ["what has no content", { resultType: "task", padding: LONG }],
+    [
+      "what its schema describes",
+      { content: [{ type: "text", text: LONG }], structuredContent: { a: LONG } },
+      visitor("a", "*", { outputSchema: {} }),
+    ],
+    [
+      "what its server lets through",
+      { content: [{ type: "text", text: LONG }] },
+      visitor("a", "*", { maxResultBytes: 0 }),
+    ],
+  ])("%s", (_what, result, visit) => {
+    expect(setUp().fit(result, visit)).toBe(result);
+  });
+
+  it("other methods, and everything without a limit", () => {
+    const result = { content: [{ type: "text", text: LONG }] };
+    expect(setUp().results.fit(visitor(), "prompts/get", CALL, result)).toBe(result);
+    expect(setUp({ maxBytes: 0 }).fit(result)).toBe(result);
+  });
+
+  it("what is read that was never kept is somebody else's matter", () => {
+    const { results, read } = setUp();
+    expect(read("test://x")).toBeUndefined();
+    expect(read(5)).toBeUndefined();
+    expect(results.read(visitor(), "tools/call", { uri: "portolan://results/x" })).toBeUndefined();
+  });
+});
+
+describe("what is cut", () => {
+  it("text: its head and a link, with what else the block says", () => {
+    const { fit, read, linkOf } = setUp();
+    const small = { type: "text", text: "small" };
+    const result = fit({
+      content: [small, { type: "text", text: LONG, annotations: { priority: 1 } }],
+      isError: true,
+      _meta: { a: 1 },
+    });
+    expect(result).toMatchObject({ isError: true, _meta: { a: 1 } });
+    const [first, head, link] = result.content;
+    expect(first).toEqual(small);
+    expect(head).toMatchObject({ type: "text", annotations: { priority: 1 } });
+    expect(head?.text).toMatch(/^0123456789/);
+    expect(link).toMatchObject({ type: "resource_link", mimeType: "text/plain", size: LONG.length });
+    expect(read(linkOf(result))).toMatchObject({ text: LONG, _meta: { offset: 0, total: LONG.length } });
+  });
+
+  it("pictures and embedded resources", () => {
+    const { fit, read, linkOf } = setUp();
+    const picture = fit({ content: [{ type: "image", data: LONG, mimeType: "image/png" }] });
+    expect(picture.content).toHaveLength(1);
+    expect(picture.content[0]).toMatchObject({ type: "resource_link", mimeType: "image/png", size: 15_000 });
+    expect(read(`${linkOf(picture)}?offset=5&length=10`)).toMatchObject({
+      blob: LONG.slice(4, 12),
+      _meta: { offset: 4, length: 8 },
+    });
+    const resource = fit({
+      content: [{ type: "resource", resource: { uri: "a:b", text: LONG, mimeType: "text/x" } }],
+    });
+    expect(resource.content.map(({ type }) => type)).toEqual(["text", "resource_link"]);
+    expect(resource.content[1]).toMatchObject({ mimeType: "text/x" });
+  });
+
+  it("structured content that no schema describes", () => {
+    const { fit, read, linkOf } = setUp();
+    const structuredContent = { a: LONG };
+    const result = fit({ content: [], structuredContent });
+    expect(result).not.toHaveProperty("structuredContent");
+    expect(JSON.parse(String(read(linkOf(result))?.text))).toEqual(structuredContent);
+  });
+
+  it("by the limit of its own server", () => {
+    const text = "x".repeat(500);
+    const result = setUp().fit(
+      { content: [{ type: "text", text }] },
+      visitor("a", "*", { maxResultBytes: 100 }),
+    );
+    expect(result.content.some(({ type }) => type === "resource_link")).toBe(true);
+  });
+});
+
+describe("what is kept", () => {
+  it("is read in slices that make up the whole, and never cut a character in two", () => {
+    const { fit, read, linkOf } = setUp({ maxBytes: 10 });
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "grapheme", minLength: 20, maxLength: 300 }),
+        fc.integer({ min: 1, max: 50 }),
+        (text, length) => {
+          const link = linkOf(fit({ content: [{ type: "text", text }] }));
+          let whole = "";
+          for (let uri: unknown = `${link}?length=${length}`; uri !== undefined;) {
+            const slice = read(uri) as { text: string; _meta: JsonObject };
+            expect(slice.text).not.toBe("");
+            expect(HALF.test(slice.text)).toBe(false);
+            whole += slice.text;
+            uri = slice._meta.next;
+          }
+          expect(whole).toBe(text);
+        },
+      ),
+    );
+  });
+
+  it("is searched by line", () => {
+    const { fit, read, linkOf } = setUp();
+    const text = Array.from({ length: 2_000 }, (_, n) => `line ${n}`).join("\n");
+    const link = linkOf(fit({ content: [{ type: "text", text }] }));
+    expect(read(`${link}?find=${encodeURIComponent("line 1999")}`)?.text).toBe(
+      `${text.indexOf("line 1999")}: line 1999`,
+    );
+    expect(String(read(`${link}?find=line`)?.text).split("\n")).toHaveLength(201);
+    expect(read(`${link}?find=nowhere`)?.text).toBe('(no line holds "nowhere")');
+  });
+
+  it.each([
+    "?offset=-1",
+    "?offset=1e99&length=x",
+    "?length=99999999999",
+    "?offset=999999",
+    "?%ff",
+    "#x",
+    "?find=%ff",
+  ])("stands odd questions: %s", (query) => {
+    const { fit, read, linkOf } = setUp();
+    expect(typeof read(`${linkOf(fit({ content: [{ type: "text", text: LONG }] }))}${query}`)?.text).toBe(
+      "string",
+    );
+  });
+
+  it("of one caller does not cost another theirs", () => {
+    const { fit, read, linkOf } = setUp({ maxKeptBytes: 70_000 });
+    const keep = (name: string): string =>
+      linkOf(fit({ content: [{ type: "text", text: LONG }] }, visitor(name)));
+    const bobs = keep("bob");
+    const alices = Array.from({ length: 10 }, () => keep("alice"));
+    expect(read(bobs, visitor("bob"))).toBeDefined();
+    expect(read(alices.at(-1), visitor("alice"))).toBeDefined();
+    expect(() => read(alices[0], visitor("alice"))).toThrow();
+  });
+
+  it("is for who got it, at the same address, for a while, and not without bound", () => {
+    const { fit, read, linkOf } = setUp({ keepMs: 1_000, maxKeptBytes: 50_000 });
+    const keep = (): string => linkOf(fit({ content: [{ type: "text", text: LONG }] }));
+    const gone = (uri: string, visit?: Visit): void =>
+      expect(() => read(uri, visit)).toThrow(
+        expect.objectContaining({ code: "RESOURCE_NOT_FOUND" }) as Error,
+      );
+    const first = keep();
+    gone(first, visitor("bob"));
+    gone(first, visitor("alice", "server one"));
+    gone("portolan://results/unknown");
+    gone("portolan://results/");
+    gone("portolan://results/__proto__");
+    const [second, third] = [keep(), keep()];
+    gone(first);
+    expect([read(second), read(third)]).not.toContain(undefined);
+    vi.advanceTimersByTime(1_001);
+    gone(third);
+  });
+});

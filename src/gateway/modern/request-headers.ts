@@ -1,0 +1,98 @@
+// What the headers of a modern request repeat of its body, so that others can route by it: both must say the same.
+
+import type { IncomingHttpHeaders } from "node:http";
+import type { HubView } from "../../hub/index.ts";
+import { isObject, META, RPC, type JsonObject, type RpcRequest } from "../../model/index.ts";
+import { type ParamHeader, paramHeaders } from "../../upstream/index.ts";
+import { RpcRefusal } from "../common/messages.ts";
+
+/** Where the name of each request stands that must be repeated. */
+const NAMED: Readonly<Record<string, "name" | "uri" | "taskId">> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
+};
+
+const SENTINEL = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
+
+/** Throws when a header is missing or says something else than the body. */
+export function checkHeaders(headers: IncomingHttpHeaders, message: RpcRequest, view: HubView): void {
+  const { method, params } = message;
+  const declared = isObject(params?._meta) ? params._meta[META.PROTOCOL_VERSION] : undefined;
+  // What the body lacks is the body's fault, and told as such later.
+  if (typeof declared === "string" && headers["mcp-protocol-version"] !== declared)
+    throw mismatch("MCP-Protocol-Version", headers["mcp-protocol-version"], declared);
+  if (headers["mcp-method"] !== method) throw mismatch("Mcp-Method", headers["mcp-method"], method);
+  const field = NAMED[method];
+  const name = field === undefined ? undefined : params?.[field];
+  if (typeof name === "string") {
+    const given = headers["mcp-name"];
+    if (given !== name && decode(given) !== name) throw mismatch("Mcp-Name", given, name);
+  }
+  if (method === "tools/call") checkParams(headers, params ?? {}, view);
+}
+
+/** The annotated parameters of each tool that has any: almost none has. */
+const annotated = new WeakMap<object, Map<string, readonly ParamHeader[]>>();
+
+function checkParams(
+  headers: IncomingHttpHeaders,
+  { name, arguments: args }: JsonObject,
+  view: HubView,
+): void {
+  const { table } = view;
+  let tools = annotated.get(table);
+  if (tools === undefined) {
+    tools = new Map();
+    for (const tool of table.tools) {
+      const found = paramHeaders(tool.inputSchema);
+      if ("headers" in found && found.headers.length > 0) tools.set(tool.name, found.headers);
+    }
+    annotated.set(table, tools);
+  }
+  for (const { header, path } of tools.get(String(name)) ?? []) {
+    const given = headers[header.toLowerCase()];
+    const value = valueAt(args, path);
+    if (value == null) {
+      if (given !== undefined) throw mismatch(header, given, undefined);
+    } else if (typeof given !== "string" || !same(decode(given), value)) {
+      throw mismatch(header, given, JSON.stringify(value));
+    }
+  }
+}
+
+function valueAt(args: unknown, path: readonly string[]): unknown {
+  let value = args;
+  for (const name of path) value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return value;
+}
+
+function same(given: string | undefined, value: unknown): boolean {
+  if (given === undefined) return false;
+  return typeof value === "number" ? given.trim() !== "" && Number(given) === value : given === String(value);
+}
+
+/** A header's value as it was meant; undefined when it says to be Base64 and is not. */
+function decode(given: string | string[] | undefined): string | undefined {
+  if (typeof given !== "string") return undefined;
+  if (!given.startsWith("=?base64?") || !given.endsWith("?=")) return given;
+  const encoded = SENTINEL.exec(given)?.[1];
+  if (encoded === undefined) return undefined;
+  const bytes = Buffer.from(encoded, "base64");
+  return bytes.toString("base64") === encoded ? bytes.toString("utf8") : undefined;
+}
+
+function mismatch(
+  header: string,
+  given: string | string[] | undefined,
+  expected: string | undefined,
+): RpcRefusal {
+  const what =
+    given === undefined
+      ? `the ${header} header is missing`
+      : `the ${header} header says ${JSON.stringify(given).slice(0, 100)}, the body ${expected === undefined ? "nothing" : JSON.stringify(expected.slice(0, 100))}`;
+  return new RpcRefusal(RPC.HEADER_MISMATCH, `Header mismatch: ${what}`);
+}
