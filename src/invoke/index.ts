@@ -1,5 +1,5 @@
 // Public face of the invoke room.
 
-export { blockedBy, envNames } from "./env.ts";
+export { blockedBy, envNames } from "./env-references.ts";
 export { planCommands, type PlannedCommand } from "./cli/plan.ts";
 export { type InvokeOptions, openInvoked } from "./open.ts";

@@ -1,4 +1,4 @@
-// Arguments of a call before anything runs: defaults put in, then checked against the schema. What is not declared is refused.
+// Input check of an operation: adds defaults, then validates the arguments. Arguments that the schema does not declare are refused.
 
 import { isObject, type JsonObject, type JsonSchema } from "../model/index.ts";
 import {
@@ -15,34 +15,34 @@ export interface InputCheck {
   check(given: unknown): Checked;
 }
 
-/** `fromText`: every value is given as text, whatever its type; those that are written like their type become it. */
+/** With `fromText`, values arrive as text and are converted to the type that the schema declares. */
 export async function createInputCheck(schema: JsonSchema, fromText = false): Promise<InputCheck> {
   const validator = await createValidator(closedSchema(schema));
   return {
     check(given) {
       if (given !== undefined && given !== null && !isObject(given))
         return { problems: ["the arguments are not an object"] };
-      const read = fromText ? readTexts(given ?? {}, schema) : (given ?? {});
-      return judge(withDefaults(read, schema, 0), validator);
+      const converted = fromText ? readTexts(given ?? {}, schema) : (given ?? {});
+      return validate(withDefaults(converted, schema, 0), validator);
     },
   };
 }
 
-function judge(args: JsonObject, validator: SchemaValidator): Checked {
-  // What a schema says nothing about may be nested without end.
+function validate(args: JsonObject, validator: SchemaValidator): Checked {
+  // The schema may leave parts open, and these parts may be nested without end.
   const size = measureInstance(args);
   if (!size.ok) return { problems: [size.reason] };
   const result = validator.check(args);
   if (result.valid === true) return { args };
   if (result.valid === false) return { problems: result.problems.map(formatProblem) };
-  // Nobody behind us would judge it.
+  // No server behind this one would validate the arguments, so unchecked ones are refused.
   return { problems: [`the arguments cannot be checked: ${result.reason}`] };
 }
 
-const MOST_DEPTH = 64;
+const MAX_DEPTH = 64;
 
 function withDefaults(value: JsonObject, schema: JsonSchema, depth: number): JsonObject {
-  if (!isObject(schema.properties) || depth > MOST_DEPTH) return value;
+  if (!isObject(schema.properties) || depth > MAX_DEPTH) return value;
   const added: [string, unknown][] = [];
   for (const [name, property] of Object.entries(schema.properties)) {
     if (!isObject(property)) continue;

@@ -1,4 +1,4 @@
-// A server that is not a program, as the rest of the program sees it.
+// The upstream of a server whose tools are HTTP requests and commands of an mcpfile: Portolan itself carries them out.
 
 import { PortolanError } from "../errors/index.ts";
 import {
@@ -16,19 +16,19 @@ import {
   type UpstreamEvents,
   type UpstreamStats,
 } from "../upstream/index.ts";
-import type { Attempts } from "./attempt.ts";
-import type { Handlers } from "./handlers.ts";
-import type { Prepared } from "./prepared.ts";
+import type { RequestHandlers } from "./request-handlers.ts";
+import type { RunningRequests } from "./running-requests.ts";
+import type { Prepared } from "./operations.ts";
 
-/** A declaration changes only when it is read again, which makes a new server. */
+/** The lists never change: a changed mcpfile becomes a new upstream. */
 const CACHE_HINTS = { ttlMs: 86_400_000, cacheScope: "public" } as const;
 
 export interface InvokedParts {
   readonly name: string;
   readonly server: InvokedServer;
   readonly prepared: Prepared;
-  readonly attempts: Attempts;
-  readonly handlers: Handlers;
+  readonly running: RunningRequests;
+  readonly handlers: RequestHandlers;
   readonly release: () => Promise<void>;
 }
 
@@ -77,7 +77,7 @@ export class InvokedUpstream implements Upstream {
   notify(): void {}
 
   subscribe(): Promise<() => Promise<void>> {
-    return Promise.reject(this.#notSupported("news of resources"));
+    return Promise.reject(this.#notSupported("resource subscriptions"));
   }
 
   async setLogLevel(): Promise<void> {}
@@ -88,7 +88,7 @@ export class InvokedUpstream implements Upstream {
 
   stats(): UpstreamStats {
     return {
-      inFlight: this.#parts.attempts.size,
+      inFlight: this.#parts.running.size,
       lateAnswers: 0,
       unknownAnswers: 0,
       noise: 0,
@@ -98,7 +98,7 @@ export class InvokedUpstream implements Upstream {
     };
   }
 
-  /** Calls off what is under way; resolves when every process of it is gone. */
+  /** Cancels running requests; resolves when every process of this server has ended. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -109,7 +109,7 @@ export class InvokedUpstream implements Upstream {
   }
 
   async #close(): Promise<void> {
-    this.#parts.attempts.close();
+    this.#parts.running.close();
     await this.#parts.release();
     this.#emitter.emit("stateChanged", "closed");
     this.#emitter.clear();
@@ -117,9 +117,9 @@ export class InvokedUpstream implements Upstream {
 
   #answer(method: string): JsonObject {
     const { tools, prompts, resources, templates } = this.#parts.prepared;
-    const list = (field: string, things: Iterable<{ readonly definition: JsonObject }>): JsonObject => ({
+    const list = (field: string, operations: Iterable<{ readonly definition: JsonObject }>): JsonObject => ({
       resultType: "complete",
-      [field]: Array.from(things, ({ definition }) => definition),
+      [field]: Array.from(operations, ({ definition }) => definition),
       ...CACHE_HINTS,
     });
     switch (method) {

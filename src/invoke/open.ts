@@ -1,4 +1,4 @@
-// Opens a server whose tools, prompts and resources are carried out here.
+// `openInvoked()`: resolves the variables of an mcpfile server, builds a runner per operation, and returns the upstream.
 
 import type { LookupFunction } from "node:net";
 import type { Report } from "../errors/index.ts";
@@ -10,28 +10,28 @@ import {
   type Limits,
 } from "../model/index.ts";
 import type { Upstream } from "../upstream/index.ts";
-import { Attempts } from "./attempt.ts";
-import { checkBoxes } from "./cli/boxed.ts";
+import { checkSandboxes } from "./cli/sandboxed.ts";
 import type { Group } from "./cli/process.ts";
 import { createCliRunner } from "./cli/run.ts";
-import { blockedBy, envNames, envNamesOf, missingError, putIn, putInUrl } from "./env.ts";
-import { Handlers } from "./handlers.ts";
+import { blockedBy, envNames, envNamesOf, missingError, replaceInUrl, replaceVariables } from "./env-references.ts";
 import type { Agents } from "./http/agents.ts";
 import { createHttpRunner } from "./http/run.ts";
 import { InvokedUpstream } from "./invoked-upstream.ts";
-import { prepare } from "./prepared.ts";
+import { prepareOperations } from "./operations.ts";
+import { RequestHandlers } from "./request-handlers.ts";
+import { RunningRequests } from "./running-requests.ts";
 import type { Runner } from "./types.ts";
 
 export interface InvokeOptions {
-  /** What errors, logs and listings call this server. */
+  /** The name of this server in errors, logs and listings. */
   readonly name: string;
   readonly limits: Limits;
   readonly report: Report;
-  /** Secrets and variables, looked up once, before anything can run. What lacks one cannot be called; the rest works. */
+  /** Looks up a secret or variable, once, at the start. An operation that lacks one cannot be called; the others work. */
   readonly resolveEnv: (name: string) => string | undefined;
-  /** Looks up again what was missing, for a call that needs it. Throws when it still is. */
+  /** Looks up missing secrets again, for a call that needs them. Throws when one is still missing. */
   readonly resolveLater?: ((names: readonly string[]) => Promise<ReadonlyMap<string, string>>) | undefined;
-  /** Stands in for the system's name resolution. */
+  /** Replaces the name resolution of the system. */
   readonly lookup?: LookupFunction | undefined;
 }
 
@@ -61,30 +61,30 @@ export async function openInvoked(server: InvokedServer, options: InvokeOptions)
     values: ReadonlyMap<string, string>,
   ): Runner =>
     invocation.kind === "http"
-      ? createHttpRunner(putIn({ ...invocation, url: putInUrl(invocation.url, values) }, values), agents)
+      ? createHttpRunner(replaceVariables({ ...invocation, url: replaceInUrl(invocation.url, values) }, values), agents)
       : createCliRunner(invocation, schema, {
           ...{ folder: server.folder, env: values, started, name, report, reportDenied },
         });
   const createRunner = (invocation: Invocation, schema: JsonSchema): Runner => {
     const lacking = [...envNamesOf(invocation)].filter((wanted) => missing.has(wanted));
     if (lacking.length === 0) return createWith(invocation, schema, env);
-    return createWaitingRunner(async () => {
+    return createDeferredRunner(async () => {
       if (resolveLater === undefined) throw missingError(name, lacking);
       return createWith(invocation, schema, new Map([...env, ...(await resolveLater(lacking))]));
     });
   };
 
-  await checkBoxes(server, { name, report });
-  const prepared = await prepare(server, name, createRunner, report);
-  // Certificates that cannot be read are better known now than at the first call.
+  await checkSandboxes(server, { name, report });
+  const prepared = await prepareOperations(server, name, createRunner, report);
+  // Unreadable certificates fail the start rather than the first call.
   if (server.clientTls !== undefined) await agents();
-  const attempts = new Attempts(name, limits);
+  const running = new RunningRequests(name, limits);
   return new InvokedUpstream({
     name,
     server,
     prepared,
-    attempts,
-    handlers: new Handlers(name, prepared, attempts),
+    running,
+    handlers: new RequestHandlers(name, prepared, running),
     async release() {
       const stopped = Array.from(groups, (group) => group.stop());
       await Promise.all([...stopped, opening?.then((opened) => opened.close())]);
@@ -92,8 +92,8 @@ export async function openInvoked(server: InvokedServer, options: InvokeOptions)
   });
 }
 
-/** For an operation that lacks a secret: each call looks for it again, until it is there. */
-function createWaitingRunner(create: () => Promise<Runner>): Runner {
+/** Runner of an operation that lacks a secret: each call looks the secret up again until it is found. */
+function createDeferredRunner(create: () => Promise<Runner>): Runner {
   let ready: Runner | undefined;
   return {
     async run(run) {

@@ -1,4 +1,4 @@
-// What came of an invocation, in the words of MCP.
+// MCP tool results: built from the outcome of an invocation.
 
 import {
   firstOf,
@@ -9,17 +9,17 @@ import {
   OUTPUT_MISMATCH,
 } from "../model/index.ts";
 import { formatProblem, measureInstance, type SchemaValidator } from "../schema/index.ts";
-import { decodeText, isJson, isTextual, mediaType } from "./media.ts";
+import { decodeText, isJson, isTextual, mediaType } from "./media-type.ts";
 import type { Outcome } from "./types.ts";
 
 const STDERR_CHARS = 4_096;
 const SHOWN_CHARS = 4_096;
 
-/** Rules by which `toToolResult` decides whether a result is an error. */
+/** Rules by which `toToolResult()` decides whether a result is an error. */
 export interface ResultRules {
-  /** Of the tool's outputSchema. */
+  /** Validator of the tool's outputSchema. */
   readonly validator?: SchemaValidator | undefined;
-  /** Whether doing it twice is the same as doing it once. */
+  /** Calling the tool twice has the same effect as calling it once. */
   readonly repeatable: boolean;
 }
 
@@ -28,9 +28,9 @@ export function toToolResult(outcome: Outcome, { validator, repeatable }: Result
   const notes = (outcome.notes ?? []).map(text);
   if (outcome.failure !== undefined) {
     const stderr = (outcome.stderr ?? "").trimEnd();
-    const said = stderr === "" ? [] : [text(stderr)];
+    const output = stderr === "" ? [] : [text(stderr)];
     return finish(
-      { content: [text(outcome.failure), ...content, ...said, ...notes], isError: true },
+      { content: [text(outcome.failure), ...content, ...output, ...notes], isError: true },
       outcome,
     );
   }
@@ -39,11 +39,11 @@ export function toToolResult(outcome: Outcome, { validator, repeatable }: Result
   const value = validator !== undefined || isJson(outcome.contentType) ? parse(outcome) : undefined;
   const structured = isObject(value) ? { structuredContent: value } : {};
   if (validator === undefined) return finish({ content: all, ...structured }, outcome);
-  const problem = value === undefined ? whyNotJson(outcome) : mismatch(value, validator);
+  const problem = value === undefined ? describeNotJson(outcome) : mismatch(value, validator);
   if (problem === undefined) return finish({ content: all, structuredContent: value }, outcome);
   if (repeatable)
     return finish({ content: [text(problem), ...content.map(shortened), ...after], isError: true }, outcome);
-  // An error would invite the model to do again what was done.
+  // An error would make the model repeat an operation that has been carried out.
   const warning = text(
     `Warning: ${problem} The operation was carried out; do not repeat it because of this.`,
   );
@@ -53,8 +53,8 @@ export function toToolResult(outcome: Outcome, { validator, repeatable }: Result
 
 /** The stderr output of a command that succeeded: many commands report there what they did. */
 function stderrOf({ stderr = "" }: Outcome): ContentBlock[] {
-  const said = stderr.trim() === "" ? "" : lastOf(stderr.trimEnd(), STDERR_CHARS);
-  return said === "" ? [] : [text(`stderr:\n${said}`)];
+  const shown = stderr.trim() === "" ? "" : lastOf(stderr.trimEnd(), STDERR_CHARS);
+  return shown === "" ? [] : [text(`stderr:\n${shown}`)];
 }
 
 export function errorResult(message: string): CallToolResult {
@@ -76,7 +76,7 @@ function toContent({ bytes, contentType }: Outcome): ContentBlock[] {
   return [{ type: "resource", resource: { uri: "portolan:result", mimeType: type, blob: data } }];
 }
 
-/** Undefined when it is not JSON, or larger than anybody should have to read. */
+/** The output as JSON. Undefined when it is not JSON or exceeds the limits of the schema room. */
 function parse({ bytes, contentType }: Outcome): unknown {
   try {
     const value: unknown = JSON.parse(decodeText(bytes, contentType).replace(/^\ufeff/, ""));
@@ -86,7 +86,7 @@ function parse({ bytes, contentType }: Outcome): unknown {
   }
 }
 
-function whyNotJson({ cut }: Outcome): string {
+function describeNotJson({ cut }: Outcome): string {
   return cut === true
     ? "The tool promises JSON, but its output is longer than what is kept of it."
     : "The tool promises JSON, but its output is not JSON.";

@@ -6,7 +6,7 @@ import { http, word } from "../../test/invoke-helpers.ts";
 import type { CliPart, CliWord, JsonSchema, Template, TemplatePart } from "../model/index.ts";
 import { fillWords } from "./cli/words.ts";
 import { createRequestBuilder } from "./http/request.ts";
-import { Refusal } from "./refusal.ts";
+import { ArgumentError } from "./values.ts";
 
 const NAMES = ["a", "b", "c"];
 const schema: JsonSchema = {
@@ -62,7 +62,7 @@ test("a word is what its template and its values say, and there are no others", 
       try {
         filled = fillWords({ words: all }, schema, { args: values, headers: {} });
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
+        if (!(error instanceof ArgumentError)) throw error;
         // Refused for a reason: there is a NUL, or a word that could be an option.
         return Object.values(values).join("").includes("\0") || expected.some((text) => text.startsWith("-"));
       }
@@ -91,7 +91,7 @@ test("a URL keeps its origin, its path's shape and its pairs", () => {
       try {
         ({ url } = build({ args: values, headers: {} }));
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
+        if (!(error instanceof ArgumentError)) throw error;
         return true;
       }
       if (url.origin !== "https://api.test" || url.username !== "" || url.hash !== "") return false;
@@ -122,7 +122,7 @@ test("headers never hold line breaks, and their number is the declaration's", ()
         expect(Object.keys(headers).length).toBe(usual);
         return Object.values(headers).every((text) => !/[\r\n\0]/.test(text));
       } catch (error) {
-        return error instanceof Refusal;
+        return error instanceof ArgumentError;
       }
     }),
     { numRuns: 10_000 },

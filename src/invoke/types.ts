@@ -1,4 +1,4 @@
-// What carries out one tool, prompt or resource, and what came of it.
+// Types of one invocation: the call that runs, the runner that carries it out, and its outcome.
 
 import type { JsonObject } from "../model/index.ts";
 
@@ -8,20 +8,20 @@ export interface Run {
   /** Headers of the client's own request. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly signal: AbortSignal;
-  /** Hears that the work goes on; the text is for people. */
+  /** Reports progress; the text is for people. */
   readonly progress: (message: string) => void;
 }
 
 export interface Outcome {
-  /** Why it failed, for a person; undefined when it did not. */
+  /** The reason of a failure, for people; undefined after success. */
   readonly failure?: string | undefined;
-  /** What the failing side is known to mean by it. */
+  /** The failure means that the resource does not exist. */
   readonly notFound?: boolean | undefined;
-  /** The body of the response, or what was written to stdout. */
+  /** The body of the response, or the stdout of the command. */
   readonly bytes: Buffer;
-  /** What the other side says the bytes are. */
+  /** The media type of the bytes, as declared by the other side. */
   readonly contentType?: string | undefined;
-  /** Something was left out of the bytes. */
+  /** The output was longer than its limit, and its middle is missing. */
   readonly cut?: boolean | undefined;
   readonly stderr?: string | undefined;
   /** Notes for the caller beside the output. */
@@ -30,6 +30,6 @@ export interface Outcome {
 }
 
 export interface Runner {
-  /** Throws a Refusal when the arguments cannot be used, and what the signal says when it is aborted. */
+  /** Throws an ArgumentError for arguments that must not be used, and the reason of the signal when it is aborted. */
   run(run: Run): Promise<Outcome>;
 }

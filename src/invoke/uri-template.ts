@@ -1,4 +1,4 @@
-// Which URIs a resource template stands for, and with which values: `{a}`, `{a,b}`, `{+a}`, `{/a}` and `{?a,b}` of RFC 6570.
+// Matcher of resource templates: finds the values of `{a}`, `{a,b}`, `{+a}`, `{/a}` and `{?a,b}` (RFC 6570) in a URI.
 
 import { PortolanError } from "../errors/index.ts";
 
@@ -12,16 +12,16 @@ export type UriMatch = (uri: string) => Record<string, string> | undefined;
 
 const EXPRESSION = /\{([^{}]*)\}/g;
 const NAMES = /^([+/?]?)([A-Za-z0-9_.]+(?:,[A-Za-z0-9_.]+)*)$/;
-const LONGEST = 8_192;
-/** No URI takes long, whatever the template: beyond this it counts as another's. */
-const MOST_STEPS = 200_000;
-/** What a value may hold in the URI: encoded characters stand for everything else. */
+const MAX_LENGTH = 8_192;
+/** Bound on the search. A URI that needs more steps does not match. */
+const MAX_STEPS = 200_000;
+/** Characters that end a value in the URI; values hold them only percent-encoded. */
 const STOPS = { "": /[/?#,&]/, "/": /[/?#]/, "+": /(?!)/ } as const;
 
-/** Throws when the template says something that cannot be matched. */
+/** Throws when the template uses an expression that cannot be matched. */
 export function createUriMatcher(template: string): UriMatch {
   const tokens = parse(template);
-  return (uri) => (uri.length > LONGEST ? undefined : match(tokens, uri));
+  return (uri) => (uri.length > MAX_LENGTH ? undefined : match(tokens, uri));
 }
 
 function parse(template: string): Token[] {
@@ -56,15 +56,15 @@ function parse(template: string): Token[] {
   return tokens;
 }
 
-/** Longest values first. What failed once at a place is not tried there again. */
+/** Tries the longest values first, and no combination of token and position twice. */
 function match(tokens: readonly Token[], uri: string): Record<string, string> | undefined {
   const failed = new Set<number>();
   const found: [string, string][] = [];
-  let steps = MOST_STEPS;
+  let steps = MAX_STEPS;
   const from = (index: number, at: number): boolean => {
     const token = tokens[index];
     if (token === undefined) return at === uri.length;
-    const key = index * (LONGEST + 1) + at;
+    const key = index * (MAX_LENGTH + 1) + at;
     if ((steps -= 1) < 0 || failed.has(key)) return false;
     const matched =
       token.kind === "text"
@@ -78,7 +78,7 @@ function match(tokens: readonly Token[], uri: string): Record<string, string> | 
   const tryValues = ({ name, stop }: Token & { kind: "value" }, index: number, at: number): boolean => {
     const length = uri.slice(at).search(stop);
     const next = tokens[index + 1];
-    // Only the next text can follow, so only the places where it stands are tried.
+    // The next text must follow the value, so only its occurrences are tried.
     const mark = next?.kind === "text" ? next.text : next === undefined ? "" : "?";
     let end = length < 0 ? uri.length : at + length;
     for (
@@ -96,7 +96,7 @@ function match(tokens: readonly Token[], uri: string): Record<string, string> | 
   return from(0, 0) ? decodeAll(found) : undefined;
 }
 
-/** Every name once, in any order, and nothing else. */
+/** The query must hold every name once, in any order, and no other name. */
 function matchQuery(names: readonly string[], query: string, found: [string, string][]): boolean {
   if (!query.startsWith("?")) return false;
   const pairs = query.slice(1).split("&");
@@ -111,7 +111,7 @@ function matchQuery(names: readonly string[], query: string, found: [string, str
   return missing.size === 0;
 }
 
-/** Once, and only what is properly encoded. */
+/** Decodes each value once. Undefined when one is not properly encoded. */
 function decodeAll(found: readonly (readonly [string, string])[]): Record<string, string> | undefined {
   try {
     return Object.fromEntries(found.map(([name, value]) => [name, decodeURIComponent(value)]));

@@ -1,16 +1,26 @@
-// Arguments by their path, and how values are written as text.
+// Values of a call: found by their path, written as text, or refused with an `ArgumentError`.
 
 import { isObject, type JsonObject, type TemplatePart } from "../model/index.ts";
-import { named, Refusal } from "./refusal.ts";
 import type { Run } from "./types.ts";
 
+/** An argument that must not be used as it is. The message goes to the caller. */
+export class ArgumentError extends Error {
+  override readonly name = "ArgumentError";
+}
+
+/** The name of an argument in messages, spelled as the caller wrote it. */
+export function describeArgument(path: readonly string[]): string {
+  return `argument "${path.join(".").slice(0, 100)}"`;
+}
+
+/** A place in a template that a call fills. */
 export type Gap = Exclude<TemplatePart, { kind: "text" }>;
 
-/** Undefined when it is absent; null counts as absent wherever values become text. */
+/** The value at a path. Undefined when it is absent; null counts as absent wherever values become text. */
 export function valueAt(args: JsonObject, path: readonly string[]): unknown {
   let value: unknown = args;
   for (const step of path) {
-    // Never what every object inherits, such as "constructor".
+    // Inherited properties, such as "constructor", are not arguments.
     if (!isObject(value) || !Object.hasOwn(value, step)) return undefined;
     value = value[step];
   }
@@ -34,11 +44,11 @@ export function asText(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-export function whatGap(part: Gap): string {
-  return part.kind === "input" ? named(part.path) : `${part.kind} "${part.name}"`;
+export function describeGap(part: Gap): string {
+  return part.kind === "input" ? describeArgument(part.path) : `${part.kind} "${part.name}"`;
 }
 
-/** What fills a gap; undefined when an optional argument is absent. */
+/** The value for a gap; undefined when an optional argument is absent. */
 export function fillGap(part: Gap, run: Pick<Run, "args" | "headers">): unknown {
   switch (part.kind) {
     case "input":
@@ -46,8 +56,8 @@ export function fillGap(part: Gap, run: Pick<Run, "args" | "headers">): unknown 
     case "header":
       return headerOf(run.headers, part.name);
     case "env":
-      // Those were put in when the server started; one that is left is a mistake of ours, not of the caller.
-      throw new Error(`the variable ${part.name} was not put in`);
+      // Opening the server replaces every variable, so one that is left is a bug of this program.
+      throw new Error(`the variable ${part.name} was not replaced`);
   }
 }
 
@@ -57,10 +67,10 @@ function headerOf(headers: Run["headers"], name: string): string {
     if (key.toLowerCase() !== wanted || value === undefined) continue;
     return Array.isArray(value) ? value.join(", ") : value;
   }
-  throw new Refusal(`This needs the header "${name}" of the client's own HTTP request, which has none.`);
+  throw new ArgumentError(`The header "${name}" is missing: this tool needs it from the HTTP request of the client.`);
 }
 
 export function refuseNul(text: string, what: string): string {
-  if (text.includes("\0")) throw new Refusal(`The ${what} contains a NUL character.`);
+  if (text.includes("\0")) throw new ArgumentError(`The ${what} contains a NUL character.`);
   return text;
 }

@@ -1,11 +1,11 @@
-// A command from the arguments of a call: program, words, folder, environment. Nothing is started here.
+// Builds the command of a call: program, arguments, working folder, environment. It starts no process.
 
 import { realpathSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import type { CliInvocation, CliWord, JsonSchema, Template } from "../../model/index.ts";
-import { Refusal } from "../refusal.ts";
-import { schemaAt } from "./dash.ts";
+import { ArgumentError } from "../values.ts";
+import { schemaAt } from "./option-guard.ts";
 import { prepareScript } from "./shell.ts";
 import { createUnusedOptions, type Filling, fillText, fillWords } from "./words.ts";
 
@@ -13,17 +13,17 @@ export interface BuiltCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** What was declared beside the usual. */
+  /** Variables of the invocation, in addition to the default environment. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 export interface Place {
   readonly folder: string;
-  /** Values for the gaps of scripts; those of everything else are in place already. */
+  /** Values of variables in scripts; elsewhere they are replaced before. */
   readonly env: ReadonlyMap<string, string>;
 }
 
-/** Throws when the declaration cannot be used. */
+/** Throws when the invocation cannot be used. */
 export function createCommandBuilder(
   invocation: CliInvocation,
   schema: JsonSchema,
@@ -38,12 +38,12 @@ export function createCommandBuilder(
     if (shell !== undefined && script !== undefined)
       return { program: shell.program, args: ["-c", script.fill(run)], ...where };
     const [program = "", ...args] = [...fillWords(invocation, schema, run), ...unusedOptions(run)];
-    if (program === "") throw new Refusal("No program is left to run.");
+    if (program === "") throw new ArgumentError("No program is left to run.");
     return { program: findProgram(program, hasGap(cwd) ? folder : where.cwd), args, ...where };
   };
 }
 
-/** Which program runs is for the declaration to say; a caller may at most choose from a list. */
+/** The mcpfile fixes the program; a caller may at most choose one from an enum. */
 function checkProgram(word: CliWord | undefined, schema: JsonSchema): void {
   const parts = word?.kind === "word" ? word.parts : [];
   const fixed = parts.every((part) => {
@@ -58,7 +58,7 @@ function checkProgram(word: CliWord | undefined, schema: JsonSchema): void {
     );
 }
 
-/** A path is relative to where the command runs, unless a caller can choose that. */
+/** Resolves a relative program path against the working folder. */
 export function findProgram(program: string, folder: string): string {
   return /[/\\]/.test(program) && !isAbsolute(program) ? resolve(folder, program) : program;
 }
@@ -69,23 +69,23 @@ function fillFolder(template: Template | undefined, folder: string, run: Filling
   const cwd = resolve(folder, text);
   const [first] = template;
   if (!hasGap(template) || first?.kind !== "text" || first.text === "") return cwd;
-  // What stands in front of the first gap holds: a value leads further in, never out.
+  // The fixed path before the first gap is a boundary: a value must not lead out of it.
   const fixed = /[/\\]$/.test(first.text)
     ? resolve(folder, first.text)
     : dirname(resolve(folder, first.text));
-  // Also not by way of a link. The command runs where the path really leads, so that a link changed later makes no difference.
+  // Symbolic links must not lead out either. The command runs in the resolved path, so that a link changed later has no effect.
   const real = realOf(cwd);
   if (isOutside(cwd, fixed) || isOutside(real, realOf(fixed)))
-    throw new Refusal(`The arguments lead out of the folder ${fixed}.`);
+    throw new ArgumentError(`The arguments lead out of the folder ${fixed}.`);
   return real;
 }
 
 function isOutside(path: string, folder: string): boolean {
-  const way = relative(folder, path);
-  return way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way);
+  const difference = relative(folder, path);
+  return difference === ".." || difference.startsWith(`..${sep}`) || isAbsolute(difference);
 }
 
-/** A folder that is not there cannot be run in, and leads nowhere. */
+/** The path with its links resolved; unchanged if it does not exist, since no command can run there. */
 function realOf(path: string): string {
   try {
     return realpathSync(path);

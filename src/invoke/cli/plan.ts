@@ -1,4 +1,4 @@
-// How the commands of a file would be started: each in its box, or with all rights of whoever starts it. Nothing is run.
+// Launch plans of the commands of an mcpfile, for `portolan why --plan`. It starts no process.
 
 import { resolve } from "node:path";
 import { type PortolanError, toPortolanError } from "../../errors/index.ts";
@@ -6,56 +6,31 @@ import { type LaunchPlan, planLaunch } from "../../launch/index.ts";
 import type {
   CliInvocation,
   CliPart,
-  Invocation,
   InvokedServer,
   JsonSchema,
   Template,
 } from "../../model/index.ts";
-import { commandRequest } from "./boxed.ts";
+import { listOperations } from "../operations.ts";
+import { commandRequest } from "./sandboxed.ts";
 import { findProgram } from "./command.ts";
-import { schemaAt } from "./dash.ts";
+import { schemaAt } from "./option-guard.ts";
 
 export interface PlannedCommand {
-  /** `tool name`, `prompt name`, `resource uri`. */
+  /** The label of the operation, such as `tool name`. */
   readonly of: string;
-  /** As the file has it: `{name}` is for a call to fill, `${NAME}` for a secret or variable. */
+  /** The words of the file: a call fills `{name}`, a secret or variable fills `${NAME}`. */
   readonly words: readonly string[];
-  /** Absent where the file declares no sandbox for it, and where there is a problem. */
+  /** Absent if the file declares no sandbox for the command, or if the plan failed. */
   readonly plan?: LaunchPlan | undefined;
-  /** Why a call would fail before anything is started. */
+  /** The error with which a call would fail before its process starts. */
   readonly problem?: PortolanError | undefined;
 }
 
-interface Named {
-  readonly of: string;
-  readonly invocation: Invocation;
-  readonly schema: JsonSchema;
-}
-
-const NO_ARGUMENTS: JsonSchema = {};
-
 export async function planCommands(server: InvokedServer, name: string): Promise<PlannedCommand[]> {
   const planned: PlannedCommand[] = [];
-  for (const { of, invocation, schema } of namedOf(server))
-    if (invocation.kind === "cli") planned.push({ of, ...(await planOne(invocation, schema, server, name)) });
+  for (const { label, invocation, schema } of listOperations(server))
+    if (invocation.kind === "cli") planned.push({ of: label, ...(await planOne(invocation, schema, server, name)) });
   return planned;
-}
-
-function namedOf({ tools, prompts, resources, resourceTemplates }: InvokedServer): Named[] {
-  return [
-    ...tools.map(({ definition: { name, inputSchema }, invocation }) => ({
-      ...{ of: `tool ${name}`, invocation, schema: inputSchema },
-    })),
-    ...prompts.map(({ definition: { name }, invocation, inputSchema: schema }) => ({
-      ...{ of: `prompt ${name}`, invocation, schema },
-    })),
-    ...resources.map(({ definition: { uri }, invocation }) => ({
-      ...{ of: `resource ${uri}`, invocation, schema: NO_ARGUMENTS },
-    })),
-    ...resourceTemplates.map(({ definition: { uriTemplate }, invocation, inputSchema: schema }) => ({
-      ...{ of: `resource ${uriTemplate}`, invocation, schema },
-    })),
-  ];
 }
 
 async function planOne(
@@ -83,7 +58,7 @@ function wordsOf({ words }: CliInvocation): string[] {
   return words.map((word) => textOf(word.kind === "word" ? word.parts : [word]));
 }
 
-/** Where a call chooses from a list, its first stands for the others. */
+/** The program name. If a call chooses it from an enum, the plan shows the first choice. */
 function programOf({ words: [first] }: CliInvocation, schema: JsonSchema): string {
   const parts = first?.kind === "word" ? first.parts : [];
   return parts
@@ -95,7 +70,7 @@ function programOf({ words: [first] }: CliInvocation, schema: JsonSchema): strin
     .join("");
 }
 
-/** Only the names are shown; but where programs are looked for must not be a guess. */
+/** A plan shows only the names of variables. PATH must have its real value, or the program is not found. */
 function envOf({ env = [] }: CliInvocation): Record<string, string> {
   const known = env.filter(({ name, value }) => name !== "PATH" || isText(value));
   return Object.fromEntries(known.map(({ name, value }) => [name, textOf(value)]));

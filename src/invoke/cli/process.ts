@@ -1,4 +1,4 @@
-// One command as a process group of its own, which ends as a whole: with the command, with its time, or with this program.
+// Process group of one command: stopped as a whole when the command ends, runs out of time, or this program exits.
 
 import type { ChildProcess } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import spawn from "cross-spawn";
 import { stdioOf } from "../../launch/index.ts";
 
 const TERM_GRACE_MS = 2_000;
-/** How long helpers that the command left behind may hold on to its output. */
+/** How long background processes of the command may keep its output open. */
 const DRAIN_MS = 500;
 
 export interface Command {
@@ -14,11 +14,11 @@ export interface Command {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Descriptors that become 3, 4, … of the command. */
+  /** File descriptors that the command gets as 3, 4, … */
   readonly fds?: readonly number[];
-  /** Asks it to end where a signal to what was started would not reach it; false when there is nobody to ask. */
+  /** Requests the end of a command that a signal to the started process would not reach. False when it cannot. */
   ask?: ((started: ChildProcess) => boolean) | undefined;
-  /** Gives back what was opened for it. */
+  /** Releases resources that were opened for the start. */
   spawned?(): void;
   ended?(): void;
 }
@@ -79,7 +79,7 @@ export function startGroup(command: Command, listeners: Listeners): Promise<Grou
 }
 
 export class Group {
-  /** When the command is gone, its helpers with it, and all its output has been heard. */
+  /** Resolves when the command and its background processes have ended and all output has been read. */
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcess;
   readonly #pid: number;
@@ -94,7 +94,7 @@ export class Group {
     this.ended = this.#watch();
   }
 
-  /** Asks, then forces. */
+  /** Sends SIGTERM, and SIGKILL after a grace period. */
   stop(): Promise<unknown> {
     if (this.#stopping === undefined) {
       if (this.#askInside?.(this.#child) !== true) this.signal("SIGTERM");
@@ -113,7 +113,7 @@ export class Group {
     }
   }
 
-  /** Ends what the command left in the background; true when there was anything. */
+  /** Kills background processes of the command; true when there were any. */
   #killOthers(): boolean {
     const found = hasMembers(this.#pid);
     this.signal("SIGKILL");
@@ -126,10 +126,10 @@ export class Group {
       let drain: NodeJS.Timeout | undefined;
       let killedOthers = false;
       child.once("exit", () => {
-        // A helper in the background must not keep the answer; what is in the pipes by then has been read.
+        // A background process must not delay the result; by then the output in the pipes has been read.
         drain = setTimeout(() => {
           killedOthers = this.#killOthers();
-          // One outside of the group may still hold them.
+          // A process outside of the group may still keep the pipes open.
           drain = setTimeout(() => {
             child.stdout?.destroy();
             child.stderr?.destroy();
@@ -146,7 +146,7 @@ export class Group {
   }
 }
 
-/** Whether a process group whose leader has ended still has a running process. One that has ended and is not collected yet is none. */
+/** True if a process group whose leader has ended still has a running process. Zombies do not count. */
 function hasMembers(group: number): boolean {
   if (process.platform === "win32") return false;
   try {
@@ -165,7 +165,7 @@ function hasMembers(group: number): boolean {
 function isMember(pid: string, group: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The name of the program, in parentheses, may hold anything.
+    // The program name in parentheses may hold any character, so the fields are read after the last one.
     const [state = "", , processGroup = ""] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return processGroup === String(group) && state !== "Z" && state !== "X";
   } catch {

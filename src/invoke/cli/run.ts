@@ -1,33 +1,32 @@
-// Carries out CLI invocations: runs the command within its limits, and says what came of it.
+// Runner of CLI invocations: runs the command within its limits and returns the outcome.
 
 import { existsSync } from "node:fs";
 import { isPortolanError } from "../../errors/index.ts";
 import type { CliInvocation, JsonSchema } from "../../model/index.ts";
 import { childEnvironment } from "../../launch/index.ts";
-import { withDeadline } from "../deadline.ts";
-import { putIn } from "../env.ts";
+import { withDeadline } from "../running-requests.ts";
+import { replaceVariables } from "../env-references.ts";
 import type { Outcome, Run, Runner } from "../types.ts";
-import { boxCommand, type BoxPlace } from "./boxed.ts";
+import { sandboxCommand, type SandboxContext } from "./sandboxed.ts";
 import { type BuiltCommand, createCommandBuilder, type Place } from "./command.ts";
-import { KeptOutput } from "./kept-output.ts";
-import { LastLine } from "./last-line.ts";
+import { CapturedOutput, OutputProgress } from "./captured-output.ts";
 import type { Ended, Group } from "./process.ts";
 
 const TIMEOUT_MS = 60_000;
 const MAX_BYTES = 1024 * 1024;
 
-/** Child processes are a module that most programs never need; asking for it anew would cost every call. */
+/** Loaded with the first command, because most programs never run one; kept, because import() costs time on every call. */
 let processes: Promise<typeof import("./process.ts")> | undefined;
 
-export interface CliPlace extends Place, BoxPlace {
-  /** Keeps hold of what runs until it has ended. */
+export interface CliPlace extends Place, SandboxContext {
+  /** Called with every started process group, so that closing the server can stop it. */
   readonly started: (group: Group) => void;
 }
 
-/** Throws when the declaration cannot be used. */
+/** Throws when the invocation cannot be used. */
 export function createCliRunner(given: CliInvocation, schema: JsonSchema, place: CliPlace): Runner {
   const { shell, sandbox, ...rest } = given;
-  const invocation: CliInvocation = { ...putIn(rest, place.env), shell, sandbox };
+  const invocation: CliInvocation = { ...replaceVariables(rest, place.env), shell, sandbox };
   const build = createCommandBuilder(invocation, schema, place);
   const timeoutMs = invocation.timeoutMs ?? TIMEOUT_MS;
   const maxBytes = invocation.maxOutputBytes ?? MAX_BYTES;
@@ -42,11 +41,11 @@ export function createCliRunner(given: CliInvocation, schema: JsonSchema, place:
         group = await startGroup(
           sandbox === undefined
             ? { ...command, env: childEnvironment(command.env) }
-            : await boxCommand(command, invocation, place),
+            : await sandboxCommand(command, invocation, place),
           output,
         );
       } catch (error) {
-        return { failure: whyNotStarted(command, error), bytes: Buffer.alloc(0) };
+        return { failure: describeStartError(command, error), bytes: Buffer.alloc(0) };
       }
       place.started(group);
       try {
@@ -56,7 +55,7 @@ export function createCliRunner(given: CliInvocation, schema: JsonSchema, place:
           (signal) => untilEnded(group, signal),
           () => undefined,
         );
-        // What it wrote up to then is worth telling.
+        // A command that ran out of time still returns the output that it wrote.
         return output.toOutcome(
           inTime ?? (await endNow(group)),
           inTime === undefined ? timeoutMs : undefined,
@@ -68,7 +67,7 @@ export function createCliRunner(given: CliInvocation, schema: JsonSchema, place:
   };
 }
 
-/** Rejects with what the signal says, having told the command to stop. */
+/** Stops the command when the signal aborts, and rejects with the reason of the signal. */
 function untilEnded(group: Group, signal: AbortSignal): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {
@@ -90,24 +89,24 @@ async function endNow(group: Group): Promise<Ended> {
 }
 
 class Output {
-  readonly lines: LastLine;
-  readonly #stdout: KeptOutput;
-  readonly #stderr: KeptOutput;
+  readonly lines: OutputProgress;
+  readonly #stdout: CapturedOutput;
+  readonly #stderr: CapturedOutput;
 
   constructor(maxBytes: number, { progress }: Run) {
-    this.lines = new LastLine(progress);
-    this.#stdout = new KeptOutput(maxBytes);
-    this.#stderr = new KeptOutput(maxBytes);
+    this.lines = new OutputProgress(progress);
+    this.#stdout = new CapturedOutput(maxBytes);
+    this.#stderr = new CapturedOutput(maxBytes);
   }
 
   readonly stdout = (chunk: Buffer): void => {
     this.#stdout.append(chunk);
-    this.lines.heard(chunk);
+    this.lines.append(chunk);
   };
 
   readonly stderr = (chunk: Buffer): void => {
     this.#stderr.append(chunk);
-    this.lines.heard(chunk);
+    this.lines.append(chunk);
   };
 
   toOutcome({ code, signal, killedOthers }: Ended, lateAfterMs: number | undefined): Outcome {
@@ -117,7 +116,7 @@ class Output {
       ...(lateAfterMs === undefined ? {} : { timedOut: true }),
     };
     return {
-      failure: whyItFailed(code, signal, lateAfterMs),
+      failure: describeExit(code, signal, lateAfterMs),
       bytes: this.#stdout.bytes(),
       cut: this.#stdout.cut,
       stderr: this.#stderr.bytes().toString("utf8"),
@@ -130,7 +129,7 @@ class Output {
 const KILLED_OTHERS =
   "Note: the command left processes in the background, and they were stopped when it returned. A command must wait for what it starts.";
 
-function whyItFailed(
+function describeExit(
   code: Ended["code"],
   signal: Ended["signal"],
   lateAfterMs: number | undefined,
@@ -141,7 +140,7 @@ function whyItFailed(
   return code === 0 ? undefined : `The command failed with exit code ${code}.`;
 }
 
-function whyNotStarted({ program, cwd }: BuiltCommand, error: unknown): string {
+function describeStartError({ program, cwd }: BuiltCommand, error: unknown): string {
   if (isPortolanError(error)) return `The command cannot be started: ${error.message}.`;
   const code = (error as { code?: string }).code;
   if (code === "ENOENT" && !existsSync(cwd))

@@ -1,28 +1,28 @@
-// Where each gap of a shell script stands: in which quotes, and whether a value there would be code. A wrong answer about quotes may
-// split a value into words; it never runs one.
+// Quote scanner for shell scripts: tells in which quotes a gap stands, and if a value there would be code. An error of this scanner
+// may split a value into words, but never runs it.
 
 export type Quotes = "none" | "double" | "single" | "ansi" | "here" | "here-quoted";
 
 /** `))` is arithmetic, where "<<" and "#" mean something else. */
 type Opened = '"' | "'" | "$'" | ")" | "))" | "`" | "#";
 
-/** Words behind which a command begins, or which run what they are given. */
+/** Words after which a command begins, and commands that run their arguments. */
 const BEFORE_COMMANDS = new Set(
   "! { if then else elif do while until time exec eval command builtin source .".split(" "),
 );
 
-/** Follows a script piece by piece. */
+/** Scans a script piece by piece. */
 export class QuoteScanner {
-  /** What is open, innermost last: quotes, and the ends of substitutions. */
+  /** Open quotes and substitutions, the innermost last. */
   readonly #open: Opened[] = [];
   /** Here-documents that begin with the next line. */
   #waiting: { end: string; quoted: boolean }[] = [];
   #here: { end: string; quoted: boolean; line: string } | undefined;
-  /** The last character, for what depends on where a word begins. */
+  /** The last character; it decides if a word begins. */
   #before = "\n";
-  /** A value began the word that is being written; were it empty, the next one would. */
+  /** A gap began the current word; if its value is empty, the next gap begins the word. */
   #afterOpener = false;
-  /** The word before what comes next, with what ends commands as words of their own. */
+  /** The previous word; separators of commands count as words. */
   #word = "\n";
   #wordEnded = true;
   #escaping = false;
@@ -34,33 +34,33 @@ export class QuoteScanner {
     return top === '"' || top === "))" ? "double" : top === "'" ? "single" : top === "$'" ? "ansi" : "none";
   }
 
-  /** Whether what comes next begins a word, quotes aside. */
+  /** True if the next character begins a word, quotes ignored. */
   get atWordStart(): boolean {
     return this.#here === undefined && (this.#afterOpener || /[\s|&;(<>]/.test(this.#before));
   }
 
-  /** Whether a value here would choose the program that runs. */
+  /** True if a value here would choose the program that runs. */
   get atCommand(): boolean {
     if (this.#here !== undefined || this.inArithmetic || !this.atWordStart) return false;
     return /^[\n;&|(`]$/.test(this.#word) || (this.#wordEnded && BEFORE_COMMANDS.has(this.#word));
   }
 
-  /** In arithmetic a shell runs commands that it finds in values. */
+  /** In arithmetic, a shell runs commands that stand in values. */
   get inArithmetic(): boolean {
     return this.#open.at(-1) === "))";
   }
 
-  /** Whether a backslash would change what is written next. */
+  /** True if a backslash before this place would change the next character. */
   get escaping(): boolean {
     return this.#escaping && this.quotes !== "single";
   }
 
-  /** Whether everything that was opened is closed; a last here-document may end with the script. */
+  /** True if all quotes and substitutions are closed; a last here-document may end with the script. */
   get balanced(): boolean {
     return this.#open.every((kind) => kind === "#");
   }
 
-  /** A value: no syntax of its own. */
+  /** Steps over a gap: its value has no syntax. */
   gap(): void {
     this.#afterOpener = this.atWordStart;
     this.#escaping = false;
@@ -96,7 +96,7 @@ export class QuoteScanner {
     const char = text[at] ?? "";
     const before = this.#before;
     this.#follow(char, top === '"' || top === "'" || top === "$'");
-    // Quotes themselves are no part of a word, so that `"{x}"` begins one as `{x}` does.
+    // Quotes do not count as characters of a word, so that `"{x}"` begins a word as `{x}` does.
     if (char !== '"' && char !== "'" && two !== "$'") {
       this.#before = char;
       this.#afterOpener = false;
@@ -107,7 +107,7 @@ export class QuoteScanner {
     }
     if (top === "'") return this.#closeOn(char, "'");
     if (char === "\\") {
-      // A line that goes on is no new one.
+      // An escaped line break continues the line.
       this.#before = text[at + 1] === "\n" ? " " : "x";
       return 2;
     }

@@ -1,10 +1,10 @@
-// Scripts for a shell. Values stand in front of the script, quoted, as variables; the script only names them, so that no value is ever read as code.
+// Shell scripts of an mcpfile: values are assigned to variables, quoted, before the script, so that a shell never reads a value as code.
 
 import { PortolanError } from "../../errors/index.ts";
 import type { CliInvocation, CliPart, JsonSchema } from "../../model/index.ts";
-import { putIn } from "../env.ts";
-import { asText, fillGap, refuseNul, whatGap } from "../values.ts";
-import { refuseDash, schemaAt } from "./dash.ts";
+import { replaceVariables } from "../env-references.ts";
+import { asText, fillGap, refuseNul, describeGap } from "../values.ts";
+import { refuseDash, schemaAt } from "./option-guard.ts";
 import { type Quotes, QuoteScanner } from "./shell-quotes.ts";
 import { type Filling, fillVariable } from "./words.ts";
 
@@ -16,7 +16,7 @@ export interface ShellScript {
   fill(run: Filling): string;
 }
 
-/** Variables of the server are values too: what a secret holds is no code either. */
+/** Secrets and variables of the server are passed as values too, since a secret must not be read as code either. */
 export function prepareScript(
   script: Script,
   env: ReadonlyMap<string, string>,
@@ -29,9 +29,9 @@ export function prepareScript(
       scanner.text(given.text);
       return given.text;
     }
-    const part = given.kind === "variable" ? putIn(given, env) : given;
+    const part = given.kind === "variable" ? replaceVariables(given, env) : given;
     const { quotes, atWordStart } = scanner;
-    const problem = problemOf(scanner, part, schema);
+    const problem = findProblem(scanner, part, schema);
     if (problem !== undefined) throw new PortolanError("DECLARATION_INVALID", problem);
     scanner.gap();
     return { gap: part, quotes, atWordStart };
@@ -49,7 +49,7 @@ export function prepareScript(
       const options = unusedOptions(run)
         .map((word) => ` "${refer(word)}"`)
         .join("");
-      // On the last line, which a block of YAML ends with a line break.
+      // The options belong on the last line, and a YAML block ends with a line break.
       const body = options === "" ? code.join("") : code.join("").trimEnd() + options;
       const assigned = values.map((value, index) => `portolan_${index + 1}=${quoteForShell(value)}\n`);
       return assigned.join("") + body;
@@ -57,8 +57,8 @@ export function prepareScript(
   };
 }
 
-/** Places where a value cannot be, or would be code. */
-function problemOf(scanner: QuoteScanner, gap: ScriptGap, schema: JsonSchema): string | undefined {
+/** Describes why a value must not stand at the current place of the script; undefined if it may. */
+function findProblem(scanner: QuoteScanner, gap: ScriptGap, schema: JsonSchema): string | undefined {
   if (scanner.quotes === "here-quoted")
     return "a value cannot be put into a here-document whose end is quoted; take the quotes off its end";
   if (scanner.escaping) return "a backslash cannot stand in front of a value";
@@ -71,7 +71,7 @@ function problemOf(scanner: QuoteScanner, gap: ScriptGap, schema: JsonSchema): s
   return undefined;
 }
 
-/** As POSIX has it: within single quotes nothing is special but the single quote. */
+/** POSIX quoting: within single quotes only the single quote is special. */
 export function quoteForShell(value: string): string {
   return `'${value.replaceAll("'", `'\\''`)}'`;
 }
@@ -84,20 +84,20 @@ function place(texts: readonly string[], quotes: Quotes, refer: (value: string) 
   return quotes === "ansi" ? `'"${name}"$'` : name;
 }
 
-/** One text per word that the gap stands for. */
+/** The texts that fill a gap, one per word. */
 function textsOf(
   { gap, atWordStart }: Exclude<Prepared, string>,
   env: ReadonlyMap<string, string>,
   schema: JsonSchema,
   run: Filling,
 ): string[] {
-  // The words of a format are looked at where they are made.
+  // fillVariable() has already checked the words of a format.
   if (gap.kind === "variable") return fillVariable(gap.variable, schema, run);
   if (gap.kind === "env") return [env.get(gap.name) ?? ""];
   const value = fillGap(gap, run);
   if (value === undefined) return [];
   return (Array.isArray(value) ? value : [value]).map((item) => {
-    const text = refuseNul(asText(item), whatGap(gap));
+    const text = refuseNul(asText(item), describeGap(gap));
     if (atWordStart && typeof item === "string")
       refuseDash(text, gap.kind === "input" ? gap.path : undefined, schema);
     return text;

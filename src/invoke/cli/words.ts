@@ -1,4 +1,4 @@
-// The words of a command: as many as its author wrote, except that absent ones vanish and lists have one per item. Pure.
+// Words of a command, filled from the arguments of a call: absent arguments remove their word, lists repeat it per item.
 
 import {
   type CliInvocation,
@@ -10,8 +10,8 @@ import {
   usedInputs,
 } from "../../model/index.ts";
 import type { Run } from "../types.ts";
-import { asText, fillGap, type Gap, refuseNul, valueAt, whatGap } from "../values.ts";
-import { refuseDash } from "./dash.ts";
+import { asText, fillGap, type Gap, refuseNul, valueAt, describeGap } from "../values.ts";
+import { refuseDash } from "./option-guard.ts";
 
 export type Filling = Pick<Run, "args" | "headers">;
 
@@ -29,7 +29,7 @@ export function fillWords(
 export function fillVariable(variable: CliVariable, schema: JsonSchema, run: Filling): string[] {
   const value = valueAt(run.args, variable.path);
   if (value === undefined || (variable.omitIfFalse && value === false)) return [];
-  // The gap is the variable's own argument, whatever it is called.
+  // In a format, any name stands for the argument of the variable.
   const own = (part: TemplatePart): TemplatePart =>
     part.kind === "input" ? { kind: "input", path: variable.path } : part;
   return variable.format.flatMap((word) => fillWord(word.map(own), schema, run));
@@ -37,9 +37,9 @@ export function fillVariable(variable: CliVariable, schema: JsonSchema, run: Fil
 
 interface Piece {
   readonly text: string;
-  /** Undefined for what the author of the command wrote. */
+  /** Undefined for text of the mcpfile. */
   readonly from: Gap | undefined;
-  /** Text of a caller, as opposed to a number or a boolean, can look like an option. */
+  /** Text of the caller, which may look like an option; numbers and booleans cannot. */
   readonly free: boolean;
 }
 
@@ -63,7 +63,7 @@ function fillWord(parts: readonly CliPart[], schema: JsonSchema, run: Filling): 
 function joinWord(row: readonly Piece[], schema: JsonSchema): string {
   const word = row.map(({ text }) => text).join("");
   const first = row.find(({ text }) => text !== "");
-  // When an empty value stood before the author's text, it is the value that made the text come first.
+  // An empty value before fixed text makes the fixed text come first, so the value is suspect then.
   const opener = row.find(({ from, text }) => from !== undefined || text !== "");
   const suspect = first?.from === undefined ? opener : first;
   if (suspect?.from !== undefined && (suspect.free || suspect !== first))
@@ -74,7 +74,7 @@ function joinWord(row: readonly Piece[], schema: JsonSchema): string {
 function piecesOf(part: CliPart, schema: JsonSchema, run: Filling): Piece[] {
   if (part.kind === "text") return [{ text: part.text, from: undefined, free: false }];
   if (part.kind === "variable") {
-    // Its words were looked at when they were made.
+    // fillVariable() has already checked these words.
     const words = fillVariable(part.variable, schema, run);
     const from: Gap = { kind: "input", path: part.variable.path };
     return words.length === 0 ? [] : [{ text: words.join(" "), from, free: false }];
@@ -89,10 +89,10 @@ function asJson(part: CliPart, run: Filling): Piece | undefined {
 }
 
 function toPiece(value: unknown, from: Gap): Piece {
-  return { text: refuseNul(asText(value), whatGap(from)), from, free: typeof value === "string" };
+  return { text: refuseNul(asText(value), describeGap(from)), from, free: typeof value === "string" };
 }
 
-/** Prepares the options of `appendUnused`. Only names that the schema has: a caller that could choose names could choose options. */
+/** The options of `appendUnused`. They are limited to names of the schema, because a caller that chooses names could choose options. */
 export function createUnusedOptions(
   invocation: CliInvocation,
   schema: JsonSchema,
@@ -109,12 +109,12 @@ export function createUnusedOptions(
     });
 }
 
-/** A text with gaps that is not a word: a folder, or a variable of the environment. Undefined when a value is absent. */
+/** Fills a template of a folder or an environment variable. Undefined when a value is absent. */
 export function fillText(template: Template, run: Filling): string | undefined {
   const texts = template.map((part) => {
     if (part.kind === "text") return part.text;
     const value = fillGap(part, run);
-    return value === undefined ? undefined : refuseNul(asText(value), whatGap(part));
+    return value === undefined ? undefined : refuseNul(asText(value), describeGap(part));
   });
   return texts.includes(undefined) ? undefined : texts.join("");
 }

@@ -1,4 +1,4 @@
-// The connections of one server's HTTP requests: those that are kept from private addresses, and those that need not be.
+// HTTP agents of one server: one refuses private addresses, the other does not. They share no connection.
 
 import { readdir, readFile } from "node:fs/promises";
 import type { LookupFunction } from "node:net";
@@ -7,14 +7,14 @@ import { rootCertificates } from "node:tls";
 import type { Agent } from "undici";
 import { PortolanError } from "../../errors/index.ts";
 import type { ClientTls } from "../../model/index.ts";
-import { guardedLookup } from "./guard.ts";
+import { guardedLookup } from "./address-guard.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 64;
 const CERTIFICATE = /\.(?:pem|crt|cer)$/i;
 
 export interface Agents {
-  /** A connection that one kind of request opened is never used by the other. */
+  /** The two kinds of requests never share a connection. */
   get(mayBePrivate: boolean): Agent;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export async function createAgents(
       connect: { timeout: CONNECT_TIMEOUT_MS, ...trust, ...own },
       connections: MAX_CONNECTIONS,
       allowH2: false,
-      // The call has its own limits.
+      // Each call has a time limit of its own.
       headersTimeout: 0,
       bodyTimeout: 0,
     });

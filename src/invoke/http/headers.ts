@@ -1,14 +1,13 @@
-// Headers of a request: those that the declaration gives, filled, and those that go without saying.
+// Headers of a request: the ones of the invocation, filled, and the defaults.
 
 import { PortolanError } from "../../errors/index.ts";
 import type { HttpInvocation } from "../../model/index.ts";
-import { Refusal } from "../refusal.ts";
 import type { Run } from "../types.ts";
-import { asText, fillGap } from "../values.ts";
+import { ArgumentError, asText, fillGap } from "../values.ts";
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** What HTTP itself needs to frame a message and find its host. */
-const OWN = new Set([
+/** Headers that the HTTP client sets itself. */
+const RESERVED = new Set([
   "connection",
   "content-length",
   "expect",
@@ -20,14 +19,14 @@ const OWN = new Set([
   "transfer-encoding",
   "upgrade",
 ]);
-/** All that a header may hold: visible Latin-1, spaces and tabs. */
+/** Characters of a header value: visible Latin-1, spaces and tabs. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 export function checkHeaders(headers: HttpInvocation["headers"]): void {
   for (const { name } of headers) {
     const problem = !NAME.test(name)
       ? "is not a name for a header"
-      : OWN.has(name.toLowerCase())
+      : RESERVED.has(name.toLowerCase())
         ? "is set by HTTP itself"
         : undefined;
     if (problem !== undefined)
@@ -35,7 +34,7 @@ export function checkHeaders(headers: HttpInvocation["headers"]): void {
   }
 }
 
-/** A header of which a value is absent is left out. */
+/** A header with an absent value is left out. */
 export function fillHeaders(
   headers: HttpInvocation["headers"],
   run: Pick<Run, "args" | "headers">,
@@ -46,12 +45,12 @@ export function fillHeaders(
     if (parts.includes(undefined)) continue;
     const text = parts.map(asText).join("");
     if (!VALUE.test(text))
-      throw new Refusal(
+      throw new ArgumentError(
         `The header "${name}" cannot hold that value: line breaks, control characters and letters outside of Latin-1 are refused.`,
       );
     filled[name.toLowerCase()] = text;
   }
-  // Counted in bytes as they come; what is packed would count for less than it is.
+  // The size limit counts received bytes, so the body must not be compressed.
   filled["accept-encoding"] = "identity";
   return filled;
 }

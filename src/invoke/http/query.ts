@@ -1,14 +1,23 @@
-// The query of a URL: pairs of the template, and arguments that were used nowhere else.
+// Query of a URL: the pairs of the template, and the arguments that are used nowhere else.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
-import { Refusal } from "../refusal.ts";
 import type { Run } from "../types.ts";
-import { asText, fillGap, whatGap } from "../values.ts";
-import { encodeValue, type Part } from "./encode.ts";
+import { ArgumentError, asText, describeGap, fillGap, type Gap, refuseNul } from "../values.ts";
+
+export type Part = { readonly kind: "text"; readonly text: string } | Gap;
+
+export function encodeValue(text: string, what: string): string {
+  refuseNul(text, what);
+  try {
+    return encodeURIComponent(text);
+  } catch {
+    throw new ArgumentError(`The ${what} is not valid Unicode.`);
+  }
+}
 
 export type Pair = readonly Part[];
 
-/** The template's query cut at every `&` that its author wrote. */
+/** The query of the template, split at every `&`. */
 export function toPairs(parts: readonly Part[]): Pair[] {
   const pairs: Part[][] = [[]];
   for (const part of parts) {
@@ -24,7 +33,7 @@ export function toPairs(parts: readonly Part[]): Pair[] {
   return pairs.filter((pair) => pair.length > 0);
 }
 
-/** A pair of which a value is absent is left out; one whose only value is a list is repeated for each item. */
+/** A pair with an absent value is left out; a pair whose only value is a list is repeated per item. */
 export function fillPairs(pairs: readonly Pair[], run: Pick<Run, "args" | "headers">): string[] {
   const filled: string[] = [];
   for (const pair of pairs) {
@@ -36,7 +45,7 @@ export function fillPairs(pairs: readonly Pair[], run: Pick<Run, "args" | "heade
     for (const item of rounds) {
       const written = pair.map((part, index) => {
         if (part.kind === "text") return part.text;
-        return encodeValue(asText(gaps.length === 1 ? item : values[index]), whatGap(part));
+        return encodeValue(asText(gaps.length === 1 ? item : values[index]), describeGap(part));
       });
       filled.push(written.join(""));
     }
@@ -54,15 +63,15 @@ export function toFields(args: JsonObject, under = ""): [key: string, value: str
   });
 }
 
-/** Fields as pairs; what the template fixes cannot be said again by an argument. */
+/** Unused arguments as pairs. An argument must not repeat a key that the template fixes. */
 export function leftoverPairs(args: JsonObject, fixed: ReadonlySet<string>): string[] {
   return toFields(args).map(([key, value]) => {
-    if (fixed.has(key)) throw new Refusal(`The URL of this tool fixes "${key.slice(0, 100)}" already.`);
+    if (fixed.has(key)) throw new ArgumentError(`The URL of this tool fixes "${key.slice(0, 100)}" already.`);
     return `${encodeValue(key, "name of an argument")}=${encodeValue(value, `argument "${key.slice(0, 100)}"`)}`;
   });
 }
 
-/** Keys whose value the template's author wrote. */
+/** Keys that the template itself contains. */
 export function fixedKeys(pairs: readonly Pair[]): Set<string> {
   const keys = pairs.map(([first]) => (first?.kind === "text" ? (first.text.split("=")[0] ?? "") : ""));
   return new Set(keys.map(decoded).filter((key) => key !== ""));

@@ -1,11 +1,11 @@
-// Which redirects are followed: to the same host, never away from encryption, and without credentials when the origin changes.
+// Redirect policy: same host only, never from https to http, and without credentials when the origin changes.
 
 import type { HttpRequest } from "./request.ts";
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const CREDENTIALS = ["authorization", "cookie", "proxy-authorization"];
 
-/** The next request, why there is none, or undefined when the answer is no redirect. */
+/** The next request, or the reason for not following as text, or undefined when the response is no redirect. */
 export function followRedirect(
   request: HttpRequest,
   status: number,
@@ -19,7 +19,7 @@ export function followRedirect(
   url.hash = url.username = url.password = "";
   const headers = { ...request.headers };
   if (url.origin !== request.url.origin) for (const name of CREDENTIALS) delete headers[name];
-  // As every client does it, whatever the standard once said about 301 and 302.
+  // All clients turn POST into GET after 301 and 302, although the standard once said otherwise.
   const toGet = status === 303 ? request.method !== "HEAD" : status <= 302 && request.method === "POST";
   if (!toGet) return { ...request, url, headers };
   delete headers["content-type"];

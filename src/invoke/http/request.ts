@@ -1,4 +1,4 @@
-// One HTTP request from the arguments of a call. Pure: nothing is sent here.
+// Builds the HTTP request of a call from its arguments. It sends nothing.
 
 import { type HttpInvocation, isObject, type JsonObject } from "../../model/index.ts";
 import type { Run } from "../types.ts";
@@ -19,7 +19,7 @@ export interface RequestBuilder {
   build(run: Pick<Run, "args" | "headers">): HttpRequest;
 }
 
-/** Throws when the declaration cannot be used. */
+/** Throws when the invocation cannot be used. */
 export function createRequestBuilder(invocation: HttpInvocation): RequestBuilder {
   const url = parseUrlTemplate(invocation.url);
   const fixed = fixedKeys(url.query);
@@ -34,7 +34,7 @@ export function createRequestBuilder(invocation: HttpInvocation): RequestBuilder
     build(run) {
       const left = taken.reduce(withoutPath, run.args);
       const forQuery = invocation.bodyRoot === undefined && rest === "query";
-      const asked = pick(left, (name) => forQuery || query.includes(name));
+      const queried = pick(left, (name) => forQuery || query.includes(name));
       const others = pick(left, (name) => !forQuery && !query.includes(name));
       const headers = fillHeaders(invocation.headers, run);
       if (url.authorization !== undefined) headers.authorization ??= url.authorization;
@@ -42,12 +42,12 @@ export function createRequestBuilder(invocation: HttpInvocation): RequestBuilder
       const type = body === undefined ? undefined : contentType(rest, headers["content-type"]);
       if (type === undefined) delete headers["content-type"];
       else headers["content-type"] = type;
-      return { method, url: fillUrl(url, run, leftoverPairs(asked, fixed)), headers, body };
+      return { method, url: fillUrl(url, run, leftoverPairs(queried, fixed)), headers, body };
     },
   };
 }
 
-/** What the body is; which kind of JSON it is, the declaration may say. */
+/** Content-Type of the body. The mcpfile may choose a type of JSON. */
 function contentType(rest: HttpInvocation["rest"], declared: string | undefined): string {
   if (rest === "form") return "application/x-www-form-urlencoded";
   const isJson = declared !== undefined && /^application\/(?:[^\s;,]+\+)?json\s*(?:;|$)/i.test(declared);

@@ -1,15 +1,14 @@
-// Carries out HTTP invocations: sends the request, follows what may be followed, reads what may be read.
+// Runner of HTTP invocations: sends the request, follows allowed redirects, and reads the response within its limits.
 
 import { STATUS_CODES } from "node:http";
 import type { Dispatcher } from "undici";
 import { firstOf, type HttpInvocation, type JsonObject } from "../../model/index.ts";
-import { decodeText, isTextual } from "../media.ts";
+import { decodeText, isTextual } from "../media-type.ts";
 import type { Outcome, Run, Runner } from "../types.ts";
-import { withDeadline } from "../deadline.ts";
+import { withDeadline } from "../running-requests.ts";
 import type { Agents } from "./agents.ts";
-import { drop, readBody } from "./body.ts";
-import { whyItFailed } from "./failure.ts";
-import { mayBePrivate } from "./guard.ts";
+import { drop, readBody } from "./response-body.ts";
+import { mayBePrivate, PrivateAddress } from "./address-guard.ts";
 import { followRedirect } from "./redirect.ts";
 import { createRequestBuilder, type HttpRequest } from "./request.ts";
 
@@ -20,19 +19,19 @@ const SHOWN_CHARS = 4_000;
 const BINARY = "application/octet-stream";
 const NOTHING = Buffer.alloc(0);
 
-/** Loaded with the first request; asking for it anew would cost every call. */
+/** Loaded with the first request; kept, because import() costs time on every call. */
 let undici: Promise<typeof import("undici")> | undefined;
 
-/** `agents` comes when the first request is made. */
+/** `agents` is called with the first request. */
 export function createHttpRunner(invocation: HttpInvocation, agents: () => Promise<Agents>): Runner {
   const builder = createRequestBuilder(invocation);
-  const openToAll = mayBePrivate(invocation, builder.url.hostname);
+  const allowsPrivate = mayBePrivate(invocation, builder.url.hostname);
   const max = invocation.maxResponseBytes ?? MAX_BYTES;
   const timeoutMs = invocation.timeoutMs ?? TIMEOUT_MS;
   return {
     async run(run: Run): Promise<Outcome> {
       const request = builder.build(run);
-      const dispatcher = (await agents()).get(openToAll);
+      const dispatcher = (await agents()).get(allowsPrivate);
       const sent = (signal: AbortSignal): Promise<Outcome> => send(request, { dispatcher, signal, max });
       return withDeadline(run.signal, timeoutMs, sent, () =>
         failed(`${request.method} ${request.url.origin} did not answer within ${timeoutMs / 1_000} s.`),
@@ -65,7 +64,7 @@ async function send(first: HttpRequest, { dispatcher, signal, max }: Sending): P
     }
   } catch (error) {
     signal.throwIfAborted();
-    return failed(`${describe(first)} failed: ${whyItFailed(error).replace(/\.$/, "")}.`);
+    return failed(`${describe(first)} failed: ${describeFailure(error).replace(/\.$/, "")}.`);
   }
 }
 
@@ -82,8 +81,8 @@ async function toOutcome(
   const contentType = one(headers["content-type"]) ?? (isTextual(undefined, bytes) ? undefined : BINARY);
   if (request.method === "HEAD") return { bytes, contentType: "text/plain", meta, ...failure(status, "") };
   const shown = isTextual(contentType, bytes) ? firstOf(decodeText(bytes, contentType), SHOWN_CHARS) : "";
-  const told = failure(status, shown);
-  return told === undefined ? { bytes, contentType, meta } : { bytes: NOTHING, contentType, meta, ...told };
+  const problem = failure(status, shown);
+  return problem === undefined ? { bytes, contentType, meta } : { bytes: NOTHING, contentType, meta, ...problem };
 }
 
 function failure(status: number, body: string): Pick<Outcome, "failure" | "notFound"> | undefined {
@@ -95,7 +94,7 @@ function failure(status: number, body: string): Pick<Outcome, "failure" | "notFo
   };
 }
 
-/** A HEAD has no body: what it is about are the headers. */
+/** The text of a HEAD response, which has no body: status and headers. */
 function headText({ statusCode, headers, body }: Dispatcher.ResponseData): Buffer {
   drop(body);
   const lines = Object.entries(headers).flatMap(([name, value]) =>
@@ -114,4 +113,31 @@ function describe({ method, url }: HttpRequest): string {
 
 function one(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "the connection was refused",
+  ECONNRESET: "the connection was cut",
+  EHOSTUNREACH: "the host cannot be reached",
+  ENETUNREACH: "the network cannot be reached",
+  ENOTFOUND: "there is no host of that name",
+  EAI_AGAIN: "the name of the host could not be looked up",
+  EPIPE: "the connection was cut",
+  ETIMEDOUT: "the connection took too long",
+  UND_ERR_CONNECT_TIMEOUT: "the connection took too long",
+  UND_ERR_SOCKET: "the connection was closed before the answer was complete",
+};
+
+/** Why a request got no response. Stacks and URLs are left out, because a URL may hold secrets. */
+function describeFailure(error: unknown): string {
+  const all = error instanceof AggregateError ? (error.errors as unknown[]) : [error];
+  const first = all[0] instanceof Error ? all[0] : undefined;
+  const cause = first?.cause instanceof Error ? first.cause : first;
+  if (cause instanceof PrivateAddress) return cause.message;
+  const code = cause !== undefined && "code" in cause ? String(cause.code) : "";
+  if (REASONS[code] !== undefined) return REASONS[code];
+  // Node.js describes certificate errors well, without parts of the request.
+  if (/CERT|SIGN|TLS|SSL/.test(code)) return `${cause?.message.slice(0, 300) ?? ""} (${code})`;
+  if (code.startsWith("HPE_")) return "the answer is not HTTP";
+  return code === "" ? "the request could not be sent" : `the request could not be sent (${code})`;
 }

@@ -1,21 +1,19 @@
-// URL templates: taken apart once, filled per call. A value stays inside the place that the template gave it.
+// URL templates: parsed once, filled per call. A value cannot leave the part of the URL where it stands.
 
 import { PortolanError } from "../../errors/index.ts";
 import type { Template } from "../../model/index.ts";
-import { Refusal } from "../refusal.ts";
 import type { Run } from "../types.ts";
-import { asText, fillGap, type Gap, whatGap } from "../values.ts";
-import { encodeValue, type Part } from "./encode.ts";
-import { type Pair, fillPairs, toPairs } from "./query.ts";
+import { ArgumentError, asText, describeGap, fillGap, type Gap } from "../values.ts";
+import { encodeValue, fillPairs, type Pair, type Part, toPairs } from "./query.ts";
 
 export interface UrlTemplate {
   readonly origin: string;
   readonly hostname: string;
-  /** `Basic …` for credentials that the template has in front of its host. */
+  /** `Basic …` if the template has credentials before its host. */
   readonly authorization: string | undefined;
   readonly path: readonly Part[];
   readonly query: readonly Pair[];
-  /** What every path begins with, and how many segments it has. */
+  /** The fixed beginning of every path, and its number of segments. */
   readonly prefix: string;
   readonly segments: number;
 }
@@ -28,7 +26,7 @@ export function parseUrlTemplate(template: Template): UrlTemplate {
   if (first?.kind !== "text" || head === null || !URL.canParse(head[1] ?? ""))
     throw invalid("the URL must begin with http:// or https:// and a host that holds no arguments");
   const tail = first.text.slice(head[0].length);
-  // A gap right behind the host could go on with the host, or put another one behind an "@".
+  // A gap directly after the host could extend the host, or add another host after an "@".
   if (tail === "" && others.length > 0) throw invalid("the host of the URL must end before the first gap");
   const base = new URL(head[1] ?? "");
   const { path, query } = splitAtQuery([{ kind: "text", text: tail }, ...others]);
@@ -45,31 +43,31 @@ export function parseUrlTemplate(template: Template): UrlTemplate {
   };
 }
 
-/** The whole URL without leftovers. */
+/** Fills the template; `more` are additional query pairs. */
 export function fillUrl(template: UrlTemplate, run: Pick<Run, "args" | "headers">, more: string[]): URL {
   const pairs = [...fillPairs(template.query, run), ...more];
   const text =
     template.origin + fillPath(template.path, run) + (pairs.length > 0 ? `?${pairs.join("&")}` : "");
   const url = new URL(text);
-  // Nothing above should ever let these differ; this is where it would show.
+  // Defence in depth: the encoding above must never let these differ.
   const kept =
     url.origin === template.origin &&
     url.username === "" &&
     url.pathname.startsWith(template.prefix) &&
     countSegments(url) === template.segments;
-  if (!kept) throw new Refusal("The arguments would lead to another place than the URL of this tool says.");
+  if (!kept) throw new ArgumentError("The arguments would change the host or the path structure of this tool's URL.");
   return url;
 }
 
 function fillPath(parts: readonly Part[], run: Pick<Run, "args" | "headers">): string {
   let path = "";
-  /** The segment that is being written, and what wrote to it last. */
+  /** The current segment, and the gap that filled it last. */
   let segment = "";
   let touched: Gap | undefined;
   const end = (): void => {
     const plain = segment.replace(/%2e/gi, ".");
     if (touched !== undefined && (plain === "" || plain === "." || plain === ".."))
-      throw new Refusal(`The ${whatGap(touched)} must not make "${plain}" of a part of the path.`);
+      throw new ArgumentError(`The ${describeGap(touched)} must not make "${plain}" of a part of the path.`);
     path += segment;
     segment = "";
     touched = undefined;
@@ -93,15 +91,15 @@ function fillPath(parts: readonly Part[], run: Pick<Run, "args" | "headers">): s
 }
 
 function encodeForPath(part: Gap, value: unknown): string {
-  if (value === undefined) throw new Refusal(`The ${whatGap(part)} is needed for the URL.`);
+  if (value === undefined) throw new ArgumentError(`The ${describeGap(part)} is needed for the URL.`);
   const items = Array.isArray(value) ? value : [value];
-  return items.map((item) => encodePathValue(asText(item), whatGap(part))).join(",");
+  return items.map((item) => encodePathValue(asText(item), describeGap(part))).join(",");
 }
 
 function encodePathValue(text: string, what: string): string {
-  // Encoded separators are decoded by some servers before they look for "..".
+  // Some servers decode separators before they resolve "..".
   if (/[/\\]/.test(text) && text.split(/[/\\]/).some((step) => step === "." || step === ".."))
-    throw new Refusal(`The ${what} must not hold "." or ".." between separators.`);
+    throw new ArgumentError(`The ${what} must not hold "." or ".." between separators.`);
   return encodeValue(text, what);
 }
 
@@ -128,7 +126,7 @@ function splitAtQuery(parts: readonly Part[]): { path: Part[]; query: Part[] } {
   return { path, query };
 }
 
-/** Neighbouring texts as one, without the line breaks and tabs that every URL parser takes out. */
+/** Joins neighbouring texts, and removes line breaks and tabs as every URL parser does. */
 function joinTexts(template: Template): Part[] {
   const parts: Part[] = [];
   for (const given of template) {
@@ -151,7 +149,7 @@ function credentialsOf({ username, password }: URL): string | undefined {
     try {
       return decodeURIComponent(text);
     } catch {
-      // A bare "%" that somebody typed as it is.
+      // The text holds a bare "%", which is taken literally.
       return text;
     }
   });

@@ -1,25 +1,25 @@
-// What each kind of request does: find the thing, see whether the caller may, check the arguments, run it, say what came of it.
+// Handlers of tools/call, prompts/get and resources/read: find the operation, check scopes and arguments, run it, build the result.
 
 import { didYouMean, PortolanError } from "../errors/index.ts";
 import { type JsonObject, RPC, type ResourceContents } from "../model/index.ts";
 import type { Call } from "../upstream/index.ts";
-import type { Attempts } from "./attempt.ts";
+import type { RunningRequests } from "./running-requests.ts";
 import type { Checked } from "./input.ts";
-import { decodeText, isTextual, mediaType } from "./media.ts";
+import { decodeText, isTextual, mediaType } from "./media-type.ts";
 import { errorResult, toToolResult } from "./output.ts";
-import type { Prepared, ReadyResource, ReadyTemplate, ReadyTool } from "./prepared.ts";
-import { Refusal } from "./refusal.ts";
+import type { Prepared, ReadyResource, ReadyTemplate, ReadyTool } from "./operations.ts";
+import { ArgumentError } from "./values.ts";
 import type { Outcome, Runner } from "./types.ts";
 
-export class Handlers {
+export class RequestHandlers {
   readonly #server: string;
   readonly #prepared: Prepared;
-  readonly #attempts: Attempts;
+  readonly #running: RunningRequests;
 
-  constructor(server: string, prepared: Prepared, attempts: Attempts) {
+  constructor(server: string, prepared: Prepared, running: RunningRequests) {
     this.#server = server;
     this.#prepared = prepared;
-    this.#attempts = attempts;
+    this.#running = running;
   }
 
   async callTool(call: Call): Promise<JsonObject> {
@@ -34,7 +34,7 @@ export class Handlers {
       const outcome = await this.#run(call, tool.runner, checked.args);
       return toToolResult(outcome, { validator: tool.output, repeatable: isRepeatable(tool) });
     } catch (error) {
-      if (error instanceof Refusal) return errorResult(error.message);
+      if (error instanceof ArgumentError) return errorResult(error.message);
       throw error;
     }
   }
@@ -62,29 +62,29 @@ export class Handlers {
 
   async readResource(call: Call): Promise<JsonObject> {
     const uri = textOf(call, "uri");
-    const { thing, args } = this.#findResource(uri);
-    this.#allow(call, thing.requiredScopes, uri);
-    const outcome = await this.#runOrThrow(call, thing.runner, thing.input.check(args), uri);
-    const contents = toContents(uri, outcome, thing.definition.mimeType);
+    const { resource, args } = this.#findResource(uri);
+    this.#allow(call, resource.requiredScopes, uri);
+    const outcome = await this.#runOrThrow(call, resource.runner, resource.input.check(args), uri);
+    const contents = toContents(uri, outcome, resource.definition.mimeType);
     return { resultType: "complete", contents: [contents], ttlMs: 0, cacheScope: "private" };
   }
 
-  #findResource(uri: string): { thing: ReadyResource | ReadyTemplate; args: JsonObject } {
+  #findResource(uri: string): { resource: ReadyResource | ReadyTemplate; args: JsonObject } {
     const resource = this.#prepared.resources.get(uri);
-    if (resource !== undefined) return { thing: resource, args: {} };
+    if (resource !== undefined) return { resource, args: {} };
     for (const template of this.#prepared.templates) {
       const args = template.match(uri);
-      if (args !== undefined) return { thing: template, args };
+      if (args !== undefined) return { resource: template, args };
     }
     throw this.#unknown("RESOURCE_NOT_FOUND", "resource", uri, this.#prepared.resources.keys());
   }
 
   #run(call: Call, runner: Runner, args: JsonObject): Promise<Outcome> {
     const headers = call.caller?.headers ?? {};
-    return this.#attempts.run(call, (signal, progress) => runner.run({ args, headers, signal, progress }));
+    return this.#running.run(call, (signal, progress) => runner.run({ args, headers, signal, progress }));
   }
 
-  /** For what has no result that says "this failed". */
+  /** Prompts and resources have no error result, so their failures are thrown. */
   async #runOrThrow(call: Call, runner: Runner, checked: Checked, what: string): Promise<Outcome> {
     const server = this.#server;
     if ("problems" in checked) {
@@ -95,7 +95,7 @@ export class Handlers {
     try {
       outcome = await this.#run(call, runner, checked.args);
     } catch (error) {
-      if (error instanceof Refusal) throw new PortolanError("INPUT_INVALID", error.message, { server });
+      if (error instanceof ArgumentError) throw new PortolanError("INPUT_INVALID", error.message, { server });
       throw error;
     }
     if (outcome.failure === undefined) return outcome;
@@ -108,7 +108,7 @@ export class Handlers {
     });
   }
 
-  /** A caller without scopes comes from where there is no such notion. */
+  /** Callers without a scope list are not restricted: only OAuth tokens carry scopes. */
   #allow({ caller }: Call, required: readonly string[] | undefined, what: string): void {
     const scopes = caller?.scopes;
     if (scopes === undefined || required === undefined) return;
@@ -132,7 +132,7 @@ export class Handlers {
   }
 }
 
-/** By its annotations, or else by what HTTP says of its method; of a command nothing is known. */
+/** True if a second call does no harm: by the annotations of the tool, or else by its HTTP method. Commands count as not repeatable. */
 function isRepeatable({ definition: { annotations }, invocation }: ReadyTool): boolean {
   const hints = [annotations?.readOnlyHint, annotations?.idempotentHint];
   if (hints.some((hint) => hint !== undefined)) return hints.includes(true);
@@ -141,14 +141,14 @@ function isRepeatable({ definition: { annotations }, invocation }: ReadyTool): b
 
 function toContents(uri: string, outcome: Outcome, declared: string | undefined): ResourceContents {
   const { bytes, contentType } = outcome;
-  const said = mediaType(contentType);
-  const mimeType = declared ?? (said === "" ? "text/plain" : said);
-  // The response knows best what it is; a command says nothing.
+  const received = mediaType(contentType);
+  const mimeType = declared ?? (received === "" ? "text/plain" : received);
+  // The Content-Type of a response goes before the declared type; a command has none.
   const type = contentType ?? declared;
   if (isTextual(type, bytes)) return { uri, mimeType, text: decodeText(bytes, contentType) };
   return {
     uri,
-    mimeType: declared === undefined && said === "" ? "application/octet-stream" : mimeType,
+    mimeType: declared === undefined && received === "" ? "application/octet-stream" : mimeType,
     blob: bytes.toString("base64"),
   };
 }

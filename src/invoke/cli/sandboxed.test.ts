@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CliInvocation, CliPart } from "../../model/index.ts";
 import { needs } from "../../../test/needs.ts";
-import { boxCommand } from "./boxed.ts";
+import { boxCommand } from "./sandboxed.ts";
 import { startGroup } from "./process.ts";
 
 let folder = "";

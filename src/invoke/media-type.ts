@@ -1,9 +1,9 @@
-// What bytes are, by what is said about them and by how they look.
+// Media types of responses: text or binary, JSON or not, and decoding by charset.
 
 const TEXTUAL =
   /^text\/|[/+](?:json|xml|yaml|x-yaml|toml|javascript|x-javascript|ecmascript|x-ndjson|graphql|sql|x-www-form-urlencoded|x-sh)$/;
 
-/** Media type without parameters, in small letters. */
+/** Media type without parameters, in lower case. */
 export function mediaType(contentType: string | undefined): string {
   return (contentType ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
 }
@@ -12,7 +12,7 @@ export function isJson(contentType: string | undefined): boolean {
   return /[/+]json$/.test(mediaType(contentType));
 }
 
-/** Where nothing is said, bytes that are valid UTF-8 without NUL are text. */
+/** Without a declared type, bytes that are valid UTF-8 without NUL are text. */
 export function isTextual(contentType: string | undefined, bytes: Buffer): boolean {
   const type = mediaType(contentType);
   if (type !== "") return TEXTUAL.test(type);
@@ -25,13 +25,13 @@ export function isTextual(contentType: string | undefined, bytes: Buffer): boole
   }
 }
 
-/** All of it: a byte order mark is for whoever reads the text. */
+/** Keeps a byte order mark. */
 export function decodeText(bytes: Buffer, contentType?: string): string {
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType ?? "")?.[1] ?? "utf-8";
   try {
     return new TextDecoder(charset, { ignoreBOM: true }).decode(bytes);
   } catch {
-    // A charset that nobody knows.
+    // The charset is unknown.
     return bytes.toString("utf8");
   }
 }

@@ -1,10 +1,10 @@
-// One request under way: ends with the caller's signal, the caller's patience, or the server; and can be seen while it runs.
+// Requests under way on one invoked server: cancelled by the caller, by a time limit, or when the server closes.
 
 import { PortolanError } from "../errors/index.ts";
 import type { Limits } from "../model/index.ts";
 import { type Call, timerMs } from "../upstream/index.ts";
 
-export class Attempts {
+export class RunningRequests {
   readonly #server: string;
   readonly #limits: Limits;
   readonly #running = new Set<AbortController>();
@@ -19,7 +19,7 @@ export class Attempts {
     return this.#running.size;
   }
 
-  /** The invocation has a time limit of its own; this one is the caller's, and starts anew with every sign of progress. */
+  /** Applies the time limits of the caller; progress restarts the idle limit. The invocation has its own limit, see `withDeadline()`. */
   async run<T>(
     call: Call,
     work: (signal: AbortSignal, progress: (message: string) => void) => Promise<T>,
@@ -37,11 +37,11 @@ export class Attempts {
     const hard = maxTimeoutMs === 0 ? undefined : setTimeout(late(maxTimeoutMs), timerMs(maxTimeoutMs));
     const idle = idleMs === 0 ? undefined : setTimeout(late(idleMs), timerMs(idleMs));
     this.#running.add(own);
-    let told = 0;
+    let reported = 0;
     const progress = (message: string): void => {
       if (own.signal.aborted) return;
       idle?.refresh();
-      call.onProgress?.({ progress: (told += 1), message });
+      call.onProgress?.({ progress: (reported += 1), message });
     };
     try {
       own.signal.throwIfAborted();
@@ -63,11 +63,41 @@ export class Attempts {
   }
 }
 
-/** The caller need not wait until what was told to stop has stopped. */
+/** Rejects as soon as the signal aborts, without waiting until the work has stopped. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error);
     signal.addEventListener("abort", abort, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
+}
+
+/** Runs work under the time limit of its invocation. After `ms` the work is aborted and `late()` is the result; an abort of `outer` is rethrown. */
+export async function withDeadline<T>(
+  outer: AbortSignal,
+  ms: number,
+  work: (signal: AbortSignal) => Promise<T>,
+  late: () => T,
+): Promise<T> {
+  const own = new AbortController();
+  const stop = (): void => own.abort(outer.reason);
+  let isLate = false;
+  const end = (): void => {
+    isLate = true;
+    own.abort();
+  };
+  if (outer.aborted) stop();
+  // AbortSignal.any() would cost many times as much per call.
+  outer.addEventListener("abort", stop, { once: true });
+  const timer = ms === 0 ? undefined : setTimeout(end, timerMs(ms));
+  try {
+    return await work(own.signal);
+  } catch (error) {
+    outer.throwIfAborted();
+    if (isLate) return late();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    outer.removeEventListener("abort", stop);
+  }
 }

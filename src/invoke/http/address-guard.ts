@@ -1,27 +1,27 @@
-// Where a connection may lead: checked when it is dialled, so that a name cannot point elsewhere after a check.
+// Address guard against SSRF: checks addresses when the connection is made, so that a DNS name cannot change after the check.
 
 import { lookup as dnsLookup, type LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { type HttpInvocation, isSpecialAddress } from "../../model/index.ts";
 
-/** A name that leads to an address which only a host written as such may lead to. */
+/** A DNS name resolved to a private address, which is allowed only if the URL spells the address out. */
 export class PrivateAddress extends Error {
   readonly code = "PORTOLAN_PRIVATE_ADDRESS";
 
   constructor(host: string, address: string) {
     super(
-      `${host} leads to the private address ${address}. If that is meant, set "allowPrivate: true" on the http invocation.`,
+      `${host} resolves to the private address ${address}. To allow it, set "allowPrivate: true" on the http invocation.`,
     );
   }
 }
 
-/** The author of the declaration wrote the address itself, or said that a name may lead anywhere. */
+/** True if the mcpfile spells the address out, or allows private addresses for the name. */
 export function mayBePrivate(invocation: Pick<HttpInvocation, "allowPrivate">, hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "");
   return invocation.allowPrivate === true || host === "localhost" || isIP(host) !== 0;
 }
 
-/** Name resolution that refuses names of which any address is special. Not called for hosts that are addresses already. */
+/** Name resolution that refuses a name if any of its addresses is private. Hosts that are addresses are not looked up. */
 export function guardedLookup(lookup: LookupFunction = dnsLookup): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {

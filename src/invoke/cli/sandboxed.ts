@@ -1,4 +1,4 @@
-// Commands of an mcpfile that declares a sandbox: each runs in a box of its own.
+// Commands of an mcpfile that declares a sandbox: each command runs in a sandbox of its own.
 
 import { isAbsolute } from "node:path";
 import type { Report } from "../../errors/index.ts";
@@ -12,20 +12,21 @@ import type {
   SandboxDeclaration,
   Template,
 } from "../../model/index.ts";
+import { listOperations } from "../operations.ts";
 import type { BuiltCommand } from "./command.ts";
 import type { Command } from "./process.ts";
 
-export interface BoxPlace {
+export interface SandboxContext {
   readonly name: string;
   readonly report: Report;
-  /** Hears of hosts that a command was refused. */
+  /** Reports hosts that the sandbox refused to a command. */
   readonly reportDenied: ReportDenied;
 }
 
-export async function boxCommand(
+export async function sandboxCommand(
   command: BuiltCommand,
   invocation: CliInvocation,
-  { name, report, reportDenied }: BoxPlace,
+  { name, report, reportDenied }: SandboxContext,
 ): Promise<Command> {
   const { spawnable } = await prepare({
     ...commandRequest(command, invocation, name),
@@ -38,13 +39,13 @@ export async function boxCommand(
   return { program: file, ...rest, cwd: spawnable.cwd ?? command.cwd };
 }
 
-/** What is asked for, whether it is to run or only to be planned. */
+/** The launch request of a command, for running it and for planning it. */
 export function commandRequest(
   { program, args, cwd, env }: BuiltCommand,
   { sandbox, cwd: template, words, shell }: CliInvocation,
   server: string,
 ): LaunchRequest {
-  // A folder that the arguments of a call choose grants nothing.
+  // A working folder that the arguments choose is not granted to the sandbox.
   const isFixed = template !== undefined && template.every(({ kind }) => kind === "text");
   return {
     server,
@@ -54,35 +55,34 @@ export function commandRequest(
   };
 }
 
-/** What the file itself says: arguments of a call open nothing, nor does a folder that they choose. */
+/** The words that stand in the file. Paths in arguments of a call, or in a folder that they choose, grant no access. */
 function fixedWords([, ...words]: readonly CliWord[], cwd: Template | undefined): string[] {
-  const isSteered = cwd?.some(({ kind }) => kind !== "text") ?? false;
+  const isChosenByCall = cwd?.some(({ kind }) => kind !== "text") ?? false;
   return words
     .flatMap((word) => (word.kind === "word" && word.parts.every(isText) ? [word.parts] : []))
     .map((parts) => parts.map((part) => (isText(part) ? part.text : "")).join(""))
-    .filter((word) => word.startsWith("-") || !isSteered || isAbsolute(word));
+    .filter((word) => word.startsWith("-") || !isChosenByCall || isAbsolute(word));
 }
 
 function isText(part: CliPart): part is Extract<CliPart, { kind: "text" }> {
   return part.kind === "text";
 }
 
-/** Throws when a box that the file declares cannot be held here: then nothing of it is served. */
-export async function checkBoxes(
+/** Throws when a sandbox that the file declares cannot be enforced on this machine; then the server does not start. */
+export async function checkSandboxes(
   server: InvokedServer,
-  place: Omit<BoxPlace, "reportDenied">,
+  context: Omit<SandboxContext, "reportDenied">,
 ): Promise<void> {
-  const { tools, prompts, resources, resourceTemplates } = server;
   const declared = new Map<string, SandboxDeclaration>();
-  for (const { invocation } of [...tools, ...prompts, ...resources, ...resourceTemplates])
+  for (const { invocation } of listOperations(server))
     if (invocation.kind === "cli" && invocation.sandbox !== undefined)
       declared.set(JSON.stringify(invocation.sandbox), invocation.sandbox);
   for (const sandbox of declared.values()) {
     const { spawnable } = await prepare({
-      server: place.name,
+      server: context.name,
       endpoint: { command: process.execPath, cwd: server.folder },
       settings: { sandbox, cwdImplied: true },
-      report: place.report,
+      report: context.report,
     });
     spawnable.spawned(false);
     spawnable.ended();

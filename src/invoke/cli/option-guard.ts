@@ -1,27 +1,27 @@
-// A value that begins with "-" can be an option of the program that gets it. It may only where its author plainly meant it to.
+// Guard against option injection: an argument that begins with "-" is refused unless the schema allows it explicitly.
 
 import { isObject, type JsonObject, type JsonSchema } from "../../model/index.ts";
-import { named, Refusal } from "../refusal.ts";
+import { ArgumentError, describeArgument } from "../values.ts";
 
-/** A pattern whose first character may be, and says that it may be, a "-". */
-const SAYS_DASH = /^\^(?:\((?:\?:)?)?\[?\\?-/;
+/** A pattern that explicitly allows "-" as the first character. */
+const ALLOWS_DASH = /^\^(?:\((?:\?:)?)?\[?\\?-/;
 
-/** `word` begins with what a caller gave. `path` is undefined when that is a header. */
+/** `word` begins with a value of the caller. `path` is undefined when the value comes from a header. */
 export function refuseDash(word: string, path: readonly string[] | undefined, schema: JsonSchema): void {
   if (!word.startsWith("-")) return;
   if (path !== undefined && allowsDash(schemaAt(schema, path), word)) return;
-  const what = path === undefined ? "header" : named(path);
-  throw new Refusal(
+  const what = path === undefined ? "header" : describeArgument(path);
+  throw new ArgumentError(
     `The ${what} must not begin with "-", because the program would take it for an option. ` +
-      `Where that is meant, give its schema an enum, or a pattern that begins with "^-".`,
+      `To allow it, give its schema an enum, or a pattern that begins with "^-".`,
   );
 }
 
 function allowsDash(schema: JsonObject | undefined, word: string): boolean {
   if (schema === undefined) return false;
   if (schema.const === word || (Array.isArray(schema.enum) && schema.enum.includes(word))) return true;
-  if (typeof schema.pattern === "string" && SAYS_DASH.test(schema.pattern)) return true;
-  // What a list holds is written word by word.
+  if (typeof schema.pattern === "string" && ALLOWS_DASH.test(schema.pattern)) return true;
+  // Each item of a list becomes a word of its own.
   return isObject(schema.items) && allowsDash(schema.items, word);
 }
 

@@ -1,20 +1,20 @@
-// The body of a response, whole or not at all: no more of it is read than is wanted.
+// Reads the body of a response up to a limit; a longer body is dropped unread.
 
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate, type InputType, type ZlibOptions } from "node:zlib";
 import type { Dispatcher } from "undici";
 
-type Unpack = (input: InputType, options: ZlibOptions) => Promise<Buffer>;
+type Decompress = (input: InputType, options: ZlibOptions) => Promise<Buffer>;
 
-/** For servers that pack although they were asked not to. */
-const UNPACK: Readonly<Record<string, Unpack>> = {
+/** Decompression for servers that ignore `Accept-Encoding: identity`. */
+const DECOMPRESS: Readonly<Record<string, Decompress>> = {
   gzip: promisify(gunzip),
   "x-gzip": promisify(gunzip),
   deflate: promisify(inflate),
   br: promisify(brotliDecompress),
 };
 
-/** Undefined when there is more than `max`. */
+/** Undefined when the body is longer than `max`. */
 export async function readBody(
   { headers, body }: Pick<Dispatcher.ResponseData, "headers" | "body">,
   max: number,
@@ -28,17 +28,17 @@ export async function readBody(
     chunks.push(chunk);
   }
   const bytes = Buffer.concat(chunks);
-  const unpack = UNPACK[String(headers["content-encoding"] ?? "").toLowerCase()];
-  if (unpack === undefined || bytes.length === 0) return bytes;
+  const decompress = DECOMPRESS[String(headers["content-encoding"] ?? "").toLowerCase()];
+  if (decompress === undefined || bytes.length === 0) return bytes;
   try {
-    return await unpack(bytes, { maxOutputLength: max });
+    return await decompress(bytes, { maxOutputLength: max });
   } catch (error) {
     if ((error as { code?: string }).code === "ERR_BUFFER_TOO_LARGE") return undefined;
     throw error;
   }
 }
 
-/** Ends the connection rather than reading what nobody wants. */
+/** Closes the connection without reading the rest of the body. */
 export function drop(body: Dispatcher.ResponseData["body"]): undefined {
   body.on("error", () => {});
   body.destroy();

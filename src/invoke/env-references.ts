@@ -1,11 +1,12 @@
-// Secrets and variables go into templates once, when the server starts. Arguments of calls are never looked at for them.
+// References to secrets and variables in templates: replaced once, when the server starts. Arguments of calls are never searched for them.
 
 import { PortolanError } from "../errors/index.ts";
 import { type Invocation, type InvokedServer, isObject, type Template } from "../model/index.ts";
+import { listOperations } from "./operations.ts";
 
 /** Every secret or variable that the server mentions. */
 export function envNames(server: InvokedServer): ReadonlySet<string> {
-  return new Set(operationsOf(server).flatMap(({ invocation }) => [...envNamesOf(invocation)]));
+  return new Set(listOperations(server).flatMap(({ invocation }) => [...envNamesOf(invocation)]));
 }
 
 /** The operations that cannot run without these secrets or variables, and whether they are all that the server has. */
@@ -13,11 +14,11 @@ export function blockedBy(
   server: InvokedServer,
   missing: ReadonlySet<string>,
 ): { readonly names: readonly string[]; readonly all: boolean } {
-  const operations = operationsOf(server);
+  const operations = listOperations(server);
   const blocked = operations.filter(({ invocation }) =>
     [...envNamesOf(invocation)].some((name) => missing.has(name)),
   );
-  return { names: blocked.map(({ of }) => of), all: blocked.length === operations.length };
+  return { names: blocked.map(({ label }) => label), all: blocked.length === operations.length };
 }
 
 /** Every secret or variable that one operation mentions. */
@@ -25,18 +26,6 @@ export function envNamesOf(invocation: Invocation): ReadonlySet<string> {
   const names = new Set<string>();
   collect(invocation, names);
   return names;
-}
-
-function operationsOf(server: InvokedServer): { readonly of: string; readonly invocation: Invocation }[] {
-  const { tools, prompts, resources, resourceTemplates } = server;
-  return [
-    ...tools.map(({ definition, invocation }) => ({ of: `tool ${definition.name}`, invocation })),
-    ...prompts.map(({ definition, invocation }) => ({ of: `prompt ${definition.name}`, invocation })),
-    ...resources.map(({ definition, invocation }) => ({ of: `resource ${definition.uri}`, invocation })),
-    ...resourceTemplates.map(({ definition, invocation }) => ({
-      ...{ of: `resource template ${definition.uriTemplate}`, invocation },
-    })),
-  ];
 }
 
 export function missingError(server: string, missing: readonly string[]): PortolanError {
@@ -47,16 +36,16 @@ export function missingError(server: string, missing: readonly string[]): Portol
   });
 }
 
-/** The same data with every variable in it made plain text. */
-export function putIn<T>(value: T, env: ReadonlyMap<string, string>): T {
-  if (Array.isArray(value)) return value.map((item: unknown) => putIn(item, env)) as T;
+/** A copy of the data in which every variable is plain text. */
+export function replaceVariables<T>(value: T, env: ReadonlyMap<string, string>): T {
+  if (Array.isArray(value)) return value.map((item: unknown) => replaceVariables(item, env)) as T;
   if (!isObject(value)) return value;
   if (isEnv(value)) return { kind: "text", text: env.get(value.name) ?? "" } as T;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, putIn(item, env)])) as T;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaceVariables(item, env)])) as T;
 }
 
-/** The same for a URL: what stands as a value in its query stays one value, whatever it holds. Elsewhere it may be a part of the URL. */
-export function putInUrl(url: Template, env: ReadonlyMap<string, string>): Template {
+/** The same for a URL: a variable in a query value is encoded, so that it stays one value; elsewhere it may hold parts of the URL. */
+export function replaceInUrl(url: Template, env: ReadonlyMap<string, string>): Template {
   let before = "";
   return url.map((part) => {
     if (part.kind !== "env") {
@@ -64,7 +53,7 @@ export function putInUrl(url: Template, env: ReadonlyMap<string, string>): Templ
       return part;
     }
     const value = env.get(part.name) ?? "";
-    // By way of a buffer, because half a character cannot be encoded.
+    // The buffer replaces lone surrogates, which encodeURIComponent() rejects.
     const text = IN_QUERY_VALUE.test(before) ? encodeURIComponent(Buffer.from(value).toString()) : value;
     before += text;
     return { kind: "text", text };

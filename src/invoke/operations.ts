@@ -1,4 +1,4 @@
-// Everything a server offers, made ready to run. What cannot be used is reported and left out; the rest works.
+// Operations of a server (tools, prompts, resources): listed, and made ready to run. An operation that cannot be used is reported and left out; the others work.
 
 import { isPortolanError, type Report } from "../errors/index.ts";
 import type {
@@ -34,25 +34,58 @@ export interface Prepared {
 
 const NO_ARGUMENTS: JsonSchema = { type: "object" };
 
-export async function prepare(
+export interface Operation {
+  /** `tool name`, `prompt name`, `resource uri`, `resource template uri`. */
+  readonly label: string;
+  readonly invocation: Invocation;
+  readonly schema: JsonSchema;
+}
+
+export function listOperations(server: InvokedServer): Operation[] {
+  const { tools, prompts, resources, resourceTemplates } = server;
+  return [
+    ...tools.map(({ definition, invocation }) => ({
+      label: `tool ${definition.name}`,
+      invocation,
+      schema: definition.inputSchema,
+    })),
+    ...prompts.map(({ definition, invocation, inputSchema }) => ({
+      label: `prompt ${definition.name}`,
+      invocation,
+      schema: inputSchema,
+    })),
+    ...resources.map(({ definition, invocation }) => ({
+      label: `resource ${definition.uri}`,
+      invocation,
+      schema: NO_ARGUMENTS,
+    })),
+    ...resourceTemplates.map(({ definition, invocation, inputSchema }) => ({
+      label: `resource template ${definition.uriTemplate}`,
+      invocation,
+      schema: inputSchema,
+    })),
+  ];
+}
+
+export async function prepareOperations(
   server: InvokedServer,
   name: string,
   createRunner: (invocation: Invocation, schema: JsonSchema) => Runner,
   report: Report,
 ): Promise<Prepared> {
   const ready = async <T extends { readonly invocation: Invocation }, More>(
-    things: readonly T[],
+    operations: readonly T[],
     what: string,
-    nameOf: (thing: T) => string,
-    more: (thing: T) => Promise<{ schema: JsonSchema; fromText?: boolean; more: More }>,
+    nameOf: (operation: T) => string,
+    more: (operation: T) => Promise<{ schema: JsonSchema; fromText?: boolean; more: More }>,
   ): Promise<[string, T & Ready & More][]> => {
-    const all = things.map(async (thing): Promise<[string, T & Ready & More][]> => {
-      const key = nameOf(thing);
+    const all = operations.map(async (operation): Promise<[string, T & Ready & More][]> => {
+      const key = nameOf(operation);
       try {
-        const found = await more(thing);
-        const runner = createRunner(thing.invocation, found.schema);
+        const found = await more(operation);
+        const runner = createRunner(operation.invocation, found.schema);
         const input = await createInputCheck(found.schema, found.fromText);
-        return [[key, { ...thing, runner, input, ...found.more }]];
+        return [[key, { ...operation, runner, input, ...found.more }]];
       } catch (error) {
         if (!isPortolanError(error)) throw error;
         const message = `${what} "${key}" is left out: ${error.message}`;
