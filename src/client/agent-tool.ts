@@ -1,4 +1,4 @@
-// An MCP tool as an agent tool: a legal name, a Zod view of its schema, and a function that returns text.
+// Agent tool: an MCP tool with a name that every provider accepts, a Zod view of its schema, and a function that returns text.
 
 import type * as Zod from "zod";
 import { PortolanError, type Report } from "../errors/index.ts";
@@ -25,9 +25,9 @@ export function toAgentTool({ name, definition, server, zod, report, call }: Age
     annotations: definition.annotations,
     definition,
     get schema() {
-      schema ??= toZodView(definition.inputSchema, zod, (finding) => {
-        const message = `tool "${definition.name}": ${finding.message}`;
-        report({ ...finding, message, server, tool: definition.name });
+      schema ??= toZodView(definition.inputSchema, zod, (diagnostic) => {
+        const message = `tool "${definition.name}": ${diagnostic.message}`;
+        report({ ...diagnostic, message, server, tool: definition.name });
       });
       return schema;
     },

@@ -1,4 +1,4 @@
-// One tool of a server with what is needed to call it safely: its schemas, ready to check input and output.
+// Checked tool: a tool definition with validators for its input and its output.
 
 import { PortolanError, type Report } from "../errors/index.ts";
 import {
@@ -28,14 +28,14 @@ export class CheckedTool {
     return this.#input !== undefined;
   }
 
-  /** Makes both schemas ready to be checked. */
+  /** Compiles both validators. */
   async load(): Promise<void> {
     if (this.loaded) return;
     this.#loading ??= this.#load();
     await this.#loading;
   }
 
-  /** Whether the input is known to be valid; what cannot be judged is not. */
+  /** True if the input is known to be valid; false if it is invalid or cannot be checked. */
   accepts(input: JsonObject): boolean {
     return this.#input?.check(input).valid === true;
   }
@@ -54,21 +54,21 @@ export class CheckedTool {
 
   checkOutput(result: CallToolResult): void {
     if (this.#output === undefined || result.isError === true) return;
-    // A result of an extension, such as a task, is not the output yet.
+    // The result of an extension, such as a task, is not the output yet.
     if (result.resultType !== undefined && result.resultType !== "complete") return;
     const { name } = this.definition;
     const place = { server: this.#server, tool: name };
-    const told = isObject(result._meta) ? result._meta[OUTPUT_MISMATCH] : undefined;
-    // The server delivers it with a warning, since an error would invite a second call of what was done.
-    if (typeof told === "string")
+    const mismatch = isObject(result._meta) ? result._meta[OUTPUT_MISMATCH] : undefined;
+    // The server returned its output with a warning, because an error would make the model repeat the operation.
+    if (typeof mismatch === "string")
       return this.#report({
         code: "OUTPUT_INVALID",
         severity: "warning",
         ...place,
-        message: told.slice(0, 1_000),
+        message: mismatch.slice(0, 1_000),
       });
     if (result.structuredContent === undefined) {
-      throw new PortolanError("OUTPUT_INVALID", `${name} promises structured output but returned none`, {
+      throw new PortolanError("OUTPUT_INVALID", `${name} declares an outputSchema but returned no structuredContent`, {
         ...place,
         data: { result },
       });
@@ -79,7 +79,7 @@ export class CheckedTool {
     const { problems } = outcome;
     throw new PortolanError(
       "OUTPUT_INVALID",
-      `${name} broke its outputSchema: ${problems.map(describe).join("; ")}`,
+      `the output of ${name} does not match its outputSchema: ${problems.map(describe).join("; ")}`,
       {
         ...place,
         data: { problems, result },
@@ -103,7 +103,7 @@ export class CheckedTool {
       severity: "warning",
       server: this.#server,
       tool: this.definition.name,
-      message: `the ${what} of "${this.definition.name}" is not checked here: ${reason}`,
+      message: `the ${what} of "${this.definition.name}" is not checked: ${reason}`,
     });
   }
 }

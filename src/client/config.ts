@@ -1,4 +1,4 @@
-// What the caller of `connectMcp` wrote, checked as a whole, as a server definition.
+// Validates the config of `connectMcp()` and converts it to a server definition.
 
 import { PortolanError } from "../errors/index.ts";
 import {
@@ -50,12 +50,12 @@ function toLaunch({ sandbox, cwd }: McpStdioConfig): LaunchSettings {
 
 function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefined {
   if (!isObject(config)) {
-    problems.push("it must be an object");
+    problems.push("the config must be an object");
     return undefined;
   }
   if (config.transport === "stdio") {
     const { command, args, env, cwd } = config;
-    if (typeof command !== "string" || command === "") problems.push("command must name a program");
+    if (typeof command !== "string" || command === "") problems.push("command must be the name of a program");
     else if (command.includes("\0")) problems.push("command must not contain NUL");
     if (
       args !== undefined &&
@@ -73,7 +73,7 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
     return undefined;
   }
   const { url, headers } = config;
-  if (typeof url !== "string" || !URL.canParse(url)) problems.push("url must be a whole URL");
+  if (typeof url !== "string" || !URL.canParse(url)) problems.push("url must be an absolute URL");
   else if (!protocols.includes(new URL(url).protocol))
     problems.push(`url must begin with ${protocols.join("// or ")}//`);
   if (typeof url === "string" && config.transport === "websocket" && url.includes("#")) {
@@ -93,7 +93,7 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
 
 function readLimits(given: Partial<Limits> | undefined, problems: string[]): Limits {
   for (const [name, value] of Object.entries(given ?? {})) {
-    if (!Object.hasOwn(DEFAULT_LIMITS, name)) problems.push(`there is no limit called ${name}`);
+    if (!Object.hasOwn(DEFAULT_LIMITS, name)) problems.push(`limits.${name} is not a known limit`);
     else if (typeof value !== "number" || !(value >= 0))
       problems.push(`limits.${name} must be a number of at least 0`);
   }
@@ -107,7 +107,7 @@ function isStringMap(value: unknown): boolean {
   );
 }
 
-/** The program and what it is to run, or the URL: without options, queries and anything else that may hold a secret. */
+/** The default name: the program and its first word, or the URL. It leaves out options and queries, which may hold secrets. */
 function defaultName(endpoint: Endpoint): string {
   if (endpoint.transport === "stdio") {
     const program = endpoint.command.split(/[\\/]/).at(-1) ?? endpoint.command;

@@ -1,4 +1,4 @@
-// `connectMcp()`: from what a program declares to a live connection.
+// `connectMcp()`: connects to one MCP server.
 
 import type { Diagnostic } from "../errors/index.ts";
 import type { Implementation } from "../model/index.ts";
@@ -12,13 +12,13 @@ import { VERSION } from "./version.ts";
 const CLIENT_INFO: Implementation = { name: "portolan", version: VERSION };
 const MAX_DIAGNOSTICS = 200;
 
-/** Connects to one MCP server, whichever era it speaks. Throws a PortolanError that says why when it cannot. */
+/** Connects to one MCP server of either protocol era. Throws a PortolanError with the reason when it cannot. */
 export async function connectMcp(config: McpConfig): Promise<McpConnection> {
   const definition = { ...toServerDefinition(config), roots: await rootFolders(config.handlers ?? {}) };
   const diagnostics: Diagnostic[] = [];
   const seen = new Set<string>();
   const report = (diagnostic: Diagnostic): void => {
-    // The same finding on every refresh of a list is one finding.
+    // A diagnostic that every refresh of a list repeats is reported once.
     const key = `${diagnostic.code} ${diagnostic.tool ?? ""} ${diagnostic.message}`;
     if (seen.has(key) || diagnostics.length >= MAX_DIAGNOSTICS) return;
     seen.add(key);
@@ -26,7 +26,7 @@ export async function connectMcp(config: McpConfig): Promise<McpConnection> {
     try {
       (config.onDiagnostic ?? warn)(diagnostic);
     } catch (error) {
-      // Reported as uncaught; whoever found something goes on undisturbed.
+      // An error of the listener becomes an uncaught exception, so that the code that reports is not interrupted.
       queueMicrotask(() => {
         throw error;
       });

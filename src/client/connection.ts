@@ -1,4 +1,4 @@
-// A connection to one server as a program uses it: tools, resources and prompts over an upstream.
+// Connection: the tools, resources and prompts of one upstream, with cached lists and checked calls.
 
 import type * as Zod from "zod";
 import { type Diagnostic, didYouMean, isPortolanError, PortolanError, type Report } from "../errors/index.ts";
@@ -50,7 +50,7 @@ export class Connection implements McpConnection {
   readonly #prompts: ListCache<PromptDefinition[]>;
   readonly #resources: ListCache<ResourceDefinition[]>;
   readonly #templates: ListCache<ResourceTemplateDefinition[]>;
-  /** Agent tools of one list, per prefix, so that asking again gives the same objects. */
+  /** Agent tools of the current list, per prefix, so that `listTools()` returns the same objects again. */
   #agentTools: { of: Map<string, CheckedTool>; byPrefix: Map<string, Tool[]> } | undefined;
 
   constructor(upstream: Upstream, options: ConnectionOptions) {
@@ -119,7 +119,7 @@ export class Connection implements McpConnection {
       const message = "a call needs the name of a tool, and its input as an object";
       return Promise.reject(new PortolanError("INPUT_INVALID", message, { server: this.#upstream.name }));
     }
-    // A definition past its time is still good enough to call by, as long as it takes the input.
+    // An expired definition is still used if it accepts the input.
     const tool = this.#tools.last?.get(name);
     return tool?.loaded === true && tool.accepts(input)
       ? this.#callChecked(tool, input, options)
@@ -183,7 +183,7 @@ export class Connection implements McpConnection {
   }
 
   async ping(options: RequestOptions = {}): Promise<void> {
-    // The modern era has no ping; asking for the description is its sign of life.
+    // The modern protocol has no ping, so server/discover is the health check.
     const method = this.#upstream.describe().era === "modern" ? "server/discover" : "ping";
     await this.#upstream.request(this.#call(method, {}, options));
   }
@@ -211,7 +211,7 @@ export class Connection implements McpConnection {
     let tool = this.#tools.last?.get(name) ?? (await this.#findTool(name, options));
     await tool.load();
     if (this.#tools.fresh === undefined && !tool.accepts(input)) {
-      // The definition that refuses it may be out of date.
+      // The definition may be out of date, so it is fetched again before the input is refused.
       tool = await this.#findTool(name, options);
       await tool.load();
     }
@@ -233,7 +233,7 @@ export class Connection implements McpConnection {
     );
   }
 
-  /** The tool's definition, asking the server for its list when it is not at hand or too old. */
+  /** Finds the definition of a tool, and fetches the list when it is missing or expired. */
   async #findTool(name: string, options: RequestOptions): Promise<CheckedTool> {
     const { signal, timeoutMs } = options;
     const tools = await this.#tools.get({ signal, timeoutMs });
@@ -257,7 +257,7 @@ export class Connection implements McpConnection {
     return { method, params: whole, signal, timeoutMs, maxTimeoutMs, onProgress, repeatable };
   }
 
-  /** A whole list. Its entries are what the server sent; their types say what they should be. */
+  /** Fetches a whole list. The entries are not validated here. */
   async #list(
     capability: "tools" | "prompts" | "resources",
     method: string,
@@ -276,7 +276,7 @@ export class Connection implements McpConnection {
           message,
         }),
     });
-    // A legacy server announces changes; a modern one says how long its answer holds.
+    // A legacy server announces changes; a modern server declares how long its list is valid.
     return { value: items.filter(isObject), ttlMs: ttlMs ?? (era === "legacy" ? Infinity : 0) };
   }
 
@@ -292,7 +292,7 @@ export class Connection implements McpConnection {
           severity: "error",
           server: this.#upstream.name,
           tool: definition.name,
-          message: `tool "${definition.name}" is left out: it would have the same name as "${other}"`,
+          message: `tool "${definition.name}" is left out: its exposed name "${name}" is taken by "${other}"`,
         });
         continue;
       }
@@ -316,7 +316,7 @@ export class Connection implements McpConnection {
   }
 }
 
-/** The text stands beside the result, not in it: written out as JSON it is what the server sent. */
+/** `text` is a getter of the prototype, so that the result as JSON is what the server sent. */
 const WITH_TEXT = {
   get text(): string {
     return resultText(this);

@@ -1,4 +1,4 @@
-// The handlers that a caller registered, as capabilities to declare and as the one function that answers questions.
+// Handlers of server requests: the capabilities that they imply, and the function that answers with them.
 
 import { fileURLToPath } from "node:url";
 import { type ElicitRequest, isObject, type JsonObject } from "../model/index.ts";
@@ -13,7 +13,7 @@ export function toCapabilities(handlers: McpHandlers): JsonObject {
   };
 }
 
-/** Undefined as an answer means that nobody registered for the question. */
+/** The answer is undefined if no handler is registered for the request. */
 export function toAsk(handlers: McpHandlers): Ask {
   return async ({ method, params, signal }) => {
     if (method === "elicitation/create" && handlers.elicit !== undefined) {
@@ -32,13 +32,13 @@ export function toAsk(handlers: McpHandlers): Ask {
   };
 }
 
-/** The folders that the caller grants, for a program that is about to start. */
+/** The folders of `handlers.roots`, which the sandbox of a server grants. */
 export async function rootFolders({ roots }: McpHandlers): Promise<string[]> {
   const granted = typeof roots === "function" ? await roots() : (roots ?? []);
   return granted.flatMap(({ uri }) => (/^file:\/\/\//i.test(uri) ? [fileURLToPath(uri)] : []));
 }
 
-/** What the user left out but the form has a default for. */
+/** Fills fields that the user left empty with the defaults of the form. */
 function withDefaults(params: JsonObject, content: JsonObject | undefined): JsonObject {
   const filled: JsonObject = { ...content };
   const schema = isObject(params.requestedSchema) ? params.requestedSchema : {};

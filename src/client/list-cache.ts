@@ -1,18 +1,18 @@
-// The last good answer to a list request, until the server says it changed or its time is up.
+// List cache: keeps the last result of a list request until it expires or the server reports a change.
 
 export class ListCache<T> {
   readonly #load: (options: LoadOptions) => Promise<{ value: T; ttlMs: number }>;
   #value: T | undefined;
   #freshUntil = -Infinity;
   #loading: Promise<T> | undefined;
-  /** Counts invalidations, so that an answer that was overtaken by a change is not kept. */
+  /** Counts invalidations, so that a result that was requested before a change is not kept. */
   #version = 0;
 
   constructor(load: (options: LoadOptions) => Promise<{ value: T; ttlMs: number }>) {
     this.#load = load;
   }
 
-  /** The value if it may be used without asking. */
+  /** The value, if it has not expired. */
   get fresh(): T | undefined {
     return performance.now() < this.#freshUntil ? this.#value : undefined;
   }
@@ -25,7 +25,7 @@ export class ListCache<T> {
   async get(options: LoadOptions & { refresh?: boolean | undefined }): Promise<T> {
     const fresh = options.refresh === true ? undefined : this.fresh;
     if (fresh !== undefined) return fresh;
-    // One request serves all who wait, unless somebody's own signal could end it for the others.
+    // Concurrent callers share one request, unless the signal of one could cancel it for the others.
     if (options.signal !== undefined || options.refresh === true) return this.#fetch(options);
     this.#loading ??= this.#fetch(options).finally(() => {
       this.#loading = undefined;

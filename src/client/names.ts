@@ -1,4 +1,4 @@
-// Tool names that every model provider accepts: a pure function of the prefix and the server's own name.
+// Tool names that every model provider accepts: computed from the prefix and the name that the server gave.
 
 import { createHash } from "node:crypto";
 
@@ -6,7 +6,7 @@ const MAX_LENGTH = 64;
 const HASH_LENGTH = 8;
 const LEGAL = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The name as it is when it is legal; otherwise a readable part of it and a hash of the whole, so that no two names fall together. */
+/** Returns a legal name unchanged. Other names become their readable part and a hash of the whole name, so that no two collide. */
 export function exposedName(tool: string, prefix?: string): string {
   const full = prefix === undefined || prefix === "" ? tool : `${prefix}_${tool}`;
   if (LEGAL.test(full)) return full;
@@ -14,7 +14,7 @@ export function exposedName(tool: string, prefix?: string): string {
   return `${readable(full).slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${hash}`;
 }
 
-/** For names that are all known, by each: without a hash, unless two of them would fall together or one is too long. */
+/** Maps a complete set of names to legal names. A hash is added only when two would collide or one is too long. */
 export function exposedNames(names: Iterable<string>): ReadonlyMap<string, string> {
   const all = new Set(names);
   const wanted = new Map<string, number>();

@@ -1,4 +1,4 @@
-// A tool result as text: its text blocks, and a readable placeholder for everything else.
+// Text of a tool result: its text blocks, and a placeholder for every other block.
 
 import { type CallToolResult, type ContentBlock, isObject } from "../model/index.ts";
 

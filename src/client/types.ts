@@ -1,4 +1,4 @@
-// The library's public shapes: how a connection is asked for, and what it offers.
+// Public types of the client: the config of `connectMcp()` and the connection that it returns.
 
 import type { ZodObject } from "zod";
 import type { Diagnostic, PortolanError } from "../errors/index.ts";
@@ -30,7 +30,7 @@ import type {
 } from "../model/index.ts";
 import type { UpstreamStats } from "../upstream/index.ts";
 
-/** What a server may ask of its caller. The same handlers answer in both protocol eras; what is absent is declined. */
+/** Answers to server requests, for both protocol eras. Requests without a handler are declined. */
 export interface McpHandlers {
   elicit?(request: ElicitRequest, context: { signal: AbortSignal }): Promise<ElicitResult> | ElicitResult;
   sample?(request: JsonObject, context: { signal: AbortSignal }): Promise<JsonObject> | JsonObject;
@@ -38,22 +38,22 @@ export interface McpHandlers {
 }
 
 export interface McpOptions {
-  /** What errors and logs call this server; default: the command or URL. */
+  /** The name of this server in errors and logs. Default: the command or URL. */
   name?: string;
-  /** Protocol era: found by asking ("auto"), or fixed. */
+  /** Protocol era: negotiated ("auto"), or fixed. */
   era?: EraPin;
   limits?: Partial<Limits>;
   clientInfo?: Implementation;
   handlers?: McpHandlers;
-  /** Log messages wanted from the server; they arrive as the "log" event. */
+  /** Lowest level of log messages that the server should send; they arrive as the "log" event. */
   logLevel?: LogLevel;
-  /** Hear about changed lists and resources. Off saves a stream for a one-shot use. Default: true. */
+  /** Receive notifications of changed lists and resources. `false` saves a stream in one-shot programs. Default: true. */
   watch?: boolean;
-  /** After a crash, call again a tool whose annotations say that it is read-only or idempotent. Default: false. */
+  /** After a crash, repeat calls of tools whose annotations declare them read-only or idempotent. Default: false. */
   retryHinted?: boolean;
-  /** Gives up connecting. */
+  /** Aborts connecting. */
   signal?: AbortSignal;
-  /** Where warnings go; default: `process.emitWarning`. */
+  /** Receives warnings. Default: `process.emitWarning`. */
   onDiagnostic?: (diagnostic: Diagnostic) => void;
 }
 
@@ -64,16 +64,16 @@ export interface McpStdioConfig extends McpOptions {
   env?: Readonly<Record<string, string>>;
   cwd?: string;
   /**
-   * What the program may touch. Without it the default profile holds: a read-only system and its own folder, a private HOME and
-   * /tmp, no network, and the folders of `handlers.roots`. "off" runs it with all rights of this program.
+   * Sandbox of the program. The default profile allows a read-only system and its own folder, a private HOME and /tmp, no network,
+   * and the folders of `handlers.roots`. "off" runs the program with all rights of this process.
    */
   sandbox?: SandboxMode | SandboxDeclaration;
-  /** Hears what is being fetched before it can start, such as a package; and of a download now and then how much is there. */
+  /** Reports what is installed before the start, such as a package, and the progress of downloads. */
   onInstalling?: (
     what: string,
     bytes?: { readonly received: number; readonly total?: number | undefined },
   ) => void;
-  /** Hears what the server writes to stderr, as it comes. The last lines are in every error anyway. */
+  /** Receives the stderr output of the server. Errors contain its last lines anyway. */
   onStderr?: (text: string) => void;
 }
 
@@ -87,21 +87,21 @@ export type McpConfig = McpStdioConfig | McpHttpConfig;
 
 export interface RequestOptions {
   signal?: AbortSignal | undefined;
-  /** Fails when neither answer nor progress comes for this long. */
+  /** Fails when neither the result nor progress arrives for this long. */
   timeoutMs?: number | undefined;
-  /** Fails after this long, whatever progress is reported. */
+  /** Fails after this long, even if progress is reported. */
   maxTimeoutMs?: number | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
-  /** What goes along as `_meta`, for whoever serves the request. */
+  /** Sent to the server as `_meta`. */
   meta?: JsonObject | undefined;
 }
 
-/** A tool as agent frameworks want it. */
+/** A tool in the form that agent frameworks expect. */
 export interface Tool {
-  /** The name to show a model: prefixed when asked for, and legal for every provider. */
+  /** The name for a model: prefixed on request, and legal for every provider. */
   readonly name: string;
   readonly description: string;
-  /** A Zod view of `inputSchema`, made on first use. Always an object that accepts unknown fields. */
+  /** A Zod view of `inputSchema`, created on first use. Always an object that accepts unknown fields. */
   readonly schema: ZodObject;
   /** The server's JSON Schema, verbatim. */
   readonly inputSchema: JsonSchema;
@@ -124,7 +124,7 @@ export interface ServerDescription {
   readonly era: Era;
   /** Protocol revision in use, such as "2025-11-25". */
   readonly revision: string;
-  /** How the server is reached now; "sse" after a fallback. */
+  /** The transport in use; "sse" after a fallback. */
   readonly transport: "stdio" | "http" | "sse" | "websocket" | "memory";
   readonly capabilities: ServerCapabilities;
   readonly instructions: string | undefined;
@@ -136,13 +136,13 @@ export interface ConnectionEvents {
   resourcesChanged: [];
   resourceUpdated: [uri: string];
   log: [message: LogMessage];
-  /** The connection was lost (with the reason), is being made again, is back, or is given up. */
+  /** The connection was lost (with the reason), is being restored, is ready again, or is given up. */
   stateChanged: [state: "ready" | "reconnecting" | "failed" | "closed", reason?: PortolanError];
 }
 
 export interface McpConnection extends AsyncDisposable {
   readonly server: ServerDescription;
-  /** What was odd so far: dropped tools, schema fallbacks, noise on stdout. */
+  /** Diagnostics so far: dropped tools, schema fallbacks, noise on stdout. */
   readonly diagnostics: readonly Diagnostic[];
   /** Counters of this connection: requests in flight, late answers, noise, restarts. */
   stats(): UpstreamStats;
@@ -150,7 +150,7 @@ export interface McpConnection extends AsyncDisposable {
   listTools(options?: { prefix?: string; refresh?: boolean } & RequestOptions): Promise<Tool[]>;
   /** The tools as the server defined them, unknown fields included. */
   listToolDefinitions(options?: { refresh?: boolean } & RequestOptions): Promise<ToolDefinition[]>;
-  /** Calls a tool by the server's own name for it and returns the whole result, also when it is an error result. */
+  /** Calls a tool by the name that the server gave it. Returns the whole result, also an error result. */
   callTool(name: string, input?: JsonObject, options?: RequestOptions): Promise<ToolResult>;
 
   listResources(options?: { refresh?: boolean } & RequestOptions): Promise<ResourceDefinition[]>;
@@ -158,7 +158,7 @@ export interface McpConnection extends AsyncDisposable {
     options?: { refresh?: boolean } & RequestOptions,
   ): Promise<ResourceTemplateDefinition[]>;
   readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult>;
-  /** Hear `resourceUpdated` for this URI until the returned function is called. */
+  /** Emits `resourceUpdated` for this URI until the returned function is called. */
   subscribe(uri: string): Promise<() => Promise<void>>;
 
   listPrompts(options?: { refresh?: boolean } & RequestOptions): Promise<PromptDefinition[]>;
@@ -170,7 +170,7 @@ export interface McpConnection extends AsyncDisposable {
     options?: RequestOptions,
   ): Promise<CompleteResult["completion"]>;
 
-  /** Asks the server whether it is alive. */
+  /** Sends a health check to the server. */
   ping(options?: RequestOptions): Promise<void>;
   setLogLevel(level: LogLevel): Promise<void>;
   on<E extends keyof ConnectionEvents>(

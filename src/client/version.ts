@@ -1,3 +1,3 @@
-// The version of this package, as it introduces itself to servers. Kept equal to package.json by a test.
+// Version of this package, sent to servers. A test keeps it equal to package.json.
 
 export const VERSION = "0.1.0";
