@@ -68,10 +68,14 @@ export class CheckedTool {
         message: mismatch.slice(0, 1_000),
       });
     if (result.structuredContent === undefined) {
-      throw new PortolanError("OUTPUT_INVALID", `${name} declares an outputSchema but returned no structuredContent`, {
-        ...place,
-        data: { result },
-      });
+      throw new PortolanError(
+        "OUTPUT_INVALID",
+        `${name} declares an outputSchema but returned no structuredContent`,
+        {
+          ...place,
+          data: { result },
+        },
+      );
     }
     const outcome = this.#output.check(result.structuredContent);
     if (outcome.valid === true) return;

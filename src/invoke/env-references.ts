@@ -41,7 +41,9 @@ export function replaceVariables<T>(value: T, env: ReadonlyMap<string, string>):
   if (Array.isArray(value)) return value.map((item: unknown) => replaceVariables(item, env)) as T;
   if (!isObject(value)) return value;
   if (isEnv(value)) return { kind: "text", text: env.get(value.name) ?? "" } as T;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaceVariables(item, env)])) as T;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, replaceVariables(item, env)]),
+  ) as T;
 }
 
 /** The same for a URL: a variable in a query value is encoded, so that it stays one value; elsewhere it may hold parts of the URL. */

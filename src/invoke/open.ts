@@ -13,7 +13,14 @@ import type { Upstream } from "../upstream/index.ts";
 import { checkSandboxes } from "./cli/sandboxed.ts";
 import type { Group } from "./cli/process.ts";
 import { createCliRunner } from "./cli/run.ts";
-import { blockedBy, envNames, envNamesOf, missingError, replaceInUrl, replaceVariables } from "./env-references.ts";
+import {
+  blockedBy,
+  envNames,
+  envNamesOf,
+  missingError,
+  replaceInUrl,
+  replaceVariables,
+} from "./env-references.ts";
 import type { Agents } from "./http/agents.ts";
 import { createHttpRunner } from "./http/run.ts";
 import { InvokedUpstream } from "./invoked-upstream.ts";
@@ -61,7 +68,10 @@ export async function openInvoked(server: InvokedServer, options: InvokeOptions)
     values: ReadonlyMap<string, string>,
   ): Runner =>
     invocation.kind === "http"
-      ? createHttpRunner(replaceVariables({ ...invocation, url: replaceInUrl(invocation.url, values) }, values), agents)
+      ? createHttpRunner(
+          replaceVariables({ ...invocation, url: replaceInUrl(invocation.url, values) }, values),
+          agents,
+        )
       : createCliRunner(invocation, schema, {
           ...{ folder: server.folder, env: values, started, name, report, reportDenied },
         });

@@ -67,7 +67,9 @@ function headerOf(headers: Run["headers"], name: string): string {
     if (key.toLowerCase() !== wanted || value === undefined) continue;
     return Array.isArray(value) ? value.join(", ") : value;
   }
-  throw new ArgumentError(`The header "${name}" is missing: this tool needs it from the HTTP request of the client.`);
+  throw new ArgumentError(
+    `The header "${name}" is missing: this tool needs it from the HTTP request of the client.`,
+  );
 }
 
 export function refuseNul(text: string, what: string): string {

@@ -16,7 +16,14 @@ import { type Ask, type Caller, canAnswer, type Question } from "../../upstream/
 import { missingFor } from "../common/capabilities.ts";
 import { type Envelope, withoutEnvelope } from "../common/envelope.ts";
 import { isWanted } from "../common/log-levels.ts";
-import { RpcRefusal, statusOf, toRpcError, writeAnswer, writeNotification, writeResult } from "../common/messages.ts";
+import {
+  RpcRefusal,
+  statusOf,
+  toRpcError,
+  writeAnswer,
+  writeNotification,
+  writeResult,
+} from "../common/messages.ts";
 import type { Parkable, ParkedFor, Parking } from "./suspended-calls.ts";
 import { returnStop, takeStop } from "../common/abort-pool.ts";
 import type { TaskIds } from "../common/task-ids.ts";

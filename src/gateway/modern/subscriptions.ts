@@ -1,7 +1,14 @@
 // `subscriptions/listen`: one stream of a modern client that hears what it asked for, tagged with its own id.
 
 import { isObject, META, RPC, type JsonObject, type RequestId, type RpcRequest } from "../../model/index.ts";
-import { toRpcError, statusOf, RpcRefusal, writeError, writeNotification, writeResult } from "../common/messages.ts";
+import {
+  toRpcError,
+  statusOf,
+  RpcRefusal,
+  writeError,
+  writeNotification,
+  writeResult,
+} from "../common/messages.ts";
 import { type Caller, within } from "../../upstream/index.ts";
 import { requireTasks } from "../common/capabilities.ts";
 import type { Envelope } from "../common/envelope.ts";

@@ -2,7 +2,13 @@ import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { RpcRefusal } from "../common/messages.ts";
-import { isOwnState, type Parkable, type ParkedFor, Parking, type ParkingOptions } from "./suspended-calls.ts";
+import {
+  isOwnState,
+  type Parkable,
+  type ParkedFor,
+  Parking,
+  type ParkingOptions,
+} from "./suspended-calls.ts";
 
 const BOUND: ParkedFor = { principal: "alice", offer: "*", method: "tools/call", params: { name: "t" } };
 const KEY = randomBytes(32);

@@ -3,13 +3,7 @@
 import { resolve } from "node:path";
 import { type PortolanError, toPortolanError } from "../../errors/index.ts";
 import { type LaunchPlan, planLaunch } from "../../launch/index.ts";
-import type {
-  CliInvocation,
-  CliPart,
-  InvokedServer,
-  JsonSchema,
-  Template,
-} from "../../model/index.ts";
+import type { CliInvocation, CliPart, InvokedServer, JsonSchema, Template } from "../../model/index.ts";
 import { listOperations } from "../operations.ts";
 import { commandRequest } from "./sandboxed.ts";
 import { findProgram } from "./command.ts";
@@ -29,7 +23,8 @@ export interface PlannedCommand {
 export async function planCommands(server: InvokedServer, name: string): Promise<PlannedCommand[]> {
   const planned: PlannedCommand[] = [];
   for (const { label, invocation, schema } of listOperations(server))
-    if (invocation.kind === "cli") planned.push({ of: label, ...(await planOne(invocation, schema, server, name)) });
+    if (invocation.kind === "cli")
+      planned.push({ of: label, ...(await planOne(invocation, schema, server, name)) });
   return planned;
 }
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CliInvocation, CliPart } from "../../model/index.ts";
 import { needs } from "../../../test/needs.ts";
-import { boxCommand } from "./sandboxed.ts";
+import { sandboxCommand } from "./sandboxed.ts";
 import { startGroup } from "./process.ts";
 
 let folder = "";
@@ -38,7 +38,7 @@ async function given(
     ...{ kind: "cli", words, appendUnused: false, sandbox: { mode: "enforce" }, ...more },
   };
   const built = { program: more.shell?.program ?? "node", args, cwd, env: {} };
-  const command = await boxCommand(built, invocation, PLACE);
+  const command = await sandboxCommand(built, invocation, PLACE);
   command.spawned?.();
   command.ended?.();
   const mounted = command.args.filter((_, index) => /^--(?:ro-)?bind$/.test(command.args[index - 1] ?? ""));
@@ -78,7 +78,7 @@ test("a command that is stopped is asked first, also in its box", needs("bubblew
   };
   const built = { program: process.execPath, args: ["-e", script], cwd: at("mine"), env: {} };
   const said: string[] = [];
-  const group = await startGroup(await boxCommand(built, invocation, PLACE), {
+  const group = await startGroup(await sandboxCommand(built, invocation, PLACE), {
     stdout: (chunk) => said.push(chunk.toString()),
     stderr: () => {},
   });

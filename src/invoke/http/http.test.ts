@@ -239,7 +239,7 @@ test("a name that leads to a private address is refused when it is dialled", asy
       lookup: leadsTo(address),
     });
     expect(textOf(await call()), address).toContain(
-      `api.test leads to the private address ${address}. If that is meant, set "allowPrivate: true" on the http invocation.`,
+      `api.test resolves to the private address ${address}. To allow it, set "allowPrivate: true" on the http invocation.`,
     );
   }
   expect(requests).toEqual([]);

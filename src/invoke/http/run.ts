@@ -82,7 +82,9 @@ async function toOutcome(
   if (request.method === "HEAD") return { bytes, contentType: "text/plain", meta, ...failure(status, "") };
   const shown = isTextual(contentType, bytes) ? firstOf(decodeText(bytes, contentType), SHOWN_CHARS) : "";
   const problem = failure(status, shown);
-  return problem === undefined ? { bytes, contentType, meta } : { bytes: NOTHING, contentType, meta, ...problem };
+  return problem === undefined
+    ? { bytes, contentType, meta }
+    : { bytes: NOTHING, contentType, meta, ...problem };
 }
 
 function failure(status: number, body: string): Pick<Outcome, "failure" | "notFound"> | undefined {

@@ -55,7 +55,8 @@ export function fillUrl(template: UrlTemplate, run: Pick<Run, "args" | "headers"
     url.username === "" &&
     url.pathname.startsWith(template.prefix) &&
     countSegments(url) === template.segments;
-  if (!kept) throw new ArgumentError("The arguments would change the host or the path structure of this tool's URL.");
+  if (!kept)
+    throw new ArgumentError("The arguments would change the host or the path structure of this tool's URL.");
   return url;
 }
 
