@@ -9,7 +9,7 @@ import type { DeclaredServer, GatewaySettings } from "../model/index.ts";
 
 /** The only door from here to the formats: each is loaded by the first file that needs it. */
 const formats = {
-  text: () => import("../formats/text/index.ts"),
+  text: () => import("../formats/document/index.ts"),
   manifest: () => import("../formats/manifest/index.ts"),
   workspace: () => import("../formats/workspace/index.ts"),
   clients: () => import("../formats/clients/index.ts"),

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Catalog } from "../catalog/index.ts";
 import { isPortolanError, PortolanError } from "../errors/index.ts";
 import { type ClientServer, type ImportedFile, writeClientFile } from "../formats/clients/index.ts";
-import { readText } from "../formats/text/index.ts";
+import { readText } from "../formats/document/index.ts";
 import { addServer } from "../formats/workspace/index.ts";
 import type { DeclaredServer } from "../model/index.ts";
 import { toServerFields } from "./server-fields.ts";

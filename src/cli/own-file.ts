@@ -4,7 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { PortolanError } from "../errors/index.ts";
 import { looksLikeWorkspace, parseWorkspace } from "../formats/workspace/index.ts";
-import { readText, toPlain } from "../formats/text/index.ts";
+import { readText, toPlain } from "../formats/document/index.ts";
 import { withFileLock, writeWhole } from "../secrets/index.ts";
 import type { Cli } from "./connect.ts";
 import { computerOf, findWorkspace, pathLabel } from "./workspace-folder.ts";

@@ -1,13 +1,7 @@
 // A server of any declaration in the words of portolan.yaml.
 
 import { dirname, resolve } from "node:path";
-import {
-  definedOnly,
-  filled,
-  type Loose,
-  toDockerFields,
-  toLaunchFields,
-} from "../formats/manifest/index.ts";
+import { definedOnly, filled, toDockerFields, toLaunchFields } from "../formats/manifest/index.ts";
 import type { ServerFields } from "../formats/workspace/index.ts";
 import type { DeclaredEndpoint, DeclaredServer } from "../model/index.ts";
 
@@ -39,7 +33,7 @@ export function toServerFields(server: DeclaredServer): ServerFields {
   });
 }
 
-function endpointFields(endpoint: DeclaredEndpoint, file: string): Loose<ServerFields> {
+function endpointFields(endpoint: DeclaredEndpoint, file: string): ServerFields {
   // portolan.yaml has no words for it: the mcpfile itself is among its sources, and drivers are found by their folder.
   if (endpoint.transport === "invoke" || endpoint.transport === "contracts") return {};
   if (endpoint.transport !== "stdio") {

@@ -79,7 +79,7 @@ export function describeDraft(shown: Shown, { io, output }: Cli): string {
     ...section("Tools and contracts", bindings),
     ...(dryRun && !broken ? texts : []),
     ...section(
-      "Problems",
+      "Diagnostics",
       findings.map((one) => describeFinding(one, { colors, width, label })),
     ),
     ...(written ? section("Files", fileLines) : []),

@@ -102,7 +102,7 @@ function toFields(
       ...common,
     };
   return {
-    command: program as string,
+    command: program,
     ...(args.length === 0 ? {} : { args }),
     ...(Object.keys(env).length === 0 ? {} : { env }),
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
@@ -170,7 +170,7 @@ function findSecrets(alias: string, { command, args, env, url, headers }: Server
     });
 }
 
-/** What changes for the workspace beyond the new server. Problems of other files are not this command's. */
+/** What changes for the workspace beyond the new server. Diagnostics of other files are not this command's. */
 async function knownElsewhere(cli: Cli, alias: string): Promise<Diagnostic | undefined> {
   const source = await loadSource(cli).catch(() => undefined);
   const common = { code: "NAME_AMBIGUOUS" as const, severity: "warning" as const, server: alias };

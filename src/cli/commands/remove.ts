@@ -47,7 +47,7 @@ function notThere(alias: string, own: OwnFile, elsewhere: string | undefined): P
   });
 }
 
-/** Where else a server of that name is declared. Problems of other files are not this command's. */
+/** Where else a server of that name is declared. Diagnostics of other files are not this command's. */
 async function declaredElsewhere(cli: Cli, alias: string): Promise<string | undefined> {
   const source = await loadSource(cli).catch(() => undefined);
   const found = source?.config.servers.find((server) => server.alias === alias);

@@ -63,7 +63,7 @@ export function whyBroken({ io, output }: Cli, id: string, findings: readonly Di
   output.print(
     [
       `${colors.bold(plainLine(id, 100))}\n${renderRows([{ name: "state", value: state }], output)}`,
-      `${colors.bold("Problems")}\n${findings.map((one) => describeFinding(one, view)).join("\n")}`,
+      `${colors.bold("Diagnostics")}\n${findings.map((one) => describeFinding(one, view)).join("\n")}`,
       `${colors.bold("What to do")}\n${wrap(`  ${advice}`, width)}`,
     ].join("\n\n"),
   );
@@ -150,7 +150,7 @@ function describe({ driver, report, standing, problems, advice, runs }: Found, {
   if (problems.length > 0) {
     const view = { colors, width, label, textOf: readTexts() };
     sections.push(
-      `${colors.bold("Problems")}\n${problems.map((one) => describeFinding(one, view)).join("\n")}`,
+      `${colors.bold("Diagnostics")}\n${problems.map((one) => describeFinding(one, view)).join("\n")}`,
     );
   }
   sections.push(

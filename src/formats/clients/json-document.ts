@@ -1,7 +1,7 @@
 // JSON with comments and trailing commas, with positions.
 
 import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
-import { jsonErrorMessage } from "../text/index.ts";
+import { jsonErrorMessage } from "../document/index.ts";
 import type { SourceDocument, SourceRange } from "./document.ts";
 import type { Path } from "./types.ts";
 

@@ -12,7 +12,7 @@ import {
   type ParsedNode,
   type Document,
 } from "yaml";
-import { composeYaml } from "../text/index.ts";
+import { composeYaml } from "../document/index.ts";
 import type { SourceDocument, SourceRange } from "./document.ts";
 import type { Path } from "./types.ts";
 

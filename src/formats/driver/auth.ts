@@ -2,7 +2,7 @@
 
 import type { DriverAuth, DriverHealthCheck, HttpExpectation } from "../../model/index.ts";
 import { definedOnly } from "../manifest/index.ts";
-import { nodeAt, type Problems, quoted, type TextNode, toLabel } from "../text/index.ts";
+import { nodeAt, type Diagnostics, quoted, type TextNode, toLabel } from "../document/index.ts";
 import type { CheckedAuth, CheckedDriver, CheckedHttp } from "./checked-driver.ts";
 import { checkPath } from "./bindings.ts";
 import { parseIsoDuration } from "./iso-duration.ts";
@@ -18,16 +18,16 @@ const DETECT: Readonly<Record<string, RegExp>> = {
 export function readAuth(
   checked: CheckedAuth | undefined,
   node: TextNode | undefined,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): DriverAuth | undefined {
   if (checked === undefined) return undefined;
   const { ref, state, login, refresh, expiry } = checked;
   const refNode = nodeAt(node, "ref");
-  if (ref !== undefined && refNode !== undefined) checkPath(ref, refNode, problems);
-  checkUrl(nodeAt(node, "login", "url"), problems);
-  checkLogin(checked, nodeAt(node, "login"), problems);
-  checkUrl(nodeAt(node, "refresh", "url"), problems);
-  checkDetect(nodeAt(node, "expiry", "detect"), problems);
+  if (ref !== undefined && refNode !== undefined) checkPath(ref, refNode, diagnostics);
+  checkUrl(nodeAt(node, "login", "url"), diagnostics);
+  checkLogin(checked, nodeAt(node, "login"), diagnostics);
+  checkUrl(nodeAt(node, "refresh", "url"), diagnostics);
+  checkDetect(nodeAt(node, "expiry", "detect"), diagnostics);
   const when = login?.completes_when;
   return definedOnly<DriverAuth>({
     ref,
@@ -44,7 +44,7 @@ export function readAuth(
           definedOnly({
             command: filledText(when.cmd),
             exitCode: when.exit_code,
-            http: readHttp(when.http, nodeAt(node, "login", "completes_when", "http"), problems),
+            http: readHttp(when.http, nodeAt(node, "login", "completes_when", "http"), diagnostics),
           }),
       }),
     refresh:
@@ -52,7 +52,7 @@ export function readAuth(
       definedOnly({
         command: filledText(refresh.cmd),
         url: refresh.url,
-        everyMs: readEvery(refresh.every, nodeAt(node, "refresh", "every"), problems),
+        everyMs: readEvery(refresh.every, nodeAt(node, "refresh", "every"), diagnostics),
       }),
     expiryDetect: expiry?.detect,
   });
@@ -61,20 +61,24 @@ export function readAuth(
 export function readHealth(
   checked: CheckedDriver["health_check"],
   node: TextNode | undefined,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): DriverHealthCheck | undefined {
   if (checked?.method === undefined || node === undefined) return undefined;
   const { method, cmd, http } = checked;
   if (method === "exec" && cmd === undefined)
-    problems.add(node, "cmd is missing in health_check: exec runs a command", "Write cmd: and the command.");
+    diagnostics.add(
+      node,
+      "cmd is missing in health_check: exec runs a command",
+      "Write cmd: and the command.",
+    );
   if (method === "http" && http === undefined)
-    problems.add(node, "http is missing in health_check", "Write http: { method: GET, url: https://… }.");
+    diagnostics.add(node, "http is missing in health_check", "Write http: { method: GET, url: https://… }.");
   return definedOnly<DriverHealthCheck>({
     method,
     command: cmd,
     expectExit: checked.expect_exit,
-    http: readHttp(http, nodeAt(node, "http"), problems),
-    everyMs: readEvery(checked.every, nodeAt(node, "every"), problems),
+    http: readHttp(http, nodeAt(node, "http"), diagnostics),
+    everyMs: readEvery(checked.every, nodeAt(node, "every"), diagnostics),
     timeoutMs: checked.timeout_ms,
   });
 }
@@ -82,9 +86,9 @@ export function readHealth(
 function readHttp(
   http: CheckedHttp | undefined,
   node: TextNode | undefined,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): HttpExpectation | undefined {
-  checkUrl(nodeAt(node, "url"), problems);
+  checkUrl(nodeAt(node, "url"), diagnostics);
   if (http?.method === undefined || http.url === undefined) return undefined;
   return definedOnly<HttpExpectation>({
     method: http.method,
@@ -96,12 +100,12 @@ function readHttp(
 function readEvery(
   written: string | undefined,
   node: TextNode | undefined,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): number | undefined {
   if (written === undefined || node === undefined) return undefined;
   const ms = parseIsoDuration(written);
   if (ms === undefined)
-    problems.add(
+    diagnostics.add(
       node,
       `${toLabel(node.path)} ${quoted(written)} is not a length of time`,
       "Write PT30S, PT5M, PT1H or P1D: seconds, minutes, hours, days.",
@@ -109,20 +113,28 @@ function readEvery(
   return ms;
 }
 
-function checkUrl(node: TextNode | undefined, problems: Problems): void {
+function checkUrl(node: TextNode | undefined, diagnostics: Diagnostics): void {
   if (node?.kind !== "string") return;
   const url = String(node.value);
   const protocol = URL.canParse(url) ? new URL(url).protocol : undefined;
   if (protocol !== "https:" && protocol !== "http:")
-    problems.add(node, `${toLabel(node.path)} is not a URL`, "Write an address that begins with https://.");
+    diagnostics.add(
+      node,
+      `${toLabel(node.path)} is not a URL`,
+      "Write an address that begins with https://.",
+    );
 }
 
 /** A person types passwords there, and somebody has to notice when they are done. */
-function checkLogin({ login, state }: CheckedAuth, node: TextNode | undefined, problems: Problems): void {
+function checkLogin(
+  { login, state }: CheckedAuth,
+  node: TextNode | undefined,
+  diagnostics: Diagnostics,
+): void {
   if (login === undefined || node === undefined) return;
   const page = nodeAt(node, "url");
   if (page?.kind === "string" && !isSafePage(String(page.value)))
-    problems.add(
+    diagnostics.add(
       page,
       `${toLabel(page.path)} is not https: whoever listens sees what is typed there`,
       "Write an address that begins with https://; plain http is for this computer only.",
@@ -130,13 +142,13 @@ function checkLogin({ login, state }: CheckedAuth, node: TextNode | undefined, p
   const when = login.completes_when;
   const shows = when?.cmd || when?.http !== undefined || (when && (state?.paths?.length ?? 0) > 0);
   if (when !== undefined && !shows)
-    problems.warn(
+    diagnostics.warn(
       nodeAt(node, "completes_when") ?? node,
       "completes_when has neither cmd nor http: nothing shows that the login is done",
       "Write cmd: and a command that succeeds for who is logged in, or http: { method: GET, url: https://… }.",
     );
   else if (login.url !== undefined && !login.cmd && when === undefined && !login.requires_callback_url)
-    problems.warn(
+    diagnostics.warn(
       page ?? node,
       "nothing tells when the login on this page is done: somebody has to be there to say so",
       "Add completes_when: with a cmd or http, or requires_callback_url: true if the page can come back.",
@@ -150,14 +162,14 @@ function isSafePage(text: string): boolean {
 }
 
 /** Words of other hosts are let be; the known ones must be right. */
-function checkDetect(node: TextNode | undefined, problems: Problems): void {
+function checkDetect(node: TextNode | undefined, diagnostics: Diagnostics): void {
   if (node?.kind !== "string") return;
   const text = String(node.value);
   const colon = text.indexOf(":");
   const word = colon < 0 ? text : text.slice(0, colon);
   const known = Object.hasOwn(DETECT, word) ? DETECT[word] : undefined;
   if (known === undefined || (colon >= 0 && known.test(text.slice(colon + 1)))) return;
-  problems.add(
+  diagnostics.add(
     node,
     `${toLabel(node.path)} ${quoted(text)} is not complete`,
     "Write exit_code:N, http_status:N, exception:Name or header:NAME:VALUE.",

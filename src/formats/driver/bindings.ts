@@ -10,7 +10,15 @@ import {
   type TextPlace,
 } from "../../model/index.ts";
 import { definedOnly } from "../manifest/index.ts";
-import { entryOf, nodeAt, type Place, type Problems, quoted, type TextNode, toLabel } from "../text/index.ts";
+import {
+  entryOf,
+  nodeAt,
+  type Place,
+  type Diagnostics,
+  quoted,
+  type TextNode,
+  toLabel,
+} from "../document/index.ts";
 import type { CheckedBinding, CheckedCost } from "./checked-driver.ts";
 import { checkRange, type CheckedRetry, RETRY_DEFAULTS } from "./fields.ts";
 import type { CheckedMcpBinding } from "./mcp-shape.ts";
@@ -19,21 +27,21 @@ import type { CheckedMcpBinding } from "./mcp-shape.ts";
 export function checkBindings(
   checked: readonly (CheckedBinding | undefined)[],
   list: TextNode | undefined,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): void {
   const seen = new Map<string, Place>();
   for (const [index, binding] of checked.entries()) {
     const node = nodeAt(list, index);
     const place = nodeAt(node, "tool");
-    checkRange(binding?.version, nodeAt(node, "version"), problems);
-    checkTargets(nodeAt(node, "mapping"), "input", problems);
+    checkRange(binding?.version, nodeAt(node, "version"), diagnostics);
+    checkTargets(nodeAt(node, "mapping"), "input", diagnostics);
     if (binding?.tool === undefined || place === undefined) continue;
-    checkPath(binding.tool, place, problems);
+    checkPath(binding.tool, place, diagnostics);
     const key = posix.normalize(binding.tool);
     const first = seen.get(key);
     if (first === undefined) seen.set(key, place);
     else
-      problems.add(
+      diagnostics.add(
         place,
         `${toLabel(place.path)} is the same contract as ${toLabel(first.path)} at line ${first.line}`,
         "A driver serves a contract once: keep one of the two.",
@@ -42,21 +50,21 @@ export function checkBindings(
 }
 
 /** What an MCP driver must hold to beside. */
-export function checkMcpBindings(list: TextNode | undefined, problems: Problems): void {
+export function checkMcpBindings(list: TextNode | undefined, diagnostics: Diagnostics): void {
   if (list?.kind !== "list") return;
   for (const node of list.items) {
     if (node.kind !== "object") continue;
     const mcp = nodeAt(node, "metadata", "mcp");
     if (mcp === undefined || mcp.kind === "null") {
-      problems.add(
+      diagnostics.add(
         entryOf(nodeAt(node, "metadata"), "mcp") ?? node,
         `${toLabel(node.path)}.metadata.mcp is missing: nothing says which MCP tool serves the contract`,
         "Write metadata: { mcp: { tool_name: <the tool's name> } }.",
       );
       continue;
     }
-    checkTargets(nodeAt(mcp, "argument_mapping"), "argument", problems);
-    checkExtract(nodeAt(mcp, "result_extract"), problems);
+    checkTargets(nodeAt(mcp, "argument_mapping"), "argument", diagnostics);
+    checkExtract(nodeAt(mcp, "result_extract"), diagnostics);
   }
 }
 
@@ -126,18 +134,18 @@ export function toRetry(checked: CheckedRetry | undefined): RetryRule | undefine
 }
 
 /** A file of a workspace is named from inside of it. */
-export function checkPath(path: string, place: Place, problems: Problems): void {
+export function checkPath(path: string, place: Place, diagnostics: Diagnostics): void {
   if (/^(?:[\\/]|[A-Za-z]:[\\/]|~)/.test(path))
-    problems.add(
+    diagnostics.add(
       place,
       `${toLabel(place.path)} is an absolute path, which holds on one machine only`,
       "Write it from the workspace or from this file, such as ./tools/fs-read/TOOL.md.",
     );
-  else if (/\p{Cc}/u.test(path)) problems.add(place, `${toLabel(place.path)} holds a control character`);
+  else if (/\p{Cc}/u.test(path)) diagnostics.add(place, `${toLabel(place.path)} holds a control character`);
 }
 
 /** Two keys with one target: one of the two values would be lost. */
-function checkTargets(map: TextNode | undefined, what: string, problems: Problems): void {
+function checkTargets(map: TextNode | undefined, what: string, diagnostics: Diagnostics): void {
   if (map?.kind !== "object") return;
   const seen = new Map<string, string>();
   for (const { key, value } of map.entries) {
@@ -146,7 +154,7 @@ function checkTargets(map: TextNode | undefined, what: string, problems: Problem
     const first = seen.get(target);
     if (first === undefined) seen.set(target, key);
     else
-      problems.add(
+      diagnostics.add(
         value,
         `${quoted(key)} and ${quoted(first)} both become the ${what} ${quoted(target)}`,
         "Give each a name of its own.",
@@ -154,11 +162,11 @@ function checkTargets(map: TextNode | undefined, what: string, problems: Problem
   }
 }
 
-function checkExtract(node: TextNode | undefined, problems: Problems): void {
+function checkExtract(node: TextNode | undefined, diagnostics: Diagnostics): void {
   if (node?.kind !== "string") return;
   const parsed = parseJsonPath(String(node.value));
   if (!parsed.ok)
-    problems.add(
+    diagnostics.add(
       node,
       `${toLabel(node.path)} ${quoted(String(node.value))} is not a path: ${parsed.message}`,
       parsed.hint,

@@ -2,7 +2,7 @@
 
 import { type Diagnostic, didYouMean } from "../../errors/index.ts";
 import { type Binding, type Contract, type Driver, satisfies } from "../../model/index.ts";
-import { quoted } from "../text/index.ts";
+import { quoted } from "../document/index.ts";
 import { keysOf, type SchemaKeys } from "./schema-keys.ts";
 
 /** An error in here means that the driver is not to be used. */

@@ -3,7 +3,7 @@
 import type { Diagnostic } from "../../errors/index.ts";
 import { type Contract, isObject, type JsonObject, type JsonSchema } from "../../model/index.ts";
 import { closedSchema, createValidator, formatProblem, type SchemaValidator } from "../../schema/index.ts";
-import { nodeAt, Problems, quoted, type TextNode } from "../text/index.ts";
+import { nodeAt, Diagnostics, quoted, type TextNode } from "../document/index.ts";
 import { readFrontmatter } from "./frontmatter.ts";
 
 /** `text` is the file that the contract was read from. What cannot be checked is let be. */
@@ -11,7 +11,7 @@ export async function checkExamples(contract: Contract, text: string): Promise<r
   const { examples, inputs, outputs, origin } = contract;
   if (examples.length === 0) return [];
   const { root } = readFrontmatter(text, origin.file);
-  const problems = new Problems(origin.file);
+  const diagnostics = new Diagnostics(origin.file);
   const [input, output] = await Promise.all([
     createValidator(closedSchema(inputs)),
     createValidator(outputs),
@@ -19,25 +19,25 @@ export async function checkExamples(contract: Contract, text: string): Promise<r
   examples.forEach((example, index) => {
     const node = nodeAt(root, "examples", index);
     if (node === undefined) return;
-    const told = { name: example.name, node, problems };
+    const told = { name: example.name, node, diagnostics };
     compare(input, withDefaults(example.input, inputs), { ...told, part: "input" });
     if (example.output !== undefined) compare(output, example.output, { ...told, part: "output" });
   });
-  return problems.done();
+  return diagnostics.sorted();
 }
 
 interface Told {
   readonly name: string;
   readonly node: TextNode;
   readonly part: "input" | "output";
-  readonly problems: Problems;
+  readonly diagnostics: Diagnostics;
 }
 
-function compare(validator: SchemaValidator, value: unknown, { name, node, part, problems }: Told): void {
+function compare(validator: SchemaValidator, value: unknown, { name, node, part, diagnostics }: Told): void {
   const result = validator.check(value);
   if (result.valid !== false) return;
   for (const problem of result.problems)
-    problems.add(
+    diagnostics.add(
       nearest(nodeAt(node, part) ?? node, problem.path),
       `the ${part} of the example ${quoted(name)} is not what ${part}s allows: ${formatProblem(problem)}`,
       `Correct the example, or ${part}s: no driver can serve both.`,

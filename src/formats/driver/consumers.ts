@@ -1,29 +1,37 @@
 // The `secrets` block by which a manifest says where its variables get their values from.
 
 import type { SecretConsumer } from "../../model/index.ts";
-import { type Problems, quoted, type TextNode, toLabel } from "../text/index.ts";
+import { type Diagnostics, quoted, type TextNode, toLabel } from "../document/index.ts";
 import { SLUG_PATTERN } from "./secret-names.ts";
 
 const SOURCES = ["vault", "oauth", "value"] as const;
 
-/** Those that are right; the reasons for the others are among the problems, without their values. */
-export function readConsumers(node: TextNode | undefined, problems: Problems): SecretConsumer[] {
+/** Those that are right; the reasons for the others are among the diagnostics, without their values. */
+export function readConsumers(node: TextNode | undefined, diagnostics: Diagnostics): SecretConsumer[] {
   if (node === undefined || node.kind === "null") return [];
   if (node.kind !== "object") {
-    problems.add(node, `${toLabel(node.path)} must be an object with keys`, "Write NAME: { vault: <slug> }.");
+    diagnostics.add(
+      node,
+      `${toLabel(node.path)} must be an object with keys`,
+      "Write NAME: { vault: <slug> }.",
+    );
     return [];
   }
   return node.entries.flatMap((entry): SecretConsumer[] => {
     const { key, value } = entry;
     if (!/^[A-Z][A-Z0-9_]*$/.test(key)) {
-      problems.add(entry, `${quoted(key)} cannot be a variable here`, "Use capital letters, digits and _.");
+      diagnostics.add(
+        entry,
+        `${quoted(key)} cannot be a variable here`,
+        "Use capital letters, digits and _.",
+      );
       return [];
     }
     const given = value.kind === "object" ? value.entries : [];
     const [source, ...others] = given;
     const name = SOURCES.find((known) => known === source?.key);
     if (source === undefined || name === undefined || others.length > 0) {
-      problems.add(
+      diagnostics.add(
         entry,
         `${toLabel(entry.path)} must have exactly one of vault, oauth and value`,
         `Write ${key}: { vault: <slug> }.`,
@@ -31,12 +39,12 @@ export function readConsumers(node: TextNode | undefined, problems: Problems): S
       return [];
     }
     if (source.value.kind !== "string" || (name !== "value" && source.value.value === "")) {
-      problems.add(source.value, `${toLabel(source.path)} must be text`);
+      diagnostics.add(source.value, `${toLabel(source.path)} must be text`);
       return [];
     }
     const text = String(source.value.value);
     if (name === "vault" && (text.length > 80 || !new RegExp(SLUG_PATTERN).test(text))) {
-      problems.add(
+      diagnostics.add(
         source.value,
         `${toLabel(source.path)} is not a slug`,
         "Write one of SECRETS.md, such as stripe-api-key.",

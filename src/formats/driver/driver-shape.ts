@@ -1,7 +1,7 @@
 // The shape of a DRIVER.md, as far as it is the same for drivers of every kind.
 
 import { DURATION_ISO } from "./iso-duration.ts";
-import { type ObjectShape, type Shape } from "../text/index.ts";
+import { type ObjectShape, type Shape } from "../document/index.ts";
 import {
   COST_CLASS,
   DESCRIPTION,

@@ -1,4 +1,4 @@
-// A DRIVER.md: what every driver must have, then what an MCP driver must have; all problems of both at once.
+// A DRIVER.md: what every driver must have, then what an MCP driver must have; all diagnostics of both at once.
 
 import { basename, dirname, resolve } from "node:path";
 import type { Diagnostic } from "../../errors/index.ts";
@@ -9,10 +9,10 @@ import {
   entryOf,
   nodeAt,
   type ObjectNode,
-  Problems,
+  Diagnostics,
   quoted,
   type TextNode,
-} from "../text/index.ts";
+} from "../document/index.ts";
 import { readAuth, readHealth } from "./auth.ts";
 import { checkBindings, checkMcpBindings, toBinding, toCost, toRetry } from "./bindings.ts";
 import type { CheckedDriver } from "./checked-driver.ts";
@@ -47,31 +47,31 @@ export interface DriverFile {
 }
 
 export function parseDriver(text: string, file: string, options: DriverOptions = {}): DriverFile {
-  const { root: written, diagnostics } = readFrontmatter(text, file);
-  if (written === undefined) return { diagnostics };
-  const problems = new Problems(file, diagnostics);
-  const root = withoutMoved(withCode(written, options.code, file), problems);
-  const checked = checkUniversal(root, problems);
+  const { root: written, diagnostics: syntax } = readFrontmatter(text, file);
+  if (written === undefined) return { diagnostics: syntax };
+  const diagnostics = new Diagnostics(file, syntax);
+  const root = withoutMoved(withCode(written, options.code, file), diagnostics);
+  const checked = checkUniversal(root, diagnostics);
   const kind = nodeAt(root, "kind");
   if (checked.kind !== undefined && checked.kind !== "mcp" && kind !== undefined)
     // Nothing is wrong with it: a workspace may be made for several hosts.
-    problems.add(
+    diagnostics.add(
       kind,
       `a driver of kind ${checked.kind} is skipped: it is for another host`,
       "Only those of kind mcp are served here.",
       "info",
     );
-  if (kind !== undefined && checked.kind !== "mcp") return { diagnostics: problems.done() };
-  const mcp = (checkShape(MCP_SHAPE, withoutServer(root), problems) ?? {}) as CheckedMcp;
-  const { server, diagnostics: beside } = findServer(root, options.serverJson, problems);
-  const driver = toDriver(checked, mcp, server, { root, file, problems });
+  if (kind !== undefined && checked.kind !== "mcp") return { diagnostics: diagnostics.sorted() };
+  const mcp = (checkShape(MCP_SHAPE, withoutServer(root), diagnostics) ?? {}) as CheckedMcp;
+  const { server, diagnostics: beside } = findServer(root, options.serverJson, diagnostics);
+  const driver = toDriver(checked, mcp, server, { root, file, diagnostics });
   const broken = beside.some(({ severity }) => severity === "error");
   const ref = nodeAt(root, "auth", "ref");
   const path = driver?.auth?.ref;
   return definedOnly<DriverFile>({
-    driver: broken || problems.within(root) ? undefined : driver,
+    driver: broken || diagnostics.hasErrorIn(root) ? undefined : driver,
     secretsRef: ref && path !== undefined ? { path, line: ref.line, column: ref.column } : undefined,
-    diagnostics: [...once(problems.done()), ...beside],
+    diagnostics: [...once(diagnostics.sorted()), ...beside],
   });
 }
 
@@ -92,15 +92,15 @@ function once(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   });
 }
 
-function checkUniversal(root: ObjectNode, problems: Problems): CheckedDriver {
-  const checked = (checkShape(DRIVER_SHAPE, root, problems) ?? {}) as CheckedDriver;
-  noteSlips(root, [...Object.keys(DRIVER_SHAPE.fields), ...Object.keys(MCP_SHAPE.fields)], problems);
-  checkVersion(checked.version, nodeAt(root, "version"), problems);
-  checkBindings(checked.implements ?? [], nodeAt(root, "implements"), problems);
-  const folder = /(?:^|[\\/])\.drivers[\\/]([^\\/]+)[\\/][^\\/]+$/.exec(problems.file)?.[1];
+function checkUniversal(root: ObjectNode, diagnostics: Diagnostics): CheckedDriver {
+  const checked = (checkShape(DRIVER_SHAPE, root, diagnostics) ?? {}) as CheckedDriver;
+  noteSlips(root, [...Object.keys(DRIVER_SHAPE.fields), ...Object.keys(MCP_SHAPE.fields)], diagnostics);
+  checkVersion(checked.version, nodeAt(root, "version"), diagnostics);
+  checkBindings(checked.implements ?? [], nodeAt(root, "implements"), diagnostics);
+  const folder = /(?:^|[\\/])\.drivers[\\/]([^\\/]+)[\\/][^\\/]+$/.exec(diagnostics.file)?.[1];
   const id = nodeAt(root, "id");
   if (id !== undefined && folder !== undefined && checked.id !== undefined && checked.id !== folder)
-    problems.warn(
+    diagnostics.warn(
       id,
       `the id ${quoted(checked.id)} is not the name of its folder`,
       `Call the folder ${checked.id}.`,
@@ -111,7 +111,7 @@ function checkUniversal(root: ObjectNode, problems: Problems): CheckedDriver {
 interface Context {
   readonly root: ObjectNode;
   readonly file: string;
-  readonly problems: Problems;
+  readonly diagnostics: Diagnostics;
 }
 
 /** The parts, each with its own checks; nothing without a server. */
@@ -119,28 +119,28 @@ function toDriver(
   checked: CheckedDriver,
   mcp: CheckedMcp,
   server: DriverServer | undefined,
-  { root, file, problems }: Context,
+  { root, file, diagnostics }: Context,
 ): Driver | undefined {
   const folder = dirname(resolve(file));
   const at = (...path: string[]): TextNode | undefined => nodeAt(root, ...path);
-  checkMcpBindings(at("implements"), problems);
-  checkTransport(server?.kind, mcp.transport, at("transport"), problems);
-  checkNoSecrets(withoutServer(root), new Set(), problems);
-  const launch = readLaunch(checked, mcp, { root, folder, problems, remote: server?.kind === "remote" });
+  checkMcpBindings(at("implements"), diagnostics);
+  checkTransport(server?.kind, mcp.transport, at("transport"), diagnostics);
+  checkNoSecrets(withoutServer(root), new Set(), diagnostics);
+  const launch = readLaunch(checked, mcp, { root, folder, diagnostics, remote: server?.kind === "remote" });
   const listed = at("network", "egress") ?? at("sandbox", "network", "egress") ?? at("network");
   const rules = listed === undefined ? undefined : launch.sandbox?.network;
-  checkEgress(server, rules, listed ?? at("server", "url") ?? at("server") ?? root, problems);
-  const auth = readAuth(checked.auth, at("auth"), problems);
+  checkEgress(server, rules, listed ?? at("server", "url") ?? at("server") ?? root, diagnostics);
+  const auth = readAuth(checked.auth, at("auth"), diagnostics);
   const parts = {
     launch,
     auth,
-    protocolVersion: readRevision(mcp.protocol_version, at("protocol_version"), problems),
-    prompts: readPrompts(mcp.prompts, at("prompts"), problems),
-    resources: readResources(mcp.resources, at("resources"), problems),
-    healthCheck: readHealth(checked.health_check, at("health_check"), problems),
+    protocolVersion: readRevision(mcp.protocol_version, at("protocol_version"), diagnostics),
+    prompts: readPrompts(mcp.prompts, at("prompts"), diagnostics),
+    resources: readResources(mcp.resources, at("resources"), diagnostics),
+    healthCheck: readHealth(checked.health_check, at("health_check"), diagnostics),
   };
   const { transport, connection_options: connection } = mcp;
-  if (server === undefined || transport === undefined || problems.within(root)) return undefined;
+  if (server === undefined || transport === undefined || diagnostics.hasErrorIn(root)) return undefined;
   return definedOnly<Driver>({
     id: checked.id ?? "",
     name: checked.name ?? "",
@@ -195,20 +195,20 @@ function toBindings(
 function findServer(
   root: ObjectNode,
   serverJson: ServerJson | undefined,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): { readonly server?: DriverServer | undefined; readonly diagnostics: readonly Diagnostic[] } {
   const entry = entryOf(root, "server");
   if (entry !== undefined && entry.value.kind !== "null") {
     if (serverJson !== undefined)
-      problems.warn(
+      diagnostics.warn(
         entry,
         `server stands here and in ${basename(serverJson.file)}, which is not read`,
         "Keep one of the two.",
       );
-    return { server: readServer(entry.value, problems), diagnostics: [] };
+    return { server: readServer(entry.value, diagnostics), diagnostics: [] };
   }
   if (serverJson !== undefined) return readServerJson(serverJson);
-  problems.add(
+  diagnostics.add(
     entry ?? root,
     "server is missing: nothing says where the MCP server is",
     "Write server: { kind: npm, package: <name> }, or another kind: binary, docker, remote.",
@@ -219,12 +219,12 @@ function findServer(
 function readRevision(
   written: string | undefined,
   node: TextNode | undefined,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): string | undefined {
   if (written === undefined || node === undefined) return undefined;
   const found = findRevision(written);
   if (found.ok) return found.revision;
-  problems.add(node, `protocol_version ${quoted(written)} ${found.message}`, found.hint);
+  diagnostics.add(node, `protocol_version ${quoted(written)} ${found.message}`, found.hint);
   return undefined;
 }
 

@@ -1,7 +1,7 @@
 // A remote server must be among the hosts that its driver says it reaches: without a list it reaches none.
 
 import { type DriverServer, matchesRule, parseNetworkRule } from "../../model/index.ts";
-import { type Problems, quoted, type TextNode } from "../text/index.ts";
+import { type Diagnostics, quoted, type TextNode } from "../document/index.ts";
 
 /** The rule that a remote server's own address needs in `network.egress`. */
 export function hostRule(url: string): string {
@@ -13,7 +13,7 @@ export function checkEgress(
   server: DriverServer | undefined,
   rules: readonly string[] | undefined,
   place: TextNode,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): void {
   if (server?.kind !== "remote") return;
   const { hostname, port, protocol } = new URL(server.url);
@@ -26,13 +26,13 @@ export function checkEgress(
   const host = hostRule(server.url);
   const line = `network: { egress: [${/^[\w.-]+$/.test(host) ? host : JSON.stringify(host)}] }`;
   if (rules === undefined)
-    problems.add(
+    diagnostics.add(
       place,
       `the driver says nothing about the network, so that it reaches no host, and its server is at ${quoted(host)}`,
       `Add the line ${line}`,
     );
   else
-    problems.add(
+    diagnostics.add(
       place,
       `network.egress leaves out ${quoted(host)}, where the server is`,
       `Add ${host} to network.egress.`,

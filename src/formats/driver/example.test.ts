@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { createValidator } from "../../schema/index.ts";
-import { toPlain } from "../text/index.ts";
+import { toPlain } from "../document/index.ts";
 import { checkBinding, parseDriver, parseTool, readFrontmatter } from "./index.ts";
 
 const EXAMPLE = `---

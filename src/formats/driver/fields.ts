@@ -3,12 +3,12 @@
 import { parseRange, parseVersion } from "../../model/index.ts";
 import {
   type ObjectShape,
-  type Problems,
+  type Diagnostics,
   quoted,
   type Shape,
   type TextNode,
   toLabel,
-} from "../text/index.ts";
+} from "../document/index.ts";
 
 export const KINDS: readonly string[] = ["cli", "http", "mcp", "sdk", "builtin"];
 
@@ -103,19 +103,23 @@ export const RETRY_DEFAULTS = { backoff: "exponential", initialMs: 500 } as cons
 export function checkVersion(
   version: string | undefined,
   node: TextNode | undefined,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): void {
   if (version === undefined || node === undefined || parseVersion(version) !== undefined) return;
-  problems.add(
+  diagnostics.add(
     node,
     `${toLabel(node.path)} ${quoted(version)} is not a version`,
     "Numbers have no zeros before them, and after - or + stand letters, digits, - and dots: 1.0.0-beta.1.",
   );
 }
 
-export function checkRange(range: string | undefined, node: TextNode | undefined, problems: Problems): void {
+export function checkRange(
+  range: string | undefined,
+  node: TextNode | undefined,
+  diagnostics: Diagnostics,
+): void {
   if (range === undefined || node === undefined || parseRange(range) !== undefined) return;
-  problems.add(
+  diagnostics.add(
     node,
     `${toLabel(node.path)} ${quoted(range)} is not a range of versions`,
     'Write it as npm does: "^1.0.0", ">=0.5", "1.x || 2.x".',

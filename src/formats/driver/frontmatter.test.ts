@@ -1,7 +1,7 @@
 // Frontmatter: where it begins and ends, and that every place is the one in the file.
 
 import { describe, expect, test } from "vitest";
-import { entryOf, nodeAt, toPlain } from "../text/index.ts";
+import { entryOf, nodeAt, toPlain } from "../document/index.ts";
 import { readFrontmatter } from "./frontmatter.ts";
 
 const plain = (text: string): unknown => {

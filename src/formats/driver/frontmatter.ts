@@ -1,7 +1,7 @@
 // Markdown with YAML between two lines of `---`: the values with their places in the file, and the text after them.
 
 import type { Diagnostic } from "../../errors/index.ts";
-import { MAX_BYTES, type ObjectNode, type Place, Problems, readYaml, ROOT } from "../text/index.ts";
+import { MAX_BYTES, type ObjectNode, type Place, Diagnostics, readYaml, ROOT } from "../document/index.ts";
 
 export interface Frontmatter {
   /** Nothing when there is none, or when it is broken. */
@@ -13,10 +13,10 @@ export interface Frontmatter {
 const FENCE = /^---[ \t]*\r?$/gm;
 
 export function readFrontmatter(text: string, file: string): Frontmatter {
-  const problems = new Problems(file);
+  const diagnostics = new Diagnostics(file);
   const nothing = (place: Place, message: string, hint?: string): Frontmatter => {
-    problems.add(place, message, hint);
-    return { root: undefined, body: "", diagnostics: problems.done() };
+    diagnostics.add(place, message, hint);
+    return { root: undefined, body: "", diagnostics: diagnostics.sorted() };
   };
   const bytes = text.length > MAX_BYTES ? text.length : Buffer.byteLength(text);
   if (bytes > MAX_BYTES)

@@ -9,11 +9,11 @@ import {
   nodeAt,
   type ObjectNode,
   type ObjectShape,
-  type Problems,
+  type Diagnostics,
   quoted,
   type Shape,
   type TextNode,
-} from "../text/index.ts";
+} from "../document/index.ts";
 
 const PACKAGES = ["brew", "apt", "dnf", "pacman", "choco", "scoop", "cargo", "go"] as const;
 
@@ -79,46 +79,46 @@ interface CheckedInstall {
 export function readInstall(
   list: TextNode | undefined,
   folder: string,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): readonly InstallMethod[] | undefined {
   if (list?.kind !== "list") return undefined;
   const methods = list.items.flatMap((item) =>
-    item.kind === "object" ? readMethod(item, folder, problems) : [],
+    item.kind === "object" ? readMethod(item, folder, diagnostics) : [],
   );
   return methods.length === 0 ? undefined : methods;
 }
 
-function readMethod(node: ObjectNode, folder: string, problems: Problems): InstallMethod[] {
+function readMethod(node: ObjectNode, folder: string, diagnostics: Diagnostics): InstallMethod[] {
   const method = nodeAt(node, "method");
   if (method?.kind !== "string") return [];
   const name = String(method.value);
   if (!Object.hasOwn(FIELDS, name)) {
     const known = Object.keys(FIELDS);
-    problems.warn(
+    diagnostics.warn(
       method,
       `the method ${quoted(name)} is not known and is passed over`,
       didYouMean(name, known) ?? `Known are ${known.join(", ")}.`,
     );
     return [];
   }
-  const checked = checkShape(methodShape(name), node, problems) as CheckedInstall;
-  if (problems.within(node)) return [];
+  const checked = checkShape(methodShape(name), node, diagnostics) as CheckedInstall;
+  if (diagnostics.hasErrorIn(node)) return [];
   if (checked.experimental === true) {
-    problems.warn(node, "this way to install is experimental and is passed over", "Remove experimental.");
+    diagnostics.warn(node, "this way to install is experimental and is passed over", "Remove experimental.");
     return [];
   }
   if (checked.package?.startsWith("-") === true) {
-    problems.add(nodeAt(node, "package") ?? node, `${quoted(checked.package)} is no package`);
+    diagnostics.add(nodeAt(node, "package") ?? node, `${quoted(checked.package)} is no package`);
     return [];
   }
-  return usableUrl(checked, node, problems) ? toMethod(checked, folder) : [];
+  return usableUrl(checked, node, diagnostics) ? toMethod(checked, folder) : [];
 }
 
 /** An address that nothing here can download is passed over, as a method that is not known is. */
 function usableUrl(
   { url, verify_sha256: hash }: CheckedInstall,
   node: ObjectNode,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): boolean {
   if (url === undefined) return true;
   const place = nodeAt(node, "url") ?? node;
@@ -127,11 +127,11 @@ function usableUrl(
     const hint = /^docker:/i.test(url)
       ? "The image of server.image is pulled when it starts; remove this entry."
       : "Write an address that begins with https://.";
-    problems.warn(place, "this address cannot be downloaded, so that this way is passed over", hint);
+    diagnostics.warn(place, "this address cannot be downloaded, so that this way is passed over", hint);
     return false;
   }
   if (hash === undefined)
-    problems.warn(
+    diagnostics.warn(
       place,
       "a download without a declared SHA-256 is not used",
       "Add verify_sha256 with the hash of the file: sha256sum FILE.",

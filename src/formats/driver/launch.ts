@@ -7,13 +7,20 @@ import {
   type VersionCheck,
 } from "../../model/index.ts";
 import {
-  type CheckedSandbox,
-  checkVersionCheck,
+  checkVersionCommand,
+  checkVersionPattern,
+  checkVersionRange,
   definedOnly,
   filled,
-  toSandboxDeclaration,
 } from "../manifest/index.ts";
-import { entryOf, nodeAt, type ObjectNode, type Problems, quoted, type TextNode } from "../text/index.ts";
+import {
+  entryOf,
+  nodeAt,
+  type ObjectNode,
+  type Diagnostics,
+  quoted,
+  type TextNode,
+} from "../document/index.ts";
 import type { CheckedDriver } from "./checked-driver.ts";
 import { readInstall } from "./install.ts";
 import type { CheckedMcp, CheckedSandboxBlock } from "./mcp-shape.ts";
@@ -25,20 +32,20 @@ const ARCH: Readonly<Record<string, string>> = { x86: "ia32" };
 export interface LaunchContext {
   readonly root: ObjectNode;
   readonly folder: string;
-  readonly problems: Problems;
+  readonly diagnostics: Diagnostics;
   /** A server elsewhere has no program here: nothing is boxed unless something is said. */
   readonly remote: boolean;
 }
 
 export function readLaunch(driver: CheckedDriver, mcp: CheckedMcp, context: LaunchContext): LaunchSettings {
-  const { root, folder, problems } = context;
+  const { root, folder, diagnostics } = context;
   const { os, arch, min_memory_mb: memory, min_disk_mb: disk } = driver.requires ?? {};
   noteUnused(context);
   return definedOnly<LaunchSettings>({
     sandbox: readSandbox(driver, mcp.sandbox, context),
     askedMode: mcp.sandbox?.mode === "warn" ? "warn" : undefined,
-    install: readInstall(nodeAt(root, "install"), folder, problems),
-    versionCheck: readVersionCheck(driver.version_check, nodeAt(root, "version_check"), problems),
+    install: readInstall(nodeAt(root, "install"), folder, diagnostics),
+    versionCheck: readVersionCheck(driver.version_check, nodeAt(root, "version_check"), diagnostics),
     requires: filled(
       definedOnly({
         os: os?.map((name) => OS[name] ?? name),
@@ -53,11 +60,14 @@ export function readLaunch(driver: CheckedDriver, mcp: CheckedMcp, context: Laun
 function readVersionCheck(
   checked: CheckedDriver["version_check"],
   node: TextNode | undefined,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): VersionCheck | undefined {
   if (checked === undefined) return undefined;
   const { cmd: command = "", parse = "", range = "", timeout_ms: timeoutMs } = checked;
-  checkVersionCheck(checked, node, problems);
+  const context = { diagnostics, folder: "" };
+  if (checked.cmd !== undefined) checkVersionCommand(checked.cmd, nodeAt(node, "cmd"), context);
+  if (checked.parse !== undefined) checkVersionPattern(checked.parse, nodeAt(node, "parse"), context);
+  if (checked.range !== undefined) checkVersionRange(checked.range, nodeAt(node, "range"), context);
   return definedOnly<VersionCheck>({ command, parse, range, timeoutMs });
 }
 
@@ -65,30 +75,35 @@ function readVersionCheck(
 function readSandbox(
   driver: CheckedDriver,
   block: CheckedSandboxBlock | undefined,
-  { root, folder, problems, remote }: LaunchContext,
+  { root, diagnostics, remote }: LaunchContext,
 ): SandboxDeclaration | undefined {
   const node = nodeAt(root, "sandbox");
   const twice = entryOf(node, "network");
   if (twice !== undefined && driver.network !== undefined)
-    problems.add(twice, "network stands here and beside sandbox", "Keep the one beside sandbox.");
+    diagnostics.add(twice, "network stands here and beside sandbox", "Keep the one beside sandbox.");
   const inner = driver.network === undefined && twice !== undefined;
   const written = inner ? block?.network?.egress : driver.network?.egress;
   const place = nodeAt(root, ...(inner ? ["sandbox", "network", "egress"] : ["network", "egress"]));
-  const network = readEgress(written, place, problems);
+  const network = readEgress(written, place, diagnostics);
   if (block?.tty?.required === true)
-    problems.add(nodeAt(node, "tty") ?? root, "a server has no terminal", "Remove tty.");
-  // The mode is asked for, not decided here.
-  const { network: _network, exec, tty: _tty, mode: _mode, fs, ...rest } = block ?? {};
-  const plain = definedOnly({ ...rest, fs: fs && withoutStars(fs) }) as CheckedSandbox & object;
-  const said = block === undefined ? {} : toSandboxDeclaration(plain, { node, folder, problems });
+    diagnostics.add(nodeAt(node, "tty") ?? root, "a server has no terminal", "Remove tty.");
+  const { exec, fs, env, home, limits, path_arguments: pathArguments } = block ?? {};
   if (remote && block === undefined && driver.network === undefined) return undefined;
-  return definedOnly<SandboxDeclaration>({ ...said, network: network ?? [], exec: toExec(exec) });
+  return definedOnly<SandboxDeclaration>({
+    fs,
+    env,
+    home,
+    limits,
+    pathArguments,
+    network: network ?? [],
+    exec: toExec(exec),
+  });
 }
 
 function readEgress(
   hosts: readonly (string | undefined)[] | undefined,
   list: TextNode | undefined,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): readonly string[] | undefined {
   return hosts?.flatMap((host, index) => {
     const place = nodeAt(list, index);
@@ -96,7 +111,7 @@ function readEgress(
     const parsed = parseNetworkRule(host);
     if (parsed.ok) return [parsed.rule.text];
     const reason = `${parsed.problem.charAt(0).toLowerCase()}${parsed.problem.slice(1).replace(/\.$/, "")}`;
-    problems.add(place, `${quoted(host)} is no host: ${reason}`, parsed.hint);
+    diagnostics.add(place, `${quoted(host)} is no host: ${reason}`, parsed.hint);
     return [];
   });
 }
@@ -112,23 +127,11 @@ function toExec(exec: CheckedSandboxBlock["exec"]): SandboxDeclaration["exec"] {
   return definedOnly({ allow: named ? programs : undefined, spawn: spawn === true ? true : undefined });
 }
 
-/** A folder stands for all that is in it. */
-function withoutStars(
-  fs: NonNullable<CheckedSandboxBlock["fs"]>,
-): Readonly<Record<string, readonly string[] | undefined>> {
-  return Object.fromEntries(
-    Object.entries(fs).map(([name, paths]) => [
-      name,
-      paths?.map((path) => path?.replace(/(?<=.)\/\*\*$/, "")),
-    ]),
-  );
-}
-
-function noteUnused({ root, problems, remote }: LaunchContext): void {
+function noteUnused({ root, diagnostics, remote }: LaunchContext): void {
   const note = (path: readonly string[], message: string): void => {
     const node = nodeAt(root, ...path);
     if (node !== undefined && node.kind !== "null" && !(node.kind === "list" && node.items.length === 0))
-      problems.add(node, message, undefined, "info");
+      diagnostics.add(node, message, undefined, "info");
   };
   note(["runner"], "runner is not used: an MCP server has a process of its own");
   note(["network", "ingress"], "network.ingress is not used: nothing reaches a server but this program");

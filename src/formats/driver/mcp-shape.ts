@@ -1,7 +1,8 @@
 // What a DRIVER.md of kind mcp has beside what every driver has.
 
-import { SANDBOX_SHAPE } from "../manifest/index.ts";
-import type { ObjectShape, Shape } from "../text/index.ts";
+import { createFsSchema, type Sandbox, SHARED_SANDBOX_FIELDS, toAbsolutePath } from "../manifest/index.ts";
+import type { AnySchema } from "../schema-builder/index.ts";
+import type { ObjectShape, Shape } from "../document/index.ts";
 import { METADATA, TEXTS, whole } from "./fields.ts";
 import { SERVER_SHAPES } from "./server-shape.ts";
 
@@ -68,11 +69,13 @@ const RESOURCES: Shape = {
   description: "Resources of the server.",
 };
 
-const SANDBOX_FIELDS: ObjectShape["fields"] =
-  SANDBOX_SHAPE.type === "union"
-    ? (SANDBOX_SHAPE.options.find((option) => option.type === "object")?.fields ?? {})
-    : {};
-const { fs = TEXTS, env = TEXTS, home = TEXTS, limits = TEXTS, path_arguments = TEXTS } = SANDBOX_FIELDS;
+const built = (schema: AnySchema): Shape => ({ type: "built", schema });
+
+/** A folder stands for everything in it, so that `/**` at the end of a path changes nothing. */
+const FS = createFsSchema((written, node, context) =>
+  toAbsolutePath(written.replace(/(?<=.)\/\*\*$/, ""), node, context),
+);
+const { env, home, limits, pathArguments } = SHARED_SANDBOX_FIELDS;
 
 /** The sandbox rules that a driver requests; the workspace decides how strictly they are enforced. */
 const SANDBOX: ObjectShape = {
@@ -93,7 +96,7 @@ const SANDBOX: ObjectShape = {
         ingress: { ...TEXTS, description: "Not used here." },
       },
     },
-    fs,
+    fs: built(FS),
     exec: {
       type: "object",
       description: "Which programs it may run.",
@@ -110,15 +113,15 @@ const SANDBOX: ObjectShape = {
         },
       },
     },
-    env,
+    env: built(env),
     tty: {
       type: "object",
       description: "Not used here: a server has no terminal.",
       fields: { required: { type: "boolean", description: "It needs a terminal." } },
     },
-    home,
-    limits,
-    path_arguments,
+    home: built(home),
+    limits: built(limits),
+    path_arguments: { ...built(pathArguments), aliases: ["pathArguments"] },
   },
 };
 
@@ -186,7 +189,11 @@ export interface CheckedMcpBinding {
 export interface CheckedSandboxBlock {
   readonly mode?: "enforce" | "warn";
   readonly network?: { readonly egress?: readonly string[] };
-  readonly fs?: Readonly<Record<"read" | "write" | "deny", readonly string[] | undefined>>;
+  readonly fs?: Sandbox["fs"];
+  readonly env?: Sandbox["env"];
+  readonly home?: Sandbox["home"];
+  readonly limits?: Sandbox["limits"];
+  readonly path_arguments?: Sandbox["pathArguments"];
   readonly exec?: {
     readonly allow?: boolean | readonly string[];
     readonly spawn?: boolean | readonly string[];

@@ -2,7 +2,7 @@
 
 import type { Diagnostic } from "../../errors/index.ts";
 import type { Origin, SecretEntry } from "../../model/index.ts";
-import { quoted } from "../text/index.ts";
+import { quoted } from "../document/index.ts";
 import { envOfSlug } from "./secret-names.ts";
 
 export interface MergedSecrets {

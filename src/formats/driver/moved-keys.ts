@@ -1,6 +1,6 @@
 // Keys of a driver that other texts and older samples use: told with where they belong now.
 
-import type { ObjectNode, Problems } from "../text/index.ts";
+import type { ObjectNode, Diagnostics } from "../document/index.ts";
 import { type Moved, takeMoved } from "./strict-keys.ts";
 
 const TOOL_NAME = "Write metadata: { mcp: { tool_name: <name> } } in each entry of implements.";
@@ -24,18 +24,18 @@ const MOVED_IN_SANDBOX: Readonly<Record<string, Moved>> = {
 };
 
 /** The tree without such keys. */
-export function withoutMoved(root: ObjectNode, problems: Problems): ObjectNode {
-  const top = takeMoved(root, MOVED, problems);
+export function withoutMoved(root: ObjectNode, diagnostics: Diagnostics): ObjectNode {
+  const top = takeMoved(root, MOVED, diagnostics);
   const entries = top.entries.map((entry) => {
     const { key, value } = entry;
     if (key === "implements" && value.kind === "list") {
       const items = value.items.map((item) =>
-        item.kind === "object" ? takeMoved(item, MOVED_IN_BINDING, problems) : item,
+        item.kind === "object" ? takeMoved(item, MOVED_IN_BINDING, diagnostics) : item,
       );
       return { ...entry, value: { ...value, items } };
     }
     if (key === "sandbox" && value.kind === "object")
-      return { ...entry, value: takeMoved(value, MOVED_IN_SANDBOX, problems) };
+      return { ...entry, value: takeMoved(value, MOVED_IN_SANDBOX, diagnostics) };
     return entry;
   });
   return { ...top, entries };

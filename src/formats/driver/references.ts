@@ -5,11 +5,11 @@ import {
   nodeAt,
   type ObjectNode,
   type Place,
-  type Problems,
+  type Diagnostics,
   quoted,
   type TextNode,
   toLabel,
-} from "../text/index.ts";
+} from "../document/index.ts";
 import { placeOf } from "./bindings.ts";
 
 const SECRET = /^secrets\.[A-Za-z_][A-Za-z0-9_]*$/;
@@ -22,14 +22,14 @@ function referencesIn(text: string): string[] {
 }
 
 /** In `env`, `headers`, `args` and `url`: only `${secrets.NAME}`. A stranger's driver must not ask for files or other variables. */
-export function checkSecretValues(node: TextNode, problems: Problems): void {
-  if (node.kind === "object") for (const { value } of node.entries) checkSecretValues(value, problems);
-  if (node.kind === "list") for (const item of node.items) checkSecretValues(item, problems);
+export function checkSecretValues(node: TextNode, diagnostics: Diagnostics): void {
+  if (node.kind === "object") for (const { value } of node.entries) checkSecretValues(value, diagnostics);
+  if (node.kind === "list") for (const item of node.items) checkSecretValues(item, diagnostics);
   if (node.kind !== "string") return;
   const wrong = referencesIn(String(node.value)).find((inside) => !SECRET.test(inside));
   if (wrong === undefined) return;
   const name = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)$/.exec(wrong)?.[1];
-  problems.add(
+  diagnostics.add(
     node,
     `${toLabel(node.path)} holds the reference ${quoted(`\${${wrong.trim()}}`)}, which a driver may not make`,
     name === undefined
@@ -39,10 +39,10 @@ export function checkSecretValues(node: TextNode, problems: Problems): void {
 }
 
 /** Command lines are visible to other users of a machine, environments are not. */
-export function noteSecretArguments(args: TextNode | undefined, problems: Problems): void {
+export function noteSecretArguments(args: TextNode | undefined, diagnostics: Diagnostics): void {
   for (const item of args?.kind === "list" ? args.items : [])
     if (item.kind === "string" && isSecret(String(item.value)))
-      problems.add(
+      diagnostics.add(
         item,
         `${toLabel(item.path)} is a secret: other users of the machine can read the arguments of a process`,
         "If the server can read it from its environment, write it under server.env.",
@@ -51,13 +51,13 @@ export function noteSecretArguments(args: TextNode | undefined, problems: Proble
 }
 
 /** In the other texts of a server there is no reference at all. */
-export function checkNoReference(node: TextNode | undefined, problems: Problems): void {
+export function checkNoReference(node: TextNode | undefined, diagnostics: Diagnostics): void {
   if (node === undefined) return;
-  if (node.kind === "list") for (const item of node.items) checkNoReference(item, problems);
+  if (node.kind === "list") for (const item of node.items) checkNoReference(item, diagnostics);
   if (node.kind !== "string" || isSecret(String(node.value))) return;
   const [inside] = referencesIn(String(node.value));
   if (inside === undefined) return;
-  problems.add(
+  diagnostics.add(
     node,
     `${toLabel(node.path)} holds the reference ${quoted(`\${${inside.trim()}}`)}; only env, headers, args and the query of url may`,
     "Write the value itself, or $${ for the characters themselves.",
@@ -65,13 +65,17 @@ export function checkNoReference(node: TextNode | undefined, problems: Problems)
 }
 
 /** Everywhere but in `skip`, `${secrets.…}` would be a secret in a place where it is seen, or no secret at all. */
-export function checkNoSecrets(root: ObjectNode, skip: ReadonlySet<TextNode>, problems: Problems): void {
+export function checkNoSecrets(
+  root: ObjectNode,
+  skip: ReadonlySet<TextNode>,
+  diagnostics: Diagnostics,
+): void {
   const todo: TextNode[] = [root];
   for (let node = todo.pop(); node !== undefined; node = todo.pop()) {
     if (skip.has(node)) continue;
     if (node.kind === "list") todo.push(...node.items);
     else if (node.kind === "object") for (const { value } of node.entries) todo.push(value);
-    else if (node.kind === "string" && isSecret(String(node.value))) refuse(node, problems);
+    else if (node.kind === "string" && isSecret(String(node.value))) refuse(node, diagnostics);
   }
 }
 
@@ -95,8 +99,8 @@ function isSecret(text: string): boolean {
   return referencesIn(text).some((inside) => /^secrets?\b/.test(inside));
 }
 
-function refuse(place: Place, problems: Problems): void {
-  problems.add(
+function refuse(place: Place, diagnostics: Diagnostics): void {
+  diagnostics.add(
     place,
     `${toLabel(place.path)} holds a reference to a secret, which has no place there`,
     "Secrets reach a server through server.env or server.args, those of a remote server through server.headers.",

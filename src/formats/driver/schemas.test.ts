@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { createValidator } from "../../schema/index.ts";
-import { readYaml, toPlain } from "../text/index.ts";
+import { readYaml, toPlain } from "../document/index.ts";
 import { driverSchemas } from "./index.ts";
 
 const WRITE = process.env.PORTOLAN_WRITE_SCHEMAS === "1";

@@ -1,7 +1,7 @@
 // The JSON Schemas of the files, made of their shapes; what a shape cannot say is put in by hand.
 
 import { isObject } from "../../model/index.ts";
-import { type ObjectShape, type SchemaObject, toJsonSchema } from "../text/index.ts";
+import { type ObjectShape, type SchemaObject, toJsonSchema } from "../document/index.ts";
 import { BINDING_FIELDS, DRIVER_SHAPE } from "./driver-shape.ts";
 import { INSTALL_VARIANTS } from "./install.ts";
 import { bindingMetadata, MCP_SHAPE } from "./mcp-shape.ts";

@@ -1,7 +1,7 @@
 // The shape of a SECRETS.md: which secrets there are and who may have them, never what they are.
 
 import type { SecretEntry, SecretGrant } from "../../model/index.ts";
-import type { ObjectShape, Shape } from "../text/index.ts";
+import type { ObjectShape, Shape } from "../document/index.ts";
 import { DESCRIPTION, METADATA, NAME, tags, whole } from "./fields.ts";
 import { ENV_PATTERN, SLUG_PATTERN } from "./secret-names.ts";
 

@@ -1,7 +1,7 @@
 // Inventories of secrets: who may have what, by which names, and never a value.
 
 import { describe, expect, test } from "vitest";
-import { Problems, readYaml } from "../text/index.ts";
+import { Diagnostics, readYaml } from "../document/index.ts";
 import {
   envOfSlug,
   findSecret,
@@ -171,14 +171,14 @@ test("consumers say where a variable comes from", () => {
     "A: { vault: stripe-api-key }\nB: { oauth: github }\nC: { value: eu }\nd: { vault: aa }\nE: { vault: aa, value: hunter2 }\nF: { vault: NO }\nG: text\nH: { value: 1 }",
     "f.yaml",
   );
-  const problems = new Problems("f.yaml");
+  const problems = new Diagnostics("f.yaml");
   expect(readConsumers(root, problems)).toEqual([
     { env: "A", from: { vault: "stripe-api-key" } },
     { env: "B", from: { oauth: "github" } },
     { env: "C", from: { value: "eu" } },
   ]);
-  expect(problems.done().map(({ line }) => line)).toEqual([4, 5, 6, 7, 8]);
-  expect(JSON.stringify(problems.done())).not.toContain("hunter2");
+  expect(problems.sorted().map(({ line }) => line)).toEqual([4, 5, 6, 7, 8]);
+  expect(JSON.stringify(problems.sorted())).not.toContain("hunter2");
 });
 
 describe("a skill", () => {

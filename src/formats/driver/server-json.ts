@@ -2,7 +2,7 @@
 
 import type { Diagnostic } from "../../errors/index.ts";
 import type { DriverServer } from "../../model/index.ts";
-import { entryOf, Problems, readText } from "../text/index.ts";
+import { entryOf, Diagnostics, readText } from "../document/index.ts";
 import { readServer } from "./server.ts";
 
 export interface ServerJson {
@@ -14,19 +14,19 @@ export function readServerJson({ text, file }: ServerJson): {
   readonly server?: DriverServer | undefined;
   readonly diagnostics: readonly Diagnostic[];
 } {
-  const { root, diagnostics } = readText(text, file);
-  const problems = new Problems(file, diagnostics);
-  if (root === undefined || problems.within({ line: 1, column: 1, path: [] }))
-    return { diagnostics: problems.done() };
+  const { root, diagnostics: syntax } = readText(text, file);
+  const diagnostics = new Diagnostics(file, syntax);
+  if (root === undefined || diagnostics.hasErrorIn({ line: 1, column: 1, path: [] }))
+    return { diagnostics: diagnostics.sorted() };
   const inner = entryOf(root, "server")?.value;
   if (root.kind !== "object" || (inner === undefined && entryOf(root, "kind") === undefined)) {
-    problems.add(
+    diagnostics.add(
       root,
       "this file does not say where the server is",
       'Write { "kind": "npm", "package": "<name>" }, or another kind: binary, docker, remote.',
     );
-    return { diagnostics: problems.done() };
+    return { diagnostics: diagnostics.sorted() };
   }
-  const server = readServer(inner ?? root, problems);
-  return { server, diagnostics: problems.done() };
+  const server = readServer(inner ?? root, diagnostics);
+  return { server, diagnostics: diagnostics.sorted() };
 }

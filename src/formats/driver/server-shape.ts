@@ -1,6 +1,6 @@
 // The four ways in which a driver says where its server is.
 
-import type { ObjectShape, Shape } from "../text/index.ts";
+import type { ObjectShape, Shape } from "../document/index.ts";
 import { whole } from "./fields.ts";
 
 const VALUES: Shape = { type: "string", scalars: true, empty: true };

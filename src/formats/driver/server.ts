@@ -9,10 +9,10 @@ import {
   entryOf,
   nodeAt,
   type ObjectNode,
-  type Problems,
+  type Diagnostics,
   quoted,
   type TextNode,
-} from "../text/index.ts";
+} from "../document/index.ts";
 import { checkNoReference, checkNoSecrets, checkSecretValues, noteSecretArguments } from "./references.ts";
 import { type CheckedServer, SERVER_SHAPES } from "./server-shape.ts";
 import { noteSlips } from "./strict-keys.ts";
@@ -27,29 +27,29 @@ const TRANSPORTS: Readonly<Record<DriverServer["kind"], readonly string[]>> = {
 const OF_DOCKER = /^(?:DOCKER_.*|LD_.*|DYLD_.*|PATH|HOME|XDG_.*|GODEBUG|SSL_CERT_.*)$/i;
 const HEADER = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** Nothing when it is wrong; the reasons are among the problems. */
-export function readServer(node: TextNode, problems: Problems): DriverServer | undefined {
+/** Nothing when it is wrong; the reasons are among the diagnostics. */
+export function readServer(node: TextNode, diagnostics: Diagnostics): DriverServer | undefined {
   if (node.kind !== "object") {
-    problems.add(
+    diagnostics.add(
       node,
       "server must be an object with keys",
       "Write kind: npm and package: <name>, for example.",
     );
     return undefined;
   }
-  const shape = shapeOf(node, problems);
+  const shape = shapeOf(node, diagnostics);
   if (shape === undefined) return undefined;
-  const checked = checkShape(shape, node, problems) as CheckedServer;
-  noteSlips(node, Object.keys(shape.fields), problems);
-  for (const name of ["path", "package", "image"]) checkNoReference(nodeAt(node, name), problems);
+  const checked = checkShape(shape, node, diagnostics) as CheckedServer;
+  noteSlips(node, Object.keys(shape.fields), diagnostics);
+  for (const name of ["path", "package", "image"]) checkNoReference(nodeAt(node, name), diagnostics);
   const open = ["env", "headers", "args", "url"].flatMap((name) => nodeAt(node, name) ?? []);
-  for (const part of open) checkSecretValues(part, problems);
-  noteSecretArguments(nodeAt(node, "args"), problems);
-  checkNoSecrets(node, new Set(open), problems);
-  checkNames(node, problems);
-  checkWords(checked, node, problems);
-  if (checked.kind === "remote") checkRemote(checked, node, problems);
-  return problems.within(node) ? undefined : toServer(checked);
+  for (const part of open) checkSecretValues(part, diagnostics);
+  noteSecretArguments(nodeAt(node, "args"), diagnostics);
+  checkNoSecrets(node, new Set(open), diagnostics);
+  checkNames(node, diagnostics);
+  checkWords(checked, node, diagnostics);
+  if (checked.kind === "remote") checkRemote(checked, node, diagnostics);
+  return diagnostics.hasErrorIn(node) ? undefined : toServer(checked);
 }
 
 /** `transport` and the kind of the server, which no schema compares. */
@@ -57,27 +57,27 @@ export function checkTransport(
   server: DriverServer["kind"] | undefined,
   transport: string | undefined,
   place: TextNode | undefined,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): void {
   if (server === undefined || transport === undefined || place === undefined) return;
   const fitting = TRANSPORTS[server];
   if (fitting.includes(transport)) return;
-  problems.add(
+  diagnostics.add(
     place,
     `transport ${transport} does not fit a server of kind ${server}`,
     `Write transport: ${fitting.join(" or ")}.`,
   );
 }
 
-function shapeOf(node: ObjectNode, problems: Problems): (typeof SERVER_SHAPES)[string] | undefined {
+function shapeOf(node: ObjectNode, diagnostics: Diagnostics): (typeof SERVER_SHAPES)[string] | undefined {
   const kind = nodeAt(node, "kind");
   const kinds = Object.keys(SERVER_SHAPES);
   const written = textOf(kind);
   if (written !== undefined && Object.hasOwn(SERVER_SHAPES, written)) return SERVER_SHAPES[written];
   if (written === undefined)
-    problems.add(kind ?? node, "server has no kind", `Write kind: ${kinds.join(", or ")}.`);
+    diagnostics.add(kind ?? node, "server has no kind", `Write kind: ${kinds.join(", or ")}.`);
   else
-    problems.add(
+    diagnostics.add(
       kind ?? node,
       `there is no server of kind ${quoted(written)}`,
       didYouMean(written, kinds) ?? `Write one of ${kinds.join(", ")}.`,
@@ -89,34 +89,43 @@ function textOf(node: TextNode | undefined): string | undefined {
   return node?.kind === "string" ? String(node.value) : undefined;
 }
 
-function checkNames(node: ObjectNode, problems: Problems): void {
+function checkNames(node: ObjectNode, diagnostics: Diagnostics): void {
   const [env, docker] = [nodeAt(node, "env"), textOf(nodeAt(node, "kind")) === "docker"];
   for (const entry of env?.kind === "object" ? env.entries : [])
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(entry.key))
-      problems.add(entry, `${quoted(entry.key)} is not the name of a variable`, "Use letters, digits and _.");
+      diagnostics.add(
+        entry,
+        `${quoted(entry.key)} is not the name of a variable`,
+        "Use letters, digits and _.",
+      );
     else if (docker && OF_DOCKER.test(entry.key))
-      problems.add(
+      diagnostics.add(
         entry,
         `${entry.key} would change the docker command itself, outside of the container`,
         "Set it in the image, or call it by another name.",
       );
   const headers = nodeAt(node, "headers");
   for (const entry of headers?.kind === "object" ? headers.entries : [])
-    if (!HEADER.test(entry.key)) problems.add(entry, `${quoted(entry.key)} cannot be the name of a header`);
+    if (!HEADER.test(entry.key))
+      diagnostics.add(entry, `${quoted(entry.key)} cannot be the name of a header`);
     else if (entry.value.kind === "string" && /[\r\n]/.test(String(entry.value.value)))
-      problems.add(entry.value, `the header ${entry.key} holds a line break`, "Write its value on one line.");
+      diagnostics.add(
+        entry.value,
+        `the header ${entry.key} holds a line break`,
+        "Write its value on one line.",
+      );
 }
 
 /** Words that a command line would take for an option are refused before it is made. */
-function checkWords(checked: CheckedServer, node: ObjectNode, problems: Problems): void {
+function checkWords(checked: CheckedServer, node: ObjectNode, diagnostics: Diagnostics): void {
   for (const name of ["path", "package", "image"] as const) {
     const word = checked[name];
     const place = nodeAt(node, name);
     if (word === undefined || place === undefined || (name === "path" && checked.kind === "docker")) continue;
     if (word.startsWith("-"))
-      problems.add(place, `server.${name} begins with -`, "It would be read as an option.");
+      diagnostics.add(place, `server.${name} begins with -`, "It would be read as an option.");
     else if (name !== "path" && /\s/.test(word))
-      problems.add(
+      diagnostics.add(
         place,
         `server.${name} holds a space`,
         `Write only the ${name}; other words belong to args.`,
@@ -124,25 +133,25 @@ function checkWords(checked: CheckedServer, node: ObjectNode, problems: Problems
   }
 }
 
-function checkRemote(checked: CheckedServer, node: ObjectNode, problems: Problems): void {
+function checkRemote(checked: CheckedServer, node: ObjectNode, diagnostics: Diagnostics): void {
   const place = nodeAt(node, "url");
   const { url, auth } = checked;
-  if (url !== undefined && place !== undefined) checkUrl(url, place, problems);
+  if (url !== undefined && place !== undefined) checkUrl(url, place, diagnostics);
   const block = nodeAt(node, "auth");
   if (auth?.type === undefined || block === undefined) return;
   if (auth.type !== "none" && entryOf(block, "env") === undefined)
-    problems.add(block, "env is missing in server.auth", "Write env: and the name of the secret.");
+    diagnostics.add(block, "env is missing in server.auth", "Write env: and the name of the secret.");
   if (auth.type === "header" && (auth.name === undefined || !HEADER.test(auth.name)))
-    problems.add(
+    diagnostics.add(
       nodeAt(block, "name") ?? block,
       "server.auth has no header",
       "Write name: X-Api-Key, for example.",
     );
 }
 
-function checkUrl(written: string, place: TextNode, problems: Problems): void {
+function checkUrl(written: string, place: TextNode, diagnostics: Diagnostics): void {
   if (/\$\{/.test(written.replace(/[?#].*$/s, ""))) {
-    problems.add(
+    diagnostics.add(
       place,
       "server.url holds a reference outside of its query",
       "Write it after the ?, or use server.auth or server.headers.",
@@ -151,11 +160,11 @@ function checkUrl(written: string, place: TextNode, problems: Problems): void {
   }
   const url = URL.canParse(written) ? new URL(written) : undefined;
   if (url === undefined || !["https:", "http:"].includes(url.protocol))
-    problems.add(place, "server.url is not a URL", "Write an address that begins with https://.");
+    diagnostics.add(place, "server.url is not a URL", "Write an address that begins with https://.");
   else if (url.username !== "" || url.password !== "")
-    problems.add(place, "server.url holds a name or a password", "Use server.auth or server.headers.");
+    diagnostics.add(place, "server.url holds a name or a password", "Use server.auth or server.headers.");
   else if (url.protocol === "http:" && !isLoopback(url.hostname))
-    problems.add(
+    diagnostics.add(
       place,
       "server.url is not encrypted",
       "Write https://; http:// is only for this machine itself (localhost, 127.0.0.1).",

@@ -2,7 +2,7 @@
 
 import type { Diagnostic } from "../../errors/index.ts";
 import { definedOnly } from "../manifest/index.ts";
-import { checkShape, nodeAt, type ObjectShape, Problems } from "../text/index.ts";
+import { checkShape, nodeAt, type ObjectShape, Diagnostics } from "../document/index.ts";
 import { readFrontmatter } from "./frontmatter.ts";
 
 export interface Skill {
@@ -40,16 +40,16 @@ const SHAPE: ObjectShape = {
 };
 
 export function parseSkill(text: string, file: string): SkillFile {
-  const { root, diagnostics } = readFrontmatter(text, file);
-  if (root === undefined) return { diagnostics };
-  const problems = new Problems(file, diagnostics);
-  const { name, description, title } = checkShape(SHAPE, root, problems) as Partial<Skill>;
-  if (name === undefined || description === undefined || problems.within(root))
-    return { diagnostics: problems.done() };
+  const { root, diagnostics: syntax } = readFrontmatter(text, file);
+  if (root === undefined) return { diagnostics: syntax };
+  const diagnostics = new Diagnostics(file, syntax);
+  const { name, description, title } = checkShape(SHAPE, root, diagnostics) as Partial<Skill>;
+  if (name === undefined || description === undefined || diagnostics.hasErrorIn(root))
+    return { diagnostics: diagnostics.sorted() };
   const inner = nodeAt(root, "metadata", "aip3", "title");
   const other = inner?.kind === "string" ? String(inner.value) : undefined;
   return {
     skill: definedOnly<Skill>({ name, description, title: title ?? other }),
-    diagnostics: problems.done(),
+    diagnostics: diagnostics.sorted(),
   };
 }

@@ -1,7 +1,7 @@
 // Keys that have no place here: those that moved elsewhere, told with where to, and those that look like a slip of the pen.
 
 import { didYouMean } from "../../errors/index.ts";
-import { type ObjectNode, type Problems, quoted, toLabel } from "../text/index.ts";
+import { type ObjectNode, type Diagnostics, quoted, toLabel } from "../document/index.ts";
 
 export interface Moved {
   readonly hint: string;
@@ -24,13 +24,13 @@ const ORDINARY: ReadonlySet<string> = new Set([
 export function takeMoved(
   node: ObjectNode,
   moved: Readonly<Record<string, Moved>>,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): ObjectNode {
   const kept = node.entries.filter((entry) => {
     const found = Object.hasOwn(moved, entry.key) ? moved[entry.key] : undefined;
     if (found === undefined) return true;
     const where = toLabel(node.path);
-    problems.add(
+    diagnostics.add(
       entry,
       `${entry.key} has no place ${where === "" ? "here" : `in ${where}`}`,
       found.hint,
@@ -42,14 +42,14 @@ export function takeMoved(
 }
 
 /** In an object that is open to other keys, one that is nearly a known one is probably meant as that. */
-export function noteSlips(node: ObjectNode, known: readonly string[], problems: Problems): void {
+export function noteSlips(node: ObjectNode, known: readonly string[], diagnostics: Diagnostics): void {
   for (const entry of node.entries) {
     if (known.includes(entry.key) || ORDINARY.has(entry.key) || entry.key.startsWith("x-")) continue;
-    if (problems.list.length >= 100) return;
+    if (diagnostics.list.length >= 100) return;
     const hint = didYouMean(entry.key, known);
     if (hint === undefined) continue;
     const where = toLabel(node.path);
-    problems.warn(
+    diagnostics.warn(
       entry,
       `the key ${quoted(entry.key)}${where === "" ? "" : ` in ${where}`} is not known and has no effect`,
       hint,

@@ -4,14 +4,14 @@ import { isObject, type JsonSchema } from "../../model/index.ts";
 import { boundSchema, followReference, isWellFormed } from "../../schema/index.ts";
 import { publicReference, withPublicSchemas } from "./public-schemas.ts";
 import { cyclicReferences } from "./schema-cycles.ts";
-import { entryOf, type Problems, quoted, type TextNode, toLabel, toPlain } from "../text/index.ts";
+import { entryOf, type Diagnostics, quoted, type TextNode, toLabel, toPlain } from "../document/index.ts";
 
 const TYPES: readonly string[] = ["string", "number", "integer", "boolean", "array", "object", "null"];
 
-/** Nothing when it cannot be used; the reasons are among the problems. */
+/** Nothing when it cannot be used; the reasons are among the diagnostics. */
 export function readToolSchema(
   node: TextNode | undefined,
-  problems: Problems,
+  diagnostics: Diagnostics,
   mustBeObject: boolean,
 ): JsonSchema | undefined {
   if (node?.kind !== "object") return undefined;
@@ -22,26 +22,26 @@ export function readToolSchema(
   const label = toLabel(node.path);
   const bounds = boundSchema(schema);
   if (!bounds.ok) {
-    problems.add(node, `${label} cannot be used: ${bounds.reason}`, "Make it smaller.");
+    diagnostics.add(node, `${label} cannot be used: ${bounds.reason}`, "Make it smaller.");
     return undefined;
   }
   const { patterns, namePatterns } = bounds.facts;
   const broken = [...patterns, ...namePatterns].find((pattern) => !compiles(pattern));
   if (broken !== undefined)
-    problems.add(node, `${label} has the pattern ${quoted(broken)}, which is not a regular expression`);
-  checkKeywords(node, schema, problems);
+    diagnostics.add(node, `${label} has the pattern ${quoted(broken)}, which is not a regular expression`);
+  checkKeywords(node, schema, diagnostics);
   const type = entryOf(node, "type");
   if (mustBeObject && type !== undefined && schema.type !== "object")
-    problems.add(
+    diagnostics.add(
       type.value,
       `${label} must have type: object`,
       "The inputs of a tool have names; put the value into a property.",
     );
-  return problems.within(node) ? undefined : schema;
+  return diagnostics.hasErrorIn(node) ? undefined : schema;
 }
 
 /** A keyword that is not what it must be would check nothing, and a reference that leads nowhere would fail every call. */
-function checkKeywords(node: TextNode, root: JsonSchema, problems: Problems): void {
+function checkKeywords(node: TextNode, root: JsonSchema, diagnostics: Diagnostics): void {
   const cyclic = new Set(cyclicReferences(root));
   const todo: { node: TextNode; kind: "schema" | "map" | "list" }[] = [{ node, kind: "schema" }];
   for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
@@ -51,14 +51,14 @@ function checkKeywords(node: TextNode, root: JsonSchema, problems: Problems): vo
     if (at.kind !== "object") continue;
     for (const { key, value } of at.entries) {
       if (kind === "map") todo.push({ node: value, kind: "schema" });
-      else if (key === "$ref") checkReference(value, root, cyclic, problems);
+      else if (key === "$ref") checkReference(value, root, cyclic, diagnostics);
       else if (MAPS.has(key)) todo.push({ node: value, kind: "map" });
       else if (LISTS.has(key)) todo.push({ node: value, kind: "list" });
       else if (SCHEMAS.has(key)) todo.push({ node: value, kind: "schema" });
       else if (key === "type")
-        for (const one of value.kind === "list" ? value.items : [value]) checkType(one, problems);
+        for (const one of value.kind === "list" ? value.items : [value]) checkType(one, diagnostics);
       else if (isWellFormed(key, toPlain(value)) === false)
-        problems.add(value, `${toLabel(value.path)} is not what JSON Schema has there`, expected(key));
+        diagnostics.add(value, `${toLabel(value.path)} is not what JSON Schema has there`, expected(key));
     }
   }
 }
@@ -82,13 +82,18 @@ const SCHEMAS: ReadonlySet<string> = new Set([
   "else",
 ]);
 
-function checkReference(node: TextNode, root: JsonSchema, cyclic: Set<string>, problems: Problems): void {
+function checkReference(
+  node: TextNode,
+  root: JsonSchema,
+  cyclic: Set<string>,
+  diagnostics: Diagnostics,
+): void {
   const reference = toPlain(node);
-  if (typeof reference !== "string") problems.add(node, `${toLabel(node.path)} must be a text`);
-  else if (!reference.startsWith("#")) checkOutside(node, reference, problems);
+  if (typeof reference !== "string") diagnostics.add(node, `${toLabel(node.path)} must be a text`);
+  else if (!reference.startsWith("#")) checkOutside(node, reference, diagnostics);
   // Reported once, however often it is referred to.
   else if (cyclic.delete(reference))
-    problems.add(
+    diagnostics.add(
       node,
       `${toLabel(node.path)} refers to ${quoted(reference)}, which leads back to itself`,
       "A schema may contain itself in a property or an item, but must not be itself.",
@@ -98,7 +103,7 @@ function checkReference(node: TextNode, root: JsonSchema, cyclic: Set<string>, p
     (reference === "#" || reference.startsWith("#/")) &&
     followReference(root, reference) === undefined
   )
-    problems.add(
+    diagnostics.add(
       node,
       `${toLabel(node.path)} refers to ${quoted(reference)}, which is not there`,
       "References begin at the top of this schema, as in #/$defs/name.",
@@ -106,18 +111,18 @@ function checkReference(node: TextNode, root: JsonSchema, cyclic: Set<string>, p
 }
 
 /** Of schemas elsewhere, only the public ones are known. */
-function checkOutside(node: TextNode, reference: string, problems: Problems): void {
+function checkOutside(node: TextNode, reference: string, diagnostics: Diagnostics): void {
   const found = publicReference(reference);
   if (found?.kind === "known") return;
   const label = `${toLabel(node.path)} refers to ${quoted(reference)}`;
   if (found !== undefined)
-    problems.add(
+    diagnostics.add(
       node,
       `${label}, and that schema has no such definition`,
       `Write #/$defs/ and one of ${found.names.join(", ")}.`,
     );
   else
-    problems.add(
+    diagnostics.add(
       node,
       `${label}, and nothing outside of the contract is read`,
       "Put the schema under $defs, and refer to it as #/$defs/name.",
@@ -130,10 +135,10 @@ function expected(keyword: string): string | undefined {
   return undefined;
 }
 
-function checkType(node: TextNode, problems: Problems): void {
+function checkType(node: TextNode, diagnostics: Diagnostics): void {
   if (node.kind === "null" || (node.kind === "string" && TYPES.includes(String(node.value)))) return;
   const shown = node.kind === "string" ? quoted(String(node.value)) : `a ${node.kind}`;
-  problems.add(node, `${toLabel(node.path)} cannot be ${shown}`, `Types are ${TYPES.join(", ")}.`);
+  diagnostics.add(node, `${toLabel(node.path)} cannot be ${shown}`, `Types are ${TYPES.join(", ")}.`);
 }
 
 /**

@@ -1,6 +1,6 @@
 // The shape of a TOOL.md: what a tool promises, whoever implements it.
 
-import type { ObjectShape, Shape } from "../text/index.ts";
+import type { ObjectShape, Shape } from "../document/index.ts";
 import {
   COST_CLASS,
   type CheckedRetry,

@@ -14,11 +14,11 @@ import {
   checkShape,
   nodeAt,
   type ObjectNode,
-  Problems,
+  Diagnostics,
   type TextNode,
   toLabel,
   toPlain,
-} from "../text/index.ts";
+} from "../document/index.ts";
 import { placeOf, toRetry } from "./bindings.ts";
 import { checkVersion } from "./fields.ts";
 import { readFrontmatter } from "./frontmatter.ts";
@@ -54,32 +54,32 @@ const MOVED: Readonly<Record<string, Moved>> = {
 };
 
 export function parseTool(text: string, file: string): ToolFile {
-  const { root: written, diagnostics } = readFrontmatter(text, file);
-  if (written === undefined) return { diagnostics };
-  const problems = new Problems(file, diagnostics);
-  const root = takeMoved(written, MOVED, problems);
-  const checked = (checkShape(TOOL_SHAPE, root, problems) ?? {}) as CheckedTool;
-  checkVersion(checked.version, nodeAt(root, "version"), problems);
-  checkApproval(checked, root, problems);
+  const { root: written, diagnostics: syntax } = readFrontmatter(text, file);
+  if (written === undefined) return { diagnostics: syntax };
+  const diagnostics = new Diagnostics(file, syntax);
+  const root = takeMoved(written, MOVED, diagnostics);
+  const checked = (checkShape(TOOL_SHAPE, root, diagnostics) ?? {}) as CheckedTool;
+  checkVersion(checked.version, nodeAt(root, "version"), diagnostics);
+  checkApproval(checked, root, diagnostics);
   const implemented = nodeAt(root, "implements");
   if (implemented !== undefined && implemented.kind !== "null")
-    problems.add(implemented, "implements is not used here", undefined, "info");
-  const inputs = readToolSchema(nodeAt(root, "inputs"), problems, true);
-  const outputs = readToolSchema(nodeAt(root, "outputs"), problems, false);
-  const contextSchema = readContextSchema(root, problems);
-  if (inputs === undefined || outputs === undefined || problems.within(root))
-    return { diagnostics: problems.done() };
+    diagnostics.add(implemented, "implements is not used here", undefined, "info");
+  const inputs = readToolSchema(nodeAt(root, "inputs"), diagnostics, true);
+  const outputs = readToolSchema(nodeAt(root, "outputs"), diagnostics, false);
+  const contextSchema = readContextSchema(root, diagnostics);
+  if (inputs === undefined || outputs === undefined || diagnostics.hasErrorIn(root))
+    return { diagnostics: diagnostics.sorted() };
   const contract = toContract(checked, { inputs, outputs, contextSchema }, root, file);
-  return { contract, diagnostics: problems.done() };
+  return { contract, diagnostics: diagnostics.sorted() };
 }
 
 /** What changes something is not done without anybody's leave. */
-function checkApproval(checked: CheckedTool, root: ObjectNode, problems: Problems): void {
+function checkApproval(checked: CheckedTool, root: ObjectNode, diagnostics: Diagnostics): void {
   const mutates = nodeAt(root, "mutates");
   if (checked.approval !== "auto" || mutates?.kind !== "list" || mutates.items.length === 0) return;
   const approval = nodeAt(root, "approval");
   const absent = approval === undefined || approval.kind === "null";
-  problems.add(
+  diagnostics.add(
     absent ? mutates : approval,
     absent
       ? "it changes something (mutates), and approval is missing, which stands for auto"
@@ -88,11 +88,11 @@ function checkApproval(checked: CheckedTool, root: ObjectNode, problems: Problem
   );
 }
 
-function readContextSchema(root: ObjectNode, problems: Problems): JsonSchema | undefined {
+function readContextSchema(root: ObjectNode, diagnostics: Diagnostics): JsonSchema | undefined {
   const node = nodeAt(root, "metadata", "contextSchema");
   if (node === undefined || node.kind === "null") return undefined;
-  if (node.kind === "object") return readToolSchema(node, problems, true);
-  problems.add(node, `${toLabel(node.path)} must be a JSON Schema of an object`);
+  if (node.kind === "object") return readToolSchema(node, diagnostics, true);
+  diagnostics.add(node, `${toLabel(node.path)} must be a JSON Schema of an object`);
   return undefined;
 }
 

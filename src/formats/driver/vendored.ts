@@ -1,7 +1,7 @@
 // The programs that a DRIVER.md says lie beside it, with where it does.
 
 import { dirname, resolve } from "node:path";
-import { nodeAt, type TextNode } from "../text/index.ts";
+import { nodeAt, type TextNode } from "../document/index.ts";
 import { readFrontmatter } from "./frontmatter.ts";
 
 export interface VendoredProgram {

@@ -1,4 +1,4 @@
-// Objects without what is not said: a declaration that says nothing has no key for it.
+// Objects without undefined properties, so that merging two objects does not overwrite a value with undefined.
 
 export type Loose<T> = { [K in keyof T]: T[K] | undefined };
 
@@ -6,7 +6,7 @@ export function definedOnly<T extends object>(fields: Loose<T>): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** Nothing in place of an object without keys. */
+/** The object, or undefined when it has no keys. */
 export function filled<T extends object>(value: T | undefined): T | undefined {
   return value === undefined || Object.keys(value).length === 0 ? undefined : value;
 }

@@ -1,12 +1,12 @@
-// How a server's fields say that it is reached: the transport fits what is given with it, and each part is legal.
+// Endpoint of a server from its fields: checks that they fit the transport and that each is valid.
 
-import type { Endpoint, UrlEndpoint } from "../../model/index.ts";
-import { entryOf, type ObjectNode, type Problems, quoted, toLabel } from "../text/index.ts";
-import { ignored } from "./ignored.ts";
-import { toPackagedEndpoint } from "./packaged.ts";
-import type { CheckedServer } from "./server-fields.ts";
+import type { Endpoint, StdioEndpoint, UrlEndpoint } from "../../model/index.ts";
+import { entryOf, type ObjectNode, type Diagnostics, quoted, toLabel } from "../document/index.ts";
+import { definedOnly } from "./defined.ts";
+import { toPackagedEndpoint, warnIgnored } from "./packaged.ts";
+import type { FileTransport, ServerValue } from "./server-schema.ts";
 
-const URL_TRANSPORTS: Readonly<Record<string, UrlEndpoint["transport"]>> = {
+const URL_TRANSPORTS: Readonly<Record<Exclude<FileTransport, "stdio">, UrlEndpoint["transport"]>> = {
   "streamable-http": "http",
   sse: "sse",
   websocket: "websocket",
@@ -17,72 +17,63 @@ const PROGRAM_FIELDS = ["args", "env", "cwd"];
 const LAUNCH_KEYS = ["install", "version_check", "requires"];
 const LAUNCHER = /^(npx|uvx|uv|node|python3?|docker|bunx?|deno|npm|pnpm|yarn)\s+\S/;
 
-/** The endpoint; with problems reported it may be half right, and the server is not used. */
+/** Creates the endpoint. After an error it may be incomplete, and the server is not used. */
 export function toEndpoint(
-  server: CheckedServer,
-  transport: string,
+  server: ServerValue,
+  transport: FileTransport,
   node: ObjectNode,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): Endpoint {
   if (server.npm !== undefined || server.docker !== undefined) {
-    checkOnlyOne(node, problems);
-    checkEnv(server, node, problems);
-    checkHeaders(server, node, problems);
-    return toPackagedEndpoint(server, transport, node, problems);
+    checkOnlyOne(node, diagnostics);
+    checkEnv(server, node, diagnostics);
+    checkHeaders(server, node, diagnostics);
+    return toPackagedEndpoint(server, transport, node, diagnostics);
   }
-  ignored(["bin", "port", "path"], "without npm or docker", node, problems);
+  warnIgnored(["bin", "port", "path"], "without npm or docker", node, diagnostics);
   if (transport === "stdio") {
-    requireField("command", "a stdio server is a program to run", server, node, problems);
-    refuse("url", "transport stdio runs a command", node, problems);
-    ignored(["headers"], "with transport stdio", node, problems);
-    checkCommand(server, node, problems);
-    checkEnv(server, node, problems);
-    return {
-      transport: "stdio",
-      command: server.command ?? "",
-      ...(server.args === undefined ? {} : { args: server.args }),
-      ...(server.env === undefined ? {} : { env: server.env }),
-      ...(server.cwd === undefined ? {} : { cwd: server.cwd }),
-    };
+    requireField("command", "a stdio server is a program to run", server, node, diagnostics);
+    refuse("url", "transport stdio runs a command", node, diagnostics);
+    warnIgnored(["headers"], "with transport stdio", node, diagnostics);
+    checkCommand(server, node, diagnostics);
+    checkEnv(server, node, diagnostics);
+    const { command = "", args, env, cwd } = server;
+    return definedOnly<StdioEndpoint>({ transport: "stdio", command, args, env, cwd });
   }
-  requireField("url", `a ${transport} server has an address`, server, node, problems);
-  refuse("command", `transport ${transport} reaches a url`, node, problems);
-  ignored([...PROGRAM_FIELDS, ...LAUNCH_KEYS], `with transport ${transport}`, node, problems);
-  checkElsewhere(server.sandbox, transport, node, problems);
-  checkUrl(server.url, transport, node, problems);
-  checkHeaders(server, node, problems);
-  return {
-    transport: URL_TRANSPORTS[transport] ?? "http",
-    url: server.url ?? "",
-    ...(server.headers === undefined ? {} : { headers: server.headers }),
-  };
+  requireField("url", `a ${transport} server has an address`, server, node, diagnostics);
+  refuse("command", `transport ${transport} reaches a url`, node, diagnostics);
+  warnIgnored([...PROGRAM_FIELDS, ...LAUNCH_KEYS], `with transport ${transport}`, node, diagnostics);
+  checkElsewhere(server.sandbox, transport, node, diagnostics);
+  checkUrl(server.url, transport, node, diagnostics);
+  checkHeaders(server, node, diagnostics);
+  const { url = "", headers } = server;
+  return definedOnly<UrlEndpoint>({ transport: URL_TRANSPORTS[transport], url, headers });
 }
 
-/** Nothing of a program that runs elsewhere can be held here: who declares it must not believe that it is. */
+/** A sandbox cannot be enforced for a server that runs elsewhere, so its config must not claim one. */
 function checkElsewhere(
-  sandbox: CheckedServer["sandbox"],
-  transport: string,
+  sandbox: ServerValue["sandbox"],
+  transport: FileTransport,
   node: ObjectNode,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): void {
   const entry = entryOf(node, "sandbox");
   if (sandbox === undefined || entry === undefined) return;
-  const mode = typeof sandbox === "object" ? sandbox.mode : sandbox;
-  if (mode === "off" || mode === false || mode === "warn") {
-    ignored(["sandbox"], `with transport ${transport}`, node, problems);
+  if (sandbox.mode === "off" || sandbox.mode === "warn") {
+    warnIgnored(["sandbox"], `with transport ${transport}`, node, diagnostics);
     return;
   }
-  const clauses = typeof sandbox === "object" ? Object.keys(sandbox).filter((key) => key !== "mode") : [];
-  const named = clauses.length === 0 ? ["sandbox"] : clauses.map((key) => `sandbox.${key}`);
-  problems.add(
+  const rules = entry.value.kind === "object" ? entry.value.entries.map(({ key }) => key) : [];
+  const named = rules.filter((key) => key !== "mode").map((key) => `sandbox.${key}`);
+  diagnostics.add(
     entry,
-    `${named.join(", ")} cannot be held: a server with transport ${transport} runs elsewhere`,
-    "Remove sandbox. To hold a server, have it run here: command, npm or docker in place of url.",
+    `${named.join(", ") || "sandbox"} cannot be enforced: a server with transport ${transport} runs elsewhere`,
+    "Remove sandbox. To sandbox the server, run it here: command, npm or docker in place of url.",
   );
 }
 
-/** The transport that is meant when none is written. */
-export function inferTransport(server: CheckedServer): string | undefined {
+/** The transport of a server that does not name one. */
+export function inferTransport(server: ServerValue): FileTransport | undefined {
   if (server.docker !== undefined && server.port !== undefined) return "streamable-http";
   if (server.command !== undefined || server.npm !== undefined || server.docker !== undefined) return "stdio";
   if (server.url !== undefined) return /^wss?:/i.test(server.url) ? "websocket" : "streamable-http";
@@ -92,80 +83,89 @@ export function inferTransport(server: CheckedServer): string | undefined {
 function requireField(
   name: "command" | "url",
   why: string,
-  server: CheckedServer,
+  server: ServerValue,
   node: ObjectNode,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): void {
   const entry = entryOf(node, name);
   if (server[name] !== undefined || (entry !== undefined && entry.value.kind !== "null")) return;
   const example = name === "command" ? "command: npx" : "url: https://example.com/mcp";
-  problems.add(
+  diagnostics.add(
     entry ?? node,
     `${name} is missing in ${toLabel(node.path)}: ${why}`,
     `Write for example ${example}.`,
   );
 }
 
-function refuse(name: "command" | "url", why: string, node: ObjectNode, problems: Problems): void {
+function refuse(name: "command" | "url", why: string, node: ObjectNode, diagnostics: Diagnostics): void {
   const entry = entryOf(node, name);
   if (entry === undefined || entry.value.kind === "null") return;
   const fitting = name === "url" ? "streamable-http" : "stdio";
-  problems.add(entry, `${name} does not fit here: ${why}`, `Remove ${name}, or write transport: ${fitting}.`);
+  diagnostics.add(
+    entry,
+    `${name} does not fit here: ${why}`,
+    `Remove ${name}, or write transport: ${fitting}.`,
+  );
 }
 
-function checkOnlyOne(node: ObjectNode, problems: Problems): void {
+function checkOnlyOne(node: ObjectNode, diagnostics: Diagnostics): void {
   const [first, ...more] = node.entries.filter(
     ({ key, value }) => TARGETS.includes(key) && value.kind !== "null",
   );
   for (const entry of more)
-    problems.add(
+    diagnostics.add(
       entry,
       `${entry.key} does not fit beside ${first?.key}: a server has exactly one of ${TARGETS.join(", ")}`,
       "Keep one of them.",
     );
 }
 
-function checkCommand(server: CheckedServer, node: ObjectNode, problems: Problems): void {
+function checkCommand(server: ServerValue, node: ObjectNode, diagnostics: Diagnostics): void {
   const entry = entryOf(node, "command");
   if (entry === undefined || server.command === undefined || server.args !== undefined) return;
   if (!LAUNCHER.test(server.command)) return;
   const [program] = server.command.split(/\s/, 1);
-  problems.warn(
+  diagnostics.warn(
     entry.value,
     "command holds a whole command line; no program has that name",
     `Write command: ${program}, and the other words as args.`,
   );
 }
 
-function checkEnv(server: CheckedServer, node: ObjectNode, problems: Problems): void {
+function checkEnv(server: ServerValue, node: ObjectNode, diagnostics: Diagnostics): void {
   for (const name of Object.keys(server.env ?? {})) {
     const entry = entryOf(entryOf(node, "env")?.value, name);
     if (entry !== undefined && (name === "" || /[=\0]/.test(name)))
-      problems.add(entry, `${quoted(name)} cannot be the name of an environment variable`);
+      diagnostics.add(entry, `${quoted(name)} cannot be the name of an environment variable`);
   }
 }
 
-function checkHeaders(server: CheckedServer, node: ObjectNode, problems: Problems): void {
+function checkHeaders(server: ServerValue, node: ObjectNode, diagnostics: Diagnostics): void {
   for (const [name, value] of Object.entries(server.headers ?? {})) {
     const entry = entryOf(entryOf(node, "headers")?.value, name);
     if (entry === undefined) continue;
-    if (!HEADER_NAME.test(name)) problems.add(entry, `${quoted(name)} cannot be the name of a header`);
+    if (!HEADER_NAME.test(name)) diagnostics.add(entry, `${quoted(name)} cannot be the name of a header`);
     else if (value !== undefined && /[\r\n]/.test(value))
-      problems.add(entry.value, `the header ${name} holds a line break`, "Write its value on one line.");
+      diagnostics.add(entry.value, `the header ${name} holds a line break`, "Write its value on one line.");
   }
 }
 
-/** Checks what can be known before `${...}` references have their values. */
-function checkUrl(url: string | undefined, transport: string, node: ObjectNode, problems: Problems): void {
+/** Checks the parts of a URL that are known before `${...}` references have values. */
+function checkUrl(
+  url: string | undefined,
+  transport: FileTransport,
+  node: ObjectNode,
+  diagnostics: Diagnostics,
+): void {
   const place = entryOf(node, "url")?.value;
   if (url === undefined || place === undefined || url.startsWith("${")) return;
   const protocols = transport === "websocket" ? ["ws:", "wss:"] : ["http:", "https:"];
   const schemes = protocols.map((protocol) => `${protocol}//`).join(" or ");
   const sample = url.replace(/:\$\{[^}]*\}/g, ":1").replace(/\$\{[^}]*\}/g, "x");
   if (!URL.canParse(sample))
-    problems.add(place, "url is not a URL", `Write an address that begins with ${schemes}.`);
+    diagnostics.add(place, "url is not a URL", `Write an address that begins with ${schemes}.`);
   else if (!protocols.includes(new URL(sample).protocol))
-    problems.add(place, `url must begin with ${schemes} for transport ${transport}`, fitting(sample));
+    diagnostics.add(place, `url must begin with ${schemes} for transport ${transport}`, fitting(sample));
 }
 
 function fitting(url: string): string | undefined {

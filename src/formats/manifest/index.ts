@@ -1,9 +1,8 @@
-// Public face of the bridge manifest.
+// Public face of the bridge manifest, and of the server fields that portolan.yaml shares with it.
 
-export { type ServerDefaults, toDeclaredServer, toDefaults, withDefaults } from "./declared-server.ts";
-export { definedOnly, filled, type Loose } from "./defined.ts";
-export { type LaunchFields, toDockerFields, toLaunchFields, toSandboxFields } from "./launch-fields.ts";
-export { checkNaming, NAMING } from "./naming.ts";
+export { definedOnly, filled } from "./defined.ts";
+export { checkVersionCommand, checkVersionPattern, checkVersionRange } from "./launch-schema.ts";
+export { folderOf, toAbsolutePath } from "./paths.ts";
 export {
   looksLikeManifest,
   type ManifestResult,
@@ -11,15 +10,17 @@ export {
   parseManifest,
   unknownAliasHint,
   withServer,
-} from "./parse.ts";
-export { type SandboxContext, toSandboxDeclaration } from "./sandbox.ts";
-export { type CheckedSandbox, SANDBOX_OBJECT, SANDBOX_SHAPE } from "./sandbox-shape.ts";
+} from "./read.ts";
 export {
-  type CheckedDefaults,
-  type CheckedServer,
-  DEFAULT_FIELDS,
-  DESCRIPTION_PREFIX,
-  SERVER_FIELDS,
-} from "./server-fields.ts";
-export { MANIFEST_SHAPE } from "./shape.ts";
-export { checkVersionCheck } from "./version-check.ts";
+  createFsSchema,
+  HOST,
+  noteRelaxedSandbox,
+  type Sandbox,
+  SANDBOX,
+  SANDBOX_BLOCK,
+  SHARED_SANDBOX_FIELDS,
+} from "./sandbox-schema.ts";
+export { MANIFEST } from "./schema.ts";
+export { type ServerDefaults, toDeclaredServer, toDefaults, withDefaults } from "./server-config.ts";
+export { DEFAULT_FIELDS, DESCRIPTION_PREFIX, NAMING, SERVER, type ServerFields } from "./server-schema.ts";
+export { type LaunchFields, toDockerFields, toLaunchFields, toSandboxFields } from "./write.ts";

@@ -1,36 +1,38 @@
-// Servers that are packages: `npm` and `docker` as the commands that run them.
+// Endpoints of servers that are packages: `npm` and `docker` become the commands that run them.
 
 import type { Endpoint, StdioEndpoint, UrlEndpoint } from "../../model/index.ts";
-import { entryOf, type ObjectNode, type Problems, quoted } from "../text/index.ts";
+import { entryOf, type ObjectNode, type Diagnostics, quoted } from "../document/index.ts";
 import { definedOnly } from "./defined.ts";
-import { ignored } from "./ignored.ts";
-import type { CheckedServer } from "./server-fields.ts";
+import type { FileTransport, ServerValue } from "./server-schema.ts";
 
 const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*(?:@[\w.^~<>=|* +-]+)?$/i;
-/** As Docker writes references: a name with a registry, a tag, a digest. */
+/** A Docker image reference: a name with an optional registry, tag and digest. */
 const IMAGE = /^[a-z0-9][a-z0-9._:/-]*?(?::[\w][\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/i;
-const HTTP_PATHS: Readonly<Record<string, string>> = { "streamable-http": "/mcp", sse: "/sse" };
+const HTTP_PATHS: Readonly<Partial<Record<FileTransport, string>>> = {
+  "streamable-http": "/mcp",
+  sse: "/sse",
+};
 
-/** The endpoint; with problems reported it may be half right. */
+/** Creates the endpoint. After an error it may be incomplete. */
 export function toPackagedEndpoint(
-  server: CheckedServer,
-  transport: string,
+  server: ServerValue,
+  transport: FileTransport,
   node: ObjectNode,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): Endpoint {
   return server.npm === undefined
-    ? dockerEndpoint(server, transport, node, problems)
-    : npmEndpoint(server, transport, node, problems);
+    ? dockerEndpoint(server, transport, node, diagnostics)
+    : npmEndpoint(server, transport, node, diagnostics);
 }
 
 function npmEndpoint(
-  server: CheckedServer,
-  transport: string,
+  server: ServerValue,
+  transport: FileTransport,
   node: ObjectNode,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): StdioEndpoint {
   const { npm = "", bin, args = [], env, cwd } = server;
-  if (transport !== "stdio") wrongTransport("npm", "stdio", node, problems);
+  if (transport !== "stdio") wrongTransport("npm", "stdio", node, diagnostics);
   if (!PACKAGE.test(npm))
     refuse(
       "npm",
@@ -38,20 +40,27 @@ function npmEndpoint(
       "is no package of npm",
       "Write its name, with a version: @scope/server@^1.2.",
       node,
-      problems,
+      diagnostics,
     );
   if (bin !== undefined && (bin.startsWith("-") || /[\s/\\]/.test(bin)))
-    refuse("bin", bin, "is no program of a package", "Write the name of the program alone.", node, problems);
-  ignored(["headers", "port", "path"], "with npm", node, problems);
+    refuse(
+      "bin",
+      bin,
+      "is no program of a package",
+      "Write the name of the program alone.",
+      node,
+      diagnostics,
+    );
+  warnIgnored(["headers", "port", "path"], "with npm", node, diagnostics);
   const words = bin === undefined ? ["-y", npm, ...args] : ["-y", "-p", npm, bin, ...args];
   return definedOnly<StdioEndpoint>({ transport: "stdio", command: "npx", args: words, env, cwd });
 }
 
 function dockerEndpoint(
-  server: CheckedServer,
-  transport: string,
+  server: ServerValue,
+  transport: FileTransport,
   node: ObjectNode,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): StdioEndpoint | UrlEndpoint {
   const { docker = "", args = [], env, headers, port } = server;
   if (!IMAGE.test(docker))
@@ -61,12 +70,12 @@ function dockerEndpoint(
       "is no image",
       "Write its name, best with its digest: name@sha256:….",
       node,
-      problems,
+      diagnostics,
     );
-  ignored(["bin", "cwd"], "with docker", node, problems);
+  warnIgnored(["bin", "cwd"], "with docker", node, diagnostics);
   const names = Object.keys(env ?? {}).flatMap((name) => ["-e", name]);
   if (transport === "stdio") {
-    ignored(["headers", "port", "path"], "with transport stdio", node, problems);
+    warnIgnored(["headers", "port", "path"], "with transport stdio", node, diagnostics);
     return definedOnly<StdioEndpoint>({
       transport: "stdio",
       command: "docker",
@@ -75,19 +84,19 @@ function dockerEndpoint(
     });
   }
   const usual = HTTP_PATHS[transport];
-  if (usual === undefined) wrongTransport("docker", "stdio, streamable-http or sse", node, problems);
+  if (usual === undefined) wrongTransport("docker", "stdio, streamable-http or sse", node, diagnostics);
   else if (port === undefined && entryOf(node, "port") === undefined)
-    problems.add(
+    diagnostics.add(
       entryOf(node, "docker") ?? node,
       `port is missing: transport ${transport} reaches the image by it`,
       "Write the port that it serves inside of its container: port: 8080.",
     );
   const path = server.path ?? usual ?? "/";
   if (!/^\/[^\s?#]*$/.test(path))
-    refuse("path", path, "is no path", "Write it from the slash on: path: /mcp.", node, problems);
+    refuse("path", path, "is no path", "Write it from the slash on: path: /mcp.", node, diagnostics);
   return definedOnly<UrlEndpoint>({
     transport: transport === "sse" ? "sse" : "http",
-    // The port of this machine is chosen when it starts.
+    // The launcher chooses the port of this machine when the container starts.
     url: `http://127.0.0.1:0${path}`,
     headers,
     program: definedOnly({
@@ -99,8 +108,8 @@ function dockerEndpoint(
   });
 }
 
-function wrongTransport(what: string, fitting: string, node: ObjectNode, problems: Problems): void {
-  problems.add(
+function wrongTransport(what: string, fitting: string, node: ObjectNode, diagnostics: Diagnostics): void {
+  diagnostics.add(
     entryOf(node, "transport") ?? node,
     `this transport does not fit ${what}`,
     `Write transport: ${fitting}.`,
@@ -113,7 +122,21 @@ function refuse(
   what: string,
   hint: string,
   node: ObjectNode,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): void {
-  problems.add(entryOf(node, name)?.value ?? node, `${quoted(value)} ${what}`, hint);
+  diagnostics.add(entryOf(node, name)?.value ?? node, `${quoted(value)} ${what}`, hint);
+}
+
+/** Warns of fields without an effect. `why` continues the sentence "has no effect". */
+export function warnIgnored(
+  names: readonly string[],
+  why: string,
+  node: ObjectNode,
+  diagnostics: Diagnostics,
+): void {
+  for (const name of names) {
+    const entry = entryOf(node, name);
+    if (entry !== undefined && entry.value.kind !== "null")
+      diagnostics.warn(entry, `${name} has no effect ${why}`, `Remove ${name}.`);
+  }
 }

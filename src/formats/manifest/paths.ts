@@ -1,23 +1,23 @@
-// Paths of a declaration made whole: relative ones start at the file that names them.
+// Paths of a config file, made absolute: relative ones start at the folder of the file.
 
 import { dirname, posix, resolve } from "node:path";
-import { type Place, type Problems, quoted } from "../text/index.ts";
+import { quoted, type TextNode } from "../document/index.ts";
+import type { ReadContext } from "../schema-builder/index.ts";
 
-/** `.cursor/mcp.json` and its like speak for the folder above them. */
+/** The folder that the paths of a file start from. For `.cursor/mcp.json` and the like, it is the project above the hidden folder. */
 export function folderOf(file: string): string {
   const folder = dirname(resolve(file));
   return /[\\/]\.[^\\/]+$/.test(folder) ? dirname(folder) : folder;
 }
 
-/** Absolute, or still with `~/`; nothing when it is wrong, which is told. */
-export function wholePath(
+/** The absolute path, or one that begins with `~/`. Returns undefined after an error. */
+export function toAbsolutePath(
   written: string,
-  folder: string,
-  place: Place,
-  problems: Problems,
+  node: TextNode,
+  { folder, diagnostics }: ReadContext,
 ): string | undefined {
-  const refuse = (problem: string, hint: string): undefined => {
-    problems.add(place, `${quoted(written)} ${problem}`, hint);
+  const refuse = (message: string, hint: string): undefined => {
+    diagnostics.add(node, `${quoted(written)} ${message}`, hint);
   };
   const before = written.replace(/\/?[^/]*[*?].*$/, "");
   if (written.includes("${"))

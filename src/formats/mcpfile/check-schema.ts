@@ -12,7 +12,7 @@ import {
   type TextNode,
   toLabel,
   toPlain,
-} from "../text/index.ts";
+} from "../document/index.ts";
 import { type Context, hint } from "./context.ts";
 
 const TYPES = ["string", "number", "integer", "boolean", "array", "object", "null"];
@@ -36,25 +36,25 @@ const MEANT_FOR: Readonly<Record<string, string>> = {
   items: "array",
 };
 
-/** The schema as it stands, or nothing when it cannot be used; the reasons are among the problems. */
+/** The schema as it stands, or nothing when it cannot be used; the reasons are among the diagnostics. */
 export function readSchema(
   node: TextNode | undefined,
   context: Context,
   of: "arguments" | "result" = "arguments",
 ): JsonSchema | undefined {
   if (node?.kind !== "object") return undefined;
-  const { problems, version } = context;
+  const { diagnostics, version } = context;
   const schema = toSchema(node) as JsonSchema;
   const bounds = boundSchema(schema);
   if (!bounds.ok) {
-    problems.add(node, `${toLabel(node.path)} cannot be used: ${bounds.reason}`, "Make it smaller.");
+    diagnostics.add(node, `${toLabel(node.path)} cannot be used: ${bounds.reason}`, "Make it smaller.");
     return undefined;
   }
   const type = entryOf(node, "type");
   if (type === undefined && version === "0.0.1")
-    problems.add(node, `${toLabel(node.path)} has no type`, "Write type: object.");
+    diagnostics.add(node, `${toLabel(node.path)} has no type`, "Write type: object.");
   else if (type !== undefined && schema.type !== "object" && (of === "arguments" || schema.type !== "array"))
-    problems.add(
+    diagnostics.add(
       type.value,
       `${toLabel(node.path)} must have type: object${of === "result" ? " or type: array" : ""}`,
       `${of === "result" ? "Results are objects or lists" : "Arguments are objects"}; put the value into a property.`,
@@ -103,20 +103,20 @@ function checkLevel(node: TextNode | undefined, context: Context): void {
   }
 }
 
-function checkKeyword(entry: Entry, { problems, version }: Context): void {
+function checkKeyword(entry: Entry, { diagnostics, version }: Context): void {
   const { key, value } = entry;
   if (!KEYWORDS.has(key)) {
     if (key.startsWith("x-")) return;
-    const meant = hint(problems, () => didYouMean(key, KEYWORDS));
+    const meant = hint(diagnostics, () => didYouMean(key, KEYWORDS));
     const message = `${quoted(key)} is not a keyword of JSON Schema`;
     // Later versions take any JSON Schema, in which a word of one's own is allowed; a misspelt one is still worth a word.
-    if (version === "0.0.1") problems.add(entry, message, meant);
-    else if (meant !== undefined) problems.warn(entry, message, meant);
+    if (version === "0.0.1") diagnostics.add(entry, message, meant);
+    else if (meant !== undefined) diagnostics.warn(entry, message, meant);
     return;
   }
   const wanted = WANTED[key];
   if (wanted !== undefined && value.kind !== "null" && !wanted.kinds.includes(value.kind))
-    problems.add(value, `${toLabel(value.path)} must be ${wanted.words}`);
+    diagnostics.add(value, `${toLabel(value.path)} must be ${wanted.words}`);
 }
 
 const WANTED: Readonly<
@@ -129,7 +129,7 @@ const WANTED: Readonly<
   additionalProperties: { kinds: ["boolean", "object"], words: "true, false or a schema" },
 };
 
-function checkType(node: ObjectNode, { problems, version }: Context): void {
+function checkType(node: ObjectNode, { diagnostics, version }: Context): void {
   const type = nodeAt(node, "type");
   if (type === undefined) return;
   const names = type.kind === "list" && version !== "0.0.1" ? type.items : [type];
@@ -138,7 +138,7 @@ function checkType(node: ObjectNode, { problems, version }: Context): void {
     if (text !== undefined && TYPES.includes(text)) continue;
     const help =
       (text === undefined ? undefined : didYouMean(text, TYPES)) ?? `Write one of ${TYPES.join(", ")}.`;
-    problems.add(
+    diagnostics.add(
       name,
       `${toLabel(name.path)} is not a type${text === undefined ? "" : `: ${quoted(text)}`}`,
       help,
@@ -148,22 +148,26 @@ function checkType(node: ObjectNode, { problems, version }: Context): void {
   for (const [keyword, meant] of Object.entries(MEANT_FOR)) {
     const entry = entryOf(node, keyword);
     if (entry !== undefined && type.value !== meant && TYPES.includes(String(type.value)))
-      problems.warn(entry, `${keyword} says nothing about type: ${type.value}`, `It is for type: ${meant}.`);
+      diagnostics.warn(
+        entry,
+        `${keyword} says nothing about type: ${type.value}`,
+        `It is for type: ${meant}.`,
+      );
   }
 }
 
 /** From 0.1 on a name that is nowhere described is allowed, as JSON Schema has it. */
-function checkRequired(node: ObjectNode, { problems, version }: Context): void {
+function checkRequired(node: ObjectNode, { diagnostics, version }: Context): void {
   const required = nodeAt(node, "required");
   if (required?.kind !== "list") return;
   const properties = nodeAt(node, "properties");
   const known = new Set(properties?.kind === "object" ? properties.entries.map(({ key }) => key) : []);
   for (const item of required.items) {
-    if (item.kind !== "string") problems.add(item, `${toLabel(item.path)} must be the name of a property`);
+    if (item.kind !== "string") diagnostics.add(item, `${toLabel(item.path)} must be the name of a property`);
     else if (version === "0.0.1" && !known.has(String(item.value))) {
       const name = String(item.value);
-      const help = hint(problems, () => didYouMean(name, known));
-      problems.add(
+      const help = hint(diagnostics, () => didYouMean(name, known));
+      diagnostics.add(
         item,
         `${quoted(name)} is required, and not among the properties`,
         help ?? "Describe it in properties.",

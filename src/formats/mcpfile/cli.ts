@@ -8,7 +8,7 @@ import type {
   Template,
   TemplatePart,
 } from "../../model/index.ts";
-import { type CheckedSandbox, toSandboxDeclaration } from "../manifest/index.ts";
+import { noteRelaxedSandbox, type Sandbox } from "../manifest/index.ts";
 import {
   checkShape,
   nodeAt,
@@ -16,7 +16,7 @@ import {
   quoted,
   type ScalarNode,
   type TextNode,
-} from "../text/index.ts";
+} from "../document/index.ts";
 import type { Context } from "./context.ts";
 import { narrowSandbox } from "./narrow-sandbox.ts";
 import { checkScript, warnOfBackground } from "./script.ts";
@@ -33,7 +33,7 @@ interface CheckedCli {
   readonly appendUnused?: boolean;
   readonly timeout?: number;
   readonly maxOutputBytes?: number;
-  readonly sandbox?: CheckedSandbox;
+  readonly sandbox?: Sandbox;
 }
 
 /** What a command is read with. */
@@ -46,14 +46,14 @@ interface Reading {
 }
 
 export function readCli(node: ObjectNode, scope: Scope, context: Context): CliInvocation | undefined {
-  const { problems } = context;
-  const checked = (checkShape(CLI_SHAPE, node, problems) ?? {}) as CheckedCli;
+  const { diagnostics } = context;
+  const checked = (checkShape(CLI_SHAPE, node, diagnostics) ?? {}) as CheckedCli;
   const read = readCommand(node, checked, scope, context);
   const cwd = optionalTemplate(nodeAt(node, "cwd"), scope, context);
   const env = readEnv(nodeAt(node, "env"), scope, context);
   const sandbox = readSandbox(checked.sandbox, node, context);
   const ignored = readIgnored(node, scope, context);
-  if (problems.within(node) || read === undefined || context.sandboxBroken === true) return undefined;
+  if (diagnostics.hasErrorIn(node) || read === undefined || context.sandboxBroken === true) return undefined;
   const { words, shell } = read;
   return {
     kind: "cli",
@@ -76,7 +76,7 @@ function readCommand(
   scope: Scope,
   context: Context,
 ): Pick<CliInvocation, "words" | "shell"> | undefined {
-  const { problems } = context;
+  const { diagnostics } = context;
   const command = nodeAt(node, "command");
   const pieces =
     checked.command === undefined || command?.kind !== "string"
@@ -87,7 +87,7 @@ function readCommand(
   const variables = readVariables(node, gaps && new Set(gaps), scope, context);
   if (pieces === undefined || command?.kind !== "string") return undefined;
   const complain: Complain = (at, message, hint, severity) => {
-    problems.add(context.within(command, at), message, hint, severity);
+    diagnostics.add(context.within(command, at), message, hint, severity);
     return undefined;
   };
   const reading: Reading = { node: command, variables, scope, context, complain };
@@ -101,13 +101,13 @@ function readCommand(
 }
 
 function readSandbox(
-  checked: CheckedSandbox | undefined,
+  inner: Sandbox | undefined,
   node: ObjectNode,
-  { sandbox: outer, folder, problems }: Context,
+  context: Context,
 ): SandboxDeclaration | undefined {
   const own = nodeAt(node, "sandbox");
-  const inner = toSandboxDeclaration(checked, { node: own, folder, problems });
-  return narrowSandbox(outer, inner, own, problems);
+  if (inner !== undefined) noteRelaxedSandbox(inner, own, context);
+  return narrowSandbox(context.sandbox, inner, own, context.diagnostics);
 }
 
 /** The line break at the end of a block text means nothing. What stands before must keep its place. */
@@ -203,7 +203,7 @@ function readEnv(node: TextNode | undefined, scope: Scope, context: Context): Cl
   if (node?.kind !== "object") return undefined;
   return node.entries.flatMap((entry) => {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(entry.key))
-      context.problems.add(
+      context.diagnostics.add(
         entry,
         `${quoted(entry.key)} is not the name of a variable`,
         "Use letters, digits and _.",

@@ -1,11 +1,11 @@
-// What every part of the reader needs: where problems go, which version is read, and how much work is left.
+// What every part of the reader needs: where diagnostics go, which version is read, and how much work is left.
 
 import type { SandboxDeclaration } from "../../model/index.ts";
-import type { Place, Problems, ScalarNode } from "../text/index.ts";
+import type { Place, Diagnostics, ScalarNode } from "../document/index.ts";
 import type { Version } from "./versions.ts";
 
 export interface Context {
-  readonly problems: Problems;
+  readonly diagnostics: Diagnostics;
   readonly version: Version;
   /** The place of a character of a text, where that can be told, else that of the text. */
   readonly within: (node: ScalarNode, offset: number) => Place;
@@ -26,12 +26,12 @@ export class Budget {
   #told = false;
 
   /** False when there is nothing left, which is told once. */
-  spend(amount: number, place: Place, problems: Problems): boolean {
+  spend(amount: number, place: Place, diagnostics: Diagnostics): boolean {
     this.#left -= amount;
     if (this.#left >= 0) return true;
     if (!this.#told)
       // About the file as a whole: what is read after this would be left out without a word.
-      problems.add(
+      diagnostics.add(
         { ...place, path: [] },
         "the tools of this file are too much together",
         "Divide the file, or extend smaller bases.",
@@ -41,10 +41,10 @@ export class Budget {
   }
 }
 
-/** More problems than this are not shown, so that hints for them are not worth their price. */
+/** More diagnostics than this are not shown, so that hints for them are not worth their price. */
 const SHOWN = 100;
 
 /** A hint that costs something, made only when it will be seen. */
-export function hint(problems: Problems, make: () => string | undefined): string | undefined {
-  return problems.list.length < SHOWN ? make() : undefined;
+export function hint(diagnostics: Diagnostics, make: () => string | undefined): string | undefined {
+  return diagnostics.list.length < SHOWN ? make() : undefined;
 }

@@ -9,7 +9,7 @@ import {
   quoted,
   type TextNode,
   toLabel,
-} from "../text/index.ts";
+} from "../document/index.ts";
 import { type Context, hint } from "./context.ts";
 import { APPLY, type Operation, rooted, sizeOf } from "./operations.ts";
 import { CLI_SHAPE, EXTENDS_SHAPE, httpShape, partial } from "./shapes-invocation.ts";
@@ -38,7 +38,10 @@ export function createBases(map: TextNode | undefined, context: Context): Bases 
     const entry = entries.get(name);
     if (found !== undefined || entry === undefined) return found;
     if (chain >= LONGEST_CHAIN) {
-      context.problems.add(entry, `more than ${LONGEST_CHAIN} invocation bases extend one another in a row`);
+      context.diagnostics.add(
+        entry,
+        `more than ${LONGEST_CHAIN} invocation bases extend one another in a row`,
+      );
       return "broken";
     }
     known.set(name, "cycle");
@@ -52,35 +55,35 @@ export function createBases(map: TextNode | undefined, context: Context): Bases 
   return bases;
 }
 
-/** What stands under the one key of an invocation, with `extends` carried out. Problems are told. */
+/** What stands under the one key of an invocation, with `extends` carried out. Diagnostics are told. */
 export function kindOf(
   node: TextNode,
   bases: Bases & { names(): string[] },
   context: Context,
   base = false,
 ): Kind | undefined {
-  const { problems } = context;
+  const { diagnostics } = context;
   if (node.kind !== "object") return undefined;
   const [entry, other] = node.entries.filter(({ key }) => ["http", "cli", "extends"].includes(key));
   if (entry === undefined || other !== undefined) {
     const keys = context.version === "0.0.1" ? "http or cli" : "http, cli or extends";
     const message = `${toLabel(node.path)} must have exactly one key: ${keys}`;
-    problems.add(other ?? node, message, other && "Keep one of them.");
+    diagnostics.add(other ?? node, message, other && "Keep one of them.");
     return undefined;
   }
   if (entry.value.kind !== "object") return undefined;
   if (entry.key === "extends") return extended(entry, bases, context);
   const kind = entry.key === "http" ? "http" : "cli";
-  if (base) checkShape(partialOf(kind, context), entry.value, problems);
+  if (base) checkShape(partialOf(kind, context), entry.value, diagnostics);
   // Told once, here, and not again by everything that extends it.
-  if (base && problems.within(entry.value)) return undefined;
+  if (base && diagnostics.hasErrorIn(entry.value)) return undefined;
   return { kind, node: entry.value };
 }
 
 function extended(entry: Entry, bases: Bases & { names(): string[] }, context: Context): Kind | undefined {
-  const { problems } = context;
+  const { diagnostics } = context;
   const node = entry.value as ObjectNode;
-  checkShape(EXTENDS_SHAPE, withoutChanges(node), problems);
+  checkShape(EXTENDS_SHAPE, withoutChanges(node), diagnostics);
   const from = nodeAt(node, "from");
   if (from?.kind !== "string") return undefined;
   const name = String(from.value);
@@ -91,11 +94,11 @@ function extended(entry: Entry, bases: Bases & { names(): string[] }, context: C
       if (known.length === 0) return "There are no invocationBases.";
       return didYouMean(name, known) ?? `The bases are ${known.slice(0, 20).join(", ")}.`;
     };
-    problems.add(from, `there is no invocation base ${quoted(name)}`, hint(problems, help));
+    diagnostics.add(from, `there is no invocation base ${quoted(name)}`, hint(diagnostics, help));
     return undefined;
   }
   if (base === "cycle")
-    problems.add(from, `the invocation base ${quoted(name)} extends itself`, "Break the circle.");
+    diagnostics.add(from, `the invocation base ${quoted(name)} extends itself`, "Break the circle.");
   if (base === "cycle" || base === "broken") return undefined;
   const changes = readChanges(node, base.kind, context);
   if (changes === undefined) return undefined;
@@ -106,7 +109,9 @@ function extended(entry: Entry, bases: Bases & { names(): string[] }, context: C
     else entries.set(field.key, changed);
   }
   const merged: ObjectNode = { ...node, entries: [...entries.values()].map((field) => rooted(field, node)) };
-  return context.budget.spend(sizeOf(merged), node, problems) ? { kind: base.kind, node: merged } : undefined;
+  return context.budget.spend(sizeOf(merged), node, diagnostics)
+    ? { kind: base.kind, node: merged }
+    : undefined;
 }
 
 interface Change {
@@ -115,24 +120,24 @@ interface Change {
 }
 
 function readChanges(node: ObjectNode, kind: Kind["kind"], context: Context): Change[] | undefined {
-  const { problems } = context;
+  const { diagnostics } = context;
   const changes: Change[] = [];
   const seen = new Map<string, string>();
   for (const operation of OPERATIONS) {
     const map = nodeAt(node, operation);
     if (map?.kind !== "object") continue;
     // What is removed is named by its kind of value: any value for a text, names for a map.
-    if (operation !== "remove") checkShape(partialOf(kind, context), map, problems);
-    else checkShape(partialOf(kind, context), { ...map, entries: map.entries.map(emptied) }, problems);
+    if (operation !== "remove") checkShape(partialOf(kind, context), map, diagnostics);
+    else checkShape(partialOf(kind, context), { ...map, entries: map.entries.map(emptied) }, diagnostics);
     for (const field of map.entries) {
       const first = seen.get(field.key);
       if (isZero(field.value)) {
         const help = operation === "override" ? "To take a field away, use remove." : undefined;
-        problems.warn(field, `${operation} with an empty value does nothing: ${field.key}`, help);
+        diagnostics.warn(field, `${operation} with an empty value does nothing: ${field.key}`, help);
         continue;
       }
       if (first !== undefined)
-        problems.add(
+        diagnostics.add(
           field,
           `cannot use multiple operations on ${field.key}: ${first}, ${operation}`,
           "Keep one of them.",
@@ -141,7 +146,7 @@ function readChanges(node: ObjectNode, kind: Kind["kind"], context: Context): Ch
       changes.push({ operation, field });
     }
   }
-  return problems.within(node) ? undefined : changes;
+  return diagnostics.hasErrorIn(node) ? undefined : changes;
 }
 
 function partialOf(kind: Kind["kind"], context: Context): ReturnType<typeof partial> {

@@ -9,7 +9,7 @@ import {
   type ObjectNode,
   quoted,
   type TextNode,
-} from "../text/index.ts";
+} from "../document/index.ts";
 import { optionalTemplate } from "./cli.ts";
 import { type Context, hint } from "./context.ts";
 import type { Scope } from "./scope.ts";
@@ -39,8 +39,8 @@ const REFUSED = new Set(
 );
 
 export function readHttp(node: ObjectNode, scope: Scope, context: Context): HttpInvocation | undefined {
-  const { problems } = context;
-  const checked = (checkShape(httpShape(context.version), node, problems) ?? {}) as CheckedHttp;
+  const { diagnostics } = context;
+  const checked = (checkShape(httpShape(context.version), node, diagnostics) ?? {}) as CheckedHttp;
   const url = readUrl(nodeAt(node, "url"), scope, context);
   const headers = readHeaders(nodeAt(node, "headers"), scope, context);
   checkQuery(nodeAt(node, "query"), scope, context);
@@ -48,7 +48,7 @@ export function readHttp(node: ObjectNode, scope: Scope, context: Context): Http
   checkBody(node, checked, context);
   const ignored = readIgnored(node, scope, context);
   const { method } = checked;
-  if (problems.within(node) || method === undefined || url === undefined) return undefined;
+  if (diagnostics.hasErrorIn(node) || method === undefined || url === undefined) return undefined;
   return {
     kind: "http",
     method,
@@ -70,7 +70,7 @@ function readUrl(node: TextNode | undefined, scope: Scope, context: Context): Te
   const template = readTemplate(node, scope, context);
   if (template === undefined) return undefined;
   const problem = urlProblem(template);
-  if (problem !== undefined) context.problems.add(node, problem.message, problem.hint);
+  if (problem !== undefined) context.diagnostics.add(node, problem.message, problem.hint);
   return template;
 }
 
@@ -109,22 +109,22 @@ function readHeaders(node: TextNode | undefined, scope: Scope, context: Context)
     const first = seen.get(lower);
     seen.set(lower, entry);
     if (!HEADER_NAME.test(entry.key))
-      context.problems.add(entry, `${quoted(entry.key)} is not the name of a header`);
+      context.diagnostics.add(entry, `${quoted(entry.key)} is not the name of a header`);
     else if (REFUSED.has(lower))
-      context.problems.add(
+      context.diagnostics.add(
         entry,
         `the header ${entry.key} cannot be set`,
         "It is made from the request itself.",
       );
     else if (first !== undefined)
-      context.problems.add(
+      context.diagnostics.add(
         entry,
         `the header ${entry.key} stands here twice: first at line ${first.line}`,
         "Keep one.",
       );
     const value = optionalTemplate(entry.value, scope, context);
     if (value?.some((part) => part.kind === "text" && /[\0-\x08\x0a-\x1f\x7f]/.test(part.text)) === true)
-      context.problems.add(
+      context.diagnostics.add(
         entry.value,
         `the header ${entry.key} holds a line break or another control character`,
       );
@@ -132,13 +132,13 @@ function readHeaders(node: TextNode | undefined, scope: Scope, context: Context)
   });
 }
 
-function checkQuery(node: TextNode | undefined, scope: Scope, { problems }: Context): void {
+function checkQuery(node: TextNode | undefined, scope: Scope, { diagnostics }: Context): void {
   if (node?.kind !== "list") return;
   for (const item of node.items) {
     if (item.kind !== "string" || scope.find(String(item.value))?.length === 1) continue;
     const name = String(item.value);
-    const help = hint(problems, () => scope.hintFor(name));
-    problems.add(item, `${quoted(name)} is not ${scope.what}`, help);
+    const help = hint(diagnostics, () => scope.hintFor(name));
+    diagnostics.add(item, `${quoted(name)} is not ${scope.what}`, help);
   }
 }
 
@@ -150,9 +150,9 @@ function readBodyRoot(
 ): readonly (string | number)[] | undefined {
   if (node?.kind !== "string") return undefined;
   const text = String(node.value);
-  const { problems } = context;
+  const { diagnostics } = context;
   if (!/^[^.[\]]+(?:\[\d{1,6}\])*(?:\.[^.[\]]+(?:\[\d{1,6}\])*)*$/.test(text)) {
-    problems.add(
+    diagnostics.add(
       node,
       `bodyRoot ${quoted(text)} is not a path`,
       "Write for example data, data.items or data.items[0].",
@@ -161,28 +161,32 @@ function readBodyRoot(
   }
   const names = text.split("[", 1)[0] ?? "";
   if (scope.find(names) === undefined)
-    problems.add(
+    diagnostics.add(
       node,
       `${quoted(names)} is not ${scope.what}`,
-      hint(problems, () => scope.hintFor(names)),
+      hint(diagnostics, () => scope.hintFor(names)),
     );
   return [...text.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([step, index]) =>
     index === undefined ? step : Number(index),
   );
 }
 
-function checkBody(node: ObjectNode, checked: CheckedHttp, { problems }: Context): void {
+function checkBody(node: ObjectNode, checked: CheckedHttp, { diagnostics }: Context): void {
   const place = (key: string): Entry | ObjectNode => entryOf(node, key) ?? node;
   const { method, body, bodyRoot, bodyAsArray } = checked;
   if (method === undefined) return;
   if (bodyRoot !== undefined && bodyAsArray === true)
-    problems.add(place("bodyAsArray"), "bodyRoot and bodyAsArray exclude each other", "Keep one of them.");
+    diagnostics.add(place("bodyAsArray"), "bodyRoot and bodyAsArray exclude each other", "Keep one of them.");
   if (body !== undefined && (method === "GET" || method === "HEAD"))
-    problems.add(place("body"), `a ${method} request has no body`, "Leave body out, or use another method.");
+    diagnostics.add(
+      place("body"),
+      `a ${method} request has no body`,
+      "Leave body out, or use another method.",
+    );
   const json = body === undefined ? BODY_METHODS.has(method) : body === "json";
   const shaped = bodyRoot !== undefined ? "bodyRoot" : bodyAsArray === true ? "bodyAsArray" : undefined;
   if (shaped !== undefined && !json)
-    problems.add(
+    diagnostics.add(
       place(shaped),
       `${shaped} needs a JSON body, which this ${method} request does not have`,
       BODY_METHODS.has(method) ? "Write body: json." : "Use POST, PUT or PATCH.",

@@ -10,7 +10,7 @@ import {
   type SandboxMode,
 } from "../../model/index.ts";
 import { definedOnly, filled } from "../manifest/index.ts";
-import { nodeAt, type Place, type Problems, quoted, type TextNode } from "../text/index.ts";
+import { nodeAt, type Place, type Diagnostics, quoted, type TextNode } from "../document/index.ts";
 
 const STRICTNESS: Readonly<Record<SandboxMode, number>> = { off: 0, warn: 1, enforce: 2 };
 
@@ -19,11 +19,11 @@ export function narrowSandbox(
   outer: SandboxDeclaration | undefined,
   inner: SandboxDeclaration | undefined,
   node: TextNode | undefined,
-  problems: Problems,
+  diagnostics: Diagnostics,
 ): SandboxDeclaration | undefined {
   if (outer === undefined || inner === undefined || node === undefined) return inner ?? outer;
   const widens = (what: string, ...path: (string | number)[]): void =>
-    problems.add(
+    diagnostics.add(
       placeOf(node, path),
       `${what} is more than the sandbox of the file allows`,
       "A command may narrow that sandbox. To allow more, allow it there.",

@@ -1,6 +1,6 @@
 // What `remove`, `extend` and `override` do to one field of a base.
 
-import type { Entry, ObjectNode, ScalarNode, TextNode } from "../text/index.ts";
+import type { Entry, ObjectNode, ScalarNode, TextNode } from "../document/index.ts";
 import type { Context } from "./context.ts";
 
 export type Operation = "remove" | "extend" | "override";
@@ -10,7 +10,7 @@ type Apply = (base: Entry | undefined, field: Entry, context: Context) => Entry 
 
 export const APPLY: Readonly<Record<Operation, Apply>> = {
   override: (_, field) => field,
-  extend: (base, field, { problems }) => {
+  extend: (base, field, { diagnostics }) => {
     const [old, add] = [base?.value, field.value];
     if (old === undefined || old.kind === "null") return field;
     if (old.kind === "object" && add.kind === "object") {
@@ -26,7 +26,7 @@ export const APPLY: Readonly<Record<Operation, Apply>> = {
       const value = `${old.value}${add.value}`;
       return { ...field, value: { ...add, value, source: value } };
     }
-    problems.add(field, `${field.key} cannot be extended`, "Use override to replace it.");
+    diagnostics.add(field, `${field.key} cannot be extended`, "Use override to replace it.");
     return base;
   },
   remove: (base, { value: gone }) => {

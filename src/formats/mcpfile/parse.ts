@@ -8,11 +8,11 @@ import {
   nodeAt,
   type ObjectNode,
   type Place,
-  Problems,
+  Diagnostics,
   readText,
   type TextNode,
   toPointer,
-} from "../text/index.ts";
+} from "../document/index.ts";
 import { Budget, type Context } from "./context.ts";
 import { checkUnique } from "./names.ts";
 import { createPlacer } from "./places.ts";
@@ -45,32 +45,32 @@ export interface McpfileEntry {
 }
 
 export function parseMcpfile(text: string, file: string): McpfileResult {
-  const { root, diagnostics } = readText(text, file);
+  const { root, diagnostics: syntax } = readText(text, file);
   const nothing = { servers: [], entries: [], leftOut: [] };
-  if (root === undefined) return { ...nothing, diagnostics };
-  const problems = new Problems(file, diagnostics);
+  if (root === undefined) return { ...nothing, diagnostics: syntax };
+  const diagnostics = new Diagnostics(file, syntax);
   if (root.kind !== "object") {
-    problems.add(root, root.kind === "null" ? "the file is empty" : "an mcpfile is an object with keys");
-    return { ...nothing, diagnostics: problems.done() };
+    diagnostics.add(root, root.kind === "null" ? "the file is empty" : "an mcpfile is an object with keys");
+    return { ...nothing, diagnostics: diagnostics.sorted() };
   }
-  const detected = detectVersion(root, problems);
-  if (detected === undefined) return { ...nothing, diagnostics: problems.done() };
+  const detected = detectVersion(root, diagnostics);
+  if (detected === undefined) return { ...nothing, diagnostics: diagnostics.sorted() };
   const { version } = detected;
   const context: Context = {
-    problems,
+    diagnostics,
     version,
     within: createPlacer(text),
     budget: new Budget(),
     folder: dirname(resolve(file)),
   };
   if (detected.kind === "config") {
-    checkShape(CONFIG_SHAPE, shallow(root), problems);
+    checkShape(CONFIG_SHAPE, shallow(root), diagnostics);
     const runtime = readRuntime(nodeAt(root, "runtime"), context);
-    return { ...nothing, version, runtime, config: { runtime }, diagnostics: problems.done() };
+    return { ...nothing, version, runtime, config: { runtime }, diagnostics: diagnostics.sorted() };
   }
   const read = readServers(root, context);
   const entries = read.map(({ server, runtime, node }) => ({ server, runtime, place: placeOf(node) }));
-  const named = withNames(problems.done(), root);
+  const named = withNames(diagnostics.sorted(), root);
   return {
     servers: read.map(({ server }) => server),
     entries,
@@ -89,13 +89,13 @@ function readServers(root: ObjectNode, context: Context): ReadServer[] {
     const server = readServer(root, context);
     return server === undefined ? [] : [server];
   }
-  checkShape(fileShape(context.version), shallow(root), context.problems);
+  checkShape(fileShape(context.version), shallow(root), context.diagnostics);
   const list = nodeAt(root, "servers");
   if (list?.kind !== "list") return [];
   checkUnique(
     list.items.map((item) => nodeAt(item, "name")),
     "server name",
-    context.problems,
+    context.diagnostics,
   );
   const seen = new Set<string>();
   return list.items.flatMap((item) => {

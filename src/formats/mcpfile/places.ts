@@ -1,6 +1,6 @@
 // Where a character of a YAML value stands in the file. Folded and escaped texts are not followed: there the value's own place is given.
 
-import type { Place, ScalarNode } from "../text/index.ts";
+import type { Place, ScalarNode } from "../document/index.ts";
 
 export function createPlacer(text: string): (node: ScalarNode, offset: number) => Place {
   const source = text.startsWith("\uFEFF") ? text.slice(1) : text;

@@ -9,7 +9,7 @@ import type {
   JsonSchema,
   PromptArgument,
 } from "../../model/index.ts";
-import { checkShape, entryOf, nodeAt, type ObjectNode, type Problems } from "../text/index.ts";
+import { checkShape, entryOf, nodeAt, type ObjectNode, type Diagnostics } from "../document/index.ts";
 import { readSchema } from "./check-schema.ts";
 import { readCli } from "./cli.ts";
 import type { Context } from "./context.ts";
@@ -49,8 +49,8 @@ const NO_ARGUMENTS: JsonSchema = { type: "object" };
 
 export function readTool(node: ObjectNode, bases: Bases, context: Context): InvokedTool | undefined {
   const read = readPrimitive("tools", node, bases, context);
-  checkToolName(nodeAt(node, "name"), context.problems);
-  if (read === undefined || context.problems.within(node)) return undefined;
+  checkToolName(nodeAt(node, "name"), context.diagnostics);
+  if (read === undefined || context.diagnostics.hasErrorIn(node)) return undefined;
   const { checked, inputSchema = NO_ARGUMENTS, outputSchema, invoked } = read;
   const definition = {
     ...about(checked),
@@ -72,8 +72,8 @@ export function readPrompt(node: ObjectNode, bases: Bases, context: Context): In
 
 export function readResource(node: ObjectNode, bases: Bases, context: Context): InvokedResource | undefined {
   const read = readPrimitive("resources", node, bases, context);
-  checkUri(nodeAt(node, "uri"), context.problems);
-  if (read === undefined || context.problems.within(node)) return undefined;
+  checkUri(nodeAt(node, "uri"), context.diagnostics);
+  if (read === undefined || context.diagnostics.hasErrorIn(node)) return undefined;
   const { uri = "", mimeType, size } = read.checked;
   const definition = {
     ...about(read.checked),
@@ -98,28 +98,28 @@ export function readResourceTemplate(
 
 /** Nothing when any of it is wrong. */
 function readPrimitive(kind: Primitive, node: ObjectNode, bases: Bases, context: Context): Read | undefined {
-  const { problems } = context;
-  const checked = checkShape(primitiveShape(kind, context.version), shallow(node), problems) as Checked;
+  const { diagnostics } = context;
+  const checked = checkShape(primitiveShape(kind, context.version), shallow(node), diagnostics) as Checked;
   const inputSchema = readSchema(nodeAt(node, "inputSchema"), context);
   const outputSchema = readSchema(nodeAt(node, "outputSchema"), context, "result");
   const given =
     kind === "prompts" ? (inputSchema ?? schemaOf(checked.arguments)) : (inputSchema ?? NO_ARGUMENTS);
   // A broken schema would make every gap of the invocation look wrong as well.
-  const isBroken = isWrong(node, "inputSchema", problems) || isWrong(node, "arguments", problems);
+  const isBroken = isWrong(node, "inputSchema", diagnostics) || isWrong(node, "arguments", diagnostics);
   const scope = isBroken ? OPEN_SCOPE : createScope(kind === "resources" ? undefined : given);
-  if (kind === "resourceTemplates") checkUriTemplate(nodeAt(node, "uriTemplate"), scope, problems);
+  if (kind === "resourceTemplates") checkUriTemplate(nodeAt(node, "uriTemplate"), scope, diagnostics);
   const invocation = readInvocation(node, scope, bases, context);
   if (invocation !== undefined && kind !== "resources" && !isBroken)
     checkUnused(node, invocation, given, context);
-  if (problems.within(node) || invocation === undefined) return undefined;
+  if (diagnostics.hasErrorIn(node) || invocation === undefined) return undefined;
   const { requiredScopes } = checked;
   const invoked = { invocation, ...(requiredScopes === undefined ? {} : { requiredScopes }) };
   return { checked, inputSchema, outputSchema, invoked };
 }
 
-function isWrong(node: ObjectNode, key: string, problems: Problems): boolean {
+function isWrong(node: ObjectNode, key: string, diagnostics: Diagnostics): boolean {
   const entry = entryOf(node, key);
-  return entry !== undefined && problems.within(entry);
+  return entry !== undefined && diagnostics.hasErrorIn(entry);
 }
 
 function readInvocation(
@@ -139,7 +139,7 @@ function readInvocation(
   checkShape(
     invocationShape(context.version),
     { ...outside, entries: [...new Set([...outside.entries, ...unknown])] },
-    context.problems,
+    context.diagnostics,
   );
   // Without any key that is known, the unknown one says it all.
   if (unknown.length > 0 && unknown.length === invocation.entries.length) return undefined;

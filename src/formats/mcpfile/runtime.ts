@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import type { ClientTls } from "../../model/index.ts";
-import { checkShape, entryOf, nodeAt, type ObjectNode, type TextNode, toPlain } from "../text/index.ts";
+import { checkShape, entryOf, nodeAt, type ObjectNode, type TextNode, toPlain } from "../document/index.ts";
 import type { Context } from "./context.ts";
 import { RUNTIME_SHAPE } from "./shapes-runtime.ts";
 
@@ -52,16 +52,19 @@ export interface McpServerConfig {
 }
 
 /** Nothing when there is none, or when it is broken. */
-export function readRuntime(node: TextNode | undefined, { problems }: Context): McpRuntime | undefined {
+export function readRuntime(node: TextNode | undefined, { diagnostics }: Context): McpRuntime | undefined {
   if (node === undefined || node.kind === "null") return undefined;
-  const checked = checkShape(RUNTIME_SHAPE, withoutFree(node), problems) as McpRuntime | undefined;
+  const checked = checkShape(RUNTIME_SHAPE, withoutFree(node), diagnostics) as McpRuntime | undefined;
   const port = nodeAt(node, "streamableHttpConfig", "port");
   if (port?.kind === "number" && Number(port.value) > 65_535)
-    problems.add(port, `port ${port.source} is not a port`, "Ports end at 65535.");
+    diagnostics.add(port, `port ${port.source} is not a port`, "Ports end at 65535.");
   const insecure = nodeAt(node, "clientTlsConfig", "insecureSkipVerify");
   if (insecure?.kind === "boolean" && insecure.value === true)
-    problems.warn(insecure, "certificates are not checked: anybody on the way can read and change requests");
-  if (problems.within(node) || checked === undefined) return undefined;
+    diagnostics.warn(
+      insecure,
+      "certificates are not checked: anybody on the way can read and change requests",
+    );
+  if (diagnostics.hasErrorIn(node) || checked === undefined) return undefined;
   const free = nodeAt(node, "loggingConfig", "initialFields");
   if (free?.kind !== "object") return checked;
   const initialFields = toPlain(free) as Record<string, unknown>;

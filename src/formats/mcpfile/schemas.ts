@@ -1,8 +1,8 @@
 // The JSON Schemas of mcpfiles, for editors: those of the shapes, with what a shape cannot say put in.
 
 import { isObject } from "../../model/index.ts";
-import { SANDBOX_SHAPE } from "../manifest/index.ts";
-import { type SchemaObject, toJsonSchema } from "../text/index.ts";
+import { SANDBOX } from "../manifest/index.ts";
+import { type SchemaObject, toJsonSchema } from "../document/index.ts";
 import { CONFIG_SHAPE, fileShape } from "./shapes.ts";
 
 /** By file name in `schemas/`. */
@@ -51,16 +51,11 @@ const LATER: SchemaObject = {
 const ROOT_OF_SCHEMA = { type: "object", allOf: [SELF], properties: { type: { const: "object" } } };
 const ROOT_OF_RESULT = { ...ROOT_OF_SCHEMA, properties: { type: { enum: ["object", "array"] } } };
 
-/** Every command may have one, so it is written once. */
-const SANDBOX: unknown = (
-  toJsonSchema({ type: "object", fields: { sandbox: SANDBOX_SHAPE } }, "").properties as SchemaObject
-)["sandbox"];
-
 function finished(schema: SchemaObject, jsonSchema?: SchemaObject): SchemaObject {
   const patched = patch(schema) as SchemaObject;
   return jsonSchema === undefined
     ? patched
-    : { ...patched, $defs: { JsonSchema: jsonSchema, Sandbox: SANDBOX } };
+    : { ...patched, $defs: { JsonSchema: jsonSchema, Sandbox: SANDBOX.toJsonSchema() } };
 }
 
 /** Puts in schemas of schemas, and that an invocation has exactly one key. */

@@ -47,7 +47,7 @@ export function createScope(schema: JsonSchema | undefined): Scope {
   };
 }
 
-/** Where the declared arguments cannot be read: any name may be one, so that only other problems are found. */
+/** Where the declared arguments cannot be read: any name may be one, so that only other diagnostics are found. */
 export const OPEN_SCOPE: Scope = {
   find: (name) => (name.trim() === "" ? undefined : name.split(".")),
   isNumber: () => true,

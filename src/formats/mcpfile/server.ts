@@ -1,8 +1,8 @@
 // One server of a file, from its node.
 
 import type { InvokedServer } from "../../model/index.ts";
-import { type CheckedSandbox, toSandboxDeclaration } from "../manifest/index.ts";
-import { checkShape, nodeAt, type ObjectNode, quoted, type TextNode, toLabel } from "../text/index.ts";
+import { noteRelaxedSandbox, type Sandbox } from "../manifest/index.ts";
+import { checkShape, nodeAt, type ObjectNode, quoted, type TextNode, toLabel } from "../document/index.ts";
 import type { Context } from "./context.ts";
 import { createBases } from "./extends.ts";
 import { checkUnique } from "./names.ts";
@@ -22,25 +22,30 @@ interface CheckedServer {
   readonly name?: string;
   readonly version?: string;
   readonly instructions?: string;
-  readonly sandbox?: CheckedSandbox;
+  readonly sandbox?: Sandbox;
 }
 
 const SEMVER = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
 
 /** Nothing when it has no name or version, or its node is not an object. */
 export function readServer(node: TextNode, outside: Context): ReadServer | undefined {
-  const { problems, version, folder } = outside;
+  const { diagnostics, version, folder } = outside;
   const whole = node.path.length === 0;
   const shape = whole ? fileShape(version) : serverShape(version);
   const checked = (checkShape(
     shape,
     node.kind === "object" ? shallow(node, version !== "0.2") : node,
-    problems,
+    diagnostics,
   ) ?? {}) as CheckedServer;
   if (node.kind !== "object") return undefined;
   const block = nodeAt(node, "sandbox");
-  const sandbox = toSandboxDeclaration(checked.sandbox, { node: block, folder, problems });
-  const context = { ...outside, sandbox, sandboxBroken: block !== undefined && problems.within(block) };
+  const { sandbox } = checked;
+  if (sandbox !== undefined) noteRelaxedSandbox(sandbox, block, outside);
+  const context = {
+    ...outside,
+    sandbox,
+    sandboxBroken: block !== undefined && diagnostics.hasErrorIn(block),
+  };
   checkVersion(nodeAt(node, "version"), context);
   const runtime = version === "0.2" ? undefined : readRuntime(nodeAt(node, "runtime"), context);
   const bases = createBases(version === "0.0.1" ? undefined : nodeAt(node, "invocationBases"), context);
@@ -70,7 +75,7 @@ export function readServer(node: TextNode, outside: Context): ReadServer | undef
   return { server, runtime, node };
 }
 
-function itemsOf(node: ObjectNode, kind: Primitive, { problems, version }: Context): ObjectNode[] {
+function itemsOf(node: ObjectNode, kind: Primitive, { diagnostics, version }: Context): ObjectNode[] {
   const list = nodeAt(node, kind);
   if (list?.kind !== "list" || (version === "0.0.1" && kind !== "tools")) return [];
   const what = {
@@ -82,30 +87,30 @@ function itemsOf(node: ObjectNode, kind: Primitive, { problems, version }: Conte
   checkUnique(
     list.items.map((item) => nodeAt(item, "name")),
     `${what} name`,
-    problems,
+    diagnostics,
   );
   if (kind === "resources")
     checkUnique(
       list.items.map((item) => nodeAt(item, "uri")),
       "uri",
-      problems,
+      diagnostics,
     );
   return list.items.flatMap((item) => {
     if (item.kind === "object") return [item];
-    problems.add(item, `${toLabel(item.path)} must be an object with keys`);
+    diagnostics.add(item, `${toLabel(item.path)} must be an object with keys`);
     return [];
   });
 }
 
-function checkVersion(node: TextNode | undefined, { problems }: Context): void {
+function checkVersion(node: TextNode | undefined, { diagnostics }: Context): void {
   if (node?.kind === "number" || node?.kind === "boolean")
-    problems.warn(
+    diagnostics.warn(
       node,
       `version ${node.source} is a ${node.kind} for YAML; it is taken as it is written`,
       `Put it into quotes: "${node.source}".`,
     );
   else if (node?.kind === "string" && node.value !== "" && !SEMVER.test(String(node.value)))
-    problems.warn(
+    diagnostics.warn(
       node,
       `version ${quoted(String(node.value))} is not a semantic version`,
       "Write for example 1.0.0.",

@@ -1,6 +1,6 @@
 // A node without the inside of fields that are checked apart, since a shape cannot say what may stand there.
 
-import type { ObjectNode, TextNode } from "../text/index.ts";
+import type { ObjectNode, TextNode } from "../document/index.ts";
 
 const APART: Readonly<Record<string, "list" | "object">> = {
   servers: "list",

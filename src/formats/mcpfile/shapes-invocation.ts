@@ -1,7 +1,7 @@
 // The shapes of invocations, for the checker and for the JSON Schemas that editors use.
 
-import { SANDBOX_SHAPE } from "../manifest/index.ts";
-import type { ObjectShape, Shape } from "../text/index.ts";
+import { SANDBOX } from "../manifest/index.ts";
+import type { ObjectShape, Shape } from "../document/index.ts";
 import type { Version } from "./versions.ts";
 
 export type HttpMethod = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -126,7 +126,8 @@ export const CLI_SHAPE: ObjectShape = {
     timeout: { type: "duration", description: "How long it may run. Portolan's own." },
     maxOutputBytes: bytes("The most output that is read. Portolan's own."),
     sandbox: {
-      ...SANDBOX_SHAPE,
+      type: "built",
+      schema: SANDBOX,
       description: "What it may touch: no more than the sandbox of the file. Portolan's own.",
     },
   },

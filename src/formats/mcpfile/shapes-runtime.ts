@@ -1,6 +1,6 @@
 // The shape of `runtime`: how a file wants to be served.
 
-import type { ObjectShape, Shape } from "../text/index.ts";
+import type { ObjectShape, Shape } from "../document/index.ts";
 
 const words = (description: string): Shape => ({ type: "list", items: { type: "string" }, description });
 const flag = (description: string): Shape => ({ type: "boolean", description });

@@ -1,7 +1,7 @@
 // The shapes of whole files, by version: for the checker and for the JSON Schemas that editors use.
 
-import { SANDBOX_SHAPE } from "../manifest/index.ts";
-import type { ObjectShape, Shape } from "../text/index.ts";
+import { SANDBOX } from "../manifest/index.ts";
+import type { ObjectShape, Shape } from "../document/index.ts";
 import { invocationShape } from "./shapes-invocation.ts";
 import { RUNTIME_SHAPE } from "./shapes-runtime.ts";
 import { FILE_VERSIONS, KINDS, SCHEMA_VERSIONS, type Version } from "./versions.ts";
@@ -108,7 +108,8 @@ function serverFields(version: Version): Readonly<Record<string, Shape>> {
     },
     ...(version === "0.2" ? {} : { runtime: RUNTIME_SHAPE }),
     sandbox: {
-      ...SANDBOX_SHAPE,
+      type: "built",
+      schema: SANDBOX,
       description: "What its commands may touch; a command may narrow it. Portolan's own.",
     },
     tools: list("tools", "What it can do."),

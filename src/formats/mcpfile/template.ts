@@ -1,7 +1,7 @@
 // Texts with gaps: `{name}`, `{a.b}`, and from 0.1 on `{headers.Name}`, `{env.NAME}` and `${NAME}`. `{{` and `}}` are braces.
 
 import type { Template, TemplatePart } from "../../model/index.ts";
-import { quoted, type ScalarNode } from "../text/index.ts";
+import { quoted, type ScalarNode } from "../document/index.ts";
 import { type Context, hint } from "./context.ts";
 import type { Scope } from "./scope.ts";
 import type { Version } from "./versions.ts";
@@ -29,15 +29,15 @@ const MARKS = /\{\{|\}\}|\{([^{}]*)\}|[{}]/g;
 const MARKS_WITH_ENV = /\$\$(?=\{(?!\{))|\$\{([A-Za-z0-9_]+)\}|\{\{|\}\}|\{([^{}]*)\}|[{}]/g;
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
-/** Nothing when it is broken; the reasons are among the problems. */
+/** Nothing when it is broken; the reasons are among the diagnostics. */
 export function readPieces(node: ScalarNode, context: Context): Piece[] | undefined {
-  const { problems, version, budget } = context;
+  const { diagnostics, version, budget } = context;
   const text = node.kind === "string" ? String(node.value) : node.source;
   if (text.length > LONGEST) {
-    problems.add(node, `this text has ${text.length} characters; at most ${LONGEST} are read`);
+    diagnostics.add(node, `this text has ${text.length} characters; at most ${LONGEST} are read`);
     return undefined;
   }
-  if (!budget.spend(text.length, node, problems)) return undefined;
+  if (!budget.spend(text.length, node, diagnostics)) return undefined;
   const pieces: Piece[] = [];
   let end = 0;
   let good = true;
@@ -51,7 +51,7 @@ export function readPieces(node: ScalarNode, context: Context): Piece[] | undefi
     else if (mark.length > 1) pieces.push(toGap(mark, at, version));
     else {
       good = false;
-      problems.add(
+      diagnostics.add(
         context.within(node, at),
         `a lone ${mark}`,
         `Write ${mark}${mark} for a brace that is meant as such, and {name} for a value.`,
@@ -111,22 +111,22 @@ export function toPart(
   scope: Scope,
   context: Context,
 ): TemplatePart | undefined {
-  const { problems, version } = context;
+  const { diagnostics, version } = context;
   const place = (): ReturnType<Context["within"]> => context.within(node, gap.at);
   if (gap.env) return { kind: "env", name: gap.name };
   if (version !== "0.0.1" && /^(?:headers|env)\./.test(gap.name)) {
     const header = gap.name.startsWith("headers.");
     const name = gap.name.slice(gap.name.indexOf(".") + 1);
     if (header && HEADER_NAME.test(name)) return { kind: "header", name };
-    problems.add(place(), `${quoted(name)} is not the name of a ${header ? "header" : "variable"}`);
+    diagnostics.add(place(), `${quoted(name)} is not the name of a ${header ? "header" : "variable"}`);
     return undefined;
   }
   const path = scope.find(gap.name);
   if (path !== undefined) return { kind: "input", path };
-  problems.add(
+  diagnostics.add(
     place(),
     gap.name.trim() === "" ? "a gap without a name" : `${quoted(`{${gap.name}}`)} is not ${scope.what}`,
-    hint(problems, () => scope.hintFor(gap.name)),
+    hint(diagnostics, () => scope.hintFor(gap.name)),
   );
   return undefined;
 }

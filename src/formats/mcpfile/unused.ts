@@ -1,15 +1,15 @@
 // Arguments that a tool declares and its invocation never passes on: a caller who gives one would be ignored without a word.
 
 import { type Invocation, type JsonSchema, unusedInputs, usedInputs } from "../../model/index.ts";
-import { entryOf, nodeAt, type ObjectNode, type Place, quoted, type TextNode } from "../text/index.ts";
+import { entryOf, nodeAt, type ObjectNode, type Place, quoted, type TextNode } from "../document/index.ts";
 import { type Context, hint } from "./context.ts";
 import type { Scope } from "./scope.ts";
 
-/** The paths in `ignoredArguments`; a name that is no argument is among the problems. */
+/** The paths in `ignoredArguments`; a name that is no argument is among the diagnostics. */
 export function readIgnored(
   node: ObjectNode,
   scope: Scope,
-  { problems }: Context,
+  { diagnostics }: Context,
 ): readonly (readonly string[])[] | undefined {
   const list = nodeAt(node, "ignoredArguments");
   if (list?.kind !== "list") return undefined;
@@ -18,10 +18,10 @@ export function readIgnored(
     const name = String(item.value);
     const path = scope.find(name);
     if (path !== undefined) return [path];
-    problems.add(
+    diagnostics.add(
       item,
       `${quoted(name)} is not ${scope.what}`,
-      hint(problems, () => scope.hintFor(name)),
+      hint(diagnostics, () => scope.hintFor(name)),
     );
     return [];
   });
@@ -32,13 +32,13 @@ export function checkUnused(
   node: ObjectNode,
   invocation: Invocation,
   schema: JsonSchema,
-  { problems }: Context,
+  { diagnostics }: Context,
 ): void {
   const isCommand = invocation.kind === "cli";
   for (const path of unusedInputs(invocation, schema)) {
     const name = path.join(".");
     const place = isCommand ? "the command" : "the url or into query";
-    problems.add(
+    diagnostics.add(
       placeOf(node, path),
       `${isCommand ? "the command" : "the request"} never uses the argument ${quoted(name)}`,
       `Put {${name}} into ${place}, or leave the argument out. If callers may give it for nothing, write ignoredArguments: [${name}].`,
@@ -47,7 +47,7 @@ export function checkUnused(
   const used = new Set(usedInputs(invocation).map((path) => path.join(".")));
   for (const path of invocation.ignored ?? [])
     if (used.has(path.join(".")))
-      problems.add(
+      diagnostics.add(
         nodeAt(node, "invocation") ?? node,
         `${quoted(path.join("."))} is in ignoredArguments, and ${isCommand ? "the command" : "the request"} uses it`,
         "Take it out of ignoredArguments.",

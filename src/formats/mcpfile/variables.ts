@@ -2,7 +2,7 @@
 
 import { didYouMean } from "../../errors/index.ts";
 import type { CliVariable, Template } from "../../model/index.ts";
-import { type Entry, nodeAt, quoted, type ScalarNode, type TextNode, toLabel } from "../text/index.ts";
+import { type Entry, nodeAt, quoted, type ScalarNode, type TextNode, toLabel } from "../document/index.ts";
 import { type Context, hint } from "./context.ts";
 import type { Scope } from "./scope.ts";
 import { splitWords } from "./split-words.ts";
@@ -22,10 +22,13 @@ export function readVariables(
   if (map?.kind !== "object") return variables;
   for (const entry of map.entries) {
     if (used?.has(entry.key) === false)
-      context.problems.add(
+      context.diagnostics.add(
         entry,
         `the command has no gap ${quoted(`{${entry.key}}`)}`,
-        hint(context.problems, () => didYouMean(entry.key, used) ?? `Put {${entry.key}} into the command.`),
+        hint(
+          context.diagnostics,
+          () => didYouMean(entry.key, used) ?? `Put {${entry.key}} into the command.`,
+        ),
       );
     variables.set(entry.key, readVariable(entry, scope, context));
   }
@@ -33,19 +36,19 @@ export function readVariables(
 }
 
 function readVariable(entry: Entry, scope: Scope, context: Context): CliVariable | undefined {
-  const { problems } = context;
+  const { diagnostics } = context;
   const { value: node } = entry;
   const property = textAt(node, "property");
   const format = textAt(node, "format");
   const omitIfFalse = nodeAt(node, "omitIfFalse");
-  if (problems.within(node)) return undefined;
+  if (diagnostics.hasErrorIn(node)) return undefined;
   const pieces = format && readPieces(format, context);
   if (format !== undefined && pieces === undefined) return undefined;
   const gaps = (pieces ?? []).filter((piece) => piece.kind === "gap");
   const inputs = gaps.filter((gap) => isInput(gap, context));
   const [first, second] = [...new Map(inputs.map((gap) => [gap.name, gap])).values()];
   if (second !== undefined && format !== undefined) {
-    problems.add(
+    diagnostics.add(
       context.within(format, second.at),
       `${toLabel(format.path)} has more than one gap: {${first?.name}} and {${second.name}}`,
       "A variable writes one argument; use one variable for each.",
@@ -57,10 +60,10 @@ function readVariable(entry: Entry, scope: Scope, context: Context): CliVariable
   const name = written ?? (context.version === "0.0.1" ? undefined : first?.name) ?? entry.key;
   const path = scope.find(name);
   if (path === undefined) {
-    problems.add(
+    diagnostics.add(
       property ?? entry,
       `${quoted(name)} is not ${scope.what}`,
-      hint(problems, () => scope.hintFor(name)),
+      hint(diagnostics, () => scope.hintFor(name)),
     );
     return undefined;
   }
@@ -86,7 +89,7 @@ function toWords(
 ): Template[] | undefined {
   const raw = splitWords(pieces, (at, message) => {
     const help = "Quote it; a format is never read by a shell.";
-    context.problems.add(context.within(format, at), message, help);
+    context.diagnostics.add(context.within(format, at), message, help);
     return undefined;
   });
   const words = raw?.map(({ parts }) =>

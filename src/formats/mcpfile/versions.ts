@@ -5,11 +5,11 @@ import {
   entryOf,
   nodeAt,
   type ObjectNode,
-  type Problems,
+  type Diagnostics,
   quoted,
   type ScalarNode,
   type TextNode,
-} from "../text/index.ts";
+} from "../document/index.ts";
 
 /** Versions that differ only in what they added are read alike. */
 export type Version = "0.0.1" | "0.1" | "0.2";
@@ -24,20 +24,20 @@ export const KINDS = { tools: "MCPToolDefinitions", config: "MCPServerConfig" } 
 
 const KNOWN = `Known are mcpFileVersion ${FILE_VERSIONS.join(", ")}, and schemaVersion ${SCHEMA_VERSIONS.join(", ")} with kind ${KINDS.tools} or ${KINDS.config}.`;
 
-/** Nothing when it cannot be told; the reason is among the problems. */
-export function detectVersion(root: ObjectNode, problems: Problems): Detected | undefined {
+/** Nothing when it cannot be told; the reason is among the diagnostics. */
+export function detectVersion(root: ObjectNode, diagnostics: Diagnostics): Detected | undefined {
   const kind = entryOf(root, "kind");
   const file = entryOf(root, "mcpFileVersion");
   const schema = entryOf(root, "schemaVersion");
-  if (file !== undefined && kind === undefined) return byFileVersion(file.value, problems);
+  if (file !== undefined && kind === undefined) return byFileVersion(file.value, diagnostics);
   if (kind === undefined && schema === undefined) {
-    problems.add(root, "mcpFileVersion is missing", KNOWN);
+    diagnostics.add(root, "mcpFileVersion is missing", KNOWN);
     return undefined;
   }
-  return byKind(root, problems);
+  return byKind(root, diagnostics);
 }
 
-function byFileVersion(node: TextNode, problems: Problems): Detected | undefined {
+function byFileVersion(node: TextNode, diagnostics: Diagnostics): Detected | undefined {
   const written = writtenText(node);
   if (written === "0.0.1") return { kind: "tools", version: "0.0.1" };
   if (written !== undefined && FILE_VERSIONS.includes(written)) return { kind: "tools", version: "0.1" };
@@ -45,23 +45,27 @@ function byFileVersion(node: TextNode, problems: Problems): Detected | undefined
   const hint = later
     ? `From 0.2.0 on a file says kind: ${KINDS.tools} and schemaVersion: ${written}.`
     : KNOWN;
-  problems.add(node, `mcpFileVersion ${shown(written)} is not known`, hint);
+  diagnostics.add(node, `mcpFileVersion ${shown(written)} is not known`, hint);
   return undefined;
 }
 
-function byKind(root: ObjectNode, problems: Problems): Detected | undefined {
+function byKind(root: ObjectNode, diagnostics: Diagnostics): Detected | undefined {
   const kind = nodeAt(root, "kind");
   const version = nodeAt(root, "schemaVersion") ?? nodeAt(root, "mcpFileVersion");
   const found = Object.entries(KINDS).find(([, name]) => name === writtenText(kind))?.[0];
   const written = writtenText(version);
-  if (kind === undefined) problems.add(root, "kind is missing", `Write kind: ${KINDS.tools}.`);
+  if (kind === undefined) diagnostics.add(root, "kind is missing", `Write kind: ${KINDS.tools}.`);
   else if (found === undefined) {
     const word = writtenText(kind) ?? "";
-    problems.add(kind, `kind ${shown(word)} is not known`, didYouMean(word, Object.values(KINDS)) ?? KNOWN);
+    diagnostics.add(
+      kind,
+      `kind ${shown(word)} is not known`,
+      didYouMean(word, Object.values(KINDS)) ?? KNOWN,
+    );
   }
-  if (version === undefined) problems.add(root, "schemaVersion is missing", KNOWN);
+  if (version === undefined) diagnostics.add(root, "schemaVersion is missing", KNOWN);
   else if (written === undefined || !SCHEMA_VERSIONS.includes(written))
-    problems.add(version, `schemaVersion ${shown(written)} is not known`, KNOWN);
+    diagnostics.add(version, `schemaVersion ${shown(written)} is not known`, KNOWN);
   else if (found === "tools" || found === "config") return { kind: found, version: "0.2" };
   return undefined;
 }

@@ -1,7 +1,7 @@
 // What the body of an operation is made of, in one form for all versions.
 
 import { isObject } from "../../model/index.ts";
-import { quoted } from "../text/index.ts";
+import { quoted } from "../document/index.ts";
 import { child, follow, type Spec, textOf } from "./document.ts";
 import { findJson, isForm, isJson, listed, mediaOf } from "./media.ts";
 import type { Operation } from "./operations.ts";

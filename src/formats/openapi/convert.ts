@@ -1,7 +1,7 @@
 // A description of an HTTP API as a mcpfile: each operation a tool. What cannot be one is reported, and the rest works.
 
 import type { JsonObject } from "../../model/index.ts";
-import { quoted } from "../text/index.ts";
+import { quoted } from "../document/index.ts";
 import { Bases } from "./bases.ts";
 import { child, openSpec, type Spec, textOf } from "./document.ts";
 import { Findings, nowhere } from "./findings.ts";

@@ -1,7 +1,7 @@
 // A description that was read: its version, and references inside of it.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
-import { quoted } from "../text/index.ts";
+import { quoted } from "../document/index.ts";
 import { type At, type Path, Unusable } from "./types.ts";
 
 /** Longer chains of references are circles or mischief. */

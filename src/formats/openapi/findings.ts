@@ -1,7 +1,7 @@
 // What was odd in a description, by path. Lines and columns are looked up once, at the end.
 
 import type { Diagnostic } from "../../errors/index.ts";
-import { Problems } from "../text/index.ts";
+import { Diagnostics } from "../document/index.ts";
 import type { Locate } from "./read-spec.ts";
 import type { Path, SkippedOperation } from "./types.ts";
 
@@ -74,14 +74,14 @@ export class Findings {
     const rank = ({ severity, summary }: Finding): number => (summary === true ? 1 : RANK[severity]);
     const sorted = [...this.#list].sort((a, b) => rank(a) - rank(b));
     const places = locate([...sorted, ...this.#skipped].map(({ path }) => path));
-    const problems = new Problems(this.#file, this.#earlier);
+    const problems = new Diagnostics(this.#file, this.#earlier);
     for (const [index, { severity, path, message, hint, place }] of sorted.entries())
       problems.add({ ...(place ?? places[index] ?? START), path }, message, hint, severity);
     const skipped = this.#skipped.map(({ operation, reason }, index) => {
       const { line, column } = places[sorted.length + index] ?? START;
       return { operation, reason, line, column };
     });
-    return { diagnostics: problems.done(), skipped };
+    return { diagnostics: problems.sorted(), skipped };
   }
 
   #add(finding: Finding): void {

@@ -1,6 +1,6 @@
 // How large a description of an API may be, and how much may be made of it.
 
-import { MAX_BYTES } from "../text/index.ts";
+import { MAX_BYTES } from "../document/index.ts";
 import { Unusable } from "./types.ts";
 
 /** Real descriptions have up to a dozen megabytes, far more than a declaration; a selection of them is converted. */

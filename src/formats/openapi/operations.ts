@@ -1,7 +1,7 @@
 // The operations of a description, in its order, as far as they were asked for.
 
 import { isObject } from "../../model/index.ts";
-import { quoted } from "../text/index.ts";
+import { quoted } from "../document/index.ts";
 import { child, follow, items, members, type Spec, textOf } from "./document.ts";
 import type { Findings } from "./findings.ts";
 import { SPEC_LIMITS } from "./limits.ts";

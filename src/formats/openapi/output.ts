@@ -1,7 +1,7 @@
 // Output schema of an operation: present only if every success returns the same kind of JSON object or list.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
-import { toPointer } from "../text/index.ts";
+import { toPointer } from "../document/index.ts";
 import { child, follow, members, type Spec } from "./document.ts";
 import type { Findings } from "./findings.ts";
 import { findJson, isJson, listed, mediaOf } from "./media.ts";

@@ -1,7 +1,7 @@
 // What a parameter asks of its argument: its schema as it is, or in the form in which its values can be written.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
-import { quoted } from "../text/index.ts";
+import { quoted } from "../document/index.ts";
 import { textOf } from "./document.ts";
 import type { Findings } from "./findings.ts";
 import { described } from "./inputs.ts";

@@ -1,7 +1,7 @@
 // The parameters of an operation, in one form for all versions: where each goes, and how several values are written.
 
 import { isObject } from "../../model/index.ts";
-import { quoted } from "../text/index.ts";
+import { quoted } from "../document/index.ts";
 import { child, follow, items, type Spec, textOf } from "./document.ts";
 import { SPEC_LIMITS } from "./limits.ts";
 import type { Operation } from "./operations.ts";

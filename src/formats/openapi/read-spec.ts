@@ -1,7 +1,7 @@
 // The text of a description as plain values, within bounds; places are looked up later, for the few that a message names.
 
 import { isObject } from "../../model/index.ts";
-import { createLocator, MAX_BYTES, nodeAt, readJson, toPlain } from "../text/index.ts";
+import { createLocator, MAX_BYTES, nodeAt, readJson, toPlain } from "../document/index.ts";
 import type { Findings } from "./findings.ts";
 import { FORBIDDEN, SPEC_LIMITS, tooDeep, tooMany } from "./limits.ts";
 import { findInJson } from "./locate-json.ts";

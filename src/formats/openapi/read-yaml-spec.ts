@@ -13,7 +13,7 @@ import {
   type Node,
   Parser,
 } from "yaml";
-import { createLocator } from "../text/index.ts";
+import { createLocator } from "../document/index.ts";
 import type { Findings } from "./findings.ts";
 import { FORBIDDEN, SPEC_LIMITS, tooDeep, tooMany } from "./limits.ts";
 import type { SpecText } from "./read-spec.ts";

@@ -1,7 +1,7 @@
 // Schemas of a description as JSON Schema 2020-12. What they refer to is collected in `$defs`, so that a tool says everything itself.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
-import { quoted } from "../text/index.ts";
+import { quoted } from "../document/index.ts";
 import { follow, items, members, refOf, type Spec } from "./document.ts";
 import { type Direction, hiddenNames, isHidden, requiresAny } from "./hidden.ts";
 import { SCHEMA_BUDGET, SPEC_LIMITS } from "./limits.ts";

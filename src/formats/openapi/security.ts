@@ -1,7 +1,7 @@
 // How an API wants to know its caller: headers, queries and cookies with references to secrets, never the secrets.
 
 import { isObject } from "../../model/index.ts";
-import { quoted } from "../text/index.ts";
+import { quoted } from "../document/index.ts";
 import { child, follow, items, members, type Spec, textOf } from "./document.ts";
 import type { Findings } from "./findings.ts";
 import { FORBIDDEN } from "./limits.ts";

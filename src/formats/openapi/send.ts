@@ -1,6 +1,6 @@
 // Where the parameters of an operation go: gaps in the URL, headers, cookies. Each becomes an argument of the tool.
 
-import { quoted } from "../text/index.ts";
+import { quoted } from "../document/index.ts";
 import { textOf } from "./document.ts";
 import type { Findings } from "./findings.ts";
 import type { Inputs } from "./inputs.ts";

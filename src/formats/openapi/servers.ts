@@ -1,7 +1,7 @@
 // The base URL of an API: from its servers, from host and path in Swagger 2, or as the caller says.
 
 import { isObject } from "../../model/index.ts";
-import { quoted } from "../text/index.ts";
+import { quoted } from "../document/index.ts";
 import { child, items, type Spec, textOf } from "./document.ts";
 import { type At, Unusable } from "./types.ts";
 

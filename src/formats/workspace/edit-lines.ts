@@ -1,8 +1,8 @@
 // Edits of portolan.yaml line by line: which lines belong to a server, where a new one goes.
 
 import { isCollection, isMap, isNode, isPair, isScalar, parseDocument } from "yaml";
-import { createLocator } from "../text/index.ts";
-import type { TextNode } from "../text/index.ts";
+import { createLocator } from "../document/index.ts";
+import type { TextNode } from "../document/index.ts";
 
 interface Block {
   readonly alias: string;

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isPortolanError } from "../../errors/index.ts";
-import { addServer, removeServer, type ServerFields } from "./edit.ts";
-import { parseWorkspace } from "./parse.ts";
+import type { ServerFields } from "../manifest/index.ts";
+import { addServer, removeServer } from "./edit.ts";
+import { parseWorkspace } from "./read.ts";
 
 const FILE = `# our workspace
 version: 1   # of the format

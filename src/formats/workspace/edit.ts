@@ -4,42 +4,11 @@ import { isDeepStrictEqual } from "node:util";
 import { type Document, parseDocument } from "yaml";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
-import type { LaunchFields } from "../manifest/index.ts";
-import { aliasProblem, entryOf, nodeAt, readYaml, type TextNode, toPlain } from "../text/index.ts";
+import type { ServerFields } from "../manifest/index.ts";
+import { aliasProblem, entryOf, nodeAt, readYaml, type TextNode, toPlain } from "../document/index.ts";
 import { cutServer, insertServer } from "./edit-lines.ts";
-import { parseWorkspace } from "./parse.ts";
+import { parseWorkspace } from "./read.ts";
 import { renderServer } from "./render.ts";
-
-/** The fields of a server as portolan.yaml writes them, durations as words or seconds. */
-export interface ServerFields extends LaunchFields {
-  readonly transport?: "stdio" | "sse" | "streamable-http" | "websocket";
-  readonly command?: string;
-  readonly npm?: string;
-  readonly bin?: string;
-  readonly docker?: string;
-  readonly port?: number;
-  readonly path?: string;
-  readonly args?: readonly string[];
-  readonly url?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly cwd?: string;
-  readonly enabled?: boolean;
-  readonly era?: "auto" | "legacy" | "modern";
-  readonly start?: "eager" | "lazy";
-  readonly idle_stop?: string | number;
-  readonly timeouts?: Readonly<Partial<Record<"start" | "request" | "max", string | number>>>;
-  readonly tool_allowlist?: readonly string[];
-  readonly tool_blocklist?: readonly string[];
-  readonly description_prefix?: boolean | string;
-  readonly resources_as_tools?: boolean;
-  readonly prompts_as_tools?: boolean;
-  readonly context?: readonly { readonly uri: string; readonly max_bytes?: number }[];
-  readonly tags?: readonly string[];
-  readonly max_message_bytes?: number;
-  readonly max_result_bytes?: number;
-  readonly lanes?: number;
-}
 
 /** The text with one more server. Without a text, that of a new file. */
 export function addServer(text: string | undefined, alias: string, fields: ServerFields): string {
@@ -61,10 +30,10 @@ export function addServer(text: string | undefined, alias: string, fields: Serve
     (document) => document.setIn(["servers", alias], document.createNode(given)),
     wanted,
   );
-  const problems = parseWorkspace(after, "portolan.yaml").diagnostics.filter(
+  const diagnostics = parseWorkspace(after, "portolan.yaml").diagnostics.filter(
     ({ server, severity }) => server === alias && severity === "error",
   );
-  if (problems.length > 0) throw toError(`the server ${alias} would not be valid`, problems);
+  if (diagnostics.length > 0) throw toError(`the server ${alias} would not be valid`, diagnostics);
   return after;
 }
 

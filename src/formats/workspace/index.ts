@@ -1,11 +1,12 @@
 // Public face of portolan.yaml.
 
-export { addServer, removeServer, type ServerFields } from "./edit.ts";
+export type { ServerFields } from "../manifest/index.ts";
+export { addServer, removeServer } from "./edit.ts";
 export {
   looksLikeWorkspace,
   parseWorkspace,
   type PlacedWord,
   type WorkspaceResult,
   type WorkspaceSettings,
-} from "./parse.ts";
-export { WORKSPACE_SHAPE } from "./shape.ts";
+} from "./read.ts";
+export { WORKSPACE } from "./schema.ts";

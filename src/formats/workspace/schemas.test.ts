@@ -1,24 +1,24 @@
-// The JSON Schemas that editors use are those of the shapes. To write them anew:
+// The committed JSON Schemas are those of the formats. This writes them anew:
 // PORTOLAN_WRITE_SCHEMAS=1 npx vitest run src/formats/workspace/schemas.test.ts && npx oxfmt schemas
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { createValidator } from "../../schema/index.ts";
-import { MANIFEST_SHAPE } from "../manifest/index.ts";
-import { type ObjectShape, readYaml, toJsonSchema, toPlain } from "../text/index.ts";
-import { WORKSPACE_SHAPE } from "./shape.ts";
+import { MANIFEST } from "../manifest/index.ts";
+import { readYaml, toPlain } from "../document/index.ts";
+import { toJsonSchemaDocument } from "../schema-builder/index.ts";
+import { WORKSPACE } from "./schema.ts";
 
 const WRITE = process.env.PORTOLAN_WRITE_SCHEMAS === "1";
-const SCHEMAS: readonly [string, ObjectShape, string][] = [
-  ["portolan.schema.json", WORKSPACE_SHAPE, "portolan.yaml"],
-  ["manifest.schema.json", MANIFEST_SHAPE, "MCP bridge manifest"],
-];
+const SCHEMAS = [
+  ["portolan.schema.json", toJsonSchemaDocument(WORKSPACE, "portolan.yaml")],
+  ["manifest.schema.json", toJsonSchemaDocument(MANIFEST, "MCP bridge manifest")],
+] as const;
 
-describe.each(SCHEMAS)("schemas/%s", (name, shape, title) => {
+describe.each(SCHEMAS)("schemas/%s", (name, schema) => {
   const url = new URL(`../../../schemas/${name}`, import.meta.url);
 
-  test("is what the shape says", () => {
-    const schema = toJsonSchema(shape, title);
+  test("is what the schema says", () => {
     if (WRITE) writeFileSync(url, `${JSON.stringify(schema, null, 2)}\n`);
     expect(JSON.parse(readFileSync(url, "utf8"))).toEqual(schema);
   });

@@ -1,0 +1,47 @@
+// How large a declaration may be. Anything past these is not a declaration, and would only cost time and memory.
+
+import type { Entry } from "./node.ts";
+import type { Diagnostics } from "./diagnostics.ts";
+import { ROOT } from "./diagnostics.ts";
+
+export const MAX_BYTES: number = 1024 * 1024;
+export const MAX_DEPTH = 64;
+export const MAX_NODES = 100_000;
+/** How often one YAML anchor may be used; more is a bomb. */
+export const MAX_ALIASES = 20;
+
+const FORBIDDEN: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+
+/** Thrown inside of a reader when a bound is passed, so that reading stops at once; never leaves the room. */
+export class TooMuch extends Error {}
+
+export function checkSize(text: string, diagnostics: Diagnostics): boolean {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= MAX_BYTES) return true;
+  diagnostics.add(ROOT, `the file has ${bytes} bytes; a declaration has at most ${MAX_BYTES}`);
+  return false;
+}
+
+export function tooDeep(): TooMuch {
+  return new TooMuch(`values are nested more than ${MAX_DEPTH} deep`);
+}
+
+/** Entries without those that must not be there: a key twice, and names that would reach into the object itself. */
+export function keepGoodEntries(entries: readonly Entry[], diagnostics: Diagnostics): Entry[] {
+  const seen = new Map<string, Entry>();
+  for (const entry of entries) {
+    const first = seen.get(entry.key);
+    if (FORBIDDEN.has(entry.key)) {
+      diagnostics.add(entry, `the key ${JSON.stringify(entry.key)} is not allowed`, "Choose another name.");
+    } else if (first !== undefined) {
+      diagnostics.add(
+        entry,
+        `the key ${JSON.stringify(entry.key)} stands here twice: first at line ${first.line}, column ${first.column}`,
+        "Keep one of them.",
+      );
+    } else {
+      seen.set(entry.key, entry);
+    }
+  }
+  return [...seen.values()];
+}

@@ -1,0 +1,214 @@
+// Schemas of how a program gets onto the machine: install methods, version check, supported machines.
+
+import { type InstallMethod, parseRange, splitCommandLine } from "../../model/index.ts";
+import { quoted, type TextNode, toLabel } from "../document/index.ts";
+import {
+  duration,
+  flag,
+  list,
+  object,
+  oneOf,
+  type ReadContext,
+  text,
+  type Value,
+} from "../schema-builder/index.ts";
+import { filled } from "./defined.ts";
+import { toAbsolutePath } from "./paths.ts";
+
+const INSTALL_METHODS = [
+  "npm",
+  "pip",
+  "brew",
+  "apt",
+  "dnf",
+  "pacman",
+  "choco",
+  "scoop",
+  "cargo",
+  "go",
+  "curl",
+  "download",
+  "vendored",
+] as const;
+
+const INSTALL_FIELDS = {
+  method: oneOf("how it is installed", INSTALL_METHODS).required(),
+  package: text("The package, with a version where the method has one."),
+  global: flag("For npm: for the whole machine."),
+  user: flag("For pip: for this user."),
+  url: text("For curl and download: the address."),
+  extractBin: text("For download: the program inside of the archive."),
+  sha256: text("For curl and download: the hash of what is downloaded.", {
+    pattern: "^[0-9a-fA-F]{64}$",
+  }).key("verify_sha256", "sha256"),
+  path: text("For vendored: the program; relative to this file.").transform(toAbsolutePath),
+};
+
+type InstallField = Exclude<keyof typeof INSTALL_FIELDS, "method">;
+
+interface MethodFields {
+  readonly required: readonly InstallField[];
+  readonly optional?: readonly InstallField[];
+}
+
+/** Methods that are not listed take a package and nothing else. */
+const FIELDS_BY_METHOD: Readonly<Partial<Record<InstallMethod["method"], MethodFields>>> = {
+  npm: { required: ["package"], optional: ["global"] },
+  pip: { required: ["package"], optional: ["user"] },
+  curl: { required: ["url"], optional: ["sha256"] },
+  download: { required: ["url", "extractBin"], optional: ["sha256"] },
+  vendored: { required: ["path"] },
+};
+
+const INSTALL = object("", INSTALL_FIELDS, {
+  check(draft, at) {
+    const { method, package: name, url, sha256 } = draft;
+    if (method === undefined) return;
+    const { required, optional = [] } = FIELDS_BY_METHOD[method] ?? { required: ["package"] };
+    const label = toLabel(at.node.path);
+    for (const field of required) {
+      if (at.entry(field) === undefined)
+        at.diagnostics.add(
+          at.node,
+          `${at.key(field)} is missing in ${label}`,
+          `The method ${method} needs ${required.map(at.key).join(" and ")}.`,
+        );
+    }
+    for (const field of Object.keys(INSTALL_FIELDS) as (keyof typeof INSTALL_FIELDS)[]) {
+      const entry = at.entry(field);
+      const fits = field === "method" || required.includes(field) || optional.includes(field);
+      if (entry !== undefined && !fits)
+        at.diagnostics.add(entry, `${entry.key} does not fit the method ${method}`, `Remove ${entry.key}.`);
+    }
+    if (name?.startsWith("-") === true) at.error("package", `${quoted(name)} is no package`);
+    const protocol = url !== undefined && URL.canParse(url) ? new URL(url).protocol : undefined;
+    if (url !== undefined && protocol !== "https:" && protocol !== "http:")
+      at.error("url", "url is not a URL", "Write an address that begins with https://.");
+    else if (url !== undefined && sha256 === undefined)
+      at.error(
+        "url",
+        "a download without a declared SHA-256 is not used",
+        "Add verify_sha256 with the hash of the file: sha256sum FILE.",
+      );
+    if (sha256 !== undefined && !/^[0-9a-f]{64}$/i.test(sha256))
+      at.error("sha256", "verify_sha256 is no SHA-256", "Write its 64 digits, without sha256: before them.");
+  },
+}).transform(
+  ({ method, package: name = "", url = "", extractBin = "", path = "", ...rest }): InstallMethod => {
+    const sha256 = rest.sha256?.toLowerCase();
+    switch (method) {
+      case "npm":
+        return { method, package: name, global: rest.global };
+      case "pip":
+        return { method, package: name, user: rest.user };
+      case "curl":
+        return { method, url, sha256 };
+      case "download":
+        return { method, url, extractBin, sha256 };
+      case "vendored":
+        return { method, path };
+      default:
+        return { method, package: name };
+    }
+  },
+);
+
+const VERSION_CHECK = object(
+  "How its version is found out, and which versions will do.",
+  {
+    command: text("a command that prints the version; no shell reads it").key("cmd").required(),
+    parse: text("a regular expression whose first group is the version").required(),
+    range: text("the versions that will do, as npm writes them").required(),
+    timeoutMs: duration("How long the command may take.").key("timeout"),
+  },
+  {
+    check: ({ command, parse, range }, at) => {
+      if (command !== undefined) checkVersionCommand(command, at.entry("command")?.value, at);
+      if (parse !== undefined) checkVersionPattern(parse, at.entry("parse")?.value, at);
+      if (range !== undefined) checkVersionRange(range, at.entry("range")?.value, at);
+    },
+  },
+);
+
+/** Settings of a server about its program, beside the command. */
+export const LAUNCH_FIELDS = {
+  install: list("How the program is installed where it is missing, in order of preference.", INSTALL),
+  versionCheck: VERSION_CHECK,
+  requires: object("The machines that it runs on.", {
+    os: list(
+      "Operating systems.",
+      oneOf("", ["linux", "darwin", "win32", "freebsd", "openbsd", "android", "aix", "sunos"], {
+        synonyms: { macos: "darwin", windows: "win32" },
+      }),
+    ),
+    arch: list(
+      "Processors.",
+      oneOf("", ["x64", "arm64", "arm", "ia32", "riscv64", "ppc64", "s390x", "loong64", "mips", "mipsel"], {
+        synonyms: { amd64: "x64", x86_64: "x64", aarch64: "arm64", x86: "ia32" },
+      }),
+    ),
+  }).transform(filled),
+};
+
+export type VersionCheckValue = Value<typeof VERSION_CHECK>;
+
+export function checkVersionCommand(
+  command: string,
+  node: TextNode | undefined,
+  { diagnostics }: ReadContext,
+): void {
+  // A reference in it is an error of its own, which explains more than this one.
+  if (node === undefined || diagnostics.hasErrorIn(node)) return;
+  const words = splitCommandLine(command);
+  if ("problem" in words)
+    diagnostics.add(
+      node,
+      `version_check.cmd cannot be used: ${words.problem}`,
+      "Write one program and its arguments.",
+    );
+}
+
+export function checkVersionPattern(
+  pattern: string,
+  node: TextNode | undefined,
+  { diagnostics }: ReadContext,
+): void {
+  if (node === undefined) return;
+  const groups = countGroups(pattern);
+  if (groups === undefined)
+    diagnostics.add(
+      node,
+      "version_check.parse is not a regular expression",
+      "Write for example v(\\d+\\.\\d+\\.\\d+).",
+    );
+  else if (groups === 0)
+    diagnostics.add(
+      node,
+      "version_check.parse has no group",
+      "Put the part that is the version into parentheses: v(\\d+\\.\\d+\\.\\d+).",
+    );
+}
+
+export function checkVersionRange(
+  range: string,
+  node: TextNode | undefined,
+  { diagnostics }: ReadContext,
+): void {
+  if (node !== undefined && parseRange(range) === undefined)
+    diagnostics.add(
+      node,
+      `version_check.range ${quoted(range)} is not a range of versions`,
+      'Write it as npm does: "^1.0.0", ">=0.5", "1.x || 2.x".',
+    );
+}
+
+function countGroups(pattern: string): number | undefined {
+  try {
+    // The pattern alone must be valid; the next line would also accept one that starts in the middle of a group.
+    void new RegExp(pattern);
+    // With an empty alternative every pattern matches, and the match has one item for each group.
+    return (new RegExp(`|${pattern}`).exec("")?.length ?? 1) - 1;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,129 @@
+// Reads a bridge manifest: text in, servers and diagnostics out.
+
+import { type Diagnostic, didYouMean } from "../../errors/index.ts";
+import { type DeclaredServer, isObject } from "../../model/index.ts";
+import {
+  aliasProblem,
+  Diagnostics,
+  nodeAt,
+  type ObjectNode,
+  type Place,
+  quoted,
+  readText,
+  type TextNode,
+  toPointer,
+} from "../document/index.ts";
+import { nodeOf, type ReadContext } from "../schema-builder/index.ts";
+import { folderOf } from "./paths.ts";
+import { MANIFEST, type ManifestConfig, type ManifestValue } from "./schema.ts";
+import { toDeclaredServer, toDefaults, withDefaults } from "./server-config.ts";
+import type { ServerValue } from "./server-schema.ts";
+
+/** The settings of a manifest beside its servers. */
+export interface ManifestSettings extends Omit<ManifestValue, "config" | "dependsOn" | "enabled"> {
+  readonly dependsOn: readonly string[];
+  readonly enabled: boolean;
+  readonly naming?: string | undefined;
+}
+
+export interface ManifestResult {
+  /** The servers without errors, with the defaults of `config` filled in. */
+  readonly servers: readonly DeclaredServer[];
+  readonly settings: ManifestSettings;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export function parseManifest(text: string, file: string): ManifestResult {
+  const { root, diagnostics: syntax } = readText(text, file);
+  if (root === undefined) return { servers: [], settings: toSettings({}), diagnostics: syntax };
+  const diagnostics = new Diagnostics(file, syntax);
+  const context: ReadContext = { diagnostics, folder: folderOf(file) };
+  const manifest = MANIFEST.read(root, context) ?? {};
+  const config = manifest.config ?? {};
+  const named = checkAliases(config, diagnostics);
+  checkEnabledServers(nodeAt(root, "config", "enabled_servers"), named, diagnostics);
+  const servers = named.flatMap(({ alias, server, node }) => {
+    const declared = toDeclaredServer(server, {
+      ...context,
+      alias,
+      node,
+      origin: { file, line: node.line, column: node.column, format: "manifest" },
+      enabled: manifest.enabled !== false && config.enabledServers?.includes(alias) !== false,
+    });
+    return declared === undefined ? [] : [withDefaults(declared, toDefaults(config))];
+  });
+  return { servers, settings: toSettings(manifest), diagnostics: withServer(diagnostics.sorted(), named) };
+}
+
+/** Recognizes a bridge manifest by its keys. */
+export function looksLikeManifest(value: unknown): boolean {
+  if (!isObject(value) || !isObject(value.config)) return false;
+  return Object.hasOwn(value.config, "servers") || Object.hasOwn(value.config, "enabled_servers");
+}
+
+interface NamedServer {
+  readonly alias: string;
+  readonly server: ServerValue;
+  readonly node: ObjectNode;
+}
+
+function checkAliases({ servers = [] }: ManifestConfig, diagnostics: Diagnostics): NamedServer[] {
+  const seen = new Map<string, Place>();
+  return servers.flatMap((server): NamedServer[] => {
+    const { alias } = server;
+    const node = nodeOf(server);
+    const place = nodeAt(node, "alias");
+    if (node === undefined || place === undefined || alias === undefined) return [];
+    const problem = aliasProblem(alias);
+    const first = seen.get(alias);
+    if (problem !== undefined) diagnostics.add(place, problem.message, problem.hint);
+    else if (first !== undefined)
+      diagnostics.add(
+        place,
+        `alias ${quoted(alias)} stands here and at line ${first.line}, column ${first.column}; an alias is unique`,
+        "Give one of the two servers another alias.",
+      );
+    else seen.set(alias, place);
+    return [{ alias, server, node }];
+  });
+}
+
+function checkEnabledServers(
+  list: TextNode | undefined,
+  named: readonly NamedServer[],
+  diagnostics: Diagnostics,
+): void {
+  const aliases = named.map(({ alias }) => alias);
+  for (const item of list?.kind === "list" ? list.items : []) {
+    const alias = item.kind === "string" ? String(item.value) : "";
+    if (alias !== "" && !aliases.includes(alias))
+      diagnostics.add(item, `there is no server ${quoted(alias)}`, unknownAliasHint(alias, aliases));
+  }
+}
+
+export function unknownAliasHint(alias: string, aliases: readonly string[]): string {
+  if (aliases.length === 0) return "No servers are declared.";
+  return didYouMean(alias, aliases) ?? `The servers are ${aliases.slice(0, 20).join(", ")}.`;
+}
+
+/** Adds the alias of the server to diagnostics that are inside its part of the file. */
+export function withServer(
+  diagnostics: readonly Diagnostic[],
+  servers: readonly { readonly alias: string; readonly node: Place }[],
+): Diagnostic[] {
+  const places = servers.map(({ alias, node }) => ({ alias, pointer: toPointer(node.path) }));
+  return diagnostics.map((diagnostic) => {
+    const path = `${diagnostic.path ?? ""}/`;
+    const server = places.find(({ pointer }) => path.startsWith(`${pointer}/`))?.alias;
+    return server === undefined ? diagnostic : { ...diagnostic, server };
+  });
+}
+
+function toSettings({ config, ...manifest }: ManifestValue): ManifestSettings {
+  return {
+    ...manifest,
+    dependsOn: manifest.dependsOn ?? [],
+    enabled: manifest.enabled !== false,
+    naming: config?.naming,
+  };
+}

@@ -1,0 +1,87 @@
+// Writes the launch settings of a server as the fields of portolan.yaml.
+
+import {
+  type InstallMethod,
+  type LaunchSettings,
+  type ResourceLimits,
+  type SandboxDeclaration,
+  type UrlEndpoint,
+  type VersionCheck,
+  writtenSize,
+} from "../../model/index.ts";
+import { definedOnly, filled } from "./defined.ts";
+import type { Input } from "../schema-builder/index.ts";
+import type { SANDBOX } from "./sandbox-schema.ts";
+import type { ServerFields } from "./server-schema.ts";
+
+type SandboxFields = Input<typeof SANDBOX>;
+export type LaunchFields = Pick<ServerFields, "sandbox" | "install" | "version_check" | "requires">;
+
+export function toLaunchFields(launch: LaunchSettings | undefined): LaunchFields {
+  const { sandbox, install, versionCheck, requires } = launch ?? {};
+  return definedOnly<LaunchFields>({
+    sandbox: sandbox && toSandboxFields(sandbox),
+    install: install?.map(toInstallFields),
+    version_check: versionCheck && toVersionCheckFields(versionCheck),
+    requires: requires && (definedOnly({ os: requires.os, arch: requires.arch }) as LaunchFields["requires"]),
+  });
+}
+
+/** The mode alone, where the sandbox has no other rules. */
+export function toSandboxFields(sandbox: SandboxDeclaration): SandboxFields {
+  const { mode, backend, network, fs, env, exec, home, limits, pathArguments } = sandbox;
+  const block: SandboxFields & object = definedOnly({
+    mode,
+    backend: backend === "none" ? undefined : backend,
+    network,
+    fs: fs && filled(definedOnly(fs)),
+    env: env && filled(definedOnly(env)),
+    exec: exec && filled(definedOnly(exec)),
+    home,
+    limits: limits && filled(toLimitFields(limits)),
+    path_arguments: pathArguments,
+  });
+  return Object.keys(block).length === 1 && mode !== undefined ? mode : block;
+}
+
+function toLimitFields(limits: ResourceLimits): NonNullable<(SandboxFields & object)["limits"]> {
+  const { memoryBytes, processes, openFiles, cpuSeconds, fileBytes, niceness } = limits;
+  return definedOnly({
+    memory: memoryBytes === undefined ? undefined : writtenSize(memoryBytes),
+    processes,
+    open_files: openFiles,
+    cpu: cpuSeconds === undefined ? undefined : `${cpuSeconds}s`,
+    file_size: fileBytes === undefined ? undefined : writtenSize(fileBytes),
+    niceness,
+  });
+}
+
+type InstallFields = NonNullable<LaunchFields["install"]>[number];
+
+function toInstallFields(install: InstallMethod): InstallFields {
+  const { method, ...rest } = install;
+  const { sha256, extractBin, ...same } = { sha256: undefined, extractBin: undefined, ...rest };
+  return definedOnly<InstallFields>({ method, ...same, extract_bin: extractBin, verify_sha256: sha256 });
+}
+
+function toVersionCheckFields({
+  command,
+  parse,
+  range,
+  timeoutMs,
+}: VersionCheck): LaunchFields["version_check"] {
+  const timeout = timeoutMs === undefined ? undefined : `${timeoutMs}ms`;
+  return definedOnly({ cmd: command, parse, range, timeout });
+}
+
+/** The fields of a server in a container. Returns undefined for a command line that the fields cannot express. */
+export function toDockerFields({ url, program }: UrlEndpoint): ServerFields | undefined {
+  if (program?.command !== "docker") return undefined;
+  const [run, rm, ...words] = program.args ?? [];
+  const names = Object.keys(program.env ?? {}).flatMap((name) => ["-e", name]);
+  const [docker, ...args] = words.slice(names.length);
+  const known = run === "run" && rm === "--rm" && names.every((word, index) => words[index] === word);
+  if (!known || docker === undefined) return undefined;
+  const { port, env } = program;
+  return { docker, args: filled(args), env: filled(env), port, path: new URL(url).pathname };
+}

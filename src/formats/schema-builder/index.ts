@@ -1,0 +1,16 @@
+// Public face of the schema builder: typed builders that describe a file format once.
+
+export { list, map, union } from "./collections.ts";
+export { toDocsTable } from "./docs-table.ts";
+export { nodeOf, object, partialObject, withoutRequired } from "./object.ts";
+export { anyValue, duration, flag, integer, number, oneOf, oneOfNumbers, size, text } from "./scalars.ts";
+export {
+  type AnySchema,
+  type Fields,
+  type Input,
+  type JsonSchemaObject,
+  type ReadContext,
+  Schema,
+  toJsonSchemaDocument,
+  type Value,
+} from "./schema.ts";

@@ -1,0 +1,137 @@
+// Schema of one value: the single source for reading it, its TypeScript type, its JSON Schema and its row in the docs.
+
+import { type Diagnostics, type TextNode, toLabel } from "../document/index.ts";
+import { describeActual } from "./wording.ts";
+
+export type JsonSchemaObject = { [key: string]: unknown };
+
+/** Passed down through all schemas while one file is read. */
+export interface ReadContext {
+  readonly diagnostics: Diagnostics;
+  /** Relative paths in the file start at this folder. */
+  readonly folder: string;
+}
+
+type NodeKind = TextNode["kind"];
+
+/** The behaviour of a schema. Builders such as `text()` and `object()` create it. */
+export interface SchemaRules<Out> {
+  readonly description: string;
+  /** Names the right kind of value in messages: "text", "a list". */
+  readonly expected: string;
+  /** `read` is called only for nodes of these kinds. */
+  readonly accepts: readonly NodeKind[];
+  /** Returns undefined when the value cannot be used; the reason is then among the diagnostics. */
+  read(node: TextNode, context: ReadContext): Out | undefined;
+  toJsonSchema(): JsonSchemaObject;
+  /** The hint for a node of another kind. */
+  readonly wrongKindHint?: ((node: TextNode) => string | undefined) | undefined;
+  /** The fields of an object schema, by their names in the code, and the keys that the file uses for them. */
+  readonly fields?: Fields | undefined;
+  readonly keys?: ReadonlyMap<string, string> | undefined;
+}
+
+/** The properties of a schema as a field of an object. */
+interface FieldOptions {
+  readonly required?: boolean;
+  readonly default?: unknown;
+  readonly key?: string;
+  readonly aliases?: readonly string[];
+}
+
+type Presence = "required" | "default" | "optional";
+
+/** `Key` is the key of the file where `key()` has set it, and "" otherwise. */
+export class Schema<Out, In = Out, P extends Presence = "optional", Key extends string = ""> {
+  /** Exists only for the compiler. */
+  declare readonly types: {
+    readonly out: Out;
+    readonly in: In;
+    readonly presence: P;
+    readonly key: Key;
+  };
+  readonly rules: SchemaRules<Out>;
+  readonly field: FieldOptions;
+
+  constructor(rules: SchemaRules<Out>, field: FieldOptions = {}) {
+    this.rules = rules;
+    this.field = field;
+  }
+
+  required(): Schema<Out, In, "required", Key> {
+    return new Schema(this.rules, { ...this.field, required: true });
+  }
+
+  optional(): Schema<Out, In, "optional", Key> {
+    return new Schema(this.rules, { ...this.field, required: false });
+  }
+
+  default(value: Out): Schema<Out, In, "default", Key> {
+    return new Schema(this.rules, { ...this.field, default: value });
+  }
+
+  /** Sets the key that the file uses, where it is not the field's name in snake_case, and further keys with the same meaning. */
+  key<const K extends string>(key: K, ...aliases: readonly string[]): Schema<Out, In, P, K> {
+    return new Schema(this.rules, { ...this.field, key, aliases });
+  }
+
+  describe(description: string): Schema<Out, In, P, Key> {
+    return new Schema({ ...this.rules, description }, this.field);
+  }
+
+  /** Converts the value after reading. `convert` is called only for values without errors. */
+  transform<Next>(
+    convert: (value: Out, node: TextNode, context: ReadContext) => Next | undefined,
+  ): Schema<Next, In, P, Key> {
+    const { rules } = this;
+    const read = (node: TextNode, context: ReadContext): Next | undefined => {
+      const value = rules.read(node, context);
+      return value === undefined || context.diagnostics.hasErrorIn(node)
+        ? undefined
+        : convert(value, node, context);
+    };
+    return new Schema<Next, In, P, Key>({ ...rules, read }, this.field);
+  }
+
+  /** Changes the JSON Schema for editors, to state rules that a builder cannot express. */
+  withJsonSchema(change: (schema: JsonSchemaObject) => JsonSchemaObject): Schema<Out, In, P, Key> {
+    const { rules } = this;
+    return new Schema({ ...rules, toJsonSchema: () => change(rules.toJsonSchema()) }, this.field);
+  }
+
+  read(node: TextNode, context: ReadContext): Out | undefined {
+    const { accepts, expected, wrongKindHint } = this.rules;
+    if (accepts.includes(node.kind)) return this.rules.read(node, context);
+    const label = toLabel(node.path) || "the file";
+    context.diagnostics.add(
+      node,
+      `${label} must be ${expected}, not ${describeActual(node)}`,
+      wrongKindHint?.(node),
+    );
+    return undefined;
+  }
+
+  toJsonSchema(): JsonSchemaObject {
+    const { description } = this.rules;
+    const { default: usual } = this.field;
+    return {
+      ...(description === "" ? {} : { description }),
+      ...(usual === undefined ? {} : { default: usual }),
+      ...this.rules.toJsonSchema(),
+    };
+  }
+}
+
+// oxlint-disable-next-line no-explicit-any -- matches a schema of any value
+export type AnySchema = Schema<any, any, any, any>;
+export type Fields = Readonly<Record<string, AnySchema>>;
+
+/** The type of the value that reading returns. */
+export type Value<S extends AnySchema> = S["types"]["out"];
+/** The type of the value as a file writes it: under the keys of the file, durations also as texts, defaults left out. */
+export type Input<S extends AnySchema> = S["types"]["in"];
+
+/** A whole JSON Schema document for editors. */
+export function toJsonSchemaDocument(schema: AnySchema, title: string): JsonSchemaObject {
+  return { $schema: "https://json-schema.org/draft/2020-12/schema", title, ...schema.toJsonSchema() };
+}

@@ -1,0 +1,145 @@
+// Reads portolan.yaml: text in, settings, servers and diagnostics out.
+
+import type { Diagnostic } from "../../errors/index.ts";
+import {
+  type ContractPolicy,
+  type DeclaredServer,
+  type GatewaySettings,
+  isObject,
+} from "../../model/index.ts";
+import {
+  aliasProblem,
+  Diagnostics,
+  type Entry,
+  nodeAt,
+  type Place,
+  readText,
+  type TextNode,
+  toLabel,
+} from "../document/index.ts";
+import {
+  folderOf,
+  type ServerDefaults,
+  toDeclaredServer,
+  toDefaults,
+  withServer,
+} from "../manifest/index.ts";
+import type { ReadContext } from "../schema-builder/index.ts";
+import { serversNamedByGateway } from "./gateway-schema.ts";
+import { WORKSPACE, type WorkspaceValue } from "./schema.ts";
+
+/** A text of the file with its place, for diagnostics that need other files too. */
+export interface PlacedWord extends Place {
+  readonly text: string;
+}
+
+export interface WorkspaceSettings {
+  /** As written. Without it, the workspace looks for the usual file names. */
+  readonly sources?: readonly PlacedWord[] | undefined;
+  readonly naming?: string | undefined;
+  readonly descriptionPrefix?: boolean | string | undefined;
+  /** As written, relative to the workspace's folder. */
+  readonly envFile?: string | undefined;
+  readonly defaults: ServerDefaults;
+  readonly enabledServers?: readonly PlacedWord[] | undefined;
+  /** Absent also when it has errors. */
+  readonly gateway?: GatewaySettings | undefined;
+  readonly contracts?: ContractPolicy | undefined;
+  /** The aliases that the gateway's rules name. */
+  readonly gatewayServers?: readonly PlacedWord[] | undefined;
+}
+
+export interface WorkspaceResult {
+  /** The servers without errors. `defaults` are not filled in, because they apply to servers of other files too. */
+  readonly servers: readonly DeclaredServer[];
+  readonly settings: WorkspaceSettings;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export function parseWorkspace(text: string, file: string): WorkspaceResult {
+  const { root, diagnostics: syntax } = readText(text, file);
+  if (root === undefined) return { servers: [], settings: { defaults: {} }, diagnostics: syntax };
+  const diagnostics = new Diagnostics(file, syntax);
+  const context: ReadContext = { diagnostics, folder: folderOf(file) };
+  // A file of comments alone is a workspace with all defaults.
+  const workspace = root.kind === "null" ? {} : (WORKSPACE.read(root, context) ?? {});
+  const entries = serverEntries(root);
+  for (const entry of entries) checkAlias(entry, diagnostics);
+  const servers = entries.flatMap((entry) => toServer(entry, workspace, context) ?? []);
+  return {
+    servers,
+    settings: toSettings(workspace, root),
+    diagnostics: withServer(
+      diagnostics.sorted(),
+      entries.map(({ key, value }) => ({ alias: key, node: value })),
+    ),
+  };
+}
+
+/** Recognizes portolan.yaml by its keys. */
+export function looksLikeWorkspace(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const ownKeys = ["sources", "naming", "defaults", "env_file", "enabled_servers", "gateway", "contracts"];
+  return isObject(value.servers) || (value.version === 1 && ownKeys.some((key) => Object.hasOwn(value, key)));
+}
+
+function serverEntries(root: TextNode): readonly Entry[] {
+  const servers = nodeAt(root, "servers");
+  return servers?.kind === "object" ? servers.entries : [];
+}
+
+function checkAlias(entry: Entry, diagnostics: Diagnostics): void {
+  const problem = aliasProblem(entry.key);
+  if (problem !== undefined) diagnostics.add(entry, problem.message, problem.hint);
+}
+
+function toServer(entry: Entry, workspace: WorkspaceValue, context: ReadContext): DeclaredServer | undefined {
+  const { diagnostics } = context;
+  const { key: alias, value: node } = entry;
+  const server = workspace.servers?.[alias];
+  if (node.kind !== "object" || server === undefined) return undefined;
+  const reachable = ["transport", "command", "npm", "docker", "url"].some((name) => {
+    const given = nodeAt(node, name);
+    return given !== undefined && given.kind !== "null";
+  });
+  if (!reachable)
+    diagnostics.add(
+      entry,
+      `${toLabel(entry.path)} says neither command nor url`,
+      "Write command (or npm, or docker) for a program to run, or url for a server to reach.",
+    );
+  const { file } = diagnostics;
+  return toDeclaredServer(server, {
+    ...context,
+    alias,
+    node,
+    origin: { file, line: entry.line, column: entry.column, format: "workspace" },
+    enabled: true,
+  });
+}
+
+function toSettings(workspace: WorkspaceValue, root: TextNode): WorkspaceSettings {
+  const { naming, descriptionPrefix, envFile, defaults, gateway, contracts } = workspace;
+  return {
+    sources: placed(nodeAt(root, "sources")),
+    naming,
+    descriptionPrefix,
+    envFile,
+    defaults: toDefaults(defaults ?? {}),
+    enabledServers: placed(nodeAt(root, "enabled_servers")),
+    gateway,
+    contracts,
+    gatewayServers:
+      gateway && serversNamedByGateway(nodeAt(root, "gateway")).flatMap((node) => placed(node) ?? []),
+  };
+}
+
+function placed(node: TextNode | undefined): PlacedWord[] | undefined {
+  if (node === undefined || node.kind === "null") return undefined;
+  const items = node.kind === "list" ? node.items : [node];
+  return items.flatMap((item) => {
+    if (item.kind !== "string" || item.value === "") return [];
+    const { line, column, path, value } = item;
+    return [{ line, column, path, text: String(value) }];
+  });
+}
