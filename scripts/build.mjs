@@ -61,7 +61,11 @@ async function bundle() {
 // Files that Node loads by their path, the relay inside of sandboxes and the module hooks: looked for beside the code that uses
 // them, and one folder above that.
 function copyPrograms() {
-  for (const file of ["launch/egress/relay.cjs", "hub/driver-hooks.mjs", "hub/register-driver-hooks.mjs"])
+  for (const file of [
+    "launch/egress/relay.cjs",
+    "hub/drivers/driver-hooks.mjs",
+    "hub/drivers/register-driver-hooks.mjs",
+  ])
     copyFileSync(join(root, "src", file), join(fresh, basename(file)));
 }
 

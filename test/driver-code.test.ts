@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { Diagnostic } from "../src/errors/index.ts";
 import { loadCatalog } from "../src/catalog/index.ts";
-import { withEntry } from "../src/hub/driver-entry.ts";
+import { withEntry } from "../src/hub/drivers/driver-code.ts";
 import type { ContractsEndpoint, DeclaredDriver } from "../src/model/index.ts";
 import { MAIN } from "./cli-helpers.ts";
 import { smallPlace } from "./small-drivers.ts";

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { Gateway } from "../src/gateway/index.ts";
-import { healthOf } from "../src/hub/health.ts";
+import { healthOf } from "../src/hub/member/health.ts";
 import { startHttpServer } from "./fixtures/http-server.mjs";
 import { started, until } from "./helpers.ts";
 import { RawLegacy, RawModern, textOf } from "./raw-clients.ts";

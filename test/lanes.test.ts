@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Diagnostic } from "../src/errors/index.ts";
-import { healthOf } from "../src/hub/health.ts";
+import { healthOf } from "../src/hub/member/health.ts";
 import { openHub } from "../src/hub/index.ts";
 import type { DeclaredServer, JsonObject } from "../src/model/index.ts";
 import type { Ask, Call } from "../src/upstream/index.ts";

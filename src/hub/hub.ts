@@ -5,13 +5,13 @@ import type { Contracts } from "../contracts/index.ts";
 import type { JsonObject, LogLevel, LogMessage } from "../model/index.ts";
 import type { Call, Description, Upstream, UpstreamEvents, UpstreamStats } from "../upstream/index.ts";
 import type { EventBus } from "./events.ts";
-import type { ListName } from "./inventory.ts";
-import type { Member } from "./member.ts";
-import type { MergeSettings } from "./merge.ts";
-import { WorkspaceContracts } from "./workspace-contracts.ts";
-import { hasContract, hubName, promptName } from "./naming.ts";
-import { downOwner } from "./routing.ts";
-import { HubView, type ViewOptions, type ViewSource } from "./view.ts";
+import type { ListName } from "./member/inventory.ts";
+import type { Member } from "./member/member.ts";
+import type { MergeSettings } from "./views/merge.ts";
+import { WorkspaceContracts } from "./drivers/workspace-contracts.ts";
+import { hasContract, hubName, promptName } from "./views/naming.ts";
+import { downOwner } from "./views/routing.ts";
+import { HubView, type ViewOptions, type ViewSource } from "./views/view.ts";
 
 /** Which server has a tool or a prompt, and the server's own name for it. */
 export interface OwnName {

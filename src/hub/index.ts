@@ -1,8 +1,8 @@
 // Public face of the hub room.
 
-export { APPROVAL_ID } from "./approval.ts";
-export type { Person } from "./auth-page.ts";
-export type { ContextItem } from "./context.ts";
+export { APPROVAL_ID } from "./drivers/approval.ts";
+export type { Person } from "./drivers/login-page.ts";
+export type { ContextItem } from "./workspace/context.ts";
 export {
   type ContractEvent,
   EventBus,
@@ -11,14 +11,14 @@ export {
   type ToolEvent,
   type ToolsChangedEvent,
 } from "./events.ts";
-export type { ServerHealth } from "./health.ts";
-export type { ServerState } from "./member.ts";
+export type { ServerHealth } from "./member/health.ts";
+export type { ServerState } from "./member/member.ts";
 export { type HubOptions, openHub } from "./open-hub.ts";
-export type { WorkspaceConfig } from "./declared.ts";
+export type { WorkspaceConfig } from "./workspace/config.ts";
 export type { Hub, OwnName } from "./hub.ts";
-export type { OfferedTool } from "./merge.ts";
-export { type OpenedWorkspace, openWorkspaceHub, type WorkspaceOptions } from "./opened-workspace.ts";
-export { registeredDrivers, rememberDrivers } from "./registered-drivers.ts";
-export { registeredContract, rememberContracts } from "./registered-contracts.ts";
-export type { HubView, ViewOptions } from "./view.ts";
-export { openWorkspace, type Workspace } from "./workspace.ts";
+export type { OfferedTool } from "./views/merge.ts";
+export { type OpenedWorkspace, openWorkspaceHub, type WorkspaceOptions } from "./workspace/workspace-hub.ts";
+export { registeredDrivers, rememberDrivers } from "./drivers/registered-drivers.ts";
+export { registeredContract, rememberContracts } from "./drivers/registered-contracts.ts";
+export type { HubView, ViewOptions } from "./views/view.ts";
+export { openWorkspace, type Workspace } from "./workspace/workspace.ts";

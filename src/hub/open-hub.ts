@@ -6,17 +6,17 @@ import type { DeclaredServer, Implementation, JsonObject, SandboxMode } from "..
 import { createRedactor, createSecretStore, type Redactor, type SecretStore } from "../secrets/index.ts";
 import { type McpHandlers, rootFolders, toAsk, toCapabilities, VERSION } from "../client/index.ts";
 import { createEraMemory } from "../upstream/index.ts";
-import { approveByAsking } from "./approval.ts";
-import type { Person } from "./auth-page.ts";
+import { approveByAsking } from "./drivers/approval.ts";
+import type { Person } from "./drivers/login-page.ts";
 import { EventBus, toAuditEvent } from "./events.ts";
 import { Hub } from "./hub.ts";
-import { withRedactedQuestions } from "./discreet.ts";
-import type { LeaseOptions } from "./lease-server.ts";
-import { Member } from "./member.ts";
-import type { MergeSettings } from "./merge.ts";
-import { DEFAULT_NAMING } from "./naming.ts";
-import { Pool } from "./pool.ts";
-import { createSnapshots, defaultSnapshotFolder, type Snapshots } from "./snapshots.ts";
+import { withRedactedQuestions } from "./member/redact-call.ts";
+import type { LeaseOptions } from "./processes/open-session.ts";
+import { Member } from "./member/member.ts";
+import type { MergeSettings } from "./views/merge.ts";
+import { DEFAULT_NAMING } from "./views/naming.ts";
+import { Pool } from "./processes/process-pool.ts";
+import { createSnapshots, defaultSnapshotFolder, type Snapshots } from "./member/inventory-store.ts";
 
 export interface HubOptions {
   readonly name?: string | undefined;

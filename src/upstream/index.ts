@@ -1,9 +1,9 @@
 // Public face of the upstream room.
 
-export type { Reach } from "./connect.ts";
+export type { Reach } from "./negotiation/connect.ts";
 export { Emitter } from "./emitter.ts";
-export { createEraMemory, type EraMemory } from "./era-memory.ts";
-export { listAll, type WholeList } from "./lists.ts";
+export { createEraMemory, type EraMemory } from "./negotiation/era-memory.ts";
+export { listAll, type WholeList } from "./session/list-all.ts";
 export type {
   Ask,
   Call,
@@ -14,10 +14,10 @@ export type {
   UpstreamEvents,
   UpstreamState,
   UpstreamStats,
-} from "./types.ts";
-export { canAnswer } from "./questions.ts";
-export { createLaunchReports, type LaunchReports } from "./launch-reports.ts";
-export { openSessionUpstream } from "./session-upstream.ts";
+} from "./upstream.ts";
+export { canAnswer } from "./server-requests/answers.ts";
+export { createLaunchReports, type LaunchReports } from "./failure-hints/launch-diagnostics.ts";
+export { openSessionUpstream } from "./session/session-upstream.ts";
 export { neverSentError } from "./supervision/faults.ts";
 export type { InstanceState, Policy } from "./supervision/instance.ts";
 export {
@@ -26,9 +26,9 @@ export {
   SupervisedUpstream,
   type SupervisionOptions,
 } from "./supervision/supervised-upstream.ts";
-export { openUpstream, type UpstreamOptions } from "./upstream.ts";
+export { openUpstream, type UpstreamOptions } from "./open-upstream.ts";
 export { timerMs, within } from "./waiting.ts";
-export { type ParamHeader, paramHeaders } from "./param-headers.ts";
-export { retryAfterMs } from "./wires/http-rules.ts";
-export { LineReader } from "./wires/lines.ts";
-export type { MemoryServer } from "./wires/memory.ts";
+export { type ParamHeader, paramHeaders } from "./session/param-headers.ts";
+export { retryAfterMs } from "./transports/http/rules.ts";
+export { LineReader } from "./transports/lines.ts";
+export type { MemoryServer } from "./transports/memory.ts";

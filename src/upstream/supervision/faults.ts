@@ -1,7 +1,7 @@
 // Error rules of a server's lifecycle: errors that block it, errors that count as failures, repeatable requests.
 
 import { PortolanError } from "../../errors/index.ts";
-import type { Call } from "../types.ts";
+import type { Call } from "../upstream.ts";
 import type { Fault } from "./instance.ts";
 
 /** Errors that do not go away by trying again soon. */

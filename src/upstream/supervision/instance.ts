@@ -7,7 +7,7 @@
 //     any --drain--> draining --last call or deadline--> stopped          any --stop--> stopped
 
 import type { PortolanError } from "../../errors/index.ts";
-import type { UpstreamState } from "../types.ts";
+import type { UpstreamState } from "../upstream.ts";
 
 /** Why an instance cannot be used. A blocking fault does not go away by trying again soon. */
 export interface Fault {

@@ -1,6 +1,6 @@
 // Subscriptions of one instance: held at the session that is open, and renewed at the next one.
 
-import type { Upstream } from "../types.ts";
+import type { Upstream } from "../upstream.ts";
 
 type Release = () => Promise<void>;
 

@@ -1,6 +1,6 @@
 // Counters of an upstream over several sessions.
 
-import type { UpstreamStats } from "../types.ts";
+import type { UpstreamStats } from "../upstream.ts";
 
 export const NO_STATS: UpstreamStats = {
   ...{ inFlight: 0, lateAnswers: 0, unknownAnswers: 0, noise: 0, declined: 0, ambiguous: 0 },

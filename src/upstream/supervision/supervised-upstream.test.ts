@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { PortolanError } from "../../errors/index.ts";
 import { Emitter } from "../emitter.ts";
-import type { Upstream, UpstreamEvents } from "../types.ts";
+import type { Upstream, UpstreamEvents } from "../upstream.ts";
 import type { Policy } from "./instance.ts";
 import { SupervisedUpstream } from "./supervised-upstream.ts";
 

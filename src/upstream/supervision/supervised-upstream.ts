@@ -3,7 +3,14 @@
 import { isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { JsonObject, LogLevel } from "../../model/index.ts";
 import { Emitter } from "../emitter.ts";
-import type { Call, Description, Upstream, UpstreamEvents, UpstreamState, UpstreamStats } from "../types.ts";
+import type {
+  Call,
+  Description,
+  Upstream,
+  UpstreamEvents,
+  UpstreamState,
+  UpstreamStats,
+} from "../upstream.ts";
 import { pause, timerMs, within } from "../waiting.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import {

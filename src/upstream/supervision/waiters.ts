@@ -1,7 +1,7 @@
 // Calls that wait for the same session.
 
 import type { PortolanError } from "../../errors/index.ts";
-import type { Upstream } from "../types.ts";
+import type { Upstream } from "../upstream.ts";
 
 export interface Waiters {
   readonly opened: Promise<Upstream>;

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { contract } from "../../../test/contract-helpers.ts";
+import type { ApprovalRequest } from "../../contracts/index.ts";
+import { createRedactor, Secret } from "../../secrets/index.ts";
+import type { Question } from "../../upstream/index.ts";
+import { approveByAsking } from "./approval.ts";
+
+const SECRET = 'a "secret" canary';
+
+async function asked(input: ApprovalRequest["input"], more: object = {}): Promise<string> {
+  const redactor = createRedactor();
+  redactor.add(new Secret(SECRET));
+  const questions: Question[] = [];
+  const ask = async (question: Question): Promise<object> => {
+    questions.push(question);
+    return { action: "accept", content: { allow: true } };
+  };
+  const request = {
+    contract: contract({ id: "del", name: "Delete", mutates: ["workspace:files"] }),
+    driver: "files-mcp",
+    input,
+    context: {},
+    reason: "del asks for approval of every call",
+    ask: ask as ApprovalRequest["ask"],
+    ...more,
+  };
+  expect(await approveByAsking(request, undefined, redactor)).toBe(true);
+  return String(questions[0]?.params?.message);
+}
+
+test("whoever approves sees what it is about, on one line, without secrets", async () => {
+  const message = await asked({ path: `/a\n\u202e${SECRET}`, key: SECRET });
+  expect(message).toContain("It changes workspace:files.");
+  expect(message).toContain('"path":"/a');
+  expect(message).toContain("[redacted]");
+  expect(message).not.toContain("canary");
+  expect(message).not.toMatch(/[\n\u202e]/);
+});
+
+test("what is long is cut, and said to be", async () => {
+  const message = await asked({ text: "x".repeat(5_000) });
+  expect(message.length).toBeLessThan(1_300);
+  expect(message).toContain("more characters)");
+});
+
+test("what it changes is not said twice", async () => {
+  const message = await asked({}, { reason: "del changes workspace:files" });
+  expect(message.match(/workspace:files/g)).toHaveLength(1);
+});
+
+test("arguments that cannot be shown are not approved", async () => {
+  const circle: Record<string, unknown> = {};
+  circle.self = circle;
+  const request = { contract: contract(), driver: "d", input: circle, context: {}, reason: "r" };
+  const ask = async (): Promise<object> => ({ action: "accept", content: { allow: true } });
+  const answer = await approveByAsking(
+    { ...request, ask: ask as ApprovalRequest["ask"] },
+    undefined,
+    createRedactor(),
+  );
+  expect(answer).toContain("cannot be shown");
+});

@@ -1,0 +1,61 @@
+// Where a driver's own requests may go. Nothing here leaves this computer.
+
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { driver } from "../../../test/contract-helpers.ts";
+import type { Driver } from "../../model/index.ts";
+import { askOnce } from "./auth-http.ts";
+
+const ask = (url: string, one: Driver = driver(), method: "GET" | "POST" = "GET") =>
+  askOnce({ method, url }, AbortSignal.timeout(5_000), one);
+
+async function serve(): Promise<{ port: number; seen: string[] }> {
+  const seen: string[] = [];
+  const server = createServer((request, response) => {
+    seen.push(`${request.method} ${request.url} ${request.headers["content-length"] ?? "-"}`);
+    if (request.url === "/endless") response.write("x");
+    else response.writeHead(request.url === "/away" ? 302 : 200, { location: "https://example.com/" }).end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, seen };
+}
+
+test.each([
+  ["https://10.0.0.1/", "10.0.0.1"],
+  ["https://169.254.169.254/latest/meta-data", "169.254.169.254"],
+  ["https://[::1]/", "localhost"],
+  ["http://127.0.0.1:9/", "localhost:9"],
+  ["https://localhost/", "localhost"],
+  ["http://8.8.8.8/", "without https"],
+  ["https://user:secret@8.8.8.8/", "a password"],
+  ["ftp://8.8.8.8/", "not https"],
+])("%s is not asked", async (url, reason) => {
+  const error = await ask(url).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: "SANDBOX_DENIED", message: expect.stringContaining(reason) as string });
+  expect(String(error)).not.toContain("secret@");
+});
+
+test("what the network list names is asked, and so is the driver's own server", async () => {
+  const { port, seen } = await serve();
+  const base = `http://127.0.0.1:${port}`;
+  const listed = driver({ launch: { sandbox: { network: [`127.0.0.1:${port}`] } } });
+  expect(await ask(`${base}/a`, listed)).toEqual({ status: 200 });
+  expect(await ask(`${base}/b`, listed, "POST")).toEqual({ status: 200 });
+  const own = driver({ endpoint: { transport: "http", url: `${base}/mcp` } });
+  expect(await ask(`${base}/c`, own)).toEqual({ status: 200 });
+  expect(seen).toEqual(["GET /a -", "POST /b 0", "GET /c -"]);
+});
+
+test("a redirect is an answer, and a body is not waited for", async () => {
+  const { port } = await serve();
+  const listed = driver({ launch: { sandbox: { network: [`127.0.0.1:${port}`] } } });
+  expect(await ask(`http://127.0.0.1:${port}/away`, listed)).toEqual({ status: 302 });
+  expect(await ask(`http://127.0.0.1:${port}/endless`, listed)).toEqual({ status: 200 });
+});

@@ -1,0 +1,100 @@
+// One request that a driver declares for its login or its health: to the public Internet over TLS, or to where its box may go.
+
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { lookup as lookUp } from "node:dns/promises";
+import { isIP } from "node:net";
+import { PortolanError } from "../../errors/index.ts";
+import type { Driver, HttpExpectation, NetworkRule } from "../../model/index.ts";
+import { isSpecialAddress, parseNetworkRule } from "../../model/index.ts";
+
+const LIMIT_MS = 10_000;
+
+/** The status of the answer. A redirect is an answer: nothing is followed. */
+export async function askOnce(
+  { method, url: written }: HttpExpectation,
+  signal: AbortSignal,
+  driver: Driver,
+): Promise<{ readonly status: number }> {
+  const url = new URL(written);
+  const addresses = await allowedAddresses(url, driver);
+  const send = url.protocol === "https:" ? httpsRequest : httpRequest;
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
+  return new Promise((resolve, reject) => {
+    const sent = send(url, {
+      method,
+      agent: false,
+      signal: limit,
+      headers: {
+        accept: "*/*",
+        "user-agent": "portolan",
+        ...(method === "POST" ? { "content-length": "0" } : {}),
+      },
+      // What is dialled is what was checked.
+      lookup: (_host, options, done) => {
+        const found = addresses.map((address) => ({ address, family: isIP(address) }));
+        const [first] = found;
+        if (options.all === true) done(null, found);
+        else done(null, first?.address ?? "", first?.family);
+      },
+    });
+    sent.once("error", (cause) => reject(failed(driver, url, cause.message, cause)));
+    sent.once("response", (response) => {
+      response.on("error", () => {}).destroy();
+      resolve({ status: response.statusCode ?? 0 });
+    });
+    sent.end();
+  });
+}
+
+async function allowedAddresses(url: URL, driver: Driver): Promise<readonly string[]> {
+  const { protocol, hostname, username, password } = url;
+  if (protocol !== "https:" && protocol !== "http:") throw refused(driver, url, "it is not https");
+  if (username !== "" || password !== "") throw refused(driver, url, "it holds a user name or a password");
+  const port = url.port === "" ? (protocol === "https:" ? 443 : 80) : Number(url.port);
+  const { decideHost } = await import("../../launch/index.ts");
+  const lookup = async (host: string): Promise<string[]> =>
+    (await lookUp(host, { all: true })).map(({ address }) => address);
+  const verdict = await decideHost(rulesFor(driver, port), hostname, port, lookup);
+  if ("denied" in verdict) throw refused(driver, url, verdict.denied);
+  if ("unknown" in verdict) throw failed(driver, url, `there is no host ${verdict.unknown}`);
+  const isNear = verdict.addresses.every((address) => address === "::1" || address.startsWith("127."));
+  if (protocol === "http:" && !isNear)
+    throw refused(driver, url, "without https, only this computer is asked");
+  return verdict.addresses;
+}
+
+/** Every public host, what the driver's network list names, and where its own server is if that is an address. */
+function rulesFor({ launch, endpoint }: Driver, port: number): NetworkRule[] {
+  const own = endpoint.transport === "stdio" ? [] : ownRule(endpoint.url);
+  return [`*:${port}`, ...(launch.sandbox?.network ?? []), ...own].flatMap((text) => {
+    const parsed = parseNetworkRule(text);
+    return parsed.ok ? [parsed.rule] : [];
+  });
+}
+
+function ownRule(address: string): string[] {
+  if (!URL.canParse(address)) return [];
+  const { hostname, port, protocol } = new URL(address);
+  const isNear = hostname === "localhost" || isSpecialAddress(hostname);
+  return isNear ? [`${hostname}:${port === "" ? (protocol === "https:" ? 443 : 80) : port}`] : [];
+}
+
+function refused(driver: Driver, url: URL, reason: string): PortolanError {
+  return new PortolanError("SANDBOX_DENIED", `${driver.id}: ${labelOf(url)} is not asked: ${reason}`, {
+    server: driver.id,
+    hint: `Use an https address, or list the host in network.egress of ${driver.origin.file}.`,
+  });
+}
+
+function failed(driver: Driver, url: URL, reason: string, cause?: unknown): PortolanError {
+  return new PortolanError("HTTP_ERROR", `${driver.id}: ${labelOf(url)} cannot be asked: ${reason}`, {
+    server: driver.id,
+    cause,
+  });
+}
+
+/** Without what may be secret. */
+function labelOf({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`;
+}

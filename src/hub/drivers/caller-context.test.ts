@@ -1,0 +1,63 @@
+// Who a caller is, by what the gateway knows; and what of a client's own words counts.
+
+import { expect, test } from "vitest";
+import { contract } from "../../../test/contract-helpers.ts";
+import type { JsonObject } from "../../model/index.ts";
+import type { Caller } from "../../upstream/index.ts";
+import { contextFor } from "./caller-context.ts";
+
+const contextOf = contextFor([
+  contract(),
+  contract({ id: "with-context", contextSchema: { type: "object", properties: { tenant: {} } } }),
+]);
+const by = (more: Partial<Caller>): Caller => ({
+  clientInfo: { name: "c", version: "1" },
+  capabilities: {},
+  ...more,
+});
+const call = (caller?: Caller, meta?: JsonObject, name = "fs-read") =>
+  contextOf({
+    method: "tools/call",
+    params: { name, ...(meta === undefined ? {} : { _meta: meta }) },
+    caller,
+  });
+
+test("the account is the user; whoever runs the gateway is local", () => {
+  expect(call(by({ account: "ann" }))).toEqual({ userId: "ann" });
+  expect(call(by({ account: "local" }))).toEqual({ userId: "local" });
+  expect(call(by({ account: "stdio" }))).toEqual({ userId: "local" });
+  expect(call(by({ account: "anyone" }))).toEqual({ userId: "anyone" });
+  expect(call()).toEqual({});
+  expect(call(by({ account: "ann" }))).toBe(call(by({ account: "ann" })));
+});
+
+test("scopes are roles and capabilities, where they say so", () => {
+  const scopes = ["role:admin", "cap://billing/read", "tools:call", "role:", "cap://", "xrole:a"];
+  expect(call(by({ account: "ann", scopes }))).toEqual({
+    userId: "ann",
+    roles: ["admin"],
+    capabilities: ["cap://billing/read"],
+  });
+  expect(call(by({ account: "ann", scopes: ["tools:call"] }))).toEqual({ userId: "ann" });
+});
+
+test("a client may ask for less, and for nothing more", () => {
+  const meta = {
+    "portolan/pinnedProvider": "a-mcp",
+    "portolan/regionConstraint": "eu",
+    "portolan/context": { tenant: "t", userId: "bob" },
+    userId: "bob",
+    roles: ["admin"],
+    interactive: true,
+    "portolan/workflow": "w",
+  };
+  const asked = { userId: "ann", pinnedProvider: "a-mcp", regionConstraint: "eu" };
+  expect(call(by({ account: "ann" }), meta)).toEqual(asked);
+  expect(call(by({ account: "ann" }), meta, "with-context")).toEqual({
+    ...asked,
+    values: { tenant: "t", userId: "bob" },
+  });
+  expect(
+    call(by({ account: "ann" }), { "portolan/pinnedProvider": 1, "portolan/context": [] }, "with-context"),
+  ).toEqual({ userId: "ann" });
+});

@@ -1,0 +1,105 @@
+// What logins and health checks of drivers need of this machine: commands in the driver's box, requests with limits, a browser if somebody is there.
+
+import { join } from "node:path";
+import type { AuthPorts, RunOptions } from "../../contracts/index.ts";
+import { PortolanError } from "../../errors/index.ts";
+import {
+  type ContractsEndpoint,
+  type Driver,
+  type LaunchSettings,
+  withDriverMode,
+} from "../../model/index.ts";
+import { askOnce } from "./auth-http.ts";
+import { showLogin } from "./login-page.ts";
+import { granted, homeFor, isThere, stateGrants } from "./login-state.ts";
+import type { LeaseOptions } from "../processes/open-session.ts";
+import type { Heard } from "../processes/process-pool.ts";
+
+interface DriverAuthOptions {
+  readonly lease: LeaseOptions;
+  readonly endpoint: ContractsEndpoint;
+  readonly heard: Heard;
+}
+
+const LONGEST_MS = 300_000;
+const SHOWN_CHARS = 500;
+
+export async function driverAuth(options: DriverAuthOptions): Promise<AuthPorts & { readonly file: string }> {
+  const { root } = options.endpoint;
+  const { default: envPaths } = await import("env-paths");
+  return {
+    file: join(envPaths("portolan", { suffix: "" }).data, "driver-auth.json"),
+    run: (command, one) => runForDriver(command, one, options),
+    http: askOnce,
+    say: (text) => options.lease.person?.say(text),
+    openUrl: (url, one) => showLogin(options.lease.person, url, one),
+    exists: async (path, { driver, context }) => isThere(path, await homeFor(driver, context, root), root),
+  };
+}
+
+/** In the box that the driver's server has, with what a login leaves behind open for writing. */
+async function runForDriver(
+  command: string,
+  { driver, context, interactive, signal }: RunOptions,
+  { lease, endpoint: { root, policy }, heard }: DriverAuthOptions,
+): Promise<{ readonly exitCode: number | null }> {
+  const { person, redactor, declared } = lease;
+  if (interactive && person?.terminal !== true)
+    throw new PortolanError("AUTH_REQUIRED", `${command} asks questions, and there is no terminal here`, {
+      server: driver.id,
+      hint: `Log in on a terminal: portolan login ${driver.id}`,
+    });
+  const { chooseMode, runCommand, splitCommand } = await import("../../launch/index.ts");
+  const [program = "", ...args] = splitCommand(command);
+  const home = await homeFor(driver, context, root);
+  const settings = withDriverMode(settingsFor(driver, program, home), driver.id, {
+    override: declared.launch?.sandboxOverride,
+    alias: declared.alias,
+    byDriver: policy.sandbox,
+  });
+  const { login, refresh } = driver.auth ?? {};
+  const boxed = chooseMode(settings, process.env).mode !== "off" && home === undefined;
+  const create = command === login?.command || command === refresh?.command;
+  const state = boxed ? await stateGrants(driver, root, { create, command }) : undefined;
+  try {
+    const ran = await runCommand(
+      {
+        server: driver.id,
+        endpoint: { command: program, args, env: plainEnv(driver), cwd: root },
+        settings: granted(settings, "write", state?.write ?? []),
+        report: lease.report,
+        onLaunch: (news) => {
+          if (news.type === "denied") heard.launch(news);
+        },
+      },
+      { timeoutMs: LONGEST_MS, signal, terminal: interactive },
+    );
+    const said = redactor.redactText(ran.stderr.trim() || ran.stdout.trim()).slice(-SHOWN_CHARS);
+    if (create && ran.code !== 0 && said !== "") person?.say(`${driver.id}: ${said}`);
+    return { exitCode: ran.code };
+  } finally {
+    await state?.tidy();
+  }
+}
+
+/** How the server is boxed, for a program that is not the server: only if it is the same program is it installed alike. */
+function settingsFor(
+  { launch, endpoint }: Driver,
+  program: string,
+  homeFolder: string | undefined,
+): LaunchSettings {
+  const isServers = endpoint.transport === "stdio" && endpoint.command === program;
+  return {
+    cwdImplied: true,
+    sandbox: launch.sandbox,
+    sandboxOverride: launch.sandboxOverride,
+    homeFolder,
+    ...(isServers ? { install: launch.install } : {}),
+  };
+}
+
+/** What the server's environment says openly; secrets are the server's alone. */
+function plainEnv({ endpoint }: Driver): Record<string, string> {
+  const env = endpoint.transport === "stdio" ? endpoint.env : endpoint.program?.env;
+  return Object.fromEntries(Object.entries(env ?? {}).filter(([, value]) => !value.includes("${")));
+}

@@ -1,0 +1,76 @@
+// The code beside a driver, run only if whoever opened the workspace says so, and never waited for long.
+
+import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { pathToFileURL } from "node:url";
+import { type DriverEntry, type DriverHandle, mergeEntry } from "../../contracts/index.ts";
+import { PortolanError } from "../../errors/index.ts";
+import type { DeclaredDriver } from "../../model/index.ts";
+import { within } from "../../upstream/index.ts";
+import type { LeaseOptions } from "../processes/open-session.ts";
+
+/** Loading a module must do nothing but define a driver, and all others wait for it. */
+const LOAD_MS = 5_000;
+
+/** The driver with the code beside its file, if that may be run; undefined when the driver cannot be used without it. */
+export async function withEntry(
+  declared: DeclaredDriver,
+  { report, driverCode }: Pick<LeaseOptions, "report" | "driverCode">,
+  loadMs: number = LOAD_MS,
+): Promise<DriverEntry | undefined> {
+  const { driver, entry } = declared;
+  if (entry === undefined) return { driver };
+  const refuse = (message: string, hint: string): undefined => {
+    report({ code: "DECLARATION_INVALID", severity: "error", server: driver.id, message, hint, file: entry });
+  };
+  if (driverCode !== true)
+    return refuse(
+      `the driver ${driver.id} has code beside it, which is not run unless you say so`,
+      "Read it, then allow it: --driver-code on the command line, driverCode: true in a program.",
+    );
+  try {
+    const handle = await load(entry, driver.id, loadMs);
+    const { driver: merged, hooks, warnings } = mergeEntry(declared, handle);
+    for (const warning of warnings) report(warning);
+    return { driver: merged, hooks };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return refuse(
+      `the code of the driver ${driver.id} cannot be loaded: ${reason}`,
+      "Correct the module; loading it must do nothing but define the driver.",
+    );
+  }
+}
+
+/** The parameter marks its modules for the hooks, and makes a changed file another module. */
+async function importEntry(entry: string): Promise<{ default?: unknown }> {
+  const { mtimeMs } = await stat(entry);
+  await import(findHooks());
+  const url = pathToFileURL(entry);
+  url.searchParams.set("portolan-driver", String(mtimeMs));
+  return (await import(url.href)) as { default?: unknown };
+}
+
+/** They are beside this source, and at the top of what is built. */
+function findHooks(): string {
+  for (const place of ["./register-driver-hooks.mjs", "../register-driver-hooks.mjs"]) {
+    const url = new URL(place, import.meta.url);
+    if (existsSync(url)) return url.href;
+  }
+  throw new PortolanError("INTERNAL", "A file of this program is missing: register-driver-hooks.mjs.", {
+    hint: "Install portolan again; a bundle of it needs the file beside it.",
+  });
+}
+
+async function load(entry: string, server: string, ms: number): Promise<DriverHandle> {
+  const module = await within(importEntry(entry), {
+    server,
+    what: "loading its code",
+    ms,
+    signal: undefined,
+  });
+  const handle = module.default as DriverHandle | undefined;
+  if (handle?.kind !== "driver")
+    throw new PortolanError("DECLARATION_INVALID", "its default export is not what defineDriver() gives");
+  return handle;
+}

@@ -1,0 +1,131 @@
+// A login that happens in a browser: the page is shown to whoever is there, and comes back to an address that nobody else knows.
+
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { LoginResult, RunOptions } from "../../contracts/index.ts";
+import { PortolanError } from "../../errors/index.ts";
+
+/** Somebody who is there to log in. */
+export interface Person {
+  /** Whether this program's own stdin and stdout are a terminal that programs may be run on. */
+  readonly terminal: boolean;
+  say(text: string): void;
+  /** Shows a page in a browser; false when there is none. */
+  show(url: string): Promise<boolean>;
+  /** Asks whether something was done; undefined when nobody answers. */
+  confirm?(question: string, signal: AbortSignal): Promise<boolean | undefined>;
+}
+
+const CALLBACK = "{callback_url}";
+const LONGEST_MS = 300_000;
+
+export async function showLogin(
+  person: Person | undefined,
+  address: string,
+  { driver, signal, needsCallback }: RunOptions & { readonly needsCallback: boolean },
+): Promise<LoginResult> {
+  if (person === undefined)
+    throw new PortolanError("AUTH_REQUIRED", `nobody is there to open ${address}`, { server: driver.id });
+  const { protocol, hostname } = new URL(address);
+  if (protocol !== "https:" && !(protocol === "http:" && isThisComputer(hostname)))
+    throw new PortolanError("AUTH_REQUIRED", `${address} is not https, and is not opened`, {
+      server: driver.id,
+      hint: `Correct auth.login.url in ${driver.origin.file}.`,
+    });
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
+  if (needsCallback) return withCallback(person, address, limit);
+  await present(person, new URL(address).href);
+  if (driver.auth?.login?.completesWhen !== undefined) return { ok: true };
+  const done = await person.confirm?.(`Are you logged in to ${driver.name} now?`, limit);
+  if (done === undefined)
+    throw new PortolanError("AUTH_REQUIRED", "nothing tells when the login is done", { server: driver.id });
+  return done ? { ok: true } : { ok: false, reason: "user_cancelled" };
+}
+
+function isThisComputer(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
+}
+
+async function present(person: Person, url: string): Promise<void> {
+  person.say(`Log in on this page: ${url}`);
+  if (!(await person.show(url).catch(() => false)))
+    person.say("No browser could be opened: open it yourself.");
+}
+
+/** The page is told where to come back to, in place of `{callback_url}` or as `redirect_uri`. */
+async function withCallback(person: Person, address: string, signal: AbortSignal): Promise<LoginResult> {
+  const server = createServer();
+  const path = `/${randomBytes(32).toString("base64url")}`;
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening", { signal });
+  try {
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const back = `http://${host}${path}`;
+    const page = new URL(address.replace(CALLBACK, encodeURIComponent(back)));
+    if (!address.includes(CALLBACK)) page.searchParams.set("redirect_uri", back);
+    const coming = comesBack(server, { host, path, origin: page.origin }, signal);
+    // Whoever never comes back is told of by the signal.
+    coming.catch(() => {});
+    await present(person, page.href);
+    return await coming;
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+interface Expected {
+  readonly host: string;
+  readonly path: string;
+  readonly origin: string;
+}
+
+/** The first right request is the only one. */
+function comesBack(server: Server, expected: Expected, signal: AbortSignal): Promise<LoginResult> {
+  return new Promise((resolve) => {
+    const late = (): void =>
+      resolve({ ok: false, reason: "callback_failed", message: "nobody came back from the page in time" });
+    if (signal.aborted) late();
+    signal.addEventListener("abort", late, { once: true });
+    let used = false;
+    server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+      const url = new URL(request.url ?? "/", `http://${expected.host}`);
+      if (used || !isRight(request, url, expected)) return answer(response, 404, "There is nothing here.");
+      used = true;
+      const result = resultOf(url.searchParams);
+      response.once("finish", () => resolve(result));
+      response.once("close", () => resolve(result));
+      answer(response, 200, result.ok ? "Logged in. You can close this page." : "The login did not succeed.");
+    });
+  });
+}
+
+/** By its own name, at its own path, and by a page that was gone to: not fetched by another page. */
+function isRight({ method, headers }: IncomingMessage, url: URL, { host, path, origin }: Expected): boolean {
+  if (method !== "GET" || headers.host !== host || url.pathname !== path) return false;
+  if (headers.origin !== undefined && headers.origin !== origin) return false;
+  const mode = headers["sec-fetch-mode"];
+  return mode === undefined || mode === "navigate";
+}
+
+/** Codes and tokens that come with it are not looked at, and not kept. */
+function resultOf(answers: URLSearchParams): LoginResult {
+  const error = answers.get("error");
+  if (error === null) return { ok: true };
+  if (error === "access_denied") return { ok: false, reason: "user_cancelled" };
+  const said = (answers.get("error_description") ?? error).replace(/[\p{Cc}\p{Cf}]/gu, " ").slice(0, 200);
+  return { ok: false, reason: "callback_failed", message: `the page says: ${said}` };
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, {
+    "content-type": "text/plain; charset=utf-8",
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'",
+    "referrer-policy": "no-referrer",
+    connection: "close",
+  });
+  response.end(`${text}\n`);
+}

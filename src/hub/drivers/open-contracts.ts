@@ -1,0 +1,199 @@
+// The contracts of a workspace as one server of the hub.
+
+import {
+  type Contracts,
+  type DriverEntry,
+  LOCAL_USER,
+  openContracts,
+  type OpenContractsOptions,
+  SecretGrants,
+} from "../../contracts/index.ts";
+import { variablesOf } from "../../formats/driver/index.ts";
+import type { Contract, ContractsEndpoint, Driver, Limits, SecretEntry } from "../../model/index.ts";
+import { isPortolanError, PortolanError, type Report } from "../../errors/index.ts";
+import type { SecretStore } from "../../secrets/index.ts";
+import type { Lease } from "../../upstream/index.ts";
+import { contextFor } from "./caller-context.ts";
+import { driverAuth } from "./driver-auth.ts";
+import { withEntry } from "./driver-code.ts";
+import { DriverServers } from "./driver-servers.ts";
+import type { LeaseOptions } from "../processes/open-session.ts";
+import type { Heard } from "../processes/process-pool.ts";
+import { rememberContracts, unbrokenContracts } from "./registered-contracts.ts";
+import { registeredDrivers, rememberDrivers } from "./registered-drivers.ts";
+
+export async function leaseContracts(
+  options: LeaseOptions,
+  declared: ContractsEndpoint,
+  limits: Limits,
+  leave: AbortSignal,
+  heard: Heard,
+): Promise<Lease & { readonly upstream: Contracts }> {
+  const entries = await Promise.all(declared.drivers.map((driver) => withEntry(driver, options)));
+  const drivers = entries.flatMap((entry) => entry ?? []);
+  // With what their code says: whoever looks at a driver from here on sees the one that serves.
+  const contracts = [...declared.contracts];
+  const endpoint: ContractsEndpoint = {
+    ...declared,
+    contracts,
+    drivers: declared.drivers.map((one, index) => ({ ...one, driver: entries[index]?.driver ?? one.driver })),
+  };
+  const grants = new SecretGrants(
+    endpoint.secrets,
+    fetchFrom(options.secrets),
+    options.audit,
+    endpoint.contracts,
+  );
+  const hooks = new Map(drivers.map((one) => [one.driver.id, one.hooks ?? {}]));
+  // The contracts themselves have no process that could be idle; the servers of the drivers have.
+  const idleMs = options.declared.idleStopMs;
+  const servers = new DriverServers({ lease: options, endpoint, limits, grants, heard, hooks, idleMs });
+  const left = (): void => void servers.close();
+  leave.addEventListener("abort", left, { once: true });
+  try {
+    if (leave.aborted) throw stopped(options);
+    const { upstream, keep } = await open({
+      ...{ options, endpoint, drivers, grants, servers, heard, leave },
+      contractAdded: (contract) => {
+        const { id, version } = contract;
+        const before = contracts.findIndex((one) => one.id === id && one.version === version);
+        contracts.splice(before < 0 ? contracts.length : before, 1, contract);
+      },
+    });
+    if (leave.aborted) {
+      await upstream.close();
+      throw stopped(options);
+    }
+    return {
+      upstream,
+      busy: () => upstream.stats().inFlight > 0 || servers.busy || upstream.lending,
+      release: async () => {
+        await keep();
+        await upstream.close();
+        await servers.close();
+      },
+    };
+  } catch (error) {
+    await servers.close();
+    throw error;
+  } finally {
+    leave.removeEventListener("abort", left);
+  }
+}
+
+function stopped({ declared: { alias } }: LeaseOptions): PortolanError {
+  return new PortolanError("CONNECTION_CLOSED", `${alias} was stopped`, { server: alias });
+}
+
+interface Parts {
+  readonly options: LeaseOptions;
+  readonly endpoint: ContractsEndpoint;
+  readonly drivers: readonly DriverEntry[];
+  readonly grants: SecretGrants;
+  readonly servers: DriverServers;
+  readonly heard: Heard;
+  readonly leave: AbortSignal;
+  readonly contractAdded: (contract: Contract) => void;
+}
+
+async function open({
+  contractAdded,
+  options,
+  endpoint,
+  drivers,
+  grants,
+  servers,
+  heard,
+  leave,
+}: Parts): Promise<{ readonly upstream: Contracts; readonly keep: () => Promise<void> }> {
+  const { audit } = options;
+  // What fails because nobody waits for it any more is no news.
+  const report: Report = (diagnostic) => {
+    if (!leave.aborted) options.report(diagnostic);
+  };
+  const contracts = await unbrokenContracts(endpoint.root, endpoint.contracts, report);
+  const opening: OpenContractsOptions = {
+    name: options.declared.alias,
+    contracts,
+    contractAdded,
+    drivers,
+    acquire: servers.acquire,
+    policy: endpoint.policy,
+    audit,
+    report,
+    root: endpoint.root,
+    workspaceId: endpoint.root,
+    userId: LOCAL_USER,
+    contextOf: contextFor(endpoint.contracts),
+    auth: await driverAuth({ lease: options, endpoint, heard }),
+    authChanged: ({ driver: id, context, to }) => {
+      const found = endpoint.drivers.find(({ driver }) => driver.id === id);
+      if (found !== undefined && (to === "authed" || to === "unauthed"))
+        servers.retire(found.driver, context);
+    },
+    // Whoever has come to log in needs no server.
+    ...(options.person === undefined ? {} : { probe: "lazy" as const }),
+    secrets: grants,
+    // Servers in a box check it themselves, against the box that they really have.
+    checkUri: () => undefined,
+    approve: options.approve,
+    bumps: "enforce",
+    earlier: await registeredDrivers(endpoint.root),
+  };
+  const before = options.before?.();
+  const upstream = await openContracts(opening, before);
+  if (options.keepsNothing === true) return { upstream, keep: async () => {} };
+  let kept: Promise<void> | undefined;
+  const keep = (): Promise<void> => (kept ??= keepFitting(upstream, endpoint, contracts, report));
+  // Servers that take their time are looked at later. Whoever leaves before that keeps what is known by then.
+  void upstream.settled().then(keep);
+  return { upstream, keep };
+}
+
+/** Only what was found to work: a draft may change as it likes. */
+async function keepFitting(
+  upstream: Contracts,
+  endpoint: ContractsEndpoint,
+  contracts: readonly Contract[],
+  report: Report,
+): Promise<void> {
+  const fitting = upstream.status().filter(({ server }) => server === "fits");
+  const ids = new Set(fitting.map(({ id }) => id));
+  const served = new Set(fitting.flatMap((one) => one.contracts));
+  const kept = {
+    drivers: endpoint.drivers.flatMap(({ driver }) => (ids.has(driver.id) ? [driver] : [])),
+    contracts: contracts.filter(({ id }) => served.has(id)),
+  };
+  await remember(endpoint.root, kept, report);
+}
+
+async function remember(
+  root: string,
+  kept: { readonly drivers: readonly Driver[]; readonly contracts: readonly Contract[] },
+  report: Report,
+): Promise<void> {
+  try {
+    await rememberDrivers(root, kept.drivers);
+    await rememberContracts(root, kept.contracts);
+  } catch (error) {
+    report({
+      code: "FILE_FAILED",
+      severity: "info",
+      message: `which drivers were registered cannot be kept: ${error instanceof Error ? error.message : String(error)}`,
+    });
+  }
+}
+
+/** Under the names by which programs ask for it. */
+function fetchFrom(store: SecretStore): (entry: SecretEntry, name: string) => Promise<string | undefined> {
+  return async (entry, name) => {
+    for (const one of new Set([name, ...variablesOf(entry)])) {
+      const found = await store.get(one).catch((error: unknown) => {
+        if (isPortolanError(error) && error.code === "SECRET_STORE_FAILED") throw error;
+        return undefined;
+      });
+      if (found !== undefined) return found.secret.reveal();
+    }
+    return undefined;
+  };
+}

@@ -1,0 +1,56 @@
+// Which arguments of a driver's tools are paths, as its contracts say.
+
+import { checkDriver, type DriverHooks } from "../../contracts/index.ts";
+import {
+  type ContractsEndpoint,
+  type Driver,
+  isObject,
+  type JsonPath,
+  type LaunchSettings,
+} from "../../model/index.ts";
+
+const PATH_FORMATS: ReadonlySet<unknown> = new Set(["uri", "uri-reference", "iri", "path", "file-path"]);
+
+/** Inputs that a contract calls paths or URIs are checked against the box of whichever server gets them. */
+export function withPaths(
+  driver: Driver,
+  { contracts, root }: ContractsEndpoint,
+  hooks: DriverHooks | undefined,
+): LaunchSettings {
+  const { sandbox } = driver.launch;
+  const pathArguments: Record<string, readonly string[]> = { ...sandbox?.pathArguments };
+  const { bound } = checkDriver(driver, contracts, undefined, { root, hooks });
+  for (const { contract, binding, arguments: plan } of bound) {
+    const found = plan.routes.flatMap(({ source, path, target }) =>
+      isPath(schemaAt(contract.inputs, [{ kind: "name", name: source }, ...path])) ? [target] : [],
+    );
+    if (found.length === 0) continue;
+    // What the driver says of itself adds to what its contracts say.
+    const { toolName } = binding;
+    const declared = Object.hasOwn(pathArguments, toolName) ? (pathArguments[toolName] ?? []) : [];
+    pathArguments[toolName] = [...new Set([...declared, ...found])];
+  }
+  return { ...driver.launch, cwdImplied: true, sandbox: { ...sandbox, pathArguments } };
+}
+
+function schemaAt(schema: unknown, path: JsonPath): unknown {
+  let at = schema;
+  for (const step of path) {
+    if (!isObject(at)) return undefined;
+    const { properties } = at;
+    if (step.kind !== "name") at = at.items;
+    else
+      at = isObject(properties) && Object.hasOwn(properties, step.name) ? properties[step.name] : undefined;
+  }
+  return at;
+}
+
+/** A list of paths is as good as one. */
+function isPath(schema: unknown): boolean {
+  if (!isObject(schema)) return false;
+  if (PATH_FORMATS.has(schema.format)) return true;
+  const alternatives = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((some) =>
+    Array.isArray(some) ? (some as unknown[]) : [],
+  );
+  return [schema.items, ...alternatives].some(isPath);
+}

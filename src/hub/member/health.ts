@@ -1,0 +1,65 @@
+// How each server of a hub is doing, in plain data.
+
+import type { ErrorCode } from "../../errors/index.ts";
+import type { Era, Origin, SandboxBackendName, SandboxMode } from "../../model/index.ts";
+import type { Member, ServerState } from "./member.ts";
+import { isOffered } from "../views/naming.ts";
+
+export interface ServerHealth {
+  readonly alias: string;
+  readonly state: ServerState;
+  /** ISO time of the last change of state. */
+  readonly since: string;
+  readonly origin: Origin;
+  readonly transport: string;
+  readonly era?: Era | undefined;
+  readonly revision?: string | undefined;
+  readonly tools: number;
+  readonly latencyMs?: number | undefined;
+  readonly restarts: number;
+  /** Processes or sessions beside the first, for clients that answer server requests; absent when there are none. */
+  readonly lanes?: number | undefined;
+  /** How its program is boxed; absent while it has not been started. */
+  readonly sandbox?:
+    | { readonly mode: SandboxMode; readonly backend: SandboxBackendName; readonly by: string }
+    | undefined;
+  readonly error?: { readonly code: ErrorCode; readonly message: string; readonly hint: string } | undefined;
+  /** The last lines of stderr. */
+  readonly stderr?: string | undefined;
+}
+
+export function healthOf(member: Member): ServerHealth {
+  const { alias, state, since, declared, inventory } = member;
+  const { description, plan, restarts, lanes } = member.processes;
+  const { last: lastError, stderr } = member.faults;
+  const { latencyMs } = member;
+  const failing = state !== "ready" && state !== "idle";
+  return {
+    alias,
+    state,
+    since: since.toISOString(),
+    origin: declared.origin,
+    transport: description?.transport ?? declared.endpoint.transport,
+    era: description?.era,
+    revision: description?.revision,
+    tools: inventory.tools.filter(({ name }) => isOffered(declared, name)).length,
+    latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs * 10) / 10,
+    restarts,
+    sandbox: plan && {
+      mode: plan.sandbox.mode,
+      backend: plan.sandbox.backend,
+      by: plan.sandbox.by,
+    },
+    lanes: lanes === 0 ? undefined : lanes,
+    error:
+      lastError === undefined || !failing
+        ? undefined
+        : { code: lastError.code, message: lastError.message, hint: lastError.hint },
+    stderr: (stderr || lastError?.stderr) ?? undefined,
+  };
+}
+
+/** Whether the server does what it is there for: runs, or waits to be needed. */
+export function isUp({ state }: Member): boolean {
+  return state === "ready" || state === "idle" || state === "disabled";
+}

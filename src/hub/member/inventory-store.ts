@@ -1,0 +1,66 @@
+// Inventories on disk: what a server had when it last ran, known before it runs again.
+
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isObject } from "../../model/index.ts";
+import type { Inventory } from "./inventory.ts";
+
+const MAX_BYTES = 5 * 1024 * 1024;
+
+export interface Snapshots {
+  load(key: string): Promise<Inventory | undefined>;
+  save(key: string, inventory: Inventory): Promise<void>;
+}
+
+/** One file per definition. A damaged or unwritable file only means that nothing is known before the start. */
+export function createSnapshots(folder: string): Snapshots {
+  const fileOf = (key: string): string =>
+    join(folder, `${createHash("sha256").update(key).digest("hex").slice(0, 32)}.json`);
+  const written = new Map<string, string>();
+  return {
+    async load(key) {
+      try {
+        const text = await readFile(fileOf(key), "utf8");
+        const value: unknown = JSON.parse(text);
+        if (!isInventory(value)) return undefined;
+        written.set(key, text);
+        return value;
+      } catch {
+        return undefined;
+      }
+    },
+    async save(key, inventory) {
+      const text = JSON.stringify(inventory);
+      if (text === written.get(key) || text.length > MAX_BYTES) return;
+      const file = fileOf(key);
+      const temporary = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}.tmp`;
+      try {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await writeFile(temporary, text, { flag: "wx", mode: 0o600 });
+        await rename(temporary, file);
+        written.set(key, text);
+      } catch {
+        await rm(temporary, { force: true }).catch(() => {});
+      }
+    },
+  };
+}
+
+/** The user's own cache folder. */
+export async function defaultSnapshotFolder(): Promise<string> {
+  const { default: envPaths } = await import("env-paths");
+  return join(envPaths("portolan", { suffix: "" }).cache, "tools");
+}
+
+function isInventory(value: unknown): value is Inventory {
+  if (!isObject(value) || !isObject(value.capabilities)) return false;
+  const named = (list: unknown, key: string): boolean =>
+    Array.isArray(list) && list.every((entry) => isObject(entry) && typeof entry[key] === "string");
+  return (
+    named(value.tools, "name") &&
+    named(value.prompts, "name") &&
+    named(value.resources, "uri") &&
+    named(value.templates, "uriTemplate")
+  );
+}

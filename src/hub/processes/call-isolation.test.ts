@@ -1,0 +1,366 @@
+// Which process a call goes to, with processes that exist only in the test and a clock that it moves.
+
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Diagnostic, PortolanError } from "../../errors/index.ts";
+import type { JsonObject } from "../../model/index.ts";
+import { type Ask, type Call, Emitter, type Upstream, type UpstreamEvents } from "../../upstream/index.ts";
+import { Lanes, type LanesOptions } from "./call-isolation.ts";
+
+interface Sent {
+  readonly call: Call;
+  readonly process: string;
+  answer(): Promise<void>;
+  fail(code: "RPC_ERROR" | "SERVER_CRASHED" | "CANCELLED"): Promise<void>;
+  /** The server asks in the middle of this call. */
+  asks(): Promise<JsonObject | undefined>;
+}
+
+/** Lets everything happen that needs no time. */
+const turn = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
+const ask =
+  (name: string): Ask =>
+  async () => ({ name });
+
+function setUp(options: Partial<LanesOptions> = {}) {
+  const sent = new Map<string, Sent>();
+  const reports: Diagnostic[] = [];
+  const closed: string[] = [];
+  const crash = new Map<string, () => void>();
+  let opened = 0;
+  const stats = { ambiguous: 0 };
+  const fake = (process: string): Upstream => {
+    const emitter = new Emitter<UpstreamEvents>();
+    crash.set(process, () => emitter.emit("stateChanged", "reconnecting"));
+    const upstream: Partial<Upstream> = {
+      stats: () => ({ ...stats }) as never,
+      on: (event, listener) => emitter.on(event, listener),
+      request: (call) => {
+        if (call.method === "ping") return Promise.resolve({});
+        return new Promise((resolve, reject) => {
+          sent.set(String(call.params?.id), {
+            call,
+            process,
+            answer: async () => void (resolve({}), await turn()),
+            fail: async (code) => void (reject(new PortolanError(code, code)), await turn()),
+            asks: () =>
+              call.ask?.({ id: 1, method: "m", params: {}, signal: new AbortController().signal }) ??
+              Promise.resolve(undefined),
+          });
+        });
+      },
+    };
+    return upstream as Upstream;
+  };
+  const main = fake("main");
+  const lanes = new Lanes({
+    alias: "server",
+    maxSpares: undefined,
+    timeoutMs: 60_000,
+    report: (diagnostic) => reports.push(diagnostic),
+    main: () => main,
+    open: async () => {
+      opened += 1;
+      const name = `spare ${opened}`;
+      return { upstream: fake(name), release: async () => void closed.push(name) };
+    },
+    ...options,
+  });
+  const ended = new Map<string, string>();
+  const at = (id: string): string | undefined => sent.get(id)?.process;
+  const found = (id: string): Sent => {
+    const one = sent.get(id);
+    if (one === undefined) throw new Error(`${id} was not sent`);
+    return one;
+  };
+  const call = async (
+    id: string,
+    tool: string,
+    { client = id, ...more }: Partial<Call> & { client?: string } = {},
+  ): Promise<string | undefined> => {
+    const caller = { id: client, clientInfo: { name: "c", version: "1" }, capabilities: {} };
+    lanes
+      .request(main, { method: "tools/call", params: { name: tool, id }, caller, ...more })
+      .then(() => ended.set(id, "answered"))
+      .catch((error: PortolanError) => ended.set(id, `${error.code}: ${error.message}`));
+    await turn();
+    return at(id);
+  };
+  /** Makes it known whether a tool asks. */
+  const learn = async (tool: string, verdict: "quiet" | "asks"): Promise<void> => {
+    const id = `learning ${tool}`;
+    await call(id, tool, { ask: ask("x") });
+    if (verdict === "asks") await found(id).asks();
+    await found(id).answer();
+  };
+  return { lanes, reports, closed, crash, stats, ended, at, call, learn, sent: found };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a call shares the main process", () => {
+  it("when it brings no ask, nor do the others", async () => {
+    const { call } = setUp();
+    expect([await call("1", "a"), await call("2", "a"), await call("3", "b")]).toEqual([
+      "main",
+      "main",
+      "main",
+    ]);
+  });
+
+  it("when its tool has been quiet so far", async () => {
+    const { call, learn, lanes } = setUp();
+    await learn("a", "quiet");
+    for (let n = 0; n < 50; n += 1) expect(await call(`${n}`, "a", { ask: ask("x") })).toBe("main");
+    expect(lanes.spares).toBe(0);
+  });
+
+  it("when the same client answers for all of them", async () => {
+    const { call, learn } = setUp();
+    await learn("a", "asks");
+    const same = ask("x");
+    expect([await call("1", "a", { ask: same }), await call("2", "a", { ask: same })]).toEqual([
+      "main",
+      "main",
+    ]);
+  });
+
+  it("when nothing else is in flight there, also when it asks", async () => {
+    const { call, learn } = setUp();
+    await learn("a", "asks");
+    expect(await call("1", "a", { ask: ask("x") })).toBe("main");
+  });
+});
+
+describe("a call of which nothing is known", () => {
+  it("waits for the one before it, and is sent when that has turned out to be quiet", async () => {
+    const { call, sent, at } = setUp();
+    await call("1", "a", { ask: ask("1") });
+    expect(await call("2", "a", { ask: ask("2") })).toBeUndefined();
+    await sent("1").answer();
+    expect(at("2")).toBe("main");
+    expect(await call("3", "a", { ask: ask("3") })).toBe("main");
+  });
+
+  it("gets a process of its own when the tool turns out to ask", async () => {
+    const { call, sent, at, lanes } = setUp();
+    await call("1", "a", { ask: ask("1") });
+    await call("2", "a", { ask: ask("2") });
+    await call("3", "a");
+    await sent("1").asks();
+    await turn();
+    expect([at("2"), at("3"), lanes.spares]).toEqual(["spare 1", "spare 2", 2]);
+    expect(await sent("2").asks()).toEqual({ name: "2" });
+  });
+
+  it("joins the others after a second", async () => {
+    const { call, at, lanes } = setUp();
+    await call("1", "a", { ask: ask("1") });
+    await call("2", "b", { ask: ask("2") });
+    await vi.advanceTimersByTimeAsync(999);
+    expect(at("2")).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    expect([at("2"), lanes.spares]).toEqual(["main", 0]);
+  });
+
+  it("stays unknown when it was lost", async () => {
+    const { call, sent } = setUp();
+    await call("2", "a", { ask: ask("2") });
+    await sent("2").fail("SERVER_CRASHED");
+    await call("3", "a", { ask: ask("3") });
+    expect(await call("4", "a", { ask: ask("4") })).toBeUndefined();
+  });
+
+  it("is quiet when it was answered and nothing was asked, also without an ask", async () => {
+    const { call, sent } = setUp();
+    await call("1", "a");
+    await sent("1").answer();
+    await call("2", "a", { ask: ask("2") });
+    expect(await call("3", "a", { ask: ask("3") })).toBe("main");
+  });
+
+  it("gets a process of its own beside one that is known to ask", async () => {
+    const { call, at, sent, lanes } = setUp();
+    await call("1", "asker", { ask: ask("1") });
+    await sent("1").asks();
+    await call("2", "b", { ask: ask("2") });
+    await vi.advanceTimersByTimeAsync(1);
+    expect([at("2"), lanes.spares]).toEqual(["spare 1", 1]);
+  });
+
+  it.each(["unknown", "quiet"])(
+    "and was %s is kept apart when a question might have been its own",
+    async (was) => {
+      const { call, learn, sent, at, stats } = setUp();
+      if (was === "quiet") await learn("a", "quiet");
+      await call("1", "a", { ask: ask("1") });
+      await call("2", "a", { ask: ask("2") });
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(at("2")).toBe("main");
+      stats.ambiguous += 1;
+      await sent("1").answer();
+      expect(await call("3", "a", { ask: ask("3") })).toBe("spare 1");
+      // Alone on its process it was not asked.
+      await sent("3").fail("RPC_ERROR");
+      expect(await call("4", "a", { ask: ask("4") })).toBe("main");
+    },
+  );
+});
+
+describe("a call that asks", () => {
+  it("is kept apart for ever, also when it was quiet at first or is quiet again", async () => {
+    const { call, learn, sent } = setUp();
+    await learn("a", "quiet");
+    await call("1", "a", { ask: ask("1") });
+    await call("2", "a", { ask: ask("2") });
+    await sent("1").asks();
+    await sent("1").answer();
+    await sent("2").answer();
+    await learn("a", "quiet");
+    await call("3", "a", { ask: ask("3") });
+    expect(await call("4", "a", { ask: ask("4") })).toBe("spare 1");
+  });
+
+  it("goes where no other client is, quiet or not; a quiet one need not", async () => {
+    const { call, learn } = setUp();
+    await learn("a", "asks");
+    await learn("q", "quiet");
+    await call("1", "q", { ask: ask("1") });
+    expect(await call("2", "a", { ask: ask("2") })).toBe("spare 1");
+    expect(await call("3", "q", { ask: ask("3") })).toBe("main");
+    expect(await call("4", "a", { ask: ask("4"), client: "1" })).toBe("spare 2");
+  });
+
+  it("waits in line when there are enough processes, first come first served", async () => {
+    const { call, learn, sent, at } = setUp({ maxSpares: 1 });
+    await learn("a", "asks");
+    for (const id of ["1", "2", "3", "4"]) await call(id, "a", { ask: ask(id) });
+    expect([at("1"), at("2"), at("3"), at("4")]).toEqual(["main", "spare 1", undefined, undefined]);
+    await sent("2").answer();
+    await sent("1").answer();
+    expect([at("3"), at("4")]).toEqual(["spare 1", "main"]);
+  });
+
+  it("of one account leaves a spare for another", async () => {
+    const { call, learn, at } = setUp({ maxSpares: 1 });
+    await learn("a", "asks");
+    const of = (account: string, id: string): Partial<Call> => ({
+      ask: ask(id),
+      caller: { id, account, clientInfo: { name: "c", version: "1" }, capabilities: {} },
+    });
+    for (const id of ["1", "2", "3"]) await call(id, "a", of("greedy", id));
+    expect([at("1"), at("2"), at("3")]).toEqual(["main", "spare 1", undefined]);
+    await call("4", "a", of("modest", "4"));
+    await vi.advanceTimersByTimeAsync(1);
+    expect([at("3"), at("4")]).toEqual([undefined, "spare 2"]);
+  });
+
+  it("without spares waits for the main process, whose quiet calls go on", async () => {
+    const { call, learn, sent, at } = setUp({ maxSpares: 0 });
+    await learn("a", "asks");
+    await learn("q", "quiet");
+    await call("1", "a", { ask: ask("1") });
+    await call("2", "a", { ask: ask("2") });
+    expect(await call("3", "q", { ask: ask("3") })).toBe("main");
+    await sent("1").answer();
+    expect(at("2")).toBe("main");
+  });
+
+  it("is not kept from its place by calls that come later and could share one", async () => {
+    const { call, learn, sent, at } = setUp({ maxSpares: 1 });
+    await learn("a", "asks");
+    await call("1", "a", { ask: ask("1") });
+    await call("2", "a");
+    await call("3", "a", { ask: ask("3") });
+    await call("4", "a");
+    expect([at("2"), at("3"), at("4")]).toEqual(["spare 1", undefined, undefined]);
+    await sent("2").answer();
+    expect([at("3"), at("4")]).toEqual(["spare 1", undefined]);
+  });
+});
+
+describe("waiting", () => {
+  it("ends with the call's signal, and with its time", async () => {
+    const { call, learn, ended, sent, at, lanes } = setUp({ maxSpares: 0 });
+    await learn("a", "asks");
+    const stop = new AbortController();
+    await call("1", "a", { ask: ask("1") });
+    await call("2", "a", { ask: ask("2"), signal: stop.signal });
+    await call("3", "a", { ask: ask("3"), timeoutMs: 5_000 });
+    await call("4", "a", { ask: ask("4") });
+    stop.abort();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(ended.get("2")).toBe("CANCELLED: waiting for a free process was cancelled");
+    expect(ended.get("3")).toBe("TIMEOUT: server: waiting for a free process took longer than 5000 ms");
+    await sent("1").answer();
+    expect(at("4")).toBe("main");
+    await call("5", "a", { ask: ask("5") });
+    await lanes.close(new PortolanError("CONNECTION_CLOSED", "stopped"));
+    await turn();
+    expect(ended.get("5")).toBe("CONNECTION_CLOSED: stopped");
+  });
+
+  it("falls back to the main process when no other can be opened, and says so once", async () => {
+    let tries = 0;
+    const { call, learn, sent, at, reports } = setUp({
+      open: async () => {
+        tries += 1;
+        throw new PortolanError("SERVER_START_FAILED", "no more memory");
+      },
+    });
+    await learn("a", "asks");
+    for (const id of ["1", "2", "3"]) await call(id, "a", { ask: ask(id) });
+    await sent("1").answer();
+    await sent("2").answer();
+    expect(at("3")).toBe("main");
+    expect(tries).toBe(1);
+    await call("4", "a", { ask: ask("4") });
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(tries).toBe(2);
+    expect(reports).toMatchObject([{ code: "SERVER_START_FAILED", severity: "warning", server: "server" }]);
+    expect(reports[0]?.message).toContain("no more memory");
+  });
+});
+
+describe("a spare", () => {
+  it("is closed when nobody used it for a minute, and by a stop", async () => {
+    const { call, learn, sent, closed, lanes } = setUp();
+    await learn("a", "asks");
+    for (const id of ["1", "2", "3"]) await call(id, "a", { ask: ask(id) });
+    await sent("2").answer();
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(await call("4", "a", { ask: ask("4") })).toBe("spare 1");
+    await sent("3").answer();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(closed).toEqual(["spare 2"]);
+    await lanes.close(new PortolanError("CONNECTION_CLOSED", "stopped"));
+    expect([closed, lanes.spares]).toEqual([["spare 2", "spare 1"], 0]);
+  });
+
+  it("gets no more calls when it crashed, or when a call on it was given up", async () => {
+    const { call, learn, sent, closed, crash } = setUp();
+    await learn("a", "asks");
+    for (const id of ["1", "2", "3"]) await call(id, "a", { ask: ask(id) });
+    crash.get("spare 1")?.();
+    await sent("2").fail("SERVER_CRASHED");
+    await sent("3").fail("CANCELLED");
+    expect(closed).toEqual(["spare 1", "spare 2"]);
+    expect(await call("4", "a", { ask: ask("4") })).toBe("spare 3");
+  });
+
+  it("is used while a call that was given up may still ask on the main process, except by the same client", async () => {
+    const { call, learn, sent } = setUp();
+    await learn("a", "asks");
+    await call("1", "a", { ask: ask("1"), client: "A" });
+    await sent("1").fail("CANCELLED");
+    expect(await call("2", "a", { ask: ask("2"), client: "B" })).toBe("spare 1");
+    expect(await call("3", "a", { ask: ask("3"), client: "A" })).toBe("main");
+    await sent("3").answer();
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(await call("4", "a", { ask: ask("4"), client: "C" })).toBe("main");
+  });
+});

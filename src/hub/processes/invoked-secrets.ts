@@ -1,0 +1,77 @@
+// The secrets of a server that is carried out here. One that is missing blocks the operations that use it, and no others.
+
+import type { Diagnostic } from "../../errors/index.ts";
+import type { Endpoint, InvokedServer } from "../../model/index.ts";
+import { resolveEndpoint, toSecretError, type UnresolvedEndpoint } from "../../secrets/index.ts";
+import type { LeaseOptions } from "./open-session.ts";
+
+type SecretOptions = Pick<LeaseOptions, "declared" | "secrets" | "redactor" | "report">;
+
+export interface InvokedSecrets {
+  readonly env: ReadonlyMap<string, string>;
+  /** Which operations cannot be used because of what is missing. */
+  readonly lacks?: Diagnostic | undefined;
+}
+
+const SHOWN_OPERATIONS = 10;
+
+/** Throws when the server cannot do anything without what is missing. */
+export async function resolveInvoked(options: SecretOptions, server: InvokedServer): Promise<InvokedSecrets> {
+  const { blockedBy, envNames } = await import("../../invoke/index.ts");
+  const { alias } = options.declared;
+  const names = [...envNames(server)];
+  const resolved = await resolveNames(options, names);
+  if (resolved.ok) return resolved;
+  const lacking = new Set([
+    ...resolved.missing.map(({ name }) => name),
+    ...resolved.problems.map(({ where }) => where.replace(/^env\./, "")),
+  ]);
+  const blocked = blockedBy(server, lacking);
+  const error = toSecretError(resolved, alias);
+  if (blocked.all) throw error;
+  const rest = await resolveNames(
+    options,
+    names.filter((name) => !lacking.has(name)),
+  );
+  if (!rest.ok) throw toSecretError(rest, alias);
+  const { code, message, hint } = error;
+  const shown = blocked.names.slice(0, SHOWN_OPERATIONS).join(", ");
+  const more = blocked.names.length > SHOWN_OPERATIONS ? ", …" : "";
+  return {
+    env: rest.env,
+    lacks: {
+      code,
+      severity: "warning",
+      server: alias,
+      message: `${message} These cannot be used until then: ${shown}${more}.`,
+      hint,
+    },
+  };
+}
+
+/** Looks up what was missing before. Throws when it still is. */
+export async function resolveLater(
+  options: SecretOptions,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const resolved = await resolveNames(options, names);
+  if (!resolved.ok) throw toSecretError(resolved, options.declared.alias);
+  return resolved.env;
+}
+
+/** As the environment of a program would be. */
+async function resolveNames(
+  { declared, secrets, redactor, report }: SecretOptions,
+  names: readonly string[],
+): Promise<{ readonly ok: true; readonly env: ReadonlyMap<string, string> } | UnresolvedEndpoint> {
+  const wanted = Object.fromEntries(names.map((name) => [name, `\${${name}}`]));
+  const endpoint: Endpoint = { transport: "stdio", command: "", env: wanted };
+  // Only references of files have a folder, and an mcpfile has none of those.
+  const resolved = await resolveEndpoint(endpoint, secrets, { baseDir: "." });
+  if (!resolved.ok) return resolved;
+  for (const secret of resolved.secrets) redactor.add(secret);
+  for (const warning of resolved.warnings) report({ ...warning, server: declared.alias });
+  const { endpoint: filled } = resolved;
+  const values = filled.transport === "stdio" ? filled.env : undefined;
+  return { ok: true, env: new Map(Object.entries(values ?? {})) };
+}

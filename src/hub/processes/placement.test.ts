@@ -1,0 +1,171 @@
+// Which connection a call gets, with connections that exist only in the test.
+
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type ErrorCode, PortolanError } from "../../errors/index.ts";
+import type { DeclaredServer, Era } from "../../model/index.ts";
+import { type Caller, Emitter, type Upstream, type UpstreamEvents } from "../../upstream/index.ts";
+import { Placement } from "./placement.ts";
+
+type Way = "stdio" | "http";
+
+function setUp(way: Way, era: Era, more: { pinned?: Era; fails?: () => PortolanError | undefined } = {}) {
+  const opened: (Caller | undefined)[] = [];
+  const closed: string[] = [];
+  const emitters = new Map<string, Emitter<UpstreamEvents>>();
+  let asks: { related: boolean } | undefined;
+  const fake = (name: string): Upstream => {
+    const emitter = new Emitter<UpstreamEvents>();
+    emitters.set(name, emitter);
+    const upstream: Partial<Upstream> = {
+      stats: () => ({ ambiguous: 0, declined: 0 }) as never,
+      on: (event, listener) => emitter.on(event, listener),
+      request: async ({ ask }) => {
+        const signal = new AbortController().signal;
+        if (asks !== undefined) await ask?.({ id: 1, method: "m", params: {}, signal, ...asks });
+        return { at: name };
+      },
+    };
+    return upstream as Upstream;
+  };
+  const main = fake("main");
+  const endpoint = way === "http" ? { transport: "http", url: "http://x" } : { transport: way, command: "x" };
+  const placement = new Placement({
+    alias: "server",
+    declared: { endpoint, era: more.pinned } as DeclaredServer,
+    timeoutMs: 60_000,
+    report: () => {},
+    main: () => main,
+    open: async (_signal, caller) => {
+      const error = more.fails?.();
+      opened.push(caller);
+      if (error !== undefined) throw error;
+      const name = `other ${opened.length}`;
+      return { upstream: fake(name), release: async () => void closed.push(name) };
+    },
+  });
+  placement.describe({ era, transport: way } as never);
+  const call = async (caller: Partial<Caller>, tool = "t"): Promise<unknown> => {
+    const { capabilities = { elicitation: {} } } = caller;
+    const whole = { clientInfo: { name: "c", version: "1" }, ...caller, capabilities };
+    const ask = "elicitation" in capabilities ? async () => ({}) : undefined;
+    const { at } = await placement.request(main, {
+      method: "tools/call",
+      params: { name: tool },
+      caller: whole,
+      ask,
+    });
+    return at;
+  };
+  return {
+    ...{ placement, opened, closed, call, emitters },
+    asks: (related: boolean) => {
+      asks = { related };
+    },
+  };
+}
+
+const legacy = (id: string, more: Partial<Caller> = {}): Partial<Caller> => ({ id, era: "legacy", ...more });
+const modern = (id: string): Partial<Caller> => ({ id, era: "modern" });
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a server that speaks both eras", () => {
+  it.each(["stdio", "http"] as const)("serves other callers on the main connection (%s)", async (way) => {
+    const { call, opened } = setUp(way, "modern");
+    expect(await call(modern("m"))).toBe("main");
+    expect(await call({ id: undefined })).toBe("main");
+    expect(await call(legacy("l", { capabilities: {} }))).toBe("main");
+    expect(opened).toEqual([]);
+  });
+
+  it("has one process for all legacy callers on stdio, and one session for each over HTTP", async () => {
+    const stdio = setUp("stdio", "modern");
+    expect([await stdio.call(legacy("a")), await stdio.call(legacy("b"))]).toEqual(["other 1", "other 1"]);
+    const http = setUp("http", "modern");
+    expect([await http.call(legacy("a")), await http.call(legacy("b"))]).toEqual(["other 1", "other 2"]);
+    expect(await http.call(legacy("a"))).toBe("other 1");
+    expect(http.opened.map((caller) => caller?.id)).toEqual(["a", "b"]);
+  });
+
+  it("is not called in the other era where the config names one", async () => {
+    const { call } = setUp("http", "modern", { pinned: "modern" });
+    expect(await call(legacy("a"))).toBe("main");
+  });
+});
+
+describe("a session that cannot be opened", () => {
+  const failing =
+    (code: ErrorCode, data = {}) =>
+    () =>
+      new PortolanError(code, "no", { data });
+
+  it("is not tried again after a refusal, and the main connection serves the caller", async () => {
+    const { call, opened, placement } = setUp("http", "modern", { fails: failing("VERSION_UNSUPPORTED") });
+    expect(await call(legacy("a"))).toBe("main");
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(await call(legacy("a"))).toBe("main");
+    expect(opened).toHaveLength(1);
+    placement.describe({ era: "modern", transport: "http" } as never);
+    await call(legacy("a"));
+    expect(opened).toHaveLength(2);
+  });
+
+  it.each([["CONNECTION_LOST", {}] as const, ["HTTP_ERROR", { status: 503 }] as const])(
+    "is tried again later after %s",
+    async (code, data) => {
+      const { call, opened } = setUp("http", "modern", { fails: failing(code, data) });
+      expect(await call(legacy("a"))).toBe("main");
+      await call(legacy("a"));
+      expect(opened).toHaveLength(1);
+      await vi.advanceTimersByTimeAsync(31_000);
+      await call(legacy("a"));
+      expect(opened).toHaveLength(2);
+    },
+  );
+});
+
+describe("a session of a caller", () => {
+  it("ends with the caller, when it was idle for long, and when it is lost", async () => {
+    const { call, closed, placement, emitters } = setUp("http", "legacy");
+    const left = new AbortController();
+    await call(legacy("a", { ended: left.signal }));
+    await call(legacy("b"));
+    await call(legacy("c"));
+    expect(placement.count).toBe(3);
+    left.abort();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(closed).toEqual(["other 1"]);
+    emitters.get("other 3")?.emit("stateChanged", "failed");
+    await vi.advanceTimersByTimeAsync(0);
+    expect(closed).toEqual(["other 1", "other 3"]);
+    await vi.advanceTimersByTimeAsync(31 * 60_000);
+    expect(placement.count).toBe(0);
+    expect(await call(legacy("a", { ended: left.signal }))).toBe("main");
+  });
+});
+
+describe("modern callers of a legacy HTTP server", () => {
+  it("share the main session once the requests of a tool name their call", async () => {
+    const { call, asks, opened } = setUp("http", "legacy");
+    asks(true);
+    expect(await call(modern("a"))).toBe("other 1");
+    expect(await call(modern("b"))).toBe("main");
+    expect(await call(modern("c"), "another tool")).toBe("other 1");
+    expect(opened).toEqual([undefined]);
+  });
+
+  it("have a session to themselves while the requests of a tool name none", async () => {
+    const { call, asks } = setUp("http", "legacy");
+    asks(false);
+    const calls = ["a", "b"].map((id) => call(modern(id)));
+    expect(await Promise.all(calls)).toEqual(["other 1", "other 2"]);
+    asks(true);
+    expect(await call(modern("c"))).toBe("other 1");
+    expect(await call(modern("d"))).toBe("other 1");
+  });
+});

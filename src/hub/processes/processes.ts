@@ -1,0 +1,219 @@
+// The processes of one generation of a server: the main instance that calls share, and dedicated processes beside it.
+
+import type { PortolanError } from "../../errors/index.ts";
+import type { LaunchPlan } from "../../launch/index.ts";
+import type { DeclaredServer, JsonObject, Limits, LogLevel, LogMessage } from "../../model/index.ts";
+import {
+  type Call,
+  createLaunchReports,
+  type Description,
+  type LaunchReports,
+  type Lease,
+  SupervisedUpstream,
+  type SupervisionOptions,
+  type Upstream,
+} from "../../upstream/index.ts";
+import { discreetLog } from "../member/redact-call.ts";
+import { type EventBus, toLaunchEvent } from "../events.ts";
+import type { Faults } from "../member/last-error.ts";
+import type { ListName } from "../member/inventory.ts";
+import { type LeaseOptions, leaseServer, type LeaseTerms } from "./open-session.ts";
+import { Placement, type PlacementOptions } from "./placement.ts";
+import type { Heard } from "./process-pool.ts";
+
+const LISTS = ["tools", "prompts", "resources"] as const;
+
+export interface ProcessesOptions
+  extends LeaseOptions, Pick<SupervisionOptions, "policy" | "opened" | "event" | "changed" | "busy"> {
+  readonly limits: Limits;
+  readonly faults: Faults;
+  readonly events: EventBus;
+  readonly log: (alias: string, message: JsonObject) => void;
+  readonly resourceUpdated: (alias: string, uri: string) => void;
+  /** A list of the server has changed. */
+  readonly outdated: (list: ListName) => void;
+}
+
+export class Processes {
+  /** The instance that calls share. */
+  readonly main: SupervisedUpstream;
+  description: Description | undefined;
+  /** How its program was started last. */
+  plan: LaunchPlan | undefined;
+  readonly #options: ProcessesOptions;
+  readonly #alias: string;
+  readonly #launches: LaunchReports;
+  readonly #placement: Placement;
+  #lease: Lease | undefined;
+  /** The connection beside the main one that last reported a change of the lists. */
+  #lister: Upstream | undefined;
+  #logLevel: LogLevel | undefined;
+  /** Of the generations before this one. */
+  #pastRestarts = 0;
+  /** The first session waits for the end of another process that it cannot run beside. */
+  #after: Promise<void> | undefined;
+
+  constructor(options: ProcessesOptions) {
+    const { declared, limits, faults } = options;
+    this.#options = options;
+    this.#alias = declared.alias;
+    this.#launches = createLaunchReports(declared.alias, options.report, undefined);
+    this.#placement = new Placement(this.#placementOptions(declared));
+    this.main = new SupervisedUpstream({
+      ...options,
+      name: declared.alias,
+      requestTimeoutMs: limits.requestTimeoutMs,
+      open: async (signal, before) => {
+        try {
+          await this.#after;
+          return await this.#open(signal, { knownLegacy: before?.era === "legacy" });
+        } catch (thrown) {
+          throw faults.note(thrown);
+        }
+      },
+      opened: (lease, isRenewed) => {
+        this.#lease = lease;
+        faults.sessionName = lease.upstream.name;
+        this.#lister = undefined;
+        this.#describe(lease);
+        options.opened?.(lease, isRenewed);
+      },
+    });
+    this.main.on("log", this.#logged);
+    this.main.on("resourceUpdated", this.#updated);
+    for (const list of LISTS)
+      this.main.on(`${list}Changed`, () => {
+        this.#lister = undefined;
+        options.outdated(list);
+      });
+  }
+
+  /** The session that is open; its upstream may be shared with other servers. */
+  get lease(): Lease | undefined {
+    return this.main.live === undefined ? undefined : this.#lease;
+  }
+
+  get restarts(): number {
+    return this.#pastRestarts + this.main.restarts;
+  }
+
+  /** Where lists are read: at the connection that last reported a change of them. */
+  get lister(): Upstream | undefined {
+    return this.#lister ?? (this.main.live === undefined ? undefined : this.main);
+  }
+
+  subscribe(uri: string): Promise<() => Promise<void>> {
+    return this.#placement.subscribe(this.main, uri);
+  }
+
+  /** The same, from the next session on when none is open. */
+  keepSubscribed(uri: string): Promise<() => Promise<void>> {
+    return this.#placement.subscribe({ subscribe: async (one) => this.main.keepSubscribed(one) }, uri);
+  }
+
+  /** How many there are beside the main instance. */
+  get lanes(): number {
+    return this.#placement.count;
+  }
+
+  /** The first session is opened after that. */
+  startAfter(end: Promise<void>): void {
+    this.#after = end.catch(() => {});
+  }
+
+  request(call: Call): Promise<JsonObject> {
+    return this.#placement.request(this.main, call);
+  }
+
+  notify(method: string, params?: JsonObject): void {
+    this.main.notify(method, params);
+    this.#placement.notify(method, params);
+  }
+
+  async setLogLevel(level: LogLevel): Promise<void> {
+    this.#logLevel = level;
+    this.#placement.setLogLevel(level);
+    await this.main.setLogLevel(level);
+  }
+
+  /** The next generation keeps the log level that clients set and the count of restarts. */
+  takeOver(old: Processes): void {
+    this.#pastRestarts = old.restarts;
+    if (old.#logLevel !== undefined) void this.setLogLevel(old.#logLevel).catch(() => {});
+  }
+
+  /** The settings of what is beside the main instance have changed. */
+  configure(declared: DeclaredServer): void {
+    this.#placement.configure(this.#placementOptions(declared));
+  }
+
+  /** Calls that wait for a dedicated process are rejected with the reason. */
+  closeLanes(reason: PortolanError): Promise<void> {
+    return this.#placement.close(reason);
+  }
+
+  /** A server's description of itself may repeat secrets, and may change with a restart. */
+  #describe({ upstream }: Lease): void {
+    this.description = this.#options.redactor.redactValue(upstream.describe());
+    this.#placement.describe(this.description);
+  }
+
+  #open(leave: AbortSignal, more: Pick<LeaseTerms, "knownLegacy" | "dedicated">): Promise<Lease> {
+    const { limits } = this.#options;
+    return leaseServer(this.#options, {
+      limits,
+      leave,
+      heard: this.#heard,
+      launches: this.#launches,
+      ...more,
+    });
+  }
+
+  #placementOptions(declared: DeclaredServer): PlacementOptions {
+    const { limits, report } = this.#options;
+    return {
+      alias: this.#alias,
+      declared,
+      timeoutMs: limits.requestTimeoutMs,
+      report,
+      main: () => this.main,
+      open: (signal, caller) => this.#open(signal, { dedicated: { dedicatedTo: caller } }),
+      opened: (other) => {
+        other.on("log", this.#logged);
+        if (this.#logLevel !== undefined) other.setLogLevel(this.#logLevel).catch(() => {});
+      },
+      sessionOpened: (other) => this.#listenTo(other),
+    };
+  }
+
+  /** A server reports what a call changed on the session of that call. */
+  #listenTo(other: Upstream): void {
+    const { outdated } = this.#options;
+    for (const list of LISTS)
+      other.on(`${list}Changed`, () => {
+        this.#lister = other;
+        outdated(list);
+      });
+    other.on("resourceUpdated", this.#updated);
+    other.on("stateChanged", (state) => {
+      if (this.#lister !== other || (state !== "closed" && state !== "failed")) return;
+      this.#lister = undefined;
+      for (const list of LISTS) outdated(list);
+    });
+  }
+
+  readonly #updated = (uri: string): void =>
+    this.#options.resourceUpdated(this.#alias, this.#options.redactor.redactText(uri));
+
+  readonly #heard: Heard = {
+    stderr: (text) => this.#options.faults.wrote(text),
+    launch: (news) => {
+      if (news.type === "planned") this.plan = news.plan;
+      const event = toLaunchEvent(this.#alias, news, this.#options.redactor);
+      if (event !== undefined) this.#options.events.emit(event);
+    },
+  };
+
+  readonly #logged = (message: LogMessage): void =>
+    this.#options.log(this.#alias, discreetLog(message, this.#options.redactor, this.#alias));
+}

@@ -1,0 +1,122 @@
+// Resources and prompts of a server offered as tools, for agents that only know tools.
+
+import { blockText } from "../../client/index.ts";
+import {
+  isObject,
+  type CallToolResult,
+  type GetPromptResult,
+  type JsonObject,
+  type PromptDefinition,
+  type ReadResourceResult,
+  type ToolDefinition,
+} from "../../model/index.ts";
+import type { Call } from "../../upstream/index.ts";
+import type { Member } from "../member/member.ts";
+
+/** What calling a tool of the hub does at its server. */
+export type ToolAction =
+  | { readonly kind: "call"; readonly name: string }
+  | { readonly kind: "read_resource" }
+  | { readonly kind: "list_resources" }
+  | { readonly kind: "get_prompt"; readonly name: string };
+
+export function extraTools({ declared, inventory }: Member): { tool: ToolDefinition; action: ToolAction }[] {
+  const { resources, prompts } = inventory.capabilities;
+  return [
+    ...(declared.resourceTools === true && resources !== undefined ? [LIST_RESOURCES, READ_RESOURCE] : []),
+    ...(declared.promptTools === true && prompts !== undefined ? inventory.prompts.map(promptTool) : []),
+  ];
+}
+
+const LIST_RESOURCES: { tool: ToolDefinition; action: ToolAction } = {
+  tool: {
+    name: "list_resources",
+    description: "Lists the resources of this server: their URIs, names and types.",
+    inputSchema: { type: "object", properties: {} },
+    annotations: { readOnlyHint: true },
+  },
+  action: { kind: "list_resources" },
+};
+
+const READ_RESOURCE: { tool: ToolDefinition; action: ToolAction } = {
+  tool: {
+    name: "read_resource",
+    description: "Reads one resource of this server by its URI.",
+    inputSchema: {
+      type: "object",
+      properties: { uri: { type: "string", description: "The resource's URI" } },
+      required: ["uri"],
+    },
+    annotations: { readOnlyHint: true },
+  },
+  action: { kind: "read_resource" },
+};
+
+function promptTool(prompt: PromptDefinition): { tool: ToolDefinition; action: ToolAction } {
+  const args = (Array.isArray(prompt.arguments) ? prompt.arguments : []).filter(
+    (argument) => isObject(argument) && typeof argument.name === "string",
+  );
+  const properties = Object.fromEntries(
+    args.map(({ name, description }) => [
+      name,
+      { type: "string", ...(typeof description === "string" ? { description } : {}) },
+    ]),
+  );
+  return {
+    tool: {
+      name: `get_prompt_${prompt.name}`,
+      description: prompt.description ?? `Gets the prompt ${prompt.name}.`,
+      inputSchema: {
+        type: "object",
+        properties,
+        required: args.filter((argument) => argument.required === true).map(({ name }) => name),
+      },
+      annotations: { readOnlyHint: true },
+    },
+    action: { kind: "get_prompt", name: prompt.name },
+  };
+}
+
+/** Carries out a call of a hub's tool at its server. */
+export function perform(member: Member, action: ToolAction, call: Call): Promise<JsonObject> {
+  if (action.kind !== "call") return performExtra(member, action, call);
+  if (call.params?.name === action.name) return member.request(call);
+  return member.request({ ...call, params: { ...call.params, name: action.name } });
+}
+
+async function performExtra(
+  member: Member,
+  action: Exclude<ToolAction, { kind: "call" }>,
+  call: Call,
+): Promise<JsonObject> {
+  const args = isObject(call.params?.arguments) ? call.params.arguments : {};
+  switch (action.kind) {
+    case "read_resource": {
+      const { contents } = (await member.request({
+        ...call,
+        method: "resources/read",
+        params: { uri: args.uri },
+      })) as ReadResourceResult;
+      return result(contents.map((resource) => ({ type: "resource", resource })));
+    }
+    case "list_resources": {
+      const { resources, templates } = member.inventory;
+      const structuredContent = { resources, resourceTemplates: templates };
+      return { ...result([{ type: "text", text: JSON.stringify(structuredContent) }]), structuredContent };
+    }
+    case "get_prompt": {
+      const params = { name: action.name, arguments: args };
+      const { messages } = (await member.request({
+        ...call,
+        method: "prompts/get",
+        params,
+      })) as GetPromptResult;
+      const text = messages.map(({ role, content }) => `${role}: ${blockText(content)}`).join("\n\n");
+      return result([{ type: "text", text }]);
+    }
+  }
+}
+
+function result(content: CallToolResult["content"] & object): CallToolResult {
+  return { content };
+}

@@ -1,0 +1,271 @@
+// Many inventories as one: renamed, filtered, sorted, with a table that says which server each name belongs to.
+
+import type { Diagnostic } from "../../errors/index.ts";
+import type {
+  JsonObject,
+  PromptDefinition,
+  ResourceDefinition,
+  ResourceTemplateDefinition,
+  ToolAnnotations,
+  ToolDefinition,
+} from "../../model/index.ts";
+import { shownSurfaces } from "./driver-surfaces.ts";
+import type { Member } from "../member/member.ts";
+import { hubName, isOffered, type Naming, promptName } from "./naming.ts";
+import { extraTools, type ToolAction } from "./extra-tools.ts";
+import { parseUriTemplate, type UriTemplate } from "./uri-templates.ts";
+
+export interface ToolRoute {
+  readonly member: Member;
+  /** The server's own name for the tool. */
+  readonly own: string;
+  readonly action: ToolAction;
+}
+
+export interface PromptRoute {
+  readonly member: Member;
+  readonly name: string;
+}
+
+export interface TemplateRoute {
+  readonly member: Member;
+  readonly uris: UriTemplate;
+  /** Whether the view hides this URI, although the template covers it. */
+  readonly hides: ((uri: string) => boolean) | undefined;
+}
+
+export interface Merged {
+  readonly tools: readonly ToolDefinition[];
+  readonly toolRoutes: ReadonlyMap<string, ToolRoute>;
+  readonly prompts: readonly PromptDefinition[];
+  readonly promptRoutes: ReadonlyMap<string, PromptRoute>;
+  readonly resources: readonly ResourceDefinition[];
+  /** All servers that list a URI: with more than one, it is not among the resources. */
+  readonly resourceRoutes: ReadonlyMap<string, readonly Member[]>;
+  readonly templates: readonly ResourceTemplateDefinition[];
+  readonly templateRoutes: readonly TemplateRoute[];
+  /** True when only listed resources can be read: a server hides some, and a caller could guess their URIs. */
+  readonly onlyListed: boolean;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** A tool as a view decides about it. */
+export interface OfferedTool {
+  readonly name: string;
+  /** The server's own name for it. */
+  readonly own: string;
+  readonly alias: string;
+  readonly tags: readonly string[];
+  /** Those that it may have, too, depending on who serves it. */
+  readonly possibleTags?: readonly string[] | undefined;
+  readonly annotations: ToolAnnotations | undefined;
+}
+
+/** What one kind of client sees. */
+export interface MergeView {
+  readonly admits?: ((tool: OfferedTool) => boolean) | undefined;
+  /** Results may be cut, so that they do not keep to the schema of a server with a limit of its own. */
+  readonly cutsResults?: boolean | undefined;
+}
+
+export interface MergeSettings {
+  readonly naming: Naming;
+  readonly descriptionPrefix: boolean | string;
+}
+
+export function merge(
+  members: Iterable<Member>,
+  settings: MergeSettings,
+  { admits, cutsResults = false }: MergeView = {},
+): Merged {
+  const enabled = [...members]
+    .filter((member) => member.declared.enabled)
+    .toSorted((a, b) => compare(a.alias, b.alias));
+  const shown = enabled.map((member) => ({ member, ...shownSurfaces(member, settings.naming, admits) }));
+  const diagnostics: Diagnostic[] = [];
+  const tools = unambiguous(
+    "tool",
+    enabled.flatMap((member) => toolsOf(member, settings, { admits, cutsResults })),
+    diagnostics,
+  );
+  const prompts = unambiguous(
+    "prompt",
+    shown.flatMap(({ member, prompts: own }) => promptsOf(member, own, settings)),
+    diagnostics,
+  );
+  const resources = unshared(
+    "resources",
+    shown.flatMap(({ member, resources: own }) =>
+      own.map((definition) => ({ member, uri: definition.uri, definition })),
+    ),
+    diagnostics,
+  );
+  const templates = unshared(
+    "resource templates",
+    shown.flatMap(({ member, templates: own }) =>
+      own.map((definition) => ({ member, uri: definition.uriTemplate, definition })),
+    ),
+    diagnostics,
+  );
+  return {
+    tools: tools.map(({ definition }) => definition),
+    toolRoutes: new Map(tools.map(({ definition, route }) => [definition.name, route])),
+    prompts: prompts.map(({ definition }) => definition),
+    promptRoutes: new Map(prompts.map(({ definition, route }) => [definition.name, route])),
+    resources: resources.listed,
+    resourceRoutes: resources.owners,
+    templates: templates.listed,
+    templateRoutes: shown.flatMap(({ member, hides, templates: own }) =>
+      own.map(({ uriTemplate }) => ({ member, hides, uris: parseUriTemplate(uriTemplate) })),
+    ),
+    onlyListed: shown.some(({ hides }) => hides !== undefined),
+    diagnostics,
+  };
+}
+
+interface Named<D, R> {
+  readonly definition: D;
+  readonly route: R;
+  readonly from: string;
+}
+
+function toolsOf(
+  member: Member,
+  settings: MergeSettings,
+  { admits, cutsResults }: MergeView,
+): Named<ToolDefinition, ToolRoute>[] {
+  const { alias, declared, inventory } = member;
+  const isCut = cutsResults === true && (declared.maxResultBytes ?? 0) > 0;
+  const offered = inventory.tools
+    .filter(({ name }) => isOffered(declared, name))
+    .map((tool) => (isCut ? withoutOutputSchema(tool) : tool));
+  const own = offered.map((tool) => ({ tool, action: { kind: "call", name: tool.name } as const }));
+  const prefix = descriptionPrefix(declared.descriptionPrefix ?? settings.descriptionPrefix, alias);
+  const named = [...own, ...extraTools(member)].map(({ tool, action }) => ({
+    tool,
+    action,
+    name: hubName(settings.naming, declared, tool.name),
+  }));
+  const admitted =
+    admits === undefined
+      ? named
+      : named.filter(({ tool, name }) =>
+          admits({
+            name,
+            own: tool.name,
+            alias,
+            ...member.tagsOf(tool.name),
+            annotations: tool.annotations,
+          }),
+        );
+  return admitted.map(({ tool, action, name }) => ({
+    definition: {
+      ...tool,
+      name,
+      ...(prefix === "" ? {} : { description: `${prefix}${tool.description ?? ""}`.trimEnd() }),
+    },
+    route: { member, own: tool.name, action },
+    from: `${alias}.${tool.name}`,
+  }));
+}
+
+function promptsOf(
+  member: Member,
+  prompts: readonly PromptDefinition[],
+  { naming }: MergeSettings,
+): Named<PromptDefinition, PromptRoute>[] {
+  return prompts.map((prompt) => ({
+    definition: { ...prompt, name: promptName(naming, member.declared, prompt.name) },
+    route: { member, name: prompt.name },
+    from: `${member.alias}.${prompt.name}`,
+  }));
+}
+
+function withoutOutputSchema({ outputSchema: _dropped, ...tool }: ToolDefinition): ToolDefinition {
+  return tool;
+}
+
+function descriptionPrefix(wanted: boolean | string, alias: string): string {
+  if (wanted === false || wanted === "") return "";
+  return wanted === true ? `[MCP: ${alias}] ` : `${wanted.replaceAll("{alias}", alias)} `;
+}
+
+/** Sorted by name. A name that two things would share is nobody's: a caller must never reach the wrong server. */
+function unambiguous<D extends JsonObject & { name: string }, R>(
+  kind: string,
+  named: Named<D, R>[],
+  diagnostics: Diagnostic[],
+): Named<D, R>[] {
+  const groups = new Map<string, Named<D, R>[]>();
+  for (const one of named) {
+    const group = groups.get(one.definition.name);
+    if (group === undefined) groups.set(one.definition.name, [one]);
+    else group.push(one);
+  }
+  const kept: Named<D, R>[] = [];
+  for (const [name, group] of groups) {
+    if (group.length === 1) {
+      kept.push(group[0] as Named<D, R>);
+      continue;
+    }
+    const message = `${kind} "${name}" is left out: ${group.map(({ from }) => from).join(" and ")} would both be called that`;
+    diagnostics.push({ code: "NAME_AMBIGUOUS", severity: "error", message });
+  }
+  return kept.toSorted((a, b) => compare(a.definition.name, b.definition.name));
+}
+
+interface Addressed<D> {
+  readonly member: Member;
+  readonly uri: string;
+  readonly definition: D;
+}
+
+/**
+ * Sorted by URI, with the servers that list each. What several servers list is left out: nobody could know which of them is meant,
+ * and one server must not answer for another.
+ */
+function unshared<D>(
+  kind: string,
+  all: readonly Addressed<D>[],
+  diagnostics: Diagnostic[],
+): { listed: D[]; owners: Map<string, readonly Member[]> } {
+  const owners = new Map<string, Member[]>();
+  for (const { uri, member } of all) {
+    const known = owners.get(uri);
+    if (known === undefined) owners.set(uri, [member]);
+    else if (!known.includes(member)) known.push(member);
+  }
+  const shared = new Map<string, string[]>();
+  for (const [uri, members] of owners) {
+    if (members.length === 1) continue;
+    const aliases = members.map(({ alias }) => alias).join(" and ");
+    const uris = shared.get(aliases);
+    if (uris === undefined) shared.set(aliases, [uri]);
+    else uris.push(uri);
+  }
+  for (const [aliases, uris] of shared) {
+    const some = uris.slice(0, 3).map((uri) => uri.slice(0, 200));
+    const more = uris.length > some.length ? ` and ${uris.length - some.length} more` : "";
+    diagnostics.push({
+      code: "NAME_AMBIGUOUS",
+      severity: "warning",
+      message: `${kind} are left out because ${aliases} both list them: ${some.join(", ")}${more}`,
+      hint: "Read them from one of the servers: portolan read <server> <uri>, or /servers/<server>/mcp of the gateway.",
+    });
+  }
+  const seen = new Set<string>();
+  const listed = all.filter(({ uri }) => {
+    const isFirst = owners.get(uri)?.length === 1 && !seen.has(uri);
+    seen.add(uri);
+    return isFirst;
+  });
+  return {
+    listed: listed.toSorted((a, b) => compare(a.uri, b.uri)).map(({ definition }) => definition),
+    owners,
+  };
+}
+
+/** By code units: the same everywhere, whatever the locale. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

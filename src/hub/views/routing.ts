@@ -1,0 +1,86 @@
+// Which server of a view a name or an address belongs to, and what to say when it is none's.
+
+import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { EMPTY } from "../member/inventory.ts";
+import type { Member } from "../member/member.ts";
+import type { Merged, PromptRoute, TemplateRoute, ToolRoute } from "./merge.ts";
+import type { Naming } from "./naming.ts";
+import { narrowest } from "./uri-templates.ts";
+
+/** What is known where names are looked up. */
+interface Routed {
+  readonly table: Merged;
+  readonly members: readonly Member[];
+}
+
+export function toolRoute(view: Routed, name: string, naming: Naming): ToolRoute {
+  const { toolRoutes } = view.table;
+  const route = toolRoutes.get(name);
+  if (route !== undefined) return route;
+  const down = downOwner(view, name, naming);
+  if (down !== undefined) throw down;
+  const hint = didYouMean(name, toolRoutes.keys());
+  throw new PortolanError("TOOL_NOT_FOUND", `no server here has a tool "${name}"`, { tool: name, hint });
+}
+
+export function promptRoute({ table: { promptRoutes } }: Routed, name: string): PromptRoute {
+  const route = promptRoutes.get(name);
+  if (route !== undefined) return route;
+  throw new PortolanError("PROMPT_NOT_FOUND", `no server here has a prompt "${name}"`, {
+    hint: didYouMean(name, promptRoutes.keys()),
+  });
+}
+
+/** The server that has a resource: by the lists, by the narrowest template, or because no other server has resources. */
+export function ownerOf(view: Routed, uri: string): Member {
+  const { resourceRoutes, templateRoutes, onlyListed } = view.table;
+  const listed =
+    resourceRoutes.get(uri) ?? membersOf(templateRoutes.filter(({ uris }) => uris.template === uri));
+  if (listed.length > 0) return onlyOne(listed, uri);
+  const shown = templateRoutes.filter(({ hides }) => hides?.(uri) !== true);
+  const covering = shown.filter(({ uris }) => uris.covers(uri));
+  const routes = covering.length > 0 ? covering : shown.filter(({ uris }) => uris.mayCover(uri));
+  if (routes.length > 0) return onlyOne(membersOf(narrowest(routes)), uri);
+  const having = view.members.filter(
+    ({ declared, inventory }) =>
+      declared.enabled && (inventory.capabilities.resources !== undefined || inventory === EMPTY),
+  );
+  // A server that was never seen may have it as well.
+  if (!onlyListed && having.length === 1 && having[0]?.inventory !== EMPTY) return having[0] as Member;
+  throw new PortolanError("RESOURCE_NOT_FOUND", `no server here is known to have ${uri.slice(0, 200)}`, {
+    data: { uri },
+  });
+}
+
+function membersOf(routes: readonly TemplateRoute[]): Member[] {
+  return [...new Set(routes.map(({ member }) => member))];
+}
+
+function onlyOne(members: readonly Member[], uri: string): Member {
+  const [member, other] = members;
+  if (member !== undefined && other === undefined) return member;
+  const aliases = members.map(({ alias }) => alias);
+  throw new PortolanError(
+    "NAME_AMBIGUOUS",
+    `more than one server has ${uri.slice(0, 200)}: ${aliases.join(" and ")}`,
+    {
+      hint: "Read it from one of them: portolan read <server> <uri>, or /servers/<server>/mcp of the gateway.",
+      data: { uri },
+    },
+  );
+}
+
+/** Why the server is not there that a name can only be of; its tools may never have been seen. */
+export function downOwner(
+  { members }: Pick<Routed, "members">,
+  name: string,
+  naming: Naming,
+): PortolanError | undefined {
+  if (naming === undefined) return undefined;
+  for (const member of members) {
+    const prefix = naming.slice(0, naming.indexOf("{tool}")).replaceAll("{alias}", member.alias);
+    if (prefix.includes(member.alias) && name.startsWith(prefix) && member.unavailable !== undefined)
+      return member.unavailable;
+  }
+  return undefined;
+}

@@ -1,0 +1,248 @@
+// What one kind of client sees of a hub: some of its servers, some of their tools, as one upstream.
+
+import { type Diagnostic, PortolanError, toPortolanError } from "../../errors/index.ts";
+import type { DeclaredServer, JsonObject, LogLevel } from "../../model/index.ts";
+import type { Call, Description, Upstream, UpstreamEvents, UpstreamStats } from "../../upstream/index.ts";
+import { describeAlone, describeTogether } from "./description.ts";
+import type { EventBus } from "../events.ts";
+import { perform } from "./extra-tools.ts";
+import type { ListName } from "../member/inventory.ts";
+import { ListResults } from "./list-results.ts";
+import type { Member } from "../member/member.ts";
+import { merge, type Merged, type MergeSettings, type OfferedTool } from "./merge.ts";
+import { hubName } from "./naming.ts";
+import { ownerOf, promptRoute, toolRoute } from "./routing.ts";
+import { fromHubTaskId, hasTaskId, withHubTaskIds } from "./task-ids.ts";
+import { ViewNews } from "./view-events.ts";
+import { watchCall } from "./call-events.ts";
+import { watchTasks } from "./watch-tasks.ts";
+
+export interface ViewOptions {
+  readonly name: string;
+  /** Which servers; all of them unless told. */
+  readonly includes?: ((member: Member) => boolean) | undefined;
+  /** Which of their tools. */
+  readonly admits?: ((tool: OfferedTool) => boolean) | undefined;
+  /** Results may be cut on their way to the client. */
+  readonly cutsResults?: boolean | undefined;
+  /** The one server that this is about: it keeps its names, its identity and methods of its own. */
+  readonly alone?: string | undefined;
+}
+
+/** What a view needs of its hub. */
+export interface ViewSource {
+  readonly members: readonly Member[];
+  readonly settings: MergeSettings;
+  readonly events: EventBus;
+  readonly closed: boolean;
+  /** A view has merged its lists, and this was found. */
+  merged(view: HubView, diagnostics: readonly Diagnostic[]): void;
+}
+
+/** Of a server that is alone. */
+const OWN_NAMES: MergeSettings = { naming: undefined, descriptionPrefix: false };
+
+export class HubView implements Upstream {
+  readonly name: string;
+  readonly #options: ViewOptions;
+  readonly #source: ViewSource;
+  readonly #news = new ViewNews();
+  readonly #lists: ListResults;
+  #merged: Merged | undefined;
+
+  constructor(options: ViewOptions, source: ViewSource) {
+    this.name = options.name;
+    this.#options = options;
+    this.#source = source;
+    this.#lists = new ListResults(options.admits === undefined);
+  }
+
+  get members(): readonly Member[] {
+    const { includes } = this.#options;
+    return includes === undefined ? this.#source.members : this.#source.members.filter(includes);
+  }
+
+  /** Everything in this view with the table that says which server each name belongs to. */
+  get table(): Merged {
+    if (this.#merged === undefined) {
+      this.#merged = merge(this.members, this.#settings, this.#options);
+      this.#source.merged(this, this.#merged.diagnostics);
+    }
+    return this.#merged;
+  }
+
+  /** Something of a server is not what it was. */
+  outdated(): void {
+    this.#merged = undefined;
+    this.#lists.clear();
+  }
+
+  /** Tells those who listen, when what they see really differs. */
+  announce(lists: ReadonlySet<ListName>): void {
+    this.#news.announce(lists, this.table);
+  }
+
+  /** Passes on something that a server said by itself. */
+  relay<E extends "resourceUpdated" | "log">(from: Member, event: E, ...args: UpstreamEvents[E]): void {
+    if (this.#options.includes?.(from) === false) return;
+    if (event === "resourceUpdated" && !this.#mayUpdate(from, args[0] as string)) return;
+    this.#news.relay(event, ...args);
+  }
+
+  /** One server does not speak for the resources of another. */
+  #mayUpdate(from: Member, uri: string): boolean {
+    try {
+      return ownerOf(this, uri) === from;
+    } catch {
+      return true;
+    }
+  }
+
+  describe(): Description {
+    const alone = this.#alone();
+    return alone === undefined ? describeTogether(this.name, this.members) : describeAlone(alone);
+  }
+
+  /** Not async: every call passes here, and most have nothing to wait for but their server. */
+  request(call: Call): Promise<JsonObject> {
+    try {
+      if (this.#source.closed)
+        throw new PortolanError("CONNECTION_CLOSED", `${this.name} is closed`, { server: this.name });
+      return this.#dispatch(call);
+    } catch (error) {
+      return Promise.reject(toPortolanError(error));
+    }
+  }
+
+  notify(method: string, params?: JsonObject): void {
+    for (const member of this.members) member.processes.notify(method, params);
+  }
+
+  async subscribe(uri: string): Promise<() => Promise<void>> {
+    return ownerOf(this, uri).subscribe(uri);
+  }
+
+  async setLogLevel(level: LogLevel): Promise<void> {
+    await Promise.allSettled(this.members.map((member) => member.processes.setLogLevel(level)));
+  }
+
+  on<E extends keyof UpstreamEvents>(event: E, listener: (...args: UpstreamEvents[E]) => void): () => void {
+    return this.#news.on(event, listener, this.table);
+  }
+
+  stats(): UpstreamStats {
+    return {
+      inFlight: 0,
+      lateAnswers: 0,
+      unknownAnswers: 0,
+      noise: 0,
+      declined: 0,
+      restarts: 0,
+      eraProbes: 0,
+    };
+  }
+
+  /** The servers belong to the hub, and go on. */
+  async close(): Promise<void> {
+    this.#news.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  get #settings(): MergeSettings {
+    return this.#options.alone === undefined ? this.#source.settings : OWN_NAMES;
+  }
+
+  #alone(): Member | undefined {
+    const { alone } = this.#options;
+    return alone === undefined ? undefined : this.members.find(({ alias }) => alias === alone);
+  }
+
+  #dispatch(call: Call): Promise<JsonObject> {
+    const params = call.params ?? {};
+    switch (call.method) {
+      case "tools/call":
+        return this.#callTool(call, String(params.name));
+      case "tools/list":
+      case "prompts/list":
+      case "resources/list":
+      case "resources/templates/list":
+        return Promise.resolve(this.#list(call.method));
+      case "prompts/get":
+        return this.#getPrompt(call, String(params.name));
+      case "resources/read":
+        return ownerOf(this, String(params.uri)).request(call);
+      case "completion/complete":
+        return this.#complete(call);
+      case "subscriptions/listen":
+        return this.#alone()?.request(call) ?? watchTasks(call, this.members);
+      case "server/discover":
+      case "ping":
+        return Promise.resolve({});
+      default:
+        return this.#pass(call);
+    }
+  }
+
+  #list(method: Parameters<ListResults["of"]>[0]): JsonObject {
+    const alone = this.#alone();
+    // An empty list would read as a server that has nothing.
+    if (alone?.unavailable !== undefined && alone.inventory.tools.length === 0) throw alone.unavailable;
+    return this.#lists.of(method, this.members, this.table);
+  }
+
+  #callTool(call: Call, name: string): Promise<JsonObject> {
+    const { member, action } = toolRoute(this, name, this.#settings.naming);
+    const { events } = this.#source;
+    const called = this.#named(member, perform(member, action, call));
+    return events.hearsCalls ? watchCall(called, call, { server: member.alias, tool: name, events }) : called;
+  }
+
+  /** Ids in the result become those that this view can find again. */
+  #named(member: Member, answer: Promise<JsonObject>): Promise<JsonObject> {
+    if (this.#options.alone !== undefined) return answer;
+    return answer.then((result) => (hasTaskId(result) ? withHubTaskIds(result, member.alias) : result));
+  }
+
+  #getPrompt(call: Call, name: string): Promise<JsonObject> {
+    const route = promptRoute(this, name);
+    return route.member.request({ ...call, params: { ...call.params, name: route.name } });
+  }
+
+  #complete(call: Call): Promise<JsonObject> {
+    const ref = (call.params?.ref ?? {}) as { type?: string; name?: string; uri?: string };
+    if (ref.type === "ref/resource") return ownerOf(this, String(ref.uri)).request(call);
+    const route = promptRoute(this, String(ref.name));
+    return route.member.request({ ...call, params: { ...call.params, ref: { ...ref, name: route.name } } });
+  }
+
+  /** Methods that are no part of the core: about a task, or of a server that is alone. */
+  #pass(call: Call): Promise<JsonObject> {
+    // Its tasks are those of all clients that share the server.
+    if (call.method === "tasks/list") throw this.#notSupported(call.method);
+    const alone = this.#alone();
+    if (alone !== undefined) return alone.request(call);
+    const task = call.method.startsWith("tasks/") ? fromHubTaskId(String(call.params?.taskId)) : undefined;
+    const owner = this.members.find(({ alias }) => alias === task?.alias);
+    if (task !== undefined && owner !== undefined)
+      return this.#named(owner, owner.request({ ...call, params: { ...call.params, taskId: task.id } }));
+    throw this.#notSupported(call.method);
+  }
+
+  #notSupported(method: string): PortolanError {
+    return new PortolanError("NOT_SUPPORTED", `${method} cannot be sent to a server that others use too`, {
+      server: this.name,
+    });
+  }
+
+  /** The full name of a tool or prompt that may be given as `alias.tool`. */
+  fullName(name: string, serverOf: (alias: string) => DeclaredServer): string {
+    const { toolRoutes, promptRoutes } = this.table;
+    if (typeof name !== "string" || toolRoutes.has(name) || promptRoutes.has(name)) return name;
+    const dot = name.indexOf(".");
+    if (dot === -1) return name;
+    return hubName(this.#settings.naming, serverOf(name.slice(0, dot)), name.slice(dot + 1));
+  }
+}

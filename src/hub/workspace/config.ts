@@ -1,0 +1,63 @@
+// What a catalog declares, as a hub takes it; broken declarations are refused before anything is started.
+
+import { type Catalog, fatalErrors } from "../../catalog/index.ts";
+import { type Diagnostic, PortolanError } from "../../errors/index.ts";
+import { type DeclaredServer, type GatewaySettings, isObject } from "../../model/index.ts";
+
+/** What a program may give instead of a folder. */
+export interface WorkspaceConfig {
+  readonly servers: readonly DeclaredServer[];
+  readonly naming?: string | undefined;
+  readonly descriptionPrefix?: boolean | string | undefined;
+  readonly envFile?: string | undefined;
+  readonly gateway?: GatewaySettings | undefined;
+  /** What paths and references are relative to. */
+  readonly folder?: string | undefined;
+}
+
+/** A program's own declarations get no parser, so the least is checked here. */
+export function checkConfig(config: WorkspaceConfig): WorkspaceConfig {
+  const servers: unknown = (config as WorkspaceConfig | null)?.servers;
+  const isServer = (server: unknown): boolean =>
+    isObject(server) &&
+    typeof server.alias === "string" &&
+    isObject(server.endpoint) &&
+    isObject(server.origin);
+  if (Array.isArray(servers) && servers.every(isServer)) return config;
+  throw new PortolanError(
+    "CONFIG_INVALID",
+    "a workspace is a folder, a file, or { servers: DeclaredServer[] }",
+    {
+      hint: "Each server has an alias, an origin, an endpoint and enabled.",
+    },
+  );
+}
+
+export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) => void): WorkspaceConfig {
+  const errors = fatalErrors(catalog);
+  const [first] = errors;
+  if (first !== undefined) {
+    const more = errors.length === 1 ? "" : ` (and ${errors.length - 1} more)`;
+    const line = first.line === undefined ? "" : `:${first.line}`;
+    const where = first.file === undefined ? "" : `${first.file}${line}: `;
+    throw new PortolanError("DECLARATION_INVALID", `${where}${first.message}${more}`, {
+      hint: first.hint,
+      data: { diagnostics: errors },
+    });
+  }
+  for (const diagnostic of catalog.diagnostics) report(diagnostic);
+  const { naming, descriptionPrefix, envFile, gateway } = catalog.settings;
+  const servers = catalog.servers.map((server) => atHome(server, catalog.folder));
+  return { servers, naming, descriptionPrefix, envFile, gateway, folder: catalog.folder };
+}
+
+/** A program without a folder of its own runs in the workspace, wherever the caller is. */
+export function atHome(server: DeclaredServer, folder: string): DeclaredServer {
+  const { endpoint } = server;
+  if (endpoint.transport !== "stdio" || endpoint.cwd !== undefined) return server;
+  return {
+    ...server,
+    endpoint: { ...endpoint, cwd: folder },
+    launch: { ...server.launch, cwdImplied: true },
+  };
+}

@@ -1,0 +1,54 @@
+// Resources that a declaration wants read before a turn, within their limits.
+
+import { type ContextRule, isObject, type ReadResourceResult } from "../../model/index.ts";
+import type { Member } from "../member/member.ts";
+import { matchesAny } from "../views/naming.ts";
+
+export interface ContextItem {
+  readonly server: string;
+  readonly uri: string;
+  readonly mimeType?: string | undefined;
+  readonly text: string;
+  /** The resource was longer than its rule allows. */
+  readonly cut: boolean;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/** What the rules of these servers ask for. A resource that cannot be read is left out: a turn must not wait for it. */
+export async function gatherContext(members: readonly Member[]): Promise<ContextItem[]> {
+  const wanted = members.flatMap((member) =>
+    (member.declared.context ?? []).flatMap((rule) =>
+      urisFor(member, rule).map((uri) => ({ member, uri, rule })),
+    ),
+  );
+  const read = await Promise.all(
+    wanted.map(async ({ member, uri, rule }) => {
+      try {
+        const params = { uri };
+        const result = await member.request({ method: "resources/read", params, timeoutMs: TIMEOUT_MS });
+        return (result as ReadResourceResult).contents.flatMap((content) =>
+          toItem(member.alias, content, rule),
+        );
+      } catch {
+        return [];
+      }
+    }),
+  );
+  return read.flat();
+}
+
+function urisFor({ inventory }: Member, { uri }: ContextRule): string[] {
+  if (!uri.includes("*")) return [uri];
+  return inventory.resources.map((resource) => resource.uri).filter((one) => matchesAny([uri], one) === true);
+}
+
+function toItem(server: string, content: unknown, { maxBytes }: ContextRule): ContextItem[] {
+  if (!isObject(content) || typeof content.text !== "string") return [];
+  const bytes = Buffer.from(content.text);
+  const cut = bytes.length > maxBytes;
+  // Cut between characters: a torn one at the end becomes a replacement character, which is dropped.
+  const text = cut ? bytes.toString("utf8", 0, maxBytes).replace(/\uFFFD+$/, "") : content.text;
+  const mimeType = typeof content.mimeType === "string" ? content.mimeType : undefined;
+  return [{ server, uri: String(content.uri), mimeType, text, cut }];
+}

@@ -1,0 +1,164 @@
+// The hub of a folder, a file or a program's own declarations: opened, kept current with the files, closed as a whole.
+
+import { type CatalogChange, loadCatalog, watchCatalog } from "../../catalog/index.ts";
+import type { Diagnostic, Report } from "../../errors/index.ts";
+import type { DeclaredServer } from "../../model/index.ts";
+import {
+  createSecretStore,
+  type PromptPassphrase,
+  type Redactor,
+  type SecretStore,
+} from "../../secrets/index.ts";
+import { rootFolders } from "../../client/index.ts";
+import { checkConfig, fromCatalog, type WorkspaceConfig } from "./config.ts";
+import type { EventBus, HubEvent } from "../events.ts";
+import type { Hub } from "../hub.ts";
+import { Members } from "./members.ts";
+import { type HubOptions, mergeSettings, openHub } from "../open-hub.ts";
+
+export interface WorkspaceOptions extends Omit<
+  HubOptions,
+  "secrets" | "naming" | "descriptionPrefix" | "name"
+> {
+  /** Only these servers. */
+  readonly only?: readonly string[] | undefined;
+  /** Servers that are not to be there, whatever the declarations say. */
+  readonly leaveOut?: ((server: DeclaredServer) => boolean) | undefined;
+  /** Stops waiting for servers. */
+  readonly signal?: AbortSignal | undefined;
+  /** Apply changes of the declarations as they are saved. Default: true. */
+  readonly watchFiles?: boolean | undefined;
+  /** The longest that opening waits for servers that are not known from before; those that take longer arrive with an event. */
+  readonly waitMs?: number | undefined;
+  /** Hears every event from the first one on, also those of opening. */
+  readonly onEvent?: ((event: HubEvent) => void) | undefined;
+  /** Whether `onEvent` also hears of every call. Default: true. */
+  readonly callEvents?: boolean | undefined;
+  /** Whether a server that cannot be used is also a diagnostic, once for each reason. Default: true for `openWorkspace()`. */
+  readonly reportsFailures?: boolean | undefined;
+  /** Asks for the passphrase of the secrets file. */
+  readonly promptPassphrase?: PromptPassphrase | undefined;
+}
+
+export interface OpenedWorkspace {
+  readonly hub: Hub;
+  readonly config: WorkspaceConfig;
+  readonly secrets: SecretStore;
+  readonly redactor: Redactor;
+  readonly events: EventBus;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly report: Report;
+  /** Resolves when every server that starts with the workspace is ready, or has failed for the first time. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const DEFAULT_WAIT_MS = 10_000;
+
+export async function openWorkspaceHub(
+  source: string | WorkspaceConfig,
+  options: WorkspaceOptions,
+): Promise<OpenedWorkspace> {
+  const diagnostics: Diagnostic[] = [];
+  const report = (diagnostic: Diagnostic): void => {
+    diagnostics.push(diagnostic);
+    options.onDiagnostic?.(diagnostic);
+  };
+  const { FILE_REFUSED_HINT, fileRefusal, reapOrphans, writerOf } = await import("../../launch/index.ts");
+  reapOrphans();
+  const changes: CatalogChange[] = [];
+  // Until the hub is there, changes wait.
+  let apply = (change: CatalogChange): void => void changes.push(change);
+  const watching = typeof source === "string" && (options.watchFiles ?? true);
+  const watch = watching
+    ? await watchCatalog(source, (change) => apply(change), undefined, { writerOf })
+    : undefined;
+  // The catalog as it is now has them already.
+  changes.length = 0;
+  let config: WorkspaceConfig;
+  try {
+    config =
+      typeof source === "string"
+        ? fromCatalog(watch?.catalog ?? (await loadCatalog(source)), report)
+        : checkConfig(source);
+  } catch (error) {
+    await watch?.close();
+    throw error;
+  }
+  let declared = config.servers;
+  const roots = await rootFolders(options.handlers ?? {});
+  const secrets = createSecretStore({
+    env: process.env,
+    envFile: config.envFile,
+    checkFile: async (path, use) => {
+      const reason = await fileRefusal(path, { servers: declared, roots }, use);
+      return reason === undefined ? undefined : { reason, hint: FILE_REFUSED_HINT };
+    },
+    promptPassphrase: options.promptPassphrase,
+    report,
+  });
+  const { naming, descriptionPrefix } = config;
+  const opened = await openHub({ ...options, secrets, naming, descriptionPrefix, onDiagnostic: report });
+  const { hub } = opened;
+  if (options.onEvent !== undefined) opened.events.on(options.onEvent, { calls: options.callEvents });
+  if (options.reportsFailures === true) opened.events.on(failureReporter(report), { calls: false });
+  const { only } = options;
+  const leaveOut = (server: DeclaredServer): boolean =>
+    only?.includes(server.alias) === false || options.leaveOut?.(server) === true;
+  const members = new Members({ hub, toMember: opened.member, leaveOut });
+  let gateway = JSON.stringify(config.gateway);
+  const noteGateway = (now: WorkspaceConfig["gateway"]): void => {
+    if (gateway === (gateway = JSON.stringify(now))) return;
+    // Who may come in, and where, is not changed under those who are in.
+    const message = "what is said under gateway: has changed; it holds from the next start of the gateway on";
+    report({ code: "CONFIG_INVALID", severity: "warning", message, hint: "Start portolan serve again." });
+  };
+  const change = (changed: CatalogChange): void => {
+    for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);
+    declared = changed.catalog.servers;
+    noteGateway(changed.catalog.settings.gateway);
+    if (changed.settingsChanged) hub.configure(mergeSettings(changed.catalog.settings));
+    const problems = changed.catalog.diagnostics.filter(({ severity }) => severity === "error");
+    void members.apply(changed).then((reloaded) =>
+      opened.events.emit({
+        type: "mcp.config_reloaded",
+        server: "workspace",
+        ...reloaded,
+        problems: problems.map(({ message }) => message),
+      }),
+    );
+  };
+  const begun = members.begin(config.servers, options.waitMs ?? DEFAULT_WAIT_MS, options.signal);
+  for (const early of changes.splice(0)) change(early);
+  apply = change;
+  await begun;
+  const close = async (): Promise<void> => {
+    await Promise.all([watch?.close(), hub.close()]);
+    await members.settled();
+    opened.events.close();
+  };
+  return {
+    hub,
+    config,
+    secrets,
+    redactor: opened.redactor,
+    events: opened.events,
+    diagnostics,
+    report,
+    settled: () => members.settled(),
+    close,
+  };
+}
+
+/** A server that cannot be used is left out of the tools, which its user should know of. */
+function failureReporter(report: Report): (event: HubEvent) => void {
+  const reported = new Set<string>();
+  return (event) => {
+    if (event.type !== "mcp.server_failed") return;
+    const { server, code = "SERVER_UNAVAILABLE", reason = "it failed" } = event;
+    const message = `${server} cannot be used now: ${reason}`;
+    if (reported.has(message)) return;
+    reported.add(message);
+    report({ code, severity: "warning", server, message });
+  };
+}

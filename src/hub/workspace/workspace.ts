@@ -1,0 +1,121 @@
+// `openWorkspace()`: the servers that a folder, a file or a program declares, as one set of tools that keeps itself alive.
+
+import type { Contracts } from "../../contracts/index.ts";
+import type { Diagnostic } from "../../errors/index.ts";
+import {
+  type CompleteResult,
+  DEFAULT_LIMITS,
+  type GetPromptResult,
+  type JsonObject,
+  type PromptDefinition,
+  type ReadResourceResult,
+  type ResourceDefinition,
+  type ResourceTemplateDefinition,
+} from "../../model/index.ts";
+import {
+  Connection,
+  type McpConnection,
+  type RequestOptions,
+  type Tool,
+  type ToolResult,
+} from "../../client/index.ts";
+import { within } from "../../upstream/index.ts";
+import { type ContextItem, gatherContext } from "./context.ts";
+import type { WorkspaceConfig } from "./config.ts";
+import type { EventBus } from "../events.ts";
+import type { OwnName } from "../hub.ts";
+import { healthOf, isUp, type ServerHealth } from "../member/health.ts";
+import { openWorkspaceHub, type WorkspaceOptions } from "./workspace-hub.ts";
+
+export interface Workspace extends AsyncDisposable {
+  /** Everything that happens: listen with `on`, or loop over it with `for await`. */
+  readonly events: EventBus;
+  /** What was odd so far, in the declarations and at run time. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** All tools of all servers, by names that never collide, sorted. */
+  tools(): Promise<Tool[]>;
+  /** By full name, or as `alias.tool`. */
+  callTool(name: string, input?: JsonObject, options?: RequestOptions): Promise<ToolResult>;
+  /** The full name of a tool that is given as `alias.tool`; any other name as it is. */
+  fullName(name: string): string;
+  /** Which server each tool belongs to and what that server calls it, by the tool's full name. */
+  toolNames(): ReadonlyMap<string, OwnName>;
+  resources(): Promise<ResourceDefinition[]>;
+  resourceTemplates(): Promise<ResourceTemplateDefinition[]>;
+  readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult>;
+  subscribe(uri: string): Promise<() => Promise<void>>;
+  prompts(): Promise<PromptDefinition[]>;
+  /** Which server each prompt belongs to and what that server calls it, by the prompt's full name. */
+  promptNames(): ReadonlyMap<string, OwnName>;
+  /** By full name, or as `alias.prompt`. */
+  getPrompt(name: string, args?: Record<string, string>, options?: RequestOptions): Promise<GetPromptResult>;
+  complete(...args: Parameters<McpConnection["complete"]>): Promise<CompleteResult["completion"]>;
+  /** The contracts of the workspace's drivers; undefined when it has none. It stays valid while files change and servers stop. */
+  contracts(): Promise<Contracts | undefined>;
+  /** The resources that the declarations want read before a turn. */
+  context(): Promise<ContextItem[]>;
+  on: McpConnection["on"];
+  /** Resolves when every server that starts with the workspace is ready, or has failed for the first time. */
+  settled(): Promise<void>;
+  health(): ServerHealth[];
+  /** Asks every running server for a sign of life; false when any enabled one is down. */
+  healthCheck(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+const PING_MS = 5_000;
+
+export async function openWorkspace(
+  source: string | WorkspaceConfig = ".",
+  options: WorkspaceOptions = {},
+): Promise<Workspace> {
+  const opened = await openWorkspaceHub(source, { reportsFailures: true, ...options });
+  const { hub, events, diagnostics, report } = opened;
+  const connection = new Connection(hub, { limits: DEFAULT_LIMITS, retryHinted: false, diagnostics, report });
+  const close = (): Promise<void> => opened.close();
+  return {
+    events,
+    diagnostics,
+    tools: () => connection.listTools(),
+    callTool: async (name, input, request) => {
+      const full = hub.toolName(name);
+      // A server that is down, and whose tools were never listed, is the reason why there is no such tool.
+      const down = hub.downOwner(full);
+      if (down !== undefined) throw down;
+      return connection.callTool(full, input, request);
+    },
+    fullName: (name) => hub.toolName(name),
+    contracts: () => hub.contracts(),
+    toolNames: () => hub.toolNames(),
+    promptNames: () => hub.promptNames(),
+    resources: () => connection.listResources(),
+    resourceTemplates: () => connection.listResourceTemplates(),
+    readResource: (uri, request) => connection.readResource(uri, request),
+    subscribe: (uri) => connection.subscribe(uri),
+    prompts: () => connection.listPrompts(),
+    getPrompt: async (name, args, request) => connection.getPrompt(hub.promptName(name), args, request),
+    complete: (...args) => connection.complete(...args),
+    context: () => gatherContext(hub.members),
+    on: (event, listener) => connection.on(event, listener),
+    settled: () => opened.settled(),
+    health: () => hub.members.map(healthOf).toSorted((a, b) => (a.alias < b.alias ? -1 : 1)),
+    async healthCheck() {
+      const alive = await Promise.all(
+        hub.members.map(async (member) => {
+          // One that is known from before may still be on its way: it gets as long as a sign of life would.
+          const limit = { server: member.alias, what: "starting", ms: PING_MS, signal: undefined };
+          if (member.state === "starting") await within(member.start(), limit).catch(() => {});
+          if (member.state !== "ready") return isUp(member);
+          const method = member.processes.description?.era === "modern" ? "server/discover" : "ping";
+          return member.request({ method, timeoutMs: PING_MS }).then(
+            () => true,
+            () => false,
+          );
+        }),
+      );
+      return alive.every(Boolean);
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

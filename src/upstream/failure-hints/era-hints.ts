@@ -1,0 +1,62 @@
+// Explains failures that come from the protocol era of the connection: server requests that a modern server cannot send,
+// and `input_required` results that a legacy session cannot carry.
+
+import { PortolanError } from "../../errors/index.ts";
+import { type Era, isObject, type JsonObject, RPC, type ServerDefinition } from "../../model/index.ts";
+
+/** How SDKs name what a server cannot do in the modern era, and the words by which they refuse it. */
+const SERVER_REQUEST =
+  /elicit|sampling|createMessage|create_message|roots\/list|list_?roots|server-initiated|back-?channel/i;
+const REFUSAL = /\bnot?\b|n't\b|cannot|unavailable|unsupported|unable|fail|refuse|removed|without/i;
+const LONGEST_REFUSAL = 2_000;
+
+function isRefusal(text: unknown): boolean {
+  return (
+    typeof text === "string" &&
+    text.length <= LONGEST_REFUSAL &&
+    SERVER_REQUEST.test(text) &&
+    REFUSAL.test(text)
+  );
+}
+
+function needsLegacy(server: string): string {
+  return `${server} is connected in the modern protocol era, in which a server cannot send requests to its client. If its tools need to, set "era: legacy" in the config of ${server}.`;
+}
+
+/** The error, with the setting to change when the era of the connection may be its cause. */
+export function explainEraError(
+  error: PortolanError,
+  era: Era,
+  { name, era: pinned }: ServerDefinition,
+): PortolanError {
+  const { code, message, data, server, tool, stderr, cause } = error;
+  const explained = (note: string): PortolanError =>
+    new PortolanError(code, `${message} (${note})`, { data, server, tool, stderr, cause, hint: note });
+  if (code !== "RPC_ERROR") return error;
+  if (era === "modern") return isRefusal(message) ? explained(needsLegacy(name)) : error;
+  if (pinned !== "legacy" || data.rpcCode !== RPC.INTERNAL) return error;
+  return explained(
+    `The config of ${name} says "era: legacy". A tool that answers with input_required needs the modern era: set "era: auto" in the config of ${name}.`,
+  );
+}
+
+/** The same for a modern tool result: many servers report such an error as text. */
+export function explainEraResult(result: JsonObject, server: string): JsonObject {
+  const { content } = result;
+  if (!Array.isArray(content) || !content.some((block) => isObject(block) && isRefusal(block.text)))
+    return result;
+  return { ...result, content: [...content, { type: "text", text: needsLegacy(server) }] };
+}
+
+/** A legacy session has no rounds: the server answered as if it were a modern one. */
+export function inputRequiredInLegacy(server: string, method: string): PortolanError {
+  return new PortolanError(
+    "PROTOCOL_ERROR",
+    `${server} answered ${method} with input_required, which a session in the legacy protocol era cannot carry`,
+    {
+      server,
+      data: { method, inputRequired: true },
+      hint: `Set "era: auto" or "era: modern" in the config of ${server}.`,
+    },
+  );
+}

@@ -1,0 +1,175 @@
+// What a server was refused explains what failed since, and nothing that failed for other reasons or before.
+
+import { expect, test } from "vitest";
+import { type Diagnostic, type ErrorCode, PortolanError } from "../../errors/index.ts";
+import type { LaunchNews } from "../../launch/index.ts";
+import { createLaunchReports } from "./launch-diagnostics.ts";
+
+const denied = (host: string): LaunchNews => ({
+  ...{ type: "denied", server: "web", host, port: 0, reason: "no" },
+});
+
+function setUp() {
+  const told: Diagnostic[] = [];
+  const heard: LaunchNews[] = [];
+  const reports = createLaunchReports(
+    "web",
+    (one) => told.push(one),
+    (news) => heard.push(news),
+  );
+  return { ...reports, told, heard };
+}
+
+const failure = (code: ErrorCode, hint?: string): PortolanError =>
+  new PortolanError(code, "m", { server: "web", tool: "t", stderr: "e", data: { a: 1 }, hint });
+
+test("a refusal is reported once and passed on each time", () => {
+  const { onLaunch, told, heard } = setUp();
+  for (const host of ["a.test", "a.test", "b.test"]) onLaunch(denied(host));
+  expect(told.map(({ code, message }) => [code, message])).toEqual([
+    ["SANDBOX_DENIED", "web was refused a.test: no"],
+    ["SANDBOX_DENIED", "web was refused b.test: no"],
+  ]);
+  expect(heard).toHaveLength(3);
+});
+
+test("failures since then are explained", () => {
+  const { onLaunch, explain } = setUp();
+  const before = performance.now();
+  expect(explain(failure("RPC_ERROR"), before).hint).not.toContain("sandbox");
+  onLaunch(denied("a.test"));
+  for (const code of ["RPC_ERROR", "TIMEOUT", "SERVER_START_FAILED"] as const) {
+    const explained = explain(failure(code), before);
+    expect(explained.hint).toMatch(/^It tried to reach a\.test, which .*--allow-net a\.test, /);
+    expect({ ...explained.toJSON(), hint: "" }).toEqual({ ...failure(code).toJSON(), hint: "" });
+  }
+  for (const error of [failure("SERVER_CRASHED"), failure("RPC_ERROR", "Look there.")])
+    expect(explain(error, before).hint).toMatch(new RegExp(`^${error.hint} It tried to reach a\\.test, `));
+  const other = failure("INPUT_INVALID");
+  expect(explain(other, before)).toBe(other);
+  const later = failure("RPC_ERROR");
+  expect(explain(later, performance.now() + 1)).toBe(later);
+});
+
+const start = (backend: string, network: string[] = []): LaunchNews =>
+  ({
+    type: "planned",
+    plan: {
+      notGranted: [],
+      sandbox: { backend, mode: "enforce", box: { network, limits: {} }, missing: [] },
+    },
+  }) as unknown as LaunchNews;
+
+test("a connection that failed in the server's own words is one that its sandbox does not grant", () => {
+  const words = "connect ECONNREFUSED 127.0.0.1:5432";
+  const { onLaunch, explain, checkResult, told, heard } = setUp();
+  onLaunch(start("bubblewrap", ["localhost:3000"]));
+  const stderr = `Error: ${words}`;
+  const explained = explain(new PortolanError("SERVER_START_FAILED", "m", { stderr }), 0);
+  const grant = "--allow-net localhost:5432, or sandbox: { network: [localhost:3000, localhost:5432] }";
+  expect(explained.hint).toContain(grant);
+  checkResult({ isError: true, content: [{ type: "text", text: "connect ECONNREFUSED 10.0.0.7:80" }] });
+  // The sandbox grants this address, so the connection failed for another reason.
+  checkResult({ isError: true, content: [{ type: "text", text: "connect ECONNREFUSED ::1:3000" }, null, 7] });
+  expect(told.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^web was refused localhost:5432: /),
+    expect.stringMatching(/^web was refused 10\.0\.0\.7:80: /),
+  ]);
+  expect(told[1]?.hint).toContain("--allow-net 10.0.0.7, ");
+  // No event reports the attempt itself.
+  expect(heard.map(({ type }) => type)).toEqual(["planned"]);
+});
+
+test("a server without a network of its own is refused nothing", () => {
+  const { onLaunch, checkResult, told } = setUp();
+  onLaunch(start("none"));
+  checkResult({ isError: true, content: [{ type: "text", text: "connect ECONNREFUSED 127.0.0.1:5432" }] });
+  expect(told).toEqual([]);
+});
+
+test("what no grant would help with explains nothing", () => {
+  const { onLaunch, explain } = setUp();
+  onLaunch(denied("*"));
+  const error = failure("RPC_ERROR");
+  expect(explain(error, 0)).toBe(error);
+});
+
+test("a path that the config names and the sandbox hides is reported once, with what grants it", () => {
+  const { onLaunch, told } = setUp();
+  const notGranted = [
+    { path: "/home/a/db", where: "args[1]" },
+    { path: "/home/a/my notes", where: "env.NOTES", isNew: true },
+  ];
+  const planned = {
+    type: "planned",
+    plan: { notGranted, sandbox: { mode: "enforce", box: { network: [] } } },
+  };
+  onLaunch(planned as unknown as LaunchNews);
+  onLaunch(planned as unknown as LaunchNews);
+  expect(told.map(({ code, message, hint }) => [code, message, hint])).toEqual([
+    [
+      "SANDBOX_DENIED",
+      'The sandbox of server "web" hides /home/a/db, named in args[1]: the server can neither read nor write it.',
+      "Grant it: --allow-read /home/a/db or --allow-write /home/a/db, or sandbox: { fs: { write: [/home/a/db] } } in its config (read: to read it only).",
+    ],
+    [
+      "SANDBOX_DENIED",
+      'The sandbox of server "web" hides /home/a/my notes, named in env.NOTES, which does not exist yet: the server can neither read nor write it.',
+      expect.stringContaining("create it first, then --allow-read '/home/a/my notes'") as string,
+    ],
+  ]);
+});
+
+test("a path of a call that the sandbox hides is reported, and explains an error", () => {
+  const { onLaunch, checkResult, explain, told } = setUp();
+  const named = (path: string): object => ({
+    path,
+    where: "args[0]",
+    ...(path.startsWith("/home") && { isPrivate: true }),
+  });
+  const hiddenAmong = (words: string[]): object[] =>
+    words.filter((word) => !word.startsWith("/usr")).map(named);
+  onLaunch({ ...start("bubblewrap"), hiddenAmong } as unknown as LaunchNews);
+  const call = (path: string) => ({ method: "tools/call", params: { name: "t", arguments: { path } } });
+  // A success is no proof where the server has a private place of the same name; elsewhere it is one.
+  checkResult({ content: [{ type: "text", text: "written" }] }, call("/home/a/new"));
+  checkResult({ content: [] }, call("/srv/data"));
+  const text = "EACCES: permission denied, open '/srv/b'; /usr/c";
+  checkResult({ isError: true, content: [{ type: "text", text }] }, call("/usr/c"));
+  expect(told.map(({ message }) => message)).toEqual([
+    'The sandbox of server "web" hides /home/a/new, named in the arguments of a call: the server can neither read nor write it.',
+    'The sandbox of server "web" hides /srv/b, named in the result of a call: the server can neither read nor write it.',
+  ]);
+  expect(explain(failure("RPC_ERROR"), performance.now(), call("/srv/data")).hint).toMatch(
+    /^The sandbox hides \/srv\/data; grant it: --allow-read \/srv\/data/,
+  );
+});
+
+test("a rule that is not enforced is reported once, with its reason and the setting that permits it", () => {
+  const { onLaunch, told } = setUp();
+  const planned = (by: string, clause: string): LaunchNews =>
+    ({
+      type: "planned",
+      plan: {
+        notGranted: [],
+        sandbox: {
+          ...{ mode: "warn", by, box: { network: [] } },
+          missing: [{ clause, problem: "bubblewrap is not installed", remedy: "install it" }],
+        },
+      },
+    }) as unknown as LaunchNews;
+  onLaunch(planned("declaration", "sandbox"));
+  onLaunch(planned("declaration", "sandbox"));
+  const other = setUp();
+  other.onLaunch(planned("command line", "limits.memory"));
+  expect([...told, ...other.told].map(({ message, hint }) => [message, hint])).toEqual([
+    [
+      'Sandbox not enforced for server "web": bubblewrap is not installed. The server runs unsandboxed because its config says `sandbox: warn`.',
+      "install it",
+    ],
+    [
+      'Sandbox rule "limits.memory" not enforced for server "web": bubblewrap is not installed. The server runs without this rule because the command line says `--sandbox warn`.',
+      "install it",
+    ],
+  ]);
+});

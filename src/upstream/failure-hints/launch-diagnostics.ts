@@ -1,0 +1,178 @@
+// Diagnostics about the start of a server: sandbox rules that are not enforced, and connections that were refused. Each is reported once.
+
+import { ERROR_CODES, PortolanError, type Report } from "../../errors/index.ts";
+import type { LaunchNews, LaunchPlan, NamedPath } from "../../launch/index.ts";
+import {
+  createDeniedReport,
+  type Denied,
+  deniedHint,
+  hiddenPathMessage,
+  isObject,
+  type JsonObject,
+  matchesRule,
+  parseNetworkRule,
+  pathGrant,
+} from "../../model/index.ts";
+import { fetcherHint } from "./package-runner-hint.ts";
+import { failedConnections } from "./failed-connections.ts";
+import { argumentPaths, failedPaths } from "./failed-paths.ts";
+import { limitHint } from "./limit-hint.ts";
+import type { Call } from "../upstream.ts";
+
+type OnLaunch = (news: LaunchNews) => void;
+
+export interface LaunchReports {
+  readonly onLaunch: OnLaunch;
+  /** The same error; or one that also says what the server was refused since that time, which is most likely why. */
+  readonly explain: (error: PortolanError, since: number, call?: Call) => PortolanError;
+  /** Looks at the result of a call for connections and paths that the sandbox does not grant. */
+  readonly checkResult: (result: JsonObject, call?: Call) => void;
+}
+
+/** Refusals that are enough to explain a failure. */
+const MAX_LATELY = 8;
+
+const MAX_HIDDEN = 20;
+
+/** Failures of a server that could not go on; others have reasons of their own. */
+const EXPLAINED = new Set(["SERVER_START_FAILED", "SERVER_CRASHED", "TIMEOUT", "RPC_ERROR"]);
+
+/** A result without an error is read up to this length. */
+const MAX_PLAIN = 2_000;
+
+/** Of a result, those that are read. */
+const MAX_ITEMS = 8;
+
+const NOT_THERE = "the server's sandbox has a network of its own, where nothing listens at this address";
+
+const WARN_SET_BY: Readonly<Record<LaunchPlan["sandbox"]["by"], string>> = {
+  declaration: "its config says `sandbox: warn`",
+  "command line": "the command line says `--sandbox warn`",
+  PORTOLAN_SANDBOX: "PORTOLAN_SANDBOX is `warn`",
+  default: "the sandbox mode is `warn`",
+};
+
+export function createLaunchReports(
+  server: string,
+  report: Report,
+  onLaunch: OnLaunch | undefined,
+): LaunchReports {
+  const reportDenied = createDeniedReport(report);
+  const lately: { readonly denied: Denied; readonly at: number }[] = [];
+  let granted: readonly string[] = [];
+  let plan: LaunchPlan | undefined;
+  let hiddenAmong: Extract<LaunchNews, { type: "planned" }>["hiddenAmong"];
+  let relaxed = false;
+  const hidden = new Set<string>();
+
+  const heardDenied = (denied: Denied): void => {
+    lately.push({ denied, at: performance.now() });
+    if (lately.length > MAX_LATELY) lately.shift();
+    reportDenied(denied, granted);
+  };
+
+  /** Only with a network of its own is a failed connection one that the sandbox does not grant. */
+  const heardWords = (text: string): void => {
+    if (plan?.sandbox.backend !== "bubblewrap") return;
+    for (const { host, port } of failedConnections(text))
+      if (!isGranted(granted, host, port)) heardDenied({ server, host, port, reason: NOT_THERE });
+  };
+
+  return {
+    onLaunch: (news) => {
+      if (news.type === "denied") {
+        heardDenied(news);
+      } else if (news.type === "planned") {
+        ({ plan, hiddenAmong } = news);
+        granted = news.plan.sandbox.box.network;
+        reportNamed(news.plan.notGranted);
+        if (!relaxed && news.plan.sandbox.mode === "warn") {
+          relaxed = true;
+          reportMissing(news.plan.sandbox);
+        }
+      }
+      onLaunch?.(news);
+    },
+    explain: (error, since, call) => {
+      if (!EXPLAINED.has(error.code)) return error;
+      const words = `${error.message}\n${error.stderr ?? ""}`;
+      heardWords(words);
+      const [path] = hiddenIn([...failedPaths(words), ...argumentsOf(call)]);
+      const then = lately.filter(({ at }) => at >= since).map(({ denied }) => denied);
+      const hint =
+        limitHint(plan, error) ?? fetching(plan, error) ?? deniedHint(then, granted) ?? hiddenHint(path);
+      return hint === undefined ? error : withHint(error, hint);
+    },
+    checkResult,
+  };
+
+  function checkResult(result: JsonObject, call?: Call): void {
+    if (plan === undefined) return;
+    const named = hiddenIn(argumentsOf(call));
+    // In a private HOME or /tmp a file is written in vain, so that a success is no proof.
+    const isFailed = result.isError === true;
+    reportNamed(isFailed ? named : named.filter(({ isPrivate }) => isPrivate), "the arguments of a call");
+    if (!Array.isArray(result.content)) return;
+    for (const item of result.content.slice(0, isFailed ? MAX_ITEMS : 1)) {
+      if (!isObject(item) || typeof item.text !== "string") continue;
+      if (isFailed) heardWords(item.text);
+      // Some servers report a failure in a plain result; a long one is content.
+      else if (item.text.length > MAX_PLAIN) continue;
+      reportNamed(hiddenIn(failedPaths(item.text)), "the result of a call");
+    }
+  }
+
+  function hiddenIn(words: readonly string[]): readonly NamedPath[] {
+    return words.length === 0 ? [] : (hiddenAmong?.(words.slice(0, MAX_HIDDEN)) ?? []);
+  }
+
+  /** Each path once, and not one for every file that a server tries. */
+  function reportNamed(paths: readonly NamedPath[], where?: string): void {
+    for (const { path, where: place, isNew = false } of paths) {
+      if (hidden.has(path) || hidden.size >= MAX_HIDDEN) continue;
+      hidden.add(path);
+      const message = hiddenPathMessage(server, { path, where: where ?? place, isNew });
+      const hint = `Grant it: ${pathGrant(path, isNew)}`;
+      report({ code: "SANDBOX_DENIED", severity: "warning", server, message, hint });
+    }
+  }
+
+  function reportMissing({ missing, by }: LaunchPlan["sandbox"]): void {
+    for (const { clause, problem, remedy } of missing) {
+      const [rule, without] =
+        clause === "sandbox" ? ["Sandbox", "unsandboxed"] : [`Sandbox rule "${clause}"`, "without this rule"];
+      const message = `${rule} not enforced for server "${server}": ${problem}. The server runs ${without} because ${WARN_SET_BY[by]}.`;
+      report({ code: "SANDBOX_UNAVAILABLE", severity: "warning", server, message, hint: remedy });
+    }
+  }
+}
+
+/** A program that could not fetch its package was refused hosts, but to grant those would be the lesser way. */
+function fetching(plan: LaunchPlan | undefined, { code }: PortolanError): string | undefined {
+  return plan === undefined || code !== "SERVER_START_FAILED" ? undefined : fetcherHint(plan);
+}
+
+function argumentsOf(call: Call | undefined): string[] {
+  return call?.method === "tools/call" ? argumentPaths(call.params?.arguments) : [];
+}
+
+function hiddenHint(hidden: NamedPath | undefined): string | undefined {
+  return hidden && `The sandbox hides ${hidden.path}; grant it: ${pathGrant(hidden.path, hidden.isNew)}`;
+}
+
+function isGranted(granted: readonly string[], host: string, port: number): boolean {
+  return granted.some((text) => {
+    const parsed = parseNetworkRule(text);
+    return parsed.ok && matchesRule(parsed.rule, host, port);
+  });
+}
+
+/** That a call may have run stays said, and what was made for the occasion. */
+function withHint(error: PortolanError, denied: string): PortolanError {
+  const { code, message, server, tool, stderr, data, cause, stack } = error;
+  const isSpecial = code === "RPC_ERROR" && error.hint !== ERROR_CODES.RPC_ERROR.hint;
+  const hint = code === "SERVER_CRASHED" || isSpecial ? `${error.hint} ${denied}` : denied;
+  const explained = new PortolanError(code, message, { server, tool, stderr, data, cause, hint });
+  if (stack !== undefined) explained.stack = stack;
+  return explained;
+}

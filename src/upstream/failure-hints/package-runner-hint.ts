@@ -1,0 +1,68 @@
+// Programs that fetch what they run each time they are started: without their hosts they have nothing to run in a sandbox. The hint
+// gives the commands that install the package once, and run it without a network.
+
+import { basename } from "node:path";
+import type { LaunchPlan } from "../../launch/index.ts";
+import { shellWord } from "../../model/index.ts";
+
+/** Options that are followed by a value, of uvx and pipx. */
+const WITH_VALUE = new Set(
+  "--from --spec --with --with-requirements --python -p --index --index-url -i --extra-index-url --default-index --pip-args --cache-dir --directory --config-file".split(
+    " ",
+  ),
+);
+
+/** Nothing for other programs, nor where the network is granted. */
+export function fetcherHint({ program, args, sandbox }: LaunchPlan): string | undefined {
+  if (sandbox.backend === "none" || sandbox.box.network.length > 0) return undefined;
+  const name = basename(program).replace(/\.(?:exe|cmd)$/i, "");
+  const remedy = remedyFor(name, args);
+  if (remedy === undefined) return undefined;
+  return `${name} fetches its package at each start, and its sandbox grants no host. ${remedy}`;
+}
+
+function remedyFor(name: string, args: readonly string[]): string | undefined {
+  if (name === "uvx") return installOnce("uv tool install", args);
+  if (name === "uv" && args[0] === "tool" && args[1] === "run")
+    return installOnce("uv tool install", args.slice(2));
+  if (name === "uv" && args[0] === "run")
+    return "Run `uv sync` in its project once, and name the program in its .venv/bin instead.";
+  if (name === "pipx" && args[0] === "run") return installOnce("pipx install", args.slice(1));
+  if (name === "deno") return forDeno(args);
+  return undefined;
+}
+
+function installOnce(command: string, args: readonly string[]): string {
+  const { plain, named } = wordsOf(args);
+  const [first = "PACKAGE"] = plain;
+  const spec = named.get("--from") ?? named.get("--spec") ?? first;
+  // `package@1.2`, `package[extra]==1.2`
+  const program = first.replace(/[@[=<>~! ].*$/s, "");
+  return `Install it once, with \`${command} ${shellWord(spec)}\`, and then use \`${shellWord(program)}\` as the command, with the same arguments.`;
+}
+
+function wordsOf(args: readonly string[]): { readonly plain: string[]; readonly named: Map<string, string> } {
+  const named = new Map<string, string>();
+  for (let at = 0; at < args.length; at += 1) {
+    const word = args[at] ?? "";
+    if (word === "--") return { plain: args.slice(at + 1), named };
+    if (!word.startsWith("-")) return { plain: args.slice(at), named };
+    const [flag = "", value] = word.split(/=(.*)/s);
+    if (value !== undefined) named.set(flag, value);
+    else if (WITH_VALUE.has(flag)) named.set(flag, args[(at += 1)] ?? "");
+  }
+  return { plain: [], named };
+}
+
+/** A script of this machine fetches nothing itself. */
+function forDeno(args: readonly string[]): string | undefined {
+  const [command, ...words] = args;
+  const at = words.findIndex((word) => /^(?:npm:|jsr:|https?:)/.test(word));
+  if (command !== "run" || at === -1) return undefined;
+  const source = words[at] ?? "";
+  const npm = /^npm:\/?(.+)$/.exec(source)?.[1];
+  if (npm !== undefined)
+    return `If it also runs on Node.js, use \`npx -y ${shellWord(npm)}\` as the command, with the same arguments: Portolan installs it once.`;
+  const options = words.slice(0, at).map((word) => `${shellWord(word)} `);
+  return `Compile it once, with \`deno compile --output server ${options.join("")}${shellWord(source)}\`, and then use \`./server\` as the command, with the same arguments.`;
+}

@@ -1,0 +1,75 @@
+// What a server asks in the middle of a call, in either era, and the words in which it is declined.
+
+import { PortolanError } from "../../errors/index.ts";
+import { type JsonObject, RPC, type RpcErrorObject, isObject } from "../../model/index.ts";
+import type { Ask, Question } from "../upstream.ts";
+
+const ELICIT = "elicitation/create";
+const SAMPLE = "sampling/createMessage";
+const ROOTS = "roots/list";
+
+/** Whether a client with these capabilities answers any server request. */
+export function canAnswer({ elicitation, sampling, roots }: JsonObject): boolean {
+  return isObject(elicitation) || isObject(sampling) || isObject(roots);
+}
+
+export type Answer = { result: JsonObject } | { error: RpcErrorObject };
+
+/** Whether somebody has to be asked, as opposed to what the client answers by itself. */
+export function isQuestion(method: string): boolean {
+  return method === ELICIT || method === SAMPLE || method === ROOTS;
+}
+
+/** Answers a legacy server's request. `declined` is called when nobody could. */
+export async function answerRequest(
+  ask: Ask | undefined,
+  question: Question,
+  declined: () => void,
+): Promise<Answer> {
+  const { method } = question;
+  if (method === "ping") return { result: {} };
+  if (!isQuestion(method)) {
+    return { error: { code: RPC.METHOD_NOT_FOUND, message: `This client does not know ${method}` } };
+  }
+  try {
+    const result = await ask?.(question);
+    if (result !== undefined) return { result };
+  } catch (error) {
+    if (method === ELICIT) return { result: { action: "cancel" } };
+    return { error: { code: RPC.INTERNAL, message: error instanceof Error ? error.message : String(error) } };
+  }
+  declined();
+  if (method === ELICIT) return { result: { action: "decline" } };
+  if (method === SAMPLE)
+    return { error: { code: -1, message: "Sampling was declined: this client has no model to offer" } };
+  return { error: { code: RPC.METHOD_NOT_FOUND, message: "This client has no roots" } };
+}
+
+/** Answers everything in a modern server's `input_required` result, all at once. */
+export async function answerInputRequests(
+  ask: Ask | undefined,
+  inputRequests: unknown,
+  place: { server: string; signal: AbortSignal },
+  declined: () => void,
+): Promise<JsonObject> {
+  const entries = Object.entries(isObject(inputRequests) ? inputRequests : {});
+  const answers = await Promise.all(
+    entries.map(async ([key, request]) => {
+      const method = isObject(request) && typeof request.method === "string" ? request.method : "";
+      const params = isObject(request) && isObject(request.params) ? request.params : {};
+      const answer = await answerRequest(ask, { id: key, method, params, signal: place.signal }, declined);
+      if ("result" in answer) return [key, answer.result] as const;
+      // This era has no way to say no to these; the call cannot go on.
+      if (method === ROOTS) return [key, { roots: [] }] as const;
+      throw new PortolanError(
+        "CAPABILITY_MISSING",
+        `${place.server} needs ${method || "something unknown"}: ${answer.error.message}`,
+        {
+          server: place.server,
+          data: { method },
+        },
+      );
+    }),
+  );
+  return Object.fromEntries(answers);
+}

@@ -1,0 +1,332 @@
+// Which call a question or a log message belongs to, on a wire that does not say. The server is a script in the test.
+
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { DEFAULT_LIMITS, type JsonObject, type LogMessage, type RpcMessage } from "../../model/index.ts";
+import type { Ask, Call, Upstream } from "../upstream.ts";
+import { openUpstream } from "../open-upstream.ts";
+
+const LEGACY = {
+  protocolVersion: "2025-11-25",
+  capabilities: { tools: {}, logging: {} },
+  serverInfo: { name: "inside", version: "1" },
+};
+
+/** A server that does nothing by itself. */
+async function setUp(own?: Ask) {
+  let send: (message: RpcMessage) => void = () => {};
+  let pinged: { id: number | undefined } | undefined;
+  const ids = new Map<string, number>();
+  const answers = new Map<unknown, JsonObject>();
+  const upstream: Upstream = await openUpstream({
+    definition: {
+      name: "inside",
+      endpoint: { transport: "stdio", command: "unused" },
+      era: "legacy",
+      limits: DEFAULT_LIMITS,
+    },
+    reach: {
+      transport: "memory",
+      server: {
+        receive(message, reply) {
+          send = reply;
+          if (!("method" in message)) return void answers.set(message.id, message as never);
+          const { id, method, params } = message as { id?: number; method: string; params?: JsonObject };
+          if (method === "initialize") reply({ jsonrpc: "2.0", id: id ?? 0, result: LEGACY });
+          else if (method === "ping" && pinged !== undefined) pinged.id = id ?? 0;
+          else if (method === "tools/call" || method === "tasks/result")
+            ids.set(String(params?.name ?? params?.taskId), id ?? 0);
+          else if (id !== undefined) reply({ jsonrpc: "2.0", id, result: {} });
+        },
+      },
+    },
+    caller: { clientInfo: { name: "test", version: "1" }, capabilities: {} },
+    ask: own,
+    watch: false,
+    report: () => {},
+    eras: { isLegacy: async () => false, remember: async () => {} },
+  });
+  onTestFinished(() => upstream.close());
+  const logs: unknown[] = [];
+  upstream.on("log", ({ data }) => logs.push(data));
+  const asked: string[] = [];
+  let questions = 0;
+  return {
+    upstream,
+    logs,
+    asked,
+    asking:
+      (name: string): Ask =>
+      async () => {
+        asked.push(name);
+        return { action: "accept", content: { name } };
+      },
+    /** Sends a call; its name is how the script speaks of it. */
+    async call(name: string, more: Partial<Call> & { client?: string } = {}) {
+      const { client, ...rest } = more;
+      const caller = { id: client, clientInfo: { name: "c", version: "1" }, capabilities: {} };
+      const result = upstream.request({ method: "tools/call", params: { name }, caller, ...rest });
+      const ended = result.then(
+        () => "answered",
+        (error: { code: string }) => error.code,
+      );
+      await turn();
+      return { ended };
+    },
+    async answer(name: string) {
+      send({ jsonrpc: "2.0", id: ids.get(name) as number, result: { content: [] } });
+      await turn();
+    },
+    /** From now on the server answers a ping only when the returned function is called. */
+    ping() {
+      pinged = { id: undefined };
+      return async (): Promise<void> => {
+        if (pinged?.id === undefined) throw new Error("the server was not pinged");
+        send({ jsonrpc: "2.0", id: pinged.id, result: {} });
+        await turn();
+      };
+    },
+    /** A question; the result is what the server has got for it so far. */
+    async question(more: JsonObject = {}) {
+      questions += 1;
+      const id = `q${questions}`;
+      send({ jsonrpc: "2.0", id, method: "elicitation/create", params: { message: "?", ...more } });
+      await turn();
+      return () => answers.get(id)?.result as JsonObject | undefined;
+    },
+    async log(data: string) {
+      send({ jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data } });
+      await turn();
+    },
+  };
+}
+
+/** Lets everything happen that needs no time. */
+const turn = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
+const accepted = (name: string): JsonObject => ({ action: "accept", content: { name } });
+const DECLINED = { action: "decline" };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a question", () => {
+  it("is put at once when one call is in flight", async () => {
+    const { call, question, asking } = await setUp();
+    await call("a", { ask: asking("a") });
+    expect((await question())()).toEqual(accepted("a"));
+  });
+
+  it("is put at once when all calls in flight are of one client", async () => {
+    const { call, question, asking } = await setUp();
+    await call("a", { client: "A", ask: asking("a") });
+    await call("b", { client: "A", ask: asking("b") });
+    expect((await question())()).toEqual(accepted("a"));
+  });
+
+  it("is held until all calls but one are answered, and is that one's", async () => {
+    const { call, question, answer, asking, asked } = await setUp();
+    await call("a", { ask: asking("a") });
+    await call("b", { ask: asking("b") });
+    await call("c", { ask: asking("c") });
+    const got = await question();
+    await answer("a");
+    expect(asked).toEqual([]);
+    await answer("c");
+    expect(got()).toEqual(accepted("b"));
+    expect(asked).toEqual(["b"]);
+  });
+
+  it("is not of a call that was sent after it", async () => {
+    const { call, question, answer, asking, asked } = await setUp();
+    await call("a", { ask: asking("a") });
+    await call("b", { ask: asking("b") });
+    const got = await question();
+    await call("late", { ask: asking("late") });
+    await answer("b");
+    expect(got()).toEqual(accepted("a"));
+    expect(asked).toEqual(["a"]);
+  });
+
+  it("is not put to the one who could answer when another call may have caused it", async () => {
+    const { call, question, answer, asking, asked, upstream } = await setUp(async () => accepted("own"));
+    await call("silent");
+    await call("b", { ask: asking("b") });
+    const got = await question();
+    expect(got()).toBeUndefined();
+    await answer("b");
+    // It was the silent one's, who brings nobody to ask; and the connection's own is not asked for a client.
+    expect(got()).toEqual(DECLINED);
+    expect(asked).toEqual([]);
+    expect(upstream.stats().declined).toBe(1);
+  });
+
+  it("is answered by the connection's own at once when no call brings an ask", async () => {
+    const { call, question } = await setUp(async () => accepted("own"));
+    await call("a");
+    await call("b");
+    expect((await question())()).toEqual(accepted("own"));
+  });
+
+  it("needs no holding when all calls would be answered by the same", async () => {
+    const { call, question, asking } = await setUp();
+    const ask = asking("both");
+    await call("a", { ask });
+    await call("b", { ask });
+    expect((await question())()).toEqual(accepted("both"));
+  });
+
+  it("that does not become clear in time is declined, and the calls go on", async () => {
+    const { call, question, answer, asking, asked, upstream } = await setUp();
+    const a = await call("a", { ask: asking("a"), timeoutMs: 15_000 });
+    const b = await call("b", { ask: asking("b"), timeoutMs: 15_000 });
+    const got = await question();
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(got()).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(got()).toEqual(DECLINED);
+    expect(asked).toEqual([]);
+    expect(upstream.stats().declined).toBe(1);
+    await answer("a");
+    expect(await a.ended).toBe("answered");
+    // The clock stood still while the question was held, and not for longer.
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(await b.ended).toBe("TIMEOUT");
+  });
+
+  it("does not pass to another when the call is given up, until that one is answered after all", async () => {
+    const { call, question, answer, asking, asked } = await setUp();
+    const stop = new AbortController();
+    const a = await call("a", { ask: asking("a"), client: "A", signal: stop.signal });
+    await call("b", { ask: asking("b"), client: "B" });
+    const first = await question();
+    stop.abort();
+    expect(await a.ended).toBe("CANCELLED");
+    const second = await question();
+    expect([first(), second(), asked]).toEqual([undefined, undefined, []]);
+    await answer("a");
+    expect([first(), second()]).toEqual([accepted("b"), accepted("b")]);
+  });
+
+  it("of a call that was given up is nobody's, even when no other is in flight", async () => {
+    const { call, question, asking, asked, answer } = await setUp(async () => accepted("own"));
+    const stop = new AbortController();
+    await call("a", { ask: asking("a"), client: "A", signal: stop.signal });
+    stop.abort();
+    expect((await question())()).toEqual(DECLINED);
+    await call("b", { ask: asking("b"), client: "B" });
+    const got = await question();
+    await answer("b");
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect([got(), asked]).toEqual([undefined, []]);
+    await call("c", { ask: asking("c"), client: "C" });
+    expect((await question())()).toEqual(accepted("c"));
+  });
+
+  it("of a client that gave up a call before is still that client's", async () => {
+    const { call, question, asking } = await setUp();
+    const stop = new AbortController();
+    await call("a", { ask: asking("a"), client: "A", signal: stop.signal });
+    stop.abort();
+    await call("b", { ask: asking("b"), client: "A" });
+    expect((await question())()).toEqual(accepted("b"));
+  });
+
+  it("of a task goes to whoever waits for that task, and to no call", async () => {
+    const { call, question, asking, asked } = await setUp(async () => undefined);
+    const related = { _meta: { "io.modelcontextprotocol/related-task": { taskId: "t1" } } };
+    await call("a", { ask: asking("a"), client: "A" });
+    expect((await question(related))()).toEqual(DECLINED);
+    await call("t", { method: "tasks/result", params: { taskId: "t1" }, ask: asking("t"), client: "B" });
+    expect((await question(related))()).toEqual(accepted("t"));
+    expect((await question())()).toEqual(accepted("a"));
+    expect(asked).toEqual(["t", "a"]);
+  });
+
+  it("ends with the connection, and is nobody's then", async () => {
+    const { call, question, asking, asked, upstream } = await setUp();
+    const calls = [await call("a", { ask: asking("a") }), await call("b", { ask: asking("b") })];
+    const got = await question();
+    await upstream.close();
+    expect(await Promise.all(calls.map(({ ended }) => ended))).toEqual([
+      "CONNECTION_CLOSED",
+      "CONNECTION_CLOSED",
+    ]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect([got(), asked, upstream.stats().declined]).toEqual([undefined, [], 0]);
+  });
+});
+
+describe("a log message", () => {
+  const hearing = (): { heard: unknown[]; onLog: (message: LogMessage) => void } => {
+    const heard: unknown[] = [];
+    return { heard, onLog: ({ data }) => heard.push(data) };
+  };
+
+  it("is heard by the one call in flight, and by everybody when there is none", async () => {
+    const { call, answer, log, logs } = await setUp();
+    const { heard, onLog } = hearing();
+    await call("a", { onLog });
+    await log("during");
+    await answer("a");
+    await log("after");
+    expect([heard, logs]).toEqual([["during"], ["after"]]);
+  });
+
+  it("among calls of one client is heard by that client, among several by nobody", async () => {
+    const { call, log, logs } = await setUp();
+    const { heard, onLog } = hearing();
+    await call("a", { client: "A" });
+    await call("b", { client: "A", onLog });
+    await log("A's");
+    await call("c", { client: "C" });
+    await log("whose?");
+    expect([heard, logs]).toEqual([["A's"], []]);
+  });
+
+  it("is heard by the other client's call after a call was cancelled and the server knows it", async () => {
+    const { call, log, logs, ping } = await setUp();
+    const { heard, onLog } = hearing();
+    const stop = new AbortController();
+    await call("a", { client: "A", signal: stop.signal });
+    await call("b", { client: "B", onLog });
+    const answered = ping();
+    stop.abort();
+    await turn();
+    await log("of a, which is not cancelled yet");
+    await answered();
+    await log("of b");
+    expect([heard, logs]).toEqual([["of b"], []]);
+  });
+
+  it("is an event when no call listens", async () => {
+    const { call, log, logs } = await setUp();
+    await call("a");
+    await call("b");
+    await log("as before");
+    expect(logs).toEqual(["as before"]);
+  });
+
+  it("is for nobody when it is about the call of a client that does not listen", async () => {
+    const { call, log, logs } = await setUp();
+    const stop = new AbortController();
+    await call("a", { client: "A", signal: stop.signal });
+    await log("A's own");
+    stop.abort();
+    await log("A's own, too late");
+    expect(logs).toEqual([]);
+  });
+
+  it("does not pass to another client when its call is given up", async () => {
+    const { call, log, logs } = await setUp();
+    const { heard, onLog } = hearing();
+    const stop = new AbortController();
+    await call("a", { client: "A", signal: stop.signal, onLog: () => {} });
+    await call("b", { client: "B", onLog });
+    stop.abort();
+    await log("of a");
+    expect([heard, logs]).toEqual([[], []]);
+  });
+});

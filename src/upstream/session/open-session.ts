@@ -1,0 +1,108 @@
+// Opens one session of a server: installs its program first, limits the time of the start, and explains why a start failed.
+
+import { ERROR_CODES, isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
+import type { LaunchPlan } from "../../launch/index.ts";
+import { type LaunchSettings, modeWords, pathGrant, type ServerDefinition } from "../../model/index.ts";
+import { connect, type Reach } from "../negotiation/connect.ts";
+import type { EraMemory } from "../negotiation/era-memory.ts";
+import type { LaunchReports } from "../failure-hints/launch-diagnostics.ts";
+import type { Session, SessionOptions } from "./session.ts";
+import { timerMs } from "../waiting.ts";
+
+export interface OpenSessionOptions extends Omit<SessionOptions, "signal"> {
+  readonly reach: Reach;
+  readonly eras: EraMemory;
+  readonly explain: LaunchReports["explain"];
+  /** Gives up the start. */
+  readonly signal: AbortSignal | undefined;
+}
+
+export async function openSession(options: OpenSessionOptions): Promise<Session> {
+  const { definition, reach, eras, signal } = options;
+  const { name } = definition;
+  const { startTimeoutMs } = definition.limits;
+  // A download has its own time; the start timeout begins after it.
+  await installed(options);
+  const startedAt = performance.now();
+  const tooLate = new AbortController();
+  const giveUp = (): void => {
+    const message = `${name} was not ready after ${startTimeoutMs} ms`;
+    tooLate.abort(new PortolanError("TIMEOUT", message, { server: name, data: { startTimeoutMs } }));
+  };
+  const timer = startTimeoutMs === 0 ? undefined : setTimeout(giveUp, timerMs(startTimeoutMs));
+  const start = signal === undefined ? tooLate.signal : AbortSignal.any([tooLate.signal, signal]);
+  let plan: LaunchPlan | undefined;
+  const session: SessionOptions = {
+    ...options,
+    signal: start,
+    onLaunch: (news) => {
+      if (news.type === "planned") plan = news.plan;
+      options.onLaunch?.(news);
+    },
+  };
+  try {
+    start.throwIfAborted();
+    return await connect(reach, session, eras);
+  } catch (thrown) {
+    if (signal?.aborted === true)
+      throw new PortolanError("CANCELLED", `connecting to ${name} was cancelled`, {
+        server: name,
+        cause: signal.reason,
+      });
+    const reason = isPortolanError(start.reason) ? start.reason : thrown;
+    throw options.explain(startError(definition, reason, thrown, plan), startedAt);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function installed({ reach, definition, report, onLaunch, signal }: OpenSessionOptions): Promise<void> {
+  const endpoint = reach.transport === "http" ? reach.program : reach;
+  if (endpoint === undefined || !("command" in endpoint)) return;
+  const { name: server, launch: settings } = definition;
+  const { install } = await import("../../launch/index.ts");
+  await install({
+    ...{ server, endpoint, settings, report, onLaunch },
+    signal: signal ?? new AbortController().signal,
+  });
+}
+
+/** Turns a crash, a lost connection or a timeout before the server is ready into SERVER_START_FAILED. */
+function startError(
+  { name, launch }: ServerDefinition,
+  reason: unknown,
+  thrown: unknown,
+  plan: LaunchPlan | undefined,
+): PortolanError {
+  const error = toPortolanError(reason, { server: name });
+  if (error.code !== "SERVER_CRASHED" && error.code !== "CONNECTION_LOST" && error.code !== "TIMEOUT")
+    return error;
+  return new PortolanError("SERVER_START_FAILED", error.message, {
+    server: name,
+    stderr: error.stderr ?? (isPortolanError(thrown) ? thrown.stderr : undefined),
+    data: error.data,
+    cause: error,
+    hint: startHint(error, plan, launch),
+  });
+}
+/** The hint for a failed start. No call was made yet, so the hint about calls that may have run does not fit. */
+function startHint(
+  { code, hint }: PortolanError,
+  plan: LaunchPlan | undefined,
+  settings: LaunchSettings | undefined,
+): string | undefined {
+  if (code === "SERVER_CRASHED") return plan === undefined ? undefined : boxHint(plan, settings);
+  if (hint !== ERROR_CODES.CONNECTION_LOST.hint) return hint;
+  return "Check the URL, and that the server runs and can be reached from here.";
+}
+
+/** A program that does not start in a box may miss something there. */
+function boxHint(plan: LaunchPlan, settings: LaunchSettings | undefined): string | undefined {
+  const { notGranted, sandbox } = plan;
+  if (sandbox.backend === "none") return undefined;
+  if (notGranted.length === 0)
+    return `It runs in a sandbox: portolan why --plan shows what it may touch, and ${modeWords(settings, "off")} whether that is the reason.`;
+  const [first] = notGranted;
+  const paths = notGranted.map(({ path }) => path).join(", ");
+  return `Its config names ${paths}, which its sandbox hides: ${pathGrant(first?.path ?? "", first?.isNew)}`;
+}

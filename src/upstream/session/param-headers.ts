@@ -1,0 +1,94 @@
+// Tool parameters mirrored into HTTP headers (`x-mcp-header`): reading the annotations, refusing bad ones, encoding values.
+
+import { isObject, type JsonObject, type JsonSchema } from "../../model/index.ts";
+
+export interface ParamHeader {
+  /** Full header name, `Mcp-Param-…`. */
+  readonly header: string;
+  /** Property names from the root of the arguments. */
+  readonly path: readonly string[];
+}
+
+const ANNOTATION = "x-mcp-header";
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const PLAIN = /^[\x21-\x7E](?:[\x20-\x7E\t]*[\x21-\x7E])?$/;
+const SENTINEL = /^=\?base64\?.*\?=$/s;
+const MIRRORED_TYPES = new Set(["string", "integer", "boolean"]);
+const MAX_DEPTH = 64;
+
+/** The headers that a tool's input schema asks for, or why its annotations are not acceptable. */
+export function paramHeaders(schema: JsonSchema): { headers: ParamHeader[] } | { problem: string } {
+  const headers: ParamHeader[] = [];
+  const seen = new Set<string>();
+
+  const annotated = (node: JsonObject, path: readonly string[]): string | undefined => {
+    const name = node[ANNOTATION];
+    const at = path.join(".");
+    if (typeof name !== "string" || !TOKEN.test(name)) return `${ANNOTATION} at "${at}" is not a header name`;
+    if (typeof node.type !== "string" || !MIRRORED_TYPES.has(node.type)) {
+      return `${ANNOTATION} at "${at}" is on a parameter that is not a string, integer or boolean`;
+    }
+    if (seen.has(name.toLowerCase())) return `${ANNOTATION} "${name}" is used twice`;
+    seen.add(name.toLowerCase());
+    headers.push({ header: `Mcp-Param-${name}`, path });
+    return undefined;
+  };
+
+  const visit = (
+    node: unknown,
+    path: readonly string[],
+    reachable: boolean,
+    depth: number,
+  ): string | undefined => {
+    if (depth > MAX_DEPTH || typeof node !== "object" || node === null) return undefined;
+    if (Array.isArray(node)) return first(node, (item) => visit(item, path, false, depth + 1));
+    const schemaNode = node as JsonObject;
+    if (ANNOTATION in schemaNode) {
+      if (!reachable || path.length === 0) return `${ANNOTATION} is somewhere a value cannot be read from`;
+      const problem = annotated(schemaNode, path);
+      if (problem !== undefined) return problem;
+    }
+    return first(Object.keys(schemaNode), (key) => {
+      const child = schemaNode[key];
+      if (key === "properties" && isObject(child)) {
+        return first(Object.keys(child), (name) => visit(child[name], [...path, name], reachable, depth + 1));
+      }
+      return DATA_KEYWORDS.has(key) ? undefined : visit(child, path, false, depth + 1);
+    });
+  };
+
+  const problem = visit(schema, [], true, 0);
+  return problem === undefined ? { headers } : { problem };
+}
+
+/** Keywords whose value is data, not a schema: an annotation in there means nothing. */
+const DATA_KEYWORDS = new Set(["const", "default", "enum", "examples", ANNOTATION]);
+
+function first<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The header values for one call; parameters that are absent or null have none. */
+export function headersForCall(headers: readonly ParamHeader[], args: unknown): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const { header, path } of headers) {
+    let value: unknown = args;
+    for (const name of path) {
+      value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+    }
+    if (typeof value === "string" || typeof value === "boolean" || Number.isSafeInteger(value)) {
+      result[header] = headerValue(String(value));
+    }
+  }
+  return result;
+}
+
+/** A string as a header value: as it is when that is safe, else in the Base64 form that the specification gives. */
+export function headerValue(value: string): string {
+  if ((PLAIN.test(value) && !SENTINEL.test(value)) || value === "") return value;
+  return `=?base64?${Buffer.from(value, "utf8").toString("base64")}?=`;
+}

@@ -1,0 +1,130 @@
+// Paths and file URIs on their way to a boxed server: what lies outside of its box is refused before it is forwarded.
+
+import { PortolanError } from "../../errors/index.ts";
+import type { PathCheck } from "../../launch/index.ts";
+import { isObject, type SandboxDeclaration, toWildcard } from "../../model/index.ts";
+import type { Call } from "../upstream.ts";
+import { within } from "../waiting.ts";
+
+/** Says nothing when all is well. */
+export type PathGuard = (call: Call) => Promise<void> | undefined;
+
+export interface PathGuardOptions {
+  readonly server: string;
+  /** Undefined where there is no box: then a path leads wherever this program's own rights lead. */
+  readonly check: PathCheck | undefined;
+  readonly declared?: SandboxDeclaration["pathArguments"];
+  /** For calls that do not say themselves how long they may take. */
+  readonly timeoutMs: number;
+}
+
+interface Found {
+  readonly what: string;
+  readonly text: string;
+}
+
+const WITH_URI: ReadonlySet<string> = new Set(["resources/read", "resources/subscribe"]);
+/** URIs of something else than files; what has no scheme may well be taken for a path. */
+const ELSEWHERE = /^(?!(?:[\d.a-z-]*[:+])*file:)[a-z][\d+.a-z-]+:/i;
+/** What one call may bring: each text costs system calls. */
+const [MAX_TEXTS, MAX_CHARACTERS, MAX_VALUES] = [1000, 128 * 1024, 20_000];
+/** Of all that a call brings, however plain: no more than this is walked through. */
+const MOST_VALUES = 1_000_000;
+/** A file URI in any argument, also as a reference of some kind: `file:///a`, `mcp_files:file:///a`. What has spaces in it is a sentence, unless it begins as only an address does. */
+const FILE_URI = /^(?:[\w.-]*[:+])*(?=file:(?:[/\\]|\S+$))/i;
+const HEAD = 512;
+/** What whoever parses URLs overlooks. */
+const ODD = /^[\p{Cc} ]|[\t\n\r]/u;
+const TOO_MUCH = "the arguments that are paths hold more than can be checked";
+const FEWER = `Split the call: up to ${MAX_TEXTS} texts and ${MAX_CHARACTERS} characters are checked at once.`;
+
+export function createPathGuard(options: PathGuardOptions): PathGuard | undefined {
+  const { server, check, declared = {}, timeoutMs } = options;
+  if (check === undefined) return undefined;
+  const rules = Object.entries(declared).map(([tool, names]) => [toWildcard(tool), names] as const);
+
+  return (call) => {
+    const { method, params } = call;
+    if (WITH_URI.has(method)) {
+      const uri = params?.uri;
+      if (typeof uri !== "string" || isElsewhere(uri)) return undefined;
+      return pass([{ what: "the URI of the resource", text: uri }], call);
+    }
+    if (method !== "tools/call") return undefined;
+    const { name, arguments: given } = params ?? {};
+    if (typeof name !== "string" || !isObject(given)) return undefined;
+    const names = new Set(rules.flatMap(([matches, listed]) => (matches(name) ? listed : [])));
+    const paths = textsIn(
+      [...names].map((argument) => [argument, given[argument]] as const),
+      (text) => text,
+      MAX_VALUES,
+    );
+    const others = Object.entries(given).filter(([argument]) => !names.has(argument));
+    const uris = textsIn(others, fileUriIn, MOST_VALUES);
+    if (paths === undefined || uris === undefined) return Promise.reject(refusal(TOO_MUCH, FEWER, name));
+    const found = [...paths, ...uris];
+    return found.length === 0 ? undefined : pass(found, call, name);
+  };
+
+  async function pass(
+    found: readonly Found[],
+    { timeoutMs: ms, signal }: Call,
+    tool?: string,
+  ): Promise<void> {
+    const over = new AbortController();
+    const texts = found.map(({ text }) => text);
+    try {
+      const limit = { server, what: "checking its paths", ms: ms ?? timeoutMs, signal };
+      const wrong = await within(check?.(texts, over.signal) ?? Promise.resolve(undefined), limit);
+      if (wrong === undefined) return;
+      const hint = `If ${server} should have it, grant the folder in its sandbox, under fs.`;
+      throw refusal(`${found[wrong.index]?.what ?? "a path"} ${wrong.problem}`, hint, tool);
+    } finally {
+      // Whoever has stopped waiting needs no answer either.
+      over.abort();
+    }
+  }
+
+  function refusal(message: string, hint: string, tool: string | undefined): PortolanError {
+    return new PortolanError("SANDBOX_DENIED", message, { server, tool, hint });
+  }
+}
+
+/** As whoever parses URLs reads it: they overlook what stands around it, and line ends and tabs anywhere. */
+function isElsewhere(uri: string): boolean {
+  return ELSEWHERE.test(uri.slice(0, 4096).replace(/^[\p{Cc} ]+|[\t\n\r]+/gu, ""));
+}
+
+/** From where it begins; undefined for all other texts, which are most. */
+function fileUriIn(text: string): string | undefined {
+  const plain = ODD.test(text.slice(0, HEAD)) ? text.replace(/^[\p{Cc} ]+|[\t\n\r]+/gu, "") : text;
+  const before = FILE_URI.exec(plain.slice(0, HEAD))?.[0];
+  return before === undefined ? undefined : plain.slice(before.length);
+}
+
+/** The texts in the values that are to be checked, to any depth; undefined when there is more than a call may bring. */
+function textsIn(
+  values: readonly (readonly [string, unknown])[],
+  checked: (text: string) => string | undefined,
+  mostValues: number,
+): Found[] | undefined {
+  const found: Found[] = [];
+  const left = [...values];
+  let [characters, count] = [0, left.length];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const [what, value] = next;
+    if (typeof value === "string") {
+      const text = checked(value);
+      if (text === undefined) continue;
+      characters += text.length;
+      found.push({ what, text });
+    } else if (typeof value === "object" && value !== null) {
+      const inner: unknown[] = Object.values(value);
+      count += inner.length;
+      if (count > mostValues) return undefined;
+      for (const one of inner) left.push([what, one]);
+    }
+    if (found.length > MAX_TEXTS || characters > MAX_CHARACTERS) return undefined;
+  }
+  return found;
+}

@@ -1,0 +1,382 @@
+// Requests in flight on one wire: ids, deadlines, progress, cancellation. Each settles exactly once.
+
+import { PortolanError } from "../../errors/index.ts";
+import {
+  type JsonObject,
+  type LogMessage,
+  type Progress,
+  RPC,
+  type RequestId,
+  type RpcErrorObject,
+  type RpcMessage,
+  type RpcNotification,
+  type RpcRequest,
+  hasMethod,
+  isObject,
+} from "../../model/index.ts";
+import { neverRan } from "../transports/never-ran.ts";
+import { messageWithoutNulls, resultWithoutNulls } from "./null-fields.ts";
+import {
+  type Outgoing,
+  writeAnswer,
+  writeNotification,
+  writeRequest,
+} from "../transports/outgoing-message.ts";
+import { SignalWatch } from "./abort-signals.ts";
+import type { Ask, Call } from "../upstream.ts";
+import { timerMs } from "../waiting.ts";
+import type { Wire } from "../transports/transport.ts";
+
+export interface PeerRequest {
+  readonly method: string;
+  readonly params?: JsonObject | undefined;
+  /** The `_meta` to send; undefined sends none. */
+  readonly meta?: JsonObject | undefined;
+  /** Whether to ask for progress; its token is the request's id. */
+  readonly withProgress?: boolean | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** 0 waits for ever. */
+  readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
+  /** When the hard limit is over, where it began before this request. */
+  readonly endsAt?: number | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  readonly onLog?: ((message: LogMessage) => void) | undefined;
+  readonly onNotification?: Call["onNotification"];
+  readonly ask?: Ask | undefined;
+  readonly onDeclined?: Call["onDeclined"];
+  readonly quiet?: boolean | undefined;
+  /** Tells clients apart; undefined is nobody in particular. */
+  readonly callerId?: string | undefined;
+  readonly repeats?: boolean | undefined;
+  /** Called with the id as soon as the request has one. */
+  readonly onSent?: ((id: number) => void) | undefined;
+}
+
+export interface PeerEvents {
+  notification(message: RpcNotification, origin: RequestId | undefined): void;
+  request(message: RpcRequest, origin: RequestId | undefined): void;
+  /** The server has let this many requests in a row run into their time limit. */
+  unresponsive(consecutive: number): void;
+  closed(error: PortolanError): void;
+  /** Nobody waits for this request any more, but the server may still work on it. Comes while it is still pending. */
+  gaveUp(pending: Pending): void;
+  /** A request that was given up has been answered after all. */
+  answeredLate(id: number): void;
+}
+
+export interface Pending {
+  readonly id: number;
+  readonly request: PeerRequest;
+  readonly resolve: (result: JsonObject) => void;
+  readonly reject: (error: PortolanError) => void;
+  readonly sentAt: number;
+  idleAt: number;
+  readonly endsAt: number;
+  /** Open questions of the server's that this request may have caused. */
+  questions: Set<OpenQuestion> | undefined;
+}
+
+/** A question of the server's that is being put to somebody: it ends with the last request that may have caused it. */
+interface OpenQuestion {
+  readonly end: AbortController;
+  /** The server has answered one of those requests, so that one is not waiting for the question. */
+  readonly cleared: ((cause: Pending) => void) | undefined;
+  causes: number;
+}
+
+export class Peer {
+  readonly wire: Wire;
+  readonly server: string;
+  readonly pending: Map<RequestId, Pending> = new Map();
+  lateAnswers = 0;
+  unknownAnswers = 0;
+  readonly #events: PeerEvents;
+  #nextId = 1;
+  #consecutiveTimeouts = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Infinity;
+  #dead: PortolanError | undefined;
+  #lastTimeoutAt = -Infinity;
+  readonly #signals = new SignalWatch((id, signal) => {
+    const method = this.pending.get(id)?.request.method ?? "the request";
+    this.#giveUp(id, cancelled(this.server, method, signal));
+  });
+  /** Whether a cancelled request is also announced by notification, beside dropping its stream. */
+  announceCancel = true;
+  /** Called when the last request in flight has been settled. */
+  onIdle: (() => void) | undefined;
+
+  constructor(wire: Wire, server: string, events: PeerEvents) {
+    this.wire = wire;
+    this.server = server;
+    this.#events = events;
+  }
+
+  /** Why nothing can be sent any more. */
+  get dead(): PortolanError | undefined {
+    return this.#dead;
+  }
+
+  async open(signal: AbortSignal): Promise<void> {
+    await this.wire.open(
+      {
+        message: (message, origin) => this.#receive(message, origin),
+        failed: (id, error) => this.#fail(id, error),
+        closed: (error) => this.#close(error),
+      },
+      signal,
+    );
+  }
+
+  request(request: PeerRequest): Promise<JsonObject> {
+    return new Promise((resolve, reject) => {
+      if (this.#dead !== undefined) return reject(this.#dead);
+      const { signal, timeoutMs, maxTimeoutMs } = request;
+      if (signal?.aborted) return reject(cancelled(this.server, request.method, signal));
+      const id = this.#nextId++;
+      const now = performance.now();
+      const idleAt = timeoutMs === 0 ? Infinity : now + timeoutMs;
+      const endsAt = request.endsAt ?? (maxTimeoutMs === 0 ? Infinity : now + maxTimeoutMs);
+      if (signal !== undefined) this.#signals.add(signal, id);
+      this.pending.set(id, {
+        id,
+        request,
+        resolve,
+        reject,
+        sentAt: now,
+        idleAt,
+        endsAt,
+        questions: undefined,
+      });
+      this.#arm(Math.min(idleAt, endsAt));
+      request.onSent?.(id);
+      try {
+        this.wire.send(writeRequest(id, request), request.headers);
+      } catch (error) {
+        this.#take(id)?.reject(sendError(error, this.server, request.method));
+      }
+    });
+  }
+
+  notify(method: string, params?: JsonObject): void {
+    this.#sendQuietly(writeNotification(method, params));
+  }
+
+  respond(id: RequestId, outcome: { result: JsonObject } | { error: RpcErrorObject }): void {
+    this.#sendQuietly(writeAnswer(id, outcome));
+  }
+
+  /** A server may end a subscription stream by a cancellation instead of a result. */
+  endSubscription(id: RequestId): void {
+    if (this.pending.get(id)?.request.method === "subscriptions/listen") this.#take(id)?.resolve({});
+  }
+
+  async close(error: PortolanError): Promise<void> {
+    this.#die(error);
+    await this.wire.close();
+  }
+
+  /** The user is being asked on behalf of these requests: until the returned function is called their clock stands still. */
+  openQuestion(
+    requests: readonly Pending[],
+    end: AbortController,
+    cleared?: (cause: Pending) => void,
+  ): () => void {
+    const question = { end, cleared, causes: requests.length };
+    for (const pending of requests) {
+      pending.questions ??= new Set();
+      pending.questions.add(question);
+      pending.idleAt = Infinity;
+    }
+    return () => {
+      for (const pending of requests) {
+        pending.questions?.delete(question);
+        const { timeoutMs } = pending.request;
+        if (pending.questions?.size !== 0 || timeoutMs === 0 || !this.pending.has(pending.id)) continue;
+        pending.idleAt = performance.now() + timeoutMs;
+        this.#arm(pending.idleAt);
+      }
+    };
+  }
+
+  #receive(message: RpcMessage, origin: RequestId | undefined): void {
+    if (hasMethod(message)) return this.#called(message, origin);
+    const pending = message.id === null ? undefined : this.#take(message.id);
+    if (pending === undefined) {
+      if (typeof message.id === "number" && message.id < this.#nextId) {
+        this.lateAnswers += 1;
+        this.#events.answeredLate(message.id);
+      } else this.unknownAnswers += 1;
+      return;
+    }
+    this.#consecutiveTimeouts = 0;
+    for (const question of pending.questions ?? []) question.cleared?.(pending);
+    if (message.error != null) pending.reject(rpcError(this.server, pending.request.method, message.error));
+    else if (isObject(message.result))
+      pending.resolve(resultWithoutNulls(pending.request.method, message.result));
+    else pending.reject(this.#noResult(pending.request.method));
+  }
+
+  /** A request or a notification of the server's. */
+  #called(given: RpcRequest | RpcNotification, origin: RequestId | undefined): void {
+    const message = messageWithoutNulls(given);
+    // Some libraries write a null id into notifications.
+    if ("id" in message && message.id != null) this.#events.request(message, origin);
+    else if (message.method === "notifications/progress") this.#progress(message.params);
+    else this.#events.notification(message, origin);
+  }
+
+  #noResult(method: string): PortolanError {
+    const message = `${this.server} answered ${method} with neither a result nor an error`;
+    return new PortolanError("PROTOCOL_ERROR", message, { server: this.server, data: { method } });
+  }
+
+  #progress(params: JsonObject | undefined): void {
+    const token = params?.progressToken;
+    const pending = typeof token === "number" ? this.pending.get(token) : undefined;
+    if (pending === undefined || params === undefined) return;
+    this.#consecutiveTimeouts = 0;
+    const { timeoutMs, onProgress } = pending.request;
+    if (timeoutMs !== 0 && pending.idleAt !== Infinity) pending.idleAt = performance.now() + timeoutMs;
+    if (onProgress === undefined || typeof params.progress !== "number") return;
+    const { progressToken: _token, ...progress } = params;
+    try {
+      onProgress(progress as unknown as Progress);
+    } catch {
+      // A broken listener must not break the call it listens to.
+    }
+  }
+
+  #fail(id: RequestId, error: PortolanError): void {
+    const pending = this.pending.get(id);
+    if (pending === undefined) return;
+    this.#events.gaveUp(pending);
+    this.#take(id)?.reject(error);
+  }
+
+  /** Stops waiting for an answer and tells the server so. */
+  #giveUp(id: number, error: PortolanError): void {
+    const pending = this.pending.get(id);
+    if (pending === undefined) return;
+    this.#events.gaveUp(pending);
+    this.#take(id);
+    // `initialize` must not be cancelled; the connection is given up instead.
+    if (this.announceCancel && pending.request.method !== "initialize") {
+      this.notify("notifications/cancelled", { requestId: id, reason: error.message });
+    }
+    this.wire.abandon(id);
+    pending.reject(error);
+  }
+
+  #take(id: RequestId): Pending | undefined {
+    const pending = this.pending.get(id);
+    if (pending === undefined) return undefined;
+    this.pending.delete(id);
+    if (pending.request.signal !== undefined) this.#signals.remove(pending.request.signal, pending.id);
+    for (const question of pending.questions ?? []) {
+      question.causes -= 1;
+      if (question.causes === 0) question.end.abort();
+    }
+    if (this.pending.size === 0) {
+      this.#timer?.unref();
+      this.onIdle?.();
+    }
+    return pending;
+  }
+
+  #close(error: PortolanError): void {
+    this.#die(error);
+    this.#events.closed(error);
+  }
+
+  #die(error: PortolanError): void {
+    this.#dead ??= error;
+    clearTimeout(this.#timer);
+    for (const id of [...this.pending.keys()])
+      this.#take(id)?.reject(this.wire.neverSent?.(id) === true ? neverRan(error) : error);
+  }
+
+  /** One timer for all requests, set to the earliest deadline known. */
+  #arm(at: number): void {
+    if (this.#timer !== undefined && at >= this.#timerAt) {
+      if (this.pending.size === 1) this.#timer.ref();
+      return;
+    }
+    if (at === Infinity) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = at;
+    this.#timer = setTimeout(() => this.#sweep(), timerMs(at - performance.now()));
+  }
+
+  #sweep(): void {
+    this.#timer = undefined;
+    this.#timerAt = Infinity;
+    const now = performance.now();
+    let next = Infinity;
+    for (const pending of [...this.pending.values()]) {
+      const at = Math.min(pending.idleAt, pending.endsAt);
+      if (at > now) next = Math.min(next, at);
+      else this.#expire(pending, pending.endsAt <= now);
+    }
+    if (this.pending.size > 0) this.#arm(next);
+  }
+
+  #expire(pending: Pending, hard: boolean): void {
+    const { method, timeoutMs, maxTimeoutMs } = pending.request;
+    const ms = hard ? maxTimeoutMs : timeoutMs;
+    const what = hard ? "took longer than the hard limit of" : "neither answered nor reported progress for";
+    this.#giveUp(
+      pending.id,
+      new PortolanError("TIMEOUT", `${this.server} ${what} ${ms} ms (${method})`, {
+        server: this.server,
+        stderr: this.wire.stderrTail(),
+        data: { method, timeoutMs: ms, hard },
+      }),
+    );
+    // Requests that were already waiting when another ran out say nothing new about the server.
+    if (pending.sentAt < this.#lastTimeoutAt) return;
+    this.#lastTimeoutAt = performance.now();
+    this.#consecutiveTimeouts += 1;
+    this.#events.unresponsive(this.#consecutiveTimeouts);
+  }
+
+  #sendQuietly(message: Outgoing): void {
+    if (this.#dead !== undefined) return;
+    try {
+      this.wire.send(message);
+    } catch {
+      // Nobody waits for a notification; if the wire is broken its own report follows.
+    }
+  }
+}
+
+function cancelled(server: string, method: string, signal: AbortSignal): PortolanError {
+  return new PortolanError("CANCELLED", `${method} was cancelled`, { server, cause: signal.reason });
+}
+
+function sendError(error: unknown, server: string, method: string): PortolanError {
+  if (error instanceof PortolanError) return error;
+  return new PortolanError("INPUT_INVALID", `the params of ${method} cannot be written as JSON`, {
+    server,
+    cause: error,
+  });
+}
+
+export function rpcError(server: string, method: string, error: unknown): PortolanError {
+  const { code, message, data }: JsonObject = isObject(error) ? error : { message: error };
+  const text =
+    typeof message === "string" && message !== ""
+      ? message
+      : `${method} failed, and the server does not say why`;
+  // -32021 is about what this caller declared, so it has a code of its own.
+  return new PortolanError(code === RPC.MISSING_CAPABILITY ? "CAPABILITY_MISSING" : "RPC_ERROR", text, {
+    server,
+    data: {
+      method,
+      rpcCode: typeof code === "number" ? code : 0,
+      ...(data === undefined ? {} : { rpcData: data }),
+    },
+  });
+}

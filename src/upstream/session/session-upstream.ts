@@ -1,0 +1,257 @@
+// One session as an upstream. It ends with the session: whoever needs the server opens another one.
+
+import { PortolanError, type Report, toPortolanError } from "../../errors/index.ts";
+import type { LaunchNews } from "../../launch/index.ts";
+import type { JsonObject, LogLevel, ServerDefinition } from "../../model/index.ts";
+import { type Redactor, withRedactedError } from "../../secrets/index.ts";
+import type { Reach } from "../negotiation/connect.ts";
+import { Emitter } from "../emitter.ts";
+import { explainEraError } from "../failure-hints/era-hints.ts";
+import type { EraMemory } from "../negotiation/era-memory.ts";
+import type { LaunchReports } from "../failure-hints/launch-diagnostics.ts";
+import { openSession } from "./open-session.ts";
+import { createPathGuard, type PathGuard } from "./path-guard.ts";
+import type { Session } from "./session.ts";
+import { Subscriptions } from "./subscriptions.ts";
+import { closedError } from "../supervision/faults.ts";
+import type { Ask, Call, Caller, Description, Upstream, UpstreamEvents, UpstreamStats } from "../upstream.ts";
+
+const TIMEOUTS_BEFORE_KILL = 3;
+const STORM_MS = 200;
+const LIST_NEWS: ReadonlySet<keyof UpstreamEvents> = new Set([
+  "toolsChanged",
+  "promptsChanged",
+  "resourcesChanged",
+]);
+
+export interface SessionUpstreamOptions {
+  readonly definition: ServerDefinition;
+  /** How it is reached, when that is not the definition's endpoint: a part of this program. */
+  readonly reach?: Reach;
+  readonly caller: Caller;
+  /** Answers questions of calls that bring no `ask` of their own. */
+  readonly ask?: Ask | undefined;
+  /** The era is not the one that a user chose in the config, so errors do not mention that setting. */
+  readonly eraIsChosen?: boolean | undefined;
+  /** Ask the server for news of its lists. */
+  readonly watch: boolean;
+  readonly report: Report;
+  readonly eras: EraMemory;
+  /** An earlier session found the server to be legacy. */
+  readonly knownLegacy?: boolean | undefined;
+  readonly onStderr?: ((text: string) => void) | undefined;
+  /** Hears how a local program is started, and what it is refused. */
+  readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
+  /** Reports what a start shows, once for all sessions of a server. */
+  readonly launches: LaunchReports;
+  /** Takes secrets out of errors. */
+  readonly redactor: Redactor;
+  /** Gives up the start. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export async function openSessionUpstream(options: SessionUpstreamOptions): Promise<Upstream> {
+  const upstream = new SessionUpstream(options);
+  try {
+    await upstream.open(options);
+  } catch (error) {
+    throw withRedactedError(toPortolanError(error, { server: upstream.name }), options.redactor);
+  }
+  return upstream;
+}
+
+class SessionUpstream implements Upstream {
+  readonly name: string;
+  readonly #emitter = new Emitter<UpstreamEvents>();
+  readonly #subscriptions: Subscriptions;
+  readonly #redactor: Redactor;
+  readonly #launches: LaunchReports;
+  readonly #explainEra: (error: PortolanError) => PortolanError;
+  #session!: Session;
+  /** Why there is no session any more. */
+  #lost: PortolanError | undefined;
+  /** Ends the wait for the last requests of a session that the server forgot. */
+  #retired: (() => void) | undefined;
+  #probes = 0;
+  #guard: PathGuard | undefined;
+  /** List news of the last moment, and whether the same came again since. */
+  readonly #recent = new Map<keyof UpstreamEvents, boolean>();
+
+  constructor(options: SessionUpstreamOptions) {
+    const { definition, caller, watch, launches, redactor, eraIsChosen } = options;
+    this.name = definition.name;
+    this.#explainEra =
+      eraIsChosen === true
+        ? (error) => error
+        : (error) => explainEraError(error, this.#session.description.era, definition);
+    this.#redactor = redactor;
+    this.#launches = launches;
+    this.#subscriptions = new Subscriptions({
+      caller,
+      watching: watch,
+      request: (call) => this.request(call),
+      missed: () => this.#announceAll(),
+    });
+  }
+
+  async open(options: SessionUpstreamOptions): Promise<void> {
+    const { definition, reach, launches } = options;
+    this.#session = await openSession({
+      ...options,
+      ask: options.ask,
+      reach: reach ?? definition.endpoint,
+      knownLegacy: options.knownLegacy === true,
+      explain: launches.explain,
+      signal: options.signal,
+      onLaunch: (news) => {
+        if (news.type === "planned")
+          this.#guard = createPathGuard({
+            server: this.name,
+            check: news.checkPath,
+            declared: definition.launch?.sandbox?.pathArguments,
+            timeoutMs: definition.limits.requestTimeoutMs,
+          });
+        launches.onLaunch(news);
+        options.onLaunch?.(news);
+      },
+      notice: (event, ...args) => this.#noticed(event, ...args),
+      closed: (session, error) => {
+        // Before it was opened, the failure of the start says it.
+        if (session === this.#session) this.#lose(error);
+      },
+      unresponsive: (session, consecutive) => this.#unresponsive(session, consecutive),
+      onProbe: () => {
+        this.#probes += 1;
+      },
+    });
+    if (this.#session.peer.dead !== undefined) throw this.#session.peer.dead;
+    this.#subscriptions.attach(this.#session);
+  }
+
+  describe(): Description {
+    return this.#session.description;
+  }
+
+  request(call: Call): Promise<JsonObject> {
+    const guarded = this.#guard?.(call);
+    return guarded === undefined ? this.#request(call) : guarded.then(() => this.#request(call));
+  }
+
+  #request(call: Call): Promise<JsonObject> {
+    const sentAt = performance.now();
+    return this.#session.request(call).then(
+      (result) => {
+        if (call.method === "tools/call") this.#launches.checkResult(result, call);
+        return result;
+      },
+      (thrown: unknown) => {
+        throw this.#failure(thrown, sentAt, call);
+      },
+    );
+  }
+
+  notify(method: string, params?: JsonObject): void {
+    if (this.#lost === undefined && !this.#session.modern) this.#session.peer.notify(method, params);
+  }
+
+  async subscribe(uri: string): Promise<() => Promise<void>> {
+    // In the modern era it does not go out as a request of its own.
+    await this.#guard?.({ method: "resources/subscribe", params: { uri } });
+    await this.#subscriptions.add(uri);
+    let removed = false;
+    return async () => {
+      if (removed) return;
+      removed = true;
+      if (this.#lost === undefined) await this.#subscriptions.remove(uri);
+    };
+  }
+
+  async setLogLevel(level: LogLevel): Promise<void> {
+    const session = this.#session;
+    session.setLogLevel(level);
+    if (!session.modern && session.description.capabilities.logging !== undefined)
+      await this.request({ method: "logging/setLevel", params: { level } });
+  }
+
+  on<E extends keyof UpstreamEvents>(event: E, listener: (...args: UpstreamEvents[E]) => void): () => void {
+    return this.#emitter.on(event, listener);
+  }
+
+  stats(): UpstreamStats {
+    const { peer, declined, ambiguous } = this.#session;
+    return {
+      inFlight: peer.pending.size,
+      lateAnswers: peer.lateAnswers,
+      unknownAnswers: peer.unknownAnswers,
+      noise: peer.wire.counters.noise,
+      declined,
+      ambiguous,
+      restarts: 0,
+      eraProbes: this.#probes,
+    };
+  }
+
+  /** A session that the server forgot finishes its last requests, unless it is closed once more. */
+  close(): Promise<void> {
+    const isForgotten = this.#lost?.code === "SESSION_LOST";
+    this.#lose(closedError(this.name));
+    if (!isForgotten || this.#retired !== undefined) return this.#session.close().finally(this.#retired);
+    return new Promise((resolve) => {
+      this.#retired = resolve;
+      this.#session.retire(resolve);
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #failure(thrown: unknown, sentAt: number, call: Call): PortolanError {
+    const failure = this.#launches.explain(toPortolanError(thrown, { server: this.name }), sentAt, call);
+    const error = withRedactedError(this.#explainEra(failure), this.#redactor);
+    if (error.code === "SESSION_LOST") this.#lose(error);
+    return error;
+  }
+
+  /** This session is of no use any more. */
+  #lose(error: PortolanError): void {
+    if (this.#lost !== undefined) return;
+    const lost = withRedactedError(error, this.#redactor);
+    this.#lost = lost;
+    this.#subscriptions.detach();
+    this.#emitter.emit("stateChanged", "closed", lost);
+  }
+
+  #unresponsive(session: Session, consecutive: number): void {
+    if (consecutive < TIMEOUTS_BEFORE_KILL || session.description.transport !== "stdio") return;
+    const message = `${this.name} was stopped: ${consecutive} requests in a row ran into their time limit`;
+    const error = new PortolanError("SERVER_CRASHED", message, {
+      server: this.name,
+      stderr: session.peer.wire.stderrTail(),
+    });
+    void session.peer.close(error);
+    this.#lose(error);
+  }
+
+  /** A storm of the same notice is one notice, and one more at the end. */
+  #noticed<E extends keyof UpstreamEvents>(event: E, ...args: UpstreamEvents[E]): void {
+    if (!LIST_NEWS.has(event)) return this.#emitter.emit(event, ...args);
+    if (this.#recent.has(event)) {
+      this.#recent.set(event, true);
+      return;
+    }
+    this.#recent.set(event, false);
+    this.#emitter.emit(event, ...args);
+    setTimeout(() => {
+      const again = this.#recent.get(event);
+      this.#recent.delete(event);
+      if (again === true) this.#noticed(event, ...args);
+    }, STORM_MS).unref();
+  }
+
+  #announceAll(): void {
+    this.#emitter.emit("toolsChanged");
+    this.#emitter.emit("promptsChanged");
+    this.#emitter.emit("resourcesChanged");
+  }
+}

@@ -1,0 +1,68 @@
+// A page of tools/list as it may be used: odd tools are dropped one by one, never the whole list.
+
+import type { Report } from "../../errors/index.ts";
+import { isObject, type JsonObject } from "../../model/index.ts";
+import { type ParamHeader, paramHeaders } from "./param-headers.ts";
+
+export interface ToolPage {
+  readonly result: JsonObject;
+  /** Headers that calls of these tools need, for transports with headers. */
+  readonly headers: ReadonlyMap<string, readonly ParamHeader[]>;
+}
+
+export function readToolPage(
+  result: JsonObject,
+  options: { withHeaders: boolean; server: string; report: Report },
+): ToolPage {
+  const headers = new Map<string, readonly ParamHeader[]>();
+  if (!Array.isArray(result.tools)) return { result, headers };
+  const seen = new Set<string>();
+  const tools = result.tools.filter((tool: unknown) => {
+    const problem =
+      toolProblem(tool) ??
+      duplicate(tool as JsonObject, seen) ??
+      headerProblem(tool as JsonObject, options, headers);
+    if (problem === undefined) return true;
+    const name = isObject(tool) && typeof tool.name === "string" ? tool.name : undefined;
+    options.report({
+      code: "TOOL_DROPPED",
+      severity: "warning",
+      server: options.server,
+      tool: name,
+      message: `${name === undefined ? "a tool" : `tool "${name.slice(0, 128)}"`} is left out: ${problem}`,
+    });
+    return false;
+  });
+  return { result: { ...result, tools }, headers };
+}
+
+function toolProblem(tool: unknown): string | undefined {
+  if (!isObject(tool)) return "its definition is not an object";
+  if (typeof tool.name !== "string" || tool.name === "") return "it has no name";
+  if (!isObject(tool.inputSchema)) return "it has no inputSchema";
+  const type = tool.inputSchema.type;
+  // Without a type at all the schema still describes objects well enough to be used.
+  if (type !== undefined && type !== "object") return "its inputSchema does not describe an object";
+  if (tool.description !== undefined && typeof tool.description !== "string")
+    return "its description is not text";
+  return undefined;
+}
+
+function duplicate(tool: JsonObject, seen: Set<string>): string | undefined {
+  const name = tool.name as string;
+  if (seen.has(name)) return "another tool of this server has the same name";
+  seen.add(name);
+  return undefined;
+}
+
+function headerProblem(
+  tool: JsonObject,
+  options: { withHeaders: boolean },
+  headers: Map<string, readonly ParamHeader[]>,
+): string | undefined {
+  if (!options.withHeaders) return undefined;
+  const found = paramHeaders(tool.inputSchema as JsonObject);
+  if ("problem" in found) return found.problem;
+  if (found.headers.length > 0) headers.set(tool.name as string, found.headers);
+  return undefined;
+}

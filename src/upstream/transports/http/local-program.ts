@@ -1,0 +1,75 @@
+// A server that is a local program and speaks HTTP: started before the connection is made, and stopped with it.
+
+import { connect as dial } from "node:net";
+import { isPortolanError, PortolanError } from "../../../errors/index.ts";
+import { type ChildGroup, launchHttp } from "../../../launch/index.ts";
+import type { HttpProgram, UrlEndpoint } from "../../../model/index.ts";
+import type { Session, SessionOptions } from "../../session/session.ts";
+import { pause } from "../../waiting.ts";
+
+const POLL_MS = 50;
+
+export async function withProgram(
+  { program, ...endpoint }: UrlEndpoint & { readonly program: HttpProgram },
+  options: SessionOptions,
+  connect: (endpoint: UrlEndpoint) => Promise<Session>,
+): Promise<Session> {
+  const { definition, report, onStderr, onLaunch, signal } = options;
+  const { name: server, launch: settings, roots } = definition;
+  const request = { server, endpoint: program, settings, roots, report, onStderr, onLaunch, signal };
+  const { child, port } = await launchHttp(request, signal);
+  const gone = child.exited.then(({ code, signal: by }) => {
+    const how = by === null ? `exited with code ${code}` : `was ended by ${by}`;
+    return new PortolanError("SERVER_CRASHED", `${server} ${how}`, {
+      server,
+      stderr: child.stderrTail() || undefined,
+    });
+  });
+  try {
+    const url = new URL(endpoint.url);
+    url.port = String(port);
+    await answering(url, child, signal);
+    const died = gone.then((error): never => {
+      throw error;
+    });
+    died.catch(() => {});
+    const session = await Promise.race([connect({ ...endpoint, url: url.href }), died]);
+    session.onClose = () => child.stop();
+    void gone.then((error) => options.closed(session, error));
+    return session;
+  } catch (error) {
+    const stderr = child.stderrTail();
+    await child.stop();
+    if (!isPortolanError(error) || error.stderr !== undefined || stderr === "") throw error;
+    const { code, message, hint, data } = error;
+    throw new PortolanError(code, message, { hint, data, server, stderr, cause: error });
+  }
+}
+
+/** The port is there before the server behind it is. Ends with an error when it is not waited for any more. */
+async function answering(url: URL, child: ChildGroup, signal: AbortSignal): Promise<void> {
+  let gone = false;
+  void child.exited.then(() => {
+    gone = true;
+  });
+  while (!gone && !(await isOpen(url, signal))) {
+    // A pause that is called off is over at once, and would be again for ever.
+    signal.throwIfAborted();
+    await pause(POLL_MS, signal);
+  }
+}
+
+function isOpen({ hostname, port }: URL, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = dial(Number(port), hostname);
+    const over = (open: boolean): void => {
+      signal.removeEventListener("abort", refuse);
+      socket.destroy();
+      resolve(open);
+    };
+    const refuse = (): void => over(false);
+    signal.addEventListener("abort", refuse, { once: true });
+    socket.once("connect", () => over(true));
+    socket.on("error", refuse);
+  });
+}

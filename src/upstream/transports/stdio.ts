@@ -1,0 +1,191 @@
+// The stdio wire: one child process, one JSON-RPC message per line.
+
+import { PortolanError } from "../../errors/index.ts";
+import { type ChildGroup, type Exit, launch } from "../../launch/index.ts";
+import { firstOf, type RequestId, type StdioEndpoint } from "../../model/index.ts";
+import type { Outgoing } from "./outgoing-message.ts";
+import type { Wire, WireCounters, WireEvents, WireOptions } from "./transport.ts";
+import { LineReader } from "./lines.ts";
+
+/** How long the exit status may lag behind the end of stdout, and the other way round. */
+const EXIT_LAG_MS = 50;
+const FLUSH_AT = 8;
+/** A write of at most this many characters arrives whole or not at all. */
+const WHOLE_WRITE_CHARS = 4_096;
+
+export class StdioWire implements Wire {
+  readonly transport = "stdio";
+  readonly perRequestStreams = false;
+  readonly counters: WireCounters = { noise: 0 };
+  readonly #endpoint: StdioEndpoint;
+  readonly #options: WireOptions;
+  #child: ChildGroup | undefined;
+  #reader: LineReader | undefined;
+  #events: WireEvents | undefined;
+  #outbox: string[] = [];
+  #outboxChars = 0;
+  #ended = false;
+  #exited = false;
+  /** Of the last request in each write that is under way; of the last one that was written. */
+  readonly #writing: number[] = [];
+  #lastQueued = -1;
+  #lastWritten = -1;
+
+  constructor(endpoint: StdioEndpoint, options: WireOptions) {
+    this.#endpoint = endpoint;
+    this.#options = options;
+  }
+
+  async open(events: WireEvents, signal: AbortSignal): Promise<void> {
+    const child = await launch({
+      server: this.#options.server,
+      endpoint: this.#endpoint,
+      settings: this.#options.launch,
+      roots: this.#options.roots,
+      report: this.#options.report,
+      onLaunch: this.#options.onLaunch,
+      onStderr: this.#options.onStderr,
+      signal,
+    });
+    this.#child = child;
+    this.#events = events;
+    const reader = new LineReader(this.#options.maxMessageBytes, {
+      message: (message) => events.message(message),
+      noise: (line) => this.#noise(line),
+      oversized: (id) => this.#oversized(id),
+    });
+    this.#reader = reader;
+    child.stdout.on("data", (chunk: Buffer) => reader.push(chunk));
+    const stdoutEnded = new Promise<void>((resolve) =>
+      child.stdout.once("close", resolve).once("end", resolve),
+    );
+    // Either sign of death is enough, but both together tell more, and answers may still be in the pipe.
+    void child.exited.then(() => (this.#exited = true));
+    void child.exited.then((exit) => soon(stdoutEnded).then(() => this.#died(exit)));
+    void stdoutEnded.then(() => soon(child.exited)).then((exit) => this.#died(exit));
+  }
+
+  send({ text, id, method }: Outgoing): void {
+    const child = this.#child;
+    if (child === undefined || this.#ended) throw this.#gone(undefined);
+    // Characters stand for bytes here: the limit guards memory, and it need not be exact.
+    if (this.#outboxChars + child.stdin.writableLength + text.length > this.#options.maxQueuedBytes) {
+      throw new PortolanError("BUSY", `${this.#options.server} does not read what it is sent`, {
+        server: this.#options.server,
+        stderr: this.stderrTail(),
+      });
+    }
+    if (method !== undefined && typeof id === "number") this.#lastQueued = id;
+    this.#outbox.push(text);
+    this.#outboxChars += text.length + 1;
+    // Everything sent in this turn of the event loop goes out in one write.
+    if (this.#outbox.length === 1) setImmediate(this.#flush);
+    // A long queue leaves in parts, so that the server has work while the rest is written.
+    else if (this.#outbox.length >= FLUSH_AT) this.#flush();
+  }
+
+  async flushed(): Promise<void> {}
+  abandon(): void {}
+  negotiated(): void {}
+  listen(): void {}
+
+  stderrTail(): string | undefined {
+    return this.#child?.stderrTail() || undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#flush();
+    this.#ended = true;
+    await this.#child?.stop();
+  }
+
+  /** Requests that were queued after the process had ended, or whose write failed as a whole, cannot have run. */
+  neverSent(id: RequestId): boolean {
+    return typeof id === "number" && id > this.#lastWritten;
+  }
+
+  readonly #flush = (): void => {
+    // The messages in the outbox of a process that has ended were never sent.
+    if (this.#outbox.length === 0 || this.#child === undefined || this.#exited) return;
+    const lines = `${this.#outbox.join("\n")}\n`;
+    this.#outbox = [];
+    this.#outboxChars = 0;
+    const { stdin } = this.#child;
+    if (stdin.destroyed || stdin.writableEnded) return;
+    // A part of a long write may arrive before it fails.
+    if (lines.length > WHOLE_WRITE_CHARS) this.#lastWritten = this.#lastQueued;
+    this.#writing.push(this.#lastQueued);
+    stdin.write(lines, this.#written);
+  };
+
+  readonly #written = (error: Error | null | undefined): void => {
+    const last = this.#writing.shift() ?? -1;
+    if (error == null) this.#lastWritten = Math.max(this.#lastWritten, last);
+  };
+
+  #noise(line: string): void {
+    this.counters.noise += 1;
+    if (this.counters.noise > 1) return;
+    this.#options.report({
+      code: "PROTOCOL_ERROR",
+      severity: "warning",
+      server: this.#options.server,
+      message: `stdout carries text that is not MCP, ignored: ${JSON.stringify(firstOf(line, 120))}`,
+    });
+  }
+
+  #oversized(id: Parameters<WireEvents["failed"]>[0] | undefined): void {
+    const { server, maxMessageBytes } = this.#options;
+    const error = new PortolanError(
+      "MESSAGE_TOO_LARGE",
+      `${server} sent a message above ${maxMessageBytes} bytes`,
+      {
+        server,
+        data: { maxMessageBytes },
+      },
+    );
+    if (id !== undefined) this.#events?.failed(id, error);
+    else this.#end(error);
+  }
+
+  #died(exit: Exit | undefined): void {
+    this.#end(this.#gone(exit));
+  }
+
+  #end(error: PortolanError): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    void this.#child?.stop();
+    this.#events?.closed(error);
+  }
+
+  #gone(exit: Exit | undefined): PortolanError {
+    const server = this.#options.server;
+    const partial = this.#reader?.partial();
+    const how =
+      exit === undefined
+        ? "closed its output"
+        : exit.signal === null
+          ? `exited with code ${exit.code}`
+          : `was ended by ${exit.signal}`;
+    return new PortolanError("SERVER_CRASHED", `${server} ${how}`, {
+      server,
+      stderr: this.stderrTail(),
+      data: {
+        ...(exit === undefined ? {} : { exitCode: exit.code, signal: exit.signal }),
+        ...(partial ? { partialMessage: partial } : {}),
+      },
+    });
+  }
+}
+
+/** The value when it comes within the lag, else undefined. */
+function soon<T>(promise: Promise<T>): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(undefined), EXIT_LAG_MS);
+    void promise.then((value) => {
+      clearTimeout(timer);
+      resolve(value);
+    });
+  });
+}

@@ -1,0 +1,137 @@
+// The WebSocket wire: one JSON-RPC message per text frame, subprotocol `mcp`.
+
+import type { WebSocket } from "ws";
+import { PortolanError } from "../../errors/index.ts";
+import { firstOf, type UrlEndpoint, isRpcMessage, parseMessages } from "../../model/index.ts";
+import type { Outgoing } from "./outgoing-message.ts";
+import type { Wire, WireCounters, WireEvents, WireOptions } from "./transport.ts";
+
+const CLOSE_GRACE_MS = 1_000;
+
+export class WebSocketWire implements Wire {
+  readonly transport = "websocket";
+  readonly perRequestStreams = false;
+  readonly counters: WireCounters = { noise: 0 };
+  readonly #endpoint: UrlEndpoint;
+  readonly #options: WireOptions;
+  #socket: WebSocket | undefined;
+  #ended = false;
+
+  constructor(endpoint: UrlEndpoint, options: WireOptions) {
+    this.#endpoint = endpoint;
+    this.#options = options;
+  }
+
+  async open(events: WireEvents, signal: AbortSignal): Promise<void> {
+    const { WebSocket } = await import("ws");
+    const { server, maxMessageBytes } = this.#options;
+    signal.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const socket = new WebSocket(this.#endpoint.url, ["mcp"], {
+        headers: { ...this.#endpoint.headers },
+        maxPayload: maxMessageBytes,
+        handshakeTimeout: 10_000,
+        perMessageDeflate: false,
+        followRedirects: false,
+      });
+      this.#socket = socket;
+      let failure: Error | undefined;
+      const giveUp = (): void => socket.terminate();
+      signal.addEventListener("abort", giveUp, { once: true });
+      socket.once("open", () => {
+        signal.removeEventListener("abort", giveUp);
+        resolve();
+      });
+      socket.on("message", (data, isBinary) =>
+        this.#receive(events, isBinary ? undefined : (data as Buffer).toString()),
+      );
+      socket.on("error", (cause: Error) => {
+        failure = cause;
+      });
+      socket.once("unexpected-response", (_request, response) => {
+        const status = response.statusCode ?? 0;
+        failure = new PortolanError(
+          status === 401 || status === 403 ? "AUTH_REQUIRED" : "HTTP_ERROR",
+          `${server} answered HTTP ${status}`,
+          {
+            server,
+            data: { status },
+          },
+        );
+        socket.terminate();
+      });
+      socket.once("close", (code, reason) => {
+        const error = this.#lost(code, String(reason), failure);
+        reject(error);
+        if (this.#ended) return;
+        this.#ended = true;
+        events.closed(error);
+      });
+    });
+  }
+
+  send({ text }: Outgoing): void {
+    const { server, maxQueuedBytes } = this.#options;
+    const socket = this.#socket;
+    if (socket === undefined || this.#ended)
+      throw new PortolanError("CONNECTION_LOST", `${server} is gone`, { server });
+    if (socket.bufferedAmount + text.length > maxQueuedBytes) {
+      throw new PortolanError("BUSY", `${server} does not read what it is sent`, { server });
+    }
+    socket.send(text, () => {});
+  }
+
+  abandon(): void {}
+  negotiated(): void {}
+  listen(): void {}
+  async flushed(): Promise<void> {}
+
+  stderrTail(): undefined {
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#ended = true;
+    const socket = this.#socket;
+    if (socket === undefined || socket.readyState === socket.CLOSED) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => socket.terminate(), CLOSE_GRACE_MS);
+      socket.once("close", () => {
+        clearTimeout(timer);
+        resolve();
+      });
+      socket.close(1000);
+    });
+  }
+
+  #receive(events: WireEvents, text: string | undefined): void {
+    for (const value of text === undefined ? [undefined] : parseMessages(text)) {
+      if (isRpcMessage(value)) events.message(value);
+      else this.counters.noise += 1;
+    }
+  }
+
+  #lost(code: number, reason: string, cause: (Error & { code?: string }) | undefined): PortolanError {
+    const { server, maxMessageBytes } = this.#options;
+    if (cause instanceof PortolanError) return cause;
+    if (cause?.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH") {
+      return new PortolanError(
+        "MESSAGE_TOO_LARGE",
+        `${server} sent a message above ${maxMessageBytes} bytes`,
+        {
+          server,
+          data: { maxMessageBytes },
+        },
+      );
+    }
+    const why =
+      cause === undefined
+        ? `code ${code}${reason === "" ? "" : `, ${firstOf(reason, 120)}`}`
+        : cause.message || cause.code;
+    return new PortolanError("CONNECTION_LOST", `the WebSocket to ${server} closed (${why})`, {
+      server,
+      cause,
+      data: { closeCode: code },
+    });
+  }
+}
