@@ -191,7 +191,7 @@ export async function serve(server: FakeServer, name = "inside"): Promise<Opened
       era: "legacy",
       limits: DEFAULT_LIMITS,
     },
-    reach: { transport: "memory", server: memory },
+    target: { transport: "memory", server: memory },
     caller: { clientInfo: { name: "test", version: "1" }, capabilities: {} },
     watch: true,
     report: () => {},

@@ -96,7 +96,10 @@ describe("names", () => {
     const [a, ab] = hub.members;
     if (a === undefined || ab === undefined) throw new Error("two members expected");
     const [tool] = ab.inventory.tools;
-    a.stock.inventory = { ...a.inventory, tools: [{ ...tool, name: `b_${tool?.name}`, inputSchema: {} }] };
+    a.inventoryCache.inventory = {
+      ...a.inventory,
+      tools: [{ ...tool, name: `b_${tool?.name}`, inputSchema: {} }],
+    };
     hub.changed(new Set(["tools"]));
     const list = await names(connection);
     expect(list).not.toContain(`mcp_a_b_${tool?.name}`);
@@ -360,8 +363,8 @@ it("a missing secret stops only the server that needs it, and is named", async (
   ]);
   await begin();
   expect(members.map((member) => member.state)).toEqual(["ready", "blocked"]);
-  expect(members[1]?.faults.last).toMatchObject({ code: "SECRET_MISSING" });
-  expect(members[1]?.faults.last?.message).toContain("PORTOLAN_TEST_NOT_SET");
+  expect(members[1]?.lastError.error).toMatchObject({ code: "SECRET_MISSING" });
+  expect(members[1]?.lastError.error?.message).toContain("PORTOLAN_TEST_NOT_SET");
   expect(await names(connection)).toContain("mcp_plain_echo");
 });
 

@@ -6,7 +6,7 @@ import type { Diagnostic } from "../src/errors/index.ts";
 import { healthOf } from "../src/hub/member/health.ts";
 import { openHub } from "../src/hub/index.ts";
 import type { DeclaredServer, JsonObject } from "../src/model/index.ts";
-import type { Ask, Call } from "../src/upstream/index.ts";
+import type { ServerRequestHandler, Call } from "../src/upstream/index.ts";
 import { pidsWithEnv, stdioCommand } from "./fixtures/processes.mjs";
 import { startSseServer } from "./fixtures/sse-server.mjs";
 import { failure, started, until } from "./helpers.ts";
@@ -36,21 +36,30 @@ async function setUp(more: Partial<DeclaredServer> = {}, flags: string[] = []) {
   await member.begin();
   /** Who was asked, in order. */
   const asked: string[] = [];
-  const send = async (name: string, call: Omit<Call, "caller">, ask?: Ask): Promise<JsonObject> =>
+  const send = async (
+    name: string,
+    call: Omit<Call, "caller">,
+    ask?: ServerRequestHandler,
+  ): Promise<JsonObject> =>
     opened.hub.request({
       caller: { id: name, clientInfo: { name, version: "1" }, capabilities: { elicitation: {} } },
-      ask,
+      onServerRequest: ask,
       ...call,
     });
   /** A caller that answers with its own name. */
   const answering =
-    (name: string): Ask =>
+    (name: string): ServerRequestHandler =>
     async ({ params }) => {
       const [field = ""] = Object.keys((params.requestedSchema as JsonObject).properties as JsonObject);
       asked.push(name);
       return { action: "accept", content: { [field]: name } };
     };
-  const tool = async (name: string, toolName: string, args: JsonObject = {}, ask?: Ask): Promise<string> => {
+  const tool = async (
+    name: string,
+    toolName: string,
+    args: JsonObject = {},
+    ask?: ServerRequestHandler,
+  ): Promise<string> => {
     const params = { name: `mcp_one_${toolName}`, arguments: args };
     const result = (await send(name, { method: "tools/call", params }, ask)) as unknown as Text;
     return result.content[0]?.text ?? "";
@@ -64,7 +73,7 @@ async function setUp(more: Partial<DeclaredServer> = {}, flags: string[] = []) {
     answering,
     tool,
     /** Asks by form; the result is what the server has been told. */
-    form: async (name: string, ask: Ask | undefined = answering(name)): Promise<unknown> =>
+    form: async (name: string, ask: ServerRequestHandler | undefined = answering(name)): Promise<unknown> =>
       JSON.parse(await tool(name, "ask_form", {}, ask)),
     /** Linux only. */
     pids: (): number[] => pidsWithEnv("MARK", mark),
@@ -74,7 +83,7 @@ async function setUp(more: Partial<DeclaredServer> = {}, flags: string[] = []) {
 const NAMES = Array.from({ length: 16 }, (_, n) => `caller ${n}`);
 const answer = (name: string): JsonObject => ({ action: "accept", content: { name } });
 /** An `ask` that a test answers when it likes. */
-function patient(name: string): { ask: Ask; asked: Promise<void>; answer: () => void } {
+function patient(name: string): { ask: ServerRequestHandler; asked: Promise<void>; answer: () => void } {
   let arrived: () => void = () => {};
   let release: () => void = () => {};
   const asked = new Promise<void>((resolve) => {
@@ -83,7 +92,7 @@ function patient(name: string): { ask: Ask; asked: Promise<void>; answer: () => 
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const ask: Ask = async () => {
+  const ask: ServerRequestHandler = async () => {
     arrived();
     await released;
     return answer(name);
@@ -99,8 +108,8 @@ describe("many callers of one server that asks", () => {
       expect(asked.splice(0).toSorted()).toEqual(NAMES.toSorted());
     }
     // Processes that were asked for may still be starting when the last call is answered.
-    await expect.poll(() => member.processes.lanes).toBeGreaterThan(0);
-    expect(member.processes.lanes).toBeLessThanOrEqual(15);
+    await expect.poll(() => member.processes.dedicatedCount).toBeGreaterThan(0);
+    expect(member.processes.dedicatedCount).toBeLessThanOrEqual(15);
   });
 
   it("all wait for their users at the same time", async () => {
@@ -172,7 +181,7 @@ describe("many callers of one server that asks", () => {
   it("without other processes, one after the other", async () => {
     const { form, member, pids } = await setUp({ lanes: 0 });
     expect(await Promise.all(NAMES.map((name) => form(name)))).toEqual(NAMES.map(answer));
-    expect(member.processes.lanes).toBe(0);
+    expect(member.processes.dedicatedCount).toBe(0);
     if (process.platform === "linux") expect(pids()).toHaveLength(1);
   });
 
@@ -193,7 +202,7 @@ it("a server that never asks has one process, with fifty calls in flight", async
   const quiet = tool("another", "echo", { text: "hi" }, answering("another"));
   expect(new Set(await Promise.all(calls))).toEqual(new Set(["done after 1500 ms"]));
   expect(await quiet).toBe("hi");
-  expect(member.processes.lanes).toBe(0);
+  expect(member.processes.dedicatedCount).toBe(0);
   if (process.platform === "linux") expect(pids()).toHaveLength(1);
 });
 
@@ -206,7 +215,7 @@ describe("a process that dies", () => {
     // Known to ask, so it waits in line; the others are in flight beside the question.
     const waiting = form("second");
     const hanging = ["a", "b"].map((name) => failure(tool(name, "hang", {}, answering(name))));
-    await until(() => member.processes.lanes === 0);
+    await until(() => member.processes.dedicatedCount === 0);
     await until(async () => {
       const { calls } = JSON.parse(await tool("looking", "stats")) as { calls: Record<string, number> };
       return calls.hang === 2;
@@ -229,7 +238,7 @@ describe("a process that dies", () => {
     for (const pid of pids()) if (pid !== main) process.kill(pid, "SIGKILL");
     expect(await crashed).toMatchObject({ code: "SERVER_CRASHED" });
     expect(member.state).toBe("ready");
-    await until(() => member.processes.lanes === 0);
+    await until(() => member.processes.dedicatedCount === 0);
     users[0]?.answer();
     expect(await calls[0]).toEqual(answer("first"));
     expect(await Promise.all(["third", "fourth"].map((name) => form(name)))).toEqual([
@@ -247,7 +256,7 @@ it("stopping a server ends its spares, and those in line hear it", async () => {
   expect(healthOf(member)).toMatchObject({ state: "ready", lanes: 1 });
   await member.stop();
   expect(new Set((await Promise.all(calls)).map(({ code }) => code))).toEqual(new Set(["CONNECTION_CLOSED"]));
-  expect(member.processes.lanes).toBe(0);
+  expect(member.processes.dedicatedCount).toBe(0);
   if (process.platform === "linux") expect(pids()).toEqual([]);
 });
 

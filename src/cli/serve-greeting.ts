@@ -41,7 +41,7 @@ export function servedServers({ hub }: Gateway["workspace"]): ServedServer[] {
   const counts = new Map<string, number>();
   for (const { server } of hub.toolNames().values()) counts.set(server, (counts.get(server) ?? 0) + 1);
   return hub.members
-    .map(({ alias, state, faults: { last: lastError } }) => {
+    .map(({ alias, state, lastError: { error: lastError } }) => {
       const isUp = state === "ready" || state === "idle" || lastError === undefined;
       const error = isUp
         ? undefined

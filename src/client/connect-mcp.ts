@@ -5,7 +5,7 @@ import type { Implementation } from "../model/index.ts";
 import { createEraMemory, openUpstream } from "../upstream/index.ts";
 import { toServerDefinition } from "./config.ts";
 import { Connection } from "./connection.ts";
-import { rootFolders, toAsk, toCapabilities } from "./handlers.ts";
+import { rootFolders, toServerRequestHandler, toCapabilities } from "./handlers.ts";
 import type { McpConfig, McpConnection } from "./types.ts";
 import { VERSION } from "./version.ts";
 
@@ -40,7 +40,7 @@ export async function connectMcp(config: McpConfig): Promise<McpConnection> {
       capabilities: toCapabilities(handlers),
       logLevel: config.logLevel,
     },
-    ask: toAsk(handlers),
+    onServerRequest: toServerRequestHandler(handlers),
     watch: config.watch ?? true,
     report,
     eras: createEraMemory(),

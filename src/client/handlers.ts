@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from "node:url";
 import { type ElicitRequest, isObject, type JsonObject } from "../model/index.ts";
-import type { Ask } from "../upstream/index.ts";
+import type { ServerRequestHandler } from "../upstream/index.ts";
 import type { McpHandlers } from "./types.ts";
 
 export function toCapabilities(handlers: McpHandlers): JsonObject {
@@ -14,7 +14,7 @@ export function toCapabilities(handlers: McpHandlers): JsonObject {
 }
 
 /** The answer is undefined if no handler is registered for the request. */
-export function toAsk(handlers: McpHandlers): Ask {
+export function toServerRequestHandler(handlers: McpHandlers): ServerRequestHandler {
   return async ({ method, params, signal }) => {
     if (method === "elicitation/create" && handlers.elicit !== undefined) {
       const answer = await handlers.elicit(params as ElicitRequest, { signal });

@@ -2,7 +2,7 @@
 
 export { connectMcp } from "./connect-mcp.ts";
 export { Connection } from "./connection.ts";
-export { rootFolders, toAsk, toCapabilities } from "./handlers.ts";
+export { rootFolders, toServerRequestHandler, toCapabilities } from "./handlers.ts";
 export { exposedName, exposedNames } from "./names.ts";
 export { blockText, resultText } from "./result-text.ts";
 export type {

@@ -218,7 +218,7 @@ class ContractsUpstream implements Contracts {
           hint: didYouMean(tool, exposed.keys()),
         },
       );
-    const { caller, signal, timeoutMs, maxTimeoutMs, onProgress, onLog, ask } = call;
+    const { caller, signal, timeoutMs, maxTimeoutMs, onProgress, onLog, onServerRequest: ask } = call;
     const input = call.params?.arguments;
     const context = this.#complete(this.#contextOf(call));
     this.#inFlight += 1;

@@ -1,4 +1,4 @@
-// What happens in a hub, on one typed bus: for listeners, as an async iterator, and as lines of JSON.
+// Events of a hub on one typed bus, for listeners and as an async iterator.
 
 import type { AuditEvent } from "../contracts/index.ts";
 import type { ErrorCode } from "../errors/index.ts";
@@ -19,11 +19,11 @@ export interface ServerEvent extends Common {
     | "mcp.server_failed"
     | "mcp.server_stopped"
     | "mcp.server_restarted"
-    /** Something of it is being downloaded, or is there now; the reason says what. */
+    /** A package or image is being downloaded, or has been; `reason` names it. */
     | "mcp.server_installing";
   readonly code?: ErrorCode;
   readonly reason?: string;
-  /** How much of a download is there; absent when it begins and when it is done. */
+  /** Progress of a download; absent at its beginning and end. */
   readonly bytes?: { readonly received: number; readonly total?: number | undefined } | undefined;
 }
 
@@ -37,10 +37,10 @@ export interface ToolsChangedEvent extends Common {
 export interface ToolEvent extends Common {
   readonly type: "mcp.tool_called" | "mcp.tool_failed";
   readonly tool: string;
-  /** Whose call it was, where there are several callers. */
+  /** The account of the caller, if there are several. */
   readonly caller?: string;
   readonly durationMs: number;
-  /** The names of the arguments; never their values. */
+  /** The names of the arguments, never their values. */
   readonly argumentKeys: readonly string[];
   readonly inputBytes: number;
   readonly outputBytes?: number;
@@ -55,13 +55,13 @@ export interface ConfigReloadedEvent extends Common {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
-  /** The servers among them that cannot be used. */
+  /** The servers of the change that cannot be used. */
   readonly failed: readonly { readonly server: string; readonly reason: string }[];
-  /** Errors in the config files. A file that cannot be used leaves the earlier state in place. */
+  /** Errors in the config files. A file with errors leaves the earlier state in place. */
   readonly problems: readonly string[];
 }
 
-/** A server tried to reach what its sandbox does not grant. */
+/** A server tried to reach a host that its sandbox does not grant. */
 export interface SandboxDeniedEvent extends Common {
   readonly type: "mcp.sandbox_denied";
   readonly host: string;
@@ -69,16 +69,16 @@ export interface SandboxDeniedEvent extends Common {
   readonly reason: string;
 }
 
-/** A server was started with less of a sandbox than the default, because somebody said so. */
+/** A server was started with a weaker sandbox than the default. */
 export interface SandboxRelaxedEvent extends Common {
   readonly type: "mcp.sandbox_relaxed";
   readonly mode: SandboxMode;
   readonly by: string;
-  /** What is not held. */
+  /** The sandbox rules that are not enforced. */
   readonly missing: readonly string[];
 }
 
-/** What was done for a contract: who was chosen, what was called, which secrets were given out. The server is the driver, if there is one. */
+/** An audit event of a contract call: the chosen driver, the called tool, the secrets used. `server` is the driver. */
 export type ContractEvent = Common & AuditEvent;
 
 export type HubEvent =
@@ -101,7 +101,7 @@ export function toAuditEvent(event: AuditEvent): Unstamped<HubEvent> {
   return { ...event, server: driver ?? "contracts" };
 }
 
-/** What of a start is worth an event. A host that a server asks for may have a secret in its name. */
+/** The event for a launch report; undefined for most. A host name may contain a secret, so it is redacted. */
 export function toLaunchEvent(
   server: string,
   news: LaunchNews,
@@ -120,12 +120,12 @@ export function toLaunchEvent(
   return { type: "mcp.sandbox_relaxed", server, mode, by, missing: missing.map(({ clause }) => clause) };
 }
 
-/** What happens with every call, and not only now and then. */
+/** True for events that occur with every call. */
 function isOfCall({ type }: HubEvent): boolean {
   return type.startsWith("mcp.tool_") || type.startsWith("driver.");
 }
 
-/** Events that an iterator has not taken yet; older ones are dropped beyond this. */
+/** The number of events that an iterator buffers; older ones are dropped. */
 const MAX_WAITING = 10_000;
 
 export class EventBus implements AsyncIterable<HubEvent> {
@@ -134,7 +134,7 @@ export class EventBus implements AsyncIterable<HubEvent> {
   #callListeners = 0;
   #closed = false;
 
-  /** Whether anybody would notice a call; measuring what nobody sees is not worth it. */
+  /** Whether any listener receives call events; if not, calls are not measured. */
   get hearsCalls(): boolean {
     return this.#callListeners > 0;
   }
@@ -145,7 +145,7 @@ export class EventBus implements AsyncIterable<HubEvent> {
     for (const listener of this.#listeners) listener(stamped);
   }
 
-  /** Who does not want to hear of calls costs them nothing. */
+  /** Registers a listener. Without `calls` it gets no events about single calls, which then cost nothing. */
   on(
     listener: (event: HubEvent) => void,
     { calls = true }: { calls?: boolean | undefined } = {},
@@ -167,7 +167,7 @@ export class EventBus implements AsyncIterable<HubEvent> {
     };
   }
 
-  /** Every event from now on, until the bus closes or the loop is left. */
+  /** Iterates over all events from now on, until the bus closes or the loop ends. */
   [Symbol.asyncIterator](): AsyncIterator<HubEvent> {
     const waiting: HubEvent[] = [];
     let wake: (() => void) | undefined;

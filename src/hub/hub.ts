@@ -1,4 +1,4 @@
-// Many servers as one: who they are, and what each kind of client sees of them.
+// Hub: many servers as one upstream. It holds the members and the views of them.
 
 import { type Diagnostic, didYouMean, PortolanError, type Report } from "../errors/index.ts";
 import type { Contracts } from "../contracts/index.ts";
@@ -13,7 +13,7 @@ import { hasContract, hubName, promptName } from "./views/naming.ts";
 import { downOwner } from "./views/routing.ts";
 import { HubView, type ViewOptions, type ViewSource } from "./views/view.ts";
 
-/** Which server has a tool or a prompt, and the server's own name for it. */
+/** The server of a tool or prompt, and the server's own name for it. */
 export interface OwnName {
   readonly server: string;
   readonly name: string;
@@ -26,11 +26,11 @@ export class Hub implements Upstream, ViewSource {
   settings: MergeSettings;
   closed = false;
   readonly #members = new Map<string, Member>();
-  /** Those that are to be members, and those that were and still have calls. */
+  /** Generations that are starting, and old ones that finish their calls. */
   readonly #aside = new Set<Member>();
   readonly #whole: HubView;
   readonly #views = new Set<HubView>();
-  /** The messages of what was found when each view was merged last. */
+  /** The diagnostics of each view when it was merged last. */
   readonly #found = new Map<HubView, readonly string[]>();
   #announcing = new Set<ListName>();
   #contracts: WorkspaceContracts | undefined;
@@ -59,14 +59,14 @@ export class Hub implements Upstream, ViewSource {
     });
   }
 
-  /** A part of the hub, for as long as the hub lives. */
+  /** Creates a view, which lasts as long as the hub. */
   view(options: ViewOptions): HubView {
     const view = new HubView(options, this);
     this.#views.add(view);
     return view;
   }
 
-  /** Every view is merged again with every change; what was found before, in whatever view, is not reported again. */
+  /** Reports the diagnostics of a merge, except those that any view has reported before. */
   merged(view: HubView, diagnostics: readonly Diagnostic[]): void {
     const known = new Set([...this.#found.values()].flat());
     this.#found.set(
@@ -76,20 +76,20 @@ export class Hub implements Upstream, ViewSource {
     for (const diagnostic of diagnostics) if (!known.has(diagnostic.message)) this.report(diagnostic);
   }
 
-  /** Names are a function of these settings, so new ones rename everything. */
+  /** Applies new naming settings, which rename tools and prompts. */
   configure(settings: MergeSettings): void {
     this.settings = settings;
     this.changed(new Set(["tools", "prompts"]));
   }
 
-  /** A member with the alias of another takes its place. */
+  /** Adds a member, which replaces a member with the same alias. */
   add(member: Member): void {
     this.#members.set(member.alias, member);
     if (isContracts(member)) this.#contracts?.attach(member);
     this.changed(new Set(["tools", "prompts", "resources"]));
   }
 
-  /** It is stopped with the hub, although it is not a member. Gives what ends that. */
+  /** Stops the member with the hub, although it is not listed. The returned function ends that. */
   keepAside(member: Member): () => void {
     this.#aside.add(member);
     return () => void this.#aside.delete(member);
@@ -105,7 +105,7 @@ export class Hub implements Upstream, ViewSource {
     await member.drain().finally(done);
   }
 
-  /** Something of a member is not what it was. Announced once per turn. */
+  /** A member's lists or state changed. Announced once per turn of the event loop. */
   changed(lists: ReadonlySet<ListName>): void {
     for (const view of this.#views) view.outdated();
     if (this.#announcing.size === 0) setImmediate(() => this.#announce());
@@ -125,13 +125,13 @@ export class Hub implements Upstream, ViewSource {
     const contracts = this.members.find(({ declared }) => hasContract(declared, name));
     if (contracts !== undefined && !this.#whole.table.promptRoutes.has(name)) {
       const [alias = ""] = name.split(".", 1);
-      // What can be read as a tool of a server is that.
+      // A name that begins with the alias of a server is a tool of that server.
       if (!this.#members.has(alias)) return hubName(this.settings.naming, contracts.declared, name);
     }
     return this.#whole.fullName(name, (alias) => this.member(alias).declared);
   }
 
-  /** Why the server is down that a tool of this name would belong to; undefined when the tool is known, or no such server is down. */
+  /** The error of a server that is down, if a tool of this name would belong to it and is not known. */
   downOwner(name: string): PortolanError | undefined {
     if (this.#whole.table.toolRoutes.has(name)) return undefined;
     return downOwner(this.#whole, name, this.settings.naming);
@@ -145,7 +145,7 @@ export class Hub implements Upstream, ViewSource {
     return promptName(this.settings.naming, declared, name.slice(dot + 1));
   }
 
-  /** The contracts of all drivers, started if need be. The same object for as long as the hub is open. */
+  /** The contracts of all drivers, started if necessary. The same object for as long as the hub is open. */
   async contracts(): Promise<Contracts | undefined> {
     const member = this.members.find(isContracts);
     if (member === undefined) return undefined;
@@ -154,8 +154,8 @@ export class Hub implements Upstream, ViewSource {
     return this.#contracts;
   }
 
-  /** What a tool of a server is called among those of all servers. */
-  offeredName(alias: string, own: string): string {
+  /** The name of a server's tool in the whole hub. */
+  fullToolName(alias: string, own: string): string {
     return hubName(this.settings.naming, this.member(alias).declared, own);
   }
 

@@ -1,4 +1,4 @@
-// Public face of the hub room.
+// Public surface of the hub room.
 
 export { APPROVAL_ID } from "./drivers/approval.ts";
 export type { Person } from "./drivers/login-page.ts";
@@ -16,7 +16,7 @@ export type { ServerState } from "./member/member.ts";
 export { type HubOptions, openHub } from "./open-hub.ts";
 export type { WorkspaceConfig } from "./workspace/config.ts";
 export type { Hub, OwnName } from "./hub.ts";
-export type { OfferedTool } from "./views/merge.ts";
+export type { ViewTool } from "./views/merge.ts";
 export { type OpenedWorkspace, openWorkspaceHub, type WorkspaceOptions } from "./workspace/workspace-hub.ts";
 export { registeredDrivers, rememberDrivers } from "./drivers/registered-drivers.ts";
 export { registeredContract, rememberContracts } from "./drivers/registered-contracts.ts";

@@ -1,43 +1,53 @@
-// A hub over declared servers: everything that its members share, in one place.
+// Opens a hub, and creates the objects that its members share.
 
 import type { ApprovalRequest, Audit, AuditEvent } from "../contracts/index.ts";
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer, Implementation, JsonObject, SandboxMode } from "../model/index.ts";
 import { createRedactor, createSecretStore, type Redactor, type SecretStore } from "../secrets/index.ts";
-import { type McpHandlers, rootFolders, toAsk, toCapabilities, VERSION } from "../client/index.ts";
+import {
+  type McpHandlers,
+  rootFolders,
+  toServerRequestHandler,
+  toCapabilities,
+  VERSION,
+} from "../client/index.ts";
 import { createEraMemory } from "../upstream/index.ts";
-import { approveByAsking } from "./drivers/approval.ts";
+import { approveByElicitation } from "./drivers/approval.ts";
 import type { Person } from "./drivers/login-page.ts";
 import { EventBus, toAuditEvent } from "./events.ts";
 import { Hub } from "./hub.ts";
-import { withRedactedQuestions } from "./member/redact-call.ts";
-import type { LeaseOptions } from "./processes/open-session.ts";
+import { redactServerRequests } from "./member/redact-call.ts";
+import type { ServerContext } from "./processes/open-session.ts";
 import { Member } from "./member/member.ts";
 import type { MergeSettings } from "./views/merge.ts";
 import { DEFAULT_NAMING } from "./views/naming.ts";
-import { Pool } from "./processes/process-pool.ts";
-import { createSnapshots, defaultSnapshotFolder, type Snapshots } from "./member/inventory-store.ts";
+import { ProcessPool } from "./processes/process-pool.ts";
+import {
+  createInventoryStore,
+  defaultInventoryFolder,
+  type InventoryStore,
+} from "./member/inventory-store.ts";
 
 export interface HubOptions {
   readonly name?: string | undefined;
-  /** How tools are called: a text with `{alias}` and `{tool}`. */
+  /** Template of tool names, with `{alias}` and `{tool}`. */
   readonly naming?: string | undefined;
   readonly descriptionPrefix?: boolean | string | undefined;
   readonly handlers?: McpHandlers | undefined;
   readonly clientInfo?: Implementation | undefined;
-  /** What servers are told that their questions may be about; by default, what the handlers answer. */
+  /** The client capabilities that servers are told; by default those of the handlers. */
   readonly capabilities?: JsonObject | undefined;
   readonly secrets?: SecretStore | undefined;
-  /** Where tool lists are kept between runs; `false` keeps none. */
+  /** The folder for tool lists between runs; `false` stores none. */
   readonly snapshots?: string | false | undefined;
   readonly onDiagnostic?: ((diagnostic: Diagnostic) => void) | undefined;
-  /** How strictly servers are boxed, by alias, over what their declarations say. */
+  /** Sandbox modes by alias, which override the config files. */
   readonly sandbox?: Readonly<Record<string, SandboxMode>> | undefined;
-  /** Run the code that lies beside drivers, in this program and with its rights. Default: false. */
+  /** Run the code beside drivers, in this program and with its rights. Default: false. */
   readonly driverCode?: boolean | undefined;
-  /** Whether somebody answers for themselves behind the handlers, who can approve calls that need it. Default: whether questions are answered at all. */
+  /** Whether a person behind the handlers can approve calls. Default: true. */
   readonly attended?: boolean | undefined;
-  /** Who is there to log in to drivers; without anybody, a call that needs a login fails at once and says so. */
+  /** The person who can log in to drivers. Without one, a call that needs a login fails at once. */
   readonly person?: Person | undefined;
 }
 
@@ -45,8 +55,8 @@ export interface OpenedHub {
   readonly hub: Hub;
   readonly events: EventBus;
   readonly redactor: Redactor;
-  /** Makes a member of a declaration; it is not started yet. `before` is whose place it takes, for as long as that matters. */
-  readonly member: (declared: DeclaredServer, before?: LeaseOptions["before"]) => Member;
+  /** Creates a member from a server config; it is not started yet. `before` gives the contracts that it takes over from. */
+  readonly member: (declared: DeclaredServer, before?: ServerContext["before"]) => Member;
 }
 
 export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
@@ -54,10 +64,10 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
   const redactor = createRedactor();
   const report = (diagnostic: Diagnostic): void => options.onDiagnostic?.(redactor.redactValue(diagnostic));
   const secrets = options.secrets ?? createSecretStore({ env: process.env, report });
-  const snapshots: Snapshots =
+  const inventoryStore: InventoryStore =
     options.snapshots === false
-      ? NO_SNAPSHOTS
-      : createSnapshots(options.snapshots ?? (await defaultSnapshotFolder()));
+      ? NO_STORE
+      : createInventoryStore(options.snapshots ?? (await defaultInventoryFolder()));
   const handlers = options.handlers ?? {};
   const hub = new Hub({
     name: options.name ?? "this workspace",
@@ -65,15 +75,15 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     events,
     report,
   });
-  const asking = withRedactedQuestions(toAsk(handlers), redactor);
+  const onServerRequest = redactServerRequests(toServerRequestHandler(handlers), redactor);
   const shared = {
-    pool: new Pool(),
-    snapshots,
+    pool: new ProcessPool(),
+    inventoryStore,
     secrets,
     redactor,
     events,
     report,
-    // Who wants nothing kept gets nothing kept.
+    // Without a folder for snapshots the era memory is not written either.
     eras:
       options.snapshots === false ? { ...createEraMemory(), remember: async () => {} } : createEraMemory(),
     roots: await rootFolders(handlers),
@@ -82,8 +92,8 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     person: options.person,
     audit: auditTo(events),
     approve: (request: ApprovalRequest) =>
-      approveByAsking(request, options.attended === false ? undefined : asking, redactor),
-    ask: asking,
+      approveByElicitation(request, options.attended === false ? undefined : onServerRequest, redactor),
+    onServerRequest,
     caller: {
       clientInfo: options.clientInfo ?? { name: "portolan", version: VERSION },
       capabilities: options.capabilities ?? toCapabilities(handlers),
@@ -92,13 +102,13 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     resourceUpdated: (alias: string, uri: string) => hub.resourceUpdated(alias, uri),
     log: (alias: string, message: JsonObject) => hub.logged(alias, message),
   };
-  const boxed = (declared: DeclaredServer): DeclaredServer => {
+  const withSandboxMode = (declared: DeclaredServer): DeclaredServer => {
     const { sandbox = {} } = options;
     if (!Object.hasOwn(sandbox, declared.alias)) return declared;
     return { ...declared, launch: { ...declared.launch, sandboxOverride: sandbox[declared.alias] } };
   };
   const member: OpenedHub["member"] = (declared, before) =>
-    new Member({ ...shared, declared: boxed(declared), before });
+    new Member({ ...shared, declared: withSandboxMode(declared), before });
   return { hub, events, redactor, member };
 }
 
@@ -107,7 +117,7 @@ function auditTo(events: EventBus): Audit {
   return Object.defineProperty(audit, "hearsCalls", { get: () => events.hearsCalls });
 }
 
-/** The settings with what they leave open filled in. */
+/** Fills in the defaults. */
 export function mergeSettings({
   naming,
   descriptionPrefix,
@@ -115,4 +125,4 @@ export function mergeSettings({
   return { naming: naming ?? DEFAULT_NAMING, descriptionPrefix: descriptionPrefix ?? false };
 }
 
-const NO_SNAPSHOTS: Snapshots = { load: async () => undefined, save: async () => {} };
+const NO_STORE: InventoryStore = { load: async () => undefined, save: async () => {} };

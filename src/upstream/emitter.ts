@@ -1,4 +1,4 @@
-// Typed events whose listeners cannot hurt each other or the sender.
+// Typed event emitter. An exception in a listener affects neither the other listeners nor the sender.
 
 export class Emitter<Events extends { [E in keyof Events]: unknown[] }> {
   readonly #listeners = new Map<keyof Events, Set<(args: unknown[]) => void>>();
@@ -6,7 +6,7 @@ export class Emitter<Events extends { [E in keyof Events]: unknown[] }> {
   on<E extends keyof Events>(event: E, listener: (...args: Events[E]) => void): () => void {
     let listeners = this.#listeners.get(event);
     if (listeners === undefined) this.#listeners.set(event, (listeners = new Set()));
-    // A wrapper of its own, so that the same function may be registered twice and removed once.
+    // Each registration has its own wrapper, so that the same function can be registered twice.
     const own = (args: unknown[]): void => listener(...(args as Events[E]));
     listeners.add(own);
     return () => void listeners.delete(own);
@@ -17,7 +17,7 @@ export class Emitter<Events extends { [E in keyof Events]: unknown[] }> {
       try {
         listener(args);
       } catch (error) {
-        // Reported as uncaught, after the other listeners have had their turn.
+        // The error is reported as uncaught after the other listeners have run.
         queueMicrotask(() => {
           throw error;
         });

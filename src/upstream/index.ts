@@ -1,27 +1,27 @@
-// Public face of the upstream room.
+// Public surface of the upstream room.
 
-export type { Reach } from "./negotiation/connect.ts";
+export type { ConnectTarget } from "./negotiation/connect.ts";
 export { Emitter } from "./emitter.ts";
 export { createEraMemory, type EraMemory } from "./negotiation/era-memory.ts";
 export { listAll, type WholeList } from "./session/list-all.ts";
 export type {
-  Ask,
+  ServerRequestHandler,
   Call,
   Caller,
   Description,
-  Question,
+  ServerRequest,
   Upstream,
   UpstreamEvents,
   UpstreamState,
   UpstreamStats,
 } from "./upstream.ts";
 export { canAnswer } from "./server-requests/answers.ts";
-export { createLaunchReports, type LaunchReports } from "./failure-hints/launch-diagnostics.ts";
+export { createLaunchDiagnostics, type LaunchDiagnostics } from "./failure-hints/launch-diagnostics.ts";
 export { openSessionUpstream } from "./session/session-upstream.ts";
 export { neverSentError } from "./supervision/faults.ts";
 export type { InstanceState, Policy } from "./supervision/instance.ts";
 export {
-  type Lease,
+  type SessionHandle,
   type LifecycleEvent,
   SupervisedUpstream,
   type SupervisionOptions,

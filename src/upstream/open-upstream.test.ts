@@ -2,7 +2,7 @@
 
 import { expect, it, onTestFinished } from "vitest";
 import { DEFAULT_LIMITS, type JsonObject, type RpcMessage } from "../model/index.ts";
-import type { Ask, Caller, Upstream } from "./upstream.ts";
+import type { ServerRequestHandler, Caller, Upstream } from "./upstream.ts";
 import { openUpstream } from "./open-upstream.ts";
 import type { MemoryServer } from "./transports/memory.ts";
 
@@ -33,7 +33,7 @@ function inProcess(answer: Answer): MemoryServer {
 async function open(
   server: MemoryServer,
   era: "legacy" | "modern",
-  options: { caller?: Caller; ask?: Ask } = {},
+  options: { caller?: Caller; onServerRequest?: ServerRequestHandler } = {},
 ): Promise<Upstream> {
   const upstream = await openUpstream({
     definition: {
@@ -42,7 +42,7 @@ async function open(
       era,
       limits: DEFAULT_LIMITS,
     },
-    reach: { transport: "memory", server },
+    target: { transport: "memory", server },
     caller: { clientInfo: { name: "test", version: "1" }, capabilities: {} },
     watch: false,
     report: () => {},
@@ -122,7 +122,7 @@ it("puts a legacy server's question to the one call that can have caused it, and
   };
   const upstream = await open(wired, "legacy");
   const answering =
-    (name: string): Ask =>
+    (name: string): ServerRequestHandler =>
     async () => ({ action: "accept", content: { name } });
   const question = (id: number): RpcMessage => ({
     jsonrpc: "2.0",
@@ -131,7 +131,11 @@ it("puts a legacy server's question to the one call that can have caused it, and
     params: { message: "?" },
   });
 
-  const one = upstream.request({ method: "tools/call", params: { name: "x" }, ask: answering("one") });
+  const one = upstream.request({
+    method: "tools/call",
+    params: { name: "x" },
+    onServerRequest: answering("one"),
+  });
   await Promise.resolve();
   ask?.(question(1));
   await one;

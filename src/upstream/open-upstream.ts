@@ -1,23 +1,25 @@
 // Opens one server as an upstream that restarts it when its session is lost.
 
 import type { Report } from "../errors/index.ts";
-import type { Redactor } from "../secrets/index.ts";
-import { createLaunchReports } from "./failure-hints/launch-diagnostics.ts";
-import { redactorFor } from "./sensitive.ts";
+import type { Endpoint } from "../model/index.ts";
+import { createRedactor, type Redactor, Secret } from "../secrets/index.ts";
+import { createLaunchDiagnostics } from "./failure-hints/launch-diagnostics.ts";
 import { openSessionUpstream, type SessionUpstreamOptions } from "./session/session-upstream.ts";
 import type { Policy } from "./supervision/instance.ts";
 import { SupervisedUpstream } from "./supervision/supervised-upstream.ts";
 import type { Upstream } from "./upstream.ts";
 
 const POLICY: Policy = { keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: 0 };
+/** Names of environment variables, headers and query parameters whose values are secret. */
+const SECRET_NAME = /token|key|secret|passw|pwd|auth|credential|cookie|session/i;
 
 export interface UpstreamOptions extends Omit<
   SessionUpstreamOptions,
   "launches" | "redactor" | "knownLegacy"
 > {
-  /** Takes secrets out of errors; by default it knows the credentials of the definition. */
+  /** Removes secrets from errors; by default the credentials of the definition. */
   readonly redactor?: Redactor | undefined;
-  /** Gives up the first start. */
+  /** Aborts the first start. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -26,7 +28,7 @@ export async function openUpstream({ signal, onLaunch, ...options }: UpstreamOpt
   const { definition, caller } = options;
   const redactor = options.redactor ?? redactorFor(definition.endpoint);
   const report = redacted(options.report, redactor);
-  const launches = createLaunchReports(definition.name, report, onLaunch);
+  const launches = createLaunchDiagnostics(definition.name, report, onLaunch);
   const upstream = new SupervisedUpstream({
     name: definition.name,
     policy: () => POLICY,
@@ -36,7 +38,7 @@ export async function openUpstream({ signal, onLaunch, ...options }: UpstreamOpt
       const session = await openSessionUpstream({
         ...{ ...options, report, redactor, launches },
         knownLegacy: before?.era === "legacy",
-        // Only the first start can be given up by whoever wants the upstream.
+        // The caller's signal aborts the first start only.
         signal: before === undefined && signal !== undefined ? AbortSignal.any([leaving, signal]) : leaving,
       });
       return { upstream: session, release: () => session.close() };
@@ -51,7 +53,7 @@ export async function openUpstream({ signal, onLaunch, ...options }: UpstreamOpt
   return upstream;
 }
 
-/** Reports without the secrets that the redactor knows. */
+/** A report function that removes secrets from diagnostics. */
 function redacted(report: Report, redactor: Redactor): Report {
   return (finding) =>
     report({
@@ -59,4 +61,37 @@ function redacted(report: Report, redactor: Redactor): Report {
       message: redactor.redactText(finding.message),
       ...(finding.hint === undefined ? {} : { hint: redactor.redactText(finding.hint) }),
     });
+}
+
+/** A redactor for the credentials of this endpoint, which a server or its error page may repeat. */
+function redactorFor(endpoint: Endpoint): Redactor {
+  const redactor = createRedactor();
+  for (const value of credentials(endpoint)) redactor.add(new Secret(value));
+  return redactor;
+}
+
+function credentials(endpoint: Endpoint): string[] {
+  if (endpoint.transport === "stdio") return secretsIn(endpoint.env);
+  const { username, password, searchParams } = new URL(endpoint.url);
+  return [
+    ...(password === "" ? [] : [password, decodeOr(password)]),
+    ...(password === "" && username !== "" ? [username] : []),
+    ...secretsIn(Object.fromEntries(searchParams)),
+    // A server may repeat only the last word of "Bearer x".
+    ...secretsIn(endpoint.headers).flatMap((value) => [value, value.split(" ").at(-1) ?? value]),
+  ];
+}
+
+function secretsIn(values: Readonly<Record<string, string>> | undefined): string[] {
+  return Object.entries(values ?? {})
+    .filter(([name]) => SECRET_NAME.test(name))
+    .map(([, value]) => value);
+}
+
+function decodeOr(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

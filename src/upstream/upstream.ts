@@ -1,4 +1,4 @@
-// The spine: what everything that answers MCP looks like to the rest of the program.
+// Upstream: the interface of one live MCP server, with the types of a call. Everything that answers MCP implements it.
 
 import type { PortolanError } from "../errors/index.ts";
 import type {
@@ -13,62 +13,62 @@ import type {
 } from "../model/index.ts";
 import type { TransportName } from "./transports/transport.ts";
 
-/** On whose behalf a request is made. It travels with the call; nothing of it is remembered on the connection. */
+/** The client on whose behalf a request is made. It travels with the call; the connection remembers nothing of it. */
 export interface Caller {
-  /** Tells clients apart. What a server says about several calls at once only reaches a client when all of them are its own. */
+  /** Identifies the client. A log message about several calls reaches the client only when all of them are its own. */
   readonly id?: string | undefined;
-  /** Whose client it is: what there is little of is shared out by this. */
+  /** The account of the client. Scarce resources are shared by account. */
   readonly account?: string | undefined;
   readonly clientInfo: Implementation;
   readonly capabilities: JsonObject;
-  /** The era that the client itself speaks. A server that speaks both is called in this one; without it, in the preferred one. */
+  /** The era of the client. A server that supports both is called in this one; by default in the preferred one. */
   readonly era?: Era | undefined;
-  /** Aborted when the client has left, so that sessions which were opened for it can be closed. */
+  /** Aborted when the client has disconnected, so that its sessions can be closed. */
   readonly ended?: AbortSignal | undefined;
   readonly logLevel?: LogLevel | undefined;
-  /** Headers of the request that the client made, without those that let it in. */
+  /** Headers of the client's request, without credentials. */
   readonly headers?: Readonly<Record<string, string | string[] | undefined>> | undefined;
-  /** What the client's token allows; undefined when there is no such notion. */
+  /** The scopes of the client's token; undefined when there is no token. */
   readonly scopes?: readonly string[] | undefined;
 }
 
-/** Something a server wants to know in the middle of a call. */
-export interface Question {
-  /** What the server itself calls it: the id of its request, or its key among several. */
+/** A request that a server sends to its client during a call: elicitation, sampling or roots. */
+export interface ServerRequest {
+  /** The server's id: of its request, or the key among several input requests. */
   readonly id: RequestId;
   readonly method: string;
   readonly params: JsonObject;
   readonly signal: AbortSignal;
-  /** The server itself said which call it is for, by the stream on which it came. */
+  /** True when the transport showed which call the request belongs to. */
   readonly related?: boolean | undefined;
 }
 
-/** Answers a question with the result that the server gets, or with undefined when nobody is there to answer it. */
-export type Ask = (question: Question) => Promise<JsonObject | undefined>;
+/** Answers a server request. Undefined declines it. */
+export type ServerRequestHandler = (request: ServerRequest) => Promise<JsonObject | undefined>;
 
 export interface Call {
   readonly method: string;
   readonly params?: JsonObject | undefined;
   readonly caller?: Caller | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Fails when neither answer nor progress comes for this long; 0 waits for ever. */
+  /** The call fails when neither a response nor progress arrives for this long; 0 means no limit. */
   readonly timeoutMs?: number | undefined;
   readonly maxTimeoutMs?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** Log messages that are known to be about this call; the others are `log` events. */
+  /** Receives log messages that belong to this call; the others are `log` events. */
   readonly onLog?: ((message: LogMessage) => void) | undefined;
-  /** Hears what comes on the subscription stream that this call opens. */
+  /** Receives the notifications on the subscription stream that this call opens. */
   readonly onNotification?: ((method: string, params: JsonObject) => void) | undefined;
-  readonly ask?: Ask | undefined;
-  /** What it calls is known not to ask anything. */
-  readonly quiet?: boolean | undefined;
-  /** Hears of a question that is certainly this call's and that nobody answered. */
-  readonly onDeclined?: ((question: Pick<Question, "method" | "params">) => void) | undefined;
-  /** The caller takes an `input_required` result as it is. */
+  readonly onServerRequest?: ServerRequestHandler | undefined;
+  /** True when the called tool is known to send no server requests. */
+  readonly noServerRequests?: boolean | undefined;
+  /** Called with a server request that certainly belongs to this call and was declined. */
+  readonly onDeclined?: ((request: Pick<ServerRequest, "method" | "params">) => void) | undefined;
+  /** The caller accepts an `input_required` result. */
   readonly passInputRequired?: boolean | undefined;
-  /** Running it twice does no harm, so it may be sent again after a crash. */
+  /** Running the call twice does no harm, so it may be repeated after a crash. */
   readonly repeatable?: boolean | undefined;
-  /** False when the caller itself decides what is sent again: a server that has too much to do is then not asked by itself once more. */
+  /** False when the caller decides itself about repeating: the call is then not repeated after 429 or a lost connection. */
   readonly repeats?: boolean | undefined;
 }
 
@@ -93,15 +93,15 @@ export interface UpstreamEvents {
   stateChanged: [state: UpstreamState, reason?: PortolanError];
 }
 
-/** One live MCP server, however it is reached. */
+/** One live MCP server. */
 export interface Upstream extends AsyncDisposable {
   readonly name: string;
   describe(): Description;
-  /** Sends any request; the result is relayed JSON with unknown fields kept. */
+  /** Sends any request. The result is relayed JSON with unknown fields kept. */
   request(call: Call): Promise<JsonObject>;
-  /** Tells the server something, such as that the client's roots changed. A modern server has no such notices. */
+  /** Sends a notification, for instance that the client's roots changed. Modern servers get none. */
   notify(method: string, params?: JsonObject): void;
-  /** Hear `resourceUpdated` for a URI, across reconnections, until the returned function is called. */
+  /** Enables `resourceUpdated` events for a URI, across reconnections, until the returned function is called. */
   subscribe(uri: string): Promise<() => Promise<void>>;
   /** The most verbose log level wanted from this server. */
   setLogLevel(level: LogLevel): Promise<void>;
@@ -112,14 +112,14 @@ export interface Upstream extends AsyncDisposable {
 
 export interface UpstreamStats {
   readonly inFlight: number;
-  /** Answers that came after their request was given up. */
+  /** Responses that arrived after their request was abandoned. */
   readonly lateAnswers: number;
-  /** Answers to nothing that was asked. */
+  /** Responses without a request. */
   readonly unknownAnswers: number;
   readonly noise: number;
-  /** Server questions that found nobody to answer. */
+  /** Server requests that were declined. */
   readonly declined: number;
-  /** Those among them that might have been of one call or another. */
+  /** Declined server requests that could have belonged to several calls. */
   readonly ambiguous?: number | undefined;
   readonly restarts: number;
   readonly eraProbes: number;

@@ -1,8 +1,8 @@
-// Waits that have a limit and can be called off.
+// Waits with a time limit and an abort signal.
 
 import { PortolanError } from "../errors/index.ts";
 
-/** Resolves after the time, or at once when the signal says so. */
+/** Resolves after the time, or when the signal aborts. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -16,7 +16,7 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
   });
 }
 
-/** The promise's outcome, or undefined when the time or the signal comes first; the promise itself goes on. */
+/** The promise's outcome, or undefined when the time or the signal comes first. The promise itself continues. */
 export async function unlessLate<T>(
   promise: Promise<T>,
   ms: number,
@@ -27,14 +27,14 @@ export async function unlessLate<T>(
   return Promise.race([promise, late]).finally(() => settled.abort());
 }
 
-/** The promise's outcome, unless the time (0: none) or the signal ends the wait; the promise itself goes on. */
+/** The promise's outcome, unless the time (0: no limit) or the signal ends the wait. The promise itself continues. */
 export function within<T>(
   promise: Promise<T>,
   limit: {
     server: string;
     what: string;
     ms: number;
-    /** When the time is over, where it began before this wait. */
+    /** When the wait ends, if its time began earlier. */
     endsAt?: number;
     signal: AbortSignal | undefined;
   },
@@ -65,7 +65,7 @@ export function within<T>(
   });
 }
 
-/** Timers hold 32-bit milliseconds; a longer wait is as good as none, and a month is as long as any. */
+/** Node timers take 32-bit milliseconds, so longer waits are cut. */
 export function timerMs(ms: number): number {
   return Math.min(Math.max(0, ms), 2 ** 31 - 1);
 }

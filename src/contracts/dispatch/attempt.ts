@@ -148,7 +148,7 @@ export class Turn {
       repeats: false,
       onProgress,
       onLog,
-      ask,
+      onServerRequest: ask,
     };
   }
 

@@ -2,7 +2,7 @@
 
 import type { Report } from "../../errors/index.ts";
 import type { DriverResult, JsonObject, LogMessage, Progress } from "../../model/index.ts";
-import type { Ask, Caller, Upstream } from "../../upstream/index.ts";
+import type { ServerRequestHandler, Caller, Upstream } from "../../upstream/index.ts";
 import type { Audit } from "./audit.ts";
 import type { AuthMachine } from "../auth/auth-machine.ts";
 import type { ContractPolicy } from "../routing/policy.ts";
@@ -23,7 +23,7 @@ export interface ContractCall {
   readonly maxTimeoutMs?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly onLog?: ((message: LogMessage) => void) | undefined;
-  readonly ask?: Ask | undefined;
+  readonly ask?: ServerRequestHandler | undefined;
 }
 
 export interface ApprovalRequest {
@@ -35,7 +35,7 @@ export interface ApprovalRequest {
   readonly reason: string;
   readonly signal?: AbortSignal | undefined;
   /** Asks whoever made the call. */
-  readonly ask?: Ask | undefined;
+  readonly ask?: ServerRequestHandler | undefined;
 }
 
 /** True lets the call go on; a text says why not; undefined: nobody is there to say. */

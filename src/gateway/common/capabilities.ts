@@ -1,7 +1,7 @@
 // What clients declare that they can answer, and what servers are told.
 
 import { isObject, type JsonObject, RPC } from "../../model/index.ts";
-import type { Question } from "../../upstream/index.ts";
+import type { ServerRequest } from "../../upstream/index.ts";
 import { RpcRefusal } from "./messages.ts";
 
 const TASKS = "io.modelcontextprotocol/tasks";
@@ -28,7 +28,7 @@ export const GATEWAY_CAPABILITIES: JsonObject = {
 
 /** The capability that a client lacks for a question; undefined when it can be asked. */
 export function missingFor(
-  question: Pick<Question, "method" | "params">,
+  question: Pick<ServerRequest, "method" | "params">,
   capabilities: JsonObject,
 ): JsonObject | undefined {
   const { elicitation, sampling, roots } = capabilities;

@@ -118,7 +118,7 @@ export class Offers {
         admits:
           view === undefined
             ? undefined
-            : (tool) => view.admits({ ...tool, name: this.#hub.offeredName(tool.alias, tool.own) }),
+            : (tool) => view.admits({ ...tool, name: this.#hub.fullToolName(tool.alias, tool.own) }),
       }),
     );
     this.#offers.set(key, offer);
@@ -161,7 +161,7 @@ export class Offers {
     if (!single && !view.limitsTools) return true;
     return inventory.tools.some(({ name: own, annotations }) =>
       view.admits({
-        name: this.#hub.offeredName(alias, own),
+        name: this.#hub.fullToolName(alias, own),
         own,
         alias,
         ...member.tagsOf(own),

@@ -17,7 +17,7 @@ import {
   type RpcRequest,
   type RpcResponse,
 } from "../../model/index.ts";
-import { type Ask, type Call, type Caller, canAnswer } from "../../upstream/index.ts";
+import { type ServerRequestHandler, type Call, type Caller, canAnswer } from "../../upstream/index.ts";
 import { missingFor } from "../common/capabilities.ts";
 import { forLegacy } from "./downgrade.ts";
 import { progressTokenOf, withoutEnvelope } from "../common/envelope.ts";
@@ -66,7 +66,7 @@ export class LegacySession implements Hearer {
   readonly #subscriptions = new Map<string, Promise<() => Promise<void>>>();
   readonly #leave: () => void;
   /** Where all requests share one channel it does not matter which of them a question is about. */
-  #sharedAsk: Ask | undefined;
+  #sharedAsk: ServerRequestHandler | undefined;
   /** Closes the sessions with servers that were opened for this client. */
   readonly #ended = new AbortController();
   #caller: Caller;
@@ -246,7 +246,7 @@ export class LegacySession implements Hearer {
       params: tasks.open(principal.name, method, withoutEnvelope(params)),
       caller: headers === undefined ? this.#caller : { ...this.#caller, headers },
       signal: stop.signal,
-      ask:
+      onServerRequest:
         MAY_ASK.has(method) && reply.canStream && canAnswer(this.#capabilities)
           ? (this.#sharedAsk ?? this.#asker((text) => reply.send(text)))
           : undefined,
@@ -270,12 +270,12 @@ export class LegacySession implements Hearer {
       this.#inFlight.delete(id);
       reply.gone = undefined;
       // Who could be asked in between may still look at it.
-      if (call.ask === undefined) returnStop(stop);
+      if (call.onServerRequest === undefined) returnStop(stop);
     }
   }
 
   /** Puts a server's question to the client by the old means: a request on the stream of the call that caused it. */
-  #asker(send: (text: string) => void): Ask {
+  #asker(send: (text: string) => void): ServerRequestHandler {
     return ({ method, params, signal }) => {
       if (this.#closed || signal.aborted || missingFor({ method, params }, this.#capabilities) !== undefined)
         return Promise.resolve(undefined);

@@ -12,7 +12,12 @@ import {
   type RpcErrorObject,
   type RpcRequest,
 } from "../../model/index.ts";
-import { type Ask, type Caller, canAnswer, type Question } from "../../upstream/index.ts";
+import {
+  type ServerRequestHandler,
+  type Caller,
+  canAnswer,
+  type ServerRequest,
+} from "../../upstream/index.ts";
 import { missingFor } from "../common/capabilities.ts";
 import { type Envelope, withoutEnvelope } from "../common/envelope.ts";
 import { isWanted } from "../common/log-levels.ts";
@@ -35,7 +40,7 @@ const GATHER_MS = 20;
 let calls = 0;
 
 interface Asked {
-  readonly question: Question;
+  readonly question: ServerRequest;
   readonly answer: (answer: JsonObject | undefined) => void;
 }
 
@@ -105,7 +110,7 @@ export class ModernCall implements Parkable {
         caller,
         signal: this.#stop.signal,
         passInputRequired: true,
-        ask: mayAsk && canAnswer(capabilities) ? this.#ask : undefined,
+        onServerRequest: mayAsk && canAnswer(capabilities) ? this.#ask : undefined,
         onDeclined: (question) => {
           const missing = missingFor(question, capabilities);
           if (missing !== undefined) this.#missing = { ...this.#missing, ...missing };
@@ -164,7 +169,7 @@ export class ModernCall implements Parkable {
     };
   }
 
-  readonly #ask: Ask = (question) => {
+  readonly #ask: ServerRequestHandler = (question) => {
     if (missingFor(question, this.#capabilities) !== undefined) return Promise.resolve(undefined);
     const key = this.#keyFor(question);
     const early = this.#early?.[key];
@@ -192,7 +197,7 @@ export class ModernCall implements Parkable {
    * The server's own name for the question, which is unique among those that are open. Nobody can know that of an approval before it
    * is asked for: it must not come with the call that it is about.
    */
-  #keyFor({ id }: Question): string {
+  #keyFor({ id }: ServerRequest): string {
     const key = String(id).startsWith(APPROVAL_ID) ? `${id}-${randomUUID()}` : String(id);
     for (let suffix = 2; ; suffix += 1) {
       const candidate = suffix === 2 ? key : `${key}_${suffix}`;

@@ -2,16 +2,16 @@ import { expect, test } from "vitest";
 import { contract } from "../../../test/contract-helpers.ts";
 import type { ApprovalRequest } from "../../contracts/index.ts";
 import { createRedactor, Secret } from "../../secrets/index.ts";
-import type { Question } from "../../upstream/index.ts";
-import { approveByAsking } from "./approval.ts";
+import type { ServerRequest } from "../../upstream/index.ts";
+import { approveByElicitation } from "./approval.ts";
 
 const SECRET = 'a "secret" canary';
 
 async function asked(input: ApprovalRequest["input"], more: object = {}): Promise<string> {
   const redactor = createRedactor();
   redactor.add(new Secret(SECRET));
-  const questions: Question[] = [];
-  const ask = async (question: Question): Promise<object> => {
+  const questions: ServerRequest[] = [];
+  const ask = async (question: ServerRequest): Promise<object> => {
     questions.push(question);
     return { action: "accept", content: { allow: true } };
   };
@@ -24,7 +24,7 @@ async function asked(input: ApprovalRequest["input"], more: object = {}): Promis
     ask: ask as ApprovalRequest["ask"],
     ...more,
   };
-  expect(await approveByAsking(request, undefined, redactor)).toBe(true);
+  expect(await approveByElicitation(request, undefined, redactor)).toBe(true);
   return String(questions[0]?.params?.message);
 }
 
@@ -53,7 +53,7 @@ test("arguments that cannot be shown are not approved", async () => {
   circle.self = circle;
   const request = { contract: contract(), driver: "d", input: circle, context: {}, reason: "r" };
   const ask = async (): Promise<object> => ({ action: "accept", content: { allow: true } });
-  const answer = await approveByAsking(
+  const answer = await approveByElicitation(
     { ...request, ask: ask as ApprovalRequest["ask"] },
     undefined,
     createRedactor(),

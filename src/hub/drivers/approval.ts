@@ -1,27 +1,27 @@
-// Calls that need approval: whoever made the call is asked, if they can be asked, and sees what it is that they approve.
+// Approval of contract calls: an elicitation to the caller, or to the person at this program, that shows the arguments.
 
 import type { ApprovalRequest } from "../../contracts/index.ts";
 import { isObject, type JsonObject } from "../../model/index.ts";
 import type { Redactor } from "../../secrets/index.ts";
-import type { Ask } from "../../upstream/index.ts";
+import type { ServerRequestHandler } from "../../upstream/index.ts";
 
 const SHOWN_CHARS = 1_000;
-/** What the ids of these questions begin with. Where answers are matched by id, it must be made one that cannot be guessed. */
+/** Prefix of the ids of these elicitations. Where answers are matched by id, the gateway replaces it with a random one. */
 export const APPROVAL_ID = "approve-";
 
-/** `otherwise` is asked for calls that bring nobody with them. */
-export async function approveByAsking(
+/** `otherwise` handles calls whose caller cannot be asked. */
+export async function approveByElicitation(
   request: ApprovalRequest,
-  otherwise: Ask | undefined,
+  otherwise: ServerRequestHandler | undefined,
   redactor: Redactor,
 ): Promise<boolean | string | undefined> {
   const { contract, signal, input } = request;
-  const ask = request.ask ?? otherwise;
-  if (ask === undefined) return undefined;
+  const handler = request.ask ?? otherwise;
+  if (handler === undefined) return undefined;
   const shown = shownArguments(input, redactor);
   if (shown === undefined)
     return `the arguments of ${contract.id} cannot be shown to whoever is to approve it`;
-  const answer = await ask({
+  const answer = await handler({
     id: `${APPROVAL_ID}${contract.id}`,
     method: "elicitation/create",
     params: {
@@ -47,7 +47,7 @@ function messageOf({ contract, driver, reason }: ApprovalRequest, shown: string)
   return `Allow ${id} (${oneLine(name)}) to run on ${driver}? ${oneLine(reason)}.${oneLine(changes)} Arguments: ${shown}`;
 }
 
-/** On one line, without secrets, and not longer than somebody reads; undefined when there is no way to write them. */
+/** The arguments on one line, redacted and shortened; undefined when they cannot be serialised. */
 function shownArguments(input: JsonObject, redactor: Redactor): string | undefined {
   let text: string;
   try {
@@ -58,12 +58,12 @@ function shownArguments(input: JsonObject, redactor: Redactor): string | undefin
   const whole = oneLine(text);
   const left = whole.length - SHOWN_CHARS;
   if (left <= 0) return whole;
-  // Not in the middle of a character.
+  // A surrogate pair must not be cut in half.
   const shown = whole.slice(0, SHOWN_CHARS).replace(/[\uD800-\uDBFF]$/, "");
   return `${shown}\u2026 (and ${left} more characters)`;
 }
 
-/** What ends a line, cannot be seen or turns the direction of a text is written as its number. */
+/** Escapes line ends, and characters that are invisible or change the text direction. */
 function oneLine(text: string): string {
   return text.replaceAll(
     /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu,

@@ -6,10 +6,10 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { driver } from "../../../test/contract-helpers.ts";
 import type { Driver } from "../../model/index.ts";
-import { askOnce } from "./auth-http.ts";
+import { sendOnce } from "./auth-http.ts";
 
 const ask = (url: string, one: Driver = driver(), method: "GET" | "POST" = "GET") =>
-  askOnce({ method, url }, AbortSignal.timeout(5_000), one);
+  sendOnce({ method, url }, AbortSignal.timeout(5_000), one);
 
 async function serve(): Promise<{ port: number; seen: string[] }> {
   const seen: string[] = [];

@@ -1,4 +1,4 @@
-// One request that a driver declares for its login or its health: to the public Internet over TLS, or to where its box may go.
+// One HTTP request of a driver's login or health check: to a public host over TLS, or to a host that its sandbox grants.
 
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -10,8 +10,8 @@ import { isSpecialAddress, parseNetworkRule } from "../../model/index.ts";
 
 const LIMIT_MS = 10_000;
 
-/** The status of the answer. A redirect is an answer: nothing is followed. */
-export async function askOnce(
+/** The status of the response. Redirects are not followed. */
+export async function sendOnce(
   { method, url: written }: HttpExpectation,
   signal: AbortSignal,
   driver: Driver,
@@ -30,7 +30,7 @@ export async function askOnce(
         "user-agent": "portolan",
         ...(method === "POST" ? { "content-length": "0" } : {}),
       },
-      // What is dialled is what was checked.
+      // The checked addresses are used, so that a second DNS lookup cannot change them.
       lookup: (_host, options, done) => {
         const found = addresses.map((address) => ({ address, family: isIP(address) }));
         const [first] = found;
@@ -64,7 +64,7 @@ async function allowedAddresses(url: URL, driver: Driver): Promise<readonly stri
   return verdict.addresses;
 }
 
-/** Every public host, what the driver's network list names, and where its own server is if that is an address. */
+/** All public hosts, the hosts of the driver's network list, and its own server if that is a local address. */
 function rulesFor({ launch, endpoint }: Driver, port: number): NetworkRule[] {
   const own = endpoint.transport === "stdio" ? [] : ownRule(endpoint.url);
   return [`*:${port}`, ...(launch.sandbox?.network ?? []), ...own].flatMap((text) => {
@@ -94,7 +94,7 @@ function failed(driver: Driver, url: URL, reason: string, cause?: unknown): Port
   });
 }
 
-/** Without what may be secret. */
+/** The URL without parts that may be secret. */
 function labelOf({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
 }

@@ -1,10 +1,10 @@
-// Who calls a contract, as far as the hub can tell: by what the gateway found out about the caller, never by what the caller says of itself.
+// Context of contract calls: the caller's identity as the gateway verified it, and the options in `_meta`.
 
 import { CONTEXT_META, type CallContext, type ContextOf, LOCAL_USER } from "../../contracts/index.ts";
 import { type Contract, isObject, type JsonObject } from "../../model/index.ts";
 import type { Call, Caller } from "../../upstream/index.ts";
 
-/** What the gateway calls those who come in as the user that runs it; no caller of a workspace may be called so. */
+/** Account names of the gateway for the local user; no caller of a workspace may have them. */
 const OWN_ACCOUNTS: ReadonlySet<string> = new Set(["local", "stdio"]);
 const ROLE = /^role:(.+)$/;
 const CAPABILITY = /^cap:\/\/./;
@@ -14,7 +14,7 @@ const known = new Map<string, CallContext>();
 const MOST_KNOWN = 10_000;
 const NOBODY: CallContext = {};
 
-/** `contracts` may grow: a program can add one. */
+/** `contracts` may grow, because a program can add contracts. */
 export function contextFor(contracts: readonly Contract[]): ContextOf {
   const hasContext = (name: unknown): boolean =>
     contracts.some(({ id, contextSchema }) => id === name && contextSchema !== undefined);
@@ -25,7 +25,7 @@ export function contextFor(contracts: readonly Contract[]): ContextOf {
     const asked: CallContext = {
       ...text(meta, CONTEXT_META.pin, "pinnedProvider"),
       ...text(meta, CONTEXT_META.region, "regionConstraint"),
-      // They are held to the schema before anybody sees them; a contract without one has no use for them.
+      // The values are validated against the contract's schema later; a contract without one ignores them.
       ...(method === "tools/call" && isObject(meta[CONTEXT_META.values]) && hasContext(params?.name)
         ? { values: meta[CONTEXT_META.values] as JsonObject }
         : {}),
@@ -34,7 +34,7 @@ export function contextFor(contracts: readonly Contract[]): ContextOf {
   };
 }
 
-/** A scope `role:x` is the role x, a scope `cap://…` is that capability; other scopes are the gateway's own business. */
+/** A scope `role:x` is the role x, and a scope `cap://…` is that capability. Other scopes are for the gateway. */
 function identityOf({ account, scopes }: Caller): CallContext {
   const roles = scopes?.flatMap((scope) => ROLE.exec(scope)?.[1] ?? []) ?? [];
   const capabilities = scopes?.filter((scope) => CAPABILITY.test(scope)) ?? [];

@@ -1,4 +1,4 @@
-// What logins and health checks of drivers need of this machine: commands in the driver's box, requests with limits, a browser if somebody is there.
+// Ports for logins and health checks of drivers: commands in the driver's sandbox, limited HTTP requests, a browser.
 
 import { join } from "node:path";
 import type { AuthPorts, RunOptions } from "../../contracts/index.ts";
@@ -9,16 +9,16 @@ import {
   type LaunchSettings,
   withDriverMode,
 } from "../../model/index.ts";
-import { askOnce } from "./auth-http.ts";
+import { sendOnce } from "./auth-http.ts";
 import { showLogin } from "./login-page.ts";
-import { granted, homeFor, isThere, stateGrants } from "./login-state.ts";
-import type { LeaseOptions } from "../processes/open-session.ts";
-import type { Heard } from "../processes/process-pool.ts";
+import { granted, homeFor, hasLoginState, stateGrants } from "./login-state.ts";
+import type { ServerContext } from "../processes/open-session.ts";
+import type { ProcessListener } from "../processes/process-pool.ts";
 
 interface DriverAuthOptions {
-  readonly lease: LeaseOptions;
+  readonly context: ServerContext;
   readonly endpoint: ContractsEndpoint;
-  readonly heard: Heard;
+  readonly listener: ProcessListener;
 }
 
 const LONGEST_MS = 300_000;
@@ -30,18 +30,19 @@ export async function driverAuth(options: DriverAuthOptions): Promise<AuthPorts 
   return {
     file: join(envPaths("portolan", { suffix: "" }).data, "driver-auth.json"),
     run: (command, one) => runForDriver(command, one, options),
-    http: askOnce,
-    say: (text) => options.lease.person?.say(text),
-    openUrl: (url, one) => showLogin(options.lease.person, url, one),
-    exists: async (path, { driver, context }) => isThere(path, await homeFor(driver, context, root), root),
+    http: sendOnce,
+    say: (text) => options.context.person?.say(text),
+    openUrl: (url, one) => showLogin(options.context.person, url, one),
+    exists: async (path, { driver, context }) =>
+      hasLoginState(path, await homeFor(driver, context, root), root),
   };
 }
 
-/** In the box that the driver's server has, with what a login leaves behind open for writing. */
+/** Runs the command in the sandbox of the driver's server, with write access to the driver's login state. */
 async function runForDriver(
   command: string,
   { driver, context, interactive, signal }: RunOptions,
-  { lease, endpoint: { root, policy }, heard }: DriverAuthOptions,
+  { context: lease, endpoint: { root, policy }, listener: heard }: DriverAuthOptions,
 ): Promise<{ readonly exitCode: number | null }> {
   const { person, redactor, declared } = lease;
   if (interactive && person?.terminal !== true)
@@ -82,7 +83,7 @@ async function runForDriver(
   }
 }
 
-/** How the server is boxed, for a program that is not the server: only if it is the same program is it installed alike. */
+/** The sandbox settings of the server, for another program. The install settings apply only to the same program. */
 function settingsFor(
   { launch, endpoint }: Driver,
   program: string,
@@ -98,7 +99,7 @@ function settingsFor(
   };
 }
 
-/** What the server's environment says openly; secrets are the server's alone. */
+/** The server's environment without variables that contain secrets. */
 function plainEnv({ endpoint }: Driver): Record<string, string> {
   const env = endpoint.transport === "stdio" ? endpoint.env : endpoint.program?.env;
   return Object.fromEntries(Object.entries(env ?? {}).filter(([, value]) => !value.includes("${")));

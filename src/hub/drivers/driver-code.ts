@@ -1,4 +1,4 @@
-// The code beside a driver, run only if whoever opened the workspace says so, and never waited for long.
+// Loads the code beside a driver, if the workspace allows it, within a time limit.
 
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -7,15 +7,15 @@ import { type DriverEntry, type DriverHandle, mergeEntry } from "../../contracts
 import { PortolanError } from "../../errors/index.ts";
 import type { DeclaredDriver } from "../../model/index.ts";
 import { within } from "../../upstream/index.ts";
-import type { LeaseOptions } from "../processes/open-session.ts";
+import type { ServerContext } from "../processes/open-session.ts";
 
-/** Loading a module must do nothing but define a driver, and all others wait for it. */
+/** All drivers wait for the module, which must do nothing but define a driver. */
 const LOAD_MS = 5_000;
 
-/** The driver with the code beside its file, if that may be run; undefined when the driver cannot be used without it. */
+/** The driver with its code; undefined when its code may not run or cannot be loaded. */
 export async function withEntry(
   declared: DeclaredDriver,
-  { report, driverCode }: Pick<LeaseOptions, "report" | "driverCode">,
+  { report, driverCode }: Pick<ServerContext, "report" | "driverCode">,
   loadMs: number = LOAD_MS,
 ): Promise<DriverEntry | undefined> {
   const { driver, entry } = declared;
@@ -42,7 +42,7 @@ export async function withEntry(
   }
 }
 
-/** The parameter marks its modules for the hooks, and makes a changed file another module. */
+/** The query parameter marks the module for the hooks, and makes a changed file a new module. */
 async function importEntry(entry: string): Promise<{ default?: unknown }> {
   const { mtimeMs } = await stat(entry);
   await import(findHooks());
@@ -51,7 +51,7 @@ async function importEntry(entry: string): Promise<{ default?: unknown }> {
   return (await import(url.href)) as { default?: unknown };
 }
 
-/** They are beside this source, and at the top of what is built. */
+/** The hooks are beside this source file, and at the top of the built package. */
 function findHooks(): string {
   for (const place of ["./register-driver-hooks.mjs", "../register-driver-hooks.mjs"]) {
     const url = new URL(place, import.meta.url);

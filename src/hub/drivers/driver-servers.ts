@@ -1,4 +1,4 @@
-// The servers behind drivers: each is an instance that the first call starts, that callers share who may, and that stops when idle.
+// Servers of drivers: one instance per driver, or per user where secrets or a login are involved. Started by the first call.
 
 import {
   type Acquirer,
@@ -21,34 +21,34 @@ import {
 } from "../../model/index.ts";
 import { resolveEndpoint, Secret, type SecretStore, toSecretError } from "../../secrets/index.ts";
 import {
-  createLaunchReports,
-  type LaunchReports,
-  type Lease,
+  createLaunchDiagnostics,
+  type LaunchDiagnostics,
+  type SessionHandle,
   openSessionUpstream,
   SupervisedUpstream,
   type Upstream,
 } from "../../upstream/index.ts";
 import { homeFor, withState } from "./login-state.ts";
-import type { LeaseOptions } from "../processes/open-session.ts";
+import type { ServerContext } from "../processes/open-session.ts";
 import { withPaths } from "./path-arguments.ts";
-import type { Heard, Pool } from "../processes/process-pool.ts";
+import type { ProcessListener, ProcessPool } from "../processes/process-pool.ts";
 
-/** A server that nobody used for this long is stopped, unless its driver wants to keep it. */
+/** Idle time after which a server is stopped, unless its driver sets `keepalive`. */
 const IDLE_MS = 5 * 60_000;
 
 /** One instance of a driver's server. */
 interface Slot {
   readonly upstream: SupervisedUpstream;
-  /** On whose behalf it is started. */
+  /** The caller whose secrets the next start uses. */
   who: Acquirer;
 }
 
 export interface DriverServersOptions {
-  readonly lease: LeaseOptions;
+  readonly context: ServerContext;
   readonly endpoint: ContractsEndpoint;
   readonly limits: Limits;
   readonly grants: SecretGrants;
-  readonly heard: Heard;
+  readonly listener: ProcessListener;
   /** The code beside drivers, by their ids. */
   readonly hooks?: ReadonlyMap<string, DriverHooks> | undefined;
   readonly idleMs?: number | undefined;
@@ -58,7 +58,7 @@ export interface DriverServersOptions {
  * How often the server of a key was replaced: the pool must not give the old one again. Contracts of one workspace share the pool, and
  * so this.
  */
-const RETIRED = new WeakMap<Pool, Map<string, number>>();
+const RETIRED = new WeakMap<ProcessPool, Map<string, number>>();
 
 export class DriverServers {
   readonly #options: DriverServersOptions;
@@ -67,22 +67,22 @@ export class DriverServers {
   readonly #draining = new Set<SupervisedUpstream>();
   readonly #retired: Map<string, number>;
   #closing: Promise<void> | undefined;
-  /** Empty for drivers whose process depends on who calls. */
+  /** Process keys of drivers whose process all callers share; empty for other drivers. */
   readonly #sharedKeys = new WeakMap<Driver, string>();
 
   constructor(options: DriverServersOptions) {
     this.#options = options;
-    const { pool } = options.lease;
+    const { pool } = options.context;
     this.#retired = RETIRED.get(pool) ?? new Map<string, number>();
     RETIRED.set(pool, this.#retired);
   }
 
-  /** Whether any of them has a call. */
+  /** Whether any instance has a call in flight. */
   get busy(): boolean {
     return this.#draining.size > 0 || [...this.#slots.values()].some(({ upstream }) => upstream.isBusy);
   }
 
-  /** At once when it runs already. */
+  /** Synchronous when the server is running. */
   readonly acquire = (driver: Driver, who: Acquirer): Upstream | Promise<Upstream> => {
     const key = this.#keyOf(driver, who);
     const slot = this.#slots.get(key);
@@ -101,9 +101,9 @@ export class DriverServers {
     } catch (error) {
       const isClosed = this.#closing !== undefined;
       const isReplaced = this.#slots.get(key) !== slot && upstream.state.kind === "stopped" && !isClosed;
-      // The slot was replaced meanwhile, as after a login or logout: the caller gets the current server.
+      // A login or logout replaced the slot meanwhile, so the caller gets the current server.
       if (isReplaced) return this.acquire(driver, who);
-      // Each caller may try a server that never ran. One that crashed is left alone for a while.
+      // A server that never ran is tried again by each caller. A server that crashed has its back-off.
       if (upstream.description === undefined && this.#slots.get(key) === slot) {
         this.#slots.delete(key);
         await upstream.close();
@@ -113,12 +113,12 @@ export class DriverServers {
   }
 
   #newSlot(driver: Driver, who: Acquirer, key: string): Slot {
-    const { limits, lease } = this.#options;
+    const { limits, context: lease } = this.#options;
     const { keepalive, maxRetries } = driver.connection;
     const idleMs =
       keepalive === true ? undefined : keepalive === false ? 0 : (this.#options.idleMs ?? IDLE_MS);
     const policy = { keepsTrying: false, startRetries: maxRetries ?? 0, idleMs, drainMs: IDLE_MS };
-    const launches = createLaunchReports(driver.id, lease.report, undefined);
+    const launches = createLaunchDiagnostics(driver.id, lease.report, undefined);
     const slot: Slot = {
       who,
       upstream: new SupervisedUpstream({
@@ -132,7 +132,7 @@ export class DriverServers {
     return slot;
   }
 
-  /** Worked out once for drivers whose process everybody may share. */
+  /** Cached for drivers whose process all callers share. */
   #keyOf(driver: Driver, { context }: Acquirer): string {
     const hooks = this.#options.hooks?.get(driver.id);
     let shared = this.#sharedKeys.get(driver);
@@ -144,7 +144,7 @@ export class DriverServers {
     return shared === "" ? processKey(driver, context, hooks) : shared;
   }
 
-  /** A login or logout retires the process, which may still know the earlier login. It finishes its calls. */
+  /** Retires the process after a login or logout, because it knows the old login. It finishes its calls. */
   retire(driver: Driver, context: CallContext): void {
     const key = this.#keyOf(driver, { context, tool: "" });
     const slot = this.#slots.get(key);
@@ -153,7 +153,7 @@ export class DriverServers {
     this.#retired.set(key, (this.#retired.get(key) ?? 0) + 1);
     const { upstream } = slot;
     this.#draining.add(upstream);
-    // A call that was just sent here comes first.
+    // A call that was just sent to it comes first.
     setImmediate(() => void upstream.drain().finally(() => this.#draining.delete(upstream)));
   }
 
@@ -173,10 +173,14 @@ export class DriverServers {
     driver: Driver,
     who: Acquirer,
     key: string,
-    terms: { readonly leave: AbortSignal; readonly launches: LaunchReports; readonly knownLegacy: boolean },
-  ): Promise<Lease> {
-    const { lease: options, limits, heard } = this.#options;
-    const { pool, caller, ask, report, redactor, eras, roots } = options;
+    terms: {
+      readonly leave: AbortSignal;
+      readonly launches: LaunchDiagnostics;
+      readonly knownLegacy: boolean;
+    },
+  ): Promise<SessionHandle> {
+    const { context: options, limits, listener: heard } = this.#options;
+    const { pool, caller, onServerRequest, report, redactor, eras, roots } = options;
     const { leave, launches, knownLegacy } = terms;
     const generation = this.#retired.get(key) ?? 0;
     const definition: ServerDefinition = {
@@ -193,7 +197,17 @@ export class DriverServers {
       JSON.stringify([key, generation, endpoint, launch, era, revision ?? null, own]),
       (signal, { stderr: onStderr, launch: onLaunch }) =>
         openSessionUpstream({
-          ...{ signal, definition, caller, ask, watch: true, report, redactor, eras, knownLegacy },
+          ...{
+            signal,
+            definition,
+            caller,
+            onServerRequest,
+            watch: true,
+            report,
+            redactor,
+            eras,
+            knownLegacy,
+          },
           ...{ onStderr, onLaunch, launches },
         }),
       leave,
@@ -201,29 +215,29 @@ export class DriverServers {
     );
   }
 
-  /** Boxed as declared, or as whoever opened the hub says, with what the caller's login has left. */
+  /** The sandbox settings of the driver, overridden by those of the hub, with access to the caller's login state. */
   async #launch(driver: Driver, { context }: Acquirer): Promise<LaunchSettings> {
-    const { endpoint, lease } = this.#options;
+    const { endpoint, context: lease } = this.#options;
     const declared = withPaths(driver, endpoint, this.#options.hooks?.get(driver.id));
     const launch = withDriverMode(declared, driver.id, {
       override: lease.declared.launch?.sandboxOverride,
       alias: lease.declared.alias,
       byDriver: endpoint.policy.sandbox,
     });
-    // What is in an image has all of its own.
+    // A container image has its own file system.
     if (!this.#hasLogin(driver) || driver.server.kind === "docker") return launch;
     return withState(driver, await homeFor(driver, context, endpoint.root), endpoint.root, launch);
   }
 
-  /** As declared, or in code: what one user's login has left is not for another's process. */
+  /** True when the driver has a login, in its file or in code: each user then has a process. */
   #hasLogin(driver: Driver): boolean {
     const { login, refresh } = this.#options.hooks?.get(driver.id) ?? {};
     return login !== undefined || refresh !== undefined || hasLogin(driver);
   }
 
-  /** The endpoint with the secrets that this call may have. */
+  /** The endpoint with the secrets that are granted to this call. */
   async #resolved(driver: Driver, { tool, context }: Acquirer): Promise<Endpoint> {
-    const { grants, lease } = this.#options;
+    const { grants, context: lease } = this.#options;
     const values = await grants.bind(driver, tool, context);
     const store: Pick<SecretStore, "get" | "checkFile"> = {
       checkFile: lease.secrets.checkFile,
@@ -238,7 +252,7 @@ export class DriverServers {
     if (!resolved.ok) throw toSecretError(resolved, driver.id);
     for (const secret of resolved.secrets) lease.redactor.add(secret);
     const { endpoint } = resolved;
-    // Relative words of its command line mean the workspace, wherever this program runs.
+    // Relative paths in the command line are relative to the workspace.
     return endpoint.transport === "stdio" ? { cwd: this.#options.endpoint.root, ...endpoint } : endpoint;
   }
 }

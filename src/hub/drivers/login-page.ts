@@ -1,4 +1,4 @@
-// A login that happens in a browser: the page is shown to whoever is there, and comes back to an address that nobody else knows.
+// Login in a browser: shows the login page, and waits for its redirect to a random local URL.
 
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -7,14 +7,14 @@ import type { AddressInfo } from "node:net";
 import type { LoginResult, RunOptions } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 
-/** Somebody who is there to log in. */
+/** The person who can log in at this program. */
 export interface Person {
-  /** Whether this program's own stdin and stdout are a terminal that programs may be run on. */
+  /** Whether stdin and stdout are a terminal on which programs may be run. */
   readonly terminal: boolean;
   say(text: string): void;
   /** Shows a page in a browser; false when there is none. */
   show(url: string): Promise<boolean>;
-  /** Asks whether something was done; undefined when nobody answers. */
+  /** Asks the person to confirm that a step is done; undefined without an answer. */
   confirm?(question: string, signal: AbortSignal): Promise<boolean | undefined>;
 }
 
@@ -54,7 +54,7 @@ async function present(person: Person, url: string): Promise<void> {
     person.say("No browser could be opened: open it yourself.");
 }
 
-/** The page is told where to come back to, in place of `{callback_url}` or as `redirect_uri`. */
+/** Passes the local callback URL to the page, in place of `{callback_url}` or as `redirect_uri`. */
 async function withCallback(person: Person, address: string, signal: AbortSignal): Promise<LoginResult> {
   const server = createServer();
   const path = `/${randomBytes(32).toString("base64url")}`;
@@ -66,7 +66,7 @@ async function withCallback(person: Person, address: string, signal: AbortSignal
     const page = new URL(address.replace(CALLBACK, encodeURIComponent(back)));
     if (!address.includes(CALLBACK)) page.searchParams.set("redirect_uri", back);
     const coming = comesBack(server, { host, path, origin: page.origin }, signal);
-    // Whoever never comes back is told of by the signal.
+    // A timeout is handled by the signal.
     coming.catch(() => {});
     await present(person, page.href);
     return await coming;
@@ -82,7 +82,7 @@ interface Expected {
   readonly origin: string;
 }
 
-/** The first right request is the only one. */
+/** Accepts the first valid request only. */
 function comesBack(server: Server, expected: Expected, signal: AbortSignal): Promise<LoginResult> {
   return new Promise((resolve) => {
     const late = (): void =>
@@ -102,7 +102,7 @@ function comesBack(server: Server, expected: Expected, signal: AbortSignal): Pro
   });
 }
 
-/** By its own name, at its own path, and by a page that was gone to: not fetched by another page. */
+/** True for a browser navigation to the secret path, and false for a request by a script of another page. */
 function isRight({ method, headers }: IncomingMessage, url: URL, { host, path, origin }: Expected): boolean {
   if (method !== "GET" || headers.host !== host || url.pathname !== path) return false;
   if (headers.origin !== undefined && headers.origin !== origin) return false;
@@ -110,7 +110,7 @@ function isRight({ method, headers }: IncomingMessage, url: URL, { host, path, o
   return mode === undefined || mode === "navigate";
 }
 
-/** Codes and tokens that come with it are not looked at, and not kept. */
+/** Reads only the error; codes and tokens in the URL are ignored. */
 function resultOf(answers: URLSearchParams): LoginResult {
   const error = answers.get("error");
   if (error === null) return { ok: true };

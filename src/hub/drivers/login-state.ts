@@ -1,4 +1,4 @@
-// Where a driver's login is kept: in the home of whoever runs this program, or in a home of its own for each of the others.
+// Login state of drivers: in the home folder of the local user, or in a separate home for each other user.
 
 import { createHash } from "node:crypto";
 import { mkdir, readdir, rmdir, stat } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { type CallContext, LOCAL_USER } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Driver, LaunchSettings } from "../../model/index.ts";
 
-/** Folders of many programs: one of them is not given the whole of it. */
+/** Folders that many programs share: no driver gets one of them as a whole. */
 const OF_MANY = [".config", ".local", ".local/share", ".local/state", ".cache", ".ssh", ".gnupg", "Library"];
 const OF_MANY_MAC = [
   "Library/Application Support",
@@ -19,11 +19,11 @@ const OF_MANY_MAC = [
 
 interface StateGrants {
   readonly write: readonly string[];
-  /** Takes away again what was made for a login that left nothing there. */
+  /** Removes folders that were created for a login and are still empty. */
   tidy(): Promise<void>;
 }
 
-/** Undefined: the home that this program has itself. */
+/** The separate home of a user; undefined for the local user. */
 export async function homeFor(
   driver: Driver,
   { userId }: CallContext,
@@ -43,8 +43,8 @@ export async function homeFor(
   return folder;
 }
 
-/** A folder counts when something is in it. What lies outside of a home is only that of whoever runs this program. */
-export async function isThere(path: string, home: string | undefined, root: string): Promise<boolean> {
+/** A folder exists when it is not empty. Paths outside of a home belong to the local user only. */
+export async function hasLoginState(path: string, home: string | undefined, root: string): Promise<boolean> {
   if (home !== undefined && !isOfHome(path)) return false;
   const whole = statePath(path, home ?? homedir(), root);
   const found = await stat(whole).catch(() => undefined);
@@ -52,7 +52,7 @@ export async function isThere(path: string, home: string | undefined, root: stri
   return (await readdir(whole).catch(() => [])).length > 0;
 }
 
-/** The server reads what a login has left. */
+/** Grants the server read access to the login state. */
 export async function withState(
   driver: Driver,
   home: string | undefined,
@@ -81,7 +81,7 @@ export function granted(
   return { ...launch, sandbox: { ...sandbox, fs } };
 }
 
-/** What a command of the driver may write to. `create`: it is one that makes a login, and needs a place for it. */
+/** The paths that a command of the driver may write. `create` also creates the folders that a login needs. */
 export async function stateGrants(
   driver: Driver,
   root: string,
@@ -95,7 +95,7 @@ export async function stateGrants(
     const found = await stat(path).catch(() => undefined);
     const isFolder = found?.isDirectory() ?? (written.endsWith("/") || isLikelyFolder(path, home));
     const folder = isFolder ? path : dirname(path);
-    // A file that is put in place of another needs its folder.
+    // A file that is replaced by a rename needs write access to its folder.
     if (isFolder ? found !== undefined : isOfOne(folder, home) && (await isFolderThere(folder))) {
       write.push(folder);
     } else if (found !== undefined) {
@@ -123,24 +123,24 @@ function isOfHome(path: string): boolean {
   return path === "~" || path.startsWith("~/");
 }
 
-/** Inside of the home, and not a folder that many programs share. */
+/** True inside of the home, unless many programs share the folder. */
 function isOfOne(folder: string, home: string): boolean {
   const below = relative(home, folder);
   if (below === "" || below === ".." || below.startsWith(`..${sep}`) || isAbsolute(below)) return false;
   return ![...OF_MANY, ...OF_MANY_MAC].includes(below.split(sep).join("/"));
 }
 
-/** Where its folder is its own, whatever it is can be made there; otherwise its name must tell. */
+/** Whether a path that does not exist yet is a folder, judged by its name. */
 function isLikelyFolder(path: string, home: string): boolean {
   return !isOfOne(dirname(path), home) && !/[^/\\]\.[^./\\]+$|rc$/.test(path);
 }
 
-/** Up to and with the first one that was made, as far as nothing is in them. */
+/** Removes empty folders, up to the first one that was created. */
 async function removeEmpty(folder: string, first: string): Promise<void> {
   try {
     for (let at = folder; at.length >= first.length; at = dirname(at)) await rmdir(at);
   } catch {
-    // Something is in it.
+    // The folder is not empty.
   }
 }
 

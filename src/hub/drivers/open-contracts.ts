@@ -1,4 +1,4 @@
-// The contracts of a workspace as one server of the hub.
+// Opens the contracts of a workspace as one session of the hub, with the servers of their drivers.
 
 import {
   type Contracts,
@@ -12,26 +12,26 @@ import { variablesOf } from "../../formats/driver/index.ts";
 import type { Contract, ContractsEndpoint, Driver, Limits, SecretEntry } from "../../model/index.ts";
 import { isPortolanError, PortolanError, type Report } from "../../errors/index.ts";
 import type { SecretStore } from "../../secrets/index.ts";
-import type { Lease } from "../../upstream/index.ts";
+import type { SessionHandle } from "../../upstream/index.ts";
 import { contextFor } from "./caller-context.ts";
 import { driverAuth } from "./driver-auth.ts";
 import { withEntry } from "./driver-code.ts";
 import { DriverServers } from "./driver-servers.ts";
-import type { LeaseOptions } from "../processes/open-session.ts";
-import type { Heard } from "../processes/process-pool.ts";
+import type { ServerContext } from "../processes/open-session.ts";
+import type { ProcessListener } from "../processes/process-pool.ts";
 import { rememberContracts, unbrokenContracts } from "./registered-contracts.ts";
 import { registeredDrivers, rememberDrivers } from "./registered-drivers.ts";
 
-export async function leaseContracts(
-  options: LeaseOptions,
+export async function openContractsSession(
+  options: ServerContext,
   declared: ContractsEndpoint,
   limits: Limits,
   leave: AbortSignal,
-  heard: Heard,
-): Promise<Lease & { readonly upstream: Contracts }> {
+  heard: ProcessListener,
+): Promise<SessionHandle & { readonly upstream: Contracts }> {
   const entries = await Promise.all(declared.drivers.map((driver) => withEntry(driver, options)));
   const drivers = entries.flatMap((entry) => entry ?? []);
-  // With what their code says: whoever looks at a driver from here on sees the one that serves.
+  // The drivers as their code changed them, which everything below uses.
   const contracts = [...declared.contracts];
   const endpoint: ContractsEndpoint = {
     ...declared,
@@ -45,15 +45,23 @@ export async function leaseContracts(
     endpoint.contracts,
   );
   const hooks = new Map(drivers.map((one) => [one.driver.id, one.hooks ?? {}]));
-  // The contracts themselves have no process that could be idle; the servers of the drivers have.
+  // The contracts have no process that could be idle; the drivers' servers have.
   const idleMs = options.declared.idleStopMs;
-  const servers = new DriverServers({ lease: options, endpoint, limits, grants, heard, hooks, idleMs });
+  const servers = new DriverServers({
+    context: options,
+    endpoint,
+    limits,
+    grants,
+    listener: heard,
+    hooks,
+    idleMs,
+  });
   const left = (): void => void servers.close();
   leave.addEventListener("abort", left, { once: true });
   try {
     if (leave.aborted) throw stopped(options);
     const { upstream, keep } = await open({
-      ...{ options, endpoint, drivers, grants, servers, heard, leave },
+      ...{ options, endpoint, drivers, grants, servers, listener: heard, leave },
       contractAdded: (contract) => {
         const { id, version } = contract;
         const before = contracts.findIndex((one) => one.id === id && one.version === version);
@@ -81,17 +89,17 @@ export async function leaseContracts(
   }
 }
 
-function stopped({ declared: { alias } }: LeaseOptions): PortolanError {
+function stopped({ declared: { alias } }: ServerContext): PortolanError {
   return new PortolanError("CONNECTION_CLOSED", `${alias} was stopped`, { server: alias });
 }
 
 interface Parts {
-  readonly options: LeaseOptions;
+  readonly options: ServerContext;
   readonly endpoint: ContractsEndpoint;
   readonly drivers: readonly DriverEntry[];
   readonly grants: SecretGrants;
   readonly servers: DriverServers;
-  readonly heard: Heard;
+  readonly listener: ProcessListener;
   readonly leave: AbortSignal;
   readonly contractAdded: (contract: Contract) => void;
 }
@@ -103,11 +111,11 @@ async function open({
   drivers,
   grants,
   servers,
-  heard,
+  listener: heard,
   leave,
 }: Parts): Promise<{ readonly upstream: Contracts; readonly keep: () => Promise<void> }> {
   const { audit } = options;
-  // What fails because nobody waits for it any more is no news.
+  // Errors after an abort are not reported.
   const report: Report = (diagnostic) => {
     if (!leave.aborted) options.report(diagnostic);
   };
@@ -125,16 +133,16 @@ async function open({
     workspaceId: endpoint.root,
     userId: LOCAL_USER,
     contextOf: contextFor(endpoint.contracts),
-    auth: await driverAuth({ lease: options, endpoint, heard }),
+    auth: await driverAuth({ context: options, endpoint, listener: heard }),
     authChanged: ({ driver: id, context, to }) => {
       const found = endpoint.drivers.find(({ driver }) => driver.id === id);
       if (found !== undefined && (to === "authed" || to === "unauthed"))
         servers.retire(found.driver, context);
     },
-    // Whoever has come to log in needs no server.
+    // A login needs no server.
     ...(options.person === undefined ? {} : { probe: "lazy" as const }),
     secrets: grants,
-    // Servers in a box check it themselves, against the box that they really have.
+    // Sandboxed servers check paths themselves, with the path guard.
     checkUri: () => undefined,
     approve: options.approve,
     bumps: "enforce",
@@ -145,12 +153,12 @@ async function open({
   if (options.keepsNothing === true) return { upstream, keep: async () => {} };
   let kept: Promise<void> | undefined;
   const keep = (): Promise<void> => (kept ??= keepFitting(upstream, endpoint, contracts, report));
-  // Servers that take their time are looked at later. Whoever leaves before that keeps what is known by then.
+  // Slow servers are verified later. On an earlier release only the drivers verified by then are stored.
   void upstream.settled().then(keep);
   return { upstream, keep };
 }
 
-/** Only what was found to work: a draft may change as it likes. */
+/** Stores verified drivers only, because drafts may change freely. */
 async function keepFitting(
   upstream: Contracts,
   endpoint: ContractsEndpoint,
@@ -184,7 +192,7 @@ async function remember(
   }
 }
 
-/** Under the names by which programs ask for it. */
+/** Reads a secret from the store by each of its environment variable names. */
 function fetchFrom(store: SecretStore): (entry: SecretEntry, name: string) => Promise<string | undefined> {
   return async (entry, name) => {
     for (const one of new Set([name, ...variablesOf(entry)])) {

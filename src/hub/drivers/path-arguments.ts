@@ -1,4 +1,4 @@
-// Which arguments of a driver's tools are paths, as its contracts say.
+// Finds the arguments of a driver's tools that are paths, according to its contracts.
 
 import { checkDriver, type DriverHooks } from "../../contracts/index.ts";
 import {
@@ -11,7 +11,7 @@ import {
 
 const PATH_FORMATS: ReadonlySet<unknown> = new Set(["uri", "uri-reference", "iri", "path", "file-path"]);
 
-/** Inputs that a contract calls paths or URIs are checked against the box of whichever server gets them. */
+/** Adds them to the sandbox config, so that the path guard checks them. */
 export function withPaths(
   driver: Driver,
   { contracts, root }: ContractsEndpoint,
@@ -25,7 +25,7 @@ export function withPaths(
       isPath(schemaAt(contract.inputs, [{ kind: "name", name: source }, ...path])) ? [target] : [],
     );
     if (found.length === 0) continue;
-    // What the driver says of itself adds to what its contracts say.
+    // The driver's own list is extended, not replaced.
     const { toolName } = binding;
     const declared = Object.hasOwn(pathArguments, toolName) ? (pathArguments[toolName] ?? []) : [];
     pathArguments[toolName] = [...new Set([...declared, ...found])];
@@ -45,7 +45,7 @@ function schemaAt(schema: unknown, path: JsonPath): unknown {
   return at;
 }
 
-/** A list of paths is as good as one. */
+/** True for a path, a URI, or a list of them. */
 function isPath(schema: unknown): boolean {
   if (!isObject(schema)) return false;
   if (PATH_FORMATS.has(schema.format)) return true;

@@ -1,4 +1,4 @@
-// The contracts of a workspace as they were last served, so that another promise under an old version is noticed the next time.
+// Registered contracts of a workspace, so that a breaking change without a new major version is noticed.
 
 import { checkBump } from "../../contracts/index.ts";
 import type { Report } from "../../errors/index.ts";
@@ -12,12 +12,12 @@ const CONTRACTS: Kind<Contract> = {
   isIt: isContract,
 };
 
-/** The one that this one takes the place of. */
+/** The registered contract that this one replaces. */
 export async function registeredContract(root: string, contract: Contract): Promise<Contract | undefined> {
   return (await registered(CONTRACTS, root)).get(CONTRACTS.keyOf(contract));
 }
 
-/** Those that promise what they promised, or say by their version that they do not. */
+/** The contracts without a breaking change, or with a new major version. */
 export async function unbrokenContracts(
   root: string,
   contracts: readonly Contract[],

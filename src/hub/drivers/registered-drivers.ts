@@ -1,4 +1,4 @@
-// The drivers of a workspace as they were last registered, so that a breaking change under an old version is noticed the next time.
+// Registered drivers of a workspace, so that a breaking change without a new major version is noticed.
 
 import { type Driver, isObject } from "../../model/index.ts";
 import { type Kind, registered, remember } from "./registered.ts";
@@ -10,7 +10,7 @@ const DRIVERS: Kind<Driver> = {
   isIt: isDriver,
 };
 
-/** By id. */
+/** The registered drivers by id. */
 export async function registeredDrivers(root: string): Promise<ReadonlyMap<string, Driver>> {
   return registered(DRIVERS, root);
 }

@@ -1,4 +1,4 @@
-// What a workspace last registered, kept in the user's own data folder: one file for each workspace and kind of thing.
+// Registrations of a workspace in the user's data folder: one file for each workspace and kind.
 
 import { createHash } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
@@ -9,20 +9,20 @@ import { withFileLock, writeWhole } from "../../secrets/index.ts";
 const MAX_BYTES = 16 * 1024 * 1024;
 
 export interface Kind<T> {
-  /** The field of the file that holds them. */
+  /** The field of the file. */
   readonly name: string;
   readonly ending: string;
   readonly keyOf: (thing: T) => string;
-  /** As far as a comparison reads it. */
+  /** Checks the fields that a comparison reads. */
   readonly isIt: (value: unknown) => value is T;
 }
 
-/** What cannot be read counts as not known: the worst that follows is that one change goes unnoticed. */
+/** A file that cannot be read counts as empty: then one breaking change is not noticed. */
 export async function registered<T>(kind: Kind<T>, root: string): Promise<Map<string, T>> {
   return read(kind, await fileOf(kind, root));
 }
 
-/** Takes the place of what was known of these. */
+/** Replaces the entries with the same keys. */
 export async function remember<T>(kind: Kind<T>, root: string, things: readonly T[]): Promise<void> {
   const file = await fileOf(kind, root);
   const known = await read(kind, file);

@@ -1,4 +1,4 @@
-// The contracts of a workspace for its user: one object for as long as the workspace is open, whichever generation serves.
+// Contracts object of a workspace: valid for as long as the workspace is open, whichever generation serves.
 
 import { type Contracts, type ContractCall, type Dispatched, failedCall } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
@@ -25,7 +25,7 @@ export class WorkspaceContracts implements Contracts {
     this.attach(member);
   }
 
-  /** Another generation serves from now on; none when the workspace has no drivers any more. */
+  /** Switches to another generation, or to none when the workspace has no drivers any more. */
   attach(member: Member | undefined): void {
     this.#detach();
     this.#member = member;

@@ -1,9 +1,9 @@
-// How each server of a hub is doing, in plain data.
+// Health of each server of a hub, as plain data.
 
 import type { ErrorCode } from "../../errors/index.ts";
 import type { Era, Origin, SandboxBackendName, SandboxMode } from "../../model/index.ts";
 import type { Member, ServerState } from "./member.ts";
-import { isOffered } from "../views/naming.ts";
+import { isAllowedTool } from "../views/naming.ts";
 
 export interface ServerHealth {
   readonly alias: string;
@@ -17,9 +17,9 @@ export interface ServerHealth {
   readonly tools: number;
   readonly latencyMs?: number | undefined;
   readonly restarts: number;
-  /** Processes or sessions beside the first, for clients that answer server requests; absent when there are none. */
+  /** Number of dedicated processes and sessions beside the main one; absent when there are none. */
   readonly lanes?: number | undefined;
-  /** How its program is boxed; absent while it has not been started. */
+  /** The sandbox of its program; absent before its first start. */
   readonly sandbox?:
     | { readonly mode: SandboxMode; readonly backend: SandboxBackendName; readonly by: string }
     | undefined;
@@ -30,8 +30,8 @@ export interface ServerHealth {
 
 export function healthOf(member: Member): ServerHealth {
   const { alias, state, since, declared, inventory } = member;
-  const { description, plan, restarts, lanes } = member.processes;
-  const { last: lastError, stderr } = member.faults;
+  const { description, plan, restarts, dedicatedCount: lanes } = member.processes;
+  const { error: lastError, stderr } = member.lastError;
   const { latencyMs } = member;
   const failing = state !== "ready" && state !== "idle";
   return {
@@ -42,7 +42,7 @@ export function healthOf(member: Member): ServerHealth {
     transport: description?.transport ?? declared.endpoint.transport,
     era: description?.era,
     revision: description?.revision,
-    tools: inventory.tools.filter(({ name }) => isOffered(declared, name)).length,
+    tools: inventory.tools.filter(({ name }) => isAllowedTool(declared, name)).length,
     latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs * 10) / 10,
     restarts,
     sandbox: plan && {
@@ -59,7 +59,7 @@ export function healthOf(member: Member): ServerHealth {
   };
 }
 
-/** Whether the server does what it is there for: runs, or waits to be needed. */
+/** True when the server runs, is idle, or is disabled. */
 export function isUp({ state }: Member): boolean {
   return state === "ready" || state === "idle" || state === "disabled";
 }

@@ -1,4 +1,4 @@
-// What one server has: known from the last run, refreshed when it changes, kept for the next.
+// Inventory cache of one server: loaded from the last run, refreshed on changes, stored for the next run.
 
 import { type ErrorCode, type Report, toPortolanError } from "../../errors/index.ts";
 import type { DeclaredServer, Limits } from "../../model/index.ts";
@@ -14,64 +14,64 @@ import {
   isNoChange,
   type ListName,
 } from "./inventory.ts";
-import { Refresher } from "./list-refresher.ts";
-import type { Snapshots } from "./inventory-store.ts";
+import { ListRefresher } from "./list-refresher.ts";
+import type { InventoryStore } from "./inventory-store.ts";
 
 const LIST_TIMEOUT_MS = 30_000;
 export const ALL_LISTS: ReadonlySet<ListName> = new Set(["tools", "prompts", "resources"]);
 
-export interface StockOptions {
+export interface InventoryCacheOptions {
   readonly declared: DeclaredServer;
   readonly caller: Caller;
   readonly limits: Limits;
-  readonly snapshots: Snapshots;
+  readonly inventoryStore: InventoryStore;
   readonly redactor: Redactor;
   readonly events: EventBus;
   readonly report: Report;
   readonly changed: (lists: ReadonlySet<ListName>) => void;
   /** The server's description of itself on its main connection. */
   readonly describe: () => Description | undefined;
-  /** Where lists are read, while the server can be reached. */
+  /** The connection to read lists from, while the server can be reached. */
   readonly upstream: () => Upstream | undefined;
-  /** Its open session. */
+  /** The open session. */
   readonly session: () => Upstream | undefined;
 }
 
-export class Stock {
+export class InventoryCache {
   inventory: Inventory = EMPTY;
-  readonly #options: StockOptions;
-  /** Names the server on disk. */
+  readonly #options: InventoryCacheOptions;
+  /** Identifies the server on disk. */
   readonly #key: string;
-  readonly #refresher: Refresher<ListName>;
+  readonly #refresher: ListRefresher<ListName>;
   /** When each list was last fetched from the running server. */
   readonly #fetchedAt = new Map<ListName, number>();
   #refreshing: Promise<void> = Promise.resolve();
   #loading: Promise<boolean> | undefined;
   #saving: Promise<void> | undefined;
 
-  constructor(options: StockOptions) {
+  constructor(options: InventoryCacheOptions) {
     this.#options = options;
     this.#key = keyOf(options);
-    this.#refresher = new Refresher((stale) => this.refresh(stale));
+    this.#refresher = new ListRefresher((stale) => this.refresh(stale));
   }
 
-  /** Takes up what is known from before; false when there is nothing. */
+  /** Loads the inventory of the last run; false when there is none. */
   load(): Promise<boolean> {
     this.#loading ??= this.#load();
     return this.#loading;
   }
 
-  /** Takes lists of an earlier generation, unless some are known already. */
+  /** Takes the inventory of an earlier generation, unless one is known already. */
   inherit(inventory: Inventory): void {
     if (this.inventory === EMPTY) this.inventory = inventory;
   }
 
-  /** The server said that this list is not what it was; it is asked for again soon. */
+  /** The server announced a change of this list, so it is refreshed soon. */
   outdated(list: ListName): void {
     this.#refresher.mark(list);
   }
 
-  /** A server that says how long its list holds is asked again after that; until it has answered the last answer stands. */
+  /** Refreshes a list whose cache time is over. Until then the old list is used. */
   refreshWhenOld(list: ListName, field: HintedList): void {
     const ttlMs = this.inventory.hints?.[field]?.ttlMs;
     const at = this.#fetchedAt.get(list);
@@ -80,7 +80,7 @@ export class Stock {
     this.outdated(list);
   }
 
-  /** One after the other: each leaves the other lists as the one before it found them. */
+  /** Refreshes run one after the other, so that each keeps the lists that the one before it fetched. */
   refresh(lists: ReadonlySet<ListName>): Promise<void> {
     const refreshed = this.#refreshing.then(() => this.#refresh(lists));
     this.#refreshing = refreshed.catch(() => {});
@@ -113,21 +113,21 @@ export class Stock {
     if (JSON.stringify(before) === JSON.stringify(this.inventory)) return;
     if (!isNoChange(tools)) events.emit({ type: "mcp.tools_changed", server: alias, ...tools });
     changed(lists);
-    // Nobody waits for the disk but whoever stops.
-    this.#saving = this.#options.snapshots.save(this.#key, this.inventory);
+    // Only `saved` waits for the disk.
+    this.#saving = this.#options.inventoryStore.save(this.#key, this.inventory);
   }
 
   stopRefreshing(): void {
     this.#refresher.stop();
   }
 
-  /** Resolves when what is known is on disk. */
+  /** Resolves when the inventory is on disk. */
   async saved(): Promise<void> {
     await this.#saving;
   }
 
   async #load(): Promise<boolean> {
-    const known = await this.#options.snapshots.load(this.#key);
+    const known = await this.#options.inventoryStore.load(this.#key);
     if (known === undefined) return this.inventory !== EMPTY;
     if (this.inventory === EMPTY) {
       this.inventory = known;
@@ -137,8 +137,8 @@ export class Stock {
   }
 }
 
-/** The declaration as written: references, not values, so that no secret reaches the disk. */
-function keyOf({ declared: { alias, endpoint, era = "auto" }, caller }: StockOptions): string {
-  // A server may show more tools to a client that can answer questions.
+/** The config as written, with references instead of secret values, so that no secret reaches the disk. */
+function keyOf({ declared: { alias, endpoint, era = "auto" }, caller }: InventoryCacheOptions): string {
+  // A server may show more tools to a client that answers server requests.
   return JSON.stringify([alias, endpoint, era, Object.keys(caller.capabilities).toSorted()]);
 }

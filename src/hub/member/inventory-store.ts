@@ -1,4 +1,4 @@
-// Inventories on disk: what a server had when it last ran, known before it runs again.
+// Inventory store: keeps inventories on disk, so that they are known before a server runs again.
 
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -8,13 +8,13 @@ import type { Inventory } from "./inventory.ts";
 
 const MAX_BYTES = 5 * 1024 * 1024;
 
-export interface Snapshots {
+export interface InventoryStore {
   load(key: string): Promise<Inventory | undefined>;
   save(key: string, inventory: Inventory): Promise<void>;
 }
 
-/** One file per definition. A damaged or unwritable file only means that nothing is known before the start. */
-export function createSnapshots(folder: string): Snapshots {
+/** One file per server config. A damaged or unwritable file only means that the inventory is unknown before the start. */
+export function createInventoryStore(folder: string): InventoryStore {
   const fileOf = (key: string): string =>
     join(folder, `${createHash("sha256").update(key).digest("hex").slice(0, 32)}.json`);
   const written = new Map<string, string>();
@@ -47,8 +47,8 @@ export function createSnapshots(folder: string): Snapshots {
   };
 }
 
-/** The user's own cache folder. */
-export async function defaultSnapshotFolder(): Promise<string> {
+/** The folder in the user's cache. */
+export async function defaultInventoryFolder(): Promise<string> {
   const { default: envPaths } = await import("env-paths");
   return join(envPaths("portolan", { suffix: "" }).cache, "tools");
 }

@@ -1,4 +1,4 @@
-// What one server has: its lists as last seen, and how two sights of them differ.
+// Inventory: the tools, prompts and resources that a server listed, and the difference of two inventories.
 
 import {
   type Implementation,
@@ -12,7 +12,7 @@ import {
 } from "../../model/index.ts";
 import { type Description, listAll, type Upstream } from "../../upstream/index.ts";
 
-/** For how long, and for whom, a list may be kept, by the server's own word. */
+/** How long and for whom a list may be cached, as the server says. */
 export interface CacheHint {
   readonly ttlMs?: number | undefined;
   readonly cacheScope?: "public" | "private" | undefined;
@@ -35,15 +35,15 @@ export type ListName = "tools" | "prompts" | "resources";
 export const EMPTY: Inventory = { capabilities: {}, tools: [], prompts: [], resources: [], templates: [] };
 
 /**
- * Fetches these lists, leaving the others as they are. Servers claim capabilities that they do not have: only the tools must
- * be there, and another list that cannot be had stays as it was.
+ * Fetches these lists and keeps the others. Servers declare capabilities that they do not have: only tools are required,
+ * and another list that cannot be fetched stays as it was.
  */
 export async function fetchInventory(
   upstream: Upstream,
   lists: ReadonlySet<ListName>,
   before: Inventory,
   options: {
-    /** Of the main connection; the lists may be read at another one. */
+    /** Of the main connection; the lists may be read on another one. */
     description: Description;
     timeoutMs: number;
     maxPages: number;
@@ -73,7 +73,7 @@ export async function fetchInventory(
   };
   const optional: typeof list = (wanted, method, field, old) =>
     list(wanted, method, field, old).catch((reason: unknown) => {
-      // Templates came later than resources; a server without them is no news.
+      // Templates are newer than resources, and many servers lack them.
       if (field !== "resourceTemplates") options.onMissing(method, reason);
       return old;
     });

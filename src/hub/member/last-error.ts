@@ -1,4 +1,4 @@
-// What went wrong with one server: its last error and its last words, without secrets, and how that is told.
+// Last error and stderr output of one server, redacted.
 
 import { PortolanError, toPortolanError } from "../../errors/index.ts";
 import { type Redactor, withRedactedError } from "../../secrets/index.ts";
@@ -6,7 +6,7 @@ import { type Redactor, withRedactedError } from "../../secrets/index.ts";
 const STDERR_CHARS = 4_096;
 const REASON_CHARS = 200;
 
-/** Errors that say nothing about the server's health. */
+/** Errors about one call, not about the server. */
 const ABOUT_THE_CALL: ReadonlySet<string> = new Set([
   "CANCELLED",
   "CONNECTION_CLOSED",
@@ -19,15 +19,15 @@ const ABOUT_THE_CALL: ReadonlySet<string> = new Set([
   "TOOL_NOT_FOUND",
 ]);
 
-/** Where the reason is likely to be what the server wrote last. */
+/** Errors whose reason is probably the last line of stderr. */
 const OF_A_PROCESS: ReadonlySet<string> = new Set(["SERVER_CRASHED", "SERVER_START_FAILED"]);
 
-export class Faults {
-  /** The last that says something about the server itself. */
-  last: PortolanError | undefined;
-  /** The end of what it wrote there. */
+export class LastError {
+  /** The last error about the server itself. */
+  error: PortolanError | undefined;
+  /** The end of its stderr output. */
   stderr = "";
-  /** The name in the errors of the session that was opened last. */
+  /** The server name in the errors of the open session, which another alias may have opened. */
   sessionName: string | undefined;
   readonly #alias: string;
   readonly #redactor: Redactor;
@@ -38,23 +38,23 @@ export class Faults {
   }
 
   wrote(text: string): void {
-    // Redacted after joining: a secret may come in two pieces.
+    // Redacted after joining, because a secret may arrive in two pieces.
     this.stderr = this.#redactor.redactText(this.stderr + text).slice(-STDERR_CHARS);
   }
 
-  /** The error with its place and without secrets; remembered when it says something about the server. */
+  /** The error with the alias of this server and without secrets. It is remembered if it is about the server. */
   note(thrown: unknown): PortolanError {
     const placed = this.#named(toPortolanError(thrown, { server: this.#alias }));
     const error = withRedactedError(placed, this.#redactor);
-    if (!ABOUT_THE_CALL.has(error.code)) this.last = error;
+    if (!ABOUT_THE_CALL.has(error.code)) this.error = error;
     return error;
   }
 
-  /** The last one as an event tells it. */
+  /** The last error in the fields of an event. */
   reason(): { code?: PortolanError["code"]; reason?: string } {
-    const error = this.last;
+    const error = this.error;
     if (error === undefined) return {};
-    // The last output of a process that a signal killed does not explain its end.
+    // The last output of a process that was killed by a signal does not explain its end.
     const isOwnEnd = OF_A_PROCESS.has(error.code) && typeof error.data.signal !== "string";
     const lastWords = isOwnEnd ? (this.stderr.trim().split("\n").at(-1) ?? "") : "";
     return {
@@ -63,7 +63,7 @@ export class Faults {
     };
   }
 
-  /** A session that several servers share has the name of the first one in its errors. */
+  /** Replaces the server name in the errors of a shared session, which are those of its first user. */
   #named(error: PortolanError): PortolanError {
     const { server } = error;
     const [alias, other] = [this.#alias, this.sessionName];

@@ -1,8 +1,8 @@
-// Turns a storm of change notices into few refreshes: one under way, one to come, and a pause between them.
+// List refresher: merges a storm of change notifications into few refreshes, with a pause between them.
 
 const PAUSE_MS = 500;
 
-export class Refresher<T> {
+export class ListRefresher<T> {
   readonly #refresh: (stale: ReadonlySet<T>) => Promise<void>;
   #stale = new Set<T>();
   #running = false;
@@ -14,7 +14,7 @@ export class Refresher<T> {
     this.#refresh = refresh;
   }
 
-  /** These are out of date; they are refreshed soon. */
+  /** Refreshes these items soon. */
   mark(...items: T[]): void {
     for (const item of items) this.#stale.add(item);
     this.#schedule();
@@ -39,7 +39,7 @@ export class Refresher<T> {
     try {
       await this.#refresh(stale);
     } catch {
-      // The last good answer stays; the next notice, or the next start, asks again.
+      // The last good lists stay; the next notification or start refreshes again.
     }
     this.#lastAt = performance.now();
     this.#running = false;

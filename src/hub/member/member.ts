@@ -1,4 +1,4 @@
-// One server of a hub in one generation: one config of it, with its processes, its inventory and its last error.
+// Member: one server of a hub in one generation (one config of it), with its processes, inventory and last error.
 
 import { PortolanError, toPortolanError } from "../../errors/index.ts";
 import { type DeclaredServer, DEFAULT_LIMITS, type JsonObject } from "../../model/index.ts";
@@ -10,15 +10,15 @@ import {
   type Upstream,
 } from "../../upstream/index.ts";
 import { tagsOfTool, type ToolTags } from "./tool-tags.ts";
-import { withoutSecrets } from "./redact-call.ts";
+import { redactCall } from "./redact-call.ts";
 import type { EventBus, ServerEvent } from "../events.ts";
-import { Faults } from "./last-error.ts";
+import { LastError } from "./last-error.ts";
 import type { Inventory, ListName } from "./inventory.ts";
-import { checkSecrets, type LeaseOptions } from "../processes/open-session.ts";
+import { checkSecrets, type ServerContext } from "../processes/open-session.ts";
 import { MemberSubscriptions } from "./subscriptions.ts";
 import { Processes } from "../processes/processes.ts";
-import type { Snapshots } from "./inventory-store.ts";
-import { ALL_LISTS, Stock } from "./inventory-cache.ts";
+import type { InventoryStore } from "./inventory-store.ts";
+import { ALL_LISTS, InventoryCache } from "./inventory-cache.ts";
 
 export type ServerState =
   | "disabled"
@@ -30,13 +30,13 @@ export type ServerState =
   | "failed"
   | "stopped";
 
-/** The longest that an old generation goes on with the calls that it has. */
+/** The longest that an old generation may take to finish its calls. */
 const DRAIN_MS = 5 * 60_000;
 
-export interface MemberOptions extends LeaseOptions {
-  readonly snapshots: Snapshots;
+export interface MemberOptions extends ServerContext {
+  readonly inventoryStore: InventoryStore;
   readonly events: EventBus;
-  /** The member's inventory, or whether it can be used, is not what it was. */
+  /** The inventory changed, or whether the member can be used. */
   readonly changed: (lists: ReadonlySet<ListName>) => void;
   readonly resourceUpdated: (alias: string, uri: string) => void;
   readonly log: (alias: string, message: JsonObject) => void;
@@ -52,24 +52,24 @@ const EVENTS: Readonly<Record<LifecycleEvent, ServerEvent["type"]>> = {
 
 export class Member {
   readonly alias: string;
-  readonly stock: Stock;
-  readonly faults: Faults;
+  readonly inventoryCache: InventoryCache;
+  readonly lastError: LastError;
   readonly processes: Processes;
   declared: DeclaredServer;
   since: Date = new Date();
-  /** Of its answers; later ones count more. */
+  /** Moving average of response times. */
   latencyMs: number | undefined;
   readonly #options: MemberOptions;
   #policy: Policy;
   #subscriptions: MemberSubscriptions;
-  /** The first lists of the server that runs now are being read. */
+  /** The first lists of the running server are being fetched. */
   #listing: Promise<void> | undefined;
   #inFlight = 0;
-  /** It was opened, which nobody has been told yet. */
-  #isUntold = false;
+  /** The session is open, but the ready event was not emitted yet. */
+  #isReadyUnannounced = false;
   /** The generation that took over. */
   #successor: Member | undefined;
-  /** It is replaced by another generation, which says what happens from now on. */
+  /** True when another generation emits the events from now on. */
   #isSilent = false;
 
   constructor(options: MemberOptions) {
@@ -78,27 +78,27 @@ export class Member {
     this.alias = options.declared.alias;
     this.#policy = policyOf(options.declared);
     const limits = { ...DEFAULT_LIMITS, ...options.declared.limits };
-    this.faults = new Faults(this.alias, options.redactor);
+    this.lastError = new LastError(this.alias, options.redactor);
     this.processes = new Processes({
       ...options,
       limits,
-      faults: this.faults,
+      lastError: this.lastError,
       policy: () => this.#policy,
       busy: () => this.#inFlight > 0,
       changed: () => {
         this.since = new Date();
       },
       event: (event) => this.#report(event),
-      outdated: (list) => this.stock.outdated(list),
+      outdated: (list) => this.inventoryCache.outdated(list),
       opened: (_lease, isRenewed) => {
         if (!isRenewed) this.#listing = this.#list();
-        else if (this.#isUntold) this.#tell("mcp.server_ready");
-        this.#isUntold = false;
+        else if (this.#isReadyUnannounced) this.#emit("mcp.server_ready");
+        this.#isReadyUnannounced = false;
       },
     });
     const { main } = this.processes;
     this.#subscriptions = new MemberSubscriptions(this.processes);
-    this.stock = new Stock({
+    this.inventoryCache = new InventoryCache({
       ...options,
       limits,
       describe: () => (main.live === undefined ? undefined : main.describe()),
@@ -122,46 +122,46 @@ export class Member {
   }
 
   get inventory(): Inventory {
-    return this.stock.inventory;
+    return this.inventoryCache.inventory;
   }
 
   get stopped(): boolean {
     return this.state === "stopped" || this.state === "disabled";
   }
 
-  /** Of one of its tools, by the server's own name for it. */
+  /** The tags of a tool, by the server's own name for it. */
   tagsOf(tool: string): ToolTags {
     return tagsOfTool(this.declared, tool);
   }
 
-  /** Why it cannot be used now; undefined when it can, or may soon. */
+  /** Why it cannot be used now; undefined when it can be used, or is starting. */
   get unavailable(): PortolanError | undefined {
     return this.declared.enabled ? this.processes.main.unavailable : undefined;
   }
 
-  /** It did not start when it was last tried, whatever is tried now. */
+  /** True when its last start failed, also during the next attempt. */
   get isDown(): boolean {
     return this.stopped || this.processes.main.isDown;
   }
 
-  /** Takes up what is known from before; false when there is nothing. */
+  /** Loads the inventory of the last run; false when there is none. */
   async load(): Promise<boolean> {
-    return this.state === "disabled" || this.stock.load();
+    return this.state === "disabled" || this.inventoryCache.load();
   }
 
-  /** Loads what is known from before; an eager server also starts. Resolves when it is ready or has failed. */
+  /** Loads the known inventory, and starts an eager server. Resolves when it is ready or has failed. */
   async begin(): Promise<void> {
     if (this.state === "disabled") return;
-    // A lazy server that was never started must be started once, or nobody would ever learn what it has.
+    // A lazy server without a known inventory is started once, to learn its tools.
     if (!(await this.load()) || this.declared.start !== "lazy") await this.start().catch(() => {});
-    // One that waits to be needed still reports now when it could not start.
+    // A lazy server reports now if a secret is missing.
     else if (this.state === "idle")
       await checkSecrets(this.#options).catch((thrown: unknown) =>
-        this.processes.main.checkFailed(this.faults.note(thrown)),
+        this.processes.main.checkFailed(this.lastError.note(thrown)),
       );
   }
 
-  /** The server, once it runs and its lists are known; starts it when it is not running. */
+  /** Starts the server if necessary. Resolves when its lists are known. */
   async start(): Promise<Upstream> {
     if (this.stopped) throw this.#notRunning();
     await this.processes.main.start();
@@ -169,33 +169,33 @@ export class Member {
     return this.processes.main;
   }
 
-  /** Tries a server that failed once more, before its time. */
+  /** Tries to start a server that failed, before its retry time. */
   async retry(): Promise<void> {
     await this.processes.main.recheck().catch(() => {});
   }
 
-  /** Not async: every call passes here, and most have nothing to wait for but their server. */
+  /** Not async, because every call passes here and usually waits for its server only. */
   request(call: Call): Promise<JsonObject> {
     const isReady = this.processes.main.live !== undefined && this.#successor === undefined;
     return isReady ? this.#send(call) : this.#requestLater(call);
   }
 
-  /** The subscription follows the server through restarts and to the next generation. */
+  /** The subscription lasts through restarts and generations. */
   subscribe(uri: string): Promise<() => Promise<void>> {
     return this.#subscriptions.add(uri);
   }
 
-  /** Other settings for the same processes: calls and sessions go on. */
+  /** Applies other settings to the same processes: calls and sessions continue. */
   configure(declared: DeclaredServer): void {
     this.declared = declared;
     this.#policy = policyOf(declared);
     this.processes.configure(declared);
   }
 
-  /** Serves in the place of an older generation from now on; that one finishes its calls. Resolves when it is gone. */
+  /** Takes over from an older generation, which finishes its calls. Resolves when that one has stopped. */
   async takeOver(old: Member): Promise<void> {
     this.inheritLists(old);
-    this.faults.stderr ||= old.faults.stderr;
+    this.lastError.stderr ||= old.lastError.stderr;
     this.processes.takeOver(old.processes);
     if (!this.stopped) {
       this.#subscriptions = old.#subscriptions;
@@ -206,23 +206,23 @@ export class Member {
     await old.drain();
   }
 
-  /** Until its own lists were read, it has those of the generation before it. */
+  /** Uses the lists of the earlier generation until its own are fetched. */
   inheritLists(old: Member): void {
-    this.stock.inherit(old.inventory);
+    this.inventoryCache.inherit(old.inventory);
   }
 
-  /** Accepts no call any more, and stops with the last one. */
+  /** Rejects further calls, and stops after the last call in flight. */
   async drain(): Promise<void> {
-    this.stock.stopRefreshing();
+    this.inventoryCache.stopRefreshing();
     await this.processes.main.drain();
     await this.stop();
   }
 
   async stop({ isSilent = false }: { isSilent?: boolean } = {}): Promise<void> {
     this.#isSilent ||= isSilent;
-    this.stock.stopRefreshing();
-    await Promise.all([this.processes.main.close(), this.processes.closeLanes(this.#notRunning())]);
-    await this.stock.saved();
+    this.inventoryCache.stopRefreshing();
+    await Promise.all([this.processes.main.close(), this.processes.closeDedicated(this.#notRunning())]);
+    await this.inventoryCache.saved();
   }
 
   async #requestLater(call: Call): Promise<JsonObject> {
@@ -240,16 +240,16 @@ export class Member {
     const { redactor } = this.#options;
     const sentAt = performance.now();
     this.#inFlight += 1;
-    return this.processes.request(withoutSecrets(call, redactor, this.alias)).then(
+    return this.processes.request(redactCall(call, redactor, this.alias)).then(
       (result) => {
-        // A stream of notifications lasts as long as somebody listens.
+        // A notification stream lasts as long as its client listens, so it is not measured.
         if (call.method !== "subscriptions/listen") this.#answered(performance.now() - sentAt);
         this.#ended();
         return redactor.redactValue(result);
       },
       (thrown: unknown) => {
         this.#ended();
-        return this.#passOn(this.faults.note(thrown), call);
+        return this.#passOn(this.lastError.note(thrown), call);
       },
     );
   }
@@ -263,36 +263,37 @@ export class Member {
     if (this.#inFlight === 0) this.processes.main.quiet();
   }
 
-  /** A call that this generation did not send any more goes to the next one. */
+  /** A call that this generation did not send goes to the next one. */
   #passOn(error: PortolanError, call: Call): Promise<JsonObject> {
     const isUnsent = error.code === "CONNECTION_CLOSED" && error.data.neverRan === true;
     if (isUnsent && this.#successor !== undefined) return this.#successor.request(call);
     return Promise.reject(error);
   }
 
-  /** Resolves when the lists of the server that was just started are known. */
+  /** Fetches the lists of the server that was just started. */
   async #list(): Promise<void> {
     const session = this.processes.main.live;
     try {
-      await this.stock.refresh(ALL_LISTS);
+      await this.inventoryCache.refresh(ALL_LISTS);
     } catch (thrown) {
-      const { code, message } = this.faults.note(thrown);
+      const { code, message } = this.lastError.note(thrown);
       const what = `${this.alias} runs, but its tools could not be listed: ${message}`;
       if (this.processes.main.live === session)
         this.#options.report({ code, severity: "error", server: this.alias, message: what });
     } finally {
       this.#listing = undefined;
       this.since = new Date();
-      if (this.processes.main.live === session) this.#tell("mcp.server_ready");
+      if (this.processes.main.live === session) this.#emit("mcp.server_ready");
     }
   }
 
   #report(event: LifecycleEvent): void {
     const { lastFault } = this.processes.main;
-    if (event === "failed" && lastFault !== undefined) this.faults.last = this.faults.note(lastFault.error);
-    // A server is ready when its lists were read.
-    if (event === "ready") this.#isUntold = true;
-    else this.#tell(EVENTS[event]);
+    if (event === "failed" && lastFault !== undefined)
+      this.lastError.error = this.lastError.note(lastFault.error);
+    // A server is ready when its lists are fetched, so that event is emitted later.
+    if (event === "ready") this.#isReadyUnannounced = true;
+    else this.#emit(EVENTS[event]);
   }
 
   #notRunning(): PortolanError {
@@ -300,9 +301,9 @@ export class Member {
     return new PortolanError("CONNECTION_CLOSED", `${this.alias} is disabled`, { server: this.alias });
   }
 
-  #tell(type: ServerEvent["type"]): void {
+  #emit(type: ServerEvent["type"]): void {
     if (this.#isSilent) return;
-    const more = type === "mcp.server_failed" ? this.faults.reason() : {};
+    const more = type === "mcp.server_failed" ? this.lastError.reason() : {};
     this.#options.events.emit({ type, server: this.alias, ...more });
   }
 }

@@ -1,4 +1,4 @@
-// Subscriptions to resources of one server: they follow it from one generation to the next.
+// Resource subscriptions of one server. They move from one generation to the next.
 
 type Release = () => Promise<void>;
 
@@ -23,7 +23,7 @@ export class MemberSubscriptions {
   }
 
   async add(uri: string): Promise<Release> {
-    // Each user gets the refusal of the server, if it refuses.
+    // Each subscriber gets the error if the server refuses.
     const release = await this.#generation.subscribe(uri);
     const known = this.#byUri.get(uri);
     const own = known ?? { users: 0, release: Promise.resolve(release) };
@@ -43,7 +43,7 @@ export class MemberSubscriptions {
     };
   }
 
-  /** From now on another generation has them. It subscribes before the old one is asked to stop. */
+  /** Moves all subscriptions to another generation, which subscribes before the old one unsubscribes. */
   moveTo(generation: Subscribable): void {
     this.#generation = generation;
     for (const [uri, subscription] of this.#byUri) {

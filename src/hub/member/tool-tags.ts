@@ -1,12 +1,12 @@
-// The tags of single tools: those of their server, and for a contract its own and those of the drivers that serve it.
+// Tags of single tools: those of the server; for a contract also its own and those of its drivers.
 
 import { dirname, resolve } from "node:path";
 import type { Binding, Contract, ContractsEndpoint, DeclaredServer, Driver } from "../../model/index.ts";
 
 export interface ToolTags {
-  /** Those that it has whoever serves it: what is allowed is told by these. */
+  /** Tags that the tool always has. A rule that allows tags reads these. */
   readonly tags: readonly string[];
-  /** Those that it may have, too, depending on who serves it: enough to be denied. */
+  /** Tags that it has with some of its drivers. A rule that denies tags reads these too. */
   readonly possibleTags?: readonly string[] | undefined;
 }
 
@@ -26,7 +26,7 @@ export function tagsOfTool({ endpoint, tags = [] }: DeclaredServer, own: string)
     : { tags: [...tags, ...found.tags], possibleTags: found.possibleTags };
 }
 
-/** The contracts that a driver serves, each with the tags that it has when this one does. */
+/** The contracts that a driver serves, each with the tags that it has with this driver. */
 export function contractsOfDriver(
   { endpoint, tags = [] }: DeclaredServer,
   id: string,
@@ -62,7 +62,7 @@ function tagsOfContracts({ contracts, drivers, root }: ContractsEndpoint): Map<s
   return found;
 }
 
-/** By its id, or by the path of its file or folder, from the workspace or from the driver. */
+/** A binding names a contract by its id, or by the path of its file or folder, relative to the workspace or the driver. */
 function isMeant({ id, origin }: Contract, { tool }: Binding, driver: Driver, root: string): boolean {
   if (id === tool) return true;
   const file = resolve(root, origin.file);

@@ -3,7 +3,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import type { JsonObject } from "../../model/index.ts";
-import { type Ask, type Call, Emitter, type Upstream, type UpstreamEvents } from "../../upstream/index.ts";
+import {
+  type ServerRequestHandler,
+  type Call,
+  Emitter,
+  type Upstream,
+  type UpstreamEvents,
+} from "../../upstream/index.ts";
 import { Lanes, type LanesOptions } from "./call-isolation.ts";
 
 interface Sent {
@@ -18,7 +24,7 @@ interface Sent {
 /** Lets everything happen that needs no time. */
 const turn = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
 const ask =
-  (name: string): Ask =>
+  (name: string): ServerRequestHandler =>
   async () => ({ name });
 
 function setUp(options: Partial<LanesOptions> = {}) {
@@ -43,8 +49,12 @@ function setUp(options: Partial<LanesOptions> = {}) {
             answer: async () => void (resolve({}), await turn()),
             fail: async (code) => void (reject(new PortolanError(code, code)), await turn()),
             asks: () =>
-              call.ask?.({ id: 1, method: "m", params: {}, signal: new AbortController().signal }) ??
-              Promise.resolve(undefined),
+              call.onServerRequest?.({
+                id: 1,
+                method: "m",
+                params: {},
+                signal: new AbortController().signal,
+              }) ?? Promise.resolve(undefined),
           });
         });
       },
@@ -88,7 +98,7 @@ function setUp(options: Partial<LanesOptions> = {}) {
   /** Makes it known whether a tool asks. */
   const learn = async (tool: string, verdict: "quiet" | "asks"): Promise<void> => {
     const id = `learning ${tool}`;
-    await call(id, tool, { ask: ask("x") });
+    await call(id, tool, { onServerRequest: ask("x") });
     if (verdict === "asks") await found(id).asks();
     await found(id).answer();
   };
@@ -115,7 +125,8 @@ describe("a call shares the main process", () => {
   it("when its tool has been quiet so far", async () => {
     const { call, learn, lanes } = setUp();
     await learn("a", "quiet");
-    for (let n = 0; n < 50; n += 1) expect(await call(`${n}`, "a", { ask: ask("x") })).toBe("main");
+    for (let n = 0; n < 50; n += 1)
+      expect(await call(`${n}`, "a", { onServerRequest: ask("x") })).toBe("main");
     expect(lanes.spares).toBe(0);
   });
 
@@ -123,33 +134,33 @@ describe("a call shares the main process", () => {
     const { call, learn } = setUp();
     await learn("a", "asks");
     const same = ask("x");
-    expect([await call("1", "a", { ask: same }), await call("2", "a", { ask: same })]).toEqual([
-      "main",
-      "main",
-    ]);
+    expect([
+      await call("1", "a", { onServerRequest: same }),
+      await call("2", "a", { onServerRequest: same }),
+    ]).toEqual(["main", "main"]);
   });
 
   it("when nothing else is in flight there, also when it asks", async () => {
     const { call, learn } = setUp();
     await learn("a", "asks");
-    expect(await call("1", "a", { ask: ask("x") })).toBe("main");
+    expect(await call("1", "a", { onServerRequest: ask("x") })).toBe("main");
   });
 });
 
 describe("a call of which nothing is known", () => {
   it("waits for the one before it, and is sent when that has turned out to be quiet", async () => {
     const { call, sent, at } = setUp();
-    await call("1", "a", { ask: ask("1") });
-    expect(await call("2", "a", { ask: ask("2") })).toBeUndefined();
+    await call("1", "a", { onServerRequest: ask("1") });
+    expect(await call("2", "a", { onServerRequest: ask("2") })).toBeUndefined();
     await sent("1").answer();
     expect(at("2")).toBe("main");
-    expect(await call("3", "a", { ask: ask("3") })).toBe("main");
+    expect(await call("3", "a", { onServerRequest: ask("3") })).toBe("main");
   });
 
   it("gets a process of its own when the tool turns out to ask", async () => {
     const { call, sent, at, lanes } = setUp();
-    await call("1", "a", { ask: ask("1") });
-    await call("2", "a", { ask: ask("2") });
+    await call("1", "a", { onServerRequest: ask("1") });
+    await call("2", "a", { onServerRequest: ask("2") });
     await call("3", "a");
     await sent("1").asks();
     await turn();
@@ -159,8 +170,8 @@ describe("a call of which nothing is known", () => {
 
   it("joins the others after a second", async () => {
     const { call, at, lanes } = setUp();
-    await call("1", "a", { ask: ask("1") });
-    await call("2", "b", { ask: ask("2") });
+    await call("1", "a", { onServerRequest: ask("1") });
+    await call("2", "b", { onServerRequest: ask("2") });
     await vi.advanceTimersByTimeAsync(999);
     expect(at("2")).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
@@ -169,25 +180,25 @@ describe("a call of which nothing is known", () => {
 
   it("stays unknown when it was lost", async () => {
     const { call, sent } = setUp();
-    await call("2", "a", { ask: ask("2") });
+    await call("2", "a", { onServerRequest: ask("2") });
     await sent("2").fail("SERVER_CRASHED");
-    await call("3", "a", { ask: ask("3") });
-    expect(await call("4", "a", { ask: ask("4") })).toBeUndefined();
+    await call("3", "a", { onServerRequest: ask("3") });
+    expect(await call("4", "a", { onServerRequest: ask("4") })).toBeUndefined();
   });
 
   it("is quiet when it was answered and nothing was asked, also without an ask", async () => {
     const { call, sent } = setUp();
     await call("1", "a");
     await sent("1").answer();
-    await call("2", "a", { ask: ask("2") });
-    expect(await call("3", "a", { ask: ask("3") })).toBe("main");
+    await call("2", "a", { onServerRequest: ask("2") });
+    expect(await call("3", "a", { onServerRequest: ask("3") })).toBe("main");
   });
 
   it("gets a process of its own beside one that is known to ask", async () => {
     const { call, at, sent, lanes } = setUp();
-    await call("1", "asker", { ask: ask("1") });
+    await call("1", "asker", { onServerRequest: ask("1") });
     await sent("1").asks();
-    await call("2", "b", { ask: ask("2") });
+    await call("2", "b", { onServerRequest: ask("2") });
     await vi.advanceTimersByTimeAsync(1);
     expect([at("2"), lanes.spares]).toEqual(["spare 1", 1]);
   });
@@ -197,16 +208,16 @@ describe("a call of which nothing is known", () => {
     async (was) => {
       const { call, learn, sent, at, stats } = setUp();
       if (was === "quiet") await learn("a", "quiet");
-      await call("1", "a", { ask: ask("1") });
-      await call("2", "a", { ask: ask("2") });
+      await call("1", "a", { onServerRequest: ask("1") });
+      await call("2", "a", { onServerRequest: ask("2") });
       await vi.advanceTimersByTimeAsync(1_000);
       expect(at("2")).toBe("main");
       stats.ambiguous += 1;
       await sent("1").answer();
-      expect(await call("3", "a", { ask: ask("3") })).toBe("spare 1");
+      expect(await call("3", "a", { onServerRequest: ask("3") })).toBe("spare 1");
       // Alone on its process it was not asked.
       await sent("3").fail("RPC_ERROR");
-      expect(await call("4", "a", { ask: ask("4") })).toBe("main");
+      expect(await call("4", "a", { onServerRequest: ask("4") })).toBe("main");
     },
   );
 });
@@ -215,30 +226,30 @@ describe("a call that asks", () => {
   it("is kept apart for ever, also when it was quiet at first or is quiet again", async () => {
     const { call, learn, sent } = setUp();
     await learn("a", "quiet");
-    await call("1", "a", { ask: ask("1") });
-    await call("2", "a", { ask: ask("2") });
+    await call("1", "a", { onServerRequest: ask("1") });
+    await call("2", "a", { onServerRequest: ask("2") });
     await sent("1").asks();
     await sent("1").answer();
     await sent("2").answer();
     await learn("a", "quiet");
-    await call("3", "a", { ask: ask("3") });
-    expect(await call("4", "a", { ask: ask("4") })).toBe("spare 1");
+    await call("3", "a", { onServerRequest: ask("3") });
+    expect(await call("4", "a", { onServerRequest: ask("4") })).toBe("spare 1");
   });
 
   it("goes where no other client is, quiet or not; a quiet one need not", async () => {
     const { call, learn } = setUp();
     await learn("a", "asks");
     await learn("q", "quiet");
-    await call("1", "q", { ask: ask("1") });
-    expect(await call("2", "a", { ask: ask("2") })).toBe("spare 1");
-    expect(await call("3", "q", { ask: ask("3") })).toBe("main");
-    expect(await call("4", "a", { ask: ask("4"), client: "1" })).toBe("spare 2");
+    await call("1", "q", { onServerRequest: ask("1") });
+    expect(await call("2", "a", { onServerRequest: ask("2") })).toBe("spare 1");
+    expect(await call("3", "q", { onServerRequest: ask("3") })).toBe("main");
+    expect(await call("4", "a", { onServerRequest: ask("4"), client: "1" })).toBe("spare 2");
   });
 
   it("waits in line when there are enough processes, first come first served", async () => {
     const { call, learn, sent, at } = setUp({ maxSpares: 1 });
     await learn("a", "asks");
-    for (const id of ["1", "2", "3", "4"]) await call(id, "a", { ask: ask(id) });
+    for (const id of ["1", "2", "3", "4"]) await call(id, "a", { onServerRequest: ask(id) });
     expect([at("1"), at("2"), at("3"), at("4")]).toEqual(["main", "spare 1", undefined, undefined]);
     await sent("2").answer();
     await sent("1").answer();
@@ -249,7 +260,7 @@ describe("a call that asks", () => {
     const { call, learn, at } = setUp({ maxSpares: 1 });
     await learn("a", "asks");
     const of = (account: string, id: string): Partial<Call> => ({
-      ask: ask(id),
+      onServerRequest: ask(id),
       caller: { id, account, clientInfo: { name: "c", version: "1" }, capabilities: {} },
     });
     for (const id of ["1", "2", "3"]) await call(id, "a", of("greedy", id));
@@ -263,9 +274,9 @@ describe("a call that asks", () => {
     const { call, learn, sent, at } = setUp({ maxSpares: 0 });
     await learn("a", "asks");
     await learn("q", "quiet");
-    await call("1", "a", { ask: ask("1") });
-    await call("2", "a", { ask: ask("2") });
-    expect(await call("3", "q", { ask: ask("3") })).toBe("main");
+    await call("1", "a", { onServerRequest: ask("1") });
+    await call("2", "a", { onServerRequest: ask("2") });
+    expect(await call("3", "q", { onServerRequest: ask("3") })).toBe("main");
     await sent("1").answer();
     expect(at("2")).toBe("main");
   });
@@ -273,9 +284,9 @@ describe("a call that asks", () => {
   it("is not kept from its place by calls that come later and could share one", async () => {
     const { call, learn, sent, at } = setUp({ maxSpares: 1 });
     await learn("a", "asks");
-    await call("1", "a", { ask: ask("1") });
+    await call("1", "a", { onServerRequest: ask("1") });
     await call("2", "a");
-    await call("3", "a", { ask: ask("3") });
+    await call("3", "a", { onServerRequest: ask("3") });
     await call("4", "a");
     expect([at("2"), at("3"), at("4")]).toEqual(["spare 1", undefined, undefined]);
     await sent("2").answer();
@@ -288,17 +299,17 @@ describe("waiting", () => {
     const { call, learn, ended, sent, at, lanes } = setUp({ maxSpares: 0 });
     await learn("a", "asks");
     const stop = new AbortController();
-    await call("1", "a", { ask: ask("1") });
-    await call("2", "a", { ask: ask("2"), signal: stop.signal });
-    await call("3", "a", { ask: ask("3"), timeoutMs: 5_000 });
-    await call("4", "a", { ask: ask("4") });
+    await call("1", "a", { onServerRequest: ask("1") });
+    await call("2", "a", { onServerRequest: ask("2"), signal: stop.signal });
+    await call("3", "a", { onServerRequest: ask("3"), timeoutMs: 5_000 });
+    await call("4", "a", { onServerRequest: ask("4") });
     stop.abort();
     await vi.advanceTimersByTimeAsync(5_000);
     expect(ended.get("2")).toBe("CANCELLED: waiting for a free process was cancelled");
     expect(ended.get("3")).toBe("TIMEOUT: server: waiting for a free process took longer than 5000 ms");
     await sent("1").answer();
     expect(at("4")).toBe("main");
-    await call("5", "a", { ask: ask("5") });
+    await call("5", "a", { onServerRequest: ask("5") });
     await lanes.close(new PortolanError("CONNECTION_CLOSED", "stopped"));
     await turn();
     expect(ended.get("5")).toBe("CONNECTION_CLOSED: stopped");
@@ -313,12 +324,12 @@ describe("waiting", () => {
       },
     });
     await learn("a", "asks");
-    for (const id of ["1", "2", "3"]) await call(id, "a", { ask: ask(id) });
+    for (const id of ["1", "2", "3"]) await call(id, "a", { onServerRequest: ask(id) });
     await sent("1").answer();
     await sent("2").answer();
     expect(at("3")).toBe("main");
     expect(tries).toBe(1);
-    await call("4", "a", { ask: ask("4") });
+    await call("4", "a", { onServerRequest: ask("4") });
     await vi.advanceTimersByTimeAsync(30_000);
     expect(tries).toBe(2);
     expect(reports).toMatchObject([{ code: "SERVER_START_FAILED", severity: "warning", server: "server" }]);
@@ -330,10 +341,10 @@ describe("a spare", () => {
   it("is closed when nobody used it for a minute, and by a stop", async () => {
     const { call, learn, sent, closed, lanes } = setUp();
     await learn("a", "asks");
-    for (const id of ["1", "2", "3"]) await call(id, "a", { ask: ask(id) });
+    for (const id of ["1", "2", "3"]) await call(id, "a", { onServerRequest: ask(id) });
     await sent("2").answer();
     await vi.advanceTimersByTimeAsync(59_999);
-    expect(await call("4", "a", { ask: ask("4") })).toBe("spare 1");
+    expect(await call("4", "a", { onServerRequest: ask("4") })).toBe("spare 1");
     await sent("3").answer();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(closed).toEqual(["spare 2"]);
@@ -344,23 +355,23 @@ describe("a spare", () => {
   it("gets no more calls when it crashed, or when a call on it was given up", async () => {
     const { call, learn, sent, closed, crash } = setUp();
     await learn("a", "asks");
-    for (const id of ["1", "2", "3"]) await call(id, "a", { ask: ask(id) });
+    for (const id of ["1", "2", "3"]) await call(id, "a", { onServerRequest: ask(id) });
     crash.get("spare 1")?.();
     await sent("2").fail("SERVER_CRASHED");
     await sent("3").fail("CANCELLED");
     expect(closed).toEqual(["spare 1", "spare 2"]);
-    expect(await call("4", "a", { ask: ask("4") })).toBe("spare 3");
+    expect(await call("4", "a", { onServerRequest: ask("4") })).toBe("spare 3");
   });
 
   it("is used while a call that was given up may still ask on the main process, except by the same client", async () => {
     const { call, learn, sent } = setUp();
     await learn("a", "asks");
-    await call("1", "a", { ask: ask("1"), client: "A" });
+    await call("1", "a", { onServerRequest: ask("1"), client: "A" });
     await sent("1").fail("CANCELLED");
-    expect(await call("2", "a", { ask: ask("2"), client: "B" })).toBe("spare 1");
-    expect(await call("3", "a", { ask: ask("3"), client: "A" })).toBe("main");
+    expect(await call("2", "a", { onServerRequest: ask("2"), client: "B" })).toBe("spare 1");
+    expect(await call("3", "a", { onServerRequest: ask("3"), client: "A" })).toBe("main");
     await sent("3").answer();
     await vi.advanceTimersByTimeAsync(30_000);
-    expect(await call("4", "a", { ask: ask("4"), client: "C" })).toBe("main");
+    expect(await call("4", "a", { onServerRequest: ask("4"), client: "C" })).toBe("main");
   });
 });

@@ -59,10 +59,11 @@ export class Lanes {
   request(main: Upstream, call: Call): Promise<JsonObject> {
     const thing = thingOf(call);
     if (thing === undefined) return main.request(call);
-    if (call.ask === undefined && this.#asking.of(thing) === "quiet") return this.#pass(main, call);
+    if (call.onServerRequest === undefined && this.#asking.of(thing) === "quiet")
+      return this.#pass(main, call);
     const running: Running = {
       thing,
-      ask: call.ask,
+      ask: call.onServerRequest,
       callerId: call.caller?.id,
       account: call.caller?.account,
       asked: false,
@@ -83,7 +84,7 @@ export class Lanes {
       if (this.#passing === 0) this.#settle();
     };
     this.#passing += 1;
-    const answer = main.request({ ...call, quiet: true });
+    const answer = main.request({ ...call, noServerRequests: true });
     answer.then(over, over);
     return answer;
   }
@@ -117,8 +118,8 @@ export class Lanes {
     try {
       const result = await upstream.request({
         ...call,
-        ...(ask === undefined ? { onDeclined } : { ask }),
-        quiet: this.#asking.of(running.thing) === "quiet",
+        ...(ask === undefined ? { onDeclined } : { onServerRequest: ask }),
+        noServerRequests: this.#asking.of(running.thing) === "quiet",
       });
       answered = true;
       return result;

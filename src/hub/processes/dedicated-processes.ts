@@ -1,7 +1,7 @@
 // Further processes of one server, each for calls that must not share the main one: opened when wanted, closed when idle.
 
 import { PortolanError, type Report, toPortolanError } from "../../errors/index.ts";
-import type { Lease, Upstream } from "../../upstream/index.ts";
+import type { SessionHandle, Upstream } from "../../upstream/index.ts";
 import type { Running } from "./server-request-history.ts";
 
 /** How many one account may have. */
@@ -16,7 +16,7 @@ export interface SparesOptions {
   readonly maxSpares: number | undefined;
   readonly report: Report;
   /** Another process like the main one, of one's own. */
-  readonly open: (signal: AbortSignal) => Promise<Lease>;
+  readonly open: (signal: AbortSignal) => Promise<SessionHandle>;
   readonly opened?: ((upstream: Upstream) => void) | undefined;
   readonly idleMs?: number | undefined;
 }
@@ -24,7 +24,7 @@ export interface SparesOptions {
 /** A process and the calls on it that may be asked something. */
 export interface Lane {
   /** Absent for the main process. */
-  readonly lease?: Lease;
+  readonly lease?: SessionHandle;
   readonly running: Set<Running>;
   /** Gets no more calls, and is closed with its last. */
   retired: boolean;

@@ -3,9 +3,9 @@
 import type { Diagnostic } from "../../errors/index.ts";
 import type { Endpoint, InvokedServer } from "../../model/index.ts";
 import { resolveEndpoint, toSecretError, type UnresolvedEndpoint } from "../../secrets/index.ts";
-import type { LeaseOptions } from "./open-session.ts";
+import type { ServerContext } from "./open-session.ts";
 
-type SecretOptions = Pick<LeaseOptions, "declared" | "secrets" | "redactor" | "report">;
+type SecretOptions = Pick<ServerContext, "declared" | "secrets" | "redactor" | "report">;
 
 export interface InvokedSecrets {
   readonly env: ReadonlyMap<string, string>;

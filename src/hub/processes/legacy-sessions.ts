@@ -3,7 +3,7 @@
 
 import { isPortolanError, type PortolanError, type Report, toPortolanError } from "../../errors/index.ts";
 import type { JsonObject } from "../../model/index.ts";
-import { type Call, type Caller, type Lease, type Upstream, within } from "../../upstream/index.ts";
+import { type Call, type Caller, type SessionHandle, type Upstream, within } from "../../upstream/index.ts";
 
 /** How many sessions there are at most beside the main one; other calls share that one. */
 const MAX_SESSIONS = 256;
@@ -24,7 +24,7 @@ export interface LegacySessionsOptions {
   readonly timeoutMs: number;
   readonly max?: number | undefined;
   /** Opens a session. With a caller it declares the capabilities of that caller. */
-  readonly open: (signal: AbortSignal, caller: Caller | undefined) => Promise<Lease>;
+  readonly open: (signal: AbortSignal, caller: Caller | undefined) => Promise<SessionHandle>;
   readonly opened?: ((upstream: Upstream, owner: string | undefined) => void) | undefined;
   readonly idleMs?: number | undefined;
 }
@@ -45,7 +45,7 @@ export type SessionKey =
 interface LegacySession {
   readonly owner: string | undefined;
   /** Undefined when the session could not be opened. */
-  readonly lease: Promise<Lease | undefined>;
+  readonly lease: Promise<SessionHandle | undefined>;
   readonly closing: AbortController;
   upstream: Upstream | undefined;
   /** Calls that use it, or wait for it to open. */
@@ -186,7 +186,7 @@ export class LegacySessions {
     return session;
   }
 
-  #opened(session: LegacySession, lease: Lease): Lease {
+  #opened(session: LegacySession, lease: SessionHandle): SessionHandle {
     this.#failures = 0;
     session.upstream = lease.upstream;
     lease.upstream.on("stateChanged", (state) => {

@@ -12,26 +12,26 @@ import type {
 } from "../../model/index.ts";
 import { type Redactor, resolveEndpoint, type SecretStore, toSecretError } from "../../secrets/index.ts";
 import {
-  type Ask,
+  type ServerRequestHandler,
   type Caller,
   type EraMemory,
-  type LaunchReports,
-  type Lease,
+  type LaunchDiagnostics,
+  type SessionHandle,
   openSessionUpstream,
   openUpstream,
   type Upstream,
 } from "../../upstream/index.ts";
 import type { Person } from "../drivers/login-page.ts";
 import { resolveInvoked, resolveLater } from "./invoked-secrets.ts";
-import type { Heard, Pool } from "./process-pool.ts";
+import type { ProcessListener, ProcessPool } from "./process-pool.ts";
 
-export interface LeaseOptions {
+export interface ServerContext {
   readonly declared: DeclaredServer;
-  readonly pool: Pool;
+  readonly pool: ProcessPool;
   readonly secrets: SecretStore;
   readonly redactor: Redactor;
   readonly caller: Caller;
-  readonly ask: Ask | undefined;
+  readonly onServerRequest: ServerRequestHandler | undefined;
   readonly eras: EraMemory;
   readonly report: Report;
   /** Folders that whoever opened the hub grants to every server. */
@@ -50,11 +50,11 @@ export interface LeaseOptions {
   readonly person?: Person | undefined;
 }
 
-export interface LeaseTerms {
+export interface OpenTerms {
   readonly limits: Limits;
   readonly leave: AbortSignal;
-  readonly heard: Heard;
-  readonly launches: LaunchReports;
+  readonly listener: ProcessListener;
+  readonly launches: LaunchDiagnostics;
   /** An earlier session found the server to be legacy. */
   readonly knownLegacy?: boolean | undefined;
   /** For a legacy session or process beside the shared one, with the capabilities of a caller if it is for one. */
@@ -62,13 +62,13 @@ export interface LeaseTerms {
 }
 
 /** Opens a session of the server, or shares one. The session ends when its connection is lost. */
-export async function leaseServer(options: LeaseOptions, terms: LeaseTerms): Promise<Lease> {
-  const { declared, redactor, pool, caller, ask, eras, report } = options;
-  const { limits, leave, heard, launches, knownLegacy, dedicated } = terms;
+export async function openServerSession(options: ServerContext, terms: OpenTerms): Promise<SessionHandle> {
+  const { declared, redactor, pool, caller, onServerRequest, eras, report } = options;
+  const { limits, leave, listener: heard, launches, knownLegacy, dedicated } = terms;
   if (declared.endpoint.transport === "invoke")
-    return leaseInvoked(options, declared.endpoint, limits, leave, heard);
+    return openInvokedServer(options, declared.endpoint, limits, leave, heard);
   if (declared.endpoint.transport === "contracts") {
-    const { leaseContracts } = await import("../drivers/open-contracts.ts");
+    const { openContractsSession: leaseContracts } = await import("../drivers/open-contracts.ts");
     return leaseContracts(options, declared.endpoint, limits, leave, heard);
   }
   const definition: ServerDefinition = {
@@ -83,7 +83,7 @@ export async function leaseServer(options: LeaseOptions, terms: LeaseTerms): Pro
   const own = declared.launch?.sandbox?.home === "kept" ? declared.alias : "";
   const { endpoint, era, launch } = definition;
   const key = JSON.stringify([endpoint, era, definition.limits, launch, own]);
-  const common = { definition, ask, watch: true, report, redactor, eras };
+  const common = { definition, onServerRequest, watch: true, report, redactor, eras };
   const client = dedicated?.dedicatedTo;
   return pool.acquire(
     key,
@@ -105,13 +105,13 @@ export async function leaseServer(options: LeaseOptions, terms: LeaseTerms): Pro
 }
 
 /** A server that is carried out here, with the secrets that it mentions. */
-async function leaseInvoked(
-  options: LeaseOptions,
+async function openInvokedServer(
+  options: ServerContext,
   { server }: InvokeEndpoint,
   limits: Limits,
   leave: AbortSignal,
-  heard: Heard,
-): Promise<Lease> {
+  heard: ProcessListener,
+): Promise<SessionHandle> {
   const { declared, pool, report } = options;
   const { env, lacks } = await resolveInvoked(options, server);
   if (lacks !== undefined) report(lacks);
@@ -131,7 +131,7 @@ async function leaseInvoked(
 
 /** Whom requests trust is not for a sandboxed server to say. */
 async function checkCertificates(
-  { declared, secrets }: LeaseOptions,
+  { declared, secrets }: ServerContext,
   { clientTls }: InvokedServer,
 ): Promise<void> {
   const { caCertFiles = [], caCertDir } = clientTls ?? {};
@@ -144,14 +144,14 @@ async function checkCertificates(
 }
 
 /** Looks up every secret that a server config mentions. Throws when the server cannot work without those that are missing. */
-export async function checkSecrets(options: LeaseOptions): Promise<void> {
+export async function checkSecrets(options: ServerContext): Promise<void> {
   const { endpoint } = options.declared;
   if (endpoint.transport === "invoke") await resolveInvoked(options, endpoint.server);
   else if (endpoint.transport !== "contracts") await resolveEndpointOf(options, endpoint);
 }
 
 async function resolveEndpointOf(
-  { declared, secrets, redactor, report }: LeaseOptions,
+  { declared, secrets, redactor, report }: ServerContext,
   endpoint: Endpoint,
 ): Promise<Endpoint> {
   const { alias, origin } = declared;

@@ -19,7 +19,7 @@ function setUp(way: Way, era: Era, more: { pinned?: Era; fails?: () => PortolanE
     const upstream: Partial<Upstream> = {
       stats: () => ({ ambiguous: 0, declined: 0 }) as never,
       on: (event, listener) => emitter.on(event, listener),
-      request: async ({ ask }) => {
+      request: async ({ onServerRequest: ask }) => {
         const signal = new AbortController().signal;
         if (asks !== undefined) await ask?.({ id: 1, method: "m", params: {}, signal, ...asks });
         return { at: name };
@@ -52,7 +52,7 @@ function setUp(way: Way, era: Era, more: { pinned?: Era; fails?: () => PortolanE
       method: "tools/call",
       params: { name: tool },
       caller: whole,
-      ask,
+      onServerRequest: ask,
     });
     return at;
   };

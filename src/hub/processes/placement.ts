@@ -121,7 +121,7 @@ export class Placement {
 
   /** A legacy caller keeps its session; the call of another caller takes one that no other call uses. */
   #inSession(main: Upstream, call: Call): Promise<JsonObject> {
-    const { caller, ask } = call;
+    const { caller, onServerRequest } = call;
     if (caller?.id === undefined) return main.request(call);
     if (needsLegacy(caller)) {
       const key = { owner: caller.id, caller };
@@ -133,12 +133,12 @@ export class Placement {
       );
     }
     const thing = thingOf(call);
-    if (ask === undefined || thing === undefined) return main.request(call);
+    if (onServerRequest === undefined || thing === undefined) return main.request(call);
     const watched: Call = {
       ...call,
-      ask: (question) => {
-        this.#learnRelation(thing, question.related === true);
-        return ask(question);
+      onServerRequest: (request) => {
+        this.#learnRelation(thing, request.related === true);
+        return onServerRequest(request);
       },
     };
     const mayShare = (): boolean => this.#related.get(thing) === true;
@@ -190,15 +190,15 @@ export class Placement {
 
   /** A tool that failed in the legacy era; it belongs to the modern one when it asks for input there. */
   async #inModern(main: Upstream, thing: string, call: Call): Promise<JsonObject> {
-    const { ask } = call;
-    let asked = false;
+    const { onServerRequest } = call;
+    let hasRequested = false;
     try {
       return await main.request({
         ...call,
-        ask: ask && ((question) => ((asked = true), ask(question))),
+        onServerRequest: onServerRequest && ((request) => ((hasRequested = true), onServerRequest(request))),
       });
     } finally {
-      if (this.#modernOnly.get(thing) !== "yes") this.#learn(thing, asked ? "yes" : "no");
+      if (this.#modernOnly.get(thing) !== "yes") this.#learn(thing, hasRequested ? "yes" : "no");
     }
   }
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Upstream } from "../../upstream/index.ts";
-import { type Heard, Pool } from "./process-pool.ts";
+import { type ProcessListener, ProcessPool } from "./process-pool.ts";
 
-const heard: Heard = { stderr: () => {}, launch: () => {} };
+const heard: ProcessListener = { stderr: () => {}, launch: () => {} };
 
 /** Never comes up, and says when it is given up. */
 function endless(signal: AbortSignal): Promise<Upstream> {
@@ -12,7 +12,7 @@ function endless(signal: AbortSignal): Promise<Upstream> {
 }
 
 test("a start that nobody waits for any more is given up", async () => {
-  const pool = new Pool();
+  const pool = new ProcessPool();
   const [first, second] = [new AbortController(), new AbortController()];
   const waiting = [first, second].map(({ signal }) => pool.acquire("same", endless, signal, heard));
   const outcomes = Promise.allSettled(waiting);
@@ -22,5 +22,7 @@ test("a start that nobody waits for any more is given up", async () => {
 });
 
 test("so is one of somebody who left before it began", async () => {
-  await expect(new Pool().acquire("late", endless, AbortSignal.abort(), heard)).rejects.toThrow("given up");
+  await expect(new ProcessPool().acquire("late", endless, AbortSignal.abort(), heard)).rejects.toThrow(
+    "given up",
+  );
 });

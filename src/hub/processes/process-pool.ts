@@ -1,10 +1,10 @@
 // Process pool: one open session per identical resolved definition, shared by its users and closed with the last of them.
 
 import type { LaunchNews } from "../../launch/index.ts";
-import type { Lease, Upstream } from "../../upstream/index.ts";
+import type { SessionHandle, Upstream } from "../../upstream/index.ts";
 
 /** Who hears what a server writes to stderr, and how it is started. */
-export interface Heard {
+export interface ProcessListener {
   readonly stderr: (text: string) => void;
   readonly launch: (news: LaunchNews) => void;
 }
@@ -13,13 +13,13 @@ interface Shared {
   readonly opening: Promise<Upstream>;
   readonly nobodyWaits: AbortController;
   /** One per user: what the server writes is everybody's. */
-  readonly readers: Set<Heard>;
+  readonly readers: Set<ProcessListener>;
   /** For those who come later. */
   planned: LaunchNews | undefined;
   users: number;
 }
 
-export class Pool {
+export class ProcessPool {
   readonly #shared = new Map<string, Shared>();
 
   /**
@@ -28,15 +28,15 @@ export class Pool {
    */
   async acquire(
     key: string,
-    open: (signal: AbortSignal, heard: Heard) => Promise<Upstream>,
+    open: (signal: AbortSignal, heard: ProcessListener) => Promise<Upstream>,
     leave: AbortSignal,
-    heard: Heard,
+    heard: ProcessListener,
     dedicated = false,
-  ): Promise<Lease> {
+  ): Promise<SessionHandle> {
     let shared = dedicated ? undefined : this.#shared.get(key);
     if (shared === undefined) {
       const nobodyWaits = new AbortController();
-      const readers = new Set<Heard>();
+      const readers = new Set<ProcessListener>();
       const opening = open(nobodyWaits.signal, {
         stderr: (text) => {
           for (const reader of readers) reader.stderr(text);
@@ -64,7 +64,7 @@ export class Pool {
     const own = shared;
     own.users += 1;
     // An object of its own: a member that leaves and comes back is two users for a moment.
-    const reader: Heard = { ...heard };
+    const reader: ProcessListener = { ...heard };
     own.readers.add(reader);
     if (own.planned !== undefined) reader.launch(own.planned);
     let released = false;

@@ -5,28 +5,28 @@ import type { LaunchPlan } from "../../launch/index.ts";
 import type { DeclaredServer, JsonObject, Limits, LogLevel, LogMessage } from "../../model/index.ts";
 import {
   type Call,
-  createLaunchReports,
+  createLaunchDiagnostics,
   type Description,
-  type LaunchReports,
-  type Lease,
+  type LaunchDiagnostics,
+  type SessionHandle,
   SupervisedUpstream,
   type SupervisionOptions,
   type Upstream,
 } from "../../upstream/index.ts";
-import { discreetLog } from "../member/redact-call.ts";
+import { redactLog } from "../member/redact-call.ts";
 import { type EventBus, toLaunchEvent } from "../events.ts";
-import type { Faults } from "../member/last-error.ts";
+import type { LastError } from "../member/last-error.ts";
 import type { ListName } from "../member/inventory.ts";
-import { type LeaseOptions, leaseServer, type LeaseTerms } from "./open-session.ts";
+import { type ServerContext, openServerSession, type OpenTerms } from "./open-session.ts";
 import { Placement, type PlacementOptions } from "./placement.ts";
-import type { Heard } from "./process-pool.ts";
+import type { ProcessListener } from "./process-pool.ts";
 
 const LISTS = ["tools", "prompts", "resources"] as const;
 
 export interface ProcessesOptions
-  extends LeaseOptions, Pick<SupervisionOptions, "policy" | "opened" | "event" | "changed" | "busy"> {
+  extends ServerContext, Pick<SupervisionOptions, "policy" | "opened" | "event" | "changed" | "busy"> {
   readonly limits: Limits;
-  readonly faults: Faults;
+  readonly lastError: LastError;
   readonly events: EventBus;
   readonly log: (alias: string, message: JsonObject) => void;
   readonly resourceUpdated: (alias: string, uri: string) => void;
@@ -42,9 +42,9 @@ export class Processes {
   plan: LaunchPlan | undefined;
   readonly #options: ProcessesOptions;
   readonly #alias: string;
-  readonly #launches: LaunchReports;
+  readonly #launches: LaunchDiagnostics;
   readonly #placement: Placement;
-  #lease: Lease | undefined;
+  #lease: SessionHandle | undefined;
   /** The connection beside the main one that last reported a change of the lists. */
   #lister: Upstream | undefined;
   #logLevel: LogLevel | undefined;
@@ -54,10 +54,10 @@ export class Processes {
   #after: Promise<void> | undefined;
 
   constructor(options: ProcessesOptions) {
-    const { declared, limits, faults } = options;
+    const { declared, limits, lastError: faults } = options;
     this.#options = options;
     this.#alias = declared.alias;
-    this.#launches = createLaunchReports(declared.alias, options.report, undefined);
+    this.#launches = createLaunchDiagnostics(declared.alias, options.report, undefined);
     this.#placement = new Placement(this.#placementOptions(declared));
     this.main = new SupervisedUpstream({
       ...options,
@@ -71,12 +71,12 @@ export class Processes {
           throw faults.note(thrown);
         }
       },
-      opened: (lease, isRenewed) => {
-        this.#lease = lease;
-        faults.sessionName = lease.upstream.name;
+      opened: (handle, isRenewed) => {
+        this.#lease = handle;
+        faults.sessionName = handle.upstream.name;
         this.#lister = undefined;
-        this.#describe(lease);
-        options.opened?.(lease, isRenewed);
+        this.#describe(handle);
+        options.opened?.(handle, isRenewed);
       },
     });
     this.main.on("log", this.#logged);
@@ -89,7 +89,7 @@ export class Processes {
   }
 
   /** The session that is open; its upstream may be shared with other servers. */
-  get lease(): Lease | undefined {
+  get lease(): SessionHandle | undefined {
     return this.main.live === undefined ? undefined : this.#lease;
   }
 
@@ -112,7 +112,7 @@ export class Processes {
   }
 
   /** How many there are beside the main instance. */
-  get lanes(): number {
+  get dedicatedCount(): number {
     return this.#placement.count;
   }
 
@@ -148,22 +148,22 @@ export class Processes {
   }
 
   /** Calls that wait for a dedicated process are rejected with the reason. */
-  closeLanes(reason: PortolanError): Promise<void> {
+  closeDedicated(reason: PortolanError): Promise<void> {
     return this.#placement.close(reason);
   }
 
   /** A server's description of itself may repeat secrets, and may change with a restart. */
-  #describe({ upstream }: Lease): void {
+  #describe({ upstream }: SessionHandle): void {
     this.description = this.#options.redactor.redactValue(upstream.describe());
     this.#placement.describe(this.description);
   }
 
-  #open(leave: AbortSignal, more: Pick<LeaseTerms, "knownLegacy" | "dedicated">): Promise<Lease> {
+  #open(leave: AbortSignal, more: Pick<OpenTerms, "knownLegacy" | "dedicated">): Promise<SessionHandle> {
     const { limits } = this.#options;
-    return leaseServer(this.#options, {
+    return openServerSession(this.#options, {
       limits,
       leave,
-      heard: this.#heard,
+      listener: this.#heard,
       launches: this.#launches,
       ...more,
     });
@@ -205,8 +205,8 @@ export class Processes {
   readonly #updated = (uri: string): void =>
     this.#options.resourceUpdated(this.#alias, this.#options.redactor.redactText(uri));
 
-  readonly #heard: Heard = {
-    stderr: (text) => this.#options.faults.wrote(text),
+  readonly #heard: ProcessListener = {
+    stderr: (text) => this.#options.lastError.wrote(text),
     launch: (news) => {
       if (news.type === "planned") this.plan = news.plan;
       const event = toLaunchEvent(this.#alias, news, this.#options.redactor);
@@ -215,5 +215,5 @@ export class Processes {
   };
 
   readonly #logged = (message: LogMessage): void =>
-    this.#options.log(this.#alias, discreetLog(message, this.#options.redactor, this.#alias));
+    this.#options.log(this.#alias, redactLog(message, this.#options.redactor, this.#alias));
 }

@@ -1,6 +1,6 @@
 // Which things of a server ask questions in the middle of a call: learned from the calls that could have been asked.
 
-import type { Ask, Call } from "../../upstream/index.ts";
+import type { ServerRequestHandler, Call } from "../../upstream/index.ts";
 
 /** A suspect was in flight when a question came that might have been another's; its next call shows. */
 export type Verdict = "unknown" | "quiet" | "suspect" | "asks";
@@ -9,7 +9,7 @@ export type Verdict = "unknown" | "quiet" | "suspect" | "asks";
 export interface Running {
   /** What is called. */
   readonly thing: string;
-  readonly ask: Ask | undefined;
+  readonly ask: ServerRequestHandler | undefined;
   readonly callerId: string | undefined;
   readonly account: string | undefined;
   asked: boolean;
@@ -21,7 +21,10 @@ const MAX_THINGS = 2_000;
 
 export class Asking {
   readonly #verdicts = new Map<string, Verdict>();
-  readonly #watched = new WeakMap<Ask, { readonly ask: Ask; readonly calls: Set<Running> }>();
+  readonly #watched = new WeakMap<
+    ServerRequestHandler,
+    { readonly ask: ServerRequestHandler; readonly calls: Set<Running> }
+  >();
   readonly #changed: () => void;
 
   /** `changed` hears of every new verdict. */
@@ -40,7 +43,7 @@ export class Asking {
   }
 
   /** The `ask` to send the call with: it notices questions, and is the same for all calls that have the same. */
-  watch(running: Running): Ask | undefined {
+  watch(running: Running): ServerRequestHandler | undefined {
     const { ask } = running;
     if (ask === undefined) return undefined;
     let watched = this.#watched.get(ask);

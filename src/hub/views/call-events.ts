@@ -1,11 +1,11 @@
-// A call of a tool as an event: how long it took and how much went through, never what.
+// Events about tool calls: duration, sizes and argument names, never values.
 
 import { isPortolanError } from "../../errors/index.ts";
 import type { JsonObject } from "../../model/index.ts";
 import type { Call } from "../../upstream/index.ts";
 import type { EventBus } from "../events.ts";
 
-export async function watchCall(
+export async function emitCallEvents(
   called: Promise<JsonObject>,
   call: Call,
   { server, tool, events }: { server: string; tool: string; events: EventBus },

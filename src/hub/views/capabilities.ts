@@ -1,9 +1,9 @@
-// What many servers together can do, as one server would say it.
+// Capabilities of a view: those of all its servers together, or of one.
 
 import { isObject, type JsonObject, type ServerCapabilities } from "../../model/index.ts";
 import type { Inventory } from "../member/inventory.ts";
 
-/** Extensions whose messages can be told apart by server: their ids are encoded, or they only use what is merged anyway. */
+/** Extensions whose messages can be routed: their ids name the server, or they use only merged lists. */
 const ROUTABLE_EXTENSIONS = new Set(["io.modelcontextprotocol/tasks", "io.modelcontextprotocol/ui"]);
 
 export function mergedCapabilities(inventories: readonly Inventory[]): ServerCapabilities {
@@ -15,7 +15,7 @@ export function mergedCapabilities(inventories: readonly Inventory[]): ServerCap
       if (ROUTABLE_EXTENSIONS.has(name)) extensions[name] ??= settings;
   }
   return {
-    // Said even when there are none yet: whoever is told so at the start would never ask again.
+    // Declared even without tools, because a client that sees no tools capability never lists them again.
     tools: { listChanged: true },
     ...(has("prompts") ? { prompts: { listChanged: true } } : {}),
     ...(has("resources")
@@ -32,7 +32,7 @@ export function mergedCapabilities(inventories: readonly Inventory[]): ServerCap
   };
 }
 
-/** What one server alone can do, through the hub: all that it says itself, and that changes of its lists are announced. */
+/** The capabilities of one server through the hub: its own, with list change notifications. */
 export function ownCapabilities({ capabilities }: Inventory): ServerCapabilities {
   const announced = (name: "tools" | "prompts" | "resources"): JsonObject =>
     capabilities[name] === undefined ? {} : { [name]: { ...capabilities[name], listChanged: true } };
@@ -40,7 +40,7 @@ export function ownCapabilities({ capabilities }: Inventory): ServerCapabilities
   const { list: _list, ...ownTasks } = isObject(tasks) ? tasks : {};
   return {
     ...capabilities,
-    // A list of tasks would show those of every client that shares the server.
+    // A list of tasks would show those of every client of the server.
     ...(isObject(tasks) ? { tasks: ownTasks } : {}),
     ...announced("tools"),
     ...announced("prompts"),

@@ -1,4 +1,4 @@
-// What a view says about itself: as one server alone would, or as the hub for all of them.
+// Description of a view: of its only server, or of all servers together.
 
 import { VERSION } from "../../client/index.ts";
 import type { Description } from "../../upstream/index.ts";
@@ -17,7 +17,7 @@ export function describeAlone({ alias, inventory }: Member): Description {
 }
 
 export function describeTogether(name: string, members: readonly Member[]): Description {
-  // One that was disabled while it ran is still known, but not offered.
+  // A server that was disabled while it ran still has lists, which are not shown.
   const enabled = members.filter(({ declared }) => declared.enabled);
   const said = enabled.flatMap(({ alias, inventory: { instructions } }) =>
     instructions === undefined ? [] : [`## ${alias}\n\n${instructions}`],

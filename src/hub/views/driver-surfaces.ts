@@ -1,25 +1,25 @@
-// What drivers have beside tools, in a view with rules: a caller that may use none of a driver's contracts sees nothing else of it either.
+// Prompts and resources of drivers in a view with access rules: a caller sees those of a driver if it may use one of its contracts.
 
 import { DRIVER_META, OTHERS_META } from "../../contracts/index.ts";
 import { isObject, type JsonObject } from "../../model/index.ts";
 import { contractsOfDriver } from "../member/tool-tags.ts";
 import type { Inventory } from "../member/inventory.ts";
 import type { Member } from "../member/member.ts";
-import type { OfferedTool } from "./merge.ts";
+import type { ViewTool } from "./merge.ts";
 import { hubName, type Naming } from "./naming.ts";
 import { templateMatcher } from "./uri-templates.ts";
 
 type Surfaces = Pick<Inventory, "prompts" | "resources" | "templates">;
 
 export interface ShownSurfaces extends Surfaces {
-  /** Whether this may be of a driver that is not shown. Which one serves it is not decided here, so that none may. */
+  /** True when the URI may belong to a hidden driver. The driver is chosen later, so none of them may be hidden. */
   readonly hides: ((uri: string) => boolean) | undefined;
 }
 
 export function shownSurfaces(
   { alias, declared, inventory }: Member,
   naming: Naming,
-  admits: ((tool: OfferedTool) => boolean) | undefined,
+  admits: ((tool: ViewTool) => boolean) | undefined,
 ): ShownSurfaces {
   const { prompts, resources, templates } = inventory;
   if (admits === undefined || declared.endpoint.transport !== "contracts")
@@ -41,7 +41,7 @@ export function shownSurfaces(
     }
     return admitted;
   };
-  // What does not say whose it is is nobody's to see.
+  // An entry without a driver id is hidden.
   const shows = ({ _meta: meta }: JsonObject): boolean => {
     if (!isObject(meta)) return false;
     const others = Array.isArray(meta[OTHERS_META]) ? (meta[OTHERS_META] as unknown[]) : [];

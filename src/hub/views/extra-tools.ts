@@ -1,4 +1,4 @@
-// Resources and prompts of a server offered as tools, for agents that only know tools.
+// Resources and prompts of a server as tools, for agents that only support tools.
 
 import { blockText } from "../../client/index.ts";
 import {
@@ -13,7 +13,7 @@ import {
 import type { Call } from "../../upstream/index.ts";
 import type { Member } from "../member/member.ts";
 
-/** What calling a tool of the hub does at its server. */
+/** The request that a call of a hub tool becomes at its server. */
 export type ToolAction =
   | { readonly kind: "call"; readonly name: string }
   | { readonly kind: "read_resource" }
@@ -77,7 +77,7 @@ function promptTool(prompt: PromptDefinition): { tool: ToolDefinition; action: T
   };
 }
 
-/** Carries out a call of a hub's tool at its server. */
+/** Sends a call of a hub tool to its server. */
 export function perform(member: Member, action: ToolAction, call: Call): Promise<JsonObject> {
   if (action.kind !== "call") return performExtra(member, action, call);
   if (call.params?.name === action.name) return member.request(call);

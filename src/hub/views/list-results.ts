@@ -1,11 +1,11 @@
-// The lists of a view as they are given out: the same objects until something changes, with how long a client may keep them.
+// List results of a view: cached until something changes, with the time that a client may cache them.
 
 import type { JsonObject } from "../../model/index.ts";
 import type { CacheHint, HintedList } from "../member/inventory.ts";
 import type { Member } from "../member/member.ts";
 import type { Merged } from "./merge.ts";
 
-/** How long a list of a server that says nothing about it may be kept; a change is announced before. */
+/** The cache time for a server that gives none; changes are announced anyway. */
 const DEFAULT_TTL_MS = 60_000;
 
 const LISTS = {
@@ -19,14 +19,14 @@ export class ListResults {
   readonly #known = new Map<HintedList, JsonObject>();
   readonly #sameForAll: boolean;
 
-  /** `sameForAll` says that nobody sees other tools of the same servers. */
+  /** `sameForAll` is true when all clients see the same tools. */
   constructor(sameForAll: boolean) {
     this.#sameForAll = sameForAll;
   }
 
   of(method: keyof typeof LISTS, members: readonly Member[], table: Merged): JsonObject {
     const { field, list } = LISTS[method];
-    for (const member of members) member.stock.refreshWhenOld(list, field);
+    for (const member of members) member.inventoryCache.refreshWhenOld(list, field);
     let result = this.#known.get(field);
     if (result === undefined) {
       const items = { ...table, resourceTemplates: table.templates }[field];
@@ -37,12 +37,12 @@ export class ListResults {
     return result;
   }
 
-  /** Something is not what it was. */
+  /** The lists changed. */
   clear(): void {
     this.#known.clear();
   }
 
-  /** As short as the shortest, and private when any part is, or when others see something else. */
+  /** The shortest time of all servers. Private if any part is, or if clients see different tools. */
   #hint(hints: readonly (CacheHint | undefined)[]): JsonObject {
     const isPublic =
       this.#sameForAll && hints.length > 0 && hints.every((hint) => hint?.cacheScope === "public");

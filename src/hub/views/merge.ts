@@ -1,4 +1,4 @@
-// Many inventories as one: renamed, filtered, sorted, with a table that says which server each name belongs to.
+// Merges the inventories of the members of a view: renames, filters, sorts, and builds the routing tables.
 
 import type { Diagnostic } from "../../errors/index.ts";
 import type {
@@ -11,7 +11,7 @@ import type {
 } from "../../model/index.ts";
 import { shownSurfaces } from "./driver-surfaces.ts";
 import type { Member } from "../member/member.ts";
-import { hubName, isOffered, type Naming, promptName } from "./naming.ts";
+import { hubName, isAllowedTool, type Naming, promptName } from "./naming.ts";
 import { extraTools, type ToolAction } from "./extra-tools.ts";
 import { parseUriTemplate, type UriTemplate } from "./uri-templates.ts";
 
@@ -30,7 +30,7 @@ export interface PromptRoute {
 export interface TemplateRoute {
   readonly member: Member;
   readonly uris: UriTemplate;
-  /** Whether the view hides this URI, although the template covers it. */
+  /** True for URIs that the view hides although the template covers them. */
   readonly hides: ((uri: string) => boolean) | undefined;
 }
 
@@ -40,31 +40,31 @@ export interface Merged {
   readonly prompts: readonly PromptDefinition[];
   readonly promptRoutes: ReadonlyMap<string, PromptRoute>;
   readonly resources: readonly ResourceDefinition[];
-  /** All servers that list a URI: with more than one, it is not among the resources. */
+  /** All servers that list a URI. With more than one, it is not among the resources. */
   readonly resourceRoutes: ReadonlyMap<string, readonly Member[]>;
   readonly templates: readonly ResourceTemplateDefinition[];
   readonly templateRoutes: readonly TemplateRoute[];
-  /** True when only listed resources can be read: a server hides some, and a caller could guess their URIs. */
+  /** True when only listed resources can be read, because a server hides some and a caller could guess their URIs. */
   readonly onlyListed: boolean;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** A tool as a view decides about it. */
-export interface OfferedTool {
+/** A tool, as the access rules of a view see it. */
+export interface ViewTool {
   readonly name: string;
   /** The server's own name for it. */
   readonly own: string;
   readonly alias: string;
   readonly tags: readonly string[];
-  /** Those that it may have, too, depending on who serves it. */
+  /** Further tags that it has with some of the drivers that may serve it. */
   readonly possibleTags?: readonly string[] | undefined;
   readonly annotations: ToolAnnotations | undefined;
 }
 
-/** What one kind of client sees. */
+/** The rules of one view. */
 export interface MergeView {
-  readonly admits?: ((tool: OfferedTool) => boolean) | undefined;
-  /** Results may be cut, so that they do not keep to the schema of a server with a limit of its own. */
+  readonly admits?: ((tool: ViewTool) => boolean) | undefined;
+  /** Results of servers with a size limit may be cut, so that they do not match the output schema. */
   readonly cutsResults?: boolean | undefined;
 }
 
@@ -137,7 +137,7 @@ function toolsOf(
   const { alias, declared, inventory } = member;
   const isCut = cutsResults === true && (declared.maxResultBytes ?? 0) > 0;
   const offered = inventory.tools
-    .filter(({ name }) => isOffered(declared, name))
+    .filter(({ name }) => isAllowedTool(declared, name))
     .map((tool) => (isCut ? withoutOutputSchema(tool) : tool));
   const own = offered.map((tool) => ({ tool, action: { kind: "call", name: tool.name } as const }));
   const prefix = descriptionPrefix(declared.descriptionPrefix ?? settings.descriptionPrefix, alias);
@@ -190,7 +190,7 @@ function descriptionPrefix(wanted: boolean | string, alias: string): string {
   return wanted === true ? `[MCP: ${alias}] ` : `${wanted.replaceAll("{alias}", alias)} `;
 }
 
-/** Sorted by name. A name that two things would share is nobody's: a caller must never reach the wrong server. */
+/** Sorted by name. A name of two tools is left out, so that a caller never reaches the wrong server. */
 function unambiguous<D extends JsonObject & { name: string }, R>(
   kind: string,
   named: Named<D, R>[],
@@ -221,7 +221,7 @@ interface Addressed<D> {
 }
 
 /**
- * Sorted by URI, with the servers that list each. What several servers list is left out: nobody could know which of them is meant,
+ * Sorted by URI, with the servers that list each. A URI of several servers is left out: it is unclear which one is meant,
  * and one server must not answer for another.
  */
 function unshared<D>(
@@ -265,7 +265,7 @@ function unshared<D>(
   };
 }
 
-/** By code units: the same everywhere, whatever the locale. */
+/** Compares code units, so that the order does not depend on the locale. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,31 +1,31 @@
-// The names under which a hub offers what its servers have: a pure function of the template, the alias and the server's own name.
+// Tool and prompt names in a hub: a pure function of the naming template, the alias and the server's own name.
 
 import { type ContractsEndpoint, type DeclaredServer, toWildcard } from "../../model/index.ts";
 import { exposedName, exposedNames } from "../../client/index.ts";
 
 export const DEFAULT_NAMING = "mcp_{alias}_{tool}";
 
-/** A naming template; undefined where a server is alone and keeps its own names, whatever characters they have. */
+/** A naming template; undefined in the view of a single server, which keeps its own names. */
 export type Naming = string | undefined;
 
-/** A contract has its name by itself: it is the same tool, whichever server it is of. */
+/** The name of a tool in the hub. A contract keeps its own name, whichever server it belongs to. */
 export function hubName(template: Naming, { alias, endpoint }: DeclaredServer, name: string): string {
   if (endpoint.transport === "contracts") return namesOf(endpoint).get(name) ?? exposedName(name);
   if (template === undefined) return name;
-  // One pass: a tool called "{alias}" is not expanded again.
+  // One pass, so that a tool named "{alias}" is not expanded again.
   return exposedName(
     template.replace(/\{(alias|tool)\}/g, (_whole, key: string) => (key === "alias" ? alias : name)),
   );
 }
 
-/** Blocks of skills keep their path; no model provider limits the names of prompts. */
+/** Prompts of contracts keep their path, because model providers do not limit the names of prompts. */
 export function promptName(template: Naming, declared: DeclaredServer, name: string): string {
   return declared.endpoint.transport === "contracts" ? name : hubName(template, declared, name);
 }
 
 const known = new WeakMap<ContractsEndpoint, ReadonlyMap<string, string>>();
 
-/** By id. All contracts are known beforehand, so that `fs.read` can be `fs_read` for as long as no other one would be that, too. */
+/** Names by contract id. `fs.read` becomes `fs_read`, unless another contract would get the same name. */
 function namesOf(endpoint: ContractsEndpoint): ReadonlyMap<string, string> {
   let names = known.get(endpoint);
   if (names === undefined) {
@@ -35,17 +35,17 @@ function namesOf(endpoint: ContractsEndpoint): ReadonlyMap<string, string> {
   return names;
 }
 
-/** Whether this is the id of one of its contracts. */
+/** True when this is the id of one of the server's contracts. */
 export function hasContract({ endpoint }: DeclaredServer, id: string): boolean {
   return endpoint.transport === "contracts" && namesOf(endpoint).has(id);
 }
 
-/** Whether a declaration lets this tool of its server through. */
-export function isOffered({ allowTools, blockTools }: DeclaredServer, name: string): boolean {
+/** True when the config allows this tool. */
+export function isAllowedTool({ allowTools, blockTools }: DeclaredServer, name: string): boolean {
   return matchesAny(allowTools, name) !== false && matchesAny(blockTools, name) !== true;
 }
 
-/** Whether a list of patterns with `*` names this; an absent list says nothing. */
+/** True when a pattern matches the name; undefined without a list. */
 export function matchesAny(patterns: readonly string[] | undefined, name: string): boolean | undefined {
   return patterns?.some((pattern) => toWildcard(pattern)(name));
 }

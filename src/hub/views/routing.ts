@@ -1,4 +1,4 @@
-// Which server of a view a name or an address belongs to, and what to say when it is none's.
+// Routing in a view: finds the server of a tool, prompt or resource, or explains why there is none.
 
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import { EMPTY } from "../member/inventory.ts";
@@ -7,7 +7,7 @@ import type { Merged, PromptRoute, TemplateRoute, ToolRoute } from "./merge.ts";
 import type { Naming } from "./naming.ts";
 import { narrowest } from "./uri-templates.ts";
 
-/** What is known where names are looked up. */
+/** The part of a view that routing reads. */
 interface Routed {
   readonly table: Merged;
   readonly members: readonly Member[];
@@ -31,7 +31,7 @@ export function promptRoute({ table: { promptRoutes } }: Routed, name: string): 
   });
 }
 
-/** The server that has a resource: by the lists, by the narrowest template, or because no other server has resources. */
+/** The server of a resource: by the lists, by the narrowest template, or because no other server has resources. */
 export function ownerOf(view: Routed, uri: string): Member {
   const { resourceRoutes, templateRoutes, onlyListed } = view.table;
   const listed =
@@ -45,7 +45,7 @@ export function ownerOf(view: Routed, uri: string): Member {
     ({ declared, inventory }) =>
       declared.enabled && (inventory.capabilities.resources !== undefined || inventory === EMPTY),
   );
-  // A server that was never seen may have it as well.
+  // A server whose lists are unknown may have the resource too.
   if (!onlyListed && having.length === 1 && having[0]?.inventory !== EMPTY) return having[0] as Member;
   throw new PortolanError("RESOURCE_NOT_FOUND", `no server here is known to have ${uri.slice(0, 200)}`, {
     data: { uri },
@@ -70,7 +70,7 @@ function onlyOne(members: readonly Member[], uri: string): Member {
   );
 }
 
-/** Why the server is not there that a name can only be of; its tools may never have been seen. */
+/** The error of the server that is down to which the name must belong; its tools may be unknown. */
 export function downOwner(
   { members }: Pick<Routed, "members">,
   name: string,

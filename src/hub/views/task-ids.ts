@@ -1,8 +1,8 @@
-// Ids of tasks through a hub: each says which server it belongs to, so that a later question about it finds that server.
+// Task ids in a hub: the alias of the server is part of the id, so that later requests reach that server.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 
-/** An alias has no dot. */
+/** An alias contains no dot. */
 export function toHubTaskId(alias: string, id: string): string {
   return `${alias}.${id}`;
 }
@@ -12,7 +12,7 @@ export function fromHubTaskId(id: string): { alias: string; id: string } | undef
   return dot <= 0 ? undefined : { alias: id.slice(0, dot), id: id.slice(dot + 1) };
 }
 
-/** A result with the ids of its task as the hub's clients know them: as the modern extension has them, and as 2025-11-25 did. */
+/** The result with task ids of the hub, in the fields of the modern extension and of 2025-11-25. */
 export function withHubTaskIds(result: JsonObject, alias: string): JsonObject {
   const own = typeof result.taskId === "string" ? { taskId: toHubTaskId(alias, result.taskId) } : {};
   const task =
@@ -22,7 +22,7 @@ export function withHubTaskIds(result: JsonObject, alias: string): JsonObject {
   return { ...result, ...own, ...task };
 }
 
-/** Whether a result is about a task; almost none is. */
+/** True when a result is about a task. */
 export function hasTaskId(result: JsonObject): boolean {
   return result.resultType === "task" || result.taskId !== undefined || result.task !== undefined;
 }

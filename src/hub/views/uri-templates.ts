@@ -1,22 +1,22 @@
-// Which URIs a URI template (RFC 6570) covers, and which of several templates is the narrowest.
+// URI templates (RFC 6570): which URIs a template covers, and which of several templates is the narrowest.
 
 const EXPRESSION = /\{([+#./;?&]?)([^{}]*)\}/g;
-/** Comparing takes as many steps as a URI has characters, times the expressions of the template. */
+/** A comparison takes as many steps as the URI has characters, times the expressions of the template. */
 const MAX_URI_CHARS = 2_048;
 const MAX_EXPRESSIONS = 16;
-/** Stand for what an expression becomes: one path segment, or anything. */
+/** Placeholders for the value of an expression: one path segment, or anything. */
 const SEGMENT = "\u0001";
 const ANYTHING = "\u0002/";
 
 export interface UriTemplate {
   readonly template: string;
-  /** As the template is written: a simple expression covers one path segment at most. Not for very long URIs. */
+  /** Strict match: a simple expression covers at most one path segment. False for very long URIs. */
   covers(uri: string): boolean;
-  /** Any expression covers anything: servers differ in what they take, and the server is the judge of the URI. */
+  /** Loose match: any expression covers anything, because servers differ in the URIs that they accept. */
   mayCover(uri: string): boolean;
-  /** Whether every URI of the other template is also one of this. */
+  /** True when this template covers every URI of the other one. */
   includes(other: UriTemplate): boolean;
-  /** A URI that stands for all URIs of this template. */
+  /** A URI that represents all URIs of this template. */
   readonly example: string;
 }
 
@@ -37,14 +37,14 @@ export function parseUriTemplate(template: string): UriTemplate {
   };
 }
 
-/** Of these, the ones that include no other, other than one that is equal to it. */
+/** The templates that include no other one, except an equal one. */
 export function narrowest<R extends { readonly uris: UriTemplate }>(routes: readonly R[]): R[] {
   return routes.filter(
     ({ uris }) => !routes.some((other) => uris.includes(other.uris) && !other.uris.includes(uris)),
   );
 }
 
-/** Loose on purpose: the server is the judge of the URI; this only finds the server. */
+/** Matches loosely: this only finds the server, which then decides about the URI. */
 export function templateMatcher(template: string): (uri: string) => boolean {
   const literals = template.split(EXPRESSION).filter((_part, index) => index % 3 === 0);
   const [head = "", ...rest] = literals;
@@ -61,7 +61,7 @@ export function templateMatcher(template: string): (uri: string) => boolean {
   };
 }
 
-/** Follows all positions that the parts can reach at once, so that no template takes long. */
+/** Tracks all positions that the parts can reach at once, so that the time is bounded. */
 function isCovered(uri: string, literals: readonly string[], spansSegments: readonly boolean[]): boolean {
   const [head = "", ...rest] = literals;
   if (!uri.startsWith(head) || uri.length > MAX_URI_CHARS || rest.length > MAX_EXPRESSIONS) return false;

@@ -1,10 +1,10 @@
-// What those who listen to a view are told: that a list differs from the one they knew, and what servers say by themselves.
+// Events of a view: list changes that its listeners have not seen, and events relayed from its servers.
 
 import { Emitter, type UpstreamEvents } from "../../upstream/index.ts";
 import type { ListName } from "../member/inventory.ts";
 import type { Merged } from "./merge.ts";
 
-export class ViewNews {
+export class ViewEvents {
   readonly #emitter = new Emitter<UpstreamEvents>();
   #lastTools: string | undefined;
   #lastPrompts: string | undefined;
@@ -15,14 +15,14 @@ export class ViewNews {
     listener: (...args: UpstreamEvents[E]) => void,
     now: Merged,
   ): () => void {
-    // From now on it matters what was there before.
+    // From now on, changes are relative to the current lists.
     this.#lastTools ??= JSON.stringify(now.tools);
     this.#lastPrompts ??= JSON.stringify(now.prompts);
     this.#lastResources ??= resourcesText(now);
     return this.#emitter.on(event, listener);
   }
 
-  /** These lists may have changed; only what really differs is told. */
+  /** Emits an event for each of these lists that really changed. */
   announce(lists: ReadonlySet<ListName>, now: Merged): void {
     if (lists.has("tools") && this.#lastTools !== (this.#lastTools = JSON.stringify(now.tools)))
       this.#emitter.emit("toolsChanged");

@@ -1,4 +1,4 @@
-// What one kind of client sees of a hub: some of its servers, some of their tools, as one upstream.
+// View: what one kind of client sees of a hub, as one upstream. It has some of the servers and some of their tools.
 
 import { type Diagnostic, PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { DeclaredServer, JsonObject, LogLevel } from "../../model/index.ts";
@@ -9,44 +9,44 @@ import { perform } from "./extra-tools.ts";
 import type { ListName } from "../member/inventory.ts";
 import { ListResults } from "./list-results.ts";
 import type { Member } from "../member/member.ts";
-import { merge, type Merged, type MergeSettings, type OfferedTool } from "./merge.ts";
+import { merge, type Merged, type MergeSettings, type ViewTool } from "./merge.ts";
 import { hubName } from "./naming.ts";
 import { ownerOf, promptRoute, toolRoute } from "./routing.ts";
 import { fromHubTaskId, hasTaskId, withHubTaskIds } from "./task-ids.ts";
-import { ViewNews } from "./view-events.ts";
-import { watchCall } from "./call-events.ts";
+import { ViewEvents } from "./view-events.ts";
+import { emitCallEvents } from "./call-events.ts";
 import { watchTasks } from "./watch-tasks.ts";
 
 export interface ViewOptions {
   readonly name: string;
-  /** Which servers; all of them unless told. */
+  /** Selects servers. Default: all. */
   readonly includes?: ((member: Member) => boolean) | undefined;
-  /** Which of their tools. */
-  readonly admits?: ((tool: OfferedTool) => boolean) | undefined;
-  /** Results may be cut on their way to the client. */
+  /** Selects tools. Default: all. */
+  readonly admits?: ((tool: ViewTool) => boolean) | undefined;
+  /** Whether results may be cut on their way to the client. */
   readonly cutsResults?: boolean | undefined;
-  /** The one server that this is about: it keeps its names, its identity and methods of its own. */
+  /** The alias of the only server: it keeps its names, its identity and its own methods. */
   readonly alone?: string | undefined;
 }
 
-/** What a view needs of its hub. */
+/** The part of a hub that a view uses. */
 export interface ViewSource {
   readonly members: readonly Member[];
   readonly settings: MergeSettings;
   readonly events: EventBus;
   readonly closed: boolean;
-  /** A view has merged its lists, and this was found. */
+  /** Called with the diagnostics of a merge. */
   merged(view: HubView, diagnostics: readonly Diagnostic[]): void;
 }
 
-/** Of a server that is alone. */
+/** Settings of a view with only one server. */
 const OWN_NAMES: MergeSettings = { naming: undefined, descriptionPrefix: false };
 
 export class HubView implements Upstream {
   readonly name: string;
   readonly #options: ViewOptions;
   readonly #source: ViewSource;
-  readonly #news = new ViewNews();
+  readonly #events = new ViewEvents();
   readonly #lists: ListResults;
   #merged: Merged | undefined;
 
@@ -62,7 +62,7 @@ export class HubView implements Upstream {
     return includes === undefined ? this.#source.members : this.#source.members.filter(includes);
   }
 
-  /** Everything in this view with the table that says which server each name belongs to. */
+  /** The merged lists and routing tables. */
   get table(): Merged {
     if (this.#merged === undefined) {
       this.#merged = merge(this.members, this.#settings, this.#options);
@@ -71,25 +71,25 @@ export class HubView implements Upstream {
     return this.#merged;
   }
 
-  /** Something of a server is not what it was. */
+  /** A server's lists or state changed. */
   outdated(): void {
     this.#merged = undefined;
     this.#lists.clear();
   }
 
-  /** Tells those who listen, when what they see really differs. */
+  /** Emits list events if the lists that this view shows really changed. */
   announce(lists: ReadonlySet<ListName>): void {
-    this.#news.announce(lists, this.table);
+    this.#events.announce(lists, this.table);
   }
 
-  /** Passes on something that a server said by itself. */
+  /** Relays an event of a server. */
   relay<E extends "resourceUpdated" | "log">(from: Member, event: E, ...args: UpstreamEvents[E]): void {
     if (this.#options.includes?.(from) === false) return;
     if (event === "resourceUpdated" && !this.#mayUpdate(from, args[0] as string)) return;
-    this.#news.relay(event, ...args);
+    this.#events.relay(event, ...args);
   }
 
-  /** One server does not speak for the resources of another. */
+  /** A server may only announce updates of its own resources. */
   #mayUpdate(from: Member, uri: string): boolean {
     try {
       return ownerOf(this, uri) === from;
@@ -103,7 +103,7 @@ export class HubView implements Upstream {
     return alone === undefined ? describeTogether(this.name, this.members) : describeAlone(alone);
   }
 
-  /** Not async: every call passes here, and most have nothing to wait for but their server. */
+  /** Not async, because every call passes here and usually waits for its server only. */
   request(call: Call): Promise<JsonObject> {
     try {
       if (this.#source.closed)
@@ -127,7 +127,7 @@ export class HubView implements Upstream {
   }
 
   on<E extends keyof UpstreamEvents>(event: E, listener: (...args: UpstreamEvents[E]) => void): () => void {
-    return this.#news.on(event, listener, this.table);
+    return this.#events.on(event, listener, this.table);
   }
 
   stats(): UpstreamStats {
@@ -142,9 +142,9 @@ export class HubView implements Upstream {
     };
   }
 
-  /** The servers belong to the hub, and go on. */
+  /** The servers belong to the hub and keep running. */
   async close(): Promise<void> {
-    this.#news.close();
+    this.#events.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -188,7 +188,7 @@ export class HubView implements Upstream {
 
   #list(method: Parameters<ListResults["of"]>[0]): JsonObject {
     const alone = this.#alone();
-    // An empty list would read as a server that has nothing.
+    // An empty list would look like a server without tools.
     if (alone?.unavailable !== undefined && alone.inventory.tools.length === 0) throw alone.unavailable;
     return this.#lists.of(method, this.members, this.table);
   }
@@ -197,10 +197,12 @@ export class HubView implements Upstream {
     const { member, action } = toolRoute(this, name, this.#settings.naming);
     const { events } = this.#source;
     const called = this.#named(member, perform(member, action, call));
-    return events.hearsCalls ? watchCall(called, call, { server: member.alias, tool: name, events }) : called;
+    return events.hearsCalls
+      ? emitCallEvents(called, call, { server: member.alias, tool: name, events })
+      : called;
   }
 
-  /** Ids in the result become those that this view can find again. */
+  /** Adds the alias to task ids in the result. */
   #named(member: Member, answer: Promise<JsonObject>): Promise<JsonObject> {
     if (this.#options.alone !== undefined) return answer;
     return answer.then((result) => (hasTaskId(result) ? withHubTaskIds(result, member.alias) : result));
@@ -218,9 +220,9 @@ export class HubView implements Upstream {
     return route.member.request({ ...call, params: { ...call.params, ref: { ...ref, name: route.name } } });
   }
 
-  /** Methods that are no part of the core: about a task, or of a server that is alone. */
+  /** Sends other methods: about a task, or to the only server of the view. */
   #pass(call: Call): Promise<JsonObject> {
-    // Its tasks are those of all clients that share the server.
+    // The list would show the tasks of all clients of the server.
     if (call.method === "tasks/list") throw this.#notSupported(call.method);
     const alone = this.#alone();
     if (alone !== undefined) return alone.request(call);

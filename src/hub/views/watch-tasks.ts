@@ -1,11 +1,11 @@
-// `subscriptions/listen` for tasks through a hub: one stream at each server that has one of the tasks.
+// `subscriptions/listen` for tasks in a hub: one stream at each server that has one of the tasks.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 import type { Call } from "../../upstream/index.ts";
 import type { Member } from "../member/member.ts";
 import { fromHubTaskId, toHubTaskId } from "./task-ids.ts";
 
-/** Resolves when every stream has ended. Tasks of no server are left out, so that nobody acknowledges them. */
+/** Resolves when every stream has ended. Unknown tasks are left out, so that they are not acknowledged. */
 export async function watchTasks(call: Call, members: readonly Member[]): Promise<JsonObject> {
   const byMember = new Map<Member, string[]>();
   for (const id of taskIdsOf(call.params)) {
@@ -28,7 +28,7 @@ export async function watchTasks(call: Call, members: readonly Member[]): Promis
   return {};
 }
 
-/** The tasks that a filter, or its acknowledgement, names. */
+/** The task ids in a filter or its acknowledgement. */
 function taskIdsOf(params: JsonObject | undefined): string[] {
   const ids = isObject(params?.notifications) ? params.notifications.taskIds : undefined;
   return Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : [];

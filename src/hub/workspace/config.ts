@@ -1,21 +1,21 @@
-// What a catalog declares, as a hub takes it; broken declarations are refused before anything is started.
+// Workspace config: the servers and settings that a hub is opened with, from the config files or from a program.
 
 import { type Catalog, fatalErrors } from "../../catalog/index.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import { type DeclaredServer, type GatewaySettings, isObject } from "../../model/index.ts";
 
-/** What a program may give instead of a folder. */
+/** The servers of a program, in place of a folder. */
 export interface WorkspaceConfig {
   readonly servers: readonly DeclaredServer[];
   readonly naming?: string | undefined;
   readonly descriptionPrefix?: boolean | string | undefined;
   readonly envFile?: string | undefined;
   readonly gateway?: GatewaySettings | undefined;
-  /** What paths and references are relative to. */
+  /** The folder that paths and references are relative to. */
   readonly folder?: string | undefined;
 }
 
-/** A program's own declarations get no parser, so the least is checked here. */
+/** Checks the config of a program, which no parser has checked. */
 export function checkConfig(config: WorkspaceConfig): WorkspaceConfig {
   const servers: unknown = (config as WorkspaceConfig | null)?.servers;
   const isServer = (server: unknown): boolean =>
@@ -51,7 +51,7 @@ export function fromCatalog(catalog: Catalog, report: (diagnostic: Diagnostic) =
   return { servers, naming, descriptionPrefix, envFile, gateway, folder: catalog.folder };
 }
 
-/** A program without a folder of its own runs in the workspace, wherever the caller is. */
+/** A program without a `cwd` runs in the workspace folder, wherever the caller is. */
 export function atHome(server: DeclaredServer, folder: string): DeclaredServer {
   const { endpoint } = server;
   if (endpoint.transport !== "stdio" || endpoint.cwd !== undefined) return server;

@@ -1,4 +1,4 @@
-// Resources that a declaration wants read before a turn, within their limits.
+// Reads the resources that the config files list as context, within their limits.
 
 import { type ContextRule, isObject, type ReadResourceResult } from "../../model/index.ts";
 import type { Member } from "../member/member.ts";
@@ -15,7 +15,7 @@ export interface ContextItem {
 
 const TIMEOUT_MS = 10_000;
 
-/** What the rules of these servers ask for. A resource that cannot be read is left out: a turn must not wait for it. */
+/** Reads the context resources of these servers. A resource that cannot be read is left out. */
 export async function gatherContext(members: readonly Member[]): Promise<ContextItem[]> {
   const wanted = members.flatMap((member) =>
     (member.declared.context ?? []).flatMap((rule) =>
@@ -47,7 +47,7 @@ function toItem(server: string, content: unknown, { maxBytes }: ContextRule): Co
   if (!isObject(content) || typeof content.text !== "string") return [];
   const bytes = Buffer.from(content.text);
   const cut = bytes.length > maxBytes;
-  // Cut between characters: a torn one at the end becomes a replacement character, which is dropped.
+  // The text is cut between characters: a partial one becomes a replacement character, which is removed.
   const text = cut ? bytes.toString("utf8", 0, maxBytes).replace(/\uFFFD+$/, "") : content.text;
   const mimeType = typeof content.mimeType === "string" ? content.mimeType : undefined;
   return [{ server, uri: String(content.uri), mimeType, text, cut }];

@@ -1,4 +1,4 @@
-// The members of a hub as the config files say: servers join, leave, and are replaced by new generations of themselves.
+// Members of a hub as the config files demand: servers are added, removed, and replaced by new generations.
 
 import { isDeepStrictEqual } from "node:util";
 import type { CatalogChange } from "../../catalog/index.ts";
@@ -8,7 +8,7 @@ import type { Hub } from "../hub.ts";
 import type { Member } from "../member/member.ts";
 import type { OpenedHub } from "../open-hub.ts";
 
-/** Servers that take longer than all the others together are not waited for; they arrive with an event. */
+/** Opening does not wait for servers that take longer than all others together; they are announced by an event. */
 const PATIENCE_MS = 1_000;
 /** How long a server that cannot run beside its new generation may finish its calls. */
 const EXCLUSIVE_DRAIN_MS = 5_000;
@@ -32,7 +32,7 @@ export class Members {
   readonly #toMember: OpenedHub["member"];
   readonly #leaveOut: MembersOptions["leaveOut"];
   readonly #starts = new Set<Promise<void>>();
-  /** New generations that are starting: the last one counts. */
+  /** New generations that are starting. The latest one wins. */
   readonly #next = new Map<string, Member>();
   #changing: Promise<void> = Promise.resolve();
 
@@ -42,26 +42,26 @@ export class Members {
     this.#leaveOut = options.leaveOut;
   }
 
-  /** Starts what is to be started. Resolves when the tools of all are known, or of all but a few that take much longer. */
+  /** Starts the servers. Resolves when the tools of all are known, except of a few that take much longer. */
   async begin(
     servers: readonly DeclaredServer[],
     waitMs: number,
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const joining = servers.filter((server) => this.#wants(server)).map((server) => this.#join(server));
-    // From disk, so at once: a caller that waits for nothing else still sees what is known.
+    // Loaded from disk at once, so that a caller that does not wait sees the known tools.
     await Promise.all(this.#hub.members.map((member) => member.load()));
     await mostOf(joining, waitMs, signal);
   }
 
-  /** Applies a change of the config files, after those that came before it. Resolves when every server of it is ready or has failed. */
+  /** Applies a change of the config files, after earlier changes. Resolves when every server of it is ready or has failed. */
   apply({ catalog, added, removed, changed }: CatalogChange): Promise<Reloaded> {
     const fresh = new Set([...added, ...changed]);
     const begun = this.#changing.then(() => {
       for (const alias of removed) {
         void this.#next.get(alias)?.stop({ isSilent: true });
         this.#next.delete(alias);
-        // It finishes its calls, which nobody waits for.
+        // The removed server finishes its calls in the background.
         void this.#hub.remove(alias).catch(() => {});
       }
       const servers = catalog.servers.filter((one) => fresh.has(one.alias) && this.#wants(one));
@@ -95,7 +95,7 @@ export class Members {
     );
   }
 
-  /** Resolves when its tools are known: at once from the last run, or when it is ready or has failed. */
+  /** Resolves when the tools are known: at once from the last run, or when the server is ready or has failed. */
   async #join(server: DeclaredServer): Promise<void> {
     const member = this.#toMember(server);
     this.#hub.add(member);
@@ -103,7 +103,7 @@ export class Members {
     if (!(await member.load())) await begun;
   }
 
-  /** Replaces what is set of a server; the processes go on unless they must be others. */
+  /** Applies a changed server config. The processes continue unless their identity changed. */
   async #configure(server: DeclaredServer): Promise<void> {
     const current = this.#hub.members.find(({ alias }) => alias === server.alias);
     if (current === undefined) return this.#join(server);
@@ -121,7 +121,7 @@ export class Members {
     const before = this.#next.get(alias);
     let contracts = current.processes.lease?.upstream;
     const member = this.#toMember(server, () => contracts);
-    // The lists of before show what is new, and are there until the new ones are known.
+    // The old lists are shown until the new ones are known, and the difference is announced.
     if (server.enabled && server.start !== "lazy") member.inheritLists(current);
     this.#next.set(alias, member);
     const done = this.#hub.keepAside(member);
@@ -137,16 +137,16 @@ export class Members {
       await begun;
       if (this.#hub.closed || this.#next.get(alias) !== member) return await member.stop({ isSilent: true });
       const gone = this.#takeOver(member, current);
-      // It may have failed because of the old process: a port, a lock. It is tried once more without that.
+      // The start may have failed because of the old process (a port, a lock), so it is tried again without it.
       if (member.state === "failed") void gone.then(() => this.#retryAlone(member));
     } finally {
-      // Or each would keep all those that were before it.
+      // Otherwise each generation would keep all earlier ones in memory.
       contracts = undefined;
       done();
     }
   }
 
-  /** The server cannot run twice: calls wait while the old process ends and the new one starts. */
+  /** Replaces a server that cannot run twice: calls wait while the old process ends and the new one starts. */
   async #replaceAfter(member: Member, current: Member): Promise<void> {
     const late = setTimeout(() => void current.stop(), EXCLUSIVE_DRAIN_MS);
     const gone = this.#takeOver(member, current);
@@ -155,7 +155,7 @@ export class Members {
     clearTimeout(late);
   }
 
-  /** Resolves when the old generation is gone. Nobody who needs the new one waits for that. */
+  /** Makes the new generation current. Resolves when the old one has ended. */
   #takeOver(member: Member, current: Member): Promise<void> {
     if (this.#next.get(member.alias) === member) this.#next.delete(member.alias);
     const done = this.#hub.keepAside(current);
@@ -177,7 +177,7 @@ export class Members {
   }
 }
 
-/** Two configs of one server that mean the same processes. */
+/** True when both configs result in the same processes. */
 function isSameProcess(a: DeclaredServer, b: DeclaredServer): boolean {
   if (b.endpoint.transport === "contracts") return false;
   const identity = ({ endpoint, era, limits, launch, enabled }: DeclaredServer): unknown => [
@@ -190,13 +190,13 @@ function isSameProcess(a: DeclaredServer, b: DeclaredServer): boolean {
   return isDeepStrictEqual(identity(a), identity(b));
 }
 
-/** Two processes of it at once would disturb each other: a HOME of its own, a port that its URL names. */
+/** True when two processes would conflict: they share a kept HOME, or a port that the URL names. */
 function isExclusive({ enabled, endpoint, launch }: DeclaredServer): boolean {
   if (!enabled) return false;
   return launch?.sandbox?.home === "kept" || ("program" in endpoint && endpoint.program !== undefined);
 }
 
-/** Resolves when all are done, when the time is over, or when those that are left have taken twice as long as the others. */
+/** Resolves when all have settled, when the time is over, or when the rest has taken twice as long as the others. */
 function mostOf(
   joining: readonly Promise<void>[],
   waitMs: number,

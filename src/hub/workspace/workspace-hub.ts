@@ -1,4 +1,4 @@
-// The hub of a folder, a file or a program's own declarations: opened, kept current with the files, closed as a whole.
+// Opens the hub of a workspace: loads the config files, starts the members, and applies later changes of the files.
 
 import { type CatalogChange, loadCatalog, watchCatalog } from "../../catalog/index.ts";
 import type { Diagnostic, Report } from "../../errors/index.ts";
@@ -20,23 +20,23 @@ export interface WorkspaceOptions extends Omit<
   HubOptions,
   "secrets" | "naming" | "descriptionPrefix" | "name"
 > {
-  /** Only these servers. */
+  /** Only the servers with these aliases. */
   readonly only?: readonly string[] | undefined;
-  /** Servers that are not to be there, whatever the declarations say. */
+  /** Excludes servers, whatever the config files say. */
   readonly leaveOut?: ((server: DeclaredServer) => boolean) | undefined;
   /** Stops waiting for servers. */
   readonly signal?: AbortSignal | undefined;
-  /** Apply changes of the declarations as they are saved. Default: true. */
+  /** Apply changes of the config files as they are saved. Default: true. */
   readonly watchFiles?: boolean | undefined;
-  /** The longest that opening waits for servers that are not known from before; those that take longer arrive with an event. */
+  /** The longest wait for servers whose tools are not known from an earlier run. Slower ones are announced by an event. */
   readonly waitMs?: number | undefined;
-  /** Hears every event from the first one on, also those of opening. */
+  /** Receives every event, also those during opening. */
   readonly onEvent?: ((event: HubEvent) => void) | undefined;
-  /** Whether `onEvent` also hears of every call. Default: true. */
+  /** Whether `onEvent` also receives call events. Default: true. */
   readonly callEvents?: boolean | undefined;
-  /** Whether a server that cannot be used is also a diagnostic, once for each reason. Default: true for `openWorkspace()`. */
+  /** Whether the failure of a server is also a diagnostic, once for each reason. Default: true for `openWorkspace()`. */
   readonly reportsFailures?: boolean | undefined;
-  /** Asks for the passphrase of the secrets file. */
+  /** Prompts for the passphrase of the secrets file. */
   readonly promptPassphrase?: PromptPassphrase | undefined;
 }
 
@@ -67,13 +67,13 @@ export async function openWorkspaceHub(
   const { FILE_REFUSED_HINT, fileRefusal, reapOrphans, writerOf } = await import("../../launch/index.ts");
   reapOrphans();
   const changes: CatalogChange[] = [];
-  // Until the hub is there, changes wait.
+  // Changes are queued until the hub is open.
   let apply = (change: CatalogChange): void => void changes.push(change);
   const watching = typeof source === "string" && (options.watchFiles ?? true);
   const watch = watching
     ? await watchCatalog(source, (change) => apply(change), undefined, { writerOf })
     : undefined;
-  // The catalog as it is now has them already.
+  // The loaded catalog already includes these changes.
   changes.length = 0;
   let config: WorkspaceConfig;
   try {
@@ -109,7 +109,7 @@ export async function openWorkspaceHub(
   let gateway = JSON.stringify(config.gateway);
   const noteGateway = (now: WorkspaceConfig["gateway"]): void => {
     if (gateway === (gateway = JSON.stringify(now))) return;
-    // Who may come in, and where, is not changed under those who are in.
+    // Access rules are not changed while clients are connected.
     const message = "what is said under gateway: has changed; it holds from the next start of the gateway on";
     report({ code: "CONFIG_INVALID", severity: "warning", message, hint: "Start portolan serve again." });
   };
@@ -150,7 +150,7 @@ export async function openWorkspaceHub(
   };
 }
 
-/** A server that cannot be used is left out of the tools, which its user should know of. */
+/** Reports the failure of a server, whose tools are then missing. */
 function failureReporter(report: Report): (event: HubEvent) => void {
   const reported = new Set<string>();
   return (event) => {

@@ -1,4 +1,4 @@
-// `openWorkspace()`: the servers that a folder, a file or a program declares, as one set of tools that keeps itself alive.
+// `openWorkspace()`: the servers of a folder, a file or a program as one set of tools.
 
 import type { Contracts } from "../../contracts/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
@@ -28,37 +28,37 @@ import { healthOf, isUp, type ServerHealth } from "../member/health.ts";
 import { openWorkspaceHub, type WorkspaceOptions } from "./workspace-hub.ts";
 
 export interface Workspace extends AsyncDisposable {
-  /** Everything that happens: listen with `on`, or loop over it with `for await`. */
+  /** All events: use `on`, or `for await`. */
   readonly events: EventBus;
-  /** What was odd so far, in the declarations and at run time. */
+  /** All diagnostics so far, of the config files and at run time. */
   readonly diagnostics: readonly Diagnostic[];
-  /** All tools of all servers, by names that never collide, sorted. */
+  /** All tools of all servers, with unique names, sorted. */
   tools(): Promise<Tool[]>;
-  /** By full name, or as `alias.tool`. */
+  /** Calls a tool by its full name, or as `alias.tool`. */
   callTool(name: string, input?: JsonObject, options?: RequestOptions): Promise<ToolResult>;
-  /** The full name of a tool that is given as `alias.tool`; any other name as it is. */
+  /** The full name of a tool that is given as `alias.tool`; other names are returned unchanged. */
   fullName(name: string): string;
-  /** Which server each tool belongs to and what that server calls it, by the tool's full name. */
+  /** The server of each tool and the server's own name for it, by the tool's full name. */
   toolNames(): ReadonlyMap<string, OwnName>;
   resources(): Promise<ResourceDefinition[]>;
   resourceTemplates(): Promise<ResourceTemplateDefinition[]>;
   readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult>;
   subscribe(uri: string): Promise<() => Promise<void>>;
   prompts(): Promise<PromptDefinition[]>;
-  /** Which server each prompt belongs to and what that server calls it, by the prompt's full name. */
+  /** The server of each prompt and the server's own name for it, by the prompt's full name. */
   promptNames(): ReadonlyMap<string, OwnName>;
-  /** By full name, or as `alias.prompt`. */
+  /** Gets a prompt by its full name, or as `alias.prompt`. */
   getPrompt(name: string, args?: Record<string, string>, options?: RequestOptions): Promise<GetPromptResult>;
   complete(...args: Parameters<McpConnection["complete"]>): Promise<CompleteResult["completion"]>;
-  /** The contracts of the workspace's drivers; undefined when it has none. It stays valid while files change and servers stop. */
+  /** The contracts of the workspace's drivers; undefined without drivers. Valid while files change and servers stop. */
   contracts(): Promise<Contracts | undefined>;
-  /** The resources that the declarations want read before a turn. */
+  /** The resources that the config files list as context. */
   context(): Promise<ContextItem[]>;
   on: McpConnection["on"];
   /** Resolves when every server that starts with the workspace is ready, or has failed for the first time. */
   settled(): Promise<void>;
   health(): ServerHealth[];
-  /** Asks every running server for a sign of life; false when any enabled one is down. */
+  /** Pings every running server. False when an enabled server is down. */
   healthCheck(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -79,7 +79,7 @@ export async function openWorkspace(
     tools: () => connection.listTools(),
     callTool: async (name, input, request) => {
       const full = hub.toolName(name);
-      // A server that is down, and whose tools were never listed, is the reason why there is no such tool.
+      // The tools of a server that is down may be unknown, so its error is more helpful than TOOL_NOT_FOUND.
       const down = hub.downOwner(full);
       if (down !== undefined) throw down;
       return connection.callTool(full, input, request);
@@ -102,7 +102,7 @@ export async function openWorkspace(
     async healthCheck() {
       const alive = await Promise.all(
         hub.members.map(async (member) => {
-          // One that is known from before may still be on its way: it gets as long as a sign of life would.
+          // A server that is still starting gets as much time as a ping.
           const limit = { server: member.alias, what: "starting", ms: PING_MS, signal: undefined };
           if (member.state === "starting") await within(member.start(), limit).catch(() => {});
           if (member.state !== "ready") return isUp(member);

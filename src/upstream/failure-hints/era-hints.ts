@@ -1,10 +1,10 @@
-// Explains failures that come from the protocol era of the connection: server requests that a modern server cannot send,
+// Explains failures caused by the protocol era of the connection: server requests that a modern server cannot send,
 // and `input_required` results that a legacy session cannot carry.
 
 import { PortolanError } from "../../errors/index.ts";
 import { type Era, isObject, type JsonObject, RPC, type ServerDefinition } from "../../model/index.ts";
 
-/** How SDKs name what a server cannot do in the modern era, and the words by which they refuse it. */
+/** The names that SDKs use for server requests, and the words with which they refuse them. */
 const SERVER_REQUEST =
   /elicit|sampling|createMessage|create_message|roots\/list|list_?roots|server-initiated|back-?channel/i;
 const REFUSAL = /\bnot?\b|n't\b|cannot|unavailable|unsupported|unable|fail|refuse|removed|without/i;
@@ -23,7 +23,7 @@ function needsLegacy(server: string): string {
   return `${server} is connected in the modern protocol era, in which a server cannot send requests to its client. If its tools need to, set "era: legacy" in the config of ${server}.`;
 }
 
-/** The error, with the setting to change when the era of the connection may be its cause. */
+/** Adds the setting to change to an error that the era of the connection may have caused. */
 export function explainEraError(
   error: PortolanError,
   era: Era,
@@ -40,7 +40,7 @@ export function explainEraError(
   );
 }
 
-/** The same for a modern tool result: many servers report such an error as text. */
+/** Adds the same text to a failed tool result, because many servers report such an error as text. */
 export function explainEraResult(result: JsonObject, server: string): JsonObject {
   const { content } = result;
   if (!Array.isArray(content) || !content.some((block) => isObject(block) && isRefusal(block.text)))
@@ -48,7 +48,7 @@ export function explainEraResult(result: JsonObject, server: string): JsonObject
   return { ...result, content: [...content, { type: "text", text: needsLegacy(server) }] };
 }
 
-/** A legacy session has no rounds: the server answered as if it were a modern one. */
+/** The error for a server that answers a legacy request with the modern `input_required` result. */
 export function inputRequiredInLegacy(server: string, method: string): PortolanError {
   return new PortolanError(
     "PROTOCOL_ERROR",

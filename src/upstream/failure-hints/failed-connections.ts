@@ -1,12 +1,12 @@
-// Finds connections that failed in the words of a server: a program with a network of its own gets no refusal that Portolan could see
-// when it connects to an address, and says so itself at best.
+// Finds connections that failed, in a server's error text. A sandboxed program has its own network, so Portolan itself
+// sees no refusal when the program connects to an IP address.
 
 export interface FailedConnection {
   readonly host: string;
   readonly port: number;
 }
 
-/** Words of a server may be long; an error stands at the beginning or the end. */
+/** Longer texts are read at the beginning and the end only, where errors are. */
 const MAX_CHARACTERS = 8_192;
 const MAX_FOUND = 8;
 
@@ -34,7 +34,7 @@ const MESSAGES: readonly RegExp[] = [
   new RegExp(String.raw`\bFailed to connect to ${HOST} port (\d{1,5})\b`, "g"),
 ];
 
-/** Each once. A name of this machine stands for its loopback addresses. */
+/** Each connection once. The loopback addresses are reported as localhost. */
 export function failedConnections(text: string): FailedConnection[] {
   const read =
     text.length <= MAX_CHARACTERS * 2

@@ -1,16 +1,16 @@
-// Finds paths that could not be opened or written in the words of a server: a sandbox refuses no access that Portolan could see.
+// Finds paths that a server could not open, in its error text. A sandbox hides paths, so Portolan itself sees no refusal.
 
-/** Words of a server may be long; an error stands at the beginning or the end. */
+/** Longer texts are read at the beginning and the end only, where errors are. */
 const MAX_CHARACTERS = 8_192;
 const MAX_FOUND = 8;
 
 const FAILED =
   /\b(?:ENOENT|EACCES|EPERM|EROFS)\b|permission denied|read-only file ?system|no such file|does ?n[o']t exist|not found|unable to open|cannot (?:open|create|access|read|write)|can't open|failed to open/i;
 
-/** In quotes with any characters, or bare up to the next that no plain path has. */
+/** Matches quoted paths with any characters, and bare paths up to the first character that is unusual in a path. */
 const PATHS = /(['"`])(\/[^'"`\n]{1,1000})\1|(?<![\w/.:~-])(\/[^\s'"`:;,()<>|*?\\]{1,1000})/g;
 
-/** Each once; none in a text that reports no failure. */
+/** Each path once. A text that reports no failure has none. */
 export function failedPaths(text: string): string[] {
   const read =
     text.length <= MAX_CHARACTERS * 2
@@ -25,7 +25,7 @@ export function failedPaths(text: string): string[] {
   return [...found];
 }
 
-/** Paths among the arguments of a call, as far as they are plain: absolute, from a home, or a file: URL. */
+/** Paths among the arguments of a call: absolute, in the home folder, or a file: URL. */
 export function argumentPaths(value: unknown, depth = 0): string[] {
   if (typeof value === "string")
     return value.length <= 4_096 && /^(?:~?\/|file:\/)/.test(value) ? [value] : [];

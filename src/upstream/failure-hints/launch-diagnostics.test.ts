@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { type Diagnostic, type ErrorCode, PortolanError } from "../../errors/index.ts";
 import type { LaunchNews } from "../../launch/index.ts";
-import { createLaunchReports } from "./launch-diagnostics.ts";
+import { createLaunchDiagnostics } from "./launch-diagnostics.ts";
 
 const denied = (host: string): LaunchNews => ({
   ...{ type: "denied", server: "web", host, port: 0, reason: "no" },
@@ -12,7 +12,7 @@ const denied = (host: string): LaunchNews => ({
 function setUp() {
   const told: Diagnostic[] = [];
   const heard: LaunchNews[] = [];
-  const reports = createLaunchReports(
+  const reports = createLaunchDiagnostics(
     "web",
     (one) => told.push(one),
     (news) => heard.push(news),

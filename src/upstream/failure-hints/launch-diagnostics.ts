@@ -1,4 +1,4 @@
-// Diagnostics about the start of a server: sandbox rules that are not enforced, and connections that were refused. Each is reported once.
+// Launch diagnostics: reports sandbox rules that are not enforced and connections that were refused, each once.
 
 import { ERROR_CODES, PortolanError, type Report } from "../../errors/index.ts";
 import type { LaunchNews, LaunchPlan, NamedPath } from "../../launch/index.ts";
@@ -21,26 +21,26 @@ import type { Call } from "../upstream.ts";
 
 type OnLaunch = (news: LaunchNews) => void;
 
-export interface LaunchReports {
+export interface LaunchDiagnostics {
   readonly onLaunch: OnLaunch;
-  /** The same error; or one that also says what the server was refused since that time, which is most likely why. */
+  /** Adds a hint to the error when the sandbox refused a connection or path since that time. */
   readonly explain: (error: PortolanError, since: number, call?: Call) => PortolanError;
-  /** Looks at the result of a call for connections and paths that the sandbox does not grant. */
+  /** Searches the result of a call for connections and paths that the sandbox does not grant. */
   readonly checkResult: (result: JsonObject, call?: Call) => void;
 }
 
-/** Refusals that are enough to explain a failure. */
+/** Number of recent refusals that are kept to explain a failure. */
 const MAX_LATELY = 8;
 
 const MAX_HIDDEN = 20;
 
-/** Failures of a server that could not go on; others have reasons of their own. */
+/** Errors that a refused connection or path may have caused. */
 const EXPLAINED = new Set(["SERVER_START_FAILED", "SERVER_CRASHED", "TIMEOUT", "RPC_ERROR"]);
 
-/** A result without an error is read up to this length. */
+/** The length up to which a result without an error is searched. */
 const MAX_PLAIN = 2_000;
 
-/** Of a result, those that are read. */
+/** The number of content blocks of a result that are searched. */
 const MAX_ITEMS = 8;
 
 const NOT_THERE = "the server's sandbox has a network of its own, where nothing listens at this address";
@@ -52,11 +52,11 @@ const WARN_SET_BY: Readonly<Record<LaunchPlan["sandbox"]["by"], string>> = {
   default: "the sandbox mode is `warn`",
 };
 
-export function createLaunchReports(
+export function createLaunchDiagnostics(
   server: string,
   report: Report,
   onLaunch: OnLaunch | undefined,
-): LaunchReports {
+): LaunchDiagnostics {
   const reportDenied = createDeniedReport(report);
   const lately: { readonly denied: Denied; readonly at: number }[] = [];
   let granted: readonly string[] = [];
@@ -71,7 +71,7 @@ export function createLaunchReports(
     reportDenied(denied, granted);
   };
 
-  /** Only with a network of its own is a failed connection one that the sandbox does not grant. */
+  /** Only a sandbox with a separate network makes a failed connection one that is not granted. */
   const heardWords = (text: string): void => {
     if (plan?.sandbox.backend !== "bubblewrap") return;
     for (const { host, port } of failedConnections(text))
@@ -109,14 +109,14 @@ export function createLaunchReports(
   function checkResult(result: JsonObject, call?: Call): void {
     if (plan === undefined) return;
     const named = hiddenIn(argumentsOf(call));
-    // In a private HOME or /tmp a file is written in vain, so that a success is no proof.
+    // A write into a private HOME or /tmp succeeds but is lost, so a successful result proves nothing.
     const isFailed = result.isError === true;
     reportNamed(isFailed ? named : named.filter(({ isPrivate }) => isPrivate), "the arguments of a call");
     if (!Array.isArray(result.content)) return;
     for (const item of result.content.slice(0, isFailed ? MAX_ITEMS : 1)) {
       if (!isObject(item) || typeof item.text !== "string") continue;
       if (isFailed) heardWords(item.text);
-      // Some servers report a failure in a plain result; a long one is content.
+      // Some servers report a failure in a result without isError; a long text is content.
       else if (item.text.length > MAX_PLAIN) continue;
       reportNamed(hiddenIn(failedPaths(item.text)), "the result of a call");
     }
@@ -126,7 +126,7 @@ export function createLaunchReports(
     return words.length === 0 ? [] : (hiddenAmong?.(words.slice(0, MAX_HIDDEN)) ?? []);
   }
 
-  /** Each path once, and not one for every file that a server tries. */
+  /** Reports each path once, and no more than MAX_HIDDEN of them. */
   function reportNamed(paths: readonly NamedPath[], where?: string): void {
     for (const { path, where: place, isNew = false } of paths) {
       if (hidden.has(path) || hidden.size >= MAX_HIDDEN) continue;
@@ -147,7 +147,7 @@ export function createLaunchReports(
   }
 }
 
-/** A program that could not fetch its package was refused hosts, but to grant those would be the lesser way. */
+/** A program that could not download its package should be installed, instead of being granted those hosts. */
 function fetching(plan: LaunchPlan | undefined, { code }: PortolanError): string | undefined {
   return plan === undefined || code !== "SERVER_START_FAILED" ? undefined : fetcherHint(plan);
 }
@@ -167,7 +167,7 @@ function isGranted(granted: readonly string[], host: string, port: number): bool
   });
 }
 
-/** That a call may have run stays said, and what was made for the occasion. */
+/** Keeps the hint that a call may have run, and hints that other code has added. */
 function withHint(error: PortolanError, denied: string): PortolanError {
   const { code, message, server, tool, stderr, data, cause, stack } = error;
   const isSpecial = code === "RPC_ERROR" && error.hint !== ERROR_CODES.RPC_ERROR.hint;

@@ -1,11 +1,11 @@
-// A server that was ended by a signal, and a limit of its box that ends servers so: told together, as what may have happened.
+// Explains the death of a server by a signal with the sandbox limit that may have caused it.
 
 import { constants } from "node:os";
 import type { PortolanError } from "../../errors/index.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
 import { limitClause, type ResourceLimits } from "../../model/index.ts";
 
-/** Runtimes that get no more memory end themselves in many ways. */
+/** A runtime that gets no more memory may end with any of several signals. */
 const ENDED_BY: Readonly<Partial<Record<keyof ResourceLimits, readonly NodeJS.Signals[]>>> = {
   cpuSeconds: ["SIGXCPU", "SIGKILL"],
   fileBytes: ["SIGXFSZ"],
@@ -23,7 +23,7 @@ export function limitHint(plan: LaunchPlan | undefined, { data }: PortolanError)
   return `It may have reached ${limitClause(reached, limits[reached])} of its sandbox: raise it there, if it needs more.`;
 }
 
-/** What stands around a server in its box passes a signal on as an exit code. */
+/** The wrapper programs of a sandbox report a signal as an exit code. */
 function signalOf({ signal, exitCode }: PortolanError["data"]): NodeJS.Signals | undefined {
   if (typeof signal === "string") return signal as NodeJS.Signals;
   const number = typeof exitCode === "number" ? exitCode - 128 : 0;

@@ -1,18 +1,18 @@
-// Programs that fetch what they run each time they are started: without their hosts they have nothing to run in a sandbox. The hint
-// gives the commands that install the package once, and run it without a network.
+// Hint for package runners (uvx, pipx, deno), which download their package at each start and so fail in a sandbox without
+// network: the commands that install the package once.
 
 import { basename } from "node:path";
 import type { LaunchPlan } from "../../launch/index.ts";
 import { shellWord } from "../../model/index.ts";
 
-/** Options that are followed by a value, of uvx and pipx. */
+/** Options of uvx and pipx that are followed by a value. */
 const WITH_VALUE = new Set(
   "--from --spec --with --with-requirements --python -p --index --index-url -i --extra-index-url --default-index --pip-args --cache-dir --directory --config-file".split(
     " ",
   ),
 );
 
-/** Nothing for other programs, nor where the network is granted. */
+/** Undefined for other programs, and where the network is granted. */
 export function fetcherHint({ program, args, sandbox }: LaunchPlan): string | undefined {
   if (sandbox.backend === "none" || sandbox.box.network.length > 0) return undefined;
   const name = basename(program).replace(/\.(?:exe|cmd)$/i, "");
@@ -54,7 +54,7 @@ function wordsOf(args: readonly string[]): { readonly plain: string[]; readonly 
   return { plain: [], named };
 }
 
-/** A script of this machine fetches nothing itself. */
+/** A local script downloads nothing itself. */
 function forDeno(args: readonly string[]): string | undefined {
   const [command, ...words] = args;
   const at = words.findIndex((word) => /^(?:npm:|jsr:|https?:)/.test(word));

@@ -1,20 +1,24 @@
-// From a server definition to a negotiated session: the right wire, and the fallbacks between wires that the specification describes.
+// Connects to a server: creates its transport, negotiates, and tries the fallbacks that the specification describes.
 
 import { isPortolanError, type PortolanError } from "../../errors/index.ts";
 import type { Endpoint, UrlEndpoint } from "../../model/index.ts";
 import type { EraMemory } from "./era-memory.ts";
 import { DiedOnProbe } from "./negotiate.ts";
 import { Session, type SessionOptions } from "../session/session.ts";
-import type { Wire, WireOptions } from "../transports/transport.ts";
+import type { Transport, TransportOptions } from "../transports/transport.ts";
 import type { MemoryServer } from "../transports/memory.ts";
 
-/** A server of another process or machine, or a part of this program. */
-export type Reach = Endpoint | { readonly transport: "memory"; readonly server: MemoryServer };
+/** The address of a server: an endpoint, or an object of this program. */
+export type ConnectTarget = Endpoint | { readonly transport: "memory"; readonly server: MemoryServer };
 
-/** Statuses by which a server that only has HTTP+SSE answers a POST. */
+/** Statuses with which a server that only supports HTTP+SSE answers a POST. */
 const MAYBE_SSE = new Set([400, 404, 405]);
 
-export async function connect(reach: Reach, options: SessionOptions, eras: EraMemory): Promise<Session> {
+export async function connect(
+  reach: ConnectTarget,
+  options: SessionOptions,
+  eras: EraMemory,
+): Promise<Session> {
   if ("program" in reach && reach.program !== undefined) {
     const { withProgram } = await import("../transports/http/local-program.ts");
     return withProgram({ ...reach, program: reach.program }, options, (at) => connect(at, options, eras));
@@ -24,11 +28,11 @@ export async function connect(reach: Reach, options: SessionOptions, eras: EraMe
   try {
     session = await connectOnce(reach, { ...options, knownLegacy });
   } catch (error) {
-    // The server answered, but not as it did when it was found to be legacy: ask it again.
+    // The server is not the legacy server that it was before, so it is probed again.
     if (!knownLegacy || options.definition.era !== "auto" || !isRefusal(error)) throw error;
     session = await connectOnce(reach, { ...options, knownLegacy: false });
   }
-  // A session whose era was demanded says nothing about the other era.
+  // A session whose era the config demanded shows nothing about the other era.
   if (reach.transport === "stdio" && options.definition.era === "auto") {
     const { era, info } = session.description;
     session.afterwards = eras.remember(reach, {
@@ -44,8 +48,8 @@ function isRefusal(error: unknown): boolean {
   return isPortolanError(error) && codes.includes(error.code);
 }
 
-async function connectOnce(reach: Reach, options: SessionOptions): Promise<Session> {
-  const wireOptions: WireOptions = {
+async function connectOnce(reach: ConnectTarget, options: SessionOptions): Promise<Session> {
+  const transportOptions: TransportOptions = {
     server: options.definition.name,
     maxMessageBytes: options.definition.limits.maxMessageBytes,
     maxQueuedBytes: options.definition.limits.maxQueuedBytes,
@@ -56,12 +60,12 @@ async function connectOnce(reach: Reach, options: SessionOptions): Promise<Sessi
     onLaunch: options.onLaunch,
   };
   try {
-    return await Session.open(await createWire(reach, wireOptions), options);
+    return await Session.open(await createTransport(reach, transportOptions), options);
   } catch (error) {
     if (error instanceof DiedOnProbe)
-      return Session.open(await createWire(reach, wireOptions), { ...options, knownLegacy: true });
+      return Session.open(await createTransport(reach, transportOptions), { ...options, knownLegacy: true });
     if (reach.transport === "http" && options.definition.era !== "modern" && maybeSse(error)) {
-      return openSse(reach, options, wireOptions, error);
+      return openSse(reach, options, transportOptions, error);
     }
     throw error;
   }
@@ -74,30 +78,36 @@ function maybeSse(error: unknown): error is PortolanError {
 async function openSse(
   reach: UrlEndpoint,
   options: SessionOptions,
-  wireOptions: WireOptions,
+  transportOptions: TransportOptions,
   first: PortolanError,
 ): Promise<Session> {
   try {
-    return await Session.open(await createWire({ ...reach, transport: "sse" }, wireOptions), options);
+    return await Session.open(
+      await createTransport({ ...reach, transport: "sse" }, transportOptions),
+      options,
+    );
   } catch (second) {
-    // What the POST said is closer to the cause than that there is no event stream either.
+    // The error of the POST is closer to the cause than the missing event stream.
     if (!isPortolanError(second) || second.code === "HTTP_ERROR" || second.code === "PROTOCOL_ERROR")
       throw first;
     throw second;
   }
 }
 
-async function createWire(reach: Reach, options: WireOptions): Promise<Wire> {
+async function createTransport(reach: ConnectTarget, options: TransportOptions): Promise<Transport> {
   switch (reach.transport) {
     case "stdio":
-      return new (await import("../transports/stdio.ts")).StdioWire(reach, options);
+      return new (await import("../transports/stdio.ts")).StdioTransport(reach, options);
     case "http":
-      return new (await import("../transports/http/streamable-http.ts")).HttpWire(reach, options);
+      return new (await import("../transports/http/streamable-http.ts")).StreamableHttpTransport(
+        reach,
+        options,
+      );
     case "sse":
-      return new (await import("../transports/http/http-sse.ts")).SseWire(reach, options);
+      return new (await import("../transports/http/http-sse.ts")).HttpSseTransport(reach, options);
     case "websocket":
-      return new (await import("../transports/websocket.ts")).WebSocketWire(reach, options);
+      return new (await import("../transports/websocket.ts")).WebSocketTransport(reach, options);
     case "memory":
-      return new (await import("../transports/memory.ts")).MemoryWire(reach.server);
+      return new (await import("../transports/memory.ts")).MemoryTransport(reach.server);
   }
 }

@@ -1,4 +1,4 @@
-// Which commands were found to be legacy servers, so that the next start need not ask again. Kept on disk, dated, per server version.
+// Era memory: remembers on disk which commands are legacy servers, so that the next start needs no probe.
 
 import type { StdioEndpoint } from "../../model/index.ts";
 
@@ -7,21 +7,21 @@ const MAX_ENTRIES = 500;
 
 interface Verdict {
   readonly era: "legacy";
-  /** As a hash: what a server calls its version may hold anything, even what it was given in secret. */
+  /** A hash, because a server may repeat a secret in its version. */
   readonly serverVersion: string;
   readonly date: string;
 }
 
 export interface EraMemory {
   isLegacy(endpoint: StdioEndpoint): Promise<boolean>;
-  /** What a connection found; a changed version or era makes the old verdict void. */
+  /** Remembers the era of a connection. A changed server version or era deletes the entry. */
   remember(endpoint: StdioEndpoint, found: { legacy: boolean; serverVersion: string }): Promise<void>;
 }
 
-/** Remembers in a file. Reading and writing it may fail; then the server is simply asked. */
+/** Keeps the memory in a file. When the file cannot be read or written, servers are probed at each start. */
 export function createEraMemory(file?: string): EraMemory {
   const path = async (): Promise<string> => file ?? (await defaultFile());
-  // One after another: servers that start together would overwrite each other's verdicts.
+  // Writes are queued: servers that start together would overwrite each other's entries.
   let writing: Promise<void> = Promise.resolve();
   return {
     async isLegacy(endpoint) {
@@ -52,7 +52,7 @@ async function note(
   } else if (known.serverVersion === serverVersion) {
     return;
   } else {
-    // Another version of the same command may have learnt the modern era: ask it next time.
+    // Another version of the same command may support the modern era, so it is probed next time.
     delete verdicts[name];
   }
   await save(file, verdicts);
@@ -84,7 +84,7 @@ async function load(file: string): Promise<Record<string, Verdict>> {
       }
     }
   } catch {
-    // No file yet, or not ours to read: nothing is remembered.
+    // Without a readable file nothing is remembered.
   }
   return verdicts;
 }

@@ -1,4 +1,4 @@
-// Finding out which era and revision a server speaks, on the connection that will be used.
+// Era negotiation: finds out which era and revision a server supports, on the connection that will be used.
 
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import {
@@ -38,20 +38,20 @@ export interface NegotiateOptions {
 
 type ProbeVerdict = { era: "modern"; description: Description } | { era: "legacy" };
 
-/** How long an answer to the probe may lag behind the server's refusal of the legacy greeting. */
+/** How long the response to the probe may arrive after the server refused `initialize`. */
 const PROBE_LAG_MS = 100;
-/** How long a server is waited for that does not say whether it took `initialized`. */
+/** How long the `initialized` notification may take to be accepted. */
 const INITIALIZED_MS = 5_000;
 
 export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<Description> {
   const description = await findOut(peer, options);
   const legacy = description.era === "legacy";
-  peer.wire.negotiated(description.era, description.revision);
-  // Over modern HTTP a dropped stream is the cancellation; elsewhere it must be said.
-  peer.announceCancel = legacy || !peer.wire.perRequestStreams;
+  peer.transport.negotiated(description.era, description.revision);
+  // Over modern HTTP a dropped stream cancels the request; elsewhere a notification does.
+  peer.announceCancel = legacy || !peer.transport.perRequestStreams;
   if (legacy) {
     peer.notify("notifications/initialized");
-    await unlessLate(peer.wire.flushed(), INITIALIZED_MS, options.signal);
+    await unlessLate(peer.transport.flushed(), INITIALIZED_MS, options.signal);
     options.signal.throwIfAborted();
   }
   return description;
@@ -59,7 +59,7 @@ export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<
 
 async function findOut(peer: Peer, options: NegotiateOptions): Promise<Description> {
   const { era, limits } = options.definition;
-  if (era === "legacy" || peer.wire.transport === "sse" || (era === "auto" && options.knownLegacy)) {
+  if (era === "legacy" || peer.transport.name === "sse" || (era === "auto" && options.knownLegacy)) {
     return initialize(peer, options);
   }
   options.onProbe();
@@ -69,7 +69,7 @@ async function findOut(peer: Peer, options: NegotiateOptions): Promise<Descripti
     signal: AbortSignal.any([options.signal, verdictReached.signal]),
   });
   if (era === "modern") return onlyModern(await probe, options);
-  if (peer.wire.perRequestStreams) {
+  if (peer.transport.perRequestStreams) {
     const verdict = await probe;
     return verdict.era === "modern" ? verdict.description : initialize(peer, options);
   }
@@ -78,7 +78,7 @@ async function findOut(peer: Peer, options: NegotiateOptions): Promise<Descripti
   if (verdict !== undefined)
     return verdict.era === "modern" ? verdict.description : initialize(peer, options);
 
-  // A server that is only slow to start still answers the probe first; one that ignores it answers the greeting.
+  // A server that is only slow answers the probe first; a server that ignores the probe answers `initialize`.
   const late = probe
     .then((found) => (found.era === "modern" ? found.description : undefined))
     .catch(() => undefined);
@@ -154,7 +154,7 @@ async function discover(peer: Peer, options: NegotiateOptions, retried = false):
     if (refused || error.code === "PROTOCOL_ERROR") return { era: "legacy" };
     throw error;
   }
-  // An answer alone proves nothing: some legacy servers answer any method with something.
+  // A result alone proves nothing, because some legacy servers answer any method.
   const versions = strings(result.supportedVersions);
   if (versions.length === 0) return { era: "legacy" };
   if (!versions.includes(MODERN_REVISION)) return { era: "legacy", ...mutualLegacy(definition, versions) };
@@ -164,7 +164,7 @@ async function discover(peer: Peer, options: NegotiateOptions, retried = false):
     description: {
       era: "modern",
       revision: MODERN_REVISION,
-      transport: peer.wire.transport,
+      transport: peer.transport.name,
       info: implementation(meta[META.SERVER_INFO]),
       capabilities: isObject(result.capabilities) ? result.capabilities : {},
       instructions: typeof result.instructions === "string" ? result.instructions : undefined,
@@ -172,7 +172,7 @@ async function discover(peer: Peer, options: NegotiateOptions, retried = false):
   };
 }
 
-/** A modern server may name legacy revisions that it also speaks; otherwise there is nothing in common. */
+/** A modern server may list legacy revisions that it also supports. Throws when none is supported here. */
 function mutualLegacy(definition: ServerDefinition, supported: string[]): object {
   if (supported.some((version) => LEGACY_REVISIONS.includes(version))) return {};
   throw unsupported(definition.name, supported);
@@ -196,14 +196,14 @@ async function initialize(peer: Peer, options: NegotiateOptions): Promise<Descri
   return {
     era: "legacy",
     revision,
-    transport: peer.wire.transport,
+    transport: peer.transport.name,
     info: implementation(result.serverInfo),
     capabilities: isObject(result.capabilities) ? result.capabilities : {},
     instructions: typeof result.instructions === "string" ? result.instructions : undefined,
   };
 }
 
-/** A server takes what it is offered where it can, so that what its definition names is what both will speak. */
+/** The revision to propose: a server accepts the proposed one if it can, so the definition's revision is used. */
 function offered({ revision }: ServerDefinition): string {
   return revision !== undefined && LEGACY_REVISIONS.includes(revision) ? revision : LEGACY_REVISION;
 }

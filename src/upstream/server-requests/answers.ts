@@ -1,8 +1,8 @@
-// What a server asks in the middle of a call, in either era, and the words in which it is declined.
+// Answers to server requests of both eras (elicitation, sampling, roots), and the responses that decline them.
 
 import { PortolanError } from "../../errors/index.ts";
 import { type JsonObject, RPC, type RpcErrorObject, isObject } from "../../model/index.ts";
-import type { Ask, Question } from "../upstream.ts";
+import type { ServerRequestHandler, ServerRequest } from "../upstream.ts";
 
 const ELICIT = "elicitation/create";
 const SAMPLE = "sampling/createMessage";
@@ -15,24 +15,24 @@ export function canAnswer({ elicitation, sampling, roots }: JsonObject): boolean
 
 export type Answer = { result: JsonObject } | { error: RpcErrorObject };
 
-/** Whether somebody has to be asked, as opposed to what the client answers by itself. */
-export function isQuestion(method: string): boolean {
+/** True for requests that a handler answers, unlike `ping`. */
+export function isClientFeature(method: string): boolean {
   return method === ELICIT || method === SAMPLE || method === ROOTS;
 }
 
-/** Answers a legacy server's request. `declined` is called when nobody could. */
+/** Answers a legacy server's request. `declined` is called when no handler answered it. */
 export async function answerRequest(
-  ask: Ask | undefined,
-  question: Question,
+  handler: ServerRequestHandler | undefined,
+  request: ServerRequest,
   declined: () => void,
 ): Promise<Answer> {
-  const { method } = question;
+  const { method } = request;
   if (method === "ping") return { result: {} };
-  if (!isQuestion(method)) {
+  if (!isClientFeature(method)) {
     return { error: { code: RPC.METHOD_NOT_FOUND, message: `This client does not know ${method}` } };
   }
   try {
-    const result = await ask?.(question);
+    const result = await handler?.(request);
     if (result !== undefined) return { result };
   } catch (error) {
     if (method === ELICIT) return { result: { action: "cancel" } };
@@ -45,9 +45,9 @@ export async function answerRequest(
   return { error: { code: RPC.METHOD_NOT_FOUND, message: "This client has no roots" } };
 }
 
-/** Answers everything in a modern server's `input_required` result, all at once. */
+/** Answers all requests in a modern server's `input_required` result at the same time. */
 export async function answerInputRequests(
-  ask: Ask | undefined,
+  handler: ServerRequestHandler | undefined,
   inputRequests: unknown,
   place: { server: string; signal: AbortSignal },
   declined: () => void,
@@ -57,9 +57,13 @@ export async function answerInputRequests(
     entries.map(async ([key, request]) => {
       const method = isObject(request) && typeof request.method === "string" ? request.method : "";
       const params = isObject(request) && isObject(request.params) ? request.params : {};
-      const answer = await answerRequest(ask, { id: key, method, params, signal: place.signal }, declined);
+      const answer = await answerRequest(
+        handler,
+        { id: key, method, params, signal: place.signal },
+        declined,
+      );
       if ("result" in answer) return [key, answer.result] as const;
-      // This era has no way to say no to these; the call cannot go on.
+      // The modern era has no way to decline these requests, so the call fails.
       if (method === ROOTS) return [key, { roots: [] }] as const;
       throw new PortolanError(
         "CAPABILITY_MISSING",

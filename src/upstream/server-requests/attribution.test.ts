@@ -1,8 +1,8 @@
-// Which call a question or a log message belongs to, on a wire that does not say. The server is a script in the test.
+// Which call a question or a log message belongs to, on a transport that does not say. The server is a script in the test.
 
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { DEFAULT_LIMITS, type JsonObject, type LogMessage, type RpcMessage } from "../../model/index.ts";
-import type { Ask, Call, Upstream } from "../upstream.ts";
+import type { ServerRequestHandler, Call, Upstream } from "../upstream.ts";
 import { openUpstream } from "../open-upstream.ts";
 
 const LEGACY = {
@@ -12,7 +12,7 @@ const LEGACY = {
 };
 
 /** A server that does nothing by itself. */
-async function setUp(own?: Ask) {
+async function setUp(own?: ServerRequestHandler) {
   let send: (message: RpcMessage) => void = () => {};
   let pinged: { id: number | undefined } | undefined;
   const ids = new Map<string, number>();
@@ -24,7 +24,7 @@ async function setUp(own?: Ask) {
       era: "legacy",
       limits: DEFAULT_LIMITS,
     },
-    reach: {
+    target: {
       transport: "memory",
       server: {
         receive(message, reply) {
@@ -40,7 +40,7 @@ async function setUp(own?: Ask) {
       },
     },
     caller: { clientInfo: { name: "test", version: "1" }, capabilities: {} },
-    ask: own,
+    onServerRequest: own,
     watch: false,
     report: () => {},
     eras: { isLegacy: async () => false, remember: async () => {} },
@@ -55,7 +55,7 @@ async function setUp(own?: Ask) {
     logs,
     asked,
     asking:
-      (name: string): Ask =>
+      (name: string): ServerRequestHandler =>
       async () => {
         asked.push(name);
         return { action: "accept", content: { name } };
@@ -115,22 +115,22 @@ afterEach(() => {
 describe("a question", () => {
   it("is put at once when one call is in flight", async () => {
     const { call, question, asking } = await setUp();
-    await call("a", { ask: asking("a") });
+    await call("a", { onServerRequest: asking("a") });
     expect((await question())()).toEqual(accepted("a"));
   });
 
   it("is put at once when all calls in flight are of one client", async () => {
     const { call, question, asking } = await setUp();
-    await call("a", { client: "A", ask: asking("a") });
-    await call("b", { client: "A", ask: asking("b") });
+    await call("a", { client: "A", onServerRequest: asking("a") });
+    await call("b", { client: "A", onServerRequest: asking("b") });
     expect((await question())()).toEqual(accepted("a"));
   });
 
   it("is held until all calls but one are answered, and is that one's", async () => {
     const { call, question, answer, asking, asked } = await setUp();
-    await call("a", { ask: asking("a") });
-    await call("b", { ask: asking("b") });
-    await call("c", { ask: asking("c") });
+    await call("a", { onServerRequest: asking("a") });
+    await call("b", { onServerRequest: asking("b") });
+    await call("c", { onServerRequest: asking("c") });
     const got = await question();
     await answer("a");
     expect(asked).toEqual([]);
@@ -141,10 +141,10 @@ describe("a question", () => {
 
   it("is not of a call that was sent after it", async () => {
     const { call, question, answer, asking, asked } = await setUp();
-    await call("a", { ask: asking("a") });
-    await call("b", { ask: asking("b") });
+    await call("a", { onServerRequest: asking("a") });
+    await call("b", { onServerRequest: asking("b") });
     const got = await question();
-    await call("late", { ask: asking("late") });
+    await call("late", { onServerRequest: asking("late") });
     await answer("b");
     expect(got()).toEqual(accepted("a"));
     expect(asked).toEqual(["a"]);
@@ -153,7 +153,7 @@ describe("a question", () => {
   it("is not put to the one who could answer when another call may have caused it", async () => {
     const { call, question, answer, asking, asked, upstream } = await setUp(async () => accepted("own"));
     await call("silent");
-    await call("b", { ask: asking("b") });
+    await call("b", { onServerRequest: asking("b") });
     const got = await question();
     expect(got()).toBeUndefined();
     await answer("b");
@@ -173,15 +173,15 @@ describe("a question", () => {
   it("needs no holding when all calls would be answered by the same", async () => {
     const { call, question, asking } = await setUp();
     const ask = asking("both");
-    await call("a", { ask });
-    await call("b", { ask });
+    await call("a", { onServerRequest: ask });
+    await call("b", { onServerRequest: ask });
     expect((await question())()).toEqual(accepted("both"));
   });
 
   it("that does not become clear in time is declined, and the calls go on", async () => {
     const { call, question, answer, asking, asked, upstream } = await setUp();
-    const a = await call("a", { ask: asking("a"), timeoutMs: 15_000 });
-    const b = await call("b", { ask: asking("b"), timeoutMs: 15_000 });
+    const a = await call("a", { onServerRequest: asking("a"), timeoutMs: 15_000 });
+    const b = await call("b", { onServerRequest: asking("b"), timeoutMs: 15_000 });
     const got = await question();
     await vi.advanceTimersByTimeAsync(9_999);
     expect(got()).toBeUndefined();
@@ -199,8 +199,8 @@ describe("a question", () => {
   it("does not pass to another when the call is given up, until that one is answered after all", async () => {
     const { call, question, answer, asking, asked } = await setUp();
     const stop = new AbortController();
-    const a = await call("a", { ask: asking("a"), client: "A", signal: stop.signal });
-    await call("b", { ask: asking("b"), client: "B" });
+    const a = await call("a", { onServerRequest: asking("a"), client: "A", signal: stop.signal });
+    await call("b", { onServerRequest: asking("b"), client: "B" });
     const first = await question();
     stop.abort();
     expect(await a.ended).toBe("CANCELLED");
@@ -213,33 +213,38 @@ describe("a question", () => {
   it("of a call that was given up is nobody's, even when no other is in flight", async () => {
     const { call, question, asking, asked, answer } = await setUp(async () => accepted("own"));
     const stop = new AbortController();
-    await call("a", { ask: asking("a"), client: "A", signal: stop.signal });
+    await call("a", { onServerRequest: asking("a"), client: "A", signal: stop.signal });
     stop.abort();
     expect((await question())()).toEqual(DECLINED);
-    await call("b", { ask: asking("b"), client: "B" });
+    await call("b", { onServerRequest: asking("b"), client: "B" });
     const got = await question();
     await answer("b");
     await vi.advanceTimersByTimeAsync(30_000);
     expect([got(), asked]).toEqual([undefined, []]);
-    await call("c", { ask: asking("c"), client: "C" });
+    await call("c", { onServerRequest: asking("c"), client: "C" });
     expect((await question())()).toEqual(accepted("c"));
   });
 
   it("of a client that gave up a call before is still that client's", async () => {
     const { call, question, asking } = await setUp();
     const stop = new AbortController();
-    await call("a", { ask: asking("a"), client: "A", signal: stop.signal });
+    await call("a", { onServerRequest: asking("a"), client: "A", signal: stop.signal });
     stop.abort();
-    await call("b", { ask: asking("b"), client: "A" });
+    await call("b", { onServerRequest: asking("b"), client: "A" });
     expect((await question())()).toEqual(accepted("b"));
   });
 
   it("of a task goes to whoever waits for that task, and to no call", async () => {
     const { call, question, asking, asked } = await setUp(async () => undefined);
     const related = { _meta: { "io.modelcontextprotocol/related-task": { taskId: "t1" } } };
-    await call("a", { ask: asking("a"), client: "A" });
+    await call("a", { onServerRequest: asking("a"), client: "A" });
     expect((await question(related))()).toEqual(DECLINED);
-    await call("t", { method: "tasks/result", params: { taskId: "t1" }, ask: asking("t"), client: "B" });
+    await call("t", {
+      method: "tasks/result",
+      params: { taskId: "t1" },
+      onServerRequest: asking("t"),
+      client: "B",
+    });
     expect((await question(related))()).toEqual(accepted("t"));
     expect((await question())()).toEqual(accepted("a"));
     expect(asked).toEqual(["t", "a"]);
@@ -247,7 +252,10 @@ describe("a question", () => {
 
   it("ends with the connection, and is nobody's then", async () => {
     const { call, question, asking, asked, upstream } = await setUp();
-    const calls = [await call("a", { ask: asking("a") }), await call("b", { ask: asking("b") })];
+    const calls = [
+      await call("a", { onServerRequest: asking("a") }),
+      await call("b", { onServerRequest: asking("b") }),
+    ];
     const got = await question();
     await upstream.close();
     expect(await Promise.all(calls.map(({ ended }) => ended))).toEqual([

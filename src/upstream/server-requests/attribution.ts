@@ -1,82 +1,89 @@
-// Whose call was it? Finds the one call that a server's question or log message is about. Never by a guess.
+// Attribution: finds the one call that a server request or a log message belongs to. It never guesses.
 
 import { isObject, type JsonObject, type LogMessage, type RequestId } from "../../model/index.ts";
 import type { Peer, PeerRequest, Pending } from "../session/peer.ts";
-import type { Ask } from "../upstream.ts";
+import type { ServerRequestHandler } from "../upstream.ts";
 
-/** Requests in the middle of which a server may ask. */
-export const MAY_ASK: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
+/** Requests during which a server may send requests of its own. */
+export const MAY_CAUSE_REQUESTS: ReadonlySet<string> = new Set([
+  "tools/call",
+  "prompts/get",
+  "resources/read",
+]);
 
-/** Where a question of a task says so: the call that began the task has long been answered. */
+/** Names the task that a server request belongs to: the call that created the task has been answered long ago. */
 const RELATED_TASK = "io.modelcontextprotocol/related-task";
 
-/** How long a question waits for the calls that did not cause it to be answered. */
-const HOLD_MS = 10_000;
-/** How long a call that was given up may still speak up. A server that heeds its cancellation is done at once. */
-const GHOST_MS = 30_000;
+/** How long a server request waits for other calls to be answered, until only its own call is left. */
+const DECISION_MS = 10_000;
+/** How long an abandoned call may still cause requests. A server that obeys its cancellation stops at once. */
+const ABANDONED_MS = 30_000;
 
-/** A call that may be the one: in flight, or given up while the server may not know it yet. */
-interface Suspect {
+/** A call that may be the cause: in flight, or abandoned while the server may not know it yet. */
+interface Candidate {
   readonly id: number;
-  readonly request: Pick<PeerRequest, "ask" | "callerId" | "onLog">;
+  readonly request: Pick<PeerRequest, "onServerRequest" | "callerId" | "onLog">;
 }
 
-interface Ghost extends Suspect {
+interface AbandonedCall extends Candidate {
   readonly until: number;
   /** The server has read the cancellation, after which it logs nothing more about the call. */
   cancelled: boolean;
 }
 
-/** Who answers a question; nobody when `ask` is undefined. */
+/** The handler that answers a server request; without one it is declined. */
 interface Claim {
-  readonly ask: Ask | undefined;
-  /** The call that is known to have caused it, if any. */
+  readonly handler: ServerRequestHandler | undefined;
+  /** The call that certainly caused the server request, if one is known. */
   readonly cause: Pick<PeerRequest, "onDeclined"> | undefined;
-  /** The question is over: the clock of its call goes on. */
+  /** The server request is over: the timeout of its call continues. */
   readonly closed: () => void;
 }
 
 export class Attribution {
-  /** Questions that did not become clear in time. */
+  /** Number of server requests that could not be attributed in time. */
   ambiguous = 0;
-  /** Log messages that might have been about the call of one client or another, and so reached neither. */
-  unheard = 0;
-  /** Calls are made for several clients: what is about the call of one is not for whoever listens to the connection. */
+  /** True when calls of several clients share the connection: the messages of one call are then not for all listeners. */
   manyClients = false;
   readonly #peer: Peer;
-  readonly #own: Ask | undefined;
+  readonly #fallback: ServerRequestHandler | undefined;
   readonly #ping: () => Promise<unknown>;
-  readonly #ghosts = new Map<RequestId, Ghost>();
-  /** One per question that waits to become clear. */
-  readonly #held = new Set<(id: RequestId) => void>();
+  readonly #abandoned = new Map<RequestId, AbandonedCall>();
+  /** One callback per undecided server request: it rules out a call that was answered. */
+  readonly #undecided = new Set<(id: RequestId) => void>();
 
-  /** `own` answers for calls that bring no `ask`; `ping` sends a request that any server answers. */
-  constructor(peer: Peer, own: Ask | undefined, ping: () => Promise<unknown>) {
+  /** `fallback` answers for calls without a handler; `ping` sends a request that any server answers. */
+  constructor(peer: Peer, fallback: ServerRequestHandler | undefined, ping: () => Promise<unknown>) {
     this.#peer = peer;
-    this.#own = own;
+    this.#fallback = fallback;
     this.#ping = ping;
   }
 
-  gaveUp({ id, request }: Pending): void {
-    if (request.quiet === true || !MAY_ASK.has(request.method)) return;
-    const { ask, callerId, onLog } = request;
-    const until = performance.now() + GHOST_MS;
-    const ghost: Ghost = { id, request: { ask, callerId, onLog }, until, cancelled: false };
-    this.#ghosts.set(id, ghost);
-    // Only where calls of several clients share a channel does a log message have to be told from another's.
-    if (this.manyClients && !this.#peer.wire.perRequestStreams) this.#confirm(ghost);
+  abandoned({ id, request }: Pending): void {
+    if (request.noServerRequests === true || !MAY_CAUSE_REQUESTS.has(request.method)) return;
+    const { onServerRequest, callerId, onLog } = request;
+    const until = performance.now() + ABANDONED_MS;
+    const call: AbandonedCall = {
+      id,
+      request: { onServerRequest, callerId, onLog },
+      until,
+      cancelled: false,
+    };
+    this.#abandoned.set(id, call);
+    // Only calls of several clients on one channel need their log messages told apart.
+    if (this.manyClients && !this.#peer.transport.perRequestStreams) this.#confirm(call);
   }
 
   /**
-   * A channel keeps its order: when the server answers a request that was sent after the cancellation, it has read the
+   * A channel keeps the order of messages: a server that answers a request sent after the cancellation has read the
    * cancellation too.
    */
-  #confirm(ghost: Ghost): void {
-    // After this function the peer announces the cancellation.
+  #confirm(call: AbandonedCall): void {
+    // The peer announces the cancellation after this function returns.
     queueMicrotask(() => {
       this.#ping().then(
         () => {
-          ghost.cancelled = true;
+          call.cancelled = true;
         },
         () => {},
       );
@@ -84,11 +91,11 @@ export class Attribution {
   }
 
   answeredLate(id: RequestId): void {
-    if (!this.#ghosts.delete(id)) return;
-    for (const clear of [...this.#held]) clear(id);
+    if (!this.#abandoned.delete(id)) return;
+    for (const ruleOut of [...this.#undecided]) ruleOut(id);
   }
 
-  /** Finds who is to answer. The question ends, through `end`, with the last call in flight that may have caused it. */
+  /** Finds the handler. `end` aborts with the last call in flight that may have caused the server request. */
   async claim(
     params: JsonObject | undefined,
     origin: RequestId | undefined,
@@ -97,42 +104,49 @@ export class Attribution {
     const task = taskOf(params);
     if (origin !== undefined || task !== undefined) {
       const cause = task === undefined ? this.#peer.pending.get(origin ?? 0) : this.#waitingFor(task);
-      // Its call is over: nobody is left to be asked.
+      // The call has ended, so its handler is not available any more.
       if (cause === undefined)
-        return { ask: task === undefined ? undefined : this.#own, cause: undefined, closed: () => {} };
+        return {
+          handler: task === undefined ? undefined : this.#fallback,
+          cause: undefined,
+          closed: () => {},
+        };
       return {
-        ask: cause.request.ask ?? this.#own,
+        handler: cause.request.onServerRequest ?? this.#fallback,
         cause: cause.request,
-        closed: this.#peer.openQuestion([cause], end),
+        closed: this.#peer.openServerRequest([cause], end),
       };
     }
     const live = this.#inFlight();
-    const suspects: Suspect[] = [...live, ...this.#ghostsBeside(live)];
-    const cause = suspects.length === 1 ? live[0]?.request : undefined;
-    if (suspects.every(({ request }) => request.ask === undefined))
-      return { ask: this.#own, cause, closed: this.#peer.openQuestion(live, end) };
-    if (live.length === 0) return { ask: undefined, cause: undefined, closed: () => {} };
-    if (agree(suspects))
-      return { ask: suspects[0]?.request.ask, cause, closed: this.#peer.openQuestion(live, end) };
-    return this.#hold(live, suspects, end);
+    const candidates: Candidate[] = [...live, ...this.#abandonedBeside(live)];
+    const cause = candidates.length === 1 ? live[0]?.request : undefined;
+    if (candidates.every(({ request }) => request.onServerRequest === undefined))
+      return { handler: this.#fallback, cause, closed: this.#peer.openServerRequest(live, end) };
+    if (live.length === 0) return { handler: undefined, cause: undefined, closed: () => {} };
+    if (haveSameHandler(candidates))
+      return {
+        handler: candidates[0]?.request.onServerRequest,
+        cause,
+        closed: this.#peer.openServerRequest(live, end),
+      };
+    return this.#decideLater(live, candidates, end);
   }
 
-  /** Who hears a log message: a call, nobody, or (undefined) whoever listens to the connection. */
-  hearer(origin: RequestId | undefined): ((message: LogMessage) => void) | undefined {
-    const nobody = this.manyClients ? unwanted : undefined;
+  /** The listener for a log message: that of a call, one that drops it, or undefined for the connection's listeners. */
+  logListener(origin: RequestId | undefined): ((message: LogMessage) => void) | undefined {
+    const nobody = this.manyClients ? ignore : undefined;
     if (origin !== undefined) return this.#peer.pending.get(origin)?.request.onLog ?? nobody;
     const live = this.#inFlight();
-    const ghosts = this.#ghostsBeside(live);
-    if (live.length === 0) return ghosts.length === 0 ? undefined : nobody;
-    const suspects: Suspect[] = [...live, ...ghosts.filter(({ cancelled }) => !cancelled)];
-    const listening = suspects.find(({ request }) => request.onLog !== undefined);
-    if (listening === undefined || suspects.length === 1) return listening?.request.onLog ?? nobody;
+    const abandoned = this.#abandonedBeside(live);
+    if (live.length === 0) return abandoned.length === 0 ? undefined : nobody;
+    const candidates: Candidate[] = [...live, ...abandoned.filter(({ cancelled }) => !cancelled)];
+    const listening = candidates.find(({ request }) => request.onLog !== undefined);
+    if (listening === undefined || candidates.length === 1) return listening?.request.onLog ?? nobody;
     const { callerId } = listening.request;
-    if (callerId !== undefined && suspects.every(({ request }) => request.callerId === callerId))
+    if (callerId !== undefined && candidates.every(({ request }) => request.callerId === callerId))
       return listening.request.onLog;
-    return () => {
-      this.unheard += 1;
-    };
+    // The message could belong to calls of several clients, so none of them gets it.
+    return ignore;
   }
 
   #waitingFor(task: unknown): Pending | undefined {
@@ -146,55 +160,59 @@ export class Attribution {
   #inFlight(): Pending[] {
     const found: Pending[] = [];
     for (const pending of this.#peer.pending.values())
-      if (MAY_ASK.has(pending.request.method)) found.push(pending);
+      if (MAY_CAUSE_REQUESTS.has(pending.request.method)) found.push(pending);
     return found;
   }
 
-  /** Calls that were given up lately, unless all in flight are of the same client: then it is the right one in any case. */
-  #ghostsBeside(live: readonly Pending[]): Ghost[] {
+  /** Recently abandoned calls, without those of the client that made all calls in flight: it is the right one anyway. */
+  #abandonedBeside(live: readonly Pending[]): AbandonedCall[] {
     const now = performance.now();
     const client = live[0]?.request.callerId;
     const oneClient = client !== undefined && live.every(({ request }) => request.callerId === client);
-    const found: Ghost[] = [];
-    for (const ghost of this.#ghosts.values()) {
-      if (ghost.until <= now) this.#ghosts.delete(ghost.id);
-      else if (!oneClient || ghost.request.callerId !== client) found.push(ghost);
+    const found: AbandonedCall[] = [];
+    for (const call of this.#abandoned.values()) {
+      if (call.until <= now) this.#abandoned.delete(call.id);
+      else if (!oneClient || call.request.callerId !== client) found.push(call);
     }
     return found;
   }
 
   /**
-   * A call that the server answers was not waiting for this question. When one call is left, or only calls that would be
-   * answered by the same, it is clear. A call that was given up, or lost with the connection, is not ruled out by that.
+   * Waits until the cause is clear. A call that the server answers was not waiting for this request. The decision is made
+   * when one call is left, or only calls with the same handler. An abandoned call, or one lost with the connection, is not
+   * ruled out by that.
    */
-  #hold(live: readonly Pending[], suspects: readonly Suspect[], end: AbortController): Promise<Claim> {
-    const left = new Map(suspects.map((suspect) => [suspect.id as RequestId, suspect]));
+  #decideLater(
+    live: readonly Pending[],
+    candidates: readonly Candidate[],
+    end: AbortController,
+  ): Promise<Claim> {
+    const left = new Map(candidates.map((candidate) => [candidate.id as RequestId, candidate]));
     return new Promise((resolve) => {
-      const decide = (ask: Ask | undefined, owners: readonly Pending[]): void => {
+      const decide = (handler: ServerRequestHandler | undefined, owners: readonly Pending[]): void => {
         clearTimeout(timer);
-        this.#held.delete(clear);
-        end.signal.removeEventListener("abort", giveUp);
+        this.#undecided.delete(ruleOut);
+        end.signal.removeEventListener("abort", decline);
         release();
         const cause = owners.length === 1 ? owners[0]?.request : undefined;
-        resolve({ ask, cause, closed: this.#peer.openQuestion(owners, end) });
+        resolve({ handler, cause, closed: this.#peer.openServerRequest(owners, end) });
       };
-      const giveUp = (): void => decide(undefined, []);
+      const decline = (): void => decide(undefined, []);
       const late = (): void => {
         this.ambiguous += 1;
-        giveUp();
+        decline();
       };
-      const clear = (id: RequestId): void => {
+      const ruleOut = (id: RequestId): void => {
         if (!left.delete(id)) return;
         const owners = live.filter((one) => left.has(one.id) && this.#peer.pending.has(one.id));
-        // What is left is somebody who was given up. When that was the last in flight, `end` says so.
+        // Only abandoned calls are left. If that was the last call in flight, `end` aborts.
         if (owners.length === 0) return;
-        const others = [...left.values()];
-        if (agree(others)) decide(owners[0]?.request.ask, owners);
+        if (haveSameHandler([...left.values()])) decide(owners[0]?.request.onServerRequest, owners);
       };
-      const release = this.#peer.openQuestion(live, end, ({ id }) => clear(id));
-      const timer = setTimeout(late, HOLD_MS);
-      end.signal.addEventListener("abort", giveUp, { once: true });
-      this.#held.add(clear);
+      const release = this.#peer.openServerRequest(live, end, ({ id }) => ruleOut(id));
+      const timer = setTimeout(late, DECISION_MS);
+      end.signal.addEventListener("abort", decline, { once: true });
+      this.#undecided.add(ruleOut);
     });
   }
 }
@@ -204,17 +222,17 @@ function taskOf(params: JsonObject | undefined): unknown {
   return isObject(related) ? related.taskId : undefined;
 }
 
-/** Whether it makes no difference which of them it is: the same client answers for all of them. */
-function agree(suspects: readonly Suspect[]): boolean {
-  const { ask, callerId } = suspects[0]?.request ?? {};
-  return suspects.every(
+/** True when the same client answers for all of them, so that the choice makes no difference. */
+function haveSameHandler(candidates: readonly Candidate[]): boolean {
+  const { onServerRequest, callerId } = candidates[0]?.request ?? {};
+  return candidates.every(
     ({ request }) =>
-      request.ask === ask ||
+      request.onServerRequest === onServerRequest ||
       (callerId !== undefined &&
         request.callerId === callerId &&
-        request.ask !== undefined &&
-        ask !== undefined),
+        request.onServerRequest !== undefined &&
+        onServerRequest !== undefined),
   );
 }
 
-function unwanted(): void {}
+function ignore(): void {}

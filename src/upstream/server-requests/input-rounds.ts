@@ -1,18 +1,18 @@
-// A modern server asks by answering: its questions are put, and the request is repeated with the answers until it is done.
+// Input rounds of the modern era: answers the requests in an `input_required` result, and repeats the call until it is complete.
 
 import { PortolanError } from "../../errors/index.ts";
 import type { JsonObject, ServerDefinition } from "../../model/index.ts";
 import type { Peer } from "../session/peer.ts";
 import { answerInputRequests } from "./answers.ts";
-import type { Ask, Call } from "../upstream.ts";
+import type { ServerRequestHandler, Call } from "../upstream.ts";
 import { within } from "../waiting.ts";
 
 export interface InputRoundsOptions {
   readonly definition: ServerDefinition;
   readonly peer: Peer;
-  /** Answers for calls that bring no `ask`. */
-  readonly ask: Ask | undefined;
-  /** The connection is over, and all its questions with it. */
+  /** Answers the server requests of calls without a handler of their own. */
+  readonly onServerRequest: ServerRequestHandler | undefined;
+  /** Aborted when the connection ends, and all its server requests with it. */
   readonly ended: AbortSignal;
   readonly declined: () => void;
   readonly send: (
@@ -30,7 +30,7 @@ export class InputRounds {
     this.#options = options;
   }
 
-  /** From the first result that asks for input to one that does not. */
+  /** From the first `input_required` result to the final result. */
   async finish(
     call: Call,
     headers: Record<string, string> | undefined,
@@ -39,27 +39,27 @@ export class InputRounds {
   ): Promise<JsonObject> {
     const { send } = this.#options;
     const { name, limits } = this.#options.definition;
-    // The hard limit is one for all rounds.
+    // One hard limit applies to all rounds.
     const maxMs = call.maxTimeoutMs ?? limits.maxRequestMs;
     const endsAt = maxMs === 0 ? Infinity : startedAt + maxMs;
-    let asked = first;
+    let inputRequired = first;
     for (let round = 0; round < limits.maxInputRounds; round += 1) {
-      if (asked.inputRequests == null && typeof asked.requestState !== "string") {
+      if (inputRequired.inputRequests == null && typeof inputRequired.requestState !== "string") {
         throw new PortolanError("PROTOCOL_ERROR", `${name} asks for input without saying what`, {
           server: name,
         });
       }
-      const inputResponses = await this.#putQuestions(call, asked.inputRequests, endsAt);
-      // Nothing of an earlier round travels on: the state is the server's latest, or none.
+      const inputResponses = await this.#answerRequests(call, inputRequired.inputRequests, endsAt);
+      // The fields of an earlier round are removed: the state is the latest one of the server, or absent.
       const { inputResponses: _responses, requestState: _state, ...original } = call.params ?? {};
       const params = {
         ...original,
-        ...(asked.inputRequests == null ? {} : { inputResponses }),
-        ...(asked.requestState == null ? {} : { requestState: asked.requestState }),
+        ...(inputRequired.inputRequests == null ? {} : { inputResponses }),
+        ...(inputRequired.requestState == null ? {} : { requestState: inputRequired.requestState }),
       };
       const result = await send(call, params, headers, endsAt);
       if (result.resultType !== "input_required") return result;
-      asked = result;
+      inputRequired = result;
     }
     throw new PortolanError(
       "TOO_MANY_ROUNDS",
@@ -68,18 +68,18 @@ export class InputRounds {
     );
   }
 
-  /** The questions end with the call: when its caller cancels, when the connection ends, when its hard limit is over. */
-  async #putQuestions(call: Call, inputRequests: unknown, endsAt: number): Promise<JsonObject> {
+  /** The server requests end with the call: when its caller cancels, the connection ends, or its hard limit is over. */
+  async #answerRequests(call: Call, inputRequests: unknown, endsAt: number): Promise<JsonObject> {
     const { definition, peer, ended, declined } = this.#options;
     const { name: server, limits } = definition;
     const ms = call.maxTimeoutMs ?? limits.maxRequestMs;
     const end = new AbortController();
     const others = call.signal === undefined ? [] : [call.signal];
     const signal = AbortSignal.any([end.signal, ended, ...others]);
-    const ask = call.ask ?? this.#options.ask;
-    const answers = answerInputRequests(ask, inputRequests, { server, signal }, declined);
+    const handler = call.onServerRequest ?? this.#options.onServerRequest;
+    const answers = answerInputRequests(handler, inputRequests, { server, signal }, declined);
     try {
-      const what = `${call.method} with its questions`;
+      const what = `${call.method} with its server requests`;
       return await within(answers, { server, what, ms, endsAt, signal });
     } catch (error) {
       throw peer.dead ?? error;

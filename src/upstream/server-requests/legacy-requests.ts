@@ -1,23 +1,23 @@
-// What a legacy server asks by requests of its own: put to whoever is to answer, until it is answered, withdrawn or too late.
+// Requests that a legacy server sends to its client: each is passed to a handler until it is answered, cancelled or too late.
 
 import type { RequestId, RpcRequest } from "../../model/index.ts";
 import type { Attribution } from "./attribution.ts";
 import type { Peer } from "../session/peer.ts";
-import { answerRequest, isQuestion } from "./answers.ts";
+import { answerRequest, isClientFeature } from "./answers.ts";
 
-export interface OpenQuestionsOptions {
+export interface LegacyRequestsOptions {
   readonly peer: Peer;
   readonly attribution: Attribution;
-  /** The connection is over, and all its questions with it. */
+  /** Aborted when the connection ends, and all its server requests with it. */
   readonly ended: AbortSignal;
   readonly declined: () => void;
 }
 
-export class OpenQuestions {
-  readonly #options: OpenQuestionsOptions;
+export class LegacyRequests {
+  readonly #options: LegacyRequestsOptions;
   readonly #open = new Map<RequestId, AbortController>();
 
-  constructor(options: OpenQuestionsOptions) {
+  constructor(options: LegacyRequestsOptions) {
     this.#options = options;
   }
 
@@ -26,14 +26,14 @@ export class OpenQuestions {
     const controller = new AbortController();
     this.#open.set(message.id, controller);
     const signal = AbortSignal.any([controller.signal, ended]);
-    // A ping is no sign of life of any call.
-    const claim = isQuestion(message.method)
+    // A ping belongs to no call.
+    const claim = isClientFeature(message.method)
       ? await attribution.claim(message.params, origin, controller)
       : undefined;
     if (!signal.aborted) {
       const { id, method, params = {} } = message;
       const related = origin !== undefined;
-      const answer = await answerRequest(claim?.ask, { id, method, params, signal, related }, () => {
+      const answer = await answerRequest(claim?.handler, { id, method, params, signal, related }, () => {
         declined();
         claim?.cause?.onDeclined?.({ method, params });
       });
@@ -43,8 +43,8 @@ export class OpenQuestions {
     this.#open.delete(message.id);
   }
 
-  /** The server does not want to know any more. */
-  withdraw(id: RequestId, reason: unknown): void {
+  /** The server cancelled its request. */
+  cancel(id: RequestId, reason: unknown): void {
     this.#open.get(id)?.abort(reason);
   }
 }

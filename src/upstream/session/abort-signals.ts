@@ -1,14 +1,14 @@
-// Requests by the signal that can end them: one listener per signal, however many requests share it.
+// Abort signals of requests in flight: one listener per signal, however many requests share it.
 
-interface Watched {
+interface WatchedSignal {
   /** Almost every signal belongs to one request. */
   only: number | undefined;
   ids: Set<number> | undefined;
   readonly listener: () => void;
 }
 
-export class SignalWatch {
-  readonly #watched = new Map<AbortSignal, Watched>();
+export class AbortSignals {
+  readonly #watched = new Map<AbortSignal, WatchedSignal>();
   readonly #aborted: (id: number, signal: AbortSignal) => void;
 
   constructor(aborted: (id: number, signal: AbortSignal) => void) {
@@ -18,7 +18,7 @@ export class SignalWatch {
   add(signal: AbortSignal, id: number): void {
     const watched = this.#watched.get(signal);
     if (watched === undefined) {
-      const fresh: Watched = { only: id, ids: undefined, listener: () => this.#end(signal, fresh) };
+      const fresh: WatchedSignal = { only: id, ids: undefined, listener: () => this.#end(signal, fresh) };
       this.#watched.set(signal, fresh);
       signal.addEventListener("abort", fresh.listener);
       return;
@@ -38,7 +38,7 @@ export class SignalWatch {
     signal.removeEventListener("abort", watched.listener);
   }
 
-  #end(signal: AbortSignal, { only, ids }: Watched): void {
+  #end(signal: AbortSignal, { only, ids }: WatchedSignal): void {
     for (const id of ids === undefined ? [only] : [...ids]) if (id !== undefined) this.#aborted(id, signal);
   }
 }

@@ -1,4 +1,4 @@
-// The metadata that every modern request carries: who asks, in which revision. Written out once for who asks again and again.
+// Envelope: the `_meta` of every modern request, with client, revision, capabilities and log level.
 
 import { type JsonObject, type LogLevel, META } from "../../model/index.ts";
 import type { Caller } from "../upstream.ts";
@@ -12,31 +12,31 @@ export function envelope(caller: Caller, revision: string): JsonObject {
   };
 }
 
-/** The envelopes of one connection. The same object until something changes: what it looks like as JSON is remembered by that. */
+/** The envelopes of one connection. An envelope stays the same object until it changes, so that its JSON can be cached. */
 export class Envelopes {
   readonly #own: Caller;
   #logLevel: LogLevel | undefined;
-  #standing: JsonObject | undefined;
-  /** Somebody else's, as last used: who calls once often calls again. */
+  #ownEnvelope: JsonObject | undefined;
+  /** The last other caller, which often calls again. */
   #lastCaller: Caller | undefined;
   #last: JsonObject | undefined;
 
-  /** `own` is whom almost every request is made for. */
+  /** `own` is the caller of almost every request. */
   constructor(own: Caller) {
     this.#own = own;
     this.#logLevel = own.logLevel;
   }
 
-  /** The level that the connection's own caller asks for from now on. */
+  /** Sets the log level that the connection's own caller requests. */
   setLogLevel(level: LogLevel): void {
     this.#logLevel = level;
-    this.#standing = undefined;
+    this.#ownEnvelope = undefined;
   }
 
   of(caller: Caller = this.#own, revision: string): JsonObject {
     if (caller === this.#own) {
-      this.#standing ??= envelope({ ...caller, logLevel: this.#logLevel }, revision);
-      return this.#standing;
+      this.#ownEnvelope ??= envelope({ ...caller, logLevel: this.#logLevel }, revision);
+      return this.#ownEnvelope;
     }
     if (caller !== this.#lastCaller || this.#last === undefined) {
       this.#lastCaller = caller;

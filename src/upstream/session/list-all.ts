@@ -1,4 +1,4 @@
-// A whole list from its pages, with a stop for servers that never come to the end.
+// Fetches a whole list page by page, and stops at servers whose list does not end.
 
 import { PortolanError } from "../../errors/index.ts";
 import type { JsonObject } from "../../model/index.ts";
@@ -6,9 +6,9 @@ import type { Call, Upstream } from "../upstream.ts";
 
 export interface WholeList {
   readonly items: unknown[];
-  /** How long the list may be kept, by the server's own word; undefined when it said nothing. */
+  /** How long the list may be cached; undefined when the server does not say. */
   readonly ttlMs: number | undefined;
-  /** Private when any page is; undefined when the server said nothing. */
+  /** Private when any page is; undefined when the server does not say. */
   readonly cacheScope: "public" | "private" | undefined;
 }
 

@@ -1,4 +1,4 @@
-// What a server says without being asked: its notifications, passed on to those whom they concern.
+// Notifications of a server: passes each one to the call or the listeners that it concerns.
 
 import {
   isObject,
@@ -9,49 +9,49 @@ import {
   type RpcNotification,
 } from "../../model/index.ts";
 import type { Attribution } from "../server-requests/attribution.ts";
-import type { OpenQuestions } from "../server-requests/legacy-requests.ts";
+import type { LegacyRequests } from "../server-requests/legacy-requests.ts";
 import type { Peer } from "./peer.ts";
 import type { UpstreamEvents } from "../upstream.ts";
 
-/** Hears what concerns no call. */
-export type Notice = <E extends keyof UpstreamEvents>(event: E, ...args: UpstreamEvents[E]) => void;
+/** Receives the notifications that belong to no call. */
+export type EmitEvent = <E extends keyof UpstreamEvents>(event: E, ...args: UpstreamEvents[E]) => void;
 
-export interface NoticesOptions {
+export interface NotificationsOptions {
   readonly peer: Peer;
   readonly attribution: Attribution;
-  readonly questions: OpenQuestions;
-  readonly notice: Notice;
+  readonly serverRequests: LegacyRequests;
+  readonly emit: EmitEvent;
 }
 
-export class Notices {
-  /** Who waits for a subscription stream to be acknowledged. */
+export class Notifications {
+  /** Callbacks that wait for a subscription stream to be acknowledged. */
   readonly acknowledged: Map<RequestId, () => void> = new Map();
-  readonly #options: NoticesOptions;
+  readonly #options: NotificationsOptions;
 
-  constructor(options: NoticesOptions) {
+  constructor(options: NotificationsOptions) {
     this.#options = options;
   }
 
-  heard({ method, params }: RpcNotification, origin: RequestId | undefined): void {
-    const { notice, peer, questions } = this.#options;
+  receive({ method, params }: RpcNotification, origin: RequestId | undefined): void {
+    const { emit, peer, serverRequests } = this.#options;
     switch (method) {
       case "notifications/tools/list_changed":
-        return notice("toolsChanged");
+        return emit("toolsChanged");
       case "notifications/prompts/list_changed":
-        return notice("promptsChanged");
+        return emit("promptsChanged");
       case "notifications/resources/list_changed":
-        return notice("resourcesChanged");
+        return emit("resourcesChanged");
       case "notifications/resources/updated":
         return typeof params?.uri === "string" && this.#isWanted(params)
-          ? notice("resourceUpdated", params.uri)
+          ? emit("resourceUpdated", params.uri)
           : undefined;
       case "notifications/message":
         return isObject(params) ? this.#logged(params as LogMessage, origin) : undefined;
       case "notifications/cancelled": {
         const id = params?.requestId as RequestId;
-        // Either our subscription stream is torn down, or a question of the server's is withdrawn.
+        // The server ends a subscription stream of ours, or cancels a request of its own.
         peer.endSubscription(id);
-        return questions.withdraw(id, params?.reason);
+        return serverRequests.cancel(id, params?.reason);
       }
       case "notifications/subscriptions/acknowledged": {
         const meta = isObject(params?._meta) ? params._meta : {};
@@ -63,7 +63,7 @@ export class Notices {
     }
   }
 
-  /** For the call that opened the stream, and nobody else. */
+  /** Passes the notification to the call that opened the stream. */
   #onStream(method: string, params: JsonObject | undefined, origin: RequestId | undefined): void {
     const meta = isObject(params?._meta) ? params._meta : {};
     const id = (meta[META.SUBSCRIPTION_ID] ?? origin) as RequestId;
@@ -71,16 +71,16 @@ export class Notices {
   }
 
   #logged(message: LogMessage, origin: RequestId | undefined): void {
-    const hear = this.#options.attribution.hearer(origin);
-    if (hear === undefined) return this.#options.notice("log", message);
+    const listener = this.#options.attribution.logListener(origin);
+    if (listener === undefined) return this.#options.emit("log", message);
     try {
-      hear(message);
+      listener(message);
     } catch {
-      // A broken listener must not break the call it listens to.
+      // An exception in a listener must not break the call.
     }
   }
 
-  /** A modern notice names the stream that it belongs to; one of a stream that was given up is nobody's. */
+  /** A modern notification names its stream. It is ignored when that stream was closed. */
   #isWanted(params: JsonObject): boolean {
     const id = isObject(params._meta) ? params._meta[META.SUBSCRIPTION_ID] : undefined;
     return id === undefined || this.#options.peer.pending.has(id as RequestId);

@@ -1,9 +1,9 @@
-// Null values in optional fields count as absent: many servers write them, and SDK clients reject the whole message for one.
-// Only the fields that the specification knows are checked; schemas, `_meta` entries and vendor fields keep their nulls.
+// Removes null values from optional fields: many servers write them, and SDK clients reject the whole message for one.
+// Only fields of the specification are checked; schemas, `_meta` entries and vendor fields keep their nulls.
 
 import { isObject, type JsonObject, META, type RpcNotification, type RpcRequest } from "../../model/index.ts";
 
-/** Drops a field that is null; looks inside of an object (`Shape`), or of the objects of a list (`List`). */
+/** Drops a field that is null, or applies to an object (`Shape`) or to the objects of a list (`List`). */
 type Rule = typeof DROP | Shape | List;
 const DROP = "drop";
 
@@ -25,7 +25,7 @@ class Shape {
 
 class List {
   readonly items: Shape;
-  /** A list that must be there is empty when it is null, as in Go. */
+  /** A required list that is null becomes empty: servers written in Go send empty lists as null. */
   readonly required: boolean;
 
   constructor(items: Shape, required = false) {
@@ -40,7 +40,7 @@ const ANY = new Shape({}, DROP);
 const ICONS = new List(ANY);
 const SERVER_INFO = new Shape({ icons: ICONS }, DROP);
 const _meta = new Shape({ [META.SERVER_INFO]: SERVER_INFO });
-/** The rest of a schema is the server's own: there null may be a default, or a constant. */
+/** The other keywords of a schema keep null, which may be a default or a constant. */
 const SCHEMA = new Shape({ properties: DROP, required: DROP });
 
 const NAMED = { title: DROP, description: DROP, icons: ICONS, _meta } as const;
@@ -58,7 +58,7 @@ const CONTENTS = new Shape({ mimeType: DROP, text: DROP, blob: DROP, _meta });
 const TEXT_BLOCK = new Shape({ annotations: ANY, _meta });
 /** A content block of any type; a resource link has the fields of a resource. */
 const BLOCK = new Shape({ ...RESOURCE_FIELDS, resource: CONTENTS, isError: DROP });
-/** The time to live of a task may be null: then it has no end. */
+/** The time to live of a task may be null, which means that it has no end. */
 const TASK_FIELDS = { statusMessage: DROP, pollInterval: DROP, pollIntervalMs: DROP } as const;
 
 /** Params of elicitation and sampling. */
@@ -125,7 +125,7 @@ export function resultWithoutNulls(method: string, result: JsonObject): JsonObje
   return without(result, RESULTS.get(method) ?? OTHER_RESULT);
 }
 
-/** The same for a notification or a request of the server's. */
+/** The same for a notification or a server request. */
 export function messageWithoutNulls<M extends RpcRequest | RpcNotification>(message: M): M {
   if (!isObject(message.params)) {
     if (message.params === undefined) return message;
@@ -156,7 +156,7 @@ function absent(rule: Rule): unknown {
   return rule instanceof List && rule.required ? [] : undefined;
 }
 
-/** One object where a list belongs, or the other way round, is taken as what it is. */
+/** An object in place of a list, or the other way round, is read as it is. */
 function inside(held: object, rule: Rule): unknown {
   if (rule === DROP) return held;
   const shape = rule instanceof List ? rule.items : rule;
@@ -165,7 +165,7 @@ function inside(held: object, rule: Rule): unknown {
   for (let n = 0; n < held.length; n += 1) {
     const item: unknown = held[n];
     if (!isObject(item)) continue;
-    // Most blocks are text, and have next to no fields.
+    // Most blocks are text, which has few fields.
     const kept = without(item, shape === BLOCK && item.type === "text" ? TEXT_BLOCK : shape);
     if (kept === item) continue;
     copy ??= [...(held as unknown[])];

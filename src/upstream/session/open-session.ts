@@ -3,25 +3,25 @@
 import { ERROR_CODES, isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
 import { type LaunchSettings, modeWords, pathGrant, type ServerDefinition } from "../../model/index.ts";
-import { connect, type Reach } from "../negotiation/connect.ts";
+import { connect, type ConnectTarget } from "../negotiation/connect.ts";
 import type { EraMemory } from "../negotiation/era-memory.ts";
-import type { LaunchReports } from "../failure-hints/launch-diagnostics.ts";
+import type { LaunchDiagnostics } from "../failure-hints/launch-diagnostics.ts";
 import type { Session, SessionOptions } from "./session.ts";
 import { timerMs } from "../waiting.ts";
 
 export interface OpenSessionOptions extends Omit<SessionOptions, "signal"> {
-  readonly reach: Reach;
+  readonly target: ConnectTarget;
   readonly eras: EraMemory;
-  readonly explain: LaunchReports["explain"];
-  /** Gives up the start. */
+  readonly explain: LaunchDiagnostics["explain"];
+  /** Aborts the start. */
   readonly signal: AbortSignal | undefined;
 }
 
 export async function openSession(options: OpenSessionOptions): Promise<Session> {
-  const { definition, reach, eras, signal } = options;
+  const { definition, target: reach, eras, signal } = options;
   const { name } = definition;
   const { startTimeoutMs } = definition.limits;
-  // A download has its own time; the start timeout begins after it.
+  // Installing has its own time limit; the start timeout begins after it.
   await installed(options);
   const startedAt = performance.now();
   const tooLate = new AbortController();
@@ -56,7 +56,13 @@ export async function openSession(options: OpenSessionOptions): Promise<Session>
   }
 }
 
-async function installed({ reach, definition, report, onLaunch, signal }: OpenSessionOptions): Promise<void> {
+async function installed({
+  target: reach,
+  definition,
+  report,
+  onLaunch,
+  signal,
+}: OpenSessionOptions): Promise<void> {
   const endpoint = reach.transport === "http" ? reach.program : reach;
   if (endpoint === undefined || !("command" in endpoint)) return;
   const { name: server, launch: settings } = definition;
@@ -85,7 +91,7 @@ function startError(
     hint: startHint(error, plan, launch),
   });
 }
-/** The hint for a failed start. No call was made yet, so the hint about calls that may have run does not fit. */
+/** The hint for a failed start. The hint about calls that may have run does not apply, because no call was made. */
 function startHint(
   { code, hint }: PortolanError,
   plan: LaunchPlan | undefined,
@@ -96,7 +102,7 @@ function startHint(
   return "Check the URL, and that the server runs and can be reached from here.";
 }
 
-/** A program that does not start in a box may miss something there. */
+/** The hint for a program that ended while starting in a sandbox, where something may be missing. */
 function boxHint(plan: LaunchPlan, settings: LaunchSettings | undefined): string | undefined {
   const { notGranted, sandbox } = plan;
   if (sandbox.backend === "none") return undefined;

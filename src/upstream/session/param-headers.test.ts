@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { headersForCall, headerValue, paramHeaders } from "./param-headers.ts";
+import { headerValue } from "../transports/http/headers.ts";
+import { headersForCall, paramHeaders } from "./param-headers.ts";
 
 const schema = (properties: object, more: object = {}): Record<string, unknown> => ({
   type: "object",

@@ -1,6 +1,8 @@
-// Tool parameters mirrored into HTTP headers (`x-mcp-header`): reading the annotations, refusing bad ones, encoding values.
+// Tool parameters that are also sent as HTTP headers (`x-mcp-header`): reads and validates the annotations, encodes values.
 
 import { isObject, type JsonObject, type JsonSchema } from "../../model/index.ts";
+import { headerValue } from "../transports/http/headers.ts";
+import type { Call } from "../upstream.ts";
 
 export interface ParamHeader {
   /** Full header name, `Mcp-Param-…`. */
@@ -11,12 +13,10 @@ export interface ParamHeader {
 
 const ANNOTATION = "x-mcp-header";
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const PLAIN = /^[\x21-\x7E](?:[\x20-\x7E\t]*[\x21-\x7E])?$/;
-const SENTINEL = /^=\?base64\?.*\?=$/s;
 const MIRRORED_TYPES = new Set(["string", "integer", "boolean"]);
 const MAX_DEPTH = 64;
 
-/** The headers that a tool's input schema asks for, or why its annotations are not acceptable. */
+/** The headers that a tool's input schema demands, or the fault in its annotations. */
 export function paramHeaders(schema: JsonSchema): { headers: ParamHeader[] } | { problem: string } {
   const headers: ParamHeader[] = [];
   const seen = new Set<string>();
@@ -61,7 +61,7 @@ export function paramHeaders(schema: JsonSchema): { headers: ParamHeader[] } | {
   return problem === undefined ? { headers } : { problem };
 }
 
-/** Keywords whose value is data, not a schema: an annotation in there means nothing. */
+/** Keywords whose value is data, not a schema, so that an annotation in it has no meaning. */
 const DATA_KEYWORDS = new Set(["const", "default", "enum", "examples", ANNOTATION]);
 
 function first<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {
@@ -72,7 +72,7 @@ function first<T>(items: readonly T[], find: (item: T) => string | undefined): s
   return undefined;
 }
 
-/** The header values for one call; parameters that are absent or null have none. */
+/** The header values for one call. Parameters that are absent or null have no header. */
 export function headersForCall(headers: readonly ParamHeader[], args: unknown): Record<string, string> {
   const result: Record<string, string> = {};
   for (const { header, path } of headers) {
@@ -87,8 +87,36 @@ export function headersForCall(headers: readonly ParamHeader[], args: unknown): 
   return result;
 }
 
-/** A string as a header value: as it is when that is safe, else in the Base64 form that the specification gives. */
-export function headerValue(value: string): string {
-  if ((PLAIN.test(value) && !SENTINEL.test(value)) || value === "") return value;
-  return `=?base64?${Buffer.from(value, "utf8").toString("base64")}?=`;
+/** The headers of tool calls, as the tools demanded when they were last listed. */
+export class ToolHeaders {
+  readonly #known = new Map<string, readonly ParamHeader[]>();
+  readonly #listTools: (call: Call) => Promise<JsonObject>;
+  readonly #maxPages: number;
+
+  /** `listTools` fetches one page and calls `learn` with its headers. */
+  constructor(listTools: (call: Call) => Promise<JsonObject>, maxPages: number) {
+    this.#listTools = listTools;
+    this.#maxPages = maxPages;
+  }
+
+  learn(headers: ReadonlyMap<string, readonly ParamHeader[]>): void {
+    for (const [tool, own] of headers) this.#known.set(tool, own);
+  }
+
+  of(call: Call): Record<string, string> | undefined {
+    const headers = this.#known.get(String(call.params?.name));
+    return headers === undefined ? undefined : headersForCall(headers, call.params?.arguments);
+  }
+
+  /** Lists all tools again, for a call that was refused because of its headers. */
+  async refresh({ caller, signal }: Call): Promise<void> {
+    this.#known.clear();
+    let cursor: unknown;
+    for (let page = 0; page < this.#maxPages; page += 1) {
+      const params = cursor === undefined ? {} : { cursor };
+      const result = await this.#listTools({ method: "tools/list", params, caller, signal });
+      if (typeof result.nextCursor !== "string" || result.nextCursor === cursor) return;
+      cursor = result.nextCursor;
+    }
+  }
 }

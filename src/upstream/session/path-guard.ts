@@ -1,4 +1,4 @@
-// Paths and file URIs on their way to a boxed server: what lies outside of its box is refused before it is forwarded.
+// Path guard of a sandboxed server: refuses calls whose paths or file URIs are outside of its sandbox.
 
 import { PortolanError } from "../../errors/index.ts";
 import type { PathCheck } from "../../launch/index.ts";
@@ -6,15 +6,15 @@ import { isObject, type SandboxDeclaration, toWildcard } from "../../model/index
 import type { Call } from "../upstream.ts";
 import { within } from "../waiting.ts";
 
-/** Says nothing when all is well. */
+/** Rejects when a path is refused. Undefined when the call has no paths to check. */
 export type PathGuard = (call: Call) => Promise<void> | undefined;
 
 export interface PathGuardOptions {
   readonly server: string;
-  /** Undefined where there is no box: then a path leads wherever this program's own rights lead. */
+  /** Undefined without a sandbox: then all paths are allowed. */
   readonly check: PathCheck | undefined;
   readonly declared?: SandboxDeclaration["pathArguments"];
-  /** For calls that do not say themselves how long they may take. */
+  /** The time limit of the check for calls without a timeout of their own. */
   readonly timeoutMs: number;
 }
 
@@ -24,16 +24,17 @@ interface Found {
 }
 
 const WITH_URI: ReadonlySet<string> = new Set(["resources/read", "resources/subscribe"]);
-/** URIs of something else than files; what has no scheme may well be taken for a path. */
+/** Matches URIs that are not files; a text without a scheme may be a path. */
 const ELSEWHERE = /^(?!(?:[\d.a-z-]*[:+])*file:)[a-z][\d+.a-z-]+:/i;
-/** What one call may bring: each text costs system calls. */
+/** Limits per call, because each path costs system calls. */
 const [MAX_TEXTS, MAX_CHARACTERS, MAX_VALUES] = [1000, 128 * 1024, 20_000];
-/** Of all that a call brings, however plain: no more than this is walked through. */
+/** The number of values that are searched per call. */
 const MOST_VALUES = 1_000_000;
-/** A file URI in any argument, also as a reference of some kind: `file:///a`, `mcp_files:file:///a`. What has spaces in it is a sentence, unless it begins as only an address does. */
+/** Matches a file URI in any argument, also inside of a reference such as `mcp_files:file:///a`. A text with spaces is
+ * a sentence, unless it begins with `file:/`. */
 const FILE_URI = /^(?:[\w.-]*[:+])*(?=file:(?:[/\\]|\S+$))/i;
 const HEAD = 512;
-/** What whoever parses URLs overlooks. */
+/** Matches characters that URL parsers ignore. */
 const ODD = /^[\p{Cc} ]|[\t\n\r]/u;
 const TOO_MUCH = "the arguments that are paths hold more than can be checked";
 const FEWER = `Split the call: up to ${MAX_TEXTS} texts and ${MAX_CHARACTERS} characters are checked at once.`;
@@ -80,7 +81,7 @@ export function createPathGuard(options: PathGuardOptions): PathGuard | undefine
       const hint = `If ${server} should have it, grant the folder in its sandbox, under fs.`;
       throw refusal(`${found[wrong.index]?.what ?? "a path"} ${wrong.problem}`, hint, tool);
     } finally {
-      // Whoever has stopped waiting needs no answer either.
+      // The check is not needed after a timeout or an abort.
       over.abort();
     }
   }
@@ -90,19 +91,19 @@ export function createPathGuard(options: PathGuardOptions): PathGuard | undefine
   }
 }
 
-/** As whoever parses URLs reads it: they overlook what stands around it, and line ends and tabs anywhere. */
+/** Reads the URI as a URL parser does: it ignores leading spaces, and tabs and line ends anywhere. */
 function isElsewhere(uri: string): boolean {
   return ELSEWHERE.test(uri.slice(0, 4096).replace(/^[\p{Cc} ]+|[\t\n\r]+/gu, ""));
 }
 
-/** From where it begins; undefined for all other texts, which are most. */
+/** The file URI in the text; undefined for other texts. */
 function fileUriIn(text: string): string | undefined {
   const plain = ODD.test(text.slice(0, HEAD)) ? text.replace(/^[\p{Cc} ]+|[\t\n\r]+/gu, "") : text;
   const before = FILE_URI.exec(plain.slice(0, HEAD))?.[0];
   return before === undefined ? undefined : plain.slice(before.length);
 }
 
-/** The texts in the values that are to be checked, to any depth; undefined when there is more than a call may bring. */
+/** The texts to check in the values, at any depth; undefined when there are more than the limits allow. */
 function textsIn(
   values: readonly (readonly [string, unknown])[],
   checked: (text: string) => string | undefined,

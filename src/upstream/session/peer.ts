@@ -1,4 +1,4 @@
-// Requests in flight on one wire: ids, deadlines, progress, cancellation. Each settles exactly once.
+// Peer: requests in flight on one transport, with ids, deadlines, progress and cancellation. Each settles exactly once.
 
 import { PortolanError } from "../../errors/index.ts";
 import {
@@ -17,37 +17,37 @@ import {
 import { neverRan } from "../transports/never-ran.ts";
 import { messageWithoutNulls, resultWithoutNulls } from "./null-fields.ts";
 import {
-  type Outgoing,
-  writeAnswer,
+  type OutgoingMessage,
+  RequestWriter,
   writeNotification,
-  writeRequest,
+  writeResponse,
 } from "../transports/outgoing-message.ts";
-import { SignalWatch } from "./abort-signals.ts";
-import type { Ask, Call } from "../upstream.ts";
+import { AbortSignals } from "./abort-signals.ts";
+import type { ServerRequestHandler, Call } from "../upstream.ts";
 import { timerMs } from "../waiting.ts";
-import type { Wire } from "../transports/transport.ts";
+import type { Transport } from "../transports/transport.ts";
 
 export interface PeerRequest {
   readonly method: string;
   readonly params?: JsonObject | undefined;
   /** The `_meta` to send; undefined sends none. */
   readonly meta?: JsonObject | undefined;
-  /** Whether to ask for progress; its token is the request's id. */
+  /** Whether to request progress notifications; the token is the request's id. */
   readonly withProgress?: boolean | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** 0 waits for ever. */
+  /** 0 means no limit. */
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
-  /** When the hard limit is over, where it began before this request. */
+  /** When the hard limit ends, if it began before this request. */
   readonly endsAt?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly onLog?: ((message: LogMessage) => void) | undefined;
   readonly onNotification?: Call["onNotification"];
-  readonly ask?: Ask | undefined;
+  readonly onServerRequest?: ServerRequestHandler | undefined;
   readonly onDeclined?: Call["onDeclined"];
-  readonly quiet?: boolean | undefined;
-  /** Tells clients apart; undefined is nobody in particular. */
+  readonly noServerRequests?: boolean | undefined;
+  /** Identifies the client, if there are several. */
   readonly callerId?: string | undefined;
   readonly repeats?: boolean | undefined;
   /** Called with the id as soon as the request has one. */
@@ -57,12 +57,12 @@ export interface PeerRequest {
 export interface PeerEvents {
   notification(message: RpcNotification, origin: RequestId | undefined): void;
   request(message: RpcRequest, origin: RequestId | undefined): void;
-  /** The server has let this many requests in a row run into their time limit. */
+  /** This many requests in a row have timed out. */
   unresponsive(consecutive: number): void;
   closed(error: PortolanError): void;
-  /** Nobody waits for this request any more, but the server may still work on it. Comes while it is still pending. */
-  gaveUp(pending: Pending): void;
-  /** A request that was given up has been answered after all. */
+  /** A request was abandoned, but the server may still work on it. Called while it is still pending. */
+  abandoned(pending: Pending): void;
+  /** An abandoned request was answered after all. */
   answeredLate(id: number): void;
 }
 
@@ -74,53 +74,54 @@ export interface Pending {
   readonly sentAt: number;
   idleAt: number;
   readonly endsAt: number;
-  /** Open questions of the server's that this request may have caused. */
-  questions: Set<OpenQuestion> | undefined;
+  /** Open server requests that this request may have caused. */
+  serverRequests: Set<OpenServerRequest> | undefined;
 }
 
-/** A question of the server's that is being put to somebody: it ends with the last request that may have caused it. */
-interface OpenQuestion {
+/** A server request that is being answered. It ends with the last request that may have caused it. */
+interface OpenServerRequest {
   readonly end: AbortController;
-  /** The server has answered one of those requests, so that one is not waiting for the question. */
-  readonly cleared: ((cause: Pending) => void) | undefined;
+  /** The server answered one of those requests, which therefore did not cause the server request. */
+  readonly answered: ((cause: Pending) => void) | undefined;
   causes: number;
 }
 
 export class Peer {
-  readonly wire: Wire;
+  readonly transport: Transport;
   readonly server: string;
   readonly pending: Map<RequestId, Pending> = new Map();
   lateAnswers = 0;
   unknownAnswers = 0;
   readonly #events: PeerEvents;
+  readonly #writer = new RequestWriter();
   #nextId = 1;
   #consecutiveTimeouts = 0;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
   #dead: PortolanError | undefined;
   #lastTimeoutAt = -Infinity;
-  readonly #signals = new SignalWatch((id, signal) => {
+  readonly #signals = new AbortSignals((id, signal) => {
     const method = this.pending.get(id)?.request.method ?? "the request";
-    this.#giveUp(id, cancelled(this.server, method, signal));
+    this.#abandon(id, cancelled(this.server, method, signal));
   });
-  /** Whether a cancelled request is also announced by notification, beside dropping its stream. */
+  /** Whether to announce a cancelled request by a notification, besides dropping its stream. */
   announceCancel = true;
-  /** Called when the last request in flight has been settled. */
+  /** Called when no request is in flight any more. */
   onIdle: (() => void) | undefined;
 
-  constructor(wire: Wire, server: string, events: PeerEvents) {
-    this.wire = wire;
+  constructor(transport: Transport, server: string, events: PeerEvents) {
+    this.transport = transport;
     this.server = server;
     this.#events = events;
   }
 
-  /** Why nothing can be sent any more. */
+  /** The error that ended the connection. */
   get dead(): PortolanError | undefined {
     return this.#dead;
   }
 
   async open(signal: AbortSignal): Promise<void> {
-    await this.wire.open(
+    await this.transport.open(
       {
         message: (message, origin) => this.#receive(message, origin),
         failed: (id, error) => this.#fail(id, error),
@@ -148,12 +149,12 @@ export class Peer {
         sentAt: now,
         idleAt,
         endsAt,
-        questions: undefined,
+        serverRequests: undefined,
       });
       this.#arm(Math.min(idleAt, endsAt));
       request.onSent?.(id);
       try {
-        this.wire.send(writeRequest(id, request), request.headers);
+        this.transport.send(this.#writer.write(id, request), request.headers);
       } catch (error) {
         this.#take(id)?.reject(sendError(error, this.server, request.method));
       }
@@ -161,11 +162,11 @@ export class Peer {
   }
 
   notify(method: string, params?: JsonObject): void {
-    this.#sendQuietly(writeNotification(method, params));
+    this.#sendOneWay(writeNotification(method, params));
   }
 
   respond(id: RequestId, outcome: { result: JsonObject } | { error: RpcErrorObject }): void {
-    this.#sendQuietly(writeAnswer(id, outcome));
+    this.#sendOneWay(writeResponse(id, outcome));
   }
 
   /** A server may end a subscription stream by a cancellation instead of a result. */
@@ -175,26 +176,26 @@ export class Peer {
 
   async close(error: PortolanError): Promise<void> {
     this.#die(error);
-    await this.wire.close();
+    await this.transport.close();
   }
 
-  /** The user is being asked on behalf of these requests: until the returned function is called their clock stands still. */
-  openQuestion(
+  /** The user is answering on behalf of these requests: their timeouts are suspended until the returned function is called. */
+  openServerRequest(
     requests: readonly Pending[],
     end: AbortController,
-    cleared?: (cause: Pending) => void,
+    answered?: (cause: Pending) => void,
   ): () => void {
-    const question = { end, cleared, causes: requests.length };
+    const serverRequest = { end, answered, causes: requests.length };
     for (const pending of requests) {
-      pending.questions ??= new Set();
-      pending.questions.add(question);
+      pending.serverRequests ??= new Set();
+      pending.serverRequests.add(serverRequest);
       pending.idleAt = Infinity;
     }
     return () => {
       for (const pending of requests) {
-        pending.questions?.delete(question);
+        pending.serverRequests?.delete(serverRequest);
         const { timeoutMs } = pending.request;
-        if (pending.questions?.size !== 0 || timeoutMs === 0 || !this.pending.has(pending.id)) continue;
+        if (pending.serverRequests?.size !== 0 || timeoutMs === 0 || !this.pending.has(pending.id)) continue;
         pending.idleAt = performance.now() + timeoutMs;
         this.#arm(pending.idleAt);
       }
@@ -212,14 +213,14 @@ export class Peer {
       return;
     }
     this.#consecutiveTimeouts = 0;
-    for (const question of pending.questions ?? []) question.cleared?.(pending);
+    for (const serverRequest of pending.serverRequests ?? []) serverRequest.answered?.(pending);
     if (message.error != null) pending.reject(rpcError(this.server, pending.request.method, message.error));
     else if (isObject(message.result))
       pending.resolve(resultWithoutNulls(pending.request.method, message.result));
     else pending.reject(this.#noResult(pending.request.method));
   }
 
-  /** A request or a notification of the server's. */
+  /** Handles a request or a notification of the server. */
   #called(given: RpcRequest | RpcNotification, origin: RequestId | undefined): void {
     const message = messageWithoutNulls(given);
     // Some libraries write a null id into notifications.
@@ -245,28 +246,28 @@ export class Peer {
     try {
       onProgress(progress as unknown as Progress);
     } catch {
-      // A broken listener must not break the call it listens to.
+      // An exception in a listener must not break the call.
     }
   }
 
   #fail(id: RequestId, error: PortolanError): void {
     const pending = this.pending.get(id);
     if (pending === undefined) return;
-    this.#events.gaveUp(pending);
+    this.#events.abandoned(pending);
     this.#take(id)?.reject(error);
   }
 
-  /** Stops waiting for an answer and tells the server so. */
-  #giveUp(id: number, error: PortolanError): void {
+  /** Abandons a request and announces its cancellation to the server. */
+  #abandon(id: number, error: PortolanError): void {
     const pending = this.pending.get(id);
     if (pending === undefined) return;
-    this.#events.gaveUp(pending);
+    this.#events.abandoned(pending);
     this.#take(id);
-    // `initialize` must not be cancelled; the connection is given up instead.
+    // `initialize` must not be cancelled; the connection is closed instead.
     if (this.announceCancel && pending.request.method !== "initialize") {
       this.notify("notifications/cancelled", { requestId: id, reason: error.message });
     }
-    this.wire.abandon(id);
+    this.transport.abandon(id);
     pending.reject(error);
   }
 
@@ -275,9 +276,9 @@ export class Peer {
     if (pending === undefined) return undefined;
     this.pending.delete(id);
     if (pending.request.signal !== undefined) this.#signals.remove(pending.request.signal, pending.id);
-    for (const question of pending.questions ?? []) {
-      question.causes -= 1;
-      if (question.causes === 0) question.end.abort();
+    for (const serverRequest of pending.serverRequests ?? []) {
+      serverRequest.causes -= 1;
+      if (serverRequest.causes === 0) serverRequest.end.abort();
     }
     if (this.pending.size === 0) {
       this.#timer?.unref();
@@ -295,10 +296,10 @@ export class Peer {
     this.#dead ??= error;
     clearTimeout(this.#timer);
     for (const id of [...this.pending.keys()])
-      this.#take(id)?.reject(this.wire.neverSent?.(id) === true ? neverRan(error) : error);
+      this.#take(id)?.reject(this.transport.neverSent?.(id) === true ? neverRan(error) : error);
   }
 
-  /** One timer for all requests, set to the earliest deadline known. */
+  /** One timer serves all requests: it is set to the earliest deadline. */
   #arm(at: number): void {
     if (this.#timer !== undefined && at >= this.#timerAt) {
       if (this.pending.size === 1) this.#timer.ref();
@@ -327,27 +328,27 @@ export class Peer {
     const { method, timeoutMs, maxTimeoutMs } = pending.request;
     const ms = hard ? maxTimeoutMs : timeoutMs;
     const what = hard ? "took longer than the hard limit of" : "neither answered nor reported progress for";
-    this.#giveUp(
+    this.#abandon(
       pending.id,
       new PortolanError("TIMEOUT", `${this.server} ${what} ${ms} ms (${method})`, {
         server: this.server,
-        stderr: this.wire.stderrTail(),
+        stderr: this.transport.stderrTail(),
         data: { method, timeoutMs: ms, hard },
       }),
     );
-    // Requests that were already waiting when another ran out say nothing new about the server.
+    // Requests that were in flight when another timed out are no further evidence against the server.
     if (pending.sentAt < this.#lastTimeoutAt) return;
     this.#lastTimeoutAt = performance.now();
     this.#consecutiveTimeouts += 1;
     this.#events.unresponsive(this.#consecutiveTimeouts);
   }
 
-  #sendQuietly(message: Outgoing): void {
+  #sendOneWay(message: OutgoingMessage): void {
     if (this.#dead !== undefined) return;
     try {
-      this.wire.send(message);
+      this.transport.send(message);
     } catch {
-      // Nobody waits for a notification; if the wire is broken its own report follows.
+      // A notification has no caller to inform; a broken transport reports its own end.
     }
   }
 }
@@ -370,7 +371,7 @@ export function rpcError(server: string, method: string, error: unknown): Portol
     typeof message === "string" && message !== ""
       ? message
       : `${method} failed, and the server does not say why`;
-  // -32021 is about what this caller declared, so it has a code of its own.
+  // -32021 is about a capability that the caller did not declare, so it has its own code.
   return new PortolanError(code === RPC.MISSING_CAPABILITY ? "CAPABILITY_MISSING" : "RPC_ERROR", text, {
     server,
     data: {

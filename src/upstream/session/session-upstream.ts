@@ -1,24 +1,32 @@
-// One session as an upstream. It ends with the session: whoever needs the server opens another one.
+// One session as an upstream. It ends with the session and is never restarted.
 
 import { PortolanError, type Report, toPortolanError } from "../../errors/index.ts";
 import type { LaunchNews } from "../../launch/index.ts";
 import type { JsonObject, LogLevel, ServerDefinition } from "../../model/index.ts";
 import { type Redactor, withRedactedError } from "../../secrets/index.ts";
-import type { Reach } from "../negotiation/connect.ts";
+import type { ConnectTarget } from "../negotiation/connect.ts";
 import { Emitter } from "../emitter.ts";
 import { explainEraError } from "../failure-hints/era-hints.ts";
 import type { EraMemory } from "../negotiation/era-memory.ts";
-import type { LaunchReports } from "../failure-hints/launch-diagnostics.ts";
+import type { LaunchDiagnostics } from "../failure-hints/launch-diagnostics.ts";
 import { openSession } from "./open-session.ts";
 import { createPathGuard, type PathGuard } from "./path-guard.ts";
 import type { Session } from "./session.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { closedError } from "../supervision/faults.ts";
-import type { Ask, Call, Caller, Description, Upstream, UpstreamEvents, UpstreamStats } from "../upstream.ts";
+import type {
+  ServerRequestHandler,
+  Call,
+  Caller,
+  Description,
+  Upstream,
+  UpstreamEvents,
+  UpstreamStats,
+} from "../upstream.ts";
 
 const TIMEOUTS_BEFORE_KILL = 3;
 const STORM_MS = 200;
-const LIST_NEWS: ReadonlySet<keyof UpstreamEvents> = new Set([
+const LIST_EVENTS: ReadonlySet<keyof UpstreamEvents> = new Set([
   "toolsChanged",
   "promptsChanged",
   "resourcesChanged",
@@ -26,27 +34,27 @@ const LIST_NEWS: ReadonlySet<keyof UpstreamEvents> = new Set([
 
 export interface SessionUpstreamOptions {
   readonly definition: ServerDefinition;
-  /** How it is reached, when that is not the definition's endpoint: a part of this program. */
-  readonly reach?: Reach;
+  /** The address of the server, if it is not the definition's endpoint but an object of this program. */
+  readonly target?: ConnectTarget;
   readonly caller: Caller;
-  /** Answers questions of calls that bring no `ask` of their own. */
-  readonly ask?: Ask | undefined;
-  /** The era is not the one that a user chose in the config, so errors do not mention that setting. */
+  /** Answers the server requests of calls without a handler of their own. */
+  readonly onServerRequest?: ServerRequestHandler | undefined;
+  /** True when Portolan chose the era, so that errors do not mention the setting of a user. */
   readonly eraIsChosen?: boolean | undefined;
-  /** Ask the server for news of its lists. */
+  /** Whether to subscribe to changes of the server's lists. */
   readonly watch: boolean;
   readonly report: Report;
   readonly eras: EraMemory;
   /** An earlier session found the server to be legacy. */
   readonly knownLegacy?: boolean | undefined;
   readonly onStderr?: ((text: string) => void) | undefined;
-  /** Hears how a local program is started, and what it is refused. */
+  /** Receives the launch plan, install progress and refused connections of a local program. */
   readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
-  /** Reports what a start shows, once for all sessions of a server. */
-  readonly launches: LaunchReports;
-  /** Takes secrets out of errors. */
+  /** Reports launch diagnostics, once for all sessions of a server. */
+  readonly launches: LaunchDiagnostics;
+  /** Removes secrets from errors. */
   readonly redactor: Redactor;
-  /** Gives up the start. */
+  /** Aborts the start. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -65,16 +73,16 @@ class SessionUpstream implements Upstream {
   readonly #emitter = new Emitter<UpstreamEvents>();
   readonly #subscriptions: Subscriptions;
   readonly #redactor: Redactor;
-  readonly #launches: LaunchReports;
+  readonly #launches: LaunchDiagnostics;
   readonly #explainEra: (error: PortolanError) => PortolanError;
   #session!: Session;
-  /** Why there is no session any more. */
+  /** The error that ended the session. */
   #lost: PortolanError | undefined;
   /** Ends the wait for the last requests of a session that the server forgot. */
   #retired: (() => void) | undefined;
   #probes = 0;
   #guard: PathGuard | undefined;
-  /** List news of the last moment, and whether the same came again since. */
+  /** List changes of the last moment, and whether the same change was announced again since. */
   readonly #recent = new Map<keyof UpstreamEvents, boolean>();
 
   constructor(options: SessionUpstreamOptions) {
@@ -95,11 +103,11 @@ class SessionUpstream implements Upstream {
   }
 
   async open(options: SessionUpstreamOptions): Promise<void> {
-    const { definition, reach, launches } = options;
+    const { definition, target: reach, launches } = options;
     this.#session = await openSession({
       ...options,
-      ask: options.ask,
-      reach: reach ?? definition.endpoint,
+      onServerRequest: options.onServerRequest,
+      target: reach ?? definition.endpoint,
       knownLegacy: options.knownLegacy === true,
       explain: launches.explain,
       signal: options.signal,
@@ -114,9 +122,9 @@ class SessionUpstream implements Upstream {
         launches.onLaunch(news);
         options.onLaunch?.(news);
       },
-      notice: (event, ...args) => this.#noticed(event, ...args),
+      emit: (event, ...args) => this.#emitMerged(event, ...args),
       closed: (session, error) => {
-        // Before it was opened, the failure of the start says it.
+        // A failure before the session is open is reported as the failure of the start.
         if (session === this.#session) this.#lose(error);
       },
       unresponsive: (session, consecutive) => this.#unresponsive(session, consecutive),
@@ -155,7 +163,7 @@ class SessionUpstream implements Upstream {
   }
 
   async subscribe(uri: string): Promise<() => Promise<void>> {
-    // In the modern era it does not go out as a request of its own.
+    // In the modern era a subscription is not a request of its own, so the guard is called here.
     await this.#guard?.({ method: "resources/subscribe", params: { uri } });
     await this.#subscriptions.add(uri);
     let removed = false;
@@ -183,7 +191,7 @@ class SessionUpstream implements Upstream {
       inFlight: peer.pending.size,
       lateAnswers: peer.lateAnswers,
       unknownAnswers: peer.unknownAnswers,
-      noise: peer.wire.counters.noise,
+      noise: peer.transport.counters.noise,
       declined,
       ambiguous,
       restarts: 0,
@@ -191,7 +199,7 @@ class SessionUpstream implements Upstream {
     };
   }
 
-  /** A session that the server forgot finishes its last requests, unless it is closed once more. */
+  /** A session that the server forgot finishes its last requests, unless `close` is called again. */
   close(): Promise<void> {
     const isForgotten = this.#lost?.code === "SESSION_LOST";
     this.#lose(closedError(this.name));
@@ -213,7 +221,7 @@ class SessionUpstream implements Upstream {
     return error;
   }
 
-  /** This session is of no use any more. */
+  /** Ends the session. */
   #lose(error: PortolanError): void {
     if (this.#lost !== undefined) return;
     const lost = withRedactedError(error, this.#redactor);
@@ -227,15 +235,15 @@ class SessionUpstream implements Upstream {
     const message = `${this.name} was stopped: ${consecutive} requests in a row ran into their time limit`;
     const error = new PortolanError("SERVER_CRASHED", message, {
       server: this.name,
-      stderr: session.peer.wire.stderrTail(),
+      stderr: session.peer.transport.stderrTail(),
     });
     void session.peer.close(error);
     this.#lose(error);
   }
 
-  /** A storm of the same notice is one notice, and one more at the end. */
-  #noticed<E extends keyof UpstreamEvents>(event: E, ...args: UpstreamEvents[E]): void {
-    if (!LIST_NEWS.has(event)) return this.#emitter.emit(event, ...args);
+  /** Merges a storm of the same notification into one event at once and one at the end. */
+  #emitMerged<E extends keyof UpstreamEvents>(event: E, ...args: UpstreamEvents[E]): void {
+    if (!LIST_EVENTS.has(event)) return this.#emitter.emit(event, ...args);
     if (this.#recent.has(event)) {
       this.#recent.set(event, true);
       return;
@@ -245,7 +253,7 @@ class SessionUpstream implements Upstream {
     setTimeout(() => {
       const again = this.#recent.get(event);
       this.#recent.delete(event);
-      if (again === true) this.#noticed(event, ...args);
+      if (again === true) this.#emitMerged(event, ...args);
     }, STORM_MS).unref();
   }
 

@@ -1,4 +1,4 @@
-// One negotiated connection: requests in the words of its era, the server's questions answered, its notices passed on.
+// Session: one negotiated connection. Sends requests in the form of its era, answers server requests, passes notifications on.
 
 import { isPortolanError, PortolanError, type Report } from "../../errors/index.ts";
 import type { LaunchNews } from "../../launch/index.ts";
@@ -11,30 +11,30 @@ import {
   type ServerDefinition,
   isObject,
 } from "../../model/index.ts";
-import { Attribution, MAY_ASK } from "../server-requests/attribution.ts";
+import { Attribution, MAY_CAUSE_REQUESTS } from "../server-requests/attribution.ts";
 import { Envelopes } from "./envelope.ts";
 import { explainEraResult, inputRequiredInLegacy } from "../failure-hints/era-hints.ts";
 import { InputRounds } from "../server-requests/input-rounds.ts";
 import { negotiate } from "../negotiation/negotiate.ts";
-import { type Notice, Notices } from "./notifications.ts";
-import { OpenQuestions } from "../server-requests/legacy-requests.ts";
+import { type EmitEvent, Notifications } from "./notifications.ts";
+import { LegacyRequests } from "../server-requests/legacy-requests.ts";
 import { Peer } from "./peer.ts";
-import { ToolHeaders } from "./tool-headers.ts";
+import { ToolHeaders } from "./param-headers.ts";
 import { readToolPage } from "./tool-page.ts";
-import type { Ask, Call, Caller, Description } from "../upstream.ts";
-import type { Wire } from "../transports/transport.ts";
+import type { ServerRequestHandler, Call, Caller, Description } from "../upstream.ts";
+import type { Transport } from "../transports/transport.ts";
 
 const PING_MS = 5_000;
 
 export interface SessionOptions {
   readonly definition: ServerDefinition;
   readonly caller: Caller;
-  /** Answers questions of calls that bring no `ask`, and those that belong to no call. */
-  readonly ask: Ask | undefined;
+  /** Answers the server requests of calls without a handler, and those that belong to no call. */
+  readonly onServerRequest: ServerRequestHandler | undefined;
   readonly knownLegacy: boolean;
   readonly signal: AbortSignal;
   readonly report: Report;
-  readonly notice: Notice;
+  readonly emit: EmitEvent;
   readonly unresponsive: (session: Session, consecutive: number) => void;
   readonly closed: (session: Session, error: PortolanError) => void;
   readonly onProbe: () => void;
@@ -43,35 +43,35 @@ export interface SessionOptions {
 }
 
 export class Session {
-  /** Set when negotiation is over; a server may speak before. */
+  /** Set at the end of the negotiation; a server may send messages before. */
   description!: Description;
   declined = 0;
-  /** What ends with it. */
+  /** Stops the local program behind an HTTP session. */
   onClose: (() => Promise<void>) | undefined;
-  /** What must be finished before a close is. */
+  /** Work that `close` waits for. */
   afterwards: Promise<void> | undefined;
   readonly peer: Peer;
-  readonly notices: Notices;
+  readonly notifications: Notifications;
   readonly #options: SessionOptions;
   readonly #attribution: Attribution;
-  readonly #questions: OpenQuestions;
+  readonly #legacyRequests: LegacyRequests;
   readonly #rounds: InputRounds;
   readonly #toolHeaders: ToolHeaders;
   readonly #envelopes: Envelopes;
   readonly #ended = new AbortController();
 
-  private constructor(wire: Wire, options: SessionOptions) {
+  private constructor(transport: Transport, options: SessionOptions) {
     this.#options = options;
-    const { definition, caller, ask, notice } = options;
-    this.peer = new Peer(wire, definition.name, {
-      notification: (message, origin) => this.notices.heard(message, origin),
-      request: (message, origin) => this.#asked(message, origin),
+    const { definition, caller, onServerRequest, emit } = options;
+    this.peer = new Peer(transport, definition.name, {
+      notification: (message, origin) => this.notifications.receive(message, origin),
+      request: (message, origin) => this.#requested(message, origin),
       unresponsive: (consecutive) => options.unresponsive(this, consecutive),
       closed: (error) => {
         this.#ended.abort(error);
         options.closed(this, error);
       },
-      gaveUp: (pending) => this.#attribution.gaveUp(pending),
+      abandoned: (pending) => this.#attribution.abandoned(pending),
       answeredLate: (id) => this.#attribution.answeredLate(id),
     });
     const { peer } = this;
@@ -79,24 +79,24 @@ export class Session {
     const declined = (): void => {
       this.declined += 1;
     };
-    const attribution = new Attribution(peer, ask, () => this.#ping());
+    const attribution = new Attribution(peer, onServerRequest, () => this.#ping());
     this.#attribution = attribution;
-    this.#questions = new OpenQuestions({ peer, attribution, ended, declined });
-    this.notices = new Notices({ peer, attribution, questions: this.#questions, notice });
+    this.#legacyRequests = new LegacyRequests({ peer, attribution, ended, declined });
+    this.notifications = new Notifications({ peer, attribution, serverRequests: this.#legacyRequests, emit });
     this.#envelopes = new Envelopes(caller);
     this.#toolHeaders = new ToolHeaders((call) => this.#listTools(call), definition.limits.maxPages);
     this.#rounds = new InputRounds({
-      ...{ definition, peer, ask, ended, declined },
+      ...{ definition, peer, onServerRequest, ended, declined },
       send: (call, params, headers, endsAt) => this.#send(call, params, headers, endsAt),
     });
   }
 
-  static async open(wire: Wire, options: SessionOptions): Promise<Session> {
-    const session = new Session(wire, options);
+  static async open(transport: Transport, options: SessionOptions): Promise<Session> {
+    const session = new Session(transport, options);
     try {
       await session.peer.open(options.signal);
       session.description = await negotiate(session.peer, options);
-      // The connection may have ended while the last words of the negotiation were on their way.
+      // The connection may have ended during the last message of the negotiation.
       if (session.peer.dead !== undefined) throw session.peer.dead;
     } catch (error) {
       const reason = isPortolanError(error)
@@ -108,7 +108,7 @@ export class Session {
     return session;
   }
 
-  /** Questions that might have been of one call or another, and so were declined. */
+  /** Number of server requests that were declined because they could belong to several calls. */
   get ambiguous(): number {
     return this.#attribution.ambiguous;
   }
@@ -119,13 +119,13 @@ export class Session {
 
   request(call: Call): Promise<JsonObject> {
     if (call.method === "tools/list") return this.#listTools(call);
-    if (call.method === "tools/call" && this.modern && this.peer.wire.perRequestStreams)
+    if (call.method === "tools/call" && this.modern && this.peer.transport.perRequestStreams)
       return this.#callWithHeaders(call);
-    if (!MAY_ASK.has(call.method)) return this.#send(call, call.params);
+    if (!MAY_CAUSE_REQUESTS.has(call.method)) return this.#send(call, call.params);
     return this.modern ? this.#withRounds(call) : this.#sendLegacy(call);
   }
 
-  /** The level that later requests ask for. A legacy server must be told besides. */
+  /** The log level in the envelope of later requests. A legacy server needs a request besides. */
   setLogLevel(level: LogLevel): void {
     this.#envelopes.setLogLevel(level);
   }
@@ -140,7 +140,7 @@ export class Session {
     await Promise.all([this.onClose?.(), this.afterwards]);
   }
 
-  /** Closes when what is in flight has been answered: the server forgot the session, but each request is its own to lose. */
+  /** Closes when all requests in flight are answered: the server forgot the session, but not necessarily its requests. */
   retire(retired: () => void): void {
     this.peer.onIdle = () => {
       this.peer.onIdle = undefined;
@@ -151,7 +151,7 @@ export class Session {
 
   async #listTools(call: Call): Promise<JsonObject> {
     const page = readToolPage(await this.#send(call, call.params), {
-      withHeaders: this.modern && this.peer.wire.perRequestStreams,
+      withHeaders: this.modern && this.peer.transport.perRequestStreams,
       server: this.#options.definition.name,
       report: this.#options.report,
     });
@@ -164,19 +164,19 @@ export class Session {
       return await this.#withRounds(call, this.#toolHeaders.of(call));
     } catch (error) {
       if (!isPortolanError(error) || error.data.rpcCode !== RPC.HEADER_MISMATCH) throw error;
-      // The definition at hand is out of date, or was never fetched; the request was refused, not run.
+      // The tool's definition is outdated or unknown. The server refused the request without running it.
       await this.#toolHeaders.refresh(call);
       return await this.#withRounds(call, this.#toolHeaders.of(call));
     }
   }
 
-  /** A server of this era gives no state: who brings one means something else, and the request would run as a new one. */
+  /** A legacy server gives no `requestState`. A call that has one would run as a new call, so it is refused. */
   #sendLegacy(call: Call): Promise<JsonObject> {
     const { name } = this.#options.definition;
     const send = async (params: JsonObject | undefined): Promise<JsonObject> => {
       const result = await this.#send(call, params);
       if (result.resultType === "input_required") throw inputRequiredInLegacy(name, call.method);
-      // In this era it is always an object; in the modern one null is a value like any other.
+      // In the legacy era structuredContent is an object; in the modern era null is a valid value.
       if (result.structuredContent !== null) return result;
       const { structuredContent: _absent, ...others } = result;
       return others;
@@ -223,16 +223,16 @@ export class Session {
       endsAt,
       onProgress: call.onProgress,
       onDeclined: call.onDeclined,
-      quiet: call.quiet,
+      noServerRequests: call.noServerRequests,
       onLog: call.onLog,
       onNotification: call.onNotification,
-      ask: call.ask,
+      onServerRequest: call.onServerRequest,
       callerId: call.caller?.id,
       repeats: call.repeats,
     });
   }
 
-  /** The modern era has no ping; every server describes itself. */
+  /** The modern era has no ping; every modern server answers `server/discover`. */
   #ping(): Promise<JsonObject> {
     const method = this.modern ? "server/discover" : "ping";
     return this.peer.request({
@@ -250,9 +250,9 @@ export class Session {
     return own === undefined ? envelope : { ...own, ...envelope };
   }
 
-  #asked(message: RpcRequest, origin: RequestId | undefined): void {
-    // A modern server may not ask this way, and must not be answered.
+  #requested(message: RpcRequest, origin: RequestId | undefined): void {
+    // A modern server must not send requests, and gets no response.
     if (this.modern) this.declined += 1;
-    else void this.#questions.answer(message, origin);
+    else void this.#legacyRequests.answer(message, origin);
   }
 }

@@ -1,4 +1,4 @@
-// What is wanted from a server beside answers: list changes and resource updates, asked for in the words of its era.
+// Subscriptions of one session to list changes and resource updates: by requests in the legacy era, by one stream in the modern era.
 
 import { isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { JsonObject, RequestId } from "../../model/index.ts";
@@ -14,9 +14,9 @@ export interface SubscriptionsOptions {
   readonly caller: Caller;
   /** Whether list changes are wanted. */
   readonly watching: boolean;
-  /** Sends a request to whatever session there is. */
+  /** Sends a request on the open session. */
   readonly request: (call: Call) => Promise<JsonObject>;
-  /** A stream came back after a gap in which changes may have gone unheard. */
+  /** A stream was opened again after a gap in which notifications may have been lost. */
   readonly missed: () => void;
 }
 
@@ -26,7 +26,7 @@ export class Subscriptions {
   #session: Session | undefined;
   #stream: AbortController | undefined;
   #retry: NodeJS.Timeout | undefined;
-  /** Modern: the one replacement of the stream that is under way, and whether another must follow it. */
+  /** Modern era: the replacement of the stream in progress, and whether it must be repeated. */
   #replacing: Promise<void> | undefined;
   #outdated = false;
 
@@ -34,11 +34,11 @@ export class Subscriptions {
     this.#options = options;
   }
 
-  /** Asks a fresh session for all that is wanted. */
+  /** Subscribes at a new session to everything that is wanted. */
   attach(session: Session): void {
     this.#session = session;
     if (session.modern) return void this.#replaceStream().catch(() => {});
-    if (this.#options.watching) session.peer.wire.listen();
+    if (this.#options.watching) session.peer.transport.listen();
     for (const uri of this.#uris.keys()) {
       session.request({ method: "resources/subscribe", params: { uri } }).catch(() => {});
     }
@@ -59,7 +59,7 @@ export class Subscriptions {
       else if (users === 0) await this.#options.request({ method: "resources/subscribe", params: { uri } });
     } catch (error) {
       this.#release(uri);
-      // The stream that was open is gone with the refusal; what else is wanted is asked for again.
+      // The refusal also ended the stream that was open, so it is opened again for the other URIs.
       if (this.#session?.modern) this.#replaceStream().then(this.#options.missed, () => {});
       throw error;
     }
@@ -71,7 +71,7 @@ export class Subscriptions {
     else await this.#options.request({ method: "resources/unsubscribe", params: { uri } });
   }
 
-  /** True when nobody wants it any more. */
+  /** True when the last user of the URI has released it. */
   #release(uri: string): boolean {
     const users = (this.#uris.get(uri) ?? 0) - 1;
     if (users > 0) this.#uris.set(uri, users);
@@ -79,7 +79,7 @@ export class Subscriptions {
     return false;
   }
 
-  /** Resolves when a stream is open that covers all that is wanted now, also what others want in the meantime. */
+  /** Resolves when a stream is open that covers all URIs, also those added meanwhile. */
   #replaceStream(): Promise<void> {
     this.#outdated = true;
     this.#replacing ??= this.#replaceUntilCurrent().finally(() => {
@@ -95,7 +95,7 @@ export class Subscriptions {
       const old = this.#stream;
       this.#stream = undefined;
       try {
-        // The new stream is acknowledged before the old one is dropped, so that nothing falls between them.
+        // The new stream is acknowledged before the old one is closed, so that no notification is lost.
         await this.#listen(0);
       } finally {
         old?.abort();
@@ -115,7 +115,7 @@ export class Subscriptions {
     return Object.keys(wanted).length === 0 ? undefined : wanted;
   }
 
-  /** Opens a stream; resolves when the server has acknowledged it, or should have. */
+  /** Opens a stream. Resolves when the server has acknowledged it, or has taken too long to do so. */
   async #listen(failures: number): Promise<void> {
     const session = this.#session;
     const filter = session === undefined ? undefined : this.#filter(session);
@@ -128,7 +128,7 @@ export class Subscriptions {
       const timer = setTimeout(resolve, ACKNOWLEDGE_MS).unref();
       const ended = (error?: PortolanError): void => {
         clearTimeout(timer);
-        session.notices.acknowledged.delete(streamId);
+        session.notifications.acknowledged.delete(streamId);
         if (error === undefined || stream.signal.aborted) resolve();
         else reject(error);
         if (this.#stream === stream && !stream.signal.aborted && !isFinal(error))
@@ -141,7 +141,7 @@ export class Subscriptions {
           meta: envelope(this.#options.caller, session.description.revision),
           onSent: (id) => {
             streamId = id;
-            session.notices.acknowledged.set(id, () => {
+            session.notifications.acknowledged.set(id, () => {
               acknowledged = true;
               clearTimeout(timer);
               resolve();
@@ -166,7 +166,7 @@ export class Subscriptions {
   }
 }
 
-/** The server said no; asking again would not change that. */
+/** The server refused the subscription; another attempt would be refused too. */
 function isFinal(error: PortolanError | undefined): boolean {
   return (
     isPortolanError(error) &&

@@ -1,4 +1,4 @@
-// A page of tools/list as it may be used: odd tools are dropped one by one, never the whole list.
+// Reads one page of tools/list: drops invalid tools one by one and keeps the rest.
 
 import type { Report } from "../../errors/index.ts";
 import { isObject, type JsonObject } from "../../model/index.ts";
@@ -6,7 +6,7 @@ import { type ParamHeader, paramHeaders } from "./param-headers.ts";
 
 export interface ToolPage {
   readonly result: JsonObject;
-  /** Headers that calls of these tools need, for transports with headers. */
+  /** Headers that calls of these tools need, for HTTP transports. */
   readonly headers: ReadonlyMap<string, readonly ParamHeader[]>;
 }
 
@@ -41,7 +41,7 @@ function toolProblem(tool: unknown): string | undefined {
   if (typeof tool.name !== "string" || tool.name === "") return "it has no name";
   if (!isObject(tool.inputSchema)) return "it has no inputSchema";
   const type = tool.inputSchema.type;
-  // Without a type at all the schema still describes objects well enough to be used.
+  // A schema without a type can still be used as the schema of an object.
   if (type !== undefined && type !== "object") return "its inputSchema does not describe an object";
   if (tool.description !== undefined && typeof tool.description !== "string")
     return "its description is not text";

@@ -14,7 +14,7 @@ export class CircuitBreaker {
     this.#now = now;
   }
 
-  /** Whether a request may go out now. After the pause exactly one may, to see whether the server is back. */
+  /** Whether a request may be sent now. After the pause exactly one is allowed, as a trial. */
   allows(): boolean {
     if (this.#openedAt === undefined) return true;
     if (this.#trying || this.#now() - this.#openedAt < PAUSE_MS) return false;
@@ -28,7 +28,7 @@ export class CircuitBreaker {
     this.#trying = false;
   }
 
-  /** Requests that were under way together fail together, which says no more than that one of them did. */
+  /** Requests that were in flight together count as one failure. */
   failed(sentAt: number = this.#now()): void {
     const now = this.#now();
     const last = this.#failures.at(-1);
@@ -38,12 +38,12 @@ export class CircuitBreaker {
     this.#trying = false;
   }
 
-  /** The trial request ended without saying anything about the server. */
+  /** The trial request ended without showing whether the server works. */
   undecided(): void {
     this.#trying = false;
   }
 
-  /** How long no request may go out yet. */
+  /** The time until the next request is allowed. */
   get pauseLeft(): number {
     return this.#openedAt === undefined ? 0 : Math.max(0, this.#openedAt + PAUSE_MS - this.#now());
   }

@@ -38,14 +38,14 @@ export function toFault(error: PortolanError): Fault {
   return { kind: isBlocking(error) ? "blocking" : "transient", error };
 }
 
-/** Failures that say something about the server's health, as opposed to about one request. */
+/** True for failures of the server, as opposed to failures of one request. */
 export function isServerFailure({ code, data }: PortolanError): boolean {
   if (code === "HTTP_ERROR") return Number(data.status) >= 500;
   return code === "CONNECTION_LOST" || code === "SERVER_CRASHED";
 }
 
 export function mayRepeat({ data }: PortolanError, call: Call): boolean {
-  // The caller decides by itself, and may have something better to do with a call that was never sent.
+  // Such a caller may have another use for a call that was never sent.
   if (call.repeats === false) return false;
   return call.repeatable === true || HARMLESS.has(call.method) || data.neverRan === true;
 }
@@ -54,7 +54,7 @@ export function closedError(server: string): PortolanError {
   return new PortolanError("CONNECTION_CLOSED", `the connection to ${server} is closed`, { server });
 }
 
-/** Rejects a call that came when the instance had stopped. */
+/** The error of a call that arrived when the instance had stopped. */
 export function neverSentError(server: string): PortolanError {
   return new PortolanError("CONNECTION_CLOSED", `${server} was stopped`, {
     server,
@@ -62,7 +62,7 @@ export function neverSentError(server: string): PortolanError {
   });
 }
 
-/** Rejects a call that was not sent. `retryMs`: the time until the server is tried again. */
+/** The error of a call that was not sent. `retryMs` is the time until the next attempt to start the server. */
 export function unavailableError(server: string, fault: Fault | undefined, retryMs: number): PortolanError {
   const last = fault?.error;
   if (last !== undefined && fault?.kind === "blocking") return last;

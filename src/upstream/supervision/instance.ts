@@ -9,7 +9,7 @@
 import type { PortolanError } from "../../errors/index.ts";
 import type { UpstreamState } from "../upstream.ts";
 
-/** Why an instance cannot be used. A blocking fault does not go away by trying again soon. */
+/** An error that makes an instance unusable. A blocking fault does not go away by trying again soon. */
 export interface Fault {
   readonly kind: "transient" | "blocking";
   readonly error: PortolanError;
@@ -34,7 +34,7 @@ export type InstanceState =
 
 export interface Instance {
   readonly state: InstanceState;
-  /** Number of sessions that were opened. An answer to an earlier open is stale. */
+  /** Number of sessions that were opened. The result of an earlier open is stale. */
   readonly sessions: number;
   /** Failed starts in a row. */
   readonly failures: number;
@@ -48,7 +48,7 @@ export interface Policy {
   readonly keepsTrying: boolean;
   /** How often a failed start is repeated while callers wait. */
   readonly startRetries: number;
-  /** Undefined: the instance is never stopped for being idle. */
+  /** Undefined means that the instance is never stopped when idle. */
   readonly idleMs: number | undefined;
   readonly drainMs: number;
 }
@@ -90,7 +90,7 @@ const MAX_CRASHES = 5;
 const CRASH_WINDOW_MS = 60_000;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
-/** Looking up a secret again costs little. */
+/** A missing secret is looked up often, because that costs little. */
 const SECRET_RECHECK_MS = 4_000;
 export const MAX_WAITING = 1_000;
 
@@ -147,7 +147,7 @@ function onCall(one: Instance, { now, waiting }: Facts, policy: Policy): Step {
       return [one, [{ type: "reject", reason: "closed" }]];
     case "failed":
     case "blocked":
-      // The instance is known to be broken: no call waits to find that out a second time.
+      // The instance is known to be broken, so no call waits to find that out a second time.
       if (now < state.retryAt) return [one, [{ type: "reject", reason: state.fault }]];
       return withFirst(wait, begin(one, policy));
     case "idle":

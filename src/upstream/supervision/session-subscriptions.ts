@@ -1,4 +1,4 @@
-// Subscriptions of one instance: held at the session that is open, and renewed at the next one.
+// Subscriptions of one instance: made at the open session, and renewed at the next one.
 
 import type { Upstream } from "../upstream.ts";
 
@@ -6,7 +6,7 @@ type Release = () => Promise<void>;
 
 interface Subscription {
   users: number;
-  /** Ends it at the open session. */
+  /** Ends the subscription at the open session. */
   release: Release | undefined;
 }
 
@@ -43,7 +43,7 @@ export class SessionSubscriptions {
     for (const [uri, subscription] of this.#byUri) this.#renew(uri, subscription, session);
   }
 
-  /** The session is over, and its subscriptions with it. */
+  /** The session ended, and its subscriptions with it. */
   detach(): void {
     this.#session = undefined;
     for (const subscription of this.#byUri.values()) subscription.release = undefined;
@@ -72,7 +72,7 @@ export class SessionSubscriptions {
     );
   }
 
-  /** A subscription that arrives after its session ended, or that another one overtook, is let go. */
+  /** Releases a subscription whose session has ended, or that was made twice. */
   #attach(subscription: Subscription, session: Upstream, release: Release): void {
     const isWanted =
       subscription.users > 0 && this.#session === session && subscription.release === undefined;

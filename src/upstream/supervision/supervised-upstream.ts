@@ -42,7 +42,7 @@ const MAX_REPEATS = 2;
 const DRAIN_CHECK_MS = 50;
 
 /** One open session of a server. It ends with the session; `release` closes it unless others use it too. */
-export interface Lease {
+export interface SessionHandle {
   readonly upstream: Upstream;
   /** Whether it has calls that did not come through the owner of the lease. */
   busy?(): boolean;
@@ -56,9 +56,9 @@ export interface SupervisionOptions {
   /** How long a call without a timeout of its own waits for a start. */
   readonly requestTimeoutMs: number;
   /** Opens a session. `before` describes the last one, if there was one. */
-  readonly open: (signal: AbortSignal, before: Description | undefined) => Promise<Lease>;
+  readonly open: (signal: AbortSignal, before: Description | undefined) => Promise<SessionHandle>;
   /** A session was opened; calls are sent to it from now on. `isRenewed`: there was one before it. */
-  readonly opened?: ((lease: Lease, isRenewed: boolean) => void) | undefined;
+  readonly opened?: ((lease: SessionHandle, isRenewed: boolean) => void) | undefined;
   readonly event?: ((event: LifecycleEvent) => void) | undefined;
   readonly changed?: ((state: InstanceState) => void) | undefined;
   /** Whether calls are in flight that this instance does not see. */
@@ -82,9 +82,11 @@ export class SupervisedUpstream implements Upstream {
   readonly #opens = new Set<Promise<void>>();
   #stopping: Promise<void> | undefined;
   /** Leases that are being released. */
-  readonly #releasing = new Map<Promise<void>, Lease>();
+  readonly #releasing = new Map<Promise<void>, SessionHandle>();
   #instance: Instance = NEW_INSTANCE;
-  #current: { readonly session: number; readonly lease: Lease; readonly stop: () => void } | undefined;
+  #current:
+    | { readonly session: number; readonly lease: SessionHandle; readonly stop: () => void }
+    | undefined;
   /** Where calls are sent without the reducer; undefined unless the instance is ready. */
   #live: Upstream | undefined;
   #watch: NodeJS.Timeout | undefined;
@@ -422,7 +424,7 @@ export class SupervisedUpstream implements Upstream {
     this.#opens.add(opening);
   }
 
-  #opened(session: number, lease: Lease): Promise<void> | void {
+  #opened(session: number, lease: SessionHandle): Promise<void> | void {
     const { state } = this;
     // The reducer closes a session that nobody waits for any more; it never becomes the current one.
     if (state.kind !== "starting" || state.session !== session) return lease.release();

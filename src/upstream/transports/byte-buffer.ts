@@ -1,8 +1,8 @@
-// Bytes that wait for the rest of their message, in one buffer that grows by doubling: many tiny pieces cost no more than one large one.
+// Byte buffer for an incomplete message. It grows by doubling, so that many small chunks cost no more than one large one.
 
 const FIRST_SIZE = 4_096;
 
-export class HeldBytes {
+export class ByteBuffer {
   #buffer: Buffer | undefined;
   #length = 0;
 
@@ -21,12 +21,12 @@ export class HeldBytes {
     this.#length = needed;
   }
 
-  /** What is held, without letting it go; valid until the next `append`. */
+  /** The buffered bytes, which stay in the buffer. The result is valid until the next `append`. */
   peek(): Buffer {
     return this.#buffer?.subarray(0, this.#length) ?? Buffer.alloc(0);
   }
 
-  /** What is held; nothing is held afterwards. */
+  /** Removes and returns the buffered bytes. */
   take(): Buffer {
     const bytes = this.peek();
     this.#buffer = undefined;

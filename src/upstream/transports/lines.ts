@@ -1,25 +1,25 @@
-// Newline-delimited JSON from a byte stream: tolerant of noise, BOM, CRLF and any split, with a limit on each message.
+// Line reader: newline-delimited JSON-RPC from a byte stream, with a size limit per message. It tolerates noise, BOM and CRLF.
 
 import { isRpcMessage, type RequestId, type RpcMessage } from "../../model/index.ts";
-import { HeldBytes } from "./byte-buffer.ts";
+import { ByteBuffer } from "./byte-buffer.ts";
 
 const NEWLINE = 10;
 const BOM = "\uFEFF";
-/** Enough of an oversized line to find its id, which stands near the front or at the end. */
+/** Length of the two ends of an oversized line in which its id is searched. */
 const EDGE_BYTES = 256;
 
 export interface LineEvents {
   message(message: RpcMessage): void;
   noise(line: string): void;
-  /** A message passed the limit; the rest of its line is skipped. The id is given when it could be seen. */
+  /** A message exceeded the limit, and the rest of its line is skipped. The id is undefined when it was not found. */
   oversized(id: RequestId | undefined): void;
 }
 
 export class LineReader {
   readonly #events: LineEvents;
   readonly #maxBytes: number;
-  readonly #held = new HeldBytes();
-  /** Set while the rest of an oversized line is thrown away. */
+  readonly #buffer = new ByteBuffer();
+  /** Set while the rest of an oversized line is discarded. */
   #skipping: { reported: boolean; tail: Buffer } | undefined;
 
   constructor(maxBytes: number, events: LineEvents) {
@@ -38,27 +38,27 @@ export class LineReader {
     const end = rest.lastIndexOf(NEWLINE);
     if (end === -1) return this.#hold(rest);
     let block = rest.subarray(0, end);
-    if (this.#held.length > 0) {
-      this.#held.append(block);
-      block = this.#held.take();
+    if (this.#buffer.length > 0) {
+      this.#buffer.append(block);
+      block = this.#buffer.take();
     }
     this.#lines(block);
     if (end + 1 < rest.length) this.#hold(rest.subarray(end + 1));
   }
 
-  /** What was received of an unfinished line. */
+  /** The beginning of an unfinished line. */
   partial(): string {
-    return this.#held.peek().toString("utf8", 0, Math.min(200, this.#held.length));
+    return this.#buffer.peek().toString("utf8", 0, Math.min(200, this.#buffer.length));
   }
 
   #hold(bytes: Buffer): void {
     if (bytes.length === 0) return;
-    this.#held.append(bytes);
-    if (this.#held.length > this.#maxBytes) this.#startSkipping(this.#held.take());
+    this.#buffer.append(bytes);
+    if (this.#buffer.length > this.#maxBytes) this.#startSkipping(this.#buffer.take());
   }
 
   #lines(block: Buffer): void {
-    // A newline is never part of a longer UTF-8 sequence, so whole lines decode whole.
+    // A newline byte is never part of a longer UTF-8 sequence, so a block of whole lines decodes correctly.
     const text = block.toString("utf8");
     const mayExceed = block.length > this.#maxBytes;
     let start = 0;
@@ -113,7 +113,7 @@ export class LineReader {
   }
 }
 
-/** The id of a response of which only the first and last bytes are at hand. */
+/** The id of a response of which only the first and last bytes are available. */
 function idAtEdges(head: string, tail: string): RequestId | undefined {
   const match =
     /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)\s*[,}]/.exec(head) ??

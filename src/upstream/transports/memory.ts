@@ -1,36 +1,36 @@
-// The in-process wire: a server that is a function of this program, without bytes in between.
+// In-process transport: the server is an object of this program.
 
 import type { RpcMessage } from "../../model/index.ts";
 import { PortolanError } from "../../errors/index.ts";
-import type { Outgoing } from "./outgoing-message.ts";
-import type { Wire, WireCounters, WireEvents } from "./transport.ts";
+import type { OutgoingMessage } from "./outgoing-message.ts";
+import type { Transport, TransportCounters, TransportEvents } from "./transport.ts";
 
-/** The server's side: takes what the client sends, and may send at any time. */
+/** The server's side: receives the client's messages, and may send at any time. */
 export interface MemoryServer {
   receive(message: RpcMessage, send: (message: RpcMessage) => void): void;
   close?(): void | Promise<void>;
 }
 
-export class MemoryWire implements Wire {
-  readonly transport = "memory";
+export class MemoryTransport implements Transport {
+  readonly name = "memory";
   readonly perRequestStreams = false;
-  readonly counters: WireCounters = { noise: 0 };
+  readonly counters: TransportCounters = { noise: 0 };
   readonly #server: MemoryServer;
-  #events: WireEvents | undefined;
+  #events: TransportEvents | undefined;
 
   constructor(server: MemoryServer) {
     this.#server = server;
   }
 
-  async open(events: WireEvents): Promise<void> {
+  async open(events: TransportEvents): Promise<void> {
     this.#events = events;
   }
 
-  send({ text }: Outgoing): void {
+  send({ text }: OutgoingMessage): void {
     if (this.#events === undefined)
       throw new PortolanError("CONNECTION_CLOSED", "the in-process server is closed");
-    // In a turn of its own, as on every other wire: a caller is never answered before its call has returned.
-    // What the server gets is a copy: neither side can change what the other holds.
+    // Delivered asynchronously, as on every other transport, so that no call is answered before it has returned.
+    // The server gets a copy of the message, so that neither side can change an object of the other.
     queueMicrotask(() =>
       this.#server.receive(JSON.parse(text) as RpcMessage, (answer) => this.#events?.message(answer)),
     );

@@ -1,4 +1,4 @@
-// Marks errors of requests that cannot have reached their server, so that repeating them does no harm.
+// Marks the error of a request that cannot have reached its server, so that the request may be repeated.
 
 import { PortolanError } from "../../errors/index.ts";
 

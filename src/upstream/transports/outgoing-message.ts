@@ -1,74 +1,76 @@
-// Messages on their way out: written as JSON once, with beside it what a transport must know of them.
+// Outgoing JSON-RPC messages: serialised once, together with the fields that a transport needs.
 
 import { type JsonObject, META, type RequestId, type RpcErrorObject } from "../../model/index.ts";
 
-export interface Outgoing {
+export interface OutgoingMessage {
   readonly text: string;
   /** Absent in notifications. */
   readonly id: RequestId | undefined;
-  /** Absent in answers. */
+  /** Absent in responses. */
   readonly method: string | undefined;
   readonly params: JsonObject | undefined;
-  /** The revision that the message itself declares; only modern ones do. */
+  /** The protocol revision in the message's `_meta`; only modern requests have one. */
   readonly revision: string | undefined;
-  /** The wire must not send it again by itself. */
+  /** True when the transport must not repeat the message by itself. */
   readonly once?: boolean | undefined;
 }
 
-export function isRequest(message: Outgoing): boolean {
+export function isRequest(message: OutgoingMessage): boolean {
   return message.id !== undefined && message.method !== undefined;
 }
 
-/** The last envelope as JSON. Most clients have one that does not change; remembering more costs more than writing it. */
-let lastMeta: JsonObject | undefined;
-let lastText = "";
+/** Serialises the requests of one connection. It remembers the last envelope as JSON, because most clients send the same one. */
+export class RequestWriter {
+  #lastMeta: JsonObject | undefined;
+  #lastText = "";
 
-/** The insides of a `_meta` as JSON. A progress token in it is another's, and would stand there twice. */
-function metaText(meta: JsonObject): string {
-  if (meta === lastMeta) return lastText;
-  const { progressToken: _token, ...others } = meta;
-  const text = JSON.stringify(others).slice(1, -1);
-  // Only an envelope is known not to change; what a caller gave is the caller's.
-  if (META.PROTOCOL_VERSION in meta) {
-    lastMeta = meta;
-    lastText = text;
+  /** `meta` replaces the `_meta` in the params; the progress token is the id. */
+  write(
+    id: number,
+    request: {
+      method: string;
+      params?: JsonObject | undefined;
+      meta?: JsonObject | undefined;
+      withProgress?: boolean | undefined;
+      repeats?: boolean | undefined;
+    },
+  ): OutgoingMessage {
+    const { method, meta } = request;
+    let { params } = request;
+    if (params?._meta !== undefined) {
+      const { _meta, ...others } = params;
+      params = others;
+    }
+    const inside = params === undefined ? "" : JSON.stringify(params).slice(1, -1);
+    const token = request.withProgress === true ? `"progressToken":${id}` : "";
+    const given = meta === undefined ? "" : this.#metaText(meta);
+    const envelope = given === "" || token === "" ? given + token : `${given},${token}`;
+    const tail = envelope === "" ? "" : `${inside === "" ? "" : ","}"_meta":{${envelope}}`;
+    return {
+      text: `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":{${inside}${tail}}}`,
+      id,
+      method,
+      params,
+      revision: meta?.[META.PROTOCOL_VERSION] as string | undefined,
+      once: request.repeats === false,
+    };
   }
-  return text;
+
+  /** The fields of a `_meta` as JSON, without the progress token of the caller, which is replaced. */
+  #metaText(meta: JsonObject): string {
+    if (meta === this.#lastMeta) return this.#lastText;
+    const { progressToken: _token, ...others } = meta;
+    const text = JSON.stringify(others).slice(1, -1);
+    // Only an envelope is known not to change; the `_meta` of a caller may change.
+    if (META.PROTOCOL_VERSION in meta) {
+      this.#lastMeta = meta;
+      this.#lastText = text;
+    }
+    return text;
+  }
 }
 
-/** A request. `meta` takes the place of the `_meta` in the params; the progress token is the id. */
-export function writeRequest(
-  id: number,
-  request: {
-    method: string;
-    params?: JsonObject | undefined;
-    meta?: JsonObject | undefined;
-    withProgress?: boolean | undefined;
-    repeats?: boolean | undefined;
-  },
-): Outgoing {
-  const { method, meta } = request;
-  let { params } = request;
-  if (params?._meta !== undefined) {
-    const { _meta, ...others } = params;
-    params = others;
-  }
-  const inside = params === undefined ? "" : JSON.stringify(params).slice(1, -1);
-  const token = request.withProgress === true ? `"progressToken":${id}` : "";
-  const given = meta === undefined ? "" : metaText(meta);
-  const envelope = given === "" || token === "" ? given + token : `${given},${token}`;
-  const tail = envelope === "" ? "" : `${inside === "" ? "" : ","}"_meta":{${envelope}}`;
-  return {
-    text: `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":{${inside}${tail}}}`,
-    id,
-    method,
-    params,
-    revision: meta?.[META.PROTOCOL_VERSION] as string | undefined,
-    once: request.repeats === false,
-  };
-}
-
-export function writeNotification(method: string, params: JsonObject | undefined): Outgoing {
+export function writeNotification(method: string, params: JsonObject | undefined): OutgoingMessage {
   return {
     text: JSON.stringify({ jsonrpc: "2.0", method, params }),
     id: undefined,
@@ -78,10 +80,10 @@ export function writeNotification(method: string, params: JsonObject | undefined
   };
 }
 
-export function writeAnswer(
+export function writeResponse(
   id: RequestId,
   outcome: { result: JsonObject } | { error: RpcErrorObject },
-): Outgoing {
+): OutgoingMessage {
   return {
     text: JSON.stringify({ jsonrpc: "2.0", id, ...outcome }),
     id,

@@ -1,23 +1,23 @@
-// What a server was sent and has not taken yet. One that does not keep up is not sent more.
+// Send queue limit of one server: counts the bytes that it has not accepted yet, and rejects messages above the limit.
 
 import { PortolanError } from "../../errors/index.ts";
-import type { WireOptions } from "./transport.ts";
+import type { TransportOptions } from "./transport.ts";
 
-export class QueuedBytes {
+export class SendQueue {
   readonly #server: string;
   readonly #max: number;
   #bytes = 0;
 
-  constructor({ server, maxQueuedBytes }: WireOptions) {
+  constructor({ server, maxQueuedBytes }: TransportOptions) {
     this.#server = server;
     this.#max = maxQueuedBytes;
   }
 
-  /** Throws BUSY when there is no room for it. */
+  /** Throws BUSY when the text would exceed the limit. */
   check(text: string): void {
     if (this.#bytes + text.length <= this.#max) return;
     const server = this.#server;
-    throw new PortolanError("BUSY", `${server} does not take what it is sent`, { server });
+    throw new PortolanError("BUSY", `${server} does not accept the messages sent to it`, { server });
   }
 
   /** Counts the text until the returned function is called. */

@@ -1,42 +1,42 @@
-// The stdio wire: one child process, one JSON-RPC message per line.
+// stdio transport: one child process, one JSON-RPC message per line.
 
 import { PortolanError } from "../../errors/index.ts";
 import { type ChildGroup, type Exit, launch } from "../../launch/index.ts";
 import { firstOf, type RequestId, type StdioEndpoint } from "../../model/index.ts";
-import type { Outgoing } from "./outgoing-message.ts";
-import type { Wire, WireCounters, WireEvents, WireOptions } from "./transport.ts";
+import type { OutgoingMessage } from "./outgoing-message.ts";
+import type { Transport, TransportCounters, TransportEvents, TransportOptions } from "./transport.ts";
 import { LineReader } from "./lines.ts";
 
-/** How long the exit status may lag behind the end of stdout, and the other way round. */
+/** How long the exit status may arrive after the end of stdout, and the other way round. */
 const EXIT_LAG_MS = 50;
 const FLUSH_AT = 8;
-/** A write of at most this many characters arrives whole or not at all. */
+/** A pipe write of at most this many characters is atomic. */
 const WHOLE_WRITE_CHARS = 4_096;
 
-export class StdioWire implements Wire {
-  readonly transport = "stdio";
+export class StdioTransport implements Transport {
+  readonly name = "stdio";
   readonly perRequestStreams = false;
-  readonly counters: WireCounters = { noise: 0 };
+  readonly counters: TransportCounters = { noise: 0 };
   readonly #endpoint: StdioEndpoint;
-  readonly #options: WireOptions;
+  readonly #options: TransportOptions;
   #child: ChildGroup | undefined;
   #reader: LineReader | undefined;
-  #events: WireEvents | undefined;
+  #events: TransportEvents | undefined;
   #outbox: string[] = [];
   #outboxChars = 0;
   #ended = false;
   #exited = false;
-  /** Of the last request in each write that is under way; of the last one that was written. */
+  /** The id of the last request in each write in progress. */
   readonly #writing: number[] = [];
   #lastQueued = -1;
   #lastWritten = -1;
 
-  constructor(endpoint: StdioEndpoint, options: WireOptions) {
+  constructor(endpoint: StdioEndpoint, options: TransportOptions) {
     this.#endpoint = endpoint;
     this.#options = options;
   }
 
-  async open(events: WireEvents, signal: AbortSignal): Promise<void> {
+  async open(events: TransportEvents, signal: AbortSignal): Promise<void> {
     const child = await launch({
       server: this.#options.server,
       endpoint: this.#endpoint,
@@ -59,18 +59,18 @@ export class StdioWire implements Wire {
     const stdoutEnded = new Promise<void>((resolve) =>
       child.stdout.once("close", resolve).once("end", resolve),
     );
-    // Either sign of death is enough, but both together tell more, and answers may still be in the pipe.
+    // Either event means that the process ended. Both are waited for, because responses may still be in the pipe.
     void child.exited.then(() => (this.#exited = true));
     void child.exited.then((exit) => soon(stdoutEnded).then(() => this.#died(exit)));
     void stdoutEnded.then(() => soon(child.exited)).then((exit) => this.#died(exit));
   }
 
-  send({ text, id, method }: Outgoing): void {
+  send({ text, id, method }: OutgoingMessage): void {
     const child = this.#child;
     if (child === undefined || this.#ended) throw this.#gone(undefined);
-    // Characters stand for bytes here: the limit guards memory, and it need not be exact.
+    // Characters approximate bytes: the limit protects memory and need not be exact.
     if (this.#outboxChars + child.stdin.writableLength + text.length > this.#options.maxQueuedBytes) {
-      throw new PortolanError("BUSY", `${this.#options.server} does not read what it is sent`, {
+      throw new PortolanError("BUSY", `${this.#options.server} does not read its stdin`, {
         server: this.#options.server,
         stderr: this.stderrTail(),
       });
@@ -78,9 +78,9 @@ export class StdioWire implements Wire {
     if (method !== undefined && typeof id === "number") this.#lastQueued = id;
     this.#outbox.push(text);
     this.#outboxChars += text.length + 1;
-    // Everything sent in this turn of the event loop goes out in one write.
+    // All messages sent in one turn of the event loop are written together.
     if (this.#outbox.length === 1) setImmediate(this.#flush);
-    // A long queue leaves in parts, so that the server has work while the rest is written.
+    // A long queue is written in parts, so that the server can begin while the rest is written.
     else if (this.#outbox.length >= FLUSH_AT) this.#flush();
   }
 
@@ -99,7 +99,7 @@ export class StdioWire implements Wire {
     await this.#child?.stop();
   }
 
-  /** Requests that were queued after the process had ended, or whose write failed as a whole, cannot have run. */
+  /** A request that was queued after the process had ended, or whose whole write failed, cannot have run. */
   neverSent(id: RequestId): boolean {
     return typeof id === "number" && id > this.#lastWritten;
   }
@@ -112,7 +112,7 @@ export class StdioWire implements Wire {
     this.#outboxChars = 0;
     const { stdin } = this.#child;
     if (stdin.destroyed || stdin.writableEnded) return;
-    // A part of a long write may arrive before it fails.
+    // A part of a long write may reach the server before the write fails.
     if (lines.length > WHOLE_WRITE_CHARS) this.#lastWritten = this.#lastQueued;
     this.#writing.push(this.#lastQueued);
     stdin.write(lines, this.#written);
@@ -130,11 +130,11 @@ export class StdioWire implements Wire {
       code: "PROTOCOL_ERROR",
       severity: "warning",
       server: this.#options.server,
-      message: `stdout carries text that is not MCP, ignored: ${JSON.stringify(firstOf(line, 120))}`,
+      message: `Ignored text on stdout that is not JSON-RPC: ${JSON.stringify(firstOf(line, 120))}`,
     });
   }
 
-  #oversized(id: Parameters<WireEvents["failed"]>[0] | undefined): void {
+  #oversized(id: Parameters<TransportEvents["failed"]>[0] | undefined): void {
     const { server, maxMessageBytes } = this.#options;
     const error = new PortolanError(
       "MESSAGE_TOO_LARGE",
@@ -179,7 +179,7 @@ export class StdioWire implements Wire {
   }
 }
 
-/** The value when it comes within the lag, else undefined. */
+/** The value if it arrives within EXIT_LAG_MS, else undefined. */
 function soon<T>(promise: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(undefined), EXIT_LAG_MS);

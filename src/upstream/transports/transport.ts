@@ -1,60 +1,60 @@
-// A wire carries JSON-RPC messages to one server and back. It knows bytes and connections, not what the messages mean.
+// Transport: carries JSON-RPC messages to one server and back. It knows bytes and connections, not the meaning of messages.
 
 import type { PortolanError, Report } from "../../errors/index.ts";
 import type { LaunchNews } from "../../launch/index.ts";
 import type { Era, LaunchSettings, RequestId, RpcMessage } from "../../model/index.ts";
-import type { Outgoing } from "./outgoing-message.ts";
+import type { OutgoingMessage } from "./outgoing-message.ts";
 
 export type TransportName = "stdio" | "http" | "sse" | "websocket" | "memory";
 
-export interface WireEvents {
-  /** A message came. `origin` is the request on whose own stream it came, where the transport has such streams. */
+export interface TransportEvents {
+  /** A message arrived. `origin` is the request whose response stream carried it, where the transport has such streams. */
   message(message: RpcMessage, origin?: RequestId): void;
-  /** One request failed on its way; the connection lives on. */
+  /** One request failed; the connection stays open. */
   failed(id: RequestId, error: PortolanError): void;
-  /** The connection is gone, and with it everything in flight. Comes at most once, and not after `close()`. */
+  /** The connection ended, and every request in flight with it. Called at most once, and not after `close()`. */
   closed(error: PortolanError): void;
 }
 
-export interface WireOptions {
+export interface TransportOptions {
   readonly server: string;
   readonly maxMessageBytes: number;
   readonly maxQueuedBytes: number;
   readonly report: Report;
-  /** Hears what the server writes to stderr, as it comes. */
+  /** Receives the server's stderr output as it arrives. */
   readonly onStderr?: ((text: string) => void) | undefined;
-  /** How a local program is brought here and boxed. */
+  /** Install and sandbox settings of a local program. */
   readonly launch?: LaunchSettings | undefined;
   readonly roots?: readonly string[] | undefined;
-  /** Hears how the program is started, and what it is refused. */
+  /** Receives the launch plan, install progress and refused connections of a local program. */
   readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
 }
 
-export interface WireCounters {
-  /** Lines on stdout, or frames, that were not JSON-RPC. */
+export interface TransportCounters {
+  /** Number of lines on stdout, or of frames, that were not JSON-RPC. */
   noise: number;
 }
 
-export interface Wire {
-  readonly transport: TransportName;
-  /** Each request has its own response stream, so that a dropped stream is a cancellation and says whose message it is. */
+export interface Transport {
+  readonly name: TransportName;
+  /** True when each request has its own response stream: a message then names its request, and a dropped stream cancels it. */
   readonly perRequestStreams: boolean;
-  readonly counters: WireCounters;
-  /** Opens the connection; messages may be sent when it resolves. */
-  open(events: WireEvents, signal: AbortSignal): Promise<void>;
-  /** Hands over one message. Throws BUSY when the server does not keep up. */
-  send(message: Outgoing, headers?: Readonly<Record<string, string>>): void;
-  /** Resolves when the server has taken what was sent; on a stream that keeps its order it does so at once. */
+  readonly counters: TransportCounters;
+  /** Opens the connection. Messages may be sent once the promise resolves. */
+  open(events: TransportEvents, signal: AbortSignal): Promise<void>;
+  /** Sends one message. Throws BUSY when the server does not read fast enough. */
+  send(message: OutgoingMessage, headers?: Readonly<Record<string, string>>): void;
+  /** Resolves when the server has accepted all messages sent so far; at once on a stream that keeps their order. */
   flushed(): Promise<void>;
-  /** After the end of the connection: whether this request cannot have reached the server. */
+  /** After the connection ended: true when this request cannot have reached the server. */
   neverSent?(id: RequestId): boolean;
-  /** The answer to this request is not wanted any more. */
+  /** Stops waiting for the response to this request. */
   abandon(id: RequestId): void;
-  /** What negotiation found; later messages carry it where the transport needs it. */
+  /** Sets the negotiated era and revision, which HTTP transports send as headers. */
   negotiated(era: Era, revision: string): void;
-  /** Opens the stream for messages that belong to no request, where the transport has one. */
+  /** Opens the stream for messages that belong to no request, where the transport has such a stream. */
   listen(): void;
-  /** The last lines of stderr, where there is one. */
+  /** The last lines of stderr of a local program. */
   stderrTail(): string | undefined;
   close(): Promise<void>;
 }

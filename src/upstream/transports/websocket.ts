@@ -1,28 +1,28 @@
-// The WebSocket wire: one JSON-RPC message per text frame, subprotocol `mcp`.
+// WebSocket transport: one JSON-RPC message per text frame, subprotocol `mcp`.
 
 import type { WebSocket } from "ws";
 import { PortolanError } from "../../errors/index.ts";
 import { firstOf, type UrlEndpoint, isRpcMessage, parseMessages } from "../../model/index.ts";
-import type { Outgoing } from "./outgoing-message.ts";
-import type { Wire, WireCounters, WireEvents, WireOptions } from "./transport.ts";
+import type { OutgoingMessage } from "./outgoing-message.ts";
+import type { Transport, TransportCounters, TransportEvents, TransportOptions } from "./transport.ts";
 
 const CLOSE_GRACE_MS = 1_000;
 
-export class WebSocketWire implements Wire {
-  readonly transport = "websocket";
+export class WebSocketTransport implements Transport {
+  readonly name = "websocket";
   readonly perRequestStreams = false;
-  readonly counters: WireCounters = { noise: 0 };
+  readonly counters: TransportCounters = { noise: 0 };
   readonly #endpoint: UrlEndpoint;
-  readonly #options: WireOptions;
+  readonly #options: TransportOptions;
   #socket: WebSocket | undefined;
   #ended = false;
 
-  constructor(endpoint: UrlEndpoint, options: WireOptions) {
+  constructor(endpoint: UrlEndpoint, options: TransportOptions) {
     this.#endpoint = endpoint;
     this.#options = options;
   }
 
-  async open(events: WireEvents, signal: AbortSignal): Promise<void> {
+  async open(events: TransportEvents, signal: AbortSignal): Promise<void> {
     const { WebSocket } = await import("ws");
     const { server, maxMessageBytes } = this.#options;
     signal.throwIfAborted();
@@ -70,13 +70,13 @@ export class WebSocketWire implements Wire {
     });
   }
 
-  send({ text }: Outgoing): void {
+  send({ text }: OutgoingMessage): void {
     const { server, maxQueuedBytes } = this.#options;
     const socket = this.#socket;
     if (socket === undefined || this.#ended)
-      throw new PortolanError("CONNECTION_LOST", `${server} is gone`, { server });
+      throw new PortolanError("CONNECTION_LOST", `the WebSocket to ${server} is closed`, { server });
     if (socket.bufferedAmount + text.length > maxQueuedBytes) {
-      throw new PortolanError("BUSY", `${server} does not read what it is sent`, { server });
+      throw new PortolanError("BUSY", `${server} does not read the messages sent to it`, { server });
     }
     socket.send(text, () => {});
   }
@@ -104,7 +104,7 @@ export class WebSocketWire implements Wire {
     });
   }
 
-  #receive(events: WireEvents, text: string | undefined): void {
+  #receive(events: TransportEvents, text: string | undefined): void {
     for (const value of text === undefined ? [undefined] : parseMessages(text)) {
       if (isRpcMessage(value)) events.message(value);
       else this.counters.noise += 1;

@@ -1,14 +1,14 @@
-// What every HTTP request of one server shares: the connection pool and the headers that never change.
+// HTTP agent of one server: its connection pool, and the headers of every request.
 
 import type { Agent } from "undici";
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** More requests than this at once wait for a free connection. */
+/** Further simultaneous requests wait for a free connection. */
 const MAX_CONNECTIONS = 2_048;
 
-/** A pool of its own per server, so that closing one server closes its sockets and no others. */
+/** Each server has its own pool, so that closing one server closes only its own sockets. */
 export async function createAgent(connections: number = MAX_CONNECTIONS): Promise<Agent> {
-  // undici is a large module; only servers that are reached over HTTP pay for it.
+  // undici is a large module, so it is loaded only for servers that use HTTP.
   const undici = await import("undici");
   return new undici.Agent({
     connect: { timeout: CONNECT_TIMEOUT_MS },
@@ -17,7 +17,7 @@ export async function createAgent(connections: number = MAX_CONNECTIONS): Promis
   });
 }
 
-/** Headers of every request. Credentials in the URL become a header, so that they show up nowhere else. */
+/** Headers of every request. Credentials in the URL become a header, so that they appear nowhere else. */
 export function baseHeaders(
   url: URL,
   declared: Readonly<Record<string, string>> | undefined,
@@ -41,7 +41,7 @@ function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    // A bare "%" that somebody typed as it is.
+    // The user typed a bare "%".
     return part;
   }
 }

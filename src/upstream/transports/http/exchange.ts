@@ -1,9 +1,9 @@
-// One HTTP request and its response on undici's dispatcher: redirects within the origin, limits on bodies, typed failures.
+// One HTTP request and its response on undici's dispatcher, with redirects within the origin, body limits and typed failures.
 
 import { firstOf, type RpcErrorObject } from "../../../model/index.ts";
 import type { Agent, Dispatcher } from "undici";
 import { PortolanError } from "../../../errors/index.ts";
-import { HeldBytes } from "../byte-buffer.ts";
+import { ByteBuffer } from "../byte-buffer.ts";
 import { SseParser, type SseEvent } from "./sse-parser.ts";
 
 type Controller = Parameters<NonNullable<Dispatcher.DispatchHandler["onRequestStart"]>>[0];
@@ -24,25 +24,25 @@ export interface ExchangeRequest {
 
 /** Exactly one of `json`, `ended`, `empty` or `failed` ends an exchange that was not aborted. */
 export interface ExchangeEvents {
-  /** A response came; its status was a success. */
+  /** A response with a success status began. */
   started?(headers: HeaderMap, stream: SseParser | undefined): void;
   event(event: SseEvent): void;
   json(value: unknown): void;
-  /** The event stream ended, as it should or not. */
+  /** The event stream ended, normally or with an error. */
   ended(error: Error | undefined): void;
-  /** A success without a body. */
+  /** The response was a success without a body. */
   empty(): void;
   failed(error: HttpFailure): void;
 }
 
-/** A response or connection that is no success, before it is known what that means to the protocol. */
+/** A failed response or connection, before the protocol rules are applied to it. */
 export interface HttpFailure {
   readonly error: PortolanError;
   readonly status: number | undefined;
   readonly headers: HeaderMap;
-  /** The JSON body, where it was JSON. */
+  /** The parsed body, if it was JSON. */
   readonly json: unknown;
-  /** The request cannot have reached the server. */
+  /** True when the request cannot have reached the server. */
   readonly neverSent: boolean;
 }
 
@@ -80,7 +80,7 @@ export function exchange(agent: Agent, request: ExchangeRequest, events: Exchang
         method: request.method,
         headers: request.headers,
         body: request.body ?? null,
-        // The deadlines of the request itself apply; they can be moved by progress.
+        // The peer enforces the deadlines, because progress notifications extend them.
         headersTimeout: 0,
         bodyTimeout: 0,
       },
@@ -98,7 +98,7 @@ export function exchange(agent: Agent, request: ExchangeRequest, events: Exchang
   };
 }
 
-/** There for who knows which to look at, and in nothing that is printed: some of them are secret. */
+/** Adds the response headers as a non-enumerable field, so that they are not printed: some of them are secret. */
 function withHeaders(headers: HeaderMap, data: Record<string, unknown>): Record<string, unknown> {
   const small = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined || name === "set-cookie" ? [] : [[name, firstOf(String(value), SHOWN_BODY_CHARS)]],
@@ -119,7 +119,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #status = 0;
   #headers: HeaderMap = {};
   #sse: SseParser | undefined;
-  readonly #held = new HeldBytes();
+  readonly #buffer = new ByteBuffer();
   #bytes = 0;
   #over = false;
 
@@ -155,7 +155,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#bytes += chunk.length;
     const ok = this.#status < 300;
     if (ok && this.#bytes > this.#request.maxMessageBytes) return this.#tooLarge(controller);
-    if (ok || this.#bytes <= MAX_ERROR_BODY_BYTES) this.#held.append(chunk);
+    if (ok || this.#bytes <= MAX_ERROR_BODY_BYTES) this.#buffer.append(chunk);
   }
 
   onResponseEnd(): void {
@@ -216,7 +216,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   #body(): { text: string; json: unknown } {
-    const text = this.#held.take().toString("utf8");
+    const text = this.#buffer.take().toString("utf8");
     try {
       return { text, json: JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text) };
     } catch {
@@ -227,7 +227,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #encoded(controller: Controller, encoding: string): void {
     this.#over = true;
     const { server } = this.#request;
-    const message = `${server} answers in the encoding ${encoding.slice(0, 40)}, although it was asked for none`;
+    const message = `${server} answered with the content encoding ${encoding.slice(0, 40)}, although the request accepts only identity`;
     this.#events.failed(this.#failure(new PortolanError("PROTOCOL_ERROR", message, { server })));
     controller.abort(new Error(message));
   }

@@ -1,19 +1,22 @@
-// The headers by which a server knows a message: what was negotiated, and what the message is about.
+// Protocol headers of HTTP messages: session, revision, method and name.
 
 import type { Era } from "../../../model/index.ts";
-import type { Outgoing } from "../outgoing-message.ts";
-import { headerValue } from "../../session/param-headers.ts";
+import type { OutgoingMessage } from "../outgoing-message.ts";
 
-/** Requests whose name or URI is also a header. */
+/** Values that may be sent as they are. */
+const PLAIN = /^[\x21-\x7E](?:[\x20-\x7E\t]*[\x21-\x7E])?$/;
+/** The Base64 form itself, which must be encoded again. */
+const SENTINEL = /^=\?base64\?.*\?=$/s;
+/** Requests whose name or URI is also sent as a header. */
 const NAMED = /^(?:tools\/call|prompts\/get|resources\/read|tasks\/.+)$/;
 
 export class ProtocolHeaders {
   era: Era | undefined;
   revision: string | undefined;
-  /** As a legacy server calls it. */
+  /** The session id that a legacy server gave. */
   session: string | undefined;
 
-  of({ method, params, revision }: Outgoing): Record<string, string> {
+  of({ method, params, revision }: OutgoingMessage): Record<string, string> {
     if (revision === undefined || method === undefined) return this.ofSession();
     const headers: Record<string, string> = { "mcp-protocol-version": revision, "mcp-method": method };
     const name = NAMED.test(method) ? (params?.name ?? params?.uri ?? params?.taskId) : undefined;
@@ -21,11 +24,17 @@ export class ProtocolHeaders {
     return headers;
   }
 
-  /** Of what is about the legacy session itself. */
+  /** Headers of a message that belongs to the legacy session. */
   ofSession(): Record<string, string> {
     return {
       ...(this.session === undefined ? {} : { "mcp-session-id": this.session }),
       ...(this.revision === undefined ? {} : { "mcp-protocol-version": this.revision }),
     };
   }
+}
+
+/** A string as a header value: unchanged when that is safe, else in the Base64 form of the specification. */
+export function headerValue(value: string): string {
+  if ((PLAIN.test(value) && !SENTINEL.test(value)) || value === "") return value;
+  return `=?base64?${Buffer.from(value, "utf8").toString("base64")}?=`;
 }

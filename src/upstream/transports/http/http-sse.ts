@@ -1,37 +1,37 @@
-// The HTTP+SSE wire of 2024-11-05: one standing event stream back, one POST per message forth.
+// HTTP+SSE transport of 2024-11-05: one POST per message to the server, one long event stream from it.
 
 import type { Agent } from "undici";
 import { PortolanError } from "../../../errors/index.ts";
 import { type UrlEndpoint, isRpcMessage, parseMessages } from "../../../model/index.ts";
-import { isRequest, type Outgoing } from "../outgoing-message.ts";
-import type { Wire, WireCounters, WireEvents, WireOptions } from "../transport.ts";
+import { isRequest, type OutgoingMessage } from "../outgoing-message.ts";
+import type { Transport, TransportCounters, TransportEvents, TransportOptions } from "../transport.ts";
 import { baseHeaders, createAgent } from "./agent.ts";
 import { exchange } from "./exchange.ts";
-import { QueuedBytes } from "../send-queue.ts";
+import { SendQueue } from "../send-queue.ts";
 
-export class SseWire implements Wire {
-  readonly transport = "sse";
+export class HttpSseTransport implements Transport {
+  readonly name = "sse";
   readonly perRequestStreams = false;
-  readonly counters: WireCounters = { noise: 0 };
+  readonly counters: TransportCounters = { noise: 0 };
   readonly #url: URL;
   readonly #headers: Record<string, string>;
-  readonly #options: WireOptions;
-  readonly #queued: QueuedBytes;
+  readonly #options: TransportOptions;
+  readonly #queue: SendQueue;
   #agent: Agent | undefined;
-  #events: WireEvents | undefined;
+  #events: TransportEvents | undefined;
   #stream: { abort(): void } | undefined;
   #postUrl: URL | undefined;
   readonly #unanswered = new Set<Promise<void>>();
   #ended = false;
 
-  constructor(endpoint: UrlEndpoint, options: WireOptions) {
+  constructor(endpoint: UrlEndpoint, options: TransportOptions) {
     this.#url = new URL(endpoint.url);
     this.#headers = baseHeaders(this.#url, endpoint.headers);
     this.#options = options;
-    this.#queued = new QueuedBytes(options);
+    this.#queue = new SendQueue(options);
   }
 
-  async open(events: WireEvents, signal: AbortSignal): Promise<void> {
+  async open(events: TransportEvents, signal: AbortSignal): Promise<void> {
     const agent = await createAgent();
     this.#agent = agent;
     this.#events = events;
@@ -71,18 +71,18 @@ export class SseWire implements Wire {
     });
   }
 
-  send(message: Outgoing): void {
+  send(message: OutgoingMessage): void {
     const { server, maxMessageBytes } = this.#options;
     if (this.#ended || this.#postUrl === undefined) {
-      throw new PortolanError("CONNECTION_LOST", `${server}: the event stream is gone`, { server });
+      throw new PortolanError("CONNECTION_LOST", `${server}: the event stream is closed`, { server });
     }
     const { text: body } = message;
-    this.#queued.check(body);
-    const taken = this.#queued.add(body);
+    this.#queue.check(body);
+    const accepted = this.#queue.add(body);
     const id = isRequest(message) ? message.id : undefined;
     const sent = new Promise<void>((resolve) => {
       const done = (): void => {
-        taken();
+        accepted();
         resolve();
       };
       const request = {
@@ -102,7 +102,7 @@ export class SseWire implements Wire {
         empty: done,
         ended: done,
         failed: (failure) => {
-          // "Accepted" is a plain word here; any body with a success status will do.
+          // Servers answer the POST with "Accepted" as plain text; any body with a success status is fine.
           done();
           const accepted =
             failure.status !== undefined && failure.status < 300 && failure.error.code === "PROTOCOL_ERROR";
@@ -141,9 +141,9 @@ export class SseWire implements Wire {
       this.#postUrl = url;
       return undefined;
     }
-    // Credentials go to the endpoint, so a server may not send us elsewhere.
-    const where = url === undefined ? "an address that is none" : `another origin, ${url.origin}`;
-    return new PortolanError("PROTOCOL_ERROR", `${server} points its message endpoint at ${where}`, {
+    // Credentials are sent to the message endpoint, so it must have the same origin.
+    const where = url === undefined ? "an invalid URL" : `another origin, ${url.origin}`;
+    return new PortolanError("PROTOCOL_ERROR", `${server} announces its message endpoint at ${where}`, {
       server,
     });
   }

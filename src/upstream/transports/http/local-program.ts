@@ -1,4 +1,4 @@
-// A server that is a local program and speaks HTTP: started before the connection is made, and stopped with it.
+// Local program that serves HTTP: started before the connection is opened, and stopped with it.
 
 import { connect as dial } from "node:net";
 import { isPortolanError, PortolanError } from "../../../errors/index.ts";
@@ -46,14 +46,14 @@ export async function withProgram(
   }
 }
 
-/** The port is there before the server behind it is. Ends with an error when it is not waited for any more. */
+/** Waits until the port accepts connections. Throws when the signal aborts; returns when the program ended. */
 async function answering(url: URL, child: ChildGroup, signal: AbortSignal): Promise<void> {
   let gone = false;
   void child.exited.then(() => {
     gone = true;
   });
   while (!gone && !(await isOpen(url, signal))) {
-    // A pause that is called off is over at once, and would be again for ever.
+    // A pause ends at once after an abort, so without this check the loop would not end.
     signal.throwIfAborted();
     await pause(POLL_MS, signal);
   }

@@ -1,21 +1,21 @@
-// The legacy GET stream for what belongs to no request: kept open as long as the server has one.
+// Legacy GET stream for messages that belong to no request. It is opened again when it ends, unless the server has none.
 
 import type { ExchangeEvents } from "./exchange.ts";
 import { parseJson, retryDelay } from "./rules.ts";
 import type { SseParser } from "./sse-parser.ts";
 
-export interface StandingStreamOptions {
-  /** Sends the GET with these headers beside the usual ones. */
+export interface NotificationStreamOptions {
+  /** Sends the GET with these additional headers. */
   readonly open: (headers: Record<string, string>, events: ExchangeEvents) => { abort(): void };
   readonly deliver: (value: unknown) => void;
 }
 
-export class StandingStream {
-  readonly #options: StandingStreamOptions;
+export class NotificationStream {
+  readonly #options: NotificationStreamOptions;
   #stop: () => void = () => {};
   #closed = false;
 
-  constructor(options: StandingStreamOptions) {
+  constructor(options: NotificationStreamOptions) {
     this.#options = options;
     this.#listen(undefined, 0);
   }
@@ -29,7 +29,7 @@ export class StandingStream {
     let parser: SseParser | undefined;
     const again = (): void => {
       if (this.#closed) return;
-      // A stream that brought nothing is asked for less and less often.
+      // A stream without events is opened less and less often.
       const next = parser !== undefined && parser.delivered > 0 ? 0 : failures + 1;
       const resumeAt = parser?.lastEventId ?? lastEventId;
       const timer = setTimeout(() => this.#listen(resumeAt, next), retryDelay(parser?.retryMs, next)).unref();
@@ -41,7 +41,7 @@ export class StandingStream {
       },
       event: ({ data }) => this.#options.deliver(parseJson(data)),
       ended: again,
-      // Anything but a stream says that the server has none.
+      // A response that is not a stream means that the server has none.
       json: () => {},
       empty: () => {},
       failed: ({ status }) => {

@@ -1,56 +1,56 @@
-// Messages that nobody waits for an answer to: notifications, answers to the server's own questions, and the end of a session.
+// One-way HTTP messages, which get no response: notifications, responses to server requests, and the end of a session.
 
 import type { Agent } from "undici";
 import { exchange, type ExchangeRequest } from "./exchange.ts";
-import type { QueuedBytes } from "../send-queue.ts";
+import type { SendQueue } from "../send-queue.ts";
 
-/** Messages on their way to the server; a server that asks faster than it listens is not answered. */
-const MAX_UNTAKEN = 10_000;
-/** They have connections of their own: requests that wait for these very answers may take all others. */
-export const TELLING_CONNECTIONS = 32;
+/** Messages in flight. Further ones are dropped, so that a server cannot make the client queue without limit. */
+const MAX_IN_FLIGHT = 10_000;
+/** They have their own connections, because the requests that wait for these messages may occupy all others. */
+export const ONE_WAY_CONNECTIONS = 32;
 
-export class Telling {
+export class OneWayMessages {
   readonly #agent: Agent;
   readonly #to: Pick<ExchangeRequest, "server" | "url" | "maxMessageBytes">;
-  readonly #queued: QueuedBytes;
-  readonly #untaken = new Set<Promise<void>>();
+  readonly #queue: SendQueue;
+  readonly #inFlight = new Set<Promise<void>>();
 
   constructor(
     agent: Agent,
     to: Pick<ExchangeRequest, "server" | "url" | "maxMessageBytes">,
-    queued: QueuedBytes,
+    queue: SendQueue,
   ) {
     this.#agent = agent;
     this.#to = to;
-    this.#queued = queued;
+    this.#queue = queue;
   }
 
-  /** False when there are too many already. */
-  tell(body: string, headers: Record<string, string>): boolean {
-    if (this.#untaken.size >= MAX_UNTAKEN) return false;
-    const taken = this.#queued.add(body);
-    const told = this.send("POST", body, headers);
-    this.#untaken.add(told);
-    void told.then(() => {
-      taken();
-      this.#untaken.delete(told);
+  /** False when too many messages are in flight. */
+  post(body: string, headers: Record<string, string>): boolean {
+    if (this.#inFlight.size >= MAX_IN_FLIGHT) return false;
+    const accepted = this.#queue.add(body);
+    const sent = this.send("POST", body, headers);
+    this.#inFlight.add(sent);
+    void sent.then(() => {
+      accepted();
+      this.#inFlight.delete(sent);
     });
     return true;
   }
 
-  /** Resolves when the server has taken all that it was told. */
+  /** Resolves when the server has accepted all messages. */
   async flushed(): Promise<void> {
-    await Promise.all(this.#untaken);
+    await Promise.all(this.#inFlight);
   }
 
-  /** Resolves when it is over, however it ended. */
+  /** Resolves when the exchange ended, with or without success. */
   send(method: "POST" | "DELETE", body: string | undefined, headers: Record<string, string>): Promise<void> {
     return new Promise((resolve) => {
       const sent = exchange(
         this.#agent,
         { ...this.#to, method, headers, body },
         {
-          // Some servers answer a notification with a stream that never ends.
+          // Some servers answer a notification with a stream that does not end.
           started: (_headers, stream) => {
             if (stream === undefined) return;
             sent.abort();

@@ -1,5 +1,4 @@
-// One request over Streamable HTTP, from its POST to its answer: sent again when the server has too much to do, continued when its
-// stream breaks off.
+// One request over Streamable HTTP, from its POST to its response: repeated after 429, resumed when its stream breaks off.
 
 import { PortolanError } from "../../../errors/index.ts";
 import type { RequestId, RpcMessage } from "../../../model/index.ts";
@@ -7,55 +6,55 @@ import type { ExchangeEvents, HttpFailure } from "./exchange.ts";
 import type { ProtocolHeaders } from "./headers.ts";
 import { neverRan } from "../never-ran.ts";
 import { errorFor, isSessionLoss, parseJson, retryAfterMs, retryDelay } from "./rules.ts";
-import type { QueuedBytes } from "../send-queue.ts";
+import type { SendQueue } from "../send-queue.ts";
 import type { SseParser } from "./sse-parser.ts";
 
-/** A stream that the server leaves open after the answer is of no use to anybody. */
+/** A stream that the server leaves open after the response is closed after this time. */
 const LINGER_MS = 1_000;
 const MAX_RATE_WAIT_MS = 60_000;
 const MAX_START_WAIT_MS = 5_000;
 const MAX_RATE_RETRIES = 2;
-/** In a row, without anything new. A server may well end a stream after every piece of news. */
+/** Attempts in a row without a new event. A server may end its stream after every event. */
 const MAX_RESUMES = 10;
 
-/** Something under way that can be stopped. */
+/** An exchange or a timer that can be stopped. */
 export interface Stoppable {
   abort(): void;
 }
 
-/** What a request needs of the wire that it is sent on. */
-export interface FlightWire {
+/** The part of the transport that a pending request uses. */
+export interface RequestTransport {
   readonly server: string;
   readonly protocol: ProtocolHeaders;
-  readonly queued: QueuedBytes;
+  readonly queue: SendQueue;
   readonly post: (body: string, headers: Record<string, string>, events: ExchangeEvents) => Stoppable;
-  /** Opens a legacy stream, with these headers beside the usual ones. */
+  /** Opens a legacy stream with these additional headers. */
   readonly get: (headers: Record<string, string>, events: ExchangeEvents) => Stoppable;
-  /** Passes on what came for a request, one message or several. True when the answer is among it. */
+  /** Delivers one message or a batch that arrived for a request. True when the response is among them. */
   readonly deliver: (value: unknown, origin: RequestId) => boolean;
   readonly answer: (message: RpcMessage, id: RequestId) => void;
   readonly fail: (id: RequestId, error: PortolanError) => void;
-  /** There is nothing to be stopped any more. */
-  readonly landed: (id: RequestId) => void;
+  /** The request was answered, so that there is nothing left to abort. */
+  readonly settled: (id: RequestId) => void;
 }
 
-export class Flight {
-  readonly #wire: FlightWire;
+export class PendingRequest {
+  readonly #transport: RequestTransport;
   readonly #id: RequestId;
   readonly #isInitialize: boolean;
   readonly #once: boolean;
   readonly #body: string;
   readonly #headers: Record<string, string>;
   #current: Stoppable | undefined;
-  #taken: (() => void) | undefined;
+  #accepted: (() => void) | undefined;
 
   constructor(
-    wire: FlightWire,
+    transport: RequestTransport,
     about: { readonly id: RequestId; readonly isInitialize: boolean; readonly once: boolean },
     body: string,
     headers: Record<string, string>,
   ) {
-    this.#wire = wire;
+    this.#transport = transport;
     this.#id = about.id;
     this.#isInitialize = about.isInitialize;
     this.#once = about.once;
@@ -64,44 +63,44 @@ export class Flight {
   }
 
   abort(): void {
-    this.#taken?.();
+    this.#accepted?.();
     this.#current?.abort();
   }
 
   send(attempt = 0): void {
-    const wire = this.#wire;
+    const transport = this.#transport;
     const id = this.#id;
     let stream: SseParser | undefined;
     let answered = false;
     let linger: NodeJS.Timeout | undefined;
-    const taken = wire.queued.add(this.#body);
-    this.#taken = taken;
-    const posted = wire.post(this.#body, this.#headers, {
+    const accepted = transport.queue.add(this.#body);
+    this.#accepted = accepted;
+    const posted = transport.post(this.#body, this.#headers, {
       started: (received, parser) => {
-        taken();
+        accepted();
         stream = parser;
         const session = received["mcp-session-id"];
-        if (typeof session === "string" && this.#isInitialize) wire.protocol.session = session;
+        if (typeof session === "string" && this.#isInitialize) transport.protocol.session = session;
       },
       event: ({ data }) => {
-        if (!wire.deliver(parseJson(data), id) || answered) return;
+        if (!transport.deliver(parseJson(data), id) || answered) return;
         answered = true;
-        wire.landed(id);
+        transport.settled(id);
         linger = setTimeout(() => posted.abort(), LINGER_MS).unref();
       },
       json: (value) => {
-        wire.landed(id);
-        if (!wire.deliver(value, id)) this.#noAnswer("the answer is not a JSON-RPC message");
+        transport.settled(id);
+        if (!transport.deliver(value, id)) this.#noAnswer("the answer is not a JSON-RPC message");
       },
       empty: () => this.#noAnswer("the request was accepted but not answered"),
       ended: (cause) => {
         clearTimeout(linger);
         if (answered) return;
-        if (stream?.lastEventId !== undefined && wire.protocol.era !== "modern") this.#resume(stream, 0);
+        if (stream?.lastEventId !== undefined && transport.protocol.era !== "modern") this.#resume(stream, 0);
         else this.#streamEnded(cause);
       },
       failed: (failure) => {
-        taken();
+        accepted();
         this.#refused(failure, attempt);
       },
     });
@@ -109,52 +108,52 @@ export class Flight {
   }
 
   #refused(failure: HttpFailure, attempt: number): void {
-    const wire = this.#wire;
+    const transport = this.#transport;
     const id = this.#id;
     const { status, json } = failure;
     if (this.#headers["mcp-session-id"] !== undefined && isSessionLoss(failure))
       return this.#sessionLost(failure.error);
     const error = errorFor(json, id);
-    // A JSON-RPC error for this very request is the server's answer, whatever the HTTP status.
+    // A JSON-RPC error for this request is the server's response, whatever the HTTP status.
     if (error !== undefined && status !== 401) {
-      wire.landed(id);
-      return wire.answer({ jsonrpc: "2.0", id, error }, id);
+      transport.settled(id);
+      return transport.answer({ jsonrpc: "2.0", id, error }, id);
     }
     const wait = status === 429 && !this.#once ? retryAfterMs(failure.headers["retry-after"]) : undefined;
-    // Whoever is still connecting is told rather than kept waiting.
-    const patience = wire.protocol.revision === undefined ? MAX_START_WAIT_MS : MAX_RATE_WAIT_MS;
+    // While connecting, the client gets the error soon instead of waiting.
+    const patience = transport.protocol.revision === undefined ? MAX_START_WAIT_MS : MAX_RATE_WAIT_MS;
     if (wait !== undefined && wait <= patience && attempt < MAX_RATE_RETRIES)
       return this.#after(wait, () => this.send(attempt + 1));
-    wire.fail(id, failure.neverSent ? neverRan(failure.error) : failure.error);
+    transport.fail(id, failure.neverSent ? neverRan(failure.error) : failure.error);
   }
 
-  /** A legacy stream that ended early is continued where it stopped, when its events were numbered. */
+  /** Resumes a legacy stream after its last event, if its events have ids. */
   #resume(stream: SseParser, attempt: number): void {
     if (attempt >= MAX_RESUMES) return this.#streamEnded(undefined);
     this.#after(retryDelay(stream.retryMs, 0), () => this.#continue(stream, attempt));
   }
 
   #continue(stream: SseParser, attempt: number): void {
-    const wire = this.#wire;
+    const transport = this.#transport;
     const id = this.#id;
     let resumed: SseParser | undefined;
     let answered = false;
     const again = (): void => {
-      if (answered) return wire.landed(id);
+      if (answered) return transport.settled(id);
       const at = resumed?.lastEventId;
       if (resumed === undefined || at === undefined) return this.#resume(stream, attempt + 1);
       this.#resume(resumed, at === stream.lastEventId ? attempt + 1 : 0);
     };
-    const opened = wire.get(
+    const opened = transport.get(
       { "last-event-id": stream.lastEventId ?? "" },
       {
         started: (_headers, parser) => {
           resumed = parser;
         },
         event: ({ data }) => {
-          if (!wire.deliver(parseJson(data), id)) return;
+          if (!transport.deliver(parseJson(data), id)) return;
           answered = true;
-          wire.landed(id);
+          transport.settled(id);
           opened.abort();
         },
         ended: again,
@@ -172,20 +171,20 @@ export class Flight {
   }
 
   #noAnswer(what: string): void {
-    const { server } = this.#wire;
-    this.#wire.fail(this.#id, new PortolanError("PROTOCOL_ERROR", `${server}: ${what}`, { server }));
+    const { server } = this.#transport;
+    this.#transport.fail(this.#id, new PortolanError("PROTOCOL_ERROR", `${server}: ${what}`, { server }));
   }
 
   #streamEnded(cause: Error | undefined): void {
-    const { server } = this.#wire;
+    const { server } = this.#transport;
     const message = `${server}: the stream ended before the response`;
-    this.#wire.fail(this.#id, new PortolanError("CONNECTION_LOST", message, { server, cause }));
+    this.#transport.fail(this.#id, new PortolanError("CONNECTION_LOST", message, { server, cause }));
   }
 
   #sessionLost(cause: PortolanError): void {
-    const { server } = this.#wire;
+    const { server } = this.#transport;
     const message = `${server} does not know this session any more`;
-    this.#wire.fail(
+    this.#transport.fail(
       this.#id,
       new PortolanError("SESSION_LOST", message, { server, cause, data: cause.data }),
     );

@@ -1,4 +1,4 @@
-// How HTTP answers are to be read: what a refusal means, whose error it is, how long to wait.
+// Protocol rules for HTTP responses: lost sessions, JSON-RPC errors in failed responses, retry delays.
 
 import { type RequestId, type RpcErrorObject, isModernErrorCode, isObject } from "../../../model/index.ts";
 import type { HttpFailure } from "./exchange.ts";
@@ -7,7 +7,7 @@ const DEFAULT_RETRY_MS = 1_000;
 const MIN_RETRY_MS = 100;
 const MAX_RETRY_MS = 30_000;
 
-/** 404 says so by itself. 400 means many things; it is a lost session when the server could not even tell which request it refused. */
+/** True for 404, and for a 400 whose JSON-RPC error names no request: the server did not read the request. */
 export function isSessionLoss({ status, json }: HttpFailure): boolean {
   if (status === 404) return true;
   return (
@@ -19,14 +19,14 @@ export function isSessionLoss({ status, json }: HttpFailure): boolean {
   );
 }
 
-/** The error that a refusal carries for this request: by its id, or because only a modern server sends such a code. */
+/** The JSON-RPC error in a failed response, if it names this request or has a code that only modern servers send. */
 export function errorFor(json: unknown, id: RequestId): RpcErrorObject | undefined {
   if (!isObject(json) || !isObject(json.error)) return undefined;
   const ours = json.id === id || (json.id == null && isModernErrorCode(json.error.code));
   return ours ? (json.error as unknown as RpcErrorObject) : undefined;
 }
 
-/** What the server asks for, within reason, and longer after every failure. */
+/** The delay that the server requested, within limits, doubled after every failure. */
 export function retryDelay(wanted: number | undefined, failures: number): number {
   const delay = (wanted ?? DEFAULT_RETRY_MS) * 2 ** Math.min(failures, 10);
   return Math.min(Math.max(delay, MIN_RETRY_MS * 2 ** Math.min(failures, 10)), MAX_RETRY_MS);
@@ -44,7 +44,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** `Retry-After` in either of its forms. */
+/** Parses `Retry-After`, which is a number of seconds or a date. */
 export function retryAfterMs(
   value: string | string[] | undefined,
   now: number = Date.now(),

@@ -1,6 +1,6 @@
-// Server-sent events from a byte stream, as the HTML standard describes them, with a limit on each event.
+// Server-sent events parser, as in the HTML standard, with a size limit per event.
 
-import { HeldBytes } from "../byte-buffer.ts";
+import { ByteBuffer } from "../byte-buffer.ts";
 
 const LF = 10;
 const CR = 13;
@@ -12,20 +12,20 @@ export interface SseEvent {
 
 export interface SseSink {
   event(event: SseEvent): void;
-  /** An event grew past the limit; nothing more is parsed. */
+  /** An event exceeded the limit; the parser stops. */
   oversized(): void;
 }
 
 export class SseParser {
   /** The id that a resumed stream continues after. */
   lastEventId: string | undefined;
-  /** The reconnection delay that the server asks for. */
+  /** The reconnection delay that the server requests. */
   retryMs: number | undefined;
   /** How many events were delivered. */
   delivered = 0;
   readonly #sink: SseSink;
   readonly #maxBytes: number;
-  readonly #held = new HeldBytes();
+  readonly #buffer = new ByteBuffer();
   #started = false;
   #afterCr = false;
   #event = "";
@@ -40,7 +40,7 @@ export class SseParser {
 
   push(chunk: Buffer): void {
     let start = 0;
-    // Looked for once per chunk: almost no server ends its lines with it.
+    // CR is searched once per chunk, because almost no server uses it as a line end.
     let cr = chunk.indexOf(CR);
     while (!this.#stopped && start < chunk.length) {
       if (this.#afterCr) {
@@ -52,23 +52,23 @@ export class SseParser {
       if (cr !== -1 && cr < start) cr = chunk.indexOf(CR, start);
       const end = lf === -1 ? cr : cr === -1 ? lf : Math.min(lf, cr);
       if (end === -1) {
-        this.#held.append(chunk.subarray(start));
+        this.#buffer.append(chunk.subarray(start));
         break;
       }
       this.#line(this.#takeLine(chunk, start, end));
       this.#afterCr = end === cr;
       start = end + 1;
     }
-    if (!this.#stopped && this.#held.length + this.#size > this.#maxBytes) this.#overflow();
+    if (!this.#stopped && this.#buffer.length + this.#size > this.#maxBytes) this.#overflow();
   }
 
   #takeLine(chunk: Buffer, start: number, end: number): string {
     let line: string;
-    if (this.#held.length === 0) {
+    if (this.#buffer.length === 0) {
       line = chunk.toString("utf8", start, end);
     } else {
-      this.#held.append(chunk.subarray(start, end));
-      line = this.#held.take().toString("utf8");
+      this.#buffer.append(chunk.subarray(start, end));
+      line = this.#buffer.take().toString("utf8");
     }
     if (this.#started) return line;
     this.#started = true;
@@ -100,7 +100,7 @@ export class SseParser {
     this.#data = [];
     this.#event = "";
     this.#size = 0;
-    // An event without data only primes the id and the retry time.
+    // An event without data only sets the id and the retry time.
     if (data === "") return;
     this.delivered += 1;
     this.#sink.event({ event, data });
@@ -108,7 +108,7 @@ export class SseParser {
 
   #overflow(): void {
     this.#stopped = true;
-    this.#held.take();
+    this.#buffer.take();
     this.#data = [];
     this.#sink.oversized();
   }

@@ -1,92 +1,92 @@
-// The Streamable HTTP wire of both eras: one POST per message, answered by JSON or by an event stream of its own.
+// Streamable HTTP transport of both eras: one POST per message, answered with JSON or an event stream.
 
 import type { Agent } from "undici";
 import { PortolanError } from "../../../errors/index.ts";
 import { type Era, type RequestId, type UrlEndpoint, isRpcMessage } from "../../../model/index.ts";
-import type { Outgoing } from "../outgoing-message.ts";
-import type { Wire, WireCounters, WireEvents, WireOptions } from "../transport.ts";
+import type { OutgoingMessage } from "../outgoing-message.ts";
+import type { Transport, TransportCounters, TransportEvents, TransportOptions } from "../transport.ts";
 import { baseHeaders, createAgent } from "./agent.ts";
 import { exchange, type ExchangeEvents } from "./exchange.ts";
-import { Flight, type FlightWire, type Stoppable } from "./pending-request.ts";
+import { PendingRequest, type RequestTransport, type Stoppable } from "./pending-request.ts";
 import { ProtocolHeaders } from "./headers.ts";
 import { isAnswerTo } from "./rules.ts";
-import { StandingStream } from "./notification-stream.ts";
-import { Telling, TELLING_CONNECTIONS } from "./one-way-messages.ts";
-import { QueuedBytes } from "../send-queue.ts";
+import { NotificationStream } from "./notification-stream.ts";
+import { OneWayMessages, ONE_WAY_CONNECTIONS } from "./one-way-messages.ts";
+import { SendQueue } from "../send-queue.ts";
 
-/** Nobody waits longer for a server to take note that a session is over. */
+/** How long closing waits for the server's response to the DELETE of its session. */
 const END_MS = 1_000;
 
-export class HttpWire implements Wire {
-  readonly transport = "http";
+export class StreamableHttpTransport implements Transport {
+  readonly name = "http";
   readonly perRequestStreams = true;
-  readonly counters: WireCounters = { noise: 0 };
+  readonly counters: TransportCounters = { noise: 0 };
   readonly #url: URL;
   readonly #headers: Record<string, string>;
-  readonly #options: WireOptions;
+  readonly #options: TransportOptions;
   readonly #protocol = new ProtocolHeaders();
-  readonly #queued: QueuedBytes;
-  readonly #flights = new Map<RequestId, Flight>();
-  readonly #flying: FlightWire;
+  readonly #queue: SendQueue;
+  readonly #requests = new Map<RequestId, PendingRequest>();
+  readonly #requestTransport: RequestTransport;
   #agent: Agent | undefined;
-  #telling: Telling | undefined;
-  #events: WireEvents | undefined;
-  #listening: StandingStream | undefined;
+  #oneWay: OneWayMessages | undefined;
+  #events: TransportEvents | undefined;
+  #notifications: NotificationStream | undefined;
   #closed = false;
 
-  constructor(endpoint: UrlEndpoint, options: WireOptions) {
+  constructor(endpoint: UrlEndpoint, options: TransportOptions) {
     this.#url = new URL(endpoint.url);
     this.#headers = baseHeaders(this.#url, endpoint.headers);
     this.#options = options;
-    this.#queued = new QueuedBytes(options);
-    this.#flying = {
+    this.#queue = new SendQueue(options);
+    this.#requestTransport = {
       server: options.server,
       protocol: this.#protocol,
-      queued: this.#queued,
+      queue: this.#queue,
       post: (body, headers, events) => this.#exchange("POST", body, headers, events),
       get: (headers, events) => this.#get(headers, events),
       deliver: (value, origin) => this.#deliverAll(value, origin),
       answer: (message, id) => this.#events?.message(message, id),
       fail: (id, error) => {
-        this.#flights.delete(id);
+        this.#requests.delete(id);
         this.#events?.failed(id, error);
       },
-      landed: (id) => this.#flights.delete(id),
+      settled: (id) => this.#requests.delete(id),
     };
   }
 
-  async open(events: WireEvents): Promise<void> {
+  async open(events: TransportEvents): Promise<void> {
     const { server, maxMessageBytes } = this.#options;
-    const [agent, telling] = await Promise.all([createAgent(), createAgent(TELLING_CONNECTIONS)]);
+    const [agent, oneWay] = await Promise.all([createAgent(), createAgent(ONE_WAY_CONNECTIONS)]);
     this.#agent = agent;
-    this.#telling = new Telling(telling, { server, url: this.#url, maxMessageBytes }, this.#queued);
+    this.#oneWay = new OneWayMessages(oneWay, { server, url: this.#url, maxMessageBytes }, this.#queue);
     this.#events = events;
   }
 
-  send(message: Outgoing, headers?: Readonly<Record<string, string>>): void {
+  send(message: OutgoingMessage, headers?: Readonly<Record<string, string>>): void {
     const { server } = this.#options;
     if (this.#closed) throw new PortolanError("CONNECTION_CLOSED", "the connection is closed", { server });
     const { text: body, id, method, once = false } = message;
-    this.#queued.check(body);
+    this.#queue.check(body);
     const usual = { ...this.#headers, ...this.#protocol.of(message), ...headers };
     if (id !== undefined && method !== undefined) {
       const about = { id, isInitialize: method === "initialize", once };
-      const flight = new Flight(this.#flying, about, body, usual);
-      this.#flights.set(id, flight);
-      flight.send();
-    } else if (this.#telling?.tell(body, usual) !== true) {
+      const request = new PendingRequest(this.#requestTransport, about, body, usual);
+      this.#requests.set(id, request);
+      request.send();
+    } else if (this.#oneWay?.post(body, usual) !== true) {
       this.counters.noise += 1;
     }
   }
 
-  /** Here each message has a connection of its own, and a request must not overtake `initialized`. */
+  /** Each message is its own HTTP request, so a request could overtake the `initialized` notification. */
   async flushed(): Promise<void> {
-    await this.#telling?.flushed();
+    await this.#oneWay?.flushed();
   }
 
   abandon(id: RequestId): void {
-    this.#flights.get(id)?.abort();
-    this.#flights.delete(id);
+    this.#requests.get(id)?.abort();
+    this.#requests.delete(id);
   }
 
   negotiated(era: Era, revision: string): void {
@@ -96,7 +96,7 @@ export class HttpWire implements Wire {
 
   listen(): void {
     if (this.#protocol.era !== "legacy" || this.#closed) return;
-    this.#listening ??= new StandingStream({
+    this.#notifications ??= new NotificationStream({
       open: (headers, events) => this.#get(headers, events),
       deliver: (value) => this.#deliverAll(value, undefined),
     });
@@ -108,20 +108,20 @@ export class HttpWire implements Wire {
 
   async close(): Promise<void> {
     if (this.#closed) return;
-    // The server may free the session now rather than when it expires. A cancellation must not arrive after that.
+    // The server can free the session now instead of when it expires. Cancellations must arrive before that.
     if (this.#protocol.session !== undefined) {
       const headers = { ...this.#headers, ...this.#protocol.ofSession() };
-      const ended = this.flushed().then(() => this.#telling?.send("DELETE", undefined, headers));
+      const ended = this.flushed().then(() => this.#oneWay?.send("DELETE", undefined, headers));
       await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, END_MS).unref())]);
     }
     this.#closed = true;
-    this.#listening?.close();
-    for (const flight of this.#flights.values()) flight.abort();
-    this.#flights.clear();
-    await Promise.all([this.#agent?.destroy(), this.#telling?.close()]);
+    this.#notifications?.close();
+    for (const request of this.#requests.values()) request.abort();
+    this.#requests.clear();
+    await Promise.all([this.#agent?.destroy(), this.#oneWay?.close()]);
   }
 
-  /** A legacy stream that is opened by itself, not by a request. */
+  /** Opens a legacy stream that belongs to no POST. */
   #get(headers: Record<string, string>, events: ExchangeEvents): Stoppable {
     const usual = { ...this.#headers, ...this.#protocol.ofSession(), accept: "text/event-stream" };
     return this.#exchange("GET", undefined, { ...usual, ...headers }, events);
@@ -146,7 +146,7 @@ export class HttpWire implements Wire {
     return value.map((item) => this.#deliver(item, origin)).some(Boolean);
   }
 
-  /** True when the message answers the request on whose stream it came. */
+  /** True when the message is the response to the request whose stream carried it. */
   #deliver(value: unknown, origin: RequestId | undefined): boolean {
     if (!isRpcMessage(value)) {
       this.counters.noise += 1;
