@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { PortolanError } from "../errors/index.ts";
-import type { CliIo } from "./io.ts";
+import type { CliIo } from "./context.ts";
 import { reportFailure, run } from "./program.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
@@ -31,8 +31,8 @@ const io: CliIo = {
   loadCatalog: async (path, options) => (await import("../catalog/index.ts")).loadCatalog(path, options),
   importClients: async (options) => (await import("../formats/clients/index.ts")).importClients(options),
   createPrompter: async (color) =>
-    (await import("./prompter.ts")).createClackPrompter(process.stdin, process.stderr, color),
-  openBrowser: async (url) => (await import("./open-browser.ts")).openBrowser(url),
+    (await import("./terminal/prompter.ts")).createClackPrompter(process.stdin, process.stderr, color),
+  openBrowser: async (url) => (await import("./terminal/open-browser.ts")).openBrowser(url),
 };
 
 const words = process.argv.slice(2);

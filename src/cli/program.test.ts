@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import type { McpConfig, McpConnection, RequestOptions } from "../client/index.ts";
 import { PortolanError } from "../errors/index.ts";
 import type { CallToolResult, JsonObject, PromptDefinition, ToolDefinition } from "../model/index.ts";
-import type { McpConfig, McpConnection, RequestOptions } from "../client/index.ts";
-import type { CliIo } from "./io.ts";
+import type { CliIo } from "./context.ts";
 import { run } from "./program.ts";
 
 const URL_TARGET = "https://mcp.example.com/mcp?key=s3cret";
@@ -111,7 +111,7 @@ const signals = Object.assign(new EventEmitter(), { exit: vi.fn() });
 
 async function portolan(
   argv: string[],
-  { tty = false, stdin = "" }: { tty?: boolean; stdin?: string } = {},
+  { tty = false, stdin = "", columns = 100 }: { tty?: boolean; stdin?: string; columns?: number } = {},
 ): Promise<Ran> {
   let out = "";
   let err = "";
@@ -122,8 +122,8 @@ async function portolan(
         yield stdin;
       },
     },
-    stdout: { isTTY: tty, columns: 100, write: (text) => ((out += text), true) },
-    stderr: { isTTY: tty, columns: 100, write: (text) => ((err += text), true) },
+    stdout: { isTTY: tty, columns, write: (text) => ((out += text), true) },
+    stderr: { isTTY: tty, columns, write: (text) => ((err += text), true) },
     env: { NO_COLOR: "1", PATH: process.env["PATH"], TOKEN: "t0k3n" },
     cwd,
     platform: process.platform,
@@ -170,6 +170,26 @@ describe("the program", () => {
     }
     expect(await portolan(["--version"])).toEqual({ code: 0, out: "9.9.9\n", err: "" });
     expect((await portolan(["help", "call"])).code).toBe(0);
+  });
+
+  test("the help of every command shows an example before its options, and fits 60 columns", async () => {
+    const names = [...(await portolan(["--help"])).out.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(
+      ([, name]) => name,
+    );
+    const own = names.filter((name): name is string => name !== undefined && name !== "help");
+    expect(own.length).toBeGreaterThan(20);
+    const lines = ["secrets set", "secrets list", "secrets rm", "secrets check", "convert openapi"];
+    for (const line of ["", ...own, ...lines, "convert mcpfile", "init mcpfile", "drivers accept"]) {
+      const words = line.split(" ").filter((word) => word !== "");
+      const { out } = await portolan([...words, "--help"], { columns: 60 });
+      expect(out, line).toMatch(/\n\nExamples:\n[^]+\n\nOptions:\n/);
+      const [before = "", after = ""] = out.split(/^Examples:[^]*?\n\n/m);
+      const wide = `${before}\n${after}`.split("\n").filter((text) => text.length > 60);
+      expect(
+        wide.filter((text) => !/^(?:Usage:| {7})/.test(text)),
+        line,
+      ).toEqual([]);
+    }
   });
 
   test("nothing, and what is not known", async () => {

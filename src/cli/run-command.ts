@@ -1,25 +1,18 @@
-// The frame around every command that talks to a server: options checked, signals heard, errors shown, an exit code at the end.
+// Frame of every command: checks the options, listens for signals, shows errors and returns an exit code.
 
 import { isPortolanError, PortolanError, toPortolanError } from "../errors/index.ts";
-import type { Cli } from "./connect.ts";
-import { withShellHint } from "./hints.ts";
-import { createInterrupt, type ExitCodes } from "./interrupt.ts";
-import type { CliIo } from "./io.ts";
-import { parseServerOptions, type RawOptions } from "./options.ts";
-import { createOutput, exitCodeOf } from "./output.ts";
-
-export interface Frame {
-  /** What Ctrl-C is answered with. */
-  readonly cancelling?: string | undefined;
-  readonly exitCodes?: ExitCodes | undefined;
-}
+import type { Cli, CliIo, RunOptions } from "./context.ts";
+import { parseServerOptions, type RawOptions } from "./options/parse.ts";
+import { withShellHint } from "./output/hints.ts";
+import { createOutput, exitCodeOf } from "./output/output.ts";
+import { createInterrupt } from "./terminal/interrupt.ts";
 
 /** Runs a command and returns the exit code of the process. Never throws. */
 export async function runCommand(
   io: CliIo,
   raw: RawOptions,
   work: (cli: Cli) => Promise<number>,
-  { cancelling = "Cancelling. Press Ctrl-C again to leave at once.", exitCodes }: Frame = {},
+  { cancelling = "Cancelling. Press Ctrl-C again to leave at once.", exitCodes }: RunOptions = {},
 ): Promise<number> {
   const output = createOutput(io, raw);
   const interrupt = createInterrupt(

@@ -1,8 +1,8 @@
 // What authoring asks on a terminal: the driver's id, and whether to write.
 
 import { PortolanError } from "../../errors/index.ts";
-import type { Cli } from "../connect.ts";
-import type { Prompter } from "../elicit.ts";
+import type { Cli } from "../context.ts";
+import type { Prompter } from "../terminal/prompter.ts";
 import { TurnedAway } from "./choose.ts";
 
 const ID = /^[a-z0-9][a-z0-9.-]{1,79}$/;

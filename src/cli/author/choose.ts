@@ -2,8 +2,8 @@
 
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import type { Contract, ToolDefinition } from "../../model/index.ts";
-import type { Prompter } from "../elicit.ts";
-import { plainLine } from "../plain-text.ts";
+import type { Prompter } from "../terminal/prompter.ts";
+import { plainLine } from "../terminal/safe-text.ts";
 import { type Bound, bindTool, isDeprecated, type Matches, matchTools } from "./bind.ts";
 import { type Kept, NOTHING_KEPT } from "./kept-bindings.ts";
 import { isContractId } from "./names.ts";

@@ -3,7 +3,7 @@
 
 import { slugOfEnv } from "../../formats/driver/index.ts";
 import type { DriverServer } from "../../model/index.ts";
-import type { Cli } from "../connect.ts";
+import type { Cli } from "../context.ts";
 import type { NamedSecret, SecretNames } from "./existing-secrets.ts";
 import { type Refer, urlWithoutSecrets, withoutSecrets } from "./secret-arguments.ts";
 

@@ -19,7 +19,7 @@ import {
   shellWord,
   type ToolDefinition,
 } from "../../model/index.ts";
-import type { NewFile } from "../write-files.ts";
+import type { NewFile } from "../output/write-files.ts";
 import { isDeprecated } from "./bind.ts";
 import type { Choice } from "./choose.ts";
 import { type Credentials, secretNotes, writeSecrets } from "./credentials.ts";

@@ -13,7 +13,7 @@ import { draftDriver } from "./draft.ts";
 import { existingDriver } from "./existing-contracts.ts";
 import { existingSecrets, type KnownSecrets, SecretNames } from "./existing-secrets.ts";
 import { keptBindings } from "./kept-bindings.ts";
-import type { NewFile } from "../write-files.ts";
+import type { NewFile } from "../output/write-files.ts";
 
 function temporary(): string {
   const folder = mkdtempSync(join(tmpdir(), "portolan-author-"));

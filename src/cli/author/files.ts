@@ -3,7 +3,7 @@
 import { lstat, mkdir, readFile, realpath, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, isAbsolute, relative, sep } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
-import type { NewFile } from "../write-files.ts";
+import type { NewFile } from "../output/write-files.ts";
 
 export interface ProposedFile extends NewFile {
   /** `kept`: there is one that says something else; the proposal is beside it. `proposed`: so is what it belongs to. */

@@ -4,9 +4,10 @@ import { statSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import type { Driver, DriverServer } from "../../model/index.ts";
-import { type Cli, takeTarget, type Words } from "../connect.ts";
-import { splitWords, type Target } from "../target.ts";
-import { aliasOf } from "../target-server.ts";
+import type { Cli, Words } from "../context.ts";
+import { takeTarget } from "../target/connect.ts";
+import { splitWords, type Target } from "../target/target.ts";
+import { aliasOf } from "../target/server-config.ts";
 
 export interface Identified {
   readonly server: DriverServer;

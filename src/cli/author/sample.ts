@@ -3,7 +3,7 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { isObject, type JsonObject, type JsonSchema, type ToolDefinition } from "../../model/index.ts";
-import type { UsedConnection } from "../connect.ts";
+import type { UsedConnection } from "../target/connect.ts";
 import { propertiesOf, requiredOf } from "./bind.ts";
 
 export interface Sample {

@@ -1,6 +1,6 @@
 // Secrets among the arguments and in the address of a server: found by their names and their forms, and replaced by references.
 
-import { isSecretName, looksRandom } from "../endpoint-label.ts";
+import { isSecretName, looksRandom } from "../output/endpoint-label.ts";
 
 /** Gives the reference that takes the place of a value; `what` is how the server gets it, such as `--password`. */
 export type Refer = (what: string, value: string) => string;

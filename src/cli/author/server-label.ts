@@ -1,7 +1,7 @@
 // Where a driver's server comes from, in a few words, with nothing in it that may be secret.
 
 import type { DriverServer } from "../../model/index.ts";
-import { endpointLabel } from "../endpoint-label.ts";
+import { endpointLabel } from "../output/endpoint-label.ts";
 
 export function endpointWords(server: DriverServer): string {
   switch (server.kind) {

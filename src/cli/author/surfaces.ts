@@ -8,7 +8,7 @@ import type {
   ResourceTemplateDefinition,
 } from "../../model/index.ts";
 import type { McpConnection } from "../../client/index.ts";
-import { plainLine } from "../plain-text.ts";
+import { plainLine } from "../terminal/safe-text.ts";
 
 export interface ListedSurfaces {
   readonly prompts: readonly PromptDefinition[];

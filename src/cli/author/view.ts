@@ -1,14 +1,14 @@
 // What authoring made of a server, for people and for programs.
 
 import type { Diagnostic } from "../../errors/index.ts";
-import type { Colors } from "../colors.ts";
-import type { Cli } from "../connect.ts";
+import type { Colors } from "../terminal/colors.ts";
+import type { Cli } from "../context.ts";
 import { endpointWords } from "./server-label.ts";
-import { describeFinding } from "../finding.ts";
-import { displayWidth, wrap } from "../layout.ts";
-import { plainLine, plainText } from "../plain-text.ts";
+import { describeDiagnostic } from "../output/diagnostic.ts";
+import { displayWidth, wrap } from "../terminal/layout.ts";
+import { plainLine, plainText } from "../terminal/safe-text.ts";
 import { shellWord } from "../../model/index.ts";
-import { computerOf, pathLabel } from "../workspace-folder.ts";
+import { pathLabeller } from "../workspace/folder.ts";
 import type { Draft } from "./draft.ts";
 import type { ProposedFile } from "./files.ts";
 import type { Identified } from "./identify.ts";
@@ -50,7 +50,7 @@ export function draftJson({ id, identified, tools, files, diagnostics, left, wri
 export function describeDraft(shown: Shown, { io, output }: Cli): string {
   const { id, identified, tools, files, diagnostics, left, written, dryRun, clashes } = shown;
   const { colors, width } = output;
-  const label = (path: string): string => pathLabel(path, computerOf(io, io.cwd));
+  const label = pathLabeller(io);
   const section = (title: string, lines: readonly string[]): string[] =>
     lines.length === 0 ? [] : [`${colors.bold(title)}\n${lines.join("\n")}`];
   const broken = diagnostics.some(({ severity }) => severity === "error");
@@ -80,7 +80,7 @@ export function describeDraft(shown: Shown, { io, output }: Cli): string {
     ...(dryRun && !broken ? texts : []),
     ...section(
       "Diagnostics",
-      findings.map((one) => describeFinding(one, { colors, width, label })),
+      findings.map((one) => describeDiagnostic(one, { colors, width, label })),
     ),
     ...(written ? section("Files", fileLines) : []),
     ...section(

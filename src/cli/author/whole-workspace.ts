@@ -3,8 +3,8 @@
 import { checkDriver, checkWorkspace } from "../../contracts/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { SecretEntry } from "../../model/index.ts";
-import type { Cli } from "../connect.ts";
-import { computerOf } from "../workspace-folder.ts";
+import type { Cli } from "../context.ts";
+import { computerOf } from "../workspace/folder.ts";
 
 export interface WholeWorkspace {
   readonly errors: readonly Diagnostic[];

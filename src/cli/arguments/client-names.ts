@@ -1,0 +1,27 @@
+// The clients that a command line names.
+
+import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { type ClientId, CLIENTS } from "../../formats/clients/index.ts";
+
+const IDS = Object.keys(CLIENTS) as ClientId[];
+const BY_TITLE = new Map(Object.values(CLIENTS).map(({ id, title }) => [fold(title), id]));
+
+/** `cursor`, `VS Code`, `Claude Desktop`: the id, or the title however it is spelt. */
+export function parseClient(typed: string): ClientId {
+  const id = IDS.find((known) => fold(known) === fold(typed)) ?? BY_TITLE.get(fold(typed));
+  if (id !== undefined) return id;
+  const near = fold(typed) === "claude" ? 'Did you mean "claude-code" or "claude-desktop"?' : undefined;
+  const guess = near ?? didYouMean(typed, IDS);
+  throw new PortolanError("USAGE", `There is no client ${JSON.stringify(typed)}.`, {
+    hint: `${guess === undefined ? "" : `${guess} `}Known are ${IDS.join(", ")}.`,
+    data: { clients: IDS },
+  });
+}
+
+export function clientTitle(id: ClientId): string {
+  return CLIENTS[id].title;
+}
+
+function fold(name: string): string {
+  return name.toLowerCase().replace(/[\s_-]+/g, "");
+}

@@ -1,0 +1,248 @@
+// `portolan author`: a driver made of an MCP server, with the contracts that it serves.
+
+import { join, resolve } from "node:path";
+import type { McpConnection } from "../../client/index.ts";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import type { LaunchSettings } from "../../model/index.ts";
+import type { Cli, Words } from "../context.ts";
+import { createHandlers } from "../input/handlers.ts";
+import { sandboxOfCommand } from "../options/sandbox.ts";
+import { noteDiagnostic } from "../output/diagnostic.ts";
+import { withSpinner } from "../output/progress.ts";
+import { toConfig } from "../target/server-config.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import type { Spinner } from "../terminal/spinner.ts";
+import { findWorkspace } from "../workspace/folder.ts";
+import { agrees, askId, idOf, prompterOf } from "./ask.ts";
+import { chooseByAsking, chooseByFlags, TurnedAway } from "./choose.ts";
+import { withCredentials } from "./credentials.ts";
+import { draftDriver } from "./draft.ts";
+import { existingContracts, existingDriver } from "./existing-contracts.ts";
+import { existingSecrets, SecretNames } from "./existing-secrets.ts";
+import { propose, withdraw } from "./files.ts";
+import { ungranted } from "./grants.ts";
+import { driverFolder, type Identified, identify, within } from "./identify.ts";
+import { keptBindings, NOTHING_KEPT } from "./kept-bindings.ts";
+import { ownWriteNote, ownWriteOf } from "./own-folder.ts";
+import { sampleTool } from "./sample.ts";
+import { sampleAll } from "./samples.ts";
+import { listSurfaces, proposeSurfaces } from "./surfaces.ts";
+import { describeDraft, draftJson } from "./view.ts";
+import { newErrors, wholeWorkspace } from "./whole-workspace.ts";
+
+export interface AuthorOptions {
+  kind?: string;
+  id?: string;
+  tools?: string[];
+  sample?: boolean;
+  yes?: boolean;
+  dryRun?: boolean;
+}
+
+export async function author(cli: Cli, words: Words, options: AuthorOptions): Promise<number> {
+  const { io, output, interrupt } = cli;
+  const { workspace } = cli.options;
+  const { folder } = await findWorkspace(io, { workspace });
+  const identified = identify(words, options.kind, folder, cli);
+  const prompter = options.yes === true ? undefined : prompterOf(cli);
+  const before = await wholeWorkspace(folder, cli);
+  const dryRun = options.dryRun === true;
+  try {
+    const found = await withStarted(cli, identified, folder, async (connection, spinner) => {
+      spinner.start("listing the tools");
+      const tools = await connection.listToolDefinitions({ signal: interrupt.signal });
+      spinner.stop();
+      if (tools.length === 0)
+        throw new PortolanError(
+          "CAPABILITY_MISSING",
+          `${identified.name} has no tools, so that there is nothing to serve.`,
+        );
+      const asked = prompter === undefined ? undefined : await prompter();
+      const name = nameOf(connection, identified);
+      const id = idOf(name, options.id ?? (await askId(name, asked, interrupt.signal)));
+      const existing = await existingDriver(folder, id);
+      const contracts = await existingContracts(folder, existing);
+      const kept = existing === undefined ? NOTHING_KEPT : keptBindings(existing, contracts, tools, folder);
+      const wanted = options.tools?.flatMap((text) => text.split(",")).filter((word) => word !== "");
+      const chosen =
+        asked === undefined || wanted !== undefined
+          ? chooseByFlags(tools, contracts, wanted, kept)
+          : await chooseByAsking(tools, contracts, asked, interrupt.signal, kept);
+      const args = identified.server.kind === "remote" ? [] : identified.server.args;
+      const sampled =
+        options.sample === true
+          ? await sampleAll(chosen, async (tool) => {
+              spinner.start(`trying ${tool.name}`);
+              return sampleTool(tool, connection, { args, folder, signal: interrupt.signal });
+            })
+          : { choices: chosen, samples: new Map<string, never>() };
+      spinner.start("listing the prompts and resources");
+      const listed = await listSurfaces(connection, interrupt.signal);
+      return {
+        ...{ id, tools, existing, contracts, ...sampled },
+        surfaces: proposeSurfaces(listed, id.replace(/-mcp$/, ""), before.refKinds),
+        ended: wanted === undefined ? kept.notes : [],
+        title: titleOf(connection, identified),
+        transport: transportOf(connection, identified),
+      };
+    });
+    const { id, transport } = found;
+    const secrets = await existingSecrets(folder, id, before.secrets);
+    const base = id.replace(/-mcp$/, "");
+    const draft = draftDriver({
+      ...found,
+      folder,
+      identified: { ...identified, transport },
+      credentials: (served) =>
+        withCredentials(identified.server, base, new SecretNames(secrets, id, served), cli),
+      launch: launchOf(cli, identified, folder, id),
+    });
+    const errors = draft.diagnostics.filter(({ severity }) => severity === "error");
+    const write =
+      errors.length === 0 && !dryRun && (await agrees(prompter, draft.files.length, interrupt.signal));
+    const leader = join(driverFolder(folder, id), "DRIVER.md");
+    const files = await propose(draft.files, folder, !write, leader);
+    // What each file says may be right, and not together with the others.
+    const clashes = write ? newErrors(before, await wholeWorkspace(folder, cli)) : [];
+    if (clashes.length > 0) await withdraw(files, folder);
+    const shown = {
+      ...draft,
+      ...{ id, files, dryRun },
+      diagnostics: [...draft.diagnostics, ...clashes],
+      left: [
+        ...found.ended,
+        ...draft.left,
+        ...(await ownFolderNotes(identified, folder, cli)),
+        ...modeNotes(cli.options),
+      ],
+      identified: { ...identified, transport },
+      written: write && clashes.length === 0,
+      clashes: clashes.length > 0,
+    };
+    if (output.form === "json") output.json(draftJson(shown));
+    else output.print(describeDraft(shown, cli));
+    return errors.length + clashes.length === 0 ? 0 : 1;
+  } catch (thrown) {
+    if (!(thrown instanceof TurnedAway)) throw thrown;
+    throw new PortolanError("CANCELLED", "Nothing was written.");
+  }
+}
+
+/** Connects as the driver will, and closes again, whatever happens. */
+async function withStarted<T>(
+  cli: Cli,
+  identified: Identified,
+  folder: string,
+  use: (connection: McpConnection, spinner: Spinner) => Promise<T>,
+): Promise<T> {
+  const { io, interrupt } = cli;
+  const { target } = identified;
+  // Its words are relative to the workspace, as they will be later.
+  const options = folder === io.cwd ? cli.options : { ...cli.options, cwd: folder };
+  return withSpinner(cli, async (spinner) => {
+    const config = toConfig(target, target.kind === "url" ? cli.options : options, io.cwd, {
+      handlers: createHandlers(cli, target.label, spinner, false),
+      signal: interrupt.signal,
+      onDiagnostic: (diagnostic) => noteDiagnostic(diagnostic, cli),
+    });
+    spinner.start(`starting ${plainLine(target.label, 60)}`);
+    const connection = await io.connect(config).catch((thrown: unknown) => {
+      throw withGrants(thrown, identified, folder, cli);
+    });
+    try {
+      return await use(connection, spinner);
+    } finally {
+      spinner.stop();
+      await connection.close().catch(() => {});
+    }
+  });
+}
+
+/** A server that does not start often misses a folder that it was told of. */
+function withGrants(thrown: unknown, { server }: Identified, folder: string, { io, options }: Cli): unknown {
+  if (!isPortolanError(thrown) || server.kind === "remote") return thrown;
+  const { read, write, mode } = options.sandbox;
+  const granted = [...read, ...write].map((path) => resolve(io.cwd, path));
+  const failed = thrown.code === "SERVER_START_FAILED" && mode !== "off";
+  const [word] = failed ? ungranted(server.args, folder, granted) : [];
+  const hint =
+    word === undefined
+      ? asFlags(thrown.hint)
+      : `It is started with the folder ${word}, which its sandbox does not have. Grant it: --allow-read ${word}, or --allow-write ${word}`;
+  if (hint === thrown.hint) return thrown;
+  const { message, code, stderr, data } = thrown;
+  return new PortolanError(code, message, { stderr, data, hint, server: thrown.server, cause: thrown });
+}
+
+/** There is no declaration yet, and that of a driver says no mode. */
+function asFlags(hint: string): string {
+  return hint
+    .replace(", or sandbox: off in its declaration", "")
+    .replace(/\bsandbox: (off|warn)\b/g, "--sandbox $1");
+}
+
+/** Whether the server would write where its sandbox does not let it; what cannot be found out is no news. */
+async function ownFolderNotes({ target, name }: Identified, folder: string, cli: Cli): Promise<string[]> {
+  if (target.kind !== "command") return [];
+  const { command, args } = target;
+  const { planLaunch } = await import("../../launch/index.ts");
+  const endpoint = { transport: "stdio", command, args, cwd: folder } as const;
+  const plan = await planLaunch({ server: name, endpoint, settings: undefined, roots: [] }).catch(
+    () => undefined,
+  );
+  const words = plan === undefined ? [] : [plan.program, ...plan.args];
+  const write = await ownWriteOf(words.map((word) => resolve(folder, word)));
+  return write === undefined ? [] : ownWriteNote(write, Object.keys(cli.options.env));
+}
+
+/** A driver asks for what it needs; that it gets more is for whoever starts it to say, each time. */
+function modeNotes({ sandbox: { mode } }: Cli["options"]): string[] {
+  return mode === undefined || mode === "enforce"
+    ? []
+    : [
+        `It was started with --sandbox ${mode}, which no DRIVER.md can say: use it with --sandbox contracts=${mode}`,
+      ];
+}
+
+/** What was granted for this start, as the driver asks for it; a server elsewhere is reached where it is. */
+function launchOf({ options, io }: Cli, { server }: Identified, folder: string, id: string): LaunchSettings {
+  const { network, read, write } = options.sandbox;
+  const found = sandboxOfCommand({ modes: {}, network, read, write }, io.cwd, []);
+  const own = (paths: readonly string[] | undefined): string[] | undefined =>
+    paths?.map((path) => within(resolve(io.cwd, path), driverFolder(folder, id), folder));
+  const [readable, writable] = [own(found?.fs?.read), own(found?.fs?.write)];
+  const fs = {
+    ...(readable === undefined ? {} : { read: readable }),
+    ...(writable === undefined ? {} : { write: writable }),
+  };
+  const hosts =
+    server.kind === "remote" ? [...new Set([new URL(server.url).host, ...network])] : found?.network;
+  const sandbox = {
+    ...(hosts === undefined ? {} : { network: hosts }),
+    ...(Object.keys(fs).length === 0 ? {} : { fs }),
+  };
+  return Object.keys(sandbox).length === 0 ? {} : { sandbox };
+}
+
+function titleOf({ server }: McpConnection, { name }: Identified): string {
+  const info = server.info as { title?: unknown; name?: unknown } | undefined;
+  const said = [info?.title, info?.name].find((text) => typeof text === "string" && text.trim() !== "");
+  return plainLine(said ?? name, 80) || name;
+}
+
+/** A file called index.js, or an address, says nothing: then it is what the server calls itself. */
+function nameOf({ server }: McpConnection, { name }: Identified): string {
+  const said = server.info?.name;
+  if (!/^(?:index|main|server|app|cli|start|localhost|\d+)$/i.test(name) || typeof said !== "string")
+    return name;
+  const short = plainLine(said, 60)
+    .replace(/^.*\//, "")
+    .replace(/^(?:mcp-server|server|mcp)-/i, "")
+    .replace(/[-_](?:mcp-server|server|mcp)$/i, "");
+  return /[a-z0-9]/i.test(short) ? short : name;
+}
+
+/** What was asked for may have led to the older one. */
+function transportOf({ server }: McpConnection, { transport }: Identified): Identified["transport"] {
+  return transport === "http" && server.transport === "sse" ? "sse" : transport;
+}

@@ -1,0 +1,80 @@
+// `portolan author`: definition and help.
+
+import type { CommandHost } from "../context.ts";
+import { collect, defineCommand, outputOptions, sandboxOptions, workspaceOption } from "../options/groups.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { DRIVERS, exitCodes } from "../output/help.ts";
+import type { AuthorOptions } from "./author.ts";
+
+const STEPS =
+  "The command starts the server once, in its sandbox, and lists its tools. Each tool becomes a contract. An existing contract is served only by a tool of the same name, or by one that does the same with the same inputs; for tools that are only similar, you decide. The new files are checked against the server, and the open decisions are listed at the end. A file that exists with other content is never changed: the proposal is written beside it, as DRIVER.md.new.";
+
+const TOOLS = `Tools:
+  --tools a,b            only these
+  --tools a=note-read    the tool a serves the contract note-read, whatever its name; a missing contract is written under that id`;
+
+const AUTHOR_TARGETS = `Targets:
+  @scope/server, server@1.2.3     an npm package
+  docker:image:tag, ghcr.io/a/b   an image
+  ./server, "node server.js"      a program of this machine
+  https://host/mcp                a URL
+  Arguments of the server go after --.`;
+
+const GRANTS = `Sandbox:
+  --allow-net, --allow-read, --allow-write grant rights to the server, and are written into the driver. --sandbox is for this start only.`;
+
+const SECRETS = `Secrets:
+  Values of --env and --header, and passwords, tokens and connection strings among the arguments or in the URL, are for this start only; the driver refers to them by name. Store them with portolan secrets set.`;
+
+export function addAuthorCommand({ program, explain, run, server }: CommandHost): void {
+  const author = defineCommand(program, {
+    name: "author",
+    summary: "write a driver for an MCP server",
+    argument: "[target...]",
+    groups: [outputOptions, workspaceOption, sandboxOptions],
+  })
+    .usage("<package | image | program | url> [options] [-- args...]")
+    .option("--kind <kind>", "npm, docker, binary or remote, when the target does not show it")
+    .option("--id <id>", "the driver's id (default: the server's name, and -mcp)")
+    .option(
+      "--tools <names>",
+      "only these tools: a,b; a=contract serves that contract, existing or new (repeatable)",
+      collect,
+    )
+    .option("--sample", "call read-only tools once, to see their results")
+    .option("--yes", "ask for nothing, and accept the proposals")
+    .option("--dry-run", "print the files, and write nothing")
+    .option(
+      "--env <variable>",
+      "NAME=value for the server, or NAME to pass on your own (repeatable)",
+      collect,
+    )
+    .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
+    .option("--transport <kind>", "http or sse (URLs)")
+    .option("--timeout <time>", "give up on a request that is silent for this long: 30, 500ms, 2m")
+    .option("--start-timeout <time>", "give up when the server is not ready by then")
+    .action((words: string[], raw: RawOptions & AuthorOptions) =>
+      run(raw, async (cli) => (await import("./author.ts")).author(cli, { words, server }, raw)),
+    );
+  explain(author, {
+    examples: [
+      "portolan author @modelcontextprotocol/server-filesystem --allow-write ./notes -- ./notes",
+      'portolan author "node server.js" --id notes-mcp --tools read_note=note-read,list_notes',
+      'portolan author https://mcp.example.com/mcp --header "Authorization: Bearer $TOKEN" --dry-run',
+    ],
+    sections: [
+      DRIVERS,
+      STEPS,
+      TOOLS,
+      AUTHOR_TARGETS,
+      GRANTS,
+      SECRETS,
+      exitCodes({
+        0: "the driver is written, and matches its server",
+        1: "the driver does not match its server",
+        2: "wrong usage or input, or a config file that cannot be used",
+        3: "a server cannot be reached",
+      }),
+    ],
+  });
+}

@@ -1,0 +1,57 @@
+// `portolan read`: one resource.
+
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import type { ReadResourceResult } from "../../model/index.ts";
+import type { Cli, Words } from "../context.ts";
+import { type ResolvedTarget, resolveUri } from "../target/resolve.ts";
+import { withTarget } from "../target/session.ts";
+import { renderResource } from "./render.ts";
+import { openSaver, type ResultOptions, showResult } from "./show-result.ts";
+
+export async function read(cli: Cli, words: Words, options: ResultOptions): Promise<number> {
+  const missing = new PortolanError("USAGE", "No resource is given.", {
+    hint: "portolan read <uri>, portolan read <server> <uri> or portolan read <target> <uri>; portolan list shows the URIs.",
+  });
+  const target = await resolveUri(words, cli, missing);
+  const [uri, extra] = target.rest;
+  if (uri === undefined) throw missing;
+  if (extra !== undefined)
+    throw new PortolanError("USAGE", `read takes one URI; ${JSON.stringify(extra)} is too much.`);
+  const saver = await openSaver(cli, options);
+  const result = await fetchResource(cli, target, uri);
+  const { out } = options;
+  await showResult(result, renderResource, cli, saver, { out, saveText: out !== undefined });
+  return 0;
+}
+
+/** Of a workspace, first only the servers are started that are not known from before; then all of them. */
+async function fetchResource(cli: Cli, target: ResolvedTarget, uri: string): Promise<ReadResourceResult> {
+  const attempt = (start?: "eager" | "lazy"): Promise<ReadResourceResult> =>
+    withTarget(
+      cli,
+      target,
+      ({ connection, request }) => connection.readResource(uri, request(`reading ${uri}`)),
+      {
+        start,
+      },
+    );
+  if (target.kind !== "workspace") return attempt();
+  const isUnknown = (thrown: unknown): thrown is PortolanError =>
+    isPortolanError(thrown) && thrown.code === "RESOURCE_NOT_FOUND" && thrown.data["uri"] === uri;
+  try {
+    // Of other clients' servers nothing is known from before.
+    return await attempt(target.source.kind === "clients" ? "eager" : "lazy").catch((thrown: unknown) => {
+      if (isUnknown(thrown) && target.source.kind === "workspace") return attempt("eager");
+      throw thrown;
+    });
+  } catch (thrown) {
+    if (!isUnknown(thrown)) throw thrown;
+    // What follows the path may be secret.
+    const shown = uri.replace(/[?#][^]*$/, "").slice(0, 200);
+    throw new PortolanError("RESOURCE_NOT_FOUND", `No server here is known to have ${shown}.`, {
+      hint: /^(?:https?|wss?):/i.test(uri)
+        ? `To use it as a server: portolan read ${shown} <uri>`
+        : "portolan list shows the URIs; with portolan read <server> <uri> one server is asked, whatever it lists.",
+    });
+  }
+}

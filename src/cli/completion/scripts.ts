@@ -1,0 +1,117 @@
+// `portolan completion`: a small script that teaches a shell the commands and options.
+
+import { didYouMean, PortolanError } from "../../errors/index.ts";
+
+export interface CommandWords {
+  readonly name: string;
+  readonly description: string;
+  /** The names of its own sub-commands. */
+  readonly commands?: readonly string[];
+  readonly options: readonly {
+    readonly flag: string;
+    readonly description: string;
+    readonly takesValue: boolean;
+  }[];
+}
+
+const SHELLS = ["bash", "zsh", "fish"] as const;
+
+export function completionScript(shell: string | undefined, commands: readonly CommandWords[]): string {
+  switch (shell) {
+    case "bash":
+      return bash(commands);
+    case "zsh":
+      return zsh(commands);
+    case "fish":
+      return fish(commands);
+    default: {
+      const message =
+        shell === undefined ? "No shell is given." : `There is no completion for ${JSON.stringify(shell)}.`;
+      throw new PortolanError("USAGE", message, {
+        hint: (shell && didYouMean(shell, SHELLS)) || "Give one of bash, zsh, fish.",
+      });
+    }
+  }
+}
+
+function bash(commands: readonly CommandWords[]): string {
+  const cases = commands.map(
+    ({ name, options, commands: own = [] }) =>
+      `    ${name}) words="${options.map((option) => option.flag).join(" ")}"${own.length === 0 ? "" : `; names="${own.join(" ")}"`} ;;`,
+  );
+  return `# portolan completion for bash. Add to ~/.bashrc:  source <(portolan completion bash)
+_portolan() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" words="" names=""
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "${commands.map((command) => command.name).join(" ")} --help --version" -- "$current"))
+    return
+  fi
+  case "\${COMP_WORDS[1]}" in
+${cases.join("\n")}
+    completion) words="${SHELLS.join(" ")}" ;;
+  esac
+  case "$current" in
+    -*) COMPREPLY=($(compgen -W "$words" -- "$current")) ;;
+    *) if [ "$COMP_CWORD" -eq 2 ] && [ -n "$names" ]; then COMPREPLY=($(compgen -W "$names" -- "$current")); elif [ "\${COMP_WORDS[1]}" = completion ]; then COMPREPLY=($(compgen -W "${SHELLS.join(" ")}" -- "$current")); else COMPREPLY=($(compgen -f -- "$current")); fi ;;
+  esac
+}
+complete -o filenames -F _portolan portolan
+`;
+}
+
+function zsh(commands: readonly CommandWords[]): string {
+  const cases = commands
+    .filter((command) => command.name !== "completion")
+    .map(({ name, options, commands: own = [] }) => {
+      const specs = options.map(
+        ({ flag, description, takesValue }) =>
+          `        '*${flag}[${quoteZsh(description)}]${takesValue ? ":value:_files" : ""}'`,
+      );
+      return `    ${name})\n      _arguments \\\n${[...specs, ...(own.length === 0 ? [] : [`        '1:command:(${own.join(" ")})'`]), "        '*::argument:_files'"].join(" \\\n")}\n      ;;`;
+    });
+  return `#compdef portolan
+# portolan completion for zsh. Put this in a folder of $fpath as _portolan, or:  source <(portolan completion zsh)
+_portolan() {
+  if (( CURRENT == 2 )); then
+    local -a commands=(
+${commands.map(({ name, description }) => `      '${name}:${quoteZsh(description)}'`).join("\n")}
+    )
+    _describe command commands
+    return
+  fi
+  local command=$words[2]
+  shift words
+  (( CURRENT-- ))
+  case $command in
+${cases.join("\n")}
+    completion) _values shell ${SHELLS.join(" ")} ;;
+  esac
+}
+if [ "$funcstack[1]" = "_portolan" ]; then _portolan "$@"; else compdef _portolan portolan; fi
+`;
+}
+
+function fish(commands: readonly CommandWords[]): string {
+  const lines = commands.flatMap(({ name, description, options, commands: own = [] }) => [
+    `complete -c portolan -n __fish_use_subcommand -f -a ${name} -d ${quoteFish(description)}`,
+    ...(own.length === 0
+      ? []
+      : [`complete -c portolan -n '__fish_seen_subcommand_from ${name}' -f -a '${own.join(" ")}'`]),
+    ...options.map(
+      (option) =>
+        `complete -c portolan -n '__fish_seen_subcommand_from ${name}' -l ${option.flag.replace(/^--/, "")}${option.takesValue ? " -r" : ""} -d ${quoteFish(option.description)}`,
+    ),
+  ]);
+  return `# portolan completion for fish. Save as ~/.config/fish/completions/portolan.fish
+${lines.join("\n")}
+complete -c portolan -n '__fish_seen_subcommand_from completion' -f -a '${SHELLS.join(" ")}'
+`;
+}
+
+function quoteZsh(text: string): string {
+  return text.replaceAll("'", "'\\''").replace(/[[\]:]/g, "\\$&");
+}
+
+function quoteFish(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}

@@ -1,0 +1,116 @@
+// `portolan init` and `portolan convert`: definitions and help.
+
+import type { CommandHost } from "../context.ts";
+import { collect, defineCommand, outputOptions } from "../options/groups.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { exitCodes } from "../output/help.ts";
+import type { ConvertCommandOptions } from "./convert.ts";
+
+const EXIT_CODES = exitCodes({
+  0: "done",
+  2: "wrong usage or input, or a file that cannot be used or written",
+  3: "the API description cannot be fetched",
+  124: "out of time",
+});
+
+export function addConvertCommands(host: CommandHost): void {
+  addInit(host);
+  addConvert(host);
+}
+
+function addInit({ program, explain, run, server = [] }: CommandHost): void {
+  const init = defineCommand(program, { name: "init", summary: "write a config file to start from" });
+  explain(init, {
+    examples: ["portolan init mcpfile"],
+    sections: ["Run portolan init <kind> --help for the options of a kind."],
+  });
+
+  const mcpfile = defineCommand(init, {
+    name: "mcpfile",
+    summary: "an mcpfile: tools that are commands and HTTP requests, without a server program",
+    argument: "[path...]",
+    groups: [outputOptions],
+  })
+    .usage("[path] [options]")
+    .action((words: string[], raw: RawOptions) =>
+      run(raw, async (cli) => (await import("./init.ts")).initMcpfile(cli, [...words, ...server])),
+    );
+  explain(mcpfile, {
+    examples: ["portolan init mcpfile", "portolan init mcpfile tools/payments.mcpfile.yaml"],
+    sections: [
+      "The default path is mcpfile.yaml. The file works without changes. An existing file is never overwritten.",
+      EXIT_CODES,
+    ],
+  });
+}
+
+function addConvert({ program, explain, run, server = [] }: CommandHost): void {
+  const convert = defineCommand(program, {
+    name: "convert",
+    summary: "convert an API description or an older mcpfile to an mcpfile",
+  });
+  explain(convert, {
+    examples: [
+      "portolan convert openapi petstore.json --out petstore.mcpfile.yaml",
+      "portolan convert mcpfile old.yaml --out mcpfile.yaml",
+    ],
+    sections: ["Run portolan convert <kind> --help for the options of a kind."],
+  });
+
+  const openapi = defineCommand(convert, {
+    name: "openapi",
+    summary: "from a description of an HTTP API: OpenAPI 3 or Swagger 2, JSON or YAML",
+    argument: "[source...]",
+    groups: [outputOptions],
+  })
+    .usage("<file | url> [options]")
+    .option("--out <path>", "write to this file, or into this folder, in place of stdout")
+    .option("--base-url <url>", "the URL of the API, in place of the one in the description")
+    .option("--only <pattern>", "a tool's name, GET /path, /path or tag:name, with * (repeatable)", collect)
+    .option("--name <name>", "the name of the server, and the first part of the names of its secrets")
+    .option("--force", "let --out overwrite a file")
+    .action((words: string[], raw: ConvertCommandOptions) =>
+      run(raw, async (cli) => (await import("./convert.ts")).convertApi(cli, [...words, ...server], raw)),
+    );
+  explain(openapi, {
+    examples: [
+      "portolan convert openapi petstore.json > petstore.mcpfile.yaml",
+      "portolan convert openapi https://api.example.com/openapi.yaml --out example.mcpfile.yaml",
+      "portolan convert openapi petstore.json --only 'GET *' --only tag:orders --name pets",
+      "portolan convert openapi petstore.json --json | jq '.skipped'",
+    ],
+    sections: [
+      "Each operation becomes a tool. Operations that cannot be a tool are skipped and reported. Credentials become references to secrets, never values.",
+      "A URL must be https, or http on this computer. Portolan fetches at most 16 MiB within 20 seconds, and follows no redirect to another host.",
+      `Output:
+  The mcpfile on stdout, also when stdout is not a terminal; with --json a JSON object that holds it. Skipped operations and warnings go to stderr.`,
+      EXIT_CODES,
+    ],
+  });
+
+  const mcpfile = defineCommand(convert, {
+    name: "mcpfile",
+    summary: "from an mcpfile of an older version: one file of 0.2.0 for each server",
+    argument: "[file...]",
+    groups: [outputOptions],
+  })
+    .usage("<file> [options]")
+    .option("--out <path>", "write to this file, or into this folder, in place of stdout")
+    .option("--force", "let --out overwrite a file")
+    .action((words: string[], raw: ConvertCommandOptions) =>
+      run(raw, async (cli) => (await import("./convert.ts")).convertMcpfile(cli, [...words, ...server], raw)),
+    );
+  explain(mcpfile, {
+    examples: [
+      "portolan convert mcpfile mcpfile.yaml",
+      "portolan convert mcpfile old.yaml --out new/",
+      "portolan convert mcpfile mcpfile.yaml --out mcpfile.yaml --force",
+    ],
+    sections: [
+      "A file with several servers becomes several files, and the settings of how a server is served go into an mcpserver.yaml. The meaning stays the same; where that is not possible, nothing is written.",
+      `Output:
+  The files on stdout, one after the other; with --json a JSON object that holds them.`,
+      EXIT_CODES,
+    ],
+  });
+}

@@ -1,0 +1,166 @@
+// `portolan convert`: a description of an HTTP API, or an older mcpfile, as an mcpfile of today.
+
+import { readFile, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { PortolanError } from "../../errors/index.ts";
+import { upgradeMcpfile } from "../../formats/mcpfile/index.ts";
+import { type ConvertedApi, convertOpenApi } from "../../formats/openapi/index.ts";
+import type { Cli } from "../context.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { configError } from "../output/diagnostic.ts";
+import { withSpinner } from "../output/progress.ts";
+import { type MadeFile, placeFiles, writeFiles } from "../output/write-files.ts";
+import { hasScheme } from "../target/target.ts";
+import { plainText } from "../terminal/safe-text.ts";
+import { pathLabeller } from "../workspace/folder.ts";
+import { fetchText } from "./fetch-text.ts";
+import { noteConverted, noteFindings, noteWritten } from "./notes.ts";
+
+export interface ConvertCommandOptions extends RawOptions {
+  out?: string;
+  force?: boolean;
+  baseUrl?: string;
+  only?: string[];
+  name?: string;
+}
+
+interface Given {
+  readonly text: string;
+  /** A path as people write it, or a URL. */
+  readonly file: string;
+  readonly isUrl: boolean;
+}
+
+const MEBI = 1024 * 1024;
+const MAX_BYTES = 16 * MEBI;
+/** From here on it may take a second. */
+const LARGE = MEBI;
+
+export async function convertApi(
+  cli: Cli,
+  words: readonly string[],
+  options: ConvertCommandOptions,
+): Promise<number> {
+  const given = await readGiven(takeOne(words, "openapi"), cli);
+  // Nothing else happens while it works, so that no spinner could turn.
+  if (given.text.length > LARGE)
+    cli.output.note(cli.output.noteColors.dim(`converting ${(given.text.length / MEBI).toFixed(1)} MiB`));
+  const { baseUrl, only, name } = options;
+  const { text, file, isUrl } = given;
+  const documentUrl = isUrl ? file : undefined;
+  const made = convertOpenApi(text, { file, baseUrl, documentUrl, only, name });
+  if (made.mcpfile === "") throw nothingMade(made, cli);
+  const files = [{ name: "mcpfile.yaml", text: made.mcpfile }];
+  const written = await deliver(files, cli, options, made);
+  noteConverted(made, cli);
+  noteWritten(written, cli);
+  return 0;
+}
+
+export async function convertMcpfile(
+  cli: Cli,
+  words: readonly string[],
+  options: ConvertCommandOptions,
+): Promise<number> {
+  const { text, file } = await readGiven(takeOne(words, "mcpfile"), cli, false);
+  const { files, diagnostics } = upgradeMcpfile(text, resolve(cli.io.cwd, file));
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  if (files.length === 0)
+    throw errors.length > 0
+      ? configError(errors, cli)
+      : new PortolanError(
+          "DECLARATION_INVALID",
+          `${file} has no servers, so that there is nothing to write.`,
+        );
+  const written = await deliver(files, cli, options, { files, diagnostics });
+  noteFindings(diagnostics, cli);
+  noteWritten(written, cli);
+  return 0;
+}
+
+/** To stdout, or into files, which are told. */
+async function deliver(
+  files: readonly MadeFile[],
+  { io, output }: Cli,
+  { out, force, json }: ConvertCommandOptions,
+  whole: object,
+): Promise<readonly string[]> {
+  if (out === undefined) {
+    // YAML is what was asked for: it is what a pipe gets too.
+    if (json === true) output.json(whole);
+    else output.print(io.stdout.isTTY === true ? plainText(joined(files)) : joined(files));
+    return [];
+  }
+  const placed = await placeFiles(files, out, io.cwd);
+  await writeFiles(placed, {
+    force: force === true,
+    label: pathLabeller(io),
+    hint: "Add --force to overwrite it, or choose another name.",
+  });
+  if (json === true) output.json({ ...whole, written: placed.map(({ path }) => path) });
+  return placed.map(({ path }) => path);
+}
+
+/** Several files are several documents, each under its name. */
+function joined(files: readonly MadeFile[]): string {
+  if (files.length === 1) return files[0]?.text ?? "";
+  return files.map(({ name, text }) => `---\n# ${name}\n${text}`).join("");
+}
+
+function takeOne(words: readonly string[], kind: "openapi" | "mcpfile"): string {
+  const [first, extra] = words;
+  const what = kind === "openapi" ? "description" : "file";
+  if (first === undefined)
+    throw new PortolanError("USAGE", `No ${what} is given.`, {
+      hint: kind === "openapi" ? "portolan convert openapi <file or URL>" : "portolan convert mcpfile <file>",
+    });
+  if (extra !== undefined)
+    throw new PortolanError(
+      "USAGE",
+      `convert ${kind} takes one ${what}; ${JSON.stringify(extra)} is too much.`,
+      {
+        hint: kind === "openapi" ? "Give --only once for each pattern." : undefined,
+      },
+    );
+  return first;
+}
+
+async function readGiven(word: string, cli: Cli, urls = true): Promise<Given> {
+  const { io, interrupt } = cli;
+  if (urls && hasScheme(word)) {
+    const { text, url } = await withSpinner(cli, (spinner) => {
+      spinner.start("fetching the description");
+      return fetchText(word, interrupt.signal);
+    });
+    return { text, file: url, isUrl: true };
+  }
+  const path = resolve(io.cwd, word);
+  const found = await stat(path).catch(() => undefined);
+  const problem =
+    found === undefined
+      ? "is not there"
+      : !found.isFile()
+        ? "is not a file"
+        : found.size > MAX_BYTES
+          ? `has more than ${MAX_BYTES / MEBI} MiB`
+          : undefined;
+  if (problem !== undefined) throw new PortolanError("FILE_FAILED", `${word} ${problem}.`);
+  const bytes = await readFile(path);
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return { text, file: pathLabeller(io)(path), isUrl: false };
+  } catch (cause) {
+    throw new PortolanError("FILE_FAILED", `${word} is not UTF-8 text.`, { cause });
+  }
+}
+
+function nothingMade({ diagnostics, skipped }: ConvertedApi, cli: Cli): PortolanError {
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  if (errors.length > 0) return configError(errors, cli, "The description cannot be converted");
+  const reasons = skipped.slice(0, 20).map(({ operation, reason }) => `- ${operation}: ${reason}`);
+  return new PortolanError(
+    "DECLARATION_INVALID",
+    `No operation can be a tool.${reasons.length === 0 ? "" : `\n${reasons.join("\n")}`}`,
+    { data: { skipped } },
+  );
+}

@@ -1,0 +1,83 @@
+// `portolan doctor`: tests which sandbox rules this machine can enforce, and shows what is missing and how to fix it.
+
+import type { Diagnosis, Finding } from "../../launch/index.ts";
+import type { Cli } from "../context.ts";
+import { withSpinner } from "../output/progress.ts";
+import type { Colors } from "../terminal/colors.ts";
+import { wrap } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+
+/** As for a server that cannot be started. */
+const NOT_ENFORCED = 3;
+
+export async function doctor(cli: Cli): Promise<number> {
+  const { output } = cli;
+  const { diagnose } = await import("../../launch/index.ts");
+  const diagnosis = await withSpinner(cli, (spinner) => {
+    spinner.start("testing the sandbox of this machine");
+    return diagnose();
+  });
+  const enforced = canEnforce(diagnosis);
+  if (output.form === "json") output.json({ enforced, ...diagnosis });
+  else output.print(describeDiagnosis(diagnosis, output));
+  return enforced ? 0 : NOT_ENFORCED;
+}
+
+export interface DoctorView {
+  readonly colors: Colors;
+  readonly width: number | undefined;
+}
+
+const USES: Readonly<Record<string, string>> = {
+  docker: "for servers that are images",
+  srt: "for servers that ask for it with backend: srt",
+};
+
+/** Whether the default profile holds here: something can hold it, and it was seen to. */
+export function canEnforce({ backends, selfTest }: Diagnosis): boolean {
+  const own = backends.filter(({ optional }) => !optional);
+  return own.some(({ report }) => report.available) && selfTest.length > 0 && selfTest.every(({ ok }) => ok);
+}
+
+export function describeDiagnosis(diagnosis: Diagnosis, view: DoctorView): string {
+  const { colors, width } = view;
+  const { backends, selfTest, store } = diagnosis;
+  const sections = backends.map(({ name, optional, report: { available, version, findings } }) => {
+    const state = available ? colors.green("works here") : colors.yellow("does not work here");
+    const use = optional ? colors.dim(` (optional: ${USES[name] ?? "if a server asks for it"})`) : "";
+    const head = `${colors.bold(name)}${version === undefined ? "" : ` ${plainLine(version, 60)}`} ${state}${use}`;
+    return [head, ...findings.flatMap((finding) => lines(finding, view))].join("\n");
+  });
+  if (selfTest.length > 0) sections.push(part("Self-test: a program in the default profile", selfTest, view));
+  if (store.length > 0) sections.push(part("Installed packages", store, view));
+  const verdict = canEnforce(diagnosis)
+    ? colors.green("The default profile is enforced here.")
+    : `${colors.red("The default profile cannot be enforced here")}, so servers that ask for nothing else do not start.`;
+  return [...sections, wrap([verdict, ...remedies(diagnosis)].join("\n"), width)].join("\n\n");
+}
+
+function part(title: string, findings: readonly Finding[], view: DoctorView): string {
+  return [view.colors.bold(title), ...findings.flatMap((finding) => lines(finding, view))].join("\n");
+}
+
+function lines({ what, ok, detail, remedy }: Finding, { colors, width }: DoctorView): string[] {
+  const mark = ok ? colors.green("ok  ") : colors.red("no  ");
+  const more = detail === undefined || detail === "" ? "" : colors.dim(`: ${plainLine(detail, 500)}`);
+  const shown = [wrap(`  ${mark}${plainLine(what, 300)}${more}`, width, 6)];
+  // A command stands on its own line, to be copied.
+  if (!ok && remedy !== undefined && remedy !== "")
+    shown.push(`      ${colors.cyan("fix")} ${plainLine(remedy, 1_000)}`);
+  return shown;
+}
+
+/** What would help first. */
+function remedies(diagnosis: Diagnosis): string[] {
+  if (canEnforce(diagnosis)) return [];
+  const { backends, selfTest } = diagnosis;
+  const all = [...selfTest, ...backends.flatMap(({ report }) => report.findings)];
+  const first = all.find(({ ok, remedy }) => !ok && remedy !== undefined && remedy !== "");
+  return [
+    ...(first?.remedy === undefined ? [] : [`Begin with: ${plainLine(first.remedy, 1_000)}`]),
+    "Where the machine is itself the box, such as in a container, PORTOLAN_SANDBOX=off says so.",
+  ];
+}

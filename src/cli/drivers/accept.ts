@@ -1,0 +1,50 @@
+// `portolan drivers accept`: a driver or contract that changed more than its version says is taken as it is, after somebody has looked.
+
+import { diffContracts, diffDrivers } from "../../contracts/index.ts";
+import { PortolanError } from "../../errors/index.ts";
+import {
+  registeredContract,
+  registeredDrivers,
+  rememberContracts,
+  rememberDrivers,
+} from "../../hub/index.ts";
+import type { Cli } from "../context.ts";
+import { wrap } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { driverNamed, loadContracts } from "../workspace/contracts.ts";
+
+export async function acceptDrivers(cli: Cli, words: readonly string[]): Promise<number> {
+  const { output } = cli;
+  if (words.length === 0)
+    throw new PortolanError("USAGE", "No driver is given.", { hint: "portolan drivers accept <id>" });
+  const own = await loadContracts(cli);
+  const { root } = own.endpoint;
+  const contracts = own.endpoint.contracts.filter(({ id }) => words.includes(id));
+  const isContract = (id: string): boolean => contracts.some((contract) => contract.id === id);
+  const ids = [...new Set(words)].filter((id) => !isContract(id));
+  const drivers = ids.map((id) => driverNamed(own, id).driver);
+  const known = await registeredDrivers(root);
+  const accepted = drivers.map((driver) => {
+    const before = known.get(driver.id);
+    const changes = before === undefined ? [] : diffDrivers(before, driver).changes;
+    return { id: driver.id, version: driver.version, before: before?.version, changes };
+  });
+  for (const contract of contracts) {
+    const before = await registeredContract(root, contract);
+    const changes = before === undefined ? [] : diffContracts(before, contract).changes;
+    accepted.push({ id: contract.id, version: contract.version, before: before?.version, changes });
+  }
+  await rememberDrivers(root, drivers);
+  await rememberContracts(root, contracts);
+  if (output.form === "json") output.json({ accepted });
+  else
+    for (const { id, version, before, changes } of accepted) {
+      const since = before === undefined ? "it was not registered before" : `since ${before}`;
+      const lines = changes.map(({ what, needs, why }) =>
+        wrap(`  ${needs} ${plainLine(what, 200)}: ${plainLine(why, 300)}`, output.width, 4),
+      );
+      const what = before !== undefined && changes.length === 0 ? "nothing has changed" : since;
+      output.print([`${output.colors.bold(`${id}@${version}`)} is accepted (${what}).`, ...lines].join("\n"));
+    }
+  return 0;
+}

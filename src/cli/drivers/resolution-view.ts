@@ -1,0 +1,128 @@
+// How a driver was chosen, for people: each phase with whom it kept, whom it turned away, and why.
+
+import type { DriverReport, Phase, PhaseName, Resolution } from "../../contracts/index.ts";
+import type { Contract, ContractsEndpoint, CostOverride, Driver } from "../../model/index.ts";
+import type { Colors } from "../terminal/colors.ts";
+import { wrap } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import type { ContractsSource } from "../workspace/contracts.ts";
+
+interface Resolved {
+  readonly contract: Contract;
+  readonly resolution: Resolution;
+  readonly why: string | undefined;
+  readonly own: ContractsSource;
+  readonly drivers: readonly DriverReport[];
+  readonly pin: string | undefined;
+  readonly region: string | undefined;
+}
+
+interface View {
+  readonly colors: Colors;
+  readonly width: number | undefined;
+}
+
+const PHASES: readonly (readonly [PhaseName, string])[] = [
+  ["candidates", "who serves this version, and takes these inputs"],
+  ["capability", "who fits, is signed in and healthy"],
+  ["policy", "whose tags and region are allowed"],
+  ["pin", "whom the call names"],
+  ["rank", "best first"],
+  ["bind", "who is called"],
+];
+
+export function describeResolution(resolved: Resolved, { colors, width }: View): string {
+  const { contract, resolution, why } = resolved;
+  const lines = [`${colors.bold(`${contract.id}@${contract.version}`)} ${plainLine(contract.name)}`, ""];
+  const add = (text: string, hang = 0): void => void lines.push(wrap(text, width, hang));
+  PHASES.forEach(([name, meaning], index) => {
+    const phase = resolution.phases.find((one) => one.phase === name);
+    const number = colors.dim(`${index + 1}`);
+    if (phase === undefined) return add(`${number} ${colors.dim(`${name}: not reached`)}`);
+    add(`${number} ${name} ${colors.dim(`(${meaning})`)}: ${keptLabel(phase, resolved, colors)}`, 2);
+    for (const { driver, reason, code } of phase.rejected)
+      add(`    ${colors.red("-")} ${driver}: ${plainLine(reason, 600)} ${colors.dim(`[${code}]`)}`, 2);
+    if (name === "rank" && why !== undefined) add(`    ${plainLine(why, 400)}`);
+  });
+  lines.push("");
+  const { selected, error } = resolution;
+  if (selected === undefined)
+    add(
+      `${colors.red("Nobody")} ${colors.dim(`[${error?.code ?? "no_route"}]`)} ${plainLine(error?.message ?? "", 1_000)}`,
+      2,
+    );
+  else add(`${colors.green("Chosen")} ${bindingLabel(selected, resolved)}`, 2);
+  return lines.join("\n");
+}
+
+function keptLabel({ phase, kept }: Phase, { pin, region }: Resolved, colors: Colors): string {
+  const said =
+    phase === "pin"
+      ? pin === undefined
+        ? "nobody is pinned"
+        : `pinned to ${plainLine(pin, 80)}`
+      : phase === "policy" && region !== undefined
+        ? `region ${plainLine(region, 80)}`
+        : "";
+  const names = kept.length === 0 ? colors.red("nobody") : kept.join(", ");
+  return said === "" ? names : `${names} ${colors.dim(`(${said})`)}`;
+}
+
+/** `files-mcp@1.0.0: read_text_file(path), from $.content` */
+function bindingLabel(selected: string, { contract, own }: Resolved): string {
+  const driver = own.endpoint.drivers.find((one) => one.driver.id === selected)?.driver;
+  const binding = driver?.implements.find((one) => serves(one.tool, contract));
+  if (driver === undefined || binding === undefined) return selected;
+  const renamed = Object.entries(binding.argumentMapping).filter(([from, to]) => from !== to);
+  const mapped = renamed.map(([from, to]) => `${from} as ${to}`);
+  const parts = [
+    `its tool ${plainLine(binding.toolName, 100)}`,
+    ...(mapped.length === 0 ? [] : [mapped.join(", ")]),
+    ...(binding.resultExtract === "$" ? [] : [`output from ${binding.resultExtract}`]),
+  ];
+  return `${driver.id}@${driver.version}: ${parts.join("; ")}`;
+}
+
+/** Why the first of several is before the second. */
+export function whyFirst(
+  contract: Contract,
+  { phases }: Resolution,
+  { drivers }: ContractsEndpoint,
+): string | undefined {
+  const order = phases.find(({ phase }) => phase === "rank")?.kept ?? [];
+  if (order.length === 1) return `${order[0]} is the only one left`;
+  const [first, second] = order.map((id) => drivers.find(({ driver }) => driver.id === id)?.driver);
+  if (first === undefined || second === undefined) return undefined;
+  const before = `${first.id} before ${second.id}:`;
+  if (contract.defaultImplementation === first.id) return `${before} the contract prefers it`;
+  const [a, b] = [costOf(first, contract), costOf(second, contract)];
+  if (a.unitsPerCall !== b.unitsPerCall)
+    return `${before} it costs ${priceLabel(a)}, the other ${priceLabel(b)}`;
+  const [classA, classB] = [a, b].map(({ costClass }) => costClass ?? contract.costClass);
+  if (a.unitsPerCall === undefined && classA !== classB)
+    return `${before} it is ${classA}, the other ${classB}`;
+  return `${before} they cost the same; the one seen healthy last goes first, then the alphabet`;
+}
+
+function costOf(driver: Driver, contract: Contract): CostOverride {
+  const own = driver.implements.find(({ tool }) => serves(tool, contract))?.cost;
+  return {
+    costClass: own?.costClass ?? driver.cost?.costClass,
+    unitsPerCall: own?.unitsPerCall ?? driver.cost?.unitsPerCall,
+  };
+}
+
+function priceLabel({ unitsPerCall, costClass }: CostOverride): string {
+  return unitsPerCall === undefined
+    ? `an unknown price${costClass === undefined ? "" : ` (${costClass})`}`
+    : `${unitsPerCall} units a call`;
+}
+
+function serves(tool: string, { id, origin }: Contract): boolean {
+  if (tool === id) return true;
+  const path = tool.replace(/^(?:\.\.?\/)+/, "").replace(/\/TOOL\.md$/, "");
+  return origin.file
+    .replaceAll("\\", "/")
+    .replace(/\/TOOL\.md$/, "")
+    .endsWith(`/${path}`);
+}

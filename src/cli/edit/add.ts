@@ -1,0 +1,194 @@
+// `portolan add`: one more server in the workspace's own file.
+
+import { type Diagnostic, PortolanError } from "../../errors/index.ts";
+import { parseClientFile } from "../../formats/clients/index.ts";
+import { addServer, type ServerFields } from "../../formats/workspace/index.ts";
+import { isReferenceName } from "../../model/index.ts";
+import type { Cli, Words } from "../context.ts";
+import { parseServerOptions, type RawOptions } from "../options/parse.ts";
+import {
+  givenSandboxFlags,
+  networkOf,
+  type RawSandboxOptions,
+  type SandboxOptions,
+} from "../options/sandbox.ts";
+import { throwUsageErrors } from "../options/usage-error.ts";
+import { hasScheme, splitWords } from "../target/target.ts";
+import { loadSource } from "../workspace/source.ts";
+import { changeOwnFile } from "./workspace-file.ts";
+
+export interface AddOptions extends RawSandboxOptions {
+  env?: string[];
+  header?: string[];
+  transport?: string;
+  era?: string;
+  cwd?: string;
+  start?: string;
+  dryRun?: boolean;
+}
+
+export async function add(cli: Cli, words: Words, options: AddOptions): Promise<number> {
+  const { output } = cli;
+  const [alias, ...rest] = words.words;
+  if (alias === undefined)
+    throw new PortolanError("USAGE", "No name is given.", {
+      hint: "portolan add <name> -- <command...>, or portolan add <name> <url>",
+    });
+  const fields = toFields(alias, rest, words.server, options, cli);
+  const before = options.dryRun === true ? undefined : await knownElsewhere(cli, alias);
+  const changed = await changeOwnFile(cli, options.dryRun === true, ({ text }) =>
+    addServer(text, alias, fields),
+  );
+  const warnings = [...findSecrets(alias, fields), ...(before === undefined ? [] : [before])];
+  for (const { message, hint } of warnings)
+    output.note(`${output.noteColors.yellow("warning")} ${message}. ${hint ?? ""}`.trim());
+  const { file, label, after, text } = changed;
+  if (output.form === "json") {
+    const written = options.dryRun !== true;
+    output.json({ file, server: alias, written, ...(written ? {} : { text: after }), diagnostics: warnings });
+  } else if (options.dryRun === true) output.print(after);
+  else {
+    const what =
+      text === undefined ? `Made ${label} with the server ${alias}.` : `Added ${alias} to ${label}.`;
+    output.print(`${what}\n${output.colors.dim(`See how it does: portolan status ${alias}`)}`);
+  }
+  return 0;
+}
+
+function toFields(
+  alias: string,
+  rest: readonly string[],
+  server: readonly string[] | undefined,
+  options: AddOptions,
+  cli: Cli,
+): ServerFields {
+  const [place, extra] = rest;
+  const example = `portolan add ${alias} -- <command...>, or portolan add ${alias} <url>`;
+  if (server !== undefined && place !== undefined)
+    throw new PortolanError("USAGE", "A server is given both before and after --.", {
+      hint: "Leave out one of them.",
+    });
+  if (extra !== undefined)
+    throw new PortolanError("USAGE", `add takes a name and a server; ${JSON.stringify(extra)} is too much.`, {
+      hint: `Write a command after --: ${example}`,
+    });
+  const isUrl = place !== undefined && hasScheme(place);
+  const command =
+    server ?? (isUrl || place === undefined ? [] : splitWords(place, cli.io.platform === "win32"));
+  const [program, ...args] = command;
+  if (!isUrl && (program === undefined || program === ""))
+    throw new PortolanError("USAGE", "No command and no URL are given.", { hint: example });
+  const problems: string[] = [];
+  // The value of a variable is not copied: the file refers to it by name.
+  const env = toEnv(options.env ?? [], problems);
+  const { headers, transport, era, sandbox } = parseServerOptions(pick(options), {});
+  if (options.start !== undefined && options.start !== "lazy" && options.start !== "eager")
+    problems.push(`--start must be eager or lazy, got ${JSON.stringify(options.start)}`);
+  if (isUrl && Object.keys(env).length > 0) problems.push("--env is for commands; a URL takes --header");
+  if (isUrl && options.cwd !== undefined) problems.push("--cwd is for commands");
+  if (!isUrl && Object.keys(headers).length > 0) problems.push("--header is for URLs; a command takes --env");
+  if (!isUrl && transport !== undefined) problems.push("--transport is for URLs");
+  if (isUrl)
+    for (const flag of givenSandboxFlags(sandbox))
+      problems.push(`${flag} is for commands; what a URL reaches runs elsewhere`);
+  for (const [name, mode] of Object.entries(sandbox.modes))
+    problems.push(`--sandbox ${name}=${mode} is for servers that are there; here it is --sandbox ${mode}`);
+  const network = networkOf(sandbox.network, problems);
+  throwUsageErrors(problems);
+  const common = {
+    ...(era === undefined ? {} : { era }),
+    ...(options.start === undefined ? {} : { start: options.start as "eager" | "lazy" }),
+  };
+  if (isUrl)
+    return {
+      ...(transport === undefined ? {} : { transport: transport === "http" ? "streamable-http" : transport }),
+      url: place.trim(),
+      ...(Object.keys(headers).length === 0 ? {} : { headers }),
+      ...common,
+    };
+  return {
+    command: program,
+    ...(args.length === 0 ? {} : { args }),
+    ...(Object.keys(env).length === 0 ? {} : { env }),
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    ...sandboxFields({ ...sandbox, network }),
+    ...common,
+  };
+}
+
+/** As they are written: the file takes them from its own folder. */
+function sandboxFields({ mode, network, read, write }: SandboxOptions): Pick<ServerFields, "sandbox"> {
+  const fs = { ...(read.length === 0 ? {} : { read }), ...(write.length === 0 ? {} : { write }) };
+  const block = {
+    ...(mode === undefined ? {} : { mode }),
+    ...(network.length === 0 ? {} : { network }),
+    ...(Object.keys(fs).length === 0 ? {} : { fs }),
+  };
+  if (Object.keys(block).length === 0) return {};
+  return { sandbox: Object.keys(block).length === 1 && mode !== undefined ? mode : block };
+}
+
+function pick({ header, transport, era, sandbox, allowNet, allowRead, allowWrite }: AddOptions): RawOptions {
+  return {
+    ...(sandbox === undefined ? {} : { sandbox }),
+    ...(allowNet === undefined ? {} : { allowNet }),
+    ...(allowRead === undefined ? {} : { allowRead }),
+    ...(allowWrite === undefined ? {} : { allowWrite }),
+    ...(header === undefined ? {} : { header }),
+    ...(transport === undefined ? {} : { transport }),
+    ...(era === undefined ? {} : { era }),
+  };
+}
+
+function toEnv(given: readonly string[], problems: string[]): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const text of given) {
+    const equals = text.indexOf("=");
+    const name = equals < 0 ? text : text.slice(0, equals);
+    if (name === "" || (equals < 0 && !isReferenceName(name)))
+      problems.push("--env must be NAME=value or NAME");
+    else env[name] = equals < 0 ? `\${${name}}` : text.slice(equals + 1);
+  }
+  return env;
+}
+
+/** What looks like a secret that is written out, by the same rules as in the files of other programs. */
+function findSecrets(alias: string, { command, args, env, url, headers }: ServerFields): Diagnostic[] {
+  const entry = { command, args, env, url, headers };
+  const text = JSON.stringify({ mcpServers: { [alias]: entry } });
+  const found = parseClientFile(text, "mcp.json", "cursor")?.diagnostics ?? [];
+  return found
+    .filter(({ message }) => message.includes("looks like a secret"))
+    .map(({ message, path }) => {
+      const [name = ""] = message.split(" looks like");
+      const reference = /^[A-Z][A-Z0-9_]*$/.test(name)
+        ? name
+        : `${alias}_${name.replace(/^-+/, "")}`.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
+      return {
+        code: "DECLARATION_INVALID" as const,
+        severity: "warning" as const,
+        server: alias,
+        message: `${name} looks like a secret that is written out in the file`,
+        path: path?.replace(/^\/mcpServers/, "/servers"),
+        hint: `Write \${${reference}} in its place, and keep the value with: portolan secrets set ${reference}`,
+      };
+    });
+}
+
+/** What changes for the workspace beyond the new server. Diagnostics of other files are not this command's. */
+async function knownElsewhere(cli: Cli, alias: string): Promise<Diagnostic | undefined> {
+  const source = await loadSource(cli).catch(() => undefined);
+  const common = { code: "NAME_AMBIGUOUS" as const, severity: "warning" as const, server: alias };
+  if (source?.kind === "clients" && source.config.servers.length > 0)
+    return {
+      ...common,
+      message: "From now on the servers declared here are used, and no longer those of other MCP clients",
+      hint: "portolan import --write copies them here.",
+    };
+  const other = source?.config.servers.find((server) => server.alias === alias);
+  if (other === undefined || other.origin.format === "workspace") return undefined;
+  return {
+    ...common,
+    message: `${alias} is also declared in ${other.origin.file}:${other.origin.line}; from now on this one is used`,
+  };
+}

@@ -1,0 +1,58 @@
+// `portolan add` and `portolan remove`: definitions and help.
+
+import type { CommandHost } from "../context.ts";
+import { collect, defineCommand, outputOptions, sandboxOptions, workspaceOption } from "../options/groups.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
+
+export function addEditCommands({ program, explain, run, server }: CommandHost): void {
+  const add = defineCommand(program, {
+    name: "add",
+    summary: "add a server to the workspace's portolan.yaml",
+    argument: "[words...]",
+    groups: [outputOptions, workspaceOption, sandboxOptions],
+  })
+    .usage("<name> [options] -- <command> [args...]\n       portolan add <name> <url> [options]")
+    .option(
+      "--env <variable>",
+      "NAME=value for the server, or NAME for ${NAME} (repeatable; commands)",
+      collect,
+    )
+    .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
+    .option("--transport <kind>", "http, sse or websocket (URLs)")
+    .option("--era <era>", "protocol era: auto, legacy or modern")
+    .option("--cwd <dir>", "working directory of the server (commands)")
+    .option("--start <when>", "eager: with the workspace; lazy: with the first call")
+    .option("--dry-run", "print the new file, and write nothing")
+    .action((words: string[], raw: RawOptions & { start?: string; dryRun?: boolean }) => {
+      // The values of these options go into the file; `add` checks them itself.
+      const { env: _env, header: _header, transport: _transport, era: _era, cwd: _cwd, ...rest } = raw;
+      return run(rest, async (cli) => (await import("./add.ts")).add(cli, { words, server }, raw));
+    });
+  explain(add, {
+    examples: [
+      "portolan add files -- npx -y @modelcontextprotocol/server-filesystem .",
+      "portolan add github https://api.githubcopilot.com/mcp/ --header 'Authorization: Bearer ${GITHUB_TOKEN}'",
+      "portolan add search --env API_KEY --start lazy -- uvx search-server",
+      "portolan add weather --allow-net api.weather.gov -- npx -y weather-server",
+      "portolan add files --dry-run -- node server.js",
+    ],
+    sections: [WORKSPACE, WORKSPACE_EXIT_CODES],
+  });
+
+  const remove = defineCommand(program, {
+    name: "remove",
+    summary: "remove a server from the workspace's portolan.yaml",
+    argument: "[name...]",
+    groups: [outputOptions, workspaceOption],
+  })
+    .usage("<name> [options]")
+    .option("--dry-run", "print the new file, and write nothing")
+    .action((names: string[], raw: RawOptions & { dryRun?: boolean }) =>
+      run(raw, async (cli) => (await import("./remove.ts")).remove(cli, names, raw)),
+    );
+  explain(remove, {
+    examples: ["portolan remove files", "portolan remove files --dry-run"],
+    sections: [WORKSPACE, WORKSPACE_EXIT_CODES],
+  });
+}

@@ -1,0 +1,91 @@
+// The workspace's own portolan.yaml, changed in place: read, checked, written whole or not at all.
+
+import { readFile, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { PortolanError } from "../../errors/index.ts";
+import { readText, toPlain } from "../../formats/document/index.ts";
+import { looksLikeWorkspace, parseWorkspace } from "../../formats/workspace/index.ts";
+import { withFileLock, writeWhole } from "../../secrets/index.ts";
+import type { Cli } from "../context.ts";
+import { configError } from "../output/diagnostic.ts";
+import { findWorkspace, pathLabeller } from "../workspace/folder.ts";
+
+export interface OwnFile {
+  readonly file: string;
+  /** As people write it. */
+  readonly label: string;
+  /** Absent when there is no such file yet. */
+  readonly text: string | undefined;
+}
+
+/** Reads the file, changes it, and writes it back unless it is only a rehearsal. Returns the text before and after. */
+export async function changeOwnFile(
+  cli: Cli,
+  dryRun: boolean,
+  change: (own: OwnFile) => string,
+): Promise<OwnFile & { readonly after: string }> {
+  const file = await findOwnFile(cli);
+  if (dryRun) {
+    const own = await readOwnFile(file, cli);
+    return { ...own, after: change(own) };
+  }
+  await requireFolder(dirname(file));
+  return withFileLock(
+    file,
+    async () => {
+      const own = await readOwnFile(file, cli);
+      const after = change(own);
+      const mode = await stat(file).then(
+        (found) => found.mode & 0o777,
+        () => 0o644,
+      );
+      await writeWhole(file, Buffer.from(after, "utf8"), { mode });
+      return { ...own, after };
+    },
+    { code: "FILE_FAILED", signal: cli.interrupt.signal },
+  ).catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === undefined || !/^E[A-Z]+$/.test(thrown.code)) throw thrown;
+    throw new PortolanError("FILE_FAILED", `${file} cannot be written (${thrown.code}).`, { cause: thrown });
+  });
+}
+
+async function findOwnFile({ io, options }: Cli): Promise<string> {
+  const { workspace } = options;
+  const { path, folder } = await findWorkspace(io, { workspace });
+  if (folder !== path || /^portolan\.ya?ml$/i.test(basename(path))) return path;
+  const names = ["portolan.yaml", "portolan.yml"].map((name) => join(folder, name));
+  for (const name of names) if (await exists(name)) return name;
+  return names[0] as string;
+}
+
+/** A file with problems is not changed: who knows what it was meant to say. */
+async function readOwnFile(file: string, cli: Cli): Promise<OwnFile> {
+  const label = pathLabeller(cli.io)(file);
+  const text = await readFile(file, "utf8").catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === "ENOENT") return undefined;
+    throw new PortolanError("FILE_FAILED", `${label} cannot be read (${thrown.code}).`, { cause: thrown });
+  });
+  if (text === undefined) return { file, label, text };
+  const { root } = readText(text, file);
+  const isOther = root !== undefined && root.kind !== "null" && !looksLikeWorkspace(toPlain(root));
+  if (isOther && !/^portolan\.ya?ml$/i.test(basename(file)))
+    throw new PortolanError("USAGE", `${label} is not a portolan.yaml.`, {
+      hint: "Only a workspace's own file is changed; name its folder with --workspace.",
+    });
+  const errors = parseWorkspace(text, file).diagnostics.filter(({ severity }) => severity === "error");
+  if (errors.length > 0) throw configError(errors, cli, `${label} has problems, so that it is left as it is`);
+  return { file, label, text };
+}
+
+async function requireFolder(folder: string): Promise<void> {
+  const found = await stat(folder).catch(() => undefined);
+  if (found?.isDirectory() !== true)
+    throw new PortolanError("USAGE", `${folder} is not a folder.`, { hint: "Create it first." });
+}
+
+async function exists(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
+}

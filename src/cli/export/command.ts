@@ -1,0 +1,38 @@
+// `portolan export`: definition and help.
+
+import type { CommandHost } from "../context.ts";
+import { defineCommand, outputOptions, workspaceOption } from "../options/groups.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { CLIENTS, exitCodes } from "../output/help.ts";
+import type { ExportCommandOptions } from "./export.ts";
+
+export function addExportCommand({ program, explain, run, server = [] }: CommandHost): void {
+  const command = defineCommand(program, {
+    name: "export",
+    summary: "print the workspace's servers for another MCP client, or write them into its config file",
+    argument: "[alias...]",
+    groups: [outputOptions, workspaceOption],
+  })
+    .usage("--for <client> [alias...] [options]")
+    .option("--for <client>", "the client, for example cursor")
+    .option("--write [file]", "merge them into the client's usual config file, or into this one")
+    .option("--scope <scope>", "with --write: the usual file of the user, or of the project")
+    .action((words: string[], raw: RawOptions & ExportCommandOptions) =>
+      run(raw, async (cli) => (await import("./export.ts")).exportServers(cli, [...words, ...server], raw)),
+    );
+  explain(command, {
+    examples: [
+      "portolan export --for cursor",
+      "portolan export --for vscode github --write .vscode/mcp.json",
+      "portolan export --for codex >> ~/.codex/config.toml",
+      "portolan export --for claude-desktop --write",
+    ],
+    sections: [
+      CLIENTS,
+      "Without --write the snippet is printed, and no file is changed. With it, the servers are merged into the client's own file: its other content stays byte for byte, and a backup is kept.",
+      `Output:
+  The snippet on stdout, also when stdout is not a terminal; with --json a JSON object that holds it. Settings that the client does not support are reported on stderr.`,
+      exitCodes({ 0: "done", 2: "wrong usage or input, or a file that cannot be used" }),
+    ],
+  });
+}

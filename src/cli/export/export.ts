@@ -1,0 +1,98 @@
+// `portolan export`: the workspace's servers in the words of another program, printed or merged into its file.
+
+import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { type ClientId, CLIENTS, type ExportNote, renderFor } from "../../formats/clients/index.ts";
+import type { DeclaredServer } from "../../model/index.ts";
+import { parseClient } from "../arguments/client-names.ts";
+import type { Cli } from "../context.ts";
+import { plainLine, plainText } from "../terminal/safe-text.ts";
+import { computerOf, findWorkspace, type WorkspaceOptions } from "../workspace/folder.ts";
+import { chooseFile } from "./choose-file.ts";
+import { describeMerge, mergeServers } from "./merge.ts";
+
+export interface ExportCommandOptions extends WorkspaceOptions {
+  for?: string;
+  /** True: into the usual file. */
+  write?: string | boolean;
+  scope?: string;
+  json?: boolean;
+}
+
+export async function exportServers(
+  cli: Cli,
+  aliases: readonly string[],
+  options: ExportCommandOptions,
+): Promise<number> {
+  const { io, output } = cli;
+  const client = chooseClient(options.for);
+  const { path, folder } = await findWorkspace(io, options);
+  const computer = computerOf(io, folder);
+  const catalog = await io.loadCatalog(path, { home: computer.home });
+  for (const { severity, message, file, line } of catalog.diagnostics)
+    if (severity === "error")
+      output.note(
+        `${output.noteColors.yellow("warning")} ${plainLine(`${file ?? ""}:${line ?? 1} ${message}`, 500)}`,
+      );
+  const servers = chooseServers(catalog.servers, aliases, folder);
+  if (options.write === undefined) {
+    if (options.scope !== undefined)
+      throw new PortolanError("USAGE", "--scope says where to write, and --write is not given.", {
+        hint: "Add --write, or leave --scope out.",
+      });
+    const { text, notes } = renderFor(client, servers);
+    // Redirected, the text is the file itself; JSON around it only when that is asked for.
+    if (options.json === true) output.json({ client, format: CLIENTS[client].format, text, notes });
+    else output.print(io.stdout.isTTY === true ? plainText(text) : text);
+    noteLosses(notes, cli);
+    return 0;
+  }
+  const known = new Set(catalog.servers.map(({ alias }) => alias));
+  const file = await chooseFile(client, {
+    write: options.write,
+    scope: options.scope,
+    computer,
+    cwd: io.cwd,
+    known,
+  });
+  const merged = await mergeServers(client, file, servers, { ...computer, cwd: folder });
+  if (output.form === "json") output.json(merged);
+  else output.print(describeMerge(merged, { ...output, computer: { ...computer, cwd: io.cwd } }));
+  noteLosses(merged.notes, cli);
+  return 0;
+}
+
+function chooseClient(name: string | undefined): ClientId {
+  if (name !== undefined) return parseClient(name);
+  throw new PortolanError("USAGE", "No client is given.", {
+    hint: `Say for which one: --for ${Object.keys(CLIENTS).join(", ")}.`,
+  });
+}
+
+function chooseServers(
+  servers: readonly DeclaredServer[],
+  aliases: readonly string[],
+  folder: string,
+): readonly DeclaredServer[] {
+  if (servers.length === 0)
+    throw new PortolanError("SERVER_UNKNOWN", `There are no servers in the workspace ${folder}.`, {
+      hint: "Add some: portolan import --write, or write them into portolan.yaml.",
+    });
+  if (aliases.length === 0) return servers;
+  const known = servers.map(({ alias }) => alias);
+  const unknown = aliases.filter((alias) => !known.includes(alias));
+  if (unknown.length > 0) {
+    const names = unknown.map((alias) => JSON.stringify(alias)).join(", ");
+    const guess = didYouMean(unknown[0] ?? "", known);
+    const list = known.length > 30 ? `${known.slice(0, 30).join(", ")}, …` : known.join(", ");
+    throw new PortolanError("SERVER_UNKNOWN", `There is no server ${names} in the workspace ${folder}.`, {
+      hint: `${guess === undefined ? "" : `${guess} `}It has ${list}.`,
+      data: { unknown, known },
+    });
+  }
+  return servers.filter(({ alias }) => aliases.includes(alias));
+}
+
+function noteLosses(notes: readonly ExportNote[], { output }: Cli): void {
+  for (const { server, message } of notes)
+    output.note(`${output.noteColors.yellow("note")} ${plainLine(server, 100)}: ${plainLine(message, 500)}`);
+}

@@ -1,0 +1,141 @@
+// Servers merged into another program's file, with a summary of what that changes in it.
+
+import { readFile } from "node:fs/promises";
+import { isDeepStrictEqual } from "node:util";
+import { PortolanError } from "../../errors/index.ts";
+import {
+  type ClientId,
+  type ClientServer,
+  type Computer,
+  type ExportNote,
+  mergeInto,
+  parseClientFile,
+  writeClientFile,
+} from "../../formats/clients/index.ts";
+import type { DeclaredServer } from "../../model/index.ts";
+import { clientTitle } from "../arguments/client-names.ts";
+import { endpointLabel } from "../output/endpoint-label.ts";
+import type { Colors } from "../terminal/colors.ts";
+import { cut, wrap } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { pathLabel } from "../workspace/folder.ts";
+import { toServerFields } from "../workspace/server-fields.ts";
+
+/** What `export --write --json` prints. */
+export interface Merged {
+  readonly client: ClientId;
+  readonly file: string;
+  readonly created: boolean;
+  readonly changed: boolean;
+  readonly backup?: string | undefined;
+  readonly servers: readonly MergedServer[];
+  readonly notes: readonly ExportNote[];
+}
+
+export interface MergedServer {
+  readonly alias: string;
+  readonly change: "added" | "changed" | "same" | "left out";
+  /** Which fields changed, by name; values are never shown. */
+  readonly fields?: readonly string[];
+  readonly runs: string;
+}
+
+export async function mergeServers(
+  client: ClientId,
+  file: string,
+  servers: readonly DeclaredServer[],
+  computer: Computer,
+): Promise<Merged> {
+  const existing = await readExisting(file);
+  const before = existing ?? "";
+  const context = { home: computer.home, cwd: computer.cwd, platform: computer.platform };
+  const { text, notes } = mergeInto(client, before, servers, { ...context, file });
+  const declared = (source: string): readonly ClientServer[] =>
+    parseClientFile(source, file, client, context)?.servers ?? [];
+  const [old, fresh] = [declared(before), declared(text)];
+  const summary = servers.map((server) => compare(server, old, fresh));
+  // A new file is not made for nothing.
+  const nothing = existing === undefined && fresh.length === 0;
+  const written = nothing ? { file, changed: false } : await writeClientFile(file, text, { basis: before });
+  const backup = "backup" in written ? written.backup : undefined;
+  return {
+    client,
+    file: written.file,
+    created: existing === undefined && written.changed,
+    changed: written.changed,
+    ...(backup === undefined ? {} : { backup }),
+    servers: summary,
+    notes,
+  };
+}
+
+export function describeMerge(
+  merged: Merged,
+  { colors, width, computer }: { colors: Colors; width: number | undefined; computer: Computer },
+): string {
+  const marks = {
+    added: colors.green("+"),
+    changed: colors.yellow("~"),
+    same: colors.dim("="),
+    "left out": colors.red("-"),
+  };
+  const column = Math.min(24, Math.max(0, ...merged.servers.map(({ alias }) => alias.length)));
+  const lines = merged.servers.map(({ alias, change, fields, runs }) => {
+    const detail =
+      change === "changed" ? `changed: ${(fields ?? []).join(", ")}` : change === "added" ? runs : change;
+    const name = plainLine(alias, 100).padEnd(column);
+    const text = plainLine(detail, 1_000);
+    const shown = width === undefined ? text : cut(text, Math.max(20, width - name.length - 4));
+    return `${marks[change]} ${colors.cyan(name)}  ${change === "added" ? shown : colors.dim(shown)}`;
+  });
+  const path = pathLabel(merged.file, computer);
+  const title = clientTitle(merged.client);
+  const outcome = merged.changed
+    ? `${merged.created ? "Created" : "Changed"} ${path} of ${title}; all else in it is as it was.`
+    : `${title} has these servers already; ${path} was not touched.`;
+  lines.push(wrap(merged.created ? `Created ${path} for ${title}.` : outcome, width));
+  if (merged.backup !== undefined) lines.push(`Backup: ${pathLabel(merged.backup, computer)}`);
+  return lines.join("\n");
+}
+
+function compare(
+  server: DeclaredServer,
+  old: readonly ClientServer[],
+  fresh: readonly ClientServer[],
+): MergedServer {
+  const { alias } = server;
+  const find = (list: readonly ClientServer[]): ClientServer | undefined =>
+    list.find((one) => one.alias === alias && one.project === undefined);
+  const [before, after] = [find(old), find(fresh)];
+  const runs = endpointLabel(server.endpoint);
+  if (after === undefined) return { alias, change: "left out", runs };
+  if (before === undefined) return { alias, change: "added", runs };
+  const fields = changedFields(before, after);
+  return fields.length === 0 ? { alias, change: "same", runs } : { alias, change: "changed", fields, runs };
+}
+
+function changedFields(before: DeclaredServer, after: DeclaredServer): string[] {
+  const [a, b] = [before, after].map((server) => toServerFields(server) as Record<string, unknown>);
+  const names = new Set([...Object.keys(a ?? {}), ...Object.keys(b ?? {})]);
+  return [...names].filter((name) => !isDeepStrictEqual(a?.[name], b?.[name]));
+}
+
+async function readExisting(file: string): Promise<string | undefined> {
+  const bytes = await readFile(file).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === "ENOENT") return undefined;
+    throw new PortolanError("FILE_FAILED", `${file} cannot be read (${cause.code})`, {
+      cause,
+      data: { file },
+    });
+  });
+  if (bytes === undefined) return undefined;
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw new PortolanError("FILE_FAILED", `${file} is not UTF-8 text`, {
+      cause,
+      hint: "Save it as UTF-8 first.",
+      data: { file },
+    });
+  }
+}

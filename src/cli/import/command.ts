@@ -1,0 +1,39 @@
+// `portolan import`: definition and help.
+
+import type { CommandHost } from "../context.ts";
+import { defineCommand, outputOptions, workspaceOption } from "../options/groups.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { CLIENTS, exitCodes, OUTPUT } from "../output/help.ts";
+import type { ImportCommandOptions } from "./import.ts";
+
+export function addImportCommand({ program, explain, run, server = [] }: CommandHost): void {
+  const command = defineCommand(program, {
+    name: "import",
+    summary: "show the servers of other MCP clients on this computer, or copy them here",
+    argument: "[client...]",
+    groups: [outputOptions, workspaceOption],
+  })
+    .option("--write", "add them to the workspace's portolan.yaml")
+    .action((words: string[], raw: RawOptions & ImportCommandOptions) =>
+      run(raw, async (cli) => (await import("./import.ts")).importServers(cli, [...words, ...server], raw)),
+    );
+  explain(command, {
+    examples: [
+      "portolan import",
+      "portolan import cursor claude-desktop",
+      "portolan import vscode --write",
+      "portolan import --json | jq '.files[].servers[].alias'",
+    ],
+    sections: [
+      CLIENTS,
+      "Portolan reads the clients' config files in this folder, in the folders above it up to the root of the repository, and in your home folder. It never changes them, and never shows values that may be secret.",
+      "With --write, servers that the workspace does not have yet are added to its portolan.yaml. Its other content stays as it is, and a backup is kept.",
+      OUTPUT,
+      exitCodes({
+        0: "done",
+        1: "a server could not be added (--write)",
+        2: "wrong usage or input, or a file that cannot be used",
+      }),
+    ],
+  });
+}

@@ -1,0 +1,80 @@
+// `portolan import`: the servers that other programs on this computer declare, shown or copied into the workspace.
+
+import type { Diagnostic } from "../../errors/index.ts";
+import type { ClientServer, ImportedFile } from "../../formats/clients/index.ts";
+import { parseClient } from "../arguments/client-names.ts";
+import type { Cli } from "../context.ts";
+import { endpointLabel } from "../output/endpoint-label.ts";
+import { computerOf, findWorkspace, type WorkspaceOptions } from "../workspace/folder.ts";
+import { type CopyResult, copyServers } from "./copy.ts";
+import { describeCopy, describeImport } from "./view.ts";
+
+export interface ImportCommandOptions extends WorkspaceOptions {
+  write?: boolean;
+}
+
+/** What `import --json` prints. */
+export interface ImportListing {
+  readonly files: readonly ListedFile[];
+}
+
+export interface ListedFile extends Pick<ImportedFile, "client" | "scope" | "file"> {
+  readonly servers: readonly ListedServer[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface ListedServer {
+  readonly alias: string;
+  /** Its name in the file. */
+  readonly name: string;
+  readonly transport: string;
+  /** The command line or the address, without what may be secret. */
+  readonly runs: string;
+  /** Names only: values are never shown. */
+  readonly env?: readonly string[];
+  readonly headers?: readonly string[];
+  readonly enabled: boolean;
+  readonly line: number;
+}
+
+export async function importServers(
+  cli: Cli,
+  clients: readonly string[],
+  options: ImportCommandOptions,
+): Promise<number> {
+  const { io, output } = cli;
+  const { path, folder } = await findWorkspace(io, options);
+  const computer = computerOf(io, folder);
+  const only = clients.length === 0 ? undefined : [...new Set(clients.map(parseClient))];
+  const files = await io.importClients({ ...computer, ...(only === undefined ? {} : { clients: only }) });
+  const listing: ImportListing = { files: files.map(toListed) };
+  const copied: CopyResult | undefined =
+    options.write === true
+      ? await copyServers(folder, await io.loadCatalog(path, { home: computer.home }), files)
+      : undefined;
+  if (output.form === "json") output.json(copied === undefined ? listing : { ...listing, ...copied });
+  else {
+    const view = { colors: output.colors, width: output.width, computer: { ...computer, cwd: io.cwd } };
+    const offer = copied === undefined;
+    output.print(describeImport(listing, { ...view, only, offer }));
+    if (copied !== undefined) output.print(`\n${describeCopy(copied, view)}`);
+  }
+  return copied?.skipped.some(({ reason }) => reason === "invalid") === true ? 1 : 0;
+}
+
+function toListed({ client, scope, file, servers, diagnostics }: ImportedFile): ListedFile {
+  return { client, scope, file, servers: servers.map(toListedServer), diagnostics };
+}
+
+function toListedServer({ alias, name, endpoint, enabled, origin }: ClientServer): ListedServer {
+  const names = Object.keys((endpoint.transport === "stdio" ? endpoint.env : endpoint.headers) ?? {});
+  return {
+    alias,
+    name,
+    transport: endpoint.transport,
+    runs: endpointLabel(endpoint),
+    ...(names.length === 0 ? {} : { [endpoint.transport === "stdio" ? "env" : "headers"]: names }),
+    enabled,
+    line: origin.line,
+  };
+}

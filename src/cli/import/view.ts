@@ -1,0 +1,149 @@
+// What `portolan import` found and did, as text for a terminal.
+
+import type { Diagnostic } from "../../errors/index.ts";
+import { type ClientId, CLIENTS, type Computer } from "../../formats/clients/index.ts";
+import { clientTitle } from "../arguments/client-names.ts";
+import type { Colors } from "../terminal/colors.ts";
+import { count } from "../terminal/format.ts";
+import { cut, displayWidth, wrap } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import { pathLabel } from "../workspace/folder.ts";
+import type { CopyResult } from "./copy.ts";
+import type { ImportListing, ListedFile, ListedServer } from "./import.ts";
+
+interface View {
+  readonly colors: Colors;
+  readonly width: number | undefined;
+  readonly computer: Computer;
+}
+
+interface ImportView extends View {
+  /** The clients that were asked for; undefined for all. */
+  readonly only: readonly ClientId[] | undefined;
+  /** Say how the servers are copied. */
+  readonly offer: boolean;
+}
+
+export function describeImport({ files }: ImportListing, view: ImportView): string {
+  if (files.length === 0) return describeNothing(view);
+  const columns = columnsOf(files.flatMap(({ servers }) => servers));
+  const sections = files.map((file) => describeFile(file, columns, view));
+  const servers = files.reduce((sum, { servers }) => sum + servers.length, 0);
+  const total = `${count(servers, "server")} in ${count(files.length, "file")}.`;
+  const offer = view.offer && servers > 0 ? " To copy them into this workspace: portolan import --write" : "";
+  return [...sections, wrap(`${total}${offer}`, view.width)].join("\n\n");
+}
+
+export function describeCopy({ file, backup, added, skipped }: CopyResult, view: View): string {
+  const { colors, width } = view;
+  const lines: string[] = [];
+  const alias = (text: string): string => colors.cyan(plainLine(text, 100));
+  const from = (path: string): string => colors.dim(`from ${pathLabel(path, view.computer)}`);
+  for (const server of added) {
+    lines.push(`${colors.green("+")} ${alias(server.alias)} ${from(server.from)}`);
+    for (const note of server.notes)
+      lines.push(wrapIn(`${colors.yellow("warning")} ${plainLine(note, 500)}`, 4, width));
+  }
+  for (const server of skipped) {
+    const mark = server.reason === "there" ? colors.dim("=") : colors.yellow("!");
+    lines.push(
+      wrap(
+        `${mark} ${alias(server.alias)} ${from(server.from)}: ${plainLine(server.message, 500)}`,
+        width,
+        4,
+      ),
+    );
+  }
+  const path = pathLabel(file, view.computer);
+  lines.push(
+    wrap(
+      added.length === 0
+        ? `Nothing to add; ${path} is as it was.`
+        : `${count(added.length, "server")} added to ${path}.`,
+      width,
+    ),
+  );
+  if (backup !== undefined) lines.push(`Backup: ${pathLabel(backup, view.computer)}`);
+  if (added.some(({ notes }) => notes.some((note) => note.includes("secret"))))
+    lines.push(
+      wrap(
+        "Keep secrets elsewhere and refer to them as ${NAME}: portolan secrets set NAME. Until then, do not share this file.",
+        width,
+      ),
+    );
+  return lines.join("\n");
+}
+
+interface Columns {
+  readonly alias: number;
+  readonly transport: number;
+}
+
+/** Every file has the same columns; a very long alias does not push those of the others away. */
+function columnsOf(servers: readonly ListedServer[]): Columns {
+  const widest = (texts: readonly string[], limit: number): number =>
+    Math.max(0, ...texts.map((text) => displayWidth(text)).filter((width) => width <= limit));
+  return {
+    alias: widest(
+      servers.map(({ alias }) => plainLine(alias, 100)),
+      24,
+    ),
+    transport: widest(
+      servers.map(({ transport }) => transport),
+      20,
+    ),
+  };
+}
+
+function describeFile(file: ListedFile, columns: Columns, view: ImportView): string {
+  const { colors, width } = view;
+  const head = `${colors.bold(clientTitle(file.client))} ${colors.dim(`(${file.scope})`)} ${pathLabel(file.file, view.computer)}`;
+  const servers = file.servers.map((server) => `  ${describeServer(server, columns, view)}`);
+  if (servers.length === 0) servers.push(colors.dim("  no servers"));
+  // Once copied, what is said about secrets is said there.
+  const told = file.diagnostics.filter(({ severity }) => view.offer || severity !== "info");
+  const findings = told.map((finding, index) =>
+    diagnosticText(finding, finding.hint !== told[index + 1]?.hint, view),
+  );
+  return [wrap(head, width, 2), ...servers, ...findings].join("\n");
+}
+
+function describeServer(server: ListedServer, columns: Columns, { colors, width }: View): string {
+  const alias = plainLine(server.alias, 100);
+  const gap = " ".repeat(Math.max(0, columns.alias - displayWidth(alias)));
+  const transport = server.transport.padEnd(columns.transport);
+  const note = server.enabled ? "" : " (off)";
+  const used = 2 + displayWidth(alias) + gap.length + 2 + transport.length + 2 + note.length;
+  const runs = plainLine(server.runs, 1_000);
+  const shown = width === undefined ? runs : cut(runs, Math.max(20, width - used));
+  return `${colors.cyan(alias)}${gap}  ${colors.dim(transport)}  ${shown}${colors.yellow(note)}`;
+}
+
+/** The same advice for several findings is given with the last. */
+function diagnosticText(finding: Diagnostic, advise: boolean, { colors, width }: View): string {
+  const { severity, line, column, server, message, hint } = finding;
+  const label = { error: colors.red("error"), warning: colors.yellow("warning"), info: colors.dim("note") }[
+    severity
+  ];
+  const place = line === undefined ? "" : `${line}:${column ?? 1} `;
+  const who = server === undefined || message.includes(server) ? "" : `${plainLine(server, 80)}: `;
+  const text = plainLine(message, 500).replace(/\.$/, "");
+  const advice = hint === undefined || !advise ? "" : ` ${plainLine(hint, 300)}`;
+  return wrapIn(`${label} ${place}${who}${text}.${colors.dim(advice)}`, 2, width);
+}
+
+function describeNothing({ only, computer, width }: ImportView): string {
+  const clients = only ?? (Object.keys(CLIENTS) as ClientId[]);
+  const lines = clients.flatMap((id) =>
+    CLIENTS[id].places(computer).map(({ file }) => `  ${clientTitle(id)}  ${pathLabel(file, computer)}`),
+  );
+  return [
+    wrap("No declaration of an MCP client was found. These places were looked at:", width),
+    ...lines,
+  ].join("\n");
+}
+
+function wrapIn(text: string, indent: number, width: number | undefined): string {
+  const wrapped = wrap(text, width === undefined ? undefined : width - indent, 2);
+  return wrapped.replace(/^(?=.)/gm, " ".repeat(indent));
+}

@@ -1,0 +1,278 @@
+import { describe, expect, test } from "vitest";
+import type { ElicitRequest, ElicitResult, JsonSchema } from "../../model/index.ts";
+import { browserCommand } from "../terminal/open-browser.ts";
+import type { Prompter } from "../terminal/prompter.ts";
+import { toFields } from "./elicitation-form.ts";
+import { createElicit } from "./elicitation.ts";
+
+type Answer = string | string[] | undefined;
+
+/** Answers in turn; `undefined` stands for Escape, a missing answer for taking what is offered. */
+function harness(answers: (Answer | typeof OFFERED)[], terminal = true) {
+  const asked: string[] = [];
+  const said: string[] = [];
+  const notes: string[] = [];
+  const opened: string[] = [];
+  const next = <T>(question: { message: string }, offered: T): T | undefined => {
+    asked.push(question.message);
+    const answer = answers.shift();
+    return (answer === OFFERED ? offered : answer) as T | undefined;
+  };
+  const prompter: Prompter = {
+    say: (message, title) => void said.push(`${title}: ${message}`),
+    text: async (question) => {
+      for (;;) {
+        const text = next(question, question.initial);
+        if (text === undefined) return undefined;
+        const problem = question.check(text);
+        if (problem === undefined) return text;
+        notes.push(problem);
+      }
+    },
+    password: async () => undefined,
+    select: async (question) => {
+      const wanted = next(question, question.initial);
+      return question.options.find((option) => option.label === wanted || option.value === wanted)?.value;
+    },
+    multiselect: async (question) => {
+      const wanted = next(question, question.initial);
+      return (
+        wanted &&
+        question.options
+          .filter((option) => wanted.includes(option.label) || wanted.includes(option.value))
+          .map((option) => option.value)
+      );
+    },
+  };
+  const elicit = createElicit({
+    server: "the server",
+    prompter: terminal ? async () => prompter : undefined,
+    note: (text) => void notes.push(text),
+    openBrowser: async (url) => opened.push(url) > 0,
+    withTerminal: (work) => work(),
+  });
+  return {
+    asked,
+    said,
+    notes,
+    opened,
+    run: (request: ElicitRequest): Promise<ElicitResult> =>
+      elicit(request, { signal: new AbortController().signal }),
+  };
+}
+
+const OFFERED = Symbol("what is offered");
+const form = (properties: JsonSchema, required: string[] = []): ElicitRequest => ({
+  message: "Who?",
+  requestedSchema: { type: "object", properties, required },
+});
+
+describe("forms", () => {
+  const everything = form(
+    {
+      name: { type: "string", title: "Your name", minLength: 2 },
+      age: { type: "integer", minimum: 0, maximum: 150, default: 30 },
+      mail: { type: "string", format: "email" },
+      loud: { type: "boolean", default: true },
+      maybe: { type: "boolean" },
+      size: { type: "string", enum: ["s", "m"], enumNames: ["Small", "Medium"], default: "m" },
+      color: {
+        type: "string",
+        oneOf: [
+          { const: "#f00", title: "Red" },
+          { const: "#0f0", title: "Green" },
+        ],
+      },
+      tags: {
+        type: "array",
+        items: { type: "string", enum: ["a", "b", "c"] },
+        minItems: 1,
+        maxItems: 2,
+        default: ["b"],
+      },
+      days: {
+        type: "array",
+        items: {
+          anyOf: [
+            { const: "mo", title: "Monday" },
+            { const: "tu", title: "Tuesday" },
+          ],
+        },
+      },
+    },
+    ["name", "color"],
+  );
+
+  test("every kind of property, defaults offered, empty optional ones left out", async () => {
+    const { run, said, asked } = harness([
+      "Answer",
+      "Ann",
+      OFFERED,
+      "",
+      OFFERED,
+      OFFERED,
+      OFFERED,
+      "Green",
+      OFFERED,
+      ["Tuesday"],
+      "Send",
+    ]);
+    expect(await run(everything)).toEqual({
+      action: "accept",
+      content: { name: "Ann", age: 30, loud: true, size: "m", color: "#0f0", tags: ["b"], days: ["tu"] },
+    });
+    expect(said).toEqual(["A question from the server: Who?"]);
+    expect(asked[1]).toBe("Your name");
+    expect(asked[2]).toBe("age (whole number, 0 to 150) (optional)");
+  });
+
+  test("answers are checked where they are typed", async () => {
+    const request = form(
+      {
+        n: { type: "integer", minimum: 1 },
+        m: { type: "string", format: "email" },
+        d: { type: "string", format: "date" },
+        u: { type: "string", format: "uri" },
+      },
+      ["n"],
+    );
+    const { run, notes } = harness([
+      "Answer",
+      "",
+      "x",
+      "1.5",
+      "0",
+      "7",
+      "no",
+      "a@b.c",
+      "2024-02-30",
+      "2024-02-29",
+      "example.com",
+      "https://example.com",
+      "Send",
+    ]);
+    expect(await run(request)).toEqual({
+      action: "accept",
+      content: { n: 7, m: "a@b.c", d: "2024-02-29", u: "https://example.com" },
+    });
+    expect(notes).toHaveLength(7);
+  });
+
+  test("the number of choices is kept to", async () => {
+    const request = form(
+      { tags: { type: "array", items: { enum: ["a", "b", "c"] }, minItems: 2, maxItems: 2 } },
+      ["tags"],
+    );
+    const { run, asked } = harness(["Answer", ["a"], ["a", "c"]]);
+    expect(await run(request)).toEqual({ action: "accept", content: { tags: ["a", "c"] } });
+    expect(asked[2]).toBe("tags - choose 2");
+  });
+
+  test("changing keeps what was typed", async () => {
+    const { run } = harness(["Answer", "one", "two", "Change", OFFERED, "three", "Send"]);
+    expect(await run(form({ a: { type: "string" }, b: { type: "string" } }))).toEqual({
+      action: "accept",
+      content: { a: "one", b: "three" },
+    });
+  });
+
+  test("declining at the start, declining at the end, turning away", async () => {
+    const request = form({ a: { type: "string" }, b: { type: "string" } });
+    expect(await harness(["Decline"]).run(request)).toEqual({ action: "decline" });
+    expect(await harness(["Answer", "x", "y", "Decline"]).run(request)).toEqual({ action: "decline" });
+    expect(await harness(["Answer", "x", undefined]).run(request)).toEqual({ action: "cancel" });
+  });
+
+  test("a form without fields is a yes or no", async () => {
+    expect(await harness(["Accept"]).run({ message: "Sure?" })).toEqual({ action: "accept", content: {} });
+    expect(await harness(["Decline"]).run({ message: "Sure?" })).toEqual({ action: "decline" });
+  });
+
+  test("what the server wrote is plain where it is shown, and whole where it is answered", async () => {
+    const { run, said, asked } = harness(["Answer", "x\u202e"]);
+    const result = await run({
+      message: "hi\u001b[2J\u202e",
+      requestedSchema: { properties: { ["__proto__"]: { type: "string", title: "a\nb\u001b]0;x\u0007" } } },
+    });
+    expect(said[0]).toBe("A question from the server: hi\ufffd");
+    expect(asked[1]).toBe("a b␛]0;x␇ (optional)");
+    expect(JSON.stringify(result)).not.toContain("polluted");
+  });
+
+  test("too many fields are declined, odd schemas are survived", async () => {
+    const many = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`k${index}`, {}]));
+    expect(await harness([]).run(form(many))).toEqual({ action: "decline" });
+    expect(
+      toFields({
+        properties: { a: null, b: { enum: [1, 2] }, c: { type: "object", default: { x: 1 } } },
+        required: "x",
+      }),
+    ).toHaveLength(3);
+    expect(toFields(undefined)).toEqual([]);
+  });
+});
+
+const page = (url: string): ElicitRequest => ({ message: "Sign in", mode: "url", url });
+
+describe("pages", () => {
+  test("opened only after a yes, with host and address shown", async () => {
+    const { run, said, opened } = harness(["open"]);
+    expect(await run(page("https://example.com/a?b=c"))).toEqual({ action: "accept" });
+    expect(said[0]).toContain("host  example.com\nURL   https://example.com/a?b=c");
+    expect(opened).toEqual(["https://example.com/a?b=c"]);
+  });
+
+  test("declined, turned away, or opened by hand", async () => {
+    const declined = harness([OFFERED]);
+    expect(await declined.run(page("https://example.com/"))).toEqual({ action: "decline" });
+    expect(declined.opened).toEqual([]);
+    expect(await harness([undefined]).run(page("https://example.com/"))).toEqual({ action: "cancel" });
+    const self = harness(["self"]);
+    expect(await self.run(page("https://example.com/"))).toEqual({ action: "accept" });
+    expect(self.opened).toEqual([]);
+    expect(self.notes).toEqual(["Open this page: https://example.com/"]);
+  });
+
+  test.each(["file:///etc/passwd", "javascript:alert(1)", "not a url", "x-evil://y"])(
+    "%s is never opened",
+    async (url) => {
+      const { run, opened } = harness(["open"]);
+      expect(await run(page(url))).toEqual({ action: "decline" });
+      expect(opened).toEqual([]);
+      expect(browserCommand(url, "linux")).toBeUndefined();
+    },
+  );
+
+  test("look-alike hosts and plain http are shown as what they are", async () => {
+    const { run, said } = harness(["decline"]);
+    await run(page("http://exаmple.com/"));
+    expect(said[0]).toContain("xn--");
+    expect(said[0]).toContain("not encrypted");
+  });
+
+  test("the browser gets one argument, whatever the address holds", () => {
+    expect(browserCommand('https://x/"&calc.exe', "win32")).toEqual([
+      "rundll32",
+      "url.dll,FileProtocolHandler",
+      "https://x/%22&calc.exe",
+    ]);
+    expect(browserCommand("https://x/$(id)", "linux")).toEqual(["xdg-open", "https://x/$(id)"]);
+    expect(browserCommand("https://x", "darwin")).toEqual(["open", "https://x/"]);
+  });
+});
+
+test("without a terminal a question is declined, and said so", async () => {
+  const { run, notes } = harness([], false);
+  expect(await run(form({ a: { type: "string" } }))).toEqual({ action: "decline" });
+  expect(notes[0]).toBe("the server asked: Who?");
+  expect(notes[1]).toMatch(/terminal/);
+  await run({ message: "And now?" });
+  expect(notes.slice(2)).toEqual(["the server asked: And now?"]);
+});
+
+test("questions are asked one after the other", async () => {
+  const { run, asked } = harness(["Accept", "Decline"]);
+  const both = await Promise.all([run({ message: "1" }), run({ message: "2" })]);
+  expect(both.map((result) => result.action)).toEqual(["accept", "decline"]);
+  expect(asked).toHaveLength(2);
+});

@@ -1,0 +1,242 @@
+// A server's question put to the person at the terminal: a form field by field, or a page to open with consent.
+
+import type { ElicitRequest, ElicitResult, JsonObject } from "../../model/index.ts";
+import { setOwn } from "../arguments/json-schema.ts";
+import type { Prompter } from "../terminal/prompter.ts";
+import { plainLine, plainText } from "../terminal/safe-text.ts";
+import { type Field, toFields } from "./elicitation-form.ts";
+
+export interface ElicitContext {
+  /** What the user called the server; never what it calls itself. */
+  readonly server: string;
+  /** Absent without a terminal: then every question is declined. */
+  readonly prompter: (() => Promise<Prompter>) | undefined;
+  readonly note: (text: string) => void;
+  readonly openBrowser: (url: string) => Promise<boolean>;
+  /** Gives the terminal to the questions. */
+  readonly withTerminal: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+export type Elicit = (request: ElicitRequest, context: { signal: AbortSignal }) => Promise<ElicitResult>;
+
+class TurnedAway extends Error {}
+
+/** Answers one question after the other, also when a server asks several at once. */
+export function createElicit(context: ElicitContext): Elicit {
+  let last: Promise<unknown> = Promise.resolve();
+  const decline = createDecline(context);
+  return (request, { signal }) => {
+    const answer = last.then(() => {
+      if (signal.aborted) return { action: "cancel" as const };
+      const { prompter } = context;
+      if (prompter === undefined) return decline(request);
+      return context.withTerminal(async () => elicit(request, signal, await prompter(), context));
+    });
+    last = answer.catch(() => {});
+    return answer;
+  };
+}
+
+/** Without a terminal every question is shown and declined; why, is said once. */
+function createDecline({ server, note }: ElicitContext): (request: ElicitRequest) => ElicitResult {
+  let isExplained = false;
+  return (request) => {
+    note(`${plainLine(server, 100)} asked: ${plainLine(request.message, 300)}`);
+    if (!isExplained)
+      note(
+        "It was declined, because nobody can be asked here. Run the command at a terminal, without --no-input, to answer.",
+      );
+    isExplained = true;
+    return { action: "decline" };
+  };
+}
+
+async function elicit(
+  request: ElicitRequest,
+  signal: AbortSignal,
+  prompter: Prompter,
+  context: ElicitContext,
+): Promise<ElicitResult> {
+  try {
+    return request.mode === "url"
+      ? await askForPage(request, signal, prompter, context)
+      : await askForForm(request, signal, prompter, context);
+  } catch (thrown) {
+    if (thrown instanceof TurnedAway) return { action: "cancel" };
+    throw thrown;
+  }
+}
+
+async function askForForm(
+  request: ElicitRequest,
+  signal: AbortSignal,
+  prompter: Prompter,
+  context: ElicitContext,
+): Promise<ElicitResult> {
+  const fields = toFields(request.requestedSchema);
+  if (fields === undefined) {
+    context.note(`${context.server} asked for more answers than a form should; it was declined.`);
+    return { action: "decline" };
+  }
+  prompter.say(plainText(request.message), `A question from ${plainLine(context.server, 100)}`);
+  const choose = (message: string, options: [string, string][]): Promise<string> =>
+    answered(
+      prompter.select({
+        message,
+        options: options.map(([value, label]) => ({ value, label })),
+        initial: undefined,
+        signal,
+      }),
+    );
+  if (
+    fields.length > 0 &&
+    (await choose("Answer?", [
+      ["answer", "Answer"],
+      ["decline", "Decline"],
+    ])) === "decline"
+  )
+    return { action: "decline" };
+  let previous: JsonObject = {};
+  for (;;) {
+    const content: JsonObject = {};
+    for (const field of fields) {
+      const value = await ask(field, previous[field.key], prompter, signal);
+      if (value !== undefined) setOwn(content, field.key, value);
+    }
+    if (fields.length === 1) return { action: "accept", content };
+    const options: [string, string][] =
+      fields.length === 0
+        ? [
+            ["send", "Accept"],
+            ["decline", "Decline"],
+          ]
+        : [
+            ["send", "Send"],
+            ["change", "Change"],
+            ["decline", "Decline"],
+          ];
+    const choice = await choose(fields.length === 0 ? "Accept?" : "Send these answers?", options);
+    if (choice === "send") return { action: "accept", content };
+    if (choice === "decline") return { action: "decline" };
+    previous = content;
+  }
+}
+
+async function ask(
+  field: Field,
+  previous: unknown,
+  prompter: Prompter,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const message = field.label;
+  switch (field.kind) {
+    case "text": {
+      const initial =
+        previous === undefined
+          ? field.initial
+          : typeof previous === "string"
+            ? previous
+            : JSON.stringify(previous);
+      return field.read(await answered(prompter.text({ message, initial, check: field.check, signal })));
+    }
+    case "boolean": {
+      const options = [
+        { value: "true", label: "Yes" },
+        { value: "false", label: "No" },
+        ...(field.required ? [] : [SKIP]),
+      ];
+      const before = typeof previous === "boolean" ? previous : field.initial;
+      const initial = before === undefined ? (field.required ? "false" : SKIP.value) : String(before);
+      const value = await answered(prompter.select({ message, options, initial, signal }));
+      return value === SKIP.value ? undefined : value === "true";
+    }
+    case "choice": {
+      const options = [
+        ...field.choices.map((choice, index) => ({ value: String(index), label: choice.label })),
+        ...(field.required ? [] : [SKIP]),
+      ];
+      const before = field.choices.findIndex((choice) => choice.value === (previous ?? field.initial));
+      const initial = before >= 0 ? String(before) : field.required ? undefined : SKIP.value;
+      const value = await answered(prompter.select({ message, options, initial, signal }));
+      return value === SKIP.value ? undefined : field.choices[Number(value)]?.value;
+    }
+    case "choices":
+      return askForSeveral(field, previous, prompter, signal);
+  }
+}
+
+async function askForSeveral(
+  field: Field & { kind: "choices" },
+  previous: unknown,
+  prompter: Prompter,
+  signal: AbortSignal,
+): Promise<string[] | undefined> {
+  const options = field.choices.map((choice, index) => ({ value: String(index), label: choice.label }));
+  let chosen: readonly unknown[] = Array.isArray(previous) ? previous : field.initial;
+  let message = field.label;
+  for (;;) {
+    const initial = options
+      .filter((_, index) => chosen.includes(field.choices[index]?.value))
+      .map((option) => option.value);
+    const indexes = await answered(
+      prompter.multiselect({ message, options, initial, required: field.required && field.min > 0, signal }),
+    );
+    const values = indexes.flatMap((index) => field.choices[Number(index)]?.value ?? []);
+    if (values.length === 0 && !field.required) return undefined;
+    if (values.length >= field.min && values.length <= field.max) return values;
+    chosen = values;
+    message = `${field.label} - choose ${field.min === field.max ? field.min : `${field.min} to ${field.max}`}`;
+  }
+}
+
+async function askForPage(
+  request: ElicitRequest,
+  signal: AbortSignal,
+  prompter: Prompter,
+  context: ElicitContext,
+): Promise<ElicitResult> {
+  const url = parsePage(request.url);
+  if (url === undefined) {
+    context.note(
+      `${context.server} asked to open something that is not a web page (${plainLine(request.url, 200)}); it was declined.`,
+    );
+    return { action: "decline" };
+  }
+  const local = ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
+  const warning = url.protocol === "http:" && !local ? "\nThe page is not encrypted (http)." : "";
+  prompter.say(
+    `${plainText(request.message)}\n\nhost  ${url.host}\nURL   ${url.href}${warning}`,
+    `A web page to open, from ${plainLine(context.server, 100)}`,
+  );
+  const choice = await answered(
+    prompter.select({
+      message: `Open ${url.host}?`,
+      options: [
+        { value: "decline", label: "No, decline" },
+        { value: "open", label: "Yes, open it in the browser" },
+        { value: "self", label: "Yes, I open it myself" },
+      ],
+      initial: "decline",
+      signal,
+    }),
+  );
+  if (choice === "decline") return { action: "decline" };
+  if (choice === "self" || !(await context.openBrowser(url.href)))
+    context.note(`Open this page: ${url.href}`);
+  return { action: "accept" };
+}
+
+/** Only a web page is ever opened; the address is the parser's own spelling, not the server's. */
+function parsePage(text: unknown): URL | undefined {
+  if (typeof text !== "string" || !URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  return url.protocol === "https:" || url.protocol === "http:" ? url : undefined;
+}
+
+const SKIP = { value: "skip", label: "(no answer)" };
+
+async function answered<T>(answer: Promise<T | undefined>): Promise<T> {
+  const value = await answer;
+  if (value === undefined) throw new TurnedAway();
+  return value;
+}

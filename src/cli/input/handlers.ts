@@ -1,0 +1,36 @@
+// Handlers for server requests: the person at the terminal answers them, or they are declined.
+
+import type { McpOptions } from "../../client/index.ts";
+import type { Cli } from "../context.ts";
+import type { Spinner } from "../terminal/spinner.ts";
+import { createElicit } from "./elicitation.ts";
+
+/** True when a person can answer: prompts go to stderr, answers come from stdin. */
+export function isInteractive({ io }: Pick<Cli, "io">): boolean {
+  return io.stdin.isTTY === true && io.stderr.isTTY === true;
+}
+
+/** True when server requests may be shown to the person: not with --no-input, nor after stdin was read. */
+export function answersRequests(cli: Pick<Cli, "io" | "options">, stdinTaken: boolean): boolean {
+  return cli.options.input && !stdinTaken && isInteractive(cli);
+}
+
+export function createHandlers(
+  cli: Cli,
+  server: string,
+  spinner: Spinner,
+  stdinTaken: boolean,
+): NonNullable<McpOptions["handlers"]> {
+  const { io, output } = cli;
+  return {
+    elicit: createElicit({
+      server,
+      prompter: answersRequests(cli, stdinTaken)
+        ? () => io.createPrompter(output.noteColors.enabled)
+        : undefined,
+      note: (text) => output.note(text),
+      openBrowser: io.openBrowser,
+      withTerminal: (work) => spinner.pausedFor(work),
+    }),
+  };
+}

@@ -1,0 +1,120 @@
+// Secrets on their way in: typed without being shown, or from a pipe. Never from the command line.
+
+import { PortolanError } from "../../errors/index.ts";
+import type { PassphraseRequest, PromptPassphrase } from "../../secrets/index.ts";
+import type { Cli } from "../context.ts";
+import type { Prompter } from "../terminal/prompter.ts";
+import { isInteractive } from "./handlers.ts";
+
+const MAX_BYTES = 1024 * 1024;
+const MAX_ROUNDS = 3;
+
+/** The value for a secret: asked for on a terminal, otherwise all of stdin but its last line break. */
+export async function readSecretValue(cli: Cli, name: string): Promise<string> {
+  if (isInteractive(cli)) {
+    const value = await (
+      await prompter(cli)
+    ).password({
+      message: `Value of ${name}`,
+      check: (text) => (text === "" ? "A value is needed; Ctrl-C leaves all as it is." : undefined),
+      signal: cli.interrupt.signal,
+    });
+    if (value === undefined) throw turnedAway();
+    return value;
+  }
+  if (cli.io.stdin.isTTY === true)
+    throw new PortolanError("USAGE", "Nobody can be asked for the value: stderr is not a terminal.", {
+      hint: `Pipe the value in: printf %s "$VALUE" | portolan secrets set ${name}`,
+    });
+  const text = await readPipe(cli);
+  const value = text.replace(/\r?\n$/, "");
+  if (value === "")
+    throw new PortolanError("USAGE", `No value for ${name} came from stdin.`, {
+      hint: `Pipe it in: printf %s "$VALUE" | portolan secrets set ${name}. At a terminal you are asked for it.`,
+    });
+  return value;
+}
+
+export interface PassphrasePrompt {
+  /** Asks for a vault's passphrase, twice for a new one. Absent where nobody can be asked. */
+  readonly prompt: PromptPassphrase | undefined;
+  /** Throws when the person turned away: some work goes on without a vault, but not after Ctrl-C. */
+  throwIfTurnedAway(): void;
+}
+
+export function createPassphrasePrompt(cli: Cli): PassphrasePrompt {
+  let failure: unknown;
+  const prompt: PromptPassphrase = async (request) => {
+    try {
+      return await askPassphrase(cli, request);
+    } catch (thrown) {
+      failure = thrown;
+      throw thrown;
+    }
+  };
+  return {
+    prompt: isInteractive(cli) ? prompt : undefined,
+    throwIfTurnedAway() {
+      if (failure !== undefined) throw failure as Error;
+    },
+  };
+}
+
+async function askPassphrase(cli: Cli, { vault, reason }: PassphraseRequest): Promise<string | undefined> {
+  const asker = await prompter(cli);
+  const ask = (message: string): Promise<string | undefined> =>
+    asker.password({
+      message,
+      check: (text) => (text === "" ? "A passphrase is needed; Ctrl-C leaves all as it is." : undefined),
+      signal: cli.interrupt.signal,
+    });
+  if (reason !== "create") {
+    const again = reason === "wrong" ? "That did not open it. " : "";
+    return (await ask(`${again}Passphrase of the vault ${vault}`)) ?? fail();
+  }
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const first =
+      (await ask(
+        round === 0
+          ? `A passphrase for the new vault ${vault}; without it nobody can read the vault`
+          : "The two were not the same. Once more: a passphrase for the new vault",
+      )) ?? fail();
+    const second = (await ask("The same passphrase again")) ?? fail();
+    if (first === second) return first;
+  }
+  throw new PortolanError("USAGE", "The passphrases were not the same; no vault was made.");
+}
+
+function fail(): never {
+  throw turnedAway();
+}
+
+function turnedAway(): PortolanError {
+  return new PortolanError("CANCELLED", "Nothing was changed.", { hint: "Run the command again to answer." });
+}
+
+async function prompter({ io, output }: Cli): Promise<Prompter> {
+  return io.createPrompter(output.noteColors.enabled);
+}
+
+async function readPipe({ io }: Cli): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of io.stdin) {
+    const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+    size += bytes.length;
+    if (size > MAX_BYTES)
+      throw new PortolanError("USAGE", `The value is larger than ${MAX_BYTES} bytes.`, {
+        hint: "Check what is piped in.",
+      });
+    chunks.push(bytes);
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    // The cause is left out: nothing about the bytes belongs into an error.
+    throw new PortolanError("USAGE", "The value is not UTF-8 text.", {
+      hint: "Encode bytes first, for example with base64.",
+    });
+  }
+}

@@ -1,0 +1,139 @@
+// `portolan install`: what the servers of the workspace need is fetched now, and what was broken is mended.
+
+import { PortolanError, toPortolanError } from "../../errors/index.ts";
+import type { InstallReport } from "../../launch/index.ts";
+import type { DeclaredServer, HttpProgram, StdioEndpoint } from "../../model/index.ts";
+import type { Cli, Words } from "../context.ts";
+import { exitCodeOf } from "../output/output.ts";
+import { withSpinner } from "../output/progress.ts";
+import { takeTarget } from "../target/connect.ts";
+import { targetServer } from "../target/server-config.ts";
+import { formatDownload } from "../terminal/format.ts";
+import { renderRows } from "../terminal/rows.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import type { Spinner } from "../terminal/spinner.ts";
+import { driverNamed, driverServers, noProgram, programOf } from "../workspace/programs.ts";
+import { sourceNote } from "../workspace/source-note.ts";
+import { loadSource, serverNamed } from "../workspace/source.ts";
+
+interface Line {
+  readonly server: string;
+  readonly report?: InstallReport;
+  /** Why there is nothing to install. */
+  readonly none?: string;
+  readonly error?: PortolanError;
+}
+
+/** One after the other: each of them may take all of the network, and says how far it is. */
+export async function installServers(
+  cli: Cli,
+  words: Words,
+  { update = false }: { update?: boolean },
+): Promise<number> {
+  const { output, interrupt } = cli;
+  const servers = await chosen(cli, words);
+  const lines: Line[] = [];
+  await withSpinner(cli, async (spinner) => {
+    for (const server of servers) {
+      interrupt.signal.throwIfAborted();
+      const program = programOf(server);
+      lines.push(
+        program === undefined
+          ? { server: server.alias, none: noProgram(server) }
+          : await installOne(cli, server, program, update, spinner),
+      );
+    }
+  });
+  interrupt.signal.throwIfAborted();
+  if (output.form === "json") output.json({ servers: lines.map(toJson) });
+  else if (lines.length === 0) output.print("No servers are declared here.");
+  else output.print(describe(lines, cli, update));
+  const failed = lines.find(({ error }) => error !== undefined)?.error;
+  return failed === undefined ? 0 : exitCodeOf(failed);
+}
+
+async function chosen(cli: Cli, { words, server }: Words): Promise<DeclaredServer[]> {
+  if (server !== undefined) {
+    if (words.length > 0)
+      throw new PortolanError("USAGE", "A server is given both before and after --.", {
+        hint: "Leave out one of them.",
+      });
+    return [targetServer(takeTarget({ words: [], server }, cli).target, cli.options, cli.io.cwd)];
+  }
+  const source = await loadSource(cli);
+  const note = sourceNote(source, cli.io);
+  if (note !== undefined) cli.output.note(cli.output.noteColors.dim(note));
+  if (words.length > 0)
+    return [...new Set(words)].map((name) => driverNamed(source, name) ?? serverNamed(source, name));
+  return [
+    ...source.config.servers.filter(({ enabled, endpoint }) => enabled && endpoint.transport !== "contracts"),
+    ...driverServers(source),
+  ];
+}
+
+async function installOne(
+  { interrupt }: Cli,
+  { alias, launch: settings }: DeclaredServer,
+  endpoint: StdioEndpoint | HttpProgram,
+  update: boolean,
+  spinner: Spinner,
+): Promise<Line> {
+  const { installNow } = await import("../../launch/index.ts");
+  spinner.start(alias);
+  try {
+    const report = await installNow(
+      {
+        ...{ server: alias, endpoint, settings, signal: interrupt.signal },
+        onLaunch: (news) => {
+          if (news.type !== "progress") return;
+          if (news.bytes !== undefined) spinner.update(formatDownload(news.bytes));
+          else spinner.start(`${alias}: ${plainLine(news.what, 200)}`);
+        },
+      },
+      { update },
+    );
+    return { server: alias, report };
+  } catch (thrown) {
+    interrupt.signal.throwIfAborted();
+    return { server: alias, error: toPortolanError(thrown, { server: alias }) };
+  }
+}
+
+function toJson({ server, report, none, error }: Line): Record<string, unknown> {
+  if (report !== undefined) return { server, ...report };
+  if (error !== undefined) return { server, state: "failed", error: error.toJSON() };
+  return { server, state: "none", reason: none };
+}
+
+function describe(lines: readonly Line[], { output }: Cli, update: boolean): string {
+  const { colors, width } = output;
+  const rows = lines.map((line) => ({ name: plainLine(line.server, 60), value: textOf(line, update) }));
+  const text = renderRows(rows, { colors, width });
+  const hints = lines.flatMap(({ server, error }) =>
+    error === undefined || error.hint === ""
+      ? []
+      : [`${plainLine(server, 60)}: ${plainLine(error.hint, 500)}`],
+  );
+  return [text, ...new Set(hints)].join("\n");
+}
+
+function textOf({ report, none, error }: Line, update: boolean): string {
+  if (error !== undefined) return `failed: ${plainLine(error.message, 1_000)} [${error.code}]`;
+  if (report === undefined) return none ?? "";
+  const { state, kind, before, broken = [] } = report;
+  const source = plainLine(report.source, 300);
+  switch (state) {
+    case "none":
+      return `is a program of this machine: ${source}`;
+    case "there":
+      return kind === "docker" && update
+        ? `${source} is there; images are updated by their engine: docker pull ${source}`
+        : `${source} is there`;
+    case "installed":
+      return `${source} is installed now`;
+    case "mended":
+      return `${source} was broken and is installed again: ${plainLine(broken.join(", "), 300)}`;
+    case "updated":
+      return `${source} is installed now; it was ${plainLine(before ?? "", 60)}`;
+  }
+}

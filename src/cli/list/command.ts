@@ -1,0 +1,36 @@
+// `portolan list`: definition and help.
+
+import type { CommandHost } from "../context.ts";
+import { defineCommand, serverOptions } from "../options/groups.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { OUTPUT, REQUEST_EXIT_CODES, SANDBOX, TARGETS } from "../output/help.ts";
+import type { ListOptions } from "./view.ts";
+
+export function addListCommand({ program, explain, run, server }: CommandHost): void {
+  const list = defineCommand(program, {
+    name: "list",
+    summary: "show the tools of the workspace, or everything that one server offers",
+    argument: "[target...]",
+    groups: [serverOptions],
+  })
+    .usage("[server | target] [options]\n       portolan list [options] -- <command> [args...]")
+    .option("--wait <time>", "how long to wait for the servers of the workspace: 30, 500ms, 2m")
+    .option("--all", "every parameter and every line of text")
+    .option("--schema", "the tools' JSON Schemas in full")
+    .action((words: string[], raw: RawOptions & ListOptions) =>
+      run(raw, async (cli) => (await import("./list.ts")).list(cli, { words, server }, raw)),
+    );
+  explain(list, {
+    examples: [
+      "portolan list",
+      "portolan list github",
+      "portolan list mcpfile.yaml",
+      'portolan list https://mcp.example.com/mcp --header "Authorization: Bearer $TOKEN"',
+      'portolan list "npx -y @modelcontextprotocol/server-everything"',
+      "portolan list --all -- node server.js --port 0",
+      "portolan list --allow-net api.example.com -- node server.js",
+      `portolan list "npx -y some-server" --json | jq '.tools[].name'`,
+    ],
+    sections: [TARGETS, SANDBOX, OUTPUT, REQUEST_EXIT_CODES],
+  });
+}

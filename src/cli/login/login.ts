@@ -1,0 +1,172 @@
+// `portolan login` and `portolan logout`: somebody signs in to a driver, on this terminal or in a browser, and out again.
+
+import { stat } from "node:fs/promises";
+import { type AuthState, type Contracts, hasLogin, LOCAL_USER } from "../../contracts/index.ts";
+import { PortolanError } from "../../errors/index.ts";
+import type { Person } from "../../hub/index.ts";
+import type { ContractsEndpoint, Driver } from "../../model/index.ts";
+import type { Cli } from "../context.ts";
+import { isInteractive } from "../input/handlers.ts";
+import { createPassphrasePrompt } from "../input/secret-input.ts";
+import { workspaceSandbox } from "../options/sandbox.ts";
+import { noteDiagnostic } from "../output/diagnostic.ts";
+import { plainLine, plainText } from "../terminal/safe-text.ts";
+import { type ContractsSource, driverNamed, loadContracts } from "../workspace/contracts.ts";
+
+export interface LoginOptions {
+  user?: string;
+}
+
+export async function login(cli: Cli, words: readonly string[], { user }: LoginOptions): Promise<number> {
+  const own = await loadContracts(cli);
+  const { driver } = driverNamed(own, theDriver(words, "login"));
+  const { output, interrupt } = cli;
+  return withDriver(cli, own, driver, async (contracts) => {
+    if (stateOf(contracts, driver, user) === "authed" && hasLogin(driver)) return already(cli, driver, user);
+    const outcome = await contracts.login(driver.id, contextOf(user), interrupt.signal);
+    interrupt.signal.throwIfAborted();
+    if (!outcome.ok) throw refused(driver, outcome.failure.error);
+    const state = stateOf(contracts, driver, user);
+    if (output.form === "json") output.json({ driver: driver.id, user: user ?? LOCAL_USER, state });
+    else if (!hasLogin(driver) && state === "authed") output.print(`${driver.id} needs no login.`);
+    else output.print(`Logged in to ${plainLine(driver.name, 80)}.`);
+    return 0;
+  });
+}
+
+export async function logout(cli: Cli, words: readonly string[], { user }: LoginOptions): Promise<number> {
+  const own = await loadContracts(cli);
+  const { driver } = driverNamed(own, theDriver(words, "logout"));
+  const { output } = cli;
+  return withDriver(cli, own, driver, async (contracts) => {
+    const done = await contracts.logout(driver.id, contextOf(user));
+    const left = user === undefined ? await leftBehind(driver) : [];
+    if (output.form === "json")
+      output.json({
+        driver: driver.id,
+        user: user ?? LOCAL_USER,
+        state: stateOf(contracts, driver, user),
+        left,
+      });
+    else if (!done) output.print(`${driver.id} has no login.`);
+    else output.print(`Logged out of ${plainLine(driver.name, 80)}.`);
+    if (done && left.length > 0)
+      output.note(
+        `What its programs keep is still there: ${left.map((path) => plainLine(path, 200)).join(", ")}`,
+      );
+    return 0;
+  });
+}
+
+function already({ output }: Cli, { id, name }: Driver, user: string | undefined): number {
+  if (output.form === "json")
+    output.json({ driver: id, user: user ?? LOCAL_USER, state: "authed", already: true });
+  else output.print(`Already logged in to ${plainLine(name, 80)}.`);
+  output.note(`To log in again: portolan logout ${id}, then portolan login ${id}`);
+  return 0;
+}
+
+function theDriver([driver, ...extra]: readonly string[], command: string): string {
+  if (driver !== undefined && extra.length === 0) return driver;
+  const message = driver === undefined ? "No driver is given." : `${command} takes one driver.`;
+  throw new PortolanError("USAGE", message, {
+    hint: `portolan ${command} <driver>; portolan status shows them.`,
+  });
+}
+
+function contextOf(user: string | undefined): { readonly userId?: string } {
+  if (user === "") throw new PortolanError("USAGE", "--user is empty.");
+  return user === undefined ? {} : { userId: user };
+}
+
+/** The contracts with this one driver; its server is not started. */
+async function withDriver(
+  cli: Cli,
+  { source, alias }: ContractsSource,
+  driver: Driver,
+  use: (contracts: Contracts) => Promise<number>,
+): Promise<number> {
+  const only = (endpoint: ContractsEndpoint): ContractsEndpoint => ({
+    ...endpoint,
+    drivers: endpoint.drivers.filter((one) => one.driver.id === driver.id),
+  });
+  const servers = source.config.servers.flatMap((server) =>
+    server.alias === alias && server.endpoint.transport === "contracts"
+      ? [{ ...server, start: "eager" as const, endpoint: only(server.endpoint) }]
+      : [],
+  );
+  const sandbox = workspaceSandbox(cli.options.sandbox, source);
+  const workspace = await cli.io.openWorkspace(
+    { ...source.config, servers },
+    {
+      watchFiles: false,
+      // The commands show by themselves which servers are down.
+      reportsFailures: false,
+      driverCode: cli.options.driverCode,
+      promptPassphrase: createPassphrasePrompt(cli).prompt,
+      signal: cli.interrupt.signal,
+      person: personAt(cli),
+      onDiagnostic: (diagnostic) => noteDiagnostic(diagnostic, cli),
+      ...(sandbox === undefined ? {} : { sandbox }),
+    },
+  );
+  try {
+    const contracts = await workspace.contracts();
+    if (contracts === undefined) throw new PortolanError("INTERNAL", "The contracts were not opened.");
+    return await use(contracts);
+  } finally {
+    await workspace.close();
+  }
+}
+
+function personAt({ io, output }: Cli): Person {
+  const terminal = isInteractive({ io });
+  return {
+    terminal,
+    say: (text) => output.note(plainText(text), true),
+    show: (url) => io.openBrowser(url),
+    ...(terminal
+      ? {
+          confirm: async (question: string, signal: AbortSignal) => {
+            const prompter = await io.createPrompter(true);
+            const options = [
+              { value: "yes", label: "Yes" },
+              { value: "no", label: "No" },
+            ];
+            const message = plainLine(question, 200);
+            return (await prompter.select({ message, options, initial: "yes", signal })) === "yes";
+          },
+        }
+      : {}),
+  };
+}
+
+function stateOf(contracts: Contracts, driver: Driver, user: string | undefined): AuthState {
+  const found = contracts.status(contextOf(user)).find(({ id }) => id === driver.id);
+  return found?.auth ?? "unknown";
+}
+
+/** Only what is in the user's own home, as it is written. */
+async function leftBehind({ auth }: Driver): Promise<string[]> {
+  const { homedir } = await import("node:os");
+  const found = (auth?.state?.paths ?? []).map(async (path) => {
+    const whole = path.startsWith("~/") ? `${homedir()}${path.slice(1)}` : path;
+    return (await stat(whole).catch(() => undefined)) === undefined ? [] : [path];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+function refused(
+  driver: Driver,
+  { code, message }: { readonly code: string; readonly message: string },
+): PortolanError {
+  const { command, url } = driver.auth?.login ?? {};
+  const how =
+    command !== undefined
+      ? `Or run it yourself: ${command}`
+      : url !== undefined
+        ? `The page is ${url}`
+        : `auth.login in ${driver.origin.file} says how to log in.`;
+  const own = code === "auth_failed" ? "FORBIDDEN" : "AUTH_REQUIRED";
+  return new PortolanError(own, message, { server: driver.id, hint: how });
+}

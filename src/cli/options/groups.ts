@@ -1,0 +1,109 @@
+// Option groups: the options that several commands share, with their help. Each group adds its options to a command.
+
+import type { Command } from "commander";
+
+export type OptionGroup = (command: Command) => Command;
+
+/** Collects the values of an option that may be given several times. */
+export const collect = (value: string, previous: string[] | undefined): string[] => [
+  ...(previous ?? []),
+  value,
+];
+
+export interface CommandDefinition {
+  readonly name: string;
+  /** Shown in the list of commands, and at the top of the command's own help. */
+  readonly summary: string;
+  /** As commander writes it: `[servers...]`. */
+  readonly argument?: string;
+  readonly groups?: readonly OptionGroup[];
+}
+
+/** Adds a command with its option groups; the caller adds the command's own options and its action. */
+export function defineCommand(
+  parent: Command,
+  { name, summary, argument, groups = [] }: CommandDefinition,
+): Command {
+  const command = parent.command(name).description(summary);
+  if (argument !== undefined) command.argument(argument);
+  for (const addOptions of groups) addOptions(command);
+  return command;
+}
+
+/** The form of the output, and how much of it. */
+export const outputOptions: OptionGroup = (command) =>
+  command
+    .option("--json", "print JSON (the default when stdout is not a terminal)")
+    .option("--text", "print text even when stdout is not a terminal")
+    .option("--quiet", "no progress, notes or warnings")
+    .option("--verbose", "show diagnostics, the server's log messages, and causes of errors")
+    .option("--no-color", "no colour (also: NO_COLOR, FORCE_COLOR)");
+
+/** The output options of `serve` and `token`, which print text unless JSON is requested. */
+export const plainOutputOptions: OptionGroup = (command) =>
+  command
+    .option("--json", "print JSON on stdout, in place of text")
+    .option("--quiet", "no progress, notes or warnings")
+    .option("--verbose", "show diagnostics, each call, and causes of errors")
+    .option("--no-color", "no colour (also: NO_COLOR, FORCE_COLOR)");
+
+export const workspaceOption: OptionGroup = (command) =>
+  command.option(
+    "-w, --workspace <path>",
+    "the folder or the config file with the servers (default: this folder)",
+  );
+
+/** For commands that start the servers of the workspace. */
+export const driverCodeOption: OptionGroup = (command) =>
+  command.option("--driver-code", "run the code files of drivers, with all your rights");
+
+export const waitOption: OptionGroup = (command) =>
+  command.option("--wait <time>", "how long to wait for servers: 30, 500ms, 2m");
+
+export const startTimeoutOption: OptionGroup = (command) =>
+  command.option("--start-timeout <time>", "give up on a server that is not ready by then");
+
+/** For a command given on the command line; for servers of the workspace, only the mode. */
+export const sandboxOptions: OptionGroup = (command) =>
+  command
+    .option(
+      "--sandbox <mode>",
+      "enforce, warn or off (commands); <server>=<mode> for a server of the workspace (repeatable)",
+      collect,
+    )
+    .option(
+      "--allow-net <host>",
+      "host that the command may reach, or *.host, host:port (repeatable)",
+      collect,
+    )
+    .option("--allow-read <path>", "folder or file that it may read (repeatable)", collect)
+    .option("--allow-write <path>", "folder or file that it may read and write (repeatable)", collect);
+
+/** For commands about servers of the workspace only. */
+export const sandboxModeOption: OptionGroup = (command) =>
+  command.option(
+    "--sandbox <server>=<mode>",
+    "start this server with enforce, warn or off, whatever its config says (repeatable)",
+    collect,
+  );
+
+/** Everything that `list`, `call`, `read` and `prompt` need to reach a server. */
+export const serverOptions: OptionGroup = (command) => {
+  for (const addOptions of [outputOptions, workspaceOption, driverCodeOption]) addOptions(command);
+  command
+    .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; URLs)', collect)
+    .option(
+      "--env <variable>",
+      "NAME=value for the server, or NAME to pass on your own (repeatable; commands)",
+      collect,
+    )
+    .option("--cwd <dir>", "working directory of the server (commands)")
+    .option("--root <dir>", "directory to offer the server as a root (repeatable)", collect);
+  return sandboxOptions(command)
+    .option("--transport <kind>", "http, sse or websocket (URLs)")
+    .option("--era <era>", "protocol era: auto, legacy or modern")
+    .option("--timeout <time>", "give up on a request that is silent for this long: 30, 500ms, 2m")
+    .option("--start-timeout <time>", "give up when the server is not ready by then")
+    .option("--max-time <time>", "give up on a request after this long, whatever progress it reports")
+    .option("--no-input", "never ask for input; server requests are declined");
+};

@@ -1,0 +1,99 @@
+// The options about the sandbox: what they mean for a command, and what is refused for a workspace.
+
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { targetServer, toConfig } from "../target/server-config.ts";
+import type { Target } from "../target/target.ts";
+import type { Source } from "../workspace/source.ts";
+import { parseServerOptions, type RawOptions } from "./parse.ts";
+import { sandboxOfCommand, workspaceSandbox } from "./sandbox.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "portolan-sandbox-options-"));
+writeFileSync(join(folder, "a.txt"), "");
+
+const COMMAND: Target = { kind: "command", command: "x", args: [], label: "x" };
+const URL_TARGET: Target = { kind: "url", transport: "http", url: "https://a.com/", label: "a.com" };
+
+function ofCommand(raw: RawOptions) {
+  const problems: string[] = [];
+  const sandbox = sandboxOfCommand(parseServerOptions(raw, {}).sandbox, folder, problems);
+  return { sandbox, problems };
+}
+
+test("nothing said is nothing", () => {
+  expect(ofCommand({})).toEqual({ sandbox: undefined, problems: [] });
+  expect(targetServer(COMMAND, parseServerOptions({}, {}), folder).launch).toEqual({ cwdImplied: true });
+});
+
+test("everything said", () => {
+  const raw: RawOptions = {
+    sandbox: ["warn"],
+    allowNet: ["API.example.com", "*.b.com", "c.com:22"],
+    allowRead: ["a.txt"],
+    allowWrite: ["."],
+  };
+  const sandbox = {
+    mode: "warn",
+    network: ["api.example.com", "*.b.com", "c.com:22"],
+    fs: { read: [join(folder, "a.txt")], write: [folder] },
+  };
+  expect(ofCommand(raw)).toEqual({ sandbox, problems: [] });
+  const options = parseServerOptions({ ...raw, cwd: "." }, {});
+  const given = { handlers: {}, signal: new AbortController().signal, onDiagnostic: () => {} };
+  expect(toConfig(COMMAND, options, folder, given)).toMatchObject({ sandbox });
+  expect(targetServer(COMMAND, options, folder).launch).toEqual({ sandbox });
+});
+
+test.each<[RawOptions, string[]]>([
+  [{ sandbox: ["of"] }, ['--sandbox must be enforce, warn, off, got "of". Did you mean "off"?']],
+  [{ sandbox: ["=off"] }, ['--sandbox "=off" names no server before =']],
+  [{ sandbox: ["files=on"] }, ['--sandbox must be enforce, warn, off, got "on".']],
+  [{ sandbox: ["off", "warn"] }, ["--sandbox says both off and warn"]],
+  [{ sandbox: ["a=off", "a=warn"] }, ["--sandbox says both off and warn for a"]],
+  [{ sandbox: ["x"], era: "y" }, ["--era must be", "--sandbox must be"]],
+])("%j is refused", (raw, messages) => {
+  expect(() => parseServerOptions(raw, {})).toThrow();
+  try {
+    parseServerOptions(raw, {});
+  } catch (error) {
+    const { problems } = (error as { data: { problems: string[] } }).data;
+    expect(problems).toHaveLength(messages.length);
+    messages.forEach((message, index) => expect(problems[index]).toContain(message));
+  }
+});
+
+test("what does not fit a command or a URL is refused, all at once", () => {
+  const wrong = {
+    sandbox: ["files=off"],
+    allowNet: ["https://a.com"],
+    allowRead: ["none"],
+    allowWrite: ["none"],
+  };
+  expect(ofCommand(wrong).problems).toEqual([
+    "--sandbox files=off is for a server of the workspace; here it is --sandbox off",
+    '--allow-net "https://a.com": It is a URL. Write a.com.',
+    "--allow-read none is not there",
+    "--allow-write none is not there",
+  ]);
+  const options = parseServerOptions({ sandbox: ["off"], allowNet: ["a.com"] }, {});
+  expect(() => targetServer(URL_TARGET, options, folder)).toThrow(
+    "--sandbox is for commands; what a URL reaches runs elsewhere\n--allow-net is for commands",
+  );
+});
+
+const source = { config: { servers: [{ alias: "files" }] } } as unknown as Source;
+const modes = (raw: RawOptions) => workspaceSandbox(parseServerOptions(raw, {}).sandbox, source);
+
+test("for a workspace each server is named", () => {
+  expect(modes({})).toBeUndefined();
+  expect(modes({ sandbox: ["files=off"] })).toEqual({ files: "off" });
+  expect(() => modes({ sandbox: ["off"] })).toThrow(
+    "--sandbox off names no server; write --sandbox <server>=off for each server it is meant for",
+  );
+  expect(() => modes({ sandbox: ["file=off"] })).toThrow('There is no server "file" here.');
+  expect(() => modes({ allowNet: ["a.com"], allowRead: ["."] })).toThrow(
+    "--allow-net is for a command; set it in the server's config, under sandbox\n--allow-read is",
+  );
+});

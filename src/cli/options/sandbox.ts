@@ -1,0 +1,139 @@
+// Sandbox options: their values checked, and what they mean for a command and for servers of the workspace.
+
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { didYouMean } from "../../errors/index.ts";
+import { parseNetworkRule, type SandboxDeclaration, type SandboxMode } from "../../model/index.ts";
+import { serverNamed, type Source } from "../workspace/source.ts";
+import { throwUsageErrors } from "./usage-error.ts";
+
+export interface RawSandboxOptions {
+  sandbox?: string[];
+  allowNet?: string[];
+  allowRead?: string[];
+  allowWrite?: string[];
+}
+
+export interface SandboxOptions {
+  /** The mode given without a server: for the command on the command line. */
+  readonly mode?: SandboxMode | undefined;
+  /** Modes for servers of the workspace, by name. */
+  readonly modes: Readonly<Record<string, SandboxMode>>;
+  /** Hosts and paths as the user wrote them. */
+  readonly network: readonly string[];
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+}
+
+const MODES: readonly SandboxMode[] = ["enforce", "warn", "off"];
+
+export function parseSandboxOptions(raw: RawSandboxOptions, problems: string[]): SandboxOptions {
+  const modes = new Map<string, SandboxMode>();
+  let own: SandboxMode | undefined;
+  for (const text of raw.sandbox ?? []) {
+    const equals = text.lastIndexOf("=");
+    const server = equals < 0 ? undefined : text.slice(0, equals);
+    const written = text.slice(equals + 1);
+    const mode = MODES.find((known) => known === written);
+    const before = server === undefined ? own : modes.get(server);
+    if (server === "" || mode === undefined) problems.push(wrongMode(text, written, server));
+    else if (before !== undefined && before !== mode)
+      problems.push(
+        `--sandbox says both ${before} and ${mode}${server === undefined ? "" : ` for ${server}`}`,
+      );
+    else if (server === undefined) own = mode;
+    else modes.set(server, mode);
+  }
+  return {
+    ...(own === undefined ? {} : { mode: own }),
+    modes: Object.fromEntries(modes),
+    network: raw.allowNet ?? [],
+    read: raw.allowRead ?? [],
+    write: raw.allowWrite ?? [],
+  };
+}
+
+function wrongMode(text: string, written: string, server: string | undefined): string {
+  if (server === "") return `--sandbox ${JSON.stringify(text)} names no server before =`;
+  const hint = didYouMean(written, MODES);
+  return `--sandbox must be ${MODES.join(", ")}, got ${JSON.stringify(written)}.${hint === undefined ? "" : ` ${hint}`}`;
+}
+
+/** The flags that are given. */
+export function givenSandboxFlags(options: SandboxOptions): string[] {
+  const { mode, modes, network, read, write } = options;
+  const given: readonly (readonly [string, boolean])[] = [
+    ["--sandbox", mode !== undefined || Object.keys(modes).length > 0],
+    ["--allow-net", network.length > 0],
+    ["--allow-read", read.length > 0],
+    ["--allow-write", write.length > 0],
+  ];
+  return given.filter(([, isGiven]) => isGiven).map(([flag]) => flag);
+}
+
+/** The sandbox of a command given on the command line; undefined when no option sets anything. */
+export function sandboxOfCommand(
+  { mode, modes, network, read, write }: SandboxOptions,
+  cwd: string,
+  problems: string[],
+): SandboxDeclaration | undefined {
+  for (const [server, own] of Object.entries(modes))
+    problems.push(`--sandbox ${server}=${own} is for a server of the workspace; here it is --sandbox ${own}`);
+  const hosts = networkOf(network, problems);
+  const paths = (flag: string, written: readonly string[]): string[] =>
+    written.map((path) => {
+      const found = resolve(cwd, path);
+      if (statSync(found, { throwIfNoEntry: false }) === undefined)
+        problems.push(`${flag} ${path} is not there`);
+      return found;
+    });
+  const [readable, writable] = [paths("--allow-read", read), paths("--allow-write", write)];
+  const sandbox: SandboxDeclaration = {
+    ...(mode === undefined ? {} : { mode }),
+    ...(hosts.length === 0 ? {} : { network: hosts }),
+    ...(readable.length + writable.length === 0
+      ? {}
+      : {
+          fs: {
+            ...(readable.length === 0 ? {} : { read: readable }),
+            ...(writable.length === 0 ? {} : { write: writable }),
+          },
+        }),
+  };
+  return Object.keys(sandbox).length === 0 ? undefined : sandbox;
+}
+
+/** The hosts of --allow-net in their canonical spelling. */
+export function networkOf(written: readonly string[], problems: string[]): string[] {
+  return written.flatMap((host) => {
+    const parsed = parseNetworkRule(host);
+    if (parsed.ok) return [parsed.rule.text];
+    problems.push(`--allow-net ${JSON.stringify(host)}: ${parsed.problem} ${parsed.hint}`);
+    return [];
+  });
+}
+
+/** Reports options that need a command, where servers of the workspace are meant. A mode must name its server. */
+export function workspaceSandboxProblems({ mode, network, read, write }: SandboxOptions): string[] {
+  return [
+    ...(mode === undefined
+      ? []
+      : [
+          `--sandbox ${mode} names no server; write --sandbox <server>=${mode} for each server it is meant for`,
+        ]),
+    ...givenSandboxFlags({ modes: {}, network, read, write }).map(
+      (flag) => `${flag} is for a command; set it in the server's config, under sandbox`,
+    ),
+  ];
+}
+
+/** The modes for servers of the workspace. Throws for a name that no server has. */
+export function workspaceSandbox(
+  options: SandboxOptions,
+  source: Source,
+): Readonly<Record<string, SandboxMode>> | undefined {
+  throwUsageErrors(workspaceSandboxProblems(options));
+  const names = Object.keys(options.modes);
+  for (const name of names) serverNamed(source, name);
+  return names.length === 0 ? undefined : options.modes;
+}

@@ -1,0 +1,152 @@
+// Diagnostics as text: with the line of the file that they are about, in one line, or as one error.
+
+import { readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { type Diagnostic, PortolanError } from "../../errors/index.ts";
+import type { Cli } from "../context.ts";
+import type { Colors, Paint } from "../terminal/colors.ts";
+import { cut, displayWidth, wrap } from "../terminal/layout.ts";
+import { plainLine, plainText } from "../terminal/safe-text.ts";
+import { pathLabeller } from "../workspace/folder.ts";
+
+export interface DiagnosticView {
+  readonly colors: Colors;
+  readonly width: number | undefined;
+  /** A file as people write it. */
+  readonly label: (file: string) => string;
+  /** The text of a file, to show the line; undefined shows none. */
+  readonly textOf?: ((file: string) => string | undefined) | undefined;
+}
+
+/** `file:line:column severity message`, the line itself with a mark, and what would be right. */
+export function describeDiagnostic(finding: Diagnostic, view: DiagnosticView): string {
+  const { colors, width } = view;
+  const { severity, file, server } = finding;
+  const message = relabel(finding.message, finding, view.label);
+  const hint = finding.hint === undefined ? undefined : relabel(finding.hint, finding, view.label);
+  const word = severity === "info" ? "note" : severity;
+  const where =
+    file === undefined
+      ? server === undefined
+        ? ""
+        : `${plainLine(server, 80)}: `
+      : `${placeOf(finding, view.label)} `;
+  const lines = [wrap(`${where}${paintOf(finding, colors)(word)} ${plainLine(message, 1_000)}`, width, 2)];
+  lines.push(...excerpt(finding, view));
+  if (hint !== undefined && hint !== "")
+    lines.push(wrap(`  ${colors.cyan("hint")} ${plainLine(hint, 1_000)}`, width, 2));
+  return lines.join("\n");
+}
+
+function excerpt(
+  { file, line, column = 1 }: Diagnostic,
+  { colors, width, textOf }: DiagnosticView,
+): string[] {
+  const text = file === undefined || line === undefined ? undefined : textOf?.(file);
+  const source = text?.split(/\r?\n/)[(line ?? 1) - 1];
+  if (source === undefined || source.trim() === "") return [];
+  const number = String(line);
+  const room = (width ?? 120) - number.length - 5;
+  const shown = cut(plainText(source.trim().slice(0, 1_000)).replaceAll("\t", " "), room);
+  const skipped = source.length - source.trimStart().length;
+  const before = displayWidth(
+    plainText(source.slice(skipped, Math.max(skipped, column - 1))).replaceAll("\t", " "),
+  );
+  const bar = colors.dim("│");
+  const result = [`  ${colors.dim(number)} ${bar} ${shown}`];
+  if (before < room)
+    result.push(`  ${" ".repeat(number.length)} ${bar} ${" ".repeat(before)}${colors.yellow("^")}`);
+  return result;
+}
+
+function paintOf({ severity }: Diagnostic, colors: Colors): Paint {
+  return severity === "error" ? colors.red : severity === "warning" ? colors.yellow : colors.cyan;
+}
+
+export function diagnosticLine(
+  { severity, message, tool, code, file, line, column }: Diagnostic,
+  paint: Paint,
+): string {
+  const position = [line, column].filter((part) => part !== undefined).join(":");
+  // The folder is known to whoever reads this; the line is what is looked for.
+  const where =
+    file === undefined ? "" : `${plainLine(basename(file), 100)}${position === "" ? "" : `:${position}`} `;
+  const place = tool === undefined ? "" : `${plainLine(tool, 80)}: `;
+  return `${where}${paint(severity === "info" ? "note" : severity)} ${place}${plainLine(message, 500)} [${code}]`;
+}
+
+/** Every error with its place, in one. */
+export function configError(
+  errors: readonly Diagnostic[],
+  { io }: Pick<Cli, "io">,
+  what = "The declarations cannot be used as they are",
+): PortolanError {
+  const label = pathLabeller(io);
+  const lines = errors.map((error) => {
+    const place = error.file === undefined ? "" : `${placeOf(error, label)} `;
+    return `${place}${relabel(error.message, error, label)}`;
+  });
+  const [first] = errors;
+  const hint = first?.hint === undefined ? undefined : relabel(first.hint, first, label);
+  return new PortolanError(
+    "DECLARATION_INVALID",
+    lines.length === 1 ? (lines[0] as string) : `${what}:\n- ${lines.join("\n- ")}`,
+    {
+      hint: errors.length === 1 ? hint : "See them in their lines: portolan validate",
+      data: { diagnostics: errors },
+    },
+  );
+}
+
+/** `file:line:column`, as far as it is known. */
+export function placeOf(
+  { file = "", line, column }: Pick<Diagnostic, "file" | "line" | "column">,
+  label: (file: string) => string,
+): string {
+  const position = [line, column].filter((part) => part !== undefined).join(":");
+  return `${label(file)}${position === "" ? "" : `:${position}`}`;
+}
+
+/** A text about a diagnostic's file spells it as the place before it does, so that one file has one name in an output. */
+export function relabel(
+  text: string,
+  { file }: Pick<Diagnostic, "file">,
+  label: (file: string) => string,
+): string {
+  if (file === undefined || !text.includes(file)) return text;
+  // Not where the path is only the beginning or the end of a longer one.
+  const whole = file.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
+  return text.replaceAll(new RegExp(String.raw`(?<![\w~/\\.-])${whole}(?![\w/\\-]|\.\w)`, "g"), () =>
+    label(file),
+  );
+}
+
+export function readTexts(): (file: string) => string | undefined {
+  const texts = new Map<string, string | undefined>();
+  return (file) => {
+    if (!texts.has(file)) texts.set(file, read(file));
+    return texts.get(file);
+  };
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Notes a diagnostic on stderr: errors always, the rest with --verbose. */
+export function noteDiagnostic(
+  diagnostic: Diagnostic,
+  { output, options }: Pick<Cli, "output" | "options">,
+): void {
+  const { severity, code, hint } = diagnostic;
+  // A server that the sandbox keeps from a host seldom reports it, and its failures are hard to read without it.
+  const isRefusal = code === "SANDBOX_DENIED";
+  if (severity !== "error" && !options.verbose && !isRefusal) return;
+  output.note(diagnosticLine(diagnostic, output.noteColors.yellow));
+  if (isRefusal && hint !== undefined)
+    output.note(`${output.noteColors.cyan(" hint")} ${plainLine(hint, 1_000)}`);
+}

@@ -1,0 +1,115 @@
+// How what happens to a server's sandbox reads.
+
+import { expect, test } from "vitest";
+import type { HubEvent } from "../../hub/index.ts";
+import { createServeEvents } from "../serve/event-log.ts";
+import { createColors } from "../terminal/colors.ts";
+import { describeEvent } from "./event.ts";
+
+const time = new Date(2026, 0, 2, 3, 4, 5).toISOString();
+const denied = (host: string): HubEvent => ({
+  type: "mcp.sandbox_denied",
+  time,
+  server: "a",
+  host,
+  port: 443,
+  reason: "not on its list",
+});
+const relaxed = (server: string, by: string, missing: string[] = []): HubEvent => ({
+  type: "mcp.sandbox_relaxed",
+  time,
+  server,
+  mode: "warn",
+  by,
+  missing,
+});
+
+test("one line each", () => {
+  const colors = createColors(false);
+  expect(describeEvent(denied("x.com"), colors)).toBe("03:04:05 a sandbox denied x.com:443 not on its list");
+  expect(describeEvent(relaxed("a", "declaration", ["network: x", "limits"]), colors)).toBe(
+    "03:04:05 a sandbox relaxed to warn (declaration); not enforced: network: x, limits",
+  );
+});
+
+test("a reload says what changed and what failed", () => {
+  const event: HubEvent = {
+    ...{ type: "mcp.config_reloaded", time, server: "workspace" },
+    ...{ added: ["b"], changed: ["a"], removed: ["c"] },
+    failed: [{ server: "b", reason: "no such program" }],
+    problems: ["portolan.yaml: no such field"],
+  };
+  expect(describeEvent(event, createColors(false))).toBe(
+    "03:04:05 workspace config reloaded +b ~a -c; b failed: no such program; portolan.yaml: no such field",
+  );
+});
+
+const installing = (reason: string, bytes?: { received: number; total?: number }): HubEvent => ({
+  type: "mcp.server_installing",
+  time,
+  server: "a",
+  reason,
+  ...(bytes === undefined ? {} : { bytes }),
+});
+
+test("what is fetched, and how much of it is there", () => {
+  const shown = (event: HubEvent): string => describeEvent(event, createColors(false)).slice(9);
+  expect(shown(installing("installing x@^1"))).toBe("a installing x@^1");
+  expect(shown(installing("downloading h/f", { received: 3_140_000, total: 12_400_000 }))).toBe(
+    "a downloading h/f: 3.1 of 12.4 MB",
+  );
+  expect(shown(installing("downloading h/f", { received: 3_140_000 }))).toBe("a downloading h/f: 3.1 MB");
+});
+
+test("a gateway says when it begins and ends to fetch something, also before it listens", () => {
+  const heard = [
+    installing("downloading f"),
+    installing("downloading f", { received: 1 }),
+    installing("downloaded f"),
+  ];
+  const { notes, events } = serve(false);
+  for (const event of heard) events.record(event);
+  expect(notes.map((line) => line.slice(9))).toEqual(["a downloading f", "a downloaded f"]);
+  events.begin([]);
+  for (const event of heard) events.record(event);
+  expect(notes).toHaveLength(4);
+  const quiet = serve(true);
+  for (const event of heard) quiet.events.record(event);
+  expect(quiet.notes).toEqual([]);
+});
+
+function serve(troubleOnly: boolean) {
+  const notes: string[] = [];
+  const output = { note: (text: string) => notes.push(text), noteColors: createColors(false) };
+  const cli = { output, options: { verbose: false } } as unknown as Parameters<typeof createServeEvents>[0];
+  return { notes, events: createServeEvents(cli, troubleOnly) };
+}
+
+test("a gateway says at its start what is relaxed, and each denial once", () => {
+  const { notes, events } = serve(false);
+  for (const event of [
+    relaxed("a", "declaration"),
+    relaxed("b", "PORTOLAN_SANDBOX"),
+    relaxed("a", "declaration"),
+  ])
+    events.record(event);
+  events.begin([]);
+  expect(notes).toEqual([
+    "PORTOLAN_SANDBOX is warn: what cannot be held is only said for b.",
+    "03:04:05 a sandbox relaxed to warn (declaration)",
+  ]);
+  for (const event of [denied("x.com"), denied("x.com"), denied("y.com"), relaxed("a", "declaration")])
+    events.record(event);
+  expect(notes.slice(2).map((line) => line.slice(9))).toEqual([
+    "a sandbox denied x.com:443 not on its list",
+    "a sandbox denied y.com:443 not on its list",
+  ]);
+});
+
+test("on stdio only what went wrong is said", () => {
+  const { notes, events } = serve(true);
+  events.record(relaxed("a", "declaration"));
+  events.begin([]);
+  events.record(denied("x.com"));
+  expect(notes).toEqual(["03:04:05 a sandbox denied x.com:443 not on its list"]);
+});

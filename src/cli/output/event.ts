@@ -1,0 +1,101 @@
+// One line for something that happened to a server.
+
+import type { ContractEvent, HubEvent } from "../../hub/index.ts";
+import type { LogMessage } from "../../model/index.ts";
+import type { Colors, Paint } from "../terminal/colors.ts";
+import { formatDownload } from "../terminal/format.ts";
+import { plainLine, plainText, toJsonText } from "../terminal/safe-text.ts";
+
+export function describeEvent(event: HubEvent, colors: Colors): string {
+  const { type, time, server } = event;
+  const at = new Date(time).toTimeString().slice(0, 8);
+  const head = `${colors.dim(at)} ${colors.bold(plainLine(server, 40))}`;
+  if (event.type === "mcp.server_installing") {
+    // Whether it begins or is done, the reason says.
+    const amount = event.bytes === undefined ? "" : `: ${formatDownload(event.bytes)}`;
+    return `${head} ${colors.cyan(plainLine(event.reason ?? "", 500))}${amount}`;
+  }
+  const what = isKept(event)
+    ? "config not reloaded"
+    : type.replace(/^mcp\.(?:server_)?/, "").replaceAll("_", " ");
+  return `${head} ${paintOf(type, colors)(what)}${detailOf(event)}`;
+}
+
+/** The files have errors, so that nothing of them was applied. */
+function isKept(event: HubEvent): boolean {
+  if (event.type !== "mcp.config_reloaded" || event.problems.length === 0) return false;
+  return event.added.length + event.changed.length + event.removed.length === 0;
+}
+
+function paintOf(type: string, colors: Colors): Paint {
+  if (/failed$|denied$/.test(type)) return colors.red;
+  if (type.endsWith("relaxed")) return colors.yellow;
+  return /ready$|restarted$/.test(type) ? colors.green : colors.cyan;
+}
+
+function detailOf(event: HubEvent): string {
+  if (event.type === "mcp.tools_changed") return changesOf(event);
+  if (event.type === "mcp.config_reloaded") {
+    const failed = event.failed.map(
+      ({ server, reason }) => `; ${plainLine(server, 40)} failed: ${plainLine(reason, 300)}`,
+    );
+    const problems = event.problems.map((problem) => `; ${plainLine(problem, 300)}`);
+    return `${changesOf(event)}${failed.join("")}${problems.slice(0, 3).join("")}`;
+  }
+  if (event.type === "mcp.sandbox_denied") {
+    // Without a port it was only looked up.
+    const port = event.port === 0 ? "" : `:${event.port}`;
+    return ` ${plainLine(event.host, 255)}${port} ${plainLine(event.reason, 500)}`;
+  }
+  if (event.type === "mcp.sandbox_relaxed") {
+    const { mode, by, missing } = event;
+    const unenforced =
+      missing.length === 0 ? "" : `; not enforced: ${missing.map((one) => plainLine(one, 200)).join(", ")}`;
+    return ` to ${mode} (${plainLine(by, 80)})${unenforced}`;
+  }
+  if ("ts" in event) return contractDetail(event);
+  const reason = event.reason === undefined ? "" : ` ${plainLine(event.reason, 500)}`;
+  const code = event.code === undefined ? "" : ` [${event.code}]`;
+  if ("tool" in event)
+    return ` ${plainLine(event.tool, 80)}${event.caller === undefined ? "" : ` for ${plainLine(event.caller, 80)}`} ${Math.round(event.durationMs)} ms${reason}${code}`;
+  return `${reason}${code}`;
+}
+
+function changesOf(event: HubEvent & { type: "mcp.tools_changed" | "mcp.config_reloaded" }): string {
+  const parts = [
+    ["+", event.added],
+    ["~", event.changed],
+    ["-", event.removed],
+  ] as const;
+  const shown = parts.flatMap(([sign, names]) => names.map((name) => `${sign}${plainLine(name, 80)}`));
+  if (shown.length === 0) return "";
+  return ` ${shown.slice(0, 8).join(" ")}${shown.length > 8 ? ` and ${shown.length - 8} more` : ""}`;
+}
+
+function contractDetail(event: ContractEvent): string {
+  switch (event.type) {
+    case "driver.resolved": {
+      const rejected = event.rejected.map(({ provider_id, reason }) => `${provider_id}: ${reason}`);
+      const why = rejected.length === 0 ? "" : ` (not ${plainLine(rejected.join("; "), 500)})`;
+      return ` for ${plainLine(event.tool, 80)}${event.selected === undefined ? ": nobody" : ""}${why}`;
+    }
+    case "driver.invoked": {
+      const { tool_id, mcp_tool_name, duration_ms, ok, code } = event;
+      const failed = ok ? "" : ` failed${code === undefined ? "" : ` [${plainLine(code, 60)}]`}`;
+      return ` ${plainLine(tool_id, 80)} as ${plainLine(mcp_tool_name, 80)} ${Math.round(duration_ms)} ms${failed}`;
+    }
+    case "secret.reveal":
+    case "secret.reveal.denied": {
+      const { slug, tool, granted_by, reason } = event;
+      const how = reason ?? (granted_by === undefined ? "" : `by ${granted_by}`);
+      return ` ${plainLine(slug, 80)}${tool === undefined ? "" : ` for ${plainLine(tool, 80)}`} ${plainLine(how, 300)}`;
+    }
+  }
+}
+
+/** One line for a log message of a server. */
+export function describeLog({ level, logger, data }: LogMessage, colors: Colors): string {
+  const text = typeof data === "string" ? plainText(data) : toJsonText(data);
+  const from = logger === undefined ? "" : ` ${plainLine(logger, 60)}`;
+  return `${colors.dim(`log ${plainLine(level, 20)}${from}`)} ${text}`;
+}

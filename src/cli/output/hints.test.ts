@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { type ErrorCode, PortolanError } from "../../errors/index.ts";
+import { withShellHint } from "./hints.ts";
+
+test.each<[ErrorCode, Record<string, unknown>, RegExp]>([
+  ["AUTH_REQUIRED", {}, /--header/],
+  ["TIMEOUT", {}, /--timeout/],
+  ["SERVER_START_FAILED", { startTimeoutMs: 300 }, /--start-timeout/],
+  ["SERVER_START_FAILED", { exitCode: 1 }, /by hand/],
+  ["CAPABILITY_MISSING", { rpcData: { requiredCapabilities: { roots: {} } } }, /--root/],
+  ["CAPABILITY_MISSING", { rpcData: { requiredCapabilities: { sampling: {} } } }, /language model/],
+  ["CAPABILITY_MISSING", { rpcData: "odd" }, /cannot answer/],
+])("%s %j", (code, data, expected) => {
+  const error = new PortolanError(code, "m", { data, server: "s", tool: "t", stderr: "e", cause: 1 });
+  const hinted = withShellHint(error);
+  expect(hinted.hint).toMatch(expected);
+  expect({ ...hinted.toJSON(), hint: "" }).toEqual({ ...error.toJSON(), hint: "" });
+  expect(hinted.cause).toBe(1);
+});
+
+test("a hint made for the occasion stays", () => {
+  const error = new PortolanError("TIMEOUT", "m", { hint: "Look there." });
+  expect(withShellHint(error)).toBe(error);
+});

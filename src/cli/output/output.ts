@@ -1,0 +1,129 @@
+// What goes to stdout and what to stderr: results in one form on the one, everything else on the other.
+
+import { inspect } from "node:util";
+import { ERROR_CODES, PortolanError } from "../../errors/index.ts";
+import type { CliIo, OutputStream } from "../context.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { type Colors, createColors, wantsColor } from "../terminal/colors.ts";
+import { wrap } from "../terminal/layout.ts";
+import { plainText, toJsonText } from "../terminal/safe-text.ts";
+
+export interface Output {
+  /** "json" with --json or when stdout is not a terminal, else "text"; --text forces text. */
+  readonly form: "text" | "json";
+  readonly quiet: boolean;
+  /** Columns of the terminal that stdout is; undefined when it is none. */
+  readonly width: number | undefined;
+  /** Colours for stdout. */
+  readonly colors: Colors;
+  /** Colours for stderr. */
+  readonly noteColors: Colors;
+  /** Lines on stdout. The text must be plain already, apart from our own colours. */
+  print(text: string): void;
+  /** One JSON value on stdout. */
+  json(value: unknown): void;
+  /** A line on stderr, unless quiet. `whole`: to be copied, so that its lines are not broken. */
+  note(text: string, whole?: boolean): void;
+  /** The error's face on stderr: one line of JSON, or readable text. */
+  error(error: PortolanError, verbose?: boolean): void;
+  /** What is on the screen meanwhile, a spinner: hidden around a note, stopped by a result. */
+  around(screen: Screen | undefined): void;
+}
+
+export interface Screen {
+  hide(): void;
+  show(): void;
+  /** The result is there; nothing is waited for any more. */
+  stop(): void;
+}
+
+export function createOutput(io: Pick<CliIo, "stdout" | "stderr" | "env">, raw: RawOptions): Output {
+  const form = raw.json === true || (io.stdout.isTTY !== true && raw.text !== true) ? "json" : "text";
+  const colors = createColors(wantsColor(io.stdout.isTTY === true, io.env, raw.color));
+  const noteColors = createColors(wantsColor(io.stderr.isTTY === true, io.env, raw.color));
+  const width = widthOf(io.stdout);
+  const noteWidth = widthOf(io.stderr);
+  const quiet = raw.quiet === true;
+  let screen: Screen | undefined;
+  const writeResult = (text: string): void => {
+    screen?.stop();
+    io.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+  };
+  const writeNote = (text: string): void => {
+    screen?.hide();
+    io.stderr.write(text.endsWith("\n") ? text : `${text}\n`);
+    screen?.show();
+  };
+  return {
+    form,
+    quiet,
+    width,
+    colors,
+    noteColors,
+    print: (text) => {
+      if (text !== "") writeResult(text);
+    },
+    json: (value) => writeResult(toJsonText(value, 2)),
+    note: (text, whole = false) => {
+      if (!quiet) writeNote(whole ? text : wrap(text, noteWidth));
+    },
+    error: (error, verbose = false) => {
+      writeNote(
+        form === "json"
+          ? toJsonText({ error: error.toJSON() })
+          : describeError(error, noteColors, verbose, noteWidth),
+      );
+    },
+    around: (next) => {
+      screen = next;
+    },
+  };
+}
+
+/** An error for people: what happened, where, what the server said last, what to do. */
+export function describeError(error: PortolanError, colors: Colors, verbose = false, width?: number): string {
+  const labelled = (label: string, text: string): string =>
+    `${label} ${wrap(text, width === undefined ? undefined : width - 6).replaceAll("\n", "\n      ")}`;
+  const message = plainText(error.message);
+  const lines = [labelled(colors.red("error"), `${message} ${colors.dim(`[${error.code}]`)}`)];
+  const place = [error.server, error.tool].filter((part) => part !== undefined).map(plainText);
+  const isTold = place.length === 1 && message.includes(place[0] ?? "");
+  if (place.length > 0 && !isTold) lines.push(colors.dim(labelled("   at", place.join(" › "))));
+  if (error.stderr)
+    lines.push(
+      colors.dim("   the server's last words:"),
+      ...lastLines(error.stderr).map((line) => `   ${colors.dim("│")} ${line}`),
+    );
+  if (error.hint !== "") lines.push(labelled(colors.cyan(" hint"), plainText(error.hint)));
+  if (verbose) lines.push(...causes(error).map((cause) => colors.dim(labelled("cause", plainText(cause)))));
+  return lines.join("\n");
+}
+
+export function exitCodeOf(error: PortolanError): number {
+  return ERROR_CODES[error.code]?.exit ?? 70;
+}
+
+/** A terminal that does not tell its width, or a silly one, is written to as if it had none. */
+function widthOf({ isTTY, columns }: OutputStream): number | undefined {
+  return isTTY === true && columns !== undefined && columns >= 20 ? columns : undefined;
+}
+
+function lastLines(text: string, count = 20): string[] {
+  return plainText(text)
+    .trimEnd()
+    .split("\n")
+    .slice(-count)
+    .map((line) => line.slice(0, 500));
+}
+
+function causes(error: Error): string[] {
+  const found: string[] = [];
+  let cause: unknown = error.cause;
+  while (cause !== undefined && found.length < 5) {
+    found.push(cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause, { depth: 2 }));
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return found.length === 0 && error instanceof PortolanError && error.code === "INTERNAL"
+    ? [error.stack ?? ""]
+    : found;
+}

@@ -1,0 +1,97 @@
+// `portolan secrets`: definitions and help of its subcommands.
+
+import type { Command } from "commander";
+import type { CommandHost } from "../context.ts";
+import { defineCommand, outputOptions, workspaceOption } from "../options/groups.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { exitCodes, OUTPUT } from "../output/help.ts";
+import type { SecretsOptions } from "./secrets.ts";
+
+const VAULT = `Vault:
+  The command asks for the passphrase of the vault at the terminal. Without a terminal, PORTOLAN_VAULT_PASSPHRASE_FILE names a file that holds it.`;
+
+const EXIT_CODES = { 0: "done", 2: "wrong usage or input, or a file that cannot be used" };
+
+export function addSecretsCommands({ program, explain, run, server = [] }: CommandHost): void {
+  const secrets = defineCommand(program, {
+    name: "secrets",
+    summary: "store the secret values that config files refer to by name",
+  });
+  explain(secrets, {
+    examples: ["portolan secrets set GITHUB_TOKEN", "portolan secrets check"],
+    sections: [
+      "A config file refers to a secret by its name: ${NAME}, ${NAME:-default}, ${secrets.NAME}. Portolan looks it up in the environment (PORTOLAN_SECRET_NAME, then NAME), in the system's keyring, in an encrypted file (the vault), and in the .env file that portolan.yaml names (env_file). No command shows a value.",
+      "Run portolan secrets <command> --help for the options of a command.",
+    ],
+  });
+
+  type Work = "setSecret" | "listSecrets" | "removeSecret" | "checkSecrets";
+  const define = (name: string, summary: string, argument: string, work: Work): Command =>
+    defineCommand(secrets, { name, summary, argument, groups: [outputOptions, workspaceOption] }).action(
+      (words: string[], raw: RawOptions & SecretsOptions) =>
+        run(raw, async (cli) => (await import("./secrets.ts"))[work](cli, [...words, ...server], raw)),
+    );
+
+  const set = define("set", "set a secret; its value is typed or piped in", "[NAME...]", "setSecret")
+    .usage("<NAME> [options]")
+    .option("--to <place>", "keyring or vault")
+    // An unknown option may be a secret value in the wrong place: the command refuses it without repeating it.
+    .allowUnknownOption();
+  explain(set, {
+    examples: [
+      "portolan secrets set GITHUB_TOKEN",
+      "gh auth token | portolan secrets set GITHUB_TOKEN",
+      "portolan secrets set DEPLOY_KEY --to vault < key.pem",
+    ],
+    sections: [
+      "The command asks for the value without showing it, or reads it from stdin if that is not a terminal (a line break at its end does not count). It never takes a value from the command line. Without --to it stores the value in the system's keyring if that works, otherwise in the vault.",
+      VAULT,
+      OUTPUT,
+      exitCodes(EXIT_CODES),
+    ],
+  });
+
+  const list = define(
+    "list",
+    "show the names of secrets and where they are stored",
+    "[words...]",
+    "listSecrets",
+  );
+  explain(list.usage("[options]"), {
+    examples: ["portolan secrets list", "portolan secrets list --json | jq -r '.secrets[].name'"],
+    sections: [
+      "Lists names and their sources, in the order in which Portolan looks them up. Of the environment it lists only PORTOLAN_SECRET_….",
+      VAULT,
+      OUTPUT,
+      exitCodes(EXIT_CODES),
+    ],
+  });
+
+  const remove = define("rm", "remove a secret", "[NAME...]", "removeSecret");
+  explain(remove.usage("<NAME> [options]"), {
+    examples: ["portolan secrets rm GITHUB_TOKEN"],
+    sections: [VAULT, OUTPUT, exitCodes(EXIT_CODES)],
+  });
+
+  const check = define(
+    "check",
+    "check the stores, and the secrets that the servers need",
+    "[words...]",
+    "checkSecrets",
+  );
+  explain(check.usage("[options]"), {
+    examples: [
+      "portolan secrets check",
+      `portolan secrets check --json | jq '.needs[] | select(.state == "missing")'`,
+    ],
+    sections: [
+      "Shows whether each store works, and which names the servers of the workspace need, where, and whether each is set.",
+      VAULT,
+      OUTPUT,
+      exitCodes({
+        ...EXIT_CODES,
+        1: "a needed name is not set, or a store that holds secrets does not work",
+      }),
+    ],
+  });
+}

@@ -1,0 +1,206 @@
+// The secrets commands with a store and a terminal that the test provides.
+
+import { describe, expect, test } from "vitest";
+import { PortolanError } from "../../errors/index.ts";
+import type { DeclaredServer } from "../../model/index.ts";
+import { Secret, type SecretStore, type SecretStoreOptions } from "../../secrets/index.ts";
+import type { Cli, CliIo } from "../context.ts";
+import { createOutput } from "../output/output.ts";
+import { checkSecrets, listSecrets, removeSecret, setSecret } from "./secrets.ts";
+
+interface Setup {
+  readonly tty?: boolean;
+  readonly stdin?: readonly (string | Uint8Array)[];
+  readonly answers?: (string | undefined)[];
+  readonly servers?: readonly DeclaredServer[];
+  readonly store?: Partial<SecretStore>;
+}
+
+function setup({ tty = false, stdin = [], answers = [], servers = [], store = {} }: Setup) {
+  let out = "";
+  let err = "";
+  const asked: string[] = [];
+  const opened: SecretStoreOptions[] = [];
+  const io: Partial<CliIo> = {
+    stdin: {
+      isTTY: tty,
+      async *[Symbol.asyncIterator]() {
+        yield* stdin;
+      },
+    },
+    stdout: { isTTY: tty, columns: 100, write: (text) => ((out += text), true) },
+    stderr: { isTTY: tty, columns: 100, write: (text) => ((err += text), true) },
+    env: { NO_COLOR: "1" },
+    cwd: "/nowhere",
+    platform: "linux",
+    loadCatalog: async (folder) => ({
+      folder,
+      servers,
+      settings: { envFile: "/nowhere/.env", defaults: {} },
+      files: [],
+      diagnostics: [],
+    }),
+    createPrompter: async () => ({
+      say: () => {},
+      text: async () => undefined,
+      password: async ({ message }) => (asked.push(message), answers.shift()),
+      select: async () => undefined,
+      multiselect: async () => undefined,
+    }),
+  };
+  const cli = {
+    io: io as CliIo,
+    output: createOutput(io as CliIo, {}),
+    interrupt: { signal: new AbortController().signal },
+    options: { verbose: true },
+  } as unknown as Cli;
+  const open = (options: SecretStoreOptions): SecretStore => {
+    opened.push(options);
+    return store as SecretStore;
+  };
+  return { cli, open, asked, opened, shown: () => ({ out, err }) };
+}
+
+describe("set", () => {
+  const keep = (): { kept: Map<string, string>; store: Partial<SecretStore> } => {
+    const kept = new Map<string, string>();
+    return {
+      kept,
+      store: {
+        set: async (name, value, { to } = {}) => {
+          kept.set(name, String(value));
+          return to ?? "keyring";
+        },
+      },
+    };
+  };
+
+  test("reads the whole of a pipe, also when a character is cut in two", async () => {
+    const { kept, store } = keep();
+    const bytes = Buffer.from("pässwörd\r\n");
+    const { cli, open, opened } = setup({ stdin: [bytes.subarray(0, 2), bytes.subarray(2)], store });
+    expect(await setSecret(cli, ["A"], {}, open)).toBe(0);
+    expect(kept.get("A")).toBe("pässwörd");
+    expect(opened).toMatchObject([{ envFile: "/nowhere/.env", promptPassphrase: undefined }]);
+  });
+
+  test("refuses what is no text or too much, without repeating it", async () => {
+    const { cli, open } = setup({ stdin: [new Uint8Array([0x61, 0xff])] });
+    const failure = await setSecret(cli, ["A"], {}, open).catch((thrown: unknown) => thrown as Error);
+    expect(failure).toMatchObject({ message: "The value is not UTF-8 text." });
+    expect((failure as Error).cause).toBeUndefined();
+    const large = setup({ stdin: ["x".repeat(2 ** 20), "x"] });
+    await expect(setSecret(large.cli, ["A"], {}, large.open)).rejects.toMatchObject({ code: "USAGE" });
+  });
+
+  test("asks at a terminal; turning away changes nothing", async () => {
+    const { kept, store } = keep();
+    const { cli, open, asked, shown } = setup({ tty: true, answers: ["hidden"], store });
+    expect(await setSecret(cli, ["A"], { to: "vault" }, open)).toBe(0);
+    expect(asked).toEqual(["Value of A"]);
+    expect(shown()).toEqual({ out: "A is in the vault now.\n", err: "" });
+    const away = setup({ tty: true, answers: [undefined], store });
+    await expect(setSecret(away.cli, ["B"], {}, away.open)).rejects.toMatchObject({ code: "CANCELLED" });
+    expect([...kept.keys()]).toEqual(["A"]);
+  });
+
+  test("a passphrase that is never the same twice makes no vault", async () => {
+    const { cli, open, asked } = setup({
+      tty: true,
+      answers: ["value", "1", "2", "3", "4", "5", "6"],
+      store: {
+        set: async () => {
+          await options?.promptPassphrase?.({ vault: "/v", reason: "create" });
+          return "vault";
+        },
+      },
+    });
+    let options: SecretStoreOptions | undefined;
+    const opening = (given: SecretStoreOptions): SecretStore => open((options = given));
+    await expect(setSecret(cli, ["A"], {}, opening)).rejects.toMatchObject({
+      message: "The passphrases were not the same; no vault was made.",
+    });
+    expect(asked).toHaveLength(7);
+  });
+});
+
+test("rm says where it was, and tells a name that is near", async () => {
+  const store: Partial<SecretStore> = {
+    remove: async (name) => (name === "A_TOKEN" ? ["keyring", "vault"] : []),
+    list: async () => [
+      { name: "A_TOKEN", source: "vault" },
+      { name: "A_TOKEM", source: "environment" },
+    ],
+  };
+  const { cli, open, shown } = setup({ tty: true, store });
+  expect(await removeSecret(cli, ["A_TOKEN"], {}, open)).toBe(0);
+  expect(shown().out).toBe("A_TOKEN is gone from the keyring and the vault.\n");
+  await expect(removeSecret(cli, ["A_TOKEX"], {}, open)).rejects.toMatchObject({
+    code: "SECRET_MISSING",
+    hint: 'Did you mean "A_TOKEN"?',
+  });
+});
+
+test("list shows a name once, with its places in order, and nothing that a terminal obeys", async () => {
+  const { cli, open, shown } = setup({
+    tty: true,
+    store: {
+      list: async () => [
+        { name: "A", source: "environment" },
+        { name: "A", source: "vault" },
+        { name: "B\u001b[2J\u0007", source: "dotenv" },
+      ],
+    },
+  });
+  expect(await listSecrets(cli, [], {}, open)).toBe(0);
+  expect(shown().out).toBe("A   environment, then vault\nB␇  dotenv\n");
+});
+
+describe("check", () => {
+  const server = (alias: string, env: Record<string, string>): DeclaredServer => ({
+    alias,
+    origin: { file: "/nowhere/portolan.yaml", line: 1, column: 1, format: "workspace" },
+    enabled: true,
+    endpoint: { transport: "stdio", command: "${COMMANDS_STAY}", env },
+  });
+  const check: SecretStore["check"] = async () => [
+    { source: "environment", ok: true, note: "0 variables" },
+    { source: "keyring", ok: false, note: "there is none" },
+  ];
+
+  test("a keyring that is not there is no failure; what is needed and not set is one", async () => {
+    const store: Partial<SecretStore> = {
+      check,
+      get: async (name) => (name === "SET" ? { secret: new Secret("v"), source: "vault" } : undefined),
+    };
+    const good = setup({ servers: [server("a", { A: "${SET}", B: "${OTHER:-x}", C: "$${NOT}" })], store });
+    expect(await checkSecrets(good.cli, [], {}, good.open)).toBe(0);
+    const { needs } = JSON.parse(good.shown().out) as { needs: object[] };
+    expect(needs).toMatchObject([
+      { name: "OTHER", state: "default" },
+      { name: "SET", state: "set", source: "vault" },
+    ]);
+    const bad = setup({ tty: true, servers: [server("a", { A: "${MISSING} ${file:/no/such}" })], store });
+    expect(await checkSecrets(bad.cli, [], {}, bad.open)).toBe(1);
+    expect(bad.shown().out).toMatch(/✗ \/no\/such +there is no such file; for a \(env\.A\)/);
+    expect(bad.shown().out).toContain("Set what is missing: portolan secrets set MISSING");
+  });
+
+  test("a vault that does not open leaves the state unknown", async () => {
+    const { cli, open, shown } = setup({
+      servers: [server("a", { A: "${X}" })],
+      store: {
+        check: async () => [{ source: "vault", ok: false, note: "The vault /v is damaged: short." }],
+        get: async () => {
+          throw new PortolanError("SECRET_STORE_FAILED", "The vault /v is damaged: short.");
+        },
+      },
+    });
+    expect(await checkSecrets(cli, [], {}, open)).toBe(1);
+    expect(JSON.parse(shown().out)).toMatchObject({
+      ok: false,
+      sources: [{ hint: expect.stringContaining("backup") as string }],
+      needs: [{ state: "unknown", reason: "The vault /v is damaged: short." }],
+    });
+  });
+});

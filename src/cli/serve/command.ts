@@ -1,0 +1,130 @@
+// `portolan serve` and `portolan token`: definitions and help.
+
+import type { CommandHost } from "../context.ts";
+import {
+  collect,
+  defineCommand,
+  driverCodeOption,
+  plainOutputOptions,
+  sandboxOptions,
+  workspaceOption,
+} from "../options/groups.ts";
+import { exitCodes } from "../output/help.ts";
+import type { RawServeOptions } from "./options.ts";
+import type { RawTokenOptions } from "./token.ts";
+
+const SERVED = `Served servers:
+  (no argument)             the servers of this folder's config files; without one, those of other MCP clients
+  ~/project, portolan.yaml  a folder, or one config file; the same as -w
+  mcpfile.yaml              tools without a server program; a server that is alone in its file keeps its tool names
+  https://host/mcp          one server by its URL; its tools keep their names
+  "npx -y some-server"      one server by a quoted command
+  -- node server.js --flag  the same, word by word`;
+
+const ADDRESSES = `Addresses:
+  /mcp                      all servers, by Streamable HTTP; for clients of every protocol revision
+  /servers/<name>/mcp       one server, by its own tool names
+  /tags/<tag>/mcp           the servers with a tag
+  /healthz, /readyz         whether the gateway runs, and whether its servers do
+  /sse                      the old HTTP+SSE transport (--sse); WebSocket is at /mcp (--websocket)`;
+
+const TOKEN = `Token:
+  Clients send the token as Authorization: Bearer <token>. The first start creates it; a terminal shows it once, and portolan token prints it again. --new-token replaces it, and clients with the old one are refused.`;
+
+const SETTINGS = `Settings:
+  The gateway: section of portolan.yaml holds the same settings, and also callers, OAuth and limits. Options override it.`;
+
+const OUTPUT = `Output:
+  stderr shows the address, the state of the servers and the lines to paste into clients, then one line for each event; with --verbose also each call. With --json, stdout gets one line of JSON with all of it. With --stdio, stdout is MCP only, and stderr shows only failures.`;
+
+export function addServeCommands({ program, explain, run, server }: CommandHost): void {
+  const serve = defineCommand(program, {
+    name: "serve",
+    summary: "serve the workspace, or one server, as one MCP server",
+    argument: "[workspace...]",
+    groups: [plainOutputOptions, workspaceOption, sandboxOptions],
+  })
+    .usage("[workspace | target] [options]\n       portolan serve [options] -- <command> [args...]")
+    .option("--stdio", "serve on stdin and stdout, for a client that starts this command")
+    .option("--host <host>", "the address to listen at (default: 127.0.0.1)")
+    .option("--port <port>", "the port to listen at; 0 is any free one (default: 7420)")
+    .option("--only <server>", "serve this server of the workspace (repeatable)", collect);
+  driverCodeOption(serve)
+    .option("--show-token", "show the token on a terminal, and in the lines to paste into clients")
+    .option("--new-token", "create a new token; clients with the old one are refused")
+    .option("--no-auth", "accept every client that can reach it, without a token")
+    .option("--allow-host <name>", "a host name under which it may be reached (repeatable)", collect)
+    .option("--allow-origin <origin>", "a web page that may use it (repeatable)", collect)
+    .option("--tls-cert <file>", "serve HTTPS with this certificate (PEM)")
+    .option("--tls-key <file>", "the key of the certificate (PEM)")
+    .option("--sse", "offer the old HTTP+SSE transport too")
+    .option("--websocket", "offer WebSocket too")
+    .option("--wait <time>", "how long to wait for the servers at the start: 30, 500ms, 2m (default: 10)")
+    .option("--header <header>", 'HTTP header to send, as "Name: value" (repeatable; one URL)', collect)
+    .option("--env <variable>", "NAME=value, or NAME to pass on (repeatable; one command)", collect)
+    .option("--cwd <dir>", "working directory of the server (one command)")
+    .option("--transport <kind>", "http, sse or websocket (one URL)")
+    .option("--era <era>", "protocol era: auto, legacy or modern (one URL or command)")
+    .action((words: string[], raw: RawServeOptions) =>
+      run(
+        // Text also when it is redirected: a log is for people too.
+        { ...raw, text: raw.json !== true },
+        async (cli) => (await import("./serve.ts")).serve(cli, { words, server }, raw),
+        {
+          cancelling: "Stopping. Press Ctrl-C again to leave at once.",
+          // A service that stops on request has succeeded.
+          exitCodes: { SIGINT: 130, SIGTERM: 0, SIGHUP: 0 },
+        },
+      ),
+    );
+  explain(serve, {
+    examples: [
+      "portolan serve",
+      "portolan serve ~/project --port 8080",
+      "portolan serve mcpfile.yaml",
+      "portolan serve mcpfile.yaml --stdio",
+      "portolan serve --only github --only files",
+      "portolan serve --stdio",
+      "portolan serve -- npx -y @modelcontextprotocol/server-filesystem .",
+      "portolan serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem --allow-host tools.example.com",
+      "portolan serve --port 0 --json > gateway.json &",
+    ],
+    sections: [
+      SERVED,
+      ADDRESSES,
+      TOKEN,
+      SETTINGS,
+      OUTPUT,
+      exitCodes({
+        0: "stopped by SIGTERM or SIGHUP, or stdin has ended (--stdio)",
+        2: "wrong usage, a config file that cannot be used, or a port that is taken",
+        130: "stopped by Ctrl-C; pressed again, it leaves at once",
+      }),
+    ],
+  });
+
+  const token = defineCommand(program, {
+    name: "token",
+    summary: "print the token of the workspace's gateway",
+    argument: "[workspace...]",
+    groups: [plainOutputOptions, workspaceOption],
+  })
+    .usage("[workspace] [options]")
+    .option("--new", "create a new token; clients with the old one are refused")
+    .action((words: string[], raw: RawTokenOptions) =>
+      run({ ...raw, text: raw.json !== true }, async (cli) =>
+        (await import("./token.ts")).token(cli, words, raw),
+      ),
+    );
+  explain(token, {
+    examples: [
+      "portolan token",
+      'claude mcp add --transport http portolan http://127.0.0.1:7420/mcp --header "Authorization: Bearer $(portolan token)"',
+      "portolan token ~/project --new",
+    ],
+    sections: [
+      "The command prints the token and nothing else, so that a command line can use it. It creates a token if there is none.",
+      exitCodes({ 0: "done", 2: "wrong usage, or a file that cannot be used" }),
+    ],
+  });
+}

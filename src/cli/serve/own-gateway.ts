@@ -1,0 +1,60 @@
+// Entries that lead back to this very gateway: clients have them in their files, but a gateway that served itself would never end.
+
+import { basename } from "node:path";
+import type { DeclaredServer } from "../../model/index.ts";
+
+export interface OwnPlace {
+  readonly host: string;
+  /** 0 before it is known. */
+  port: number;
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** The file that runs now. */
+  readonly script?: string | undefined;
+}
+
+/** Why a server is not to be served; undefined for all others. */
+export function ownGateway({ endpoint }: DeclaredServer, own: OwnPlace): string | undefined {
+  if (endpoint.transport === "stdio")
+    return runsServe([endpoint.command, ...(endpoint.args ?? [])], own.script)
+      ? "it runs portolan serve"
+      : undefined;
+  if (endpoint.transport === "invoke" || endpoint.transport === "contracts") return undefined;
+  return isOwnUrl(endpoint.url, own) ? "it is this gateway's own address" : undefined;
+}
+
+/** `portolan serve`, `npx -y portolan@1 serve`, `node …/dist/cli/main.js serve`. */
+function runsServe(words: readonly string[], script: string | undefined): boolean {
+  const at = words.findIndex(
+    (word) => word === script || /^portolan(?:@[^/]*)?(?:\.(?:cmd|exe|js|ps1))?$/i.test(basename(word)),
+  );
+  const main = words.findIndex((word) => /[\\/]portolan[\\/]dist[\\/]cli[\\/]main\.js$/.test(word));
+  const from = at >= 0 ? at : main;
+  return from >= 0 && words.slice(from + 1).find((word) => !word.startsWith("-")) === "serve";
+}
+
+function isOwnUrl(url: string, { host, port, allowedHosts = [] }: OwnPlace): boolean {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    return false;
+  }
+  const usual = parsed.protocol === "https:" || parsed.protocol === "wss:" ? 443 : 80;
+  const theirs = parsed.hostname.toLowerCase();
+  const theirPort = Number(parsed.port || usual);
+  // A proxy may stand before a gateway that has a public name, at the usual port.
+  const names = [theirs, `${theirs}:${theirPort}`];
+  if (allowedHosts.some((name) => names.includes(name.toLowerCase())) && [usual, port].includes(theirPort))
+    return true;
+  if (port === 0 || theirPort !== port) return false;
+  const everywhere = host === "0.0.0.0" || host === "::";
+  return theirs === bracketed(host) || ((everywhere || isLocal(bracketed(host))) && isLocal(theirs));
+}
+
+function isLocal(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || host === "0.0.0.0" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+function bracketed(host: string): string {
+  return host.includes(":") ? `[${host}]` : host.toLowerCase();
+}

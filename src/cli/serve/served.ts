@@ -1,0 +1,125 @@
+// What `portolan serve` is to serve: a workspace, the servers of other clients, or one server given on the command line.
+
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import type { WorkspaceConfig } from "../../hub/index.ts";
+import type { SandboxMode } from "../../model/index.ts";
+import type { Cli, Words } from "../context.ts";
+import { workspaceSandbox } from "../options/sandbox.ts";
+import { takeTarget } from "../target/connect.ts";
+import { isFileName } from "../target/resolve-in-file.ts";
+import { targetServer } from "../target/server-config.ts";
+import { hasScheme } from "../target/target.ts";
+import { findWorkspace } from "../workspace/folder.ts";
+import { refuseTargetOptions } from "../workspace/open.ts";
+import { sourceNote } from "../workspace/source-note.ts";
+import { loadSource, serverNamed, type Source } from "../workspace/source.ts";
+
+export interface Served {
+  /** A path is watched; declarations are taken as they are. */
+  readonly source: string | WorkspaceConfig;
+  readonly config: WorkspaceConfig;
+  /** Whose token it is. */
+  readonly folder: string;
+  /** Nothing is kept about servers that others declare. */
+  readonly keepsNothing: boolean;
+  /** One declaration that says nothing about names: a server that is alone in it is served as itself. */
+  readonly bare: boolean;
+  /** Where the servers come from, when that is worth a word. */
+  readonly note: string | undefined;
+  /** How strictly servers are boxed, over what they declare. */
+  readonly sandbox?: Readonly<Record<string, SandboxMode>> | undefined;
+}
+
+/** Throws when nothing can be served. */
+export async function findServed(
+  cli: Cli,
+  words: Words,
+  only: readonly string[] | undefined,
+): Promise<Served> {
+  const { workspace, given } = readWords(words, cli);
+  if (given !== undefined) return fromTarget(cli, given, only);
+  refuseTargetOptions(cli);
+  if (cli.options.era !== undefined)
+    throw new PortolanError("USAGE", "--era is for a URL or a command; the workspace's file has it for each");
+  const at = { ...cli, options: { ...cli.options, workspace } };
+  const source = await loadSource(at);
+  for (const alias of only ?? []) serverNamed(source, alias);
+  const sandbox = workspaceSandbox(cli.options.sandbox, source);
+  const { folder } = await findWorkspace(cli.io, { workspace });
+  return {
+    ...toServed(source),
+    folder,
+    bare: only === undefined && isDeclaration(source),
+    note: sourceNote(source, cli.io),
+    sandbox,
+  };
+}
+
+function toServed(source: Source): Pick<Served, "source" | "config" | "keepsNothing"> {
+  const { kind, path, config } = source;
+  if (kind === "workspace") return { source: path, config, keepsNothing: false };
+  if (config.servers.length > 0) return { source: config, config, keepsNothing: true };
+  throw new PortolanError(
+    "SERVER_UNKNOWN",
+    `There is nothing to serve: no servers are declared in ${path}.`,
+    {
+      hint: "Add one: portolan add <name> -- <command...>. Or serve one alone: portolan serve -- <command...>",
+    },
+  );
+}
+
+function fromTarget(cli: Cli, words: Words, only: readonly string[] | undefined): Served {
+  if (only !== undefined)
+    throw new PortolanError("USAGE", "--only chooses among the servers of a workspace; here there is one.");
+  const { target } = takeTarget(words, cli);
+  const { cwd } = cli.io;
+  // Alone, it needs no prefix: its tools keep their names.
+  const config: WorkspaceConfig = {
+    servers: [targetServer(target, cli.options, cwd)],
+    naming: "{tool}",
+    folder: cwd,
+  };
+  return { source: config, config, folder: cwd, keepsNothing: true, bare: true, note: undefined };
+}
+
+/** A file other than a portolan.yaml, which is a workspace also when it is named by itself. */
+function isDeclaration({ path, files, config }: Source): boolean {
+  const [file] = files;
+  return file?.file === path && file.format !== "workspace" && config.naming === undefined;
+}
+
+/** A folder or a declaration is a workspace, anything else is a server of its own. */
+function readWords(
+  { words, server }: Words,
+  cli: Cli,
+): { workspace?: string | undefined; given?: Words | undefined } {
+  const [first, extra] = words;
+  const { workspace } = cli.options;
+  if (extra !== undefined)
+    throw new PortolanError("USAGE", `serve takes one workspace; ${JSON.stringify(extra)} is too much.`, {
+      hint: "Put quotes around a command, or write it after --.",
+    });
+  const ways = [first, workspace, server].filter((way) => way !== undefined);
+  if (ways.length > 1)
+    throw new PortolanError("USAGE", "It is said more than once what to serve.", {
+      hint: "Give a workspace, or -w, or a command after --, but one of them.",
+    });
+  if (server !== undefined) return { given: { words: [], server } };
+  if (first === undefined) return { workspace };
+  if (hasScheme(first) || /\s/.test(first.trim())) return { given: { words, server } };
+  const found = statSync(resolve(cli.io.cwd, first), { throwIfNoEntry: false });
+  if (found?.isDirectory() === true || (found !== undefined && isFileName(first)))
+    return { workspace: first };
+  try {
+    takeTarget({ words, server }, cli);
+  } catch (thrown) {
+    if (!isPortolanError(thrown) || found !== undefined) throw thrown;
+    throw new PortolanError("USAGE", `There is no folder, file or command ${JSON.stringify(first)}.`, {
+      hint: "serve takes a folder, a declaration, a URL or a quoted command. Some servers of the workspace: --only <server>",
+      cause: thrown,
+    });
+  }
+  return { given: { words, server } };
+}

@@ -1,0 +1,35 @@
+// `portolan token`: the token of a workspace's gateway, for a command line that needs it.
+
+import { PortolanError } from "../../errors/index.ts";
+import { openAccess } from "../../gateway/index.ts";
+import type { Cli } from "../context.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { noteDiagnostic } from "../output/diagnostic.ts";
+import { findWorkspace, pathLabeller } from "../workspace/folder.ts";
+
+export interface RawTokenOptions extends RawOptions {
+  new?: boolean;
+}
+
+export async function token(cli: Cli, words: readonly string[], options: RawTokenOptions): Promise<number> {
+  const { io, output } = cli;
+  const [path, extra] = words;
+  if (extra !== undefined || (path !== undefined && cli.options.workspace !== undefined))
+    throw new PortolanError("USAGE", "token takes one workspace.");
+  const workspace = path ?? cli.options.workspace;
+  const { folder } = await findWorkspace(io, { workspace });
+  const access = await openAccess(folder, {
+    renew: options.new === true,
+    report: (diagnostic) => noteDiagnostic(diagnostic, cli),
+  });
+  // For "$(portolan token)": the bare token also when stdout is no terminal.
+  if (options.json === true) output.json({ token: access.token, file: access.file, created: access.created });
+  else output.print(access.token);
+  if (options.new === true) {
+    const file = pathLabeller(io)(access.file);
+    output.note(
+      `This is new, and kept in ${file}. A gateway that runs now takes the old one until it is started again.`,
+    );
+  }
+  return 0;
+}

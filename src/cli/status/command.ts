@@ -1,0 +1,64 @@
+// `portolan status` and `portolan events`: definitions and help.
+
+import type { CommandHost } from "../context.ts";
+import {
+  defineCommand,
+  driverCodeOption,
+  type OptionGroup,
+  outputOptions,
+  sandboxModeOption,
+  startTimeoutOption,
+  waitOption,
+  workspaceOption,
+} from "../options/groups.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
+
+const GROUPS: readonly OptionGroup[] = [
+  outputOptions,
+  workspaceOption,
+  sandboxModeOption,
+  driverCodeOption,
+  waitOption,
+  startTimeoutOption,
+];
+
+export function addStatusCommands({ program, explain, run }: CommandHost): void {
+  const status = defineCommand(program, {
+    name: "status",
+    summary: "show the state of the servers of the workspace",
+    argument: "[servers...]",
+    groups: GROUPS,
+  })
+    .option("--timeout <time>", "the same as --wait")
+    .action((servers: string[], raw: RawOptions) =>
+      run(raw, async (cli) => (await import("./status.ts")).status(cli, servers)),
+    );
+  explain(status, {
+    examples: [
+      "portolan status",
+      "portolan status github files --wait 10",
+      `portolan status -w ~/project --json | jq '.servers[] | select(.state != "ready")'`,
+    ],
+    sections: [WORKSPACE, WORKSPACE_EXIT_CODES],
+  });
+
+  const events = defineCommand(program, {
+    name: "events",
+    summary: "print the events of the servers as they happen",
+    argument: "[servers...]",
+    groups: GROUPS,
+  })
+    .option("-f, --follow", "continue until interrupted, and apply changes of the config files")
+    .action((servers: string[], raw: RawOptions & { follow?: boolean }) =>
+      run(raw, async (cli) => (await import("./events.ts")).events(cli, servers, raw)),
+    );
+  explain(events, {
+    examples: [
+      "portolan events",
+      "portolan events --follow",
+      `portolan events --follow --json | jq -c 'select(.type == "mcp.server_failed")'`,
+    ],
+    sections: [WORKSPACE, WORKSPACE_EXIT_CODES],
+  });
+}

@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import type { DriverReport } from "../../contracts/index.ts";
+import type { Diagnostic } from "../../errors/index.ts";
+import type { Driver } from "../../model/index.ts";
+import { standingOf } from "./driver-state.ts";
+
+const report = (more: Partial<DriverReport> = {}): DriverReport => ({
+  id: "a-mcp",
+  version: "1.0.0",
+  server: "fits",
+  auth: "authed",
+  health: "unknown",
+  contracts: ["it"],
+  problems: [],
+  ...more,
+});
+const told = (more: Partial<Diagnostic>): Diagnostic => ({
+  code: "SERVER_UNAVAILABLE",
+  severity: "warning",
+  message: "it cannot be used now",
+  ...more,
+});
+const refreshing = { auth: { refresh: { command: "x" } } } as unknown as Driver;
+
+test.each<[string, DriverReport | undefined, Diagnostic[], Driver | undefined, string]>([
+  ["fits", report(), [], undefined, "serves"],
+  ["unchecked, and nothing against it", report({ server: "unchecked" }), [], undefined, "serves"],
+  ["unchecked for a reason", report({ server: "unchecked" }), [told({})], undefined, "it cannot be used now"],
+  ["fits now, after a reason", report(), [told({})], undefined, "serves"],
+  ["refused", report({ server: "refused", reason: "no" }), [], undefined, "no"],
+  ["unreachable", report({ server: "unreachable", reason: "gone" }), [], undefined, "gone"],
+  ["ill", report({ health: "failed" }), [], undefined, "its health check failed"],
+  [
+    "ill for a reason",
+    report({ health: "failed", healthReason: "status 503" }),
+    [],
+    undefined,
+    "its health check failed: status 503",
+  ],
+  ["restarting", report({ server: "unchecked", reason: "it crashed" }), [], undefined, "it crashed"],
+  ["nobody", report({ auth: "unauthed" }), [], undefined, "login: nobody is logged in: portolan login a-mcp"],
+  ["unknown", report({ auth: "unknown" }), [], undefined, "login: nobody is logged in: portolan login a-mcp"],
+  ["over", report({ auth: "expired" }), [], undefined, "login: its login has expired: portolan login a-mcp"],
+  ["over, but renewed", report({ auth: "expired" }), [], refreshing, "serves"],
+  ["not registered", undefined, [told({ severity: "error", message: "code" })], undefined, "code"],
+])("%s", (_, one, findings, driver, wanted) => {
+  const { serves, login, reason } = standingOf(one, findings, driver);
+  expect(serves ? "serves" : `${login ? "login: " : ""}${reason}`).toBe(wanted);
+});
+
+test("only a driver whose server was verified is known to work", () => {
+  expect(standingOf(report(), []).verified).toBe(true);
+  expect(standingOf(report({ server: "unchecked" }), []).verified).toBe(false);
+});

@@ -1,0 +1,124 @@
+// How the servers of a workspace are doing, as a table that fits the terminal; reasons stand below their rows.
+
+import type { ServerHealth } from "../../hub/index.ts";
+import { OWNER, sandboxLabel, statePaint } from "../output/server-state.ts";
+import type { Colors, Paint } from "../terminal/colors.ts";
+import { cut, displayWidth, wrap } from "../terminal/layout.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+
+export interface TableView {
+  readonly colors: Colors;
+  readonly width: number | undefined;
+  readonly now: number;
+  /** A file as people write it. */
+  readonly label: (file: string) => string;
+}
+
+interface Cell {
+  readonly text: string;
+  readonly paint?: Paint;
+}
+
+const HEAD = ["server", "state", "protocol", "tools", "latency", "since", "declared in"];
+const RIGHT: ReadonlySet<number> = new Set([3, 4]);
+const GAP = "  ";
+const MAX_ALIAS = 40;
+
+export function describeStatus(servers: readonly ServerHealth[], view: TableView): string {
+  const { colors, width } = view;
+  const rows = servers.map((server) => cells(server, view));
+  const widths = HEAD.map((head, index) =>
+    Math.max(head.length, ...rows.map((row) => displayWidth(row[index]?.text ?? ""))),
+  );
+  const total = widths.reduce((sum, column) => sum + column + GAP.length, -GAP.length);
+  // Where a server is declared moves below its row when the table would be too wide.
+  const columns = width !== undefined && total > width ? HEAD.length - 1 : HEAD.length;
+  const line = (row: readonly Cell[]): string =>
+    row
+      .slice(0, columns)
+      .map(({ text, paint = (same) => same }, index) => {
+        const space = " ".repeat(Math.max(0, (widths[index] ?? 0) - displayWidth(text)));
+        return RIGHT.has(index) ? `${space}${paint(text)}` : `${paint(text)}${space}`;
+      })
+      .join(GAP)
+      .trimEnd();
+  const lines = [line(HEAD.map((text) => ({ text, paint: colors.dim })))];
+  servers.forEach((server, index) => {
+    const row = rows[index] as Cell[];
+    lines.push(line(row), ...details(server, columns < HEAD.length ? row.at(-1)?.text : undefined, view));
+  });
+  return lines.join("\n");
+}
+
+/** `3 of 4 servers are up.` */
+export function summarize(servers: readonly ServerHealth[]): string {
+  const enabled = servers.filter(({ state }) => state !== "disabled");
+  const up = enabled.filter(({ state }) => state === "ready" || state === "idle").length;
+  const words = enabled.length === 1 ? "server is" : "servers are";
+  const down = enabled.find(({ state }) => state === "failed" || state === "reconnecting");
+  const more = down === undefined ? "" : ` More about one: portolan why ${down.alias}`;
+  return up === enabled.length
+    ? `${enabled.length === 1 ? "The server is" : `All ${enabled.length} servers are`} up.`
+    : `${up} of ${enabled.length} ${words} up.${more}`;
+}
+
+function cells(server: ServerHealth, { colors, now, label }: TableView): Cell[] {
+  const { alias, state, era, revision, tools, latencyMs, since, origin } = server;
+  const none: Cell = { text: "-", paint: colors.dim };
+  return [
+    { text: plainLine(alias, MAX_ALIAS), paint: colors.bold },
+    { text: state, paint: statePaint(state, colors) },
+    // Nothing is spoken to what is carried out here.
+    origin.format === "mcpfile"
+      ? { text: "mcpfile" }
+      : era === undefined
+        ? none
+        : { text: `${plainLine(revision ?? "", 20)} ${era}`.trim() },
+    tools === 0 && state !== "ready" ? none : { text: String(tools) },
+    latencyMs === undefined ? none : { text: formatMs(latencyMs) },
+    { text: formatAge(now - Date.parse(since)) },
+    { text: `${label(origin.file)}:${origin.line}`, paint: colors.dim },
+  ];
+}
+
+function details(server: ServerHealth, declared: string | undefined, { colors, width }: TableView): string[] {
+  const { error, restarts, state, transport, lanes = 0, sandbox } = server;
+  const room = width === undefined ? undefined : width - 4;
+  const lines: string[] = [];
+  const add = (text: string, paint: Paint = (same) => same): void => {
+    lines.push(
+      ...wrap(text, room)
+        .split("\n")
+        .map((line) => `    ${paint(line)}`),
+    );
+  };
+  if (declared !== undefined)
+    add(room === undefined ? declared : cut(`declared in ${declared}`, room), colors.dim);
+  if (error !== undefined) {
+    add(`${plainLine(error.message, 500)} [${error.code}]`, statePaint(state, colors));
+    if (error.hint !== "") add(`hint ${plainLine(error.hint, 500)}`);
+  } else if (state === "starting") add("It is not ready yet.");
+  if (sandbox !== undefined && sandbox.mode !== "enforce" && sandbox.by !== OWNER)
+    add(`sandbox ${sandboxLabel(sandbox)}`, colors.yellow);
+  if (lanes > 0) {
+    const what = transport === "http" ? ["session", "sessions"] : ["process", "processes"];
+    add(`${lanes} more ${what[lanes === 1 ? 0 : 1]} for clients that answer server requests`, colors.dim);
+  }
+  if (restarts > 0) add(`started again ${restarts} ${restarts === 1 ? "time" : "times"}`, colors.dim);
+  return lines;
+}
+
+function formatMs(ms: number): string {
+  return ms < 10
+    ? `${ms.toFixed(1)} ms`
+    : ms < 1_000
+      ? `${Math.round(ms)} ms`
+      : `${(ms / 1_000).toFixed(1)} s`;
+}
+
+function formatAge(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  if (seconds < 60) return `${seconds}s ago`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes}m ago` : `${Math.floor(minutes / 60)}h ago`;
+}

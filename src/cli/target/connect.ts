@@ -1,0 +1,113 @@
+// From a target and options to a live connection, and back to nothing left running.
+
+import { resolve } from "node:path";
+import type { McpConnection, McpStdioConfig } from "../../client/index.ts";
+import { PortolanError } from "../../errors/index.ts";
+import type { Cli, Words } from "../context.ts";
+import { createHandlers } from "../input/handlers.ts";
+import { noteDiagnostic } from "../output/diagnostic.ts";
+import { describeLog } from "../output/event.ts";
+import { type RequestProgress, requestProgress, withSpinner } from "../output/progress.ts";
+import { formatDownload } from "../terminal/format.ts";
+import { plainLine, plainText } from "../terminal/safe-text.ts";
+import type { OtherNames } from "./find-named.ts";
+import { probeCommand } from "./probe-command.ts";
+import { toConfig } from "./server-config.ts";
+import { commandTarget, parseTarget, type Target, type TargetContext } from "./target.ts";
+
+/** What commands use of a connection: to a server given on the command line, or to one of the workspace. */
+export type UsedConnection = Pick<
+  McpConnection,
+  | "server"
+  | "diagnostics"
+  | "listToolDefinitions"
+  | "callTool"
+  | "listResources"
+  | "listResourceTemplates"
+  | "readResource"
+  | "listPrompts"
+  | "getPrompt"
+>;
+
+export interface Session {
+  readonly connection: UsedConnection;
+  /** What the user calls the server. */
+  readonly label: string;
+  readonly connectMs: number;
+  /** The names of a listed tool or prompt beside the listed one. */
+  readonly otherNames?: ((kind: "tool" | "prompt", listed: string) => OtherNames) | undefined;
+  readonly request: RequestProgress;
+}
+
+export interface SessionOptions {
+  /** stdin was read already, so that nobody can answer a question on it. */
+  readonly stdinTaken?: boolean;
+  /** The command shows the diagnostics itself. */
+  readonly showsDiagnostics?: boolean;
+}
+
+/** Takes the target out of the words: what stands after `--`, or else the first word. */
+export function takeTarget({ words, server }: Words, cli: Cli): { target: Target; rest: readonly string[] } {
+  const windows = cli.io.platform === "win32";
+  const context: TargetContext = {
+    windows,
+    probe: (command) =>
+      probeCommand(command, {
+        cwd: resolve(cli.io.cwd, cli.options.cwd ?? "."),
+        path: cli.options.env["PATH"] ?? cli.io.env["PATH"],
+        windows,
+        pathExtensions: cli.io.env["PATHEXT"],
+      }),
+  };
+  if (server !== undefined) return { target: commandTarget(server, context), rest: words };
+  const [first, ...rest] = words;
+  if (first === undefined) {
+    throw new PortolanError("USAGE", "No target is given.", {
+      hint: 'Give a URL or a quoted command: portolan list "npx -y some-server"',
+    });
+  }
+  return { target: parseTarget(first, context), rest };
+}
+
+/** Connects to a server given on the command line, runs `use`, and closes the connection in any case. */
+export async function withServer<T>(
+  cli: Cli,
+  target: Target,
+  use: (session: Session) => Promise<T>,
+  { stdinTaken = false, showsDiagnostics = false }: SessionOptions = {},
+): Promise<T> {
+  const { io, output, interrupt } = cli;
+  return withSpinner(cli, async (spinner) => {
+    const config = toConfig(target, cli.options, io.cwd, {
+      handlers: createHandlers(cli, target.label, spinner, stdinTaken),
+      signal: interrupt.signal,
+      onDiagnostic: (diagnostic) => {
+        if (!showsDiagnostics) noteDiagnostic(diagnostic, cli);
+      },
+    });
+    interrupt.signal.throwIfAborted();
+    const started = performance.now();
+    spinner.start(`connecting to ${plainLine(target.label, 60)}`);
+    const onInstalling: McpStdioConfig["onInstalling"] = (what, bytes) => {
+      if (bytes === undefined) spinner.start(plainLine(what, 60));
+      else spinner.update(formatDownload(bytes));
+    };
+    const connection = await io.connect(config.transport === "stdio" ? { ...config, onInstalling } : config);
+    try {
+      const connectMs = Math.round(performance.now() - started);
+      if (cli.options.verbose)
+        connection.on("log", (message) => output.note(describeLog(message, output.noteColors)));
+      return await use({
+        connection,
+        label: target.label,
+        connectMs,
+        request: requestProgress(cli, spinner),
+      });
+    } finally {
+      spinner.stop();
+      await connection.close().catch((thrown: unknown) => {
+        if (cli.options.verbose) output.note(`closing failed: ${plainText(String(thrown))}`);
+      });
+    }
+  });
+}

@@ -1,0 +1,46 @@
+// Finds a tool or a prompt by any of its names: the listed one, `<server>.<name>`, the workspace's full name, or the server's own.
+
+import { PortolanError } from "../../errors/index.ts";
+import type { OwnName } from "../../hub/index.ts";
+
+export interface OtherNames {
+  /** Names that no other item can have. */
+  readonly also?: readonly string[] | undefined;
+  /** The server's own name, which another server may use as well. */
+  readonly own?: OwnName | undefined;
+}
+
+/** The item that `word` means; undefined when none has that name. */
+export function findNamed<T extends { name: string }>(
+  word: string,
+  kind: "tool" | "prompt",
+  items: readonly T[],
+  otherNames?: (kind: "tool" | "prompt", listed: string) => OtherNames,
+): T | undefined {
+  const listed = items.find(({ name }) => name === word);
+  if (listed !== undefined || otherNames === undefined) return listed;
+  const known = items.map((item) => ({ item, ...otherNames(kind, item.name) }));
+  const exact = known.find(({ also }) => also?.includes(word) === true);
+  if (exact !== undefined) return exact.item;
+  const same = known.filter(({ own }) => own?.name === word);
+  if (same.length > 1)
+    throw ambiguous(
+      word,
+      kind,
+      same.map(({ own }) => own?.server ?? ""),
+    );
+  return same[0]?.item;
+}
+
+function ambiguous(word: string, what: string, servers: readonly string[]): PortolanError {
+  return new PortolanError(
+    "NAME_AMBIGUOUS",
+    `${servers.length} servers have a ${what} ${JSON.stringify(word)}: ${servers.join(", ")}.`,
+    { hint: `Write ${servers.map((server) => `${server}.${word}`).join(" or ")}.` },
+  );
+}
+
+/** Returns the name after the server in `<server>.<name>`, and any other word unchanged. */
+export function withoutServer(word: string, server: string): string {
+  return word.startsWith(`${server}.`) ? word.slice(server.length + 1) : word;
+}

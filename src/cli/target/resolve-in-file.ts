@@ -1,0 +1,138 @@
+// A declaration as the first word of a command: its servers, in place of those of the workspace.
+
+import { statSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import { didYouMean, PortolanError } from "../../errors/index.ts";
+import type { DeclaredServer } from "../../model/index.ts";
+import type { Cli, Words } from "../context.ts";
+import { fileName, loadSource, serverCalled, serverNamed, type Source } from "../workspace/source.ts";
+import type { ResolvedTarget } from "./resolve.ts";
+import { hasScheme } from "./target.ts";
+
+const DECLARATION = /\.(?:ya?ml|jsonc?|toml)$/i;
+
+/** The servers of the file that the first word names, and the words after it; nothing when it names none. */
+export async function takeFile(
+  { words, server }: Words,
+  cli: Cli,
+): Promise<{ source: Source; rest: readonly string[] } | undefined> {
+  const [first, ...rest] = words;
+  if (first === undefined || server !== undefined || !isDeclaration(first, cli)) return undefined;
+  if (cli.options.workspace !== undefined)
+    throw new PortolanError("USAGE", "It is said twice which servers are meant: by a file and by -w.", {
+      hint: "Leave out one of them.",
+    });
+  const source = await loadSource({ ...cli, options: { ...cli.options, workspace: first } });
+  if (source.config.servers.length > 0) return { source, rest };
+  throw new PortolanError("SERVER_UNKNOWN", `${first} declares no servers.`, {
+    hint: /mcpserver\.ya?ml$/i.test(first)
+      ? "It says how an mcpfile is served. Name the mcpfile beside it."
+      : "See what it says: portolan validate " + first,
+  });
+}
+
+function isDeclaration(word: string, { io }: Cli): boolean {
+  if (!isFileName(word)) return false;
+  if (statSync(resolve(io.cwd, word), { throwIfNoEntry: false })?.isFile() === true) return true;
+  // What is no path may still be a name of something.
+  if (/\s/.test(word) || !/^[.~]|[/\\]/.test(word)) return false;
+  throw noSuchFile(word);
+}
+
+/** Whether a word ends as declarations do. */
+export function isFileName(word: string): boolean {
+  return DECLARATION.test(word) && !hasScheme(word);
+}
+
+export function noSuchFile(word: string): PortolanError {
+  return new PortolanError("TARGET_INVALID", `There is no file ${JSON.stringify(word)}.`, {
+    hint: "Correct the path. portolan init mcpfile makes a file to begin with.",
+  });
+}
+
+/** For `list`: the file alone, or one server of it. */
+export function resolveServerInFile(source: Source, rest: readonly string[]): ResolvedTarget {
+  const [alias, extra] = rest;
+  const only = onlyServer(source);
+  if (extra !== undefined)
+    throw new PortolanError("USAGE", `list takes one server; ${JSON.stringify(extra)} is too much.`);
+  if (alias !== undefined)
+    return {
+      kind: "server",
+      source,
+      alias: (serverCalled(source, alias) ?? serverNamed(source, alias)).alias,
+      rest: [],
+    };
+  return only === undefined
+    ? { kind: "workspace", source, only: undefined, rest: [] }
+    : { kind: "server", source, alias: only.alias, rest: [] };
+}
+
+/** For `read`: a URI alone, or a server and a URI. */
+export function resolveUriInFile(source: Source, rest: readonly string[]): ResolvedTarget {
+  const [first, second] = rest;
+  const found = first === undefined ? undefined : serverCalled(source, first);
+  if (found !== undefined && second !== undefined)
+    return { kind: "server", source, alias: found.alias, rest: rest.slice(1) };
+  const only = onlyServer(source);
+  return only === undefined
+    ? { kind: "workspace", source, only: undefined, rest }
+    : { kind: "server", source, alias: only.alias, rest };
+}
+
+/** For `call` and `prompt`, where the file has one server: its own name for something, or the server and such a name. */
+export function findOnly(source: Source, name: string, words: readonly string[]): ResolvedTarget | undefined {
+  const only = onlyServer(source);
+  if (only === undefined) return undefined;
+  const [, second] = words;
+  const isServer = serverCalled(source, name) === only && ownNames(only)?.includes(name) !== true;
+  const rest = isServer && second !== undefined && !isAssignment(second) ? words.slice(1) : words;
+  return { kind: "server", source, alias: only.alias, rest };
+}
+
+/** `key=value` or `key:=json`, which no name of a tool is. */
+export function isAssignment(word: string | undefined): boolean {
+  return word !== undefined && /^[^\s=]+=/.test(word);
+}
+
+/** The server of `<server>.<name>`; undefined when no server is called that, or the file says that it has no such name. */
+export function serverBefore({ config: { servers } }: Source, word: string): DeclaredServer | undefined {
+  const names = (server: DeclaredServer): string[] =>
+    [server.alias, ...fileName(server)].filter((name) => word.startsWith(`${name}.`));
+  return (
+    servers.find((server) =>
+      names(server).some((name) => ownNames(server)?.includes(word.slice(name.length + 1)) === true),
+    ) ?? servers.find((server) => names(server).length > 0)
+  );
+}
+
+/** What to say about a name that no server of a file with several has. */
+export function unknownOf(source: Source, name: string, reason: string | undefined): PortolanError {
+  const { servers } = source.config;
+  const names = servers.flatMap((server) =>
+    (ownNames(server) ?? []).flatMap((own) => [own, `${server.alias}.${own}`]),
+  );
+  const known = servers.map(({ alias }) => alias);
+  return new PortolanError(
+    "TOOL_NOT_FOUND",
+    `No server of ${basename(source.path)} has a tool or a prompt ${JSON.stringify(name)}.`,
+    {
+      hint:
+        reason ??
+        didYouMean(name, [...names, ...known]) ??
+        `Write <server>.<name>. Servers: ${known.slice(0, 20).join(", ")}.`,
+    },
+  );
+}
+
+function onlyServer({ config: { servers } }: Source): DeclaredServer | undefined {
+  return servers.length === 1 ? servers[0] : undefined;
+}
+
+/** The names of its tools and prompts; undefined where only a running server can list them. */
+export function ownNames({ endpoint }: DeclaredServer): readonly string[] | undefined {
+  if (endpoint.transport === "contracts") return [];
+  if (endpoint.transport !== "invoke") return undefined;
+  const { tools, prompts } = endpoint.server;
+  return [...tools, ...prompts].map(({ definition }) => definition.name);
+}

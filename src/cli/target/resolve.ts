@@ -1,0 +1,231 @@
+// What the words of a command mean: a server given on the command line, or something of the workspace.
+
+import { didYouMean, isPortolanError, PortolanError } from "../../errors/index.ts";
+import type { Cli, Words } from "../context.ts";
+import { contractNamed, contractsOf } from "../workspace/contracts.ts";
+import { leftOutOf, noteLeftOut, whyLeftOut } from "../workspace/left-out.ts";
+import { loadSource, serverCalled, type Source } from "../workspace/source.ts";
+import { takeTarget } from "./connect.ts";
+import {
+  findOnly,
+  isAssignment,
+  isFileName,
+  noSuchFile,
+  ownNames,
+  resolveServerInFile,
+  resolveUriInFile,
+  serverBefore,
+  takeFile,
+  unknownOf,
+} from "./resolve-in-file.ts";
+import { hasScheme, type Target } from "./target.ts";
+
+export type ResolvedTarget =
+  | { readonly kind: "direct"; readonly direct: Target; readonly rest: readonly string[] }
+  /** One server, whose tools are listed by its own names. */
+  | {
+      readonly kind: "server";
+      readonly source: Source;
+      readonly alias: string;
+      readonly rest: readonly string[];
+    }
+  /** Several servers, or all of them, whose tools are listed by full names. */
+  | {
+      readonly kind: "workspace";
+      readonly source: Source;
+      readonly only: readonly string[] | undefined;
+      readonly rest: readonly string[];
+    };
+
+const DEFAULT_NAMING = "mcp_{alias}_{tool}";
+/** `alias.name`, whose name may have a path: a prompt of a skill. */
+const DOTTED = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_.-]+)+$/;
+/** How a name ends that the naming template made too long. */
+const CUT_NAME = /^(.+)_[0-9a-f]{8}$/;
+const CALL_HEAD = /^\s*(?:function\s+)?["']?([A-Za-z0-9_][A-Za-z0-9_./-]*)["']?\s*\(/;
+
+/** For `list`: nothing, an alias, a contract, a target, or a declaration. */
+export async function resolveServer(words: Words, cli: Cli): Promise<ResolvedTarget> {
+  if (words.server !== undefined) return asDirect(words, cli);
+  const file = await takeFile(words, cli);
+  if (file !== undefined) return resolveServerInFile(file.source, file.rest);
+  const [first, ...rest] = words.words;
+  if (first === undefined)
+    return { kind: "workspace", source: await loadSource(cli), only: undefined, rest: [] };
+  if (isTargetOnly(first)) return asDirect(words, cli);
+  return lookUp(first, words, cli, (source) => {
+    const server = serverCalled(source, first);
+    if (server !== undefined) return { kind: "server", source, alias: server.alias, rest };
+    return contractIn(source, first, words.words);
+  });
+}
+
+/** For `call` and `prompt`: `alias.name`, a full name, an alias and a name, a unique name, or a target or a declaration and a name. */
+export async function resolveName(words: Words, cli: Cli, missing: PortolanError): Promise<ResolvedTarget> {
+  if (words.server !== undefined) return asDirect(words, cli);
+  const file = await takeFile(words, cli);
+  const [first] = file?.rest ?? words.words;
+  if (first === undefined) throw missing;
+  const head = CALL_HEAD.exec(first)?.[1];
+  const name = head ?? first;
+  if (file !== undefined) {
+    const found = findOnly(file.source, name, file.rest) ?? findName(file.source, name, file.rest);
+    return found ?? inAnyServer(file.source, name, file.rest, cli);
+  }
+  if (head === undefined && isTargetOnly(first) && !DOTTED.test(first)) return asDirect(words, cli);
+  return lookUp(name, words, cli, (source) => findName(source, name, words.words));
+}
+
+/** For `read`: a URI alone, an alias and a URI, or a target or a declaration and a URI. */
+export async function resolveUri(words: Words, cli: Cli, missing: PortolanError): Promise<ResolvedTarget> {
+  if (words.server !== undefined) return asDirect(words, cli);
+  const file = await takeFile(words, cli);
+  if (file !== undefined) return resolveUriInFile(file.source, file.rest);
+  const [first, ...rest] = words.words;
+  if (first === undefined) throw missing;
+  if (rest.length > 0) {
+    if (isTargetOnly(first)) return asDirect(words, cli);
+    return lookUp(first, words, cli, (source) => {
+      const server = serverCalled(source, first);
+      return server === undefined ? undefined : { kind: "server", source, alias: server.alias, rest };
+    });
+  }
+  const source = await loadSource(cli);
+  const { servers } = source.config;
+  const isUri = /^[a-z][a-z0-9+.-]*:/i.test(first);
+  if (servers.length === 0 || servers.some(({ alias }) => alias === first) || !isUri) throw missing;
+  return { kind: "workspace", source, only: undefined, rest: [first] };
+}
+
+function asDirect(words: Words, cli: Cli): ResolvedTarget {
+  const { target, rest } = takeTarget(words, cli);
+  return { kind: "direct", direct: target, rest };
+}
+
+/** A URL, a quoted command, or a path: never a name of the workspace. */
+function isTargetOnly(word: string): boolean {
+  return hasScheme(word) || /\s/.test(word.trim()) || /^[.~]|[/\\]/.test(word);
+}
+
+async function lookUp(
+  name: string,
+  words: Words,
+  cli: Cli,
+  find: (source: Source) => ResolvedTarget | undefined,
+): Promise<ResolvedTarget> {
+  const source = await loadSource(cli);
+  const found = find(source);
+  if (found !== undefined) return found;
+  try {
+    return asDirect(words, cli);
+  } catch (thrown) {
+    if (isFileName(name)) throw noSuchFile(name);
+    // What is meant may be what is left out.
+    noteLeftOut(cli, leftOutOf(source));
+    const { servers, naming = DEFAULT_NAMING } = source.config;
+    const aliases = servers.map(({ alias }) => alias);
+    throw unknown(thrown, name, aliases, naming);
+  }
+}
+
+/**
+ * The servers that can have a tool or a prompt of this name. The session finds it in their lists, by any of its names.
+ * `name` is what the first word calls; the word itself may have arguments as well.
+ */
+function findName(source: Source, name: string, words: readonly string[]): ResolvedTarget | undefined {
+  const { servers, naming = DEFAULT_NAMING } = source.config;
+  const server = serverCalled(source, name);
+  if (server !== undefined && !isAssignment(words[1]))
+    return { kind: "server", source, alias: server.alias, rest: words.slice(1) };
+  const contract = contractIn(source, name, words);
+  if (contract !== undefined) return contract;
+  const dotted = serverBefore(source, name);
+  if (dotted !== undefined) return { kind: "server", source, alias: dotted.alias, rest: words };
+  const owners = servers.filter((one) => ownNames(one)?.includes(name) === true);
+  if (owners.length > 0) {
+    const [only] = owners;
+    if (only !== undefined && owners.length === 1 && servers.every((one) => ownNames(one) !== undefined))
+      return { kind: "server", source, alias: only.alias, rest: words };
+    return inServers(source, servers, words);
+  }
+  const possible = servers.filter(({ alias }) => couldBeOf(name, alias, naming));
+  if (possible.length > 0) return inServers(source, possible, words);
+  return server === undefined
+    ? undefined
+    : { kind: "server", source, alias: server.alias, rest: words.slice(1) };
+}
+
+function inServers(
+  source: Source,
+  servers: Source["config"]["servers"],
+  rest: readonly string[],
+): ResolvedTarget {
+  const only = servers.map(({ alias }) => alias);
+  const [alias = ""] = only;
+  return only.length === 1
+    ? { kind: "server", source, alias, rest }
+    : { kind: "workspace", source, only, rest };
+}
+
+/** A name that servers of a file may have, which only their lists can tell. */
+function inAnyServer(source: Source, name: string, words: readonly string[], cli: Cli): ResolvedTarget {
+  const { servers } = source.config;
+  const unlisted = servers.some((one) => ownNames(one) === undefined && one.enabled);
+  if (!unlisted) throw unknownOf(source, name, whyLeftOut(source, name, cli));
+  return inServers(source, servers, words);
+}
+
+/** A contract has its name by itself, whichever server it is of. */
+function contractIn(source: Source, name: string, rest: readonly string[]): ResolvedTarget | undefined {
+  const own = contractsOf(source);
+  if (own === undefined || contractNamed(own.endpoint, name) === undefined) return undefined;
+  return { kind: "server", source, alias: own.alias, rest };
+}
+
+/** Whether a full name could be that of a tool of this server, by the naming template alone. */
+function couldBeOf(name: string, alias: string, naming: string): boolean {
+  const expand = (text: string): string => text.replaceAll("{alias}", alias);
+  const pattern = naming.split("{tool}").map((part) => escapePattern(expand(part)));
+  if (new RegExp(`^${pattern.join("[^]+")}$`).test(name)) return true;
+  // A name that was too long is cut anywhere, and ends in a hash.
+  const cut = CUT_NAME.exec(name)?.[1];
+  const start = expand(naming.split("{tool}")[0] ?? "");
+  return cut !== undefined && (start.startsWith(cut) || cut.startsWith(start));
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+}
+
+/** The target's error, with the names of the workspace among what may have been meant. */
+function unknown(thrown: unknown, name: string, aliases: readonly string[], naming: string): unknown {
+  if (!isPortolanError(thrown) || thrown.code !== "TARGET_INVALID" || aliases.length === 0) return thrown;
+  if (!thrown.message.includes("neither")) return thrown;
+  const dot = name.indexOf(".");
+  const tool = dot < 0 ? undefined : name.slice(dot + 1);
+  const near =
+    didYouMean(name, aliases) ??
+    (tool === undefined
+      ? undefined
+      : didYouMean(
+          name,
+          aliases.map((alias) => `${alias}.${tool}`),
+        )) ??
+    didYouMean(name, fullNames(name, aliases, naming));
+  return new PortolanError(
+    "TARGET_INVALID",
+    `${JSON.stringify(name)} is neither a server of this workspace nor a URL nor a command on PATH.`,
+    {
+      hint: near ?? `Servers here: ${aliases.slice(0, 20).join(", ")}. Their tools: portolan list`,
+      cause: thrown,
+    },
+  );
+}
+
+/** The typed name with another alias in place of the one that is not known. */
+function fullNames(name: string, aliases: readonly string[], naming: string): string[] {
+  const [before = "", between = ""] = naming.split(/\{alias\}|\{tool\}/);
+  if (!naming.startsWith(`${before}{alias}`) || between === "" || !name.startsWith(before)) return [];
+  const tool = name.slice(before.length).split(between).slice(1).join(between);
+  return tool === "" ? [] : aliases.map((alias) => `${before}${alias}${between}${tool}`);
+}

@@ -1,0 +1,146 @@
+// A target and the options that go with it, as the library wants to be asked.
+
+import { basename, resolve } from "node:path";
+import type { McpConfig, McpOptions } from "../../client/index.ts";
+import type { DeclaredServer, Endpoint, LaunchSettings } from "../../model/index.ts";
+import type { ServerOptions } from "../options/parse.ts";
+import { isDirectory, rootsOf } from "../options/roots.ts";
+import { givenSandboxFlags, sandboxOfCommand } from "../options/sandbox.ts";
+import { throwUsageErrors } from "../options/usage-error.ts";
+import { maskedWords } from "../output/endpoint-label.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+import type { Target } from "./target.ts";
+
+const RUNNERS = /^(?:node|npx|bunx?|deno|python3?|uvx?|pipx|ruby|java|docker|podman|sh|bash|run|exec|tool)$/i;
+
+/** Throws one USAGE error for all options that do not fit the target. */
+export function toConfig(
+  target: Target,
+  options: ServerOptions,
+  cwd: string,
+  given: Required<Pick<McpOptions, "handlers" | "signal" | "onDiagnostic">>,
+): McpConfig {
+  const problems: string[] = [];
+  const roots = rootsOf(options.roots, cwd, problems);
+  const common: McpOptions = {
+    ...given,
+    name: plainLine(nameOf(target), 120),
+    limits: options.limits,
+    watch: false,
+    ...(roots.length === 0 ? {} : { handlers: { ...given.handlers, roots } }),
+    ...(options.era === undefined ? {} : { era: options.era }),
+    ...(options.verbose ? { logLevel: "info" } : {}),
+  };
+  const config =
+    target.kind === "command"
+      ? { ...common, ...stdioConfig(target, options, cwd, problems) }
+      : { ...common, ...urlConfig(target, options, problems) };
+  throwUsageErrors(problems);
+  return config;
+}
+
+/** The command line without what may be secret in it: it is in every error. */
+function nameOf(target: Target): string {
+  return target.kind === "url" ? target.label : maskedWords([target.command, ...target.args]).join(" ");
+}
+
+type Stdio = Pick<
+  McpConfig & { transport: "stdio" },
+  "transport" | "command" | "args" | "env" | "cwd" | "sandbox"
+>;
+type Url = Pick<Exclude<McpConfig, { transport: "stdio" }>, "transport" | "url" | "headers">;
+
+function stdioConfig(
+  target: Target & { kind: "command" },
+  options: ServerOptions,
+  cwd: string,
+  problems: string[],
+): Stdio {
+  if (Object.keys(options.headers).length > 0) problems.push("--header is for URLs; a command takes --env");
+  if (options.transport !== undefined)
+    problems.push("--transport is for URLs; a command is spoken to by stdio");
+  const folder = options.cwd === undefined ? undefined : resolve(cwd, options.cwd);
+  if (folder !== undefined && !isDirectory(folder)) problems.push(`--cwd ${options.cwd} is not a directory`);
+  const sandbox = sandboxOfCommand(options.sandbox, cwd, problems);
+  return {
+    transport: "stdio",
+    command: target.command,
+    args: [...target.args],
+    env: { ...options.env },
+    ...(folder === undefined ? {} : { cwd: folder }),
+    ...(sandbox === undefined ? {} : { sandbox }),
+  };
+}
+
+function urlConfig(target: Target & { kind: "url" }, options: ServerOptions, problems: string[]): Url {
+  if (Object.keys(options.env).length > 0) problems.push("--env is for commands; a URL takes --header");
+  if (options.cwd !== undefined) problems.push("--cwd is for commands");
+  for (const flag of givenSandboxFlags(options.sandbox))
+    problems.push(`${flag} is for commands; what a URL reaches runs elsewhere`);
+  const transport = options.transport ?? target.transport;
+  if ((transport === "websocket") !== (target.transport === "websocket")) {
+    const scheme = `${new URL(target.url).protocol}//`;
+    problems.push(
+      `--transport ${transport} does not fit ${scheme}; use ${transport === "websocket" ? "ws:// or wss://" : "http:// or https://"}`,
+    );
+  }
+  return { transport, url: target.url, headers: { ...options.headers } };
+}
+
+/** Throws one USAGE error for all options that do not fit the target. */
+export function targetServer(target: Target, options: ServerOptions, cwd: string): DeclaredServer {
+  const { signal } = new AbortController();
+  const config = toConfig(target, options, cwd, { handlers: {}, signal, onDiagnostic: () => {} });
+  return {
+    alias: aliasOf(target),
+    origin: { file: cwd, line: 1, column: 1, format: "command line" },
+    enabled: true,
+    endpoint: literally(
+      config.transport === "stdio"
+        ? {
+            transport: "stdio",
+            command: config.command,
+            args: config.args ?? [],
+            env: config.env ?? {},
+            cwd: config.cwd ?? cwd,
+          }
+        : { transport: config.transport, url: config.url, headers: config.headers ?? {} },
+    ),
+    ...(options.era === undefined ? {} : { era: options.era }),
+    ...(Object.keys(options.limits).length === 0 ? {} : { limits: options.limits }),
+    ...(config.transport === "stdio" ? { launch: launchOf(config) } : {}),
+  };
+}
+
+/** A folder that nobody named is not granted. */
+function launchOf({ cwd, sandbox }: McpConfig & { transport: "stdio" }): LaunchSettings {
+  return {
+    ...(cwd === undefined ? { cwdImplied: true } : {}),
+    ...(sandbox === undefined ? {} : { sandbox: typeof sandbox === "string" ? { mode: sandbox } : sandbox }),
+  };
+}
+
+/** A shell has put in what was to be put in: what is left of `${…}` is meant as it stands. */
+function literally(endpoint: Endpoint): Endpoint {
+  return JSON.parse(JSON.stringify(endpoint), (_key, value: unknown) =>
+    typeof value === "string" ? value.replaceAll("${", "$${") : value,
+  ) as Endpoint;
+}
+
+/** A short name for it, as in `/servers/<name>/mcp`. */
+export function aliasOf(target: Target): string {
+  const named =
+    target.kind === "url"
+      ? new URL(target.url).hostname.replace(/^(?:www|mcp|api)\./, "").split(".")[0]
+      : [target.command, ...target.args].find(
+          (word) => !word.startsWith("-") && !RUNNERS.test(basename(word).replace(/\.(?:exe|cmd)$/i, "")),
+        );
+  const short = basename(named ?? "")
+    .replace(/(?<=.)@.*$/, "")
+    .replace(/\.\w{1,4}$/, "")
+    .replace(/^(?:mcp-server|server|mcp)-/, "")
+    .replace(/[^A-Za-z0-9_-]+/g, "_")
+    .replace(/^[-_]+|[-_]+$/g, "")
+    .slice(0, 32);
+  return short === "" ? "server" : short;
+}

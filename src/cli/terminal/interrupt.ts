@@ -1,0 +1,70 @@
+// Ctrl-C and its relatives: the first one cancels the work and lets it close, the second one ends the program at once.
+
+import { PortolanError } from "../../errors/index.ts";
+
+export interface SignalSource {
+  on(signal: NodeJS.Signals, listener: () => void): unknown;
+  off(signal: NodeJS.Signals, listener: () => void): unknown;
+  exit(code: number): void;
+}
+
+export interface Interrupt {
+  /** Aborts at the first signal. */
+  readonly signal: AbortSignal;
+  /** Once there was a signal: 128 and its number, unless told otherwise. */
+  readonly exitCode: number | undefined;
+  dispose(): void;
+}
+
+export type ExitCodes = Readonly<Partial<Record<NodeJS.Signals, number>>>;
+
+const EXIT_CODES: ExitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+/** How long closing may take after a signal. */
+const GRACE_MS = 5_000;
+
+export function createInterrupt(
+  source: SignalSource,
+  onFirst: (signal: NodeJS.Signals) => void = () => {},
+  exitCodes: ExitCodes = EXIT_CODES,
+): Interrupt {
+  const controller = new AbortController();
+  let exitCode: number | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const listeners = Object.entries(exitCodes).map(([name, code]) => {
+    const signal = name as NodeJS.Signals;
+    const listener = (): void => {
+      if (exitCode !== undefined) {
+        source.exit(exitCode);
+        return;
+      }
+      exitCode = code;
+      timer = setTimeout(() => source.exit(code), GRACE_MS);
+      onFirst(signal);
+      controller.abort(
+        new PortolanError("CANCELLED", `Interrupted by ${signal}.`, {
+          hint: "Nothing more is done; a call may have run already.",
+        }),
+      );
+    };
+    source.on(signal, listener);
+    return { signal, listener };
+  });
+  return {
+    signal: controller.signal,
+    get exitCode() {
+      return exitCode;
+    },
+    dispose() {
+      clearTimeout(timer);
+      for (const { signal, listener } of listeners) source.off(signal, listener);
+    },
+  };
+}
+
+/** Resolves when the signal aborts; at once if it has. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

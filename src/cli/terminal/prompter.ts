@@ -1,0 +1,114 @@
+// The prompter for a real terminal. Questions go to stderr, so that stdout stays for the result.
+
+import type { Readable, Writable } from "node:stream";
+import { isCancel, multiselect, note, password, S_BAR, select, text } from "@clack/prompts";
+import { cut, wrap } from "./layout.ts";
+
+/** The few ways to ask. Undefined always means that the person turned away. */
+export interface Prompter {
+  say(message: string, title: string): void;
+  text(question: {
+    message: string;
+    initial: string;
+    check: (text: string) => string | undefined;
+    signal: AbortSignal;
+  }): Promise<string | undefined>;
+  /** Like `text`, but what is typed is not shown. */
+  password(question: {
+    message: string;
+    check: (text: string) => string | undefined;
+    signal: AbortSignal;
+  }): Promise<string | undefined>;
+  select(question: {
+    message: string;
+    options: { value: string; label: string }[];
+    initial: string | undefined;
+    signal: AbortSignal;
+  }): Promise<string | undefined>;
+  multiselect(question: {
+    message: string;
+    options: { value: string; label: string }[];
+    initial: string[];
+    required: boolean;
+    signal: AbortSignal;
+  }): Promise<string[] | undefined>;
+}
+
+/** A prompt never takes its listener off again, so each gets a signal of its own. */
+const own = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal]);
+
+export function createClackPrompter(input: Readable, terminal: Terminal, color: boolean): Prompter {
+  const output = color ? terminal : withoutColor(terminal);
+  const streams = { input, output };
+  return {
+    say: (message, title) =>
+      // A title that is too long would break the box; 8 columns are its frame.
+      note(message, cut(title, (terminal.columns || 80) - 8), { output, format: (line) => line }),
+    text: async ({ message, initial, check, signal }) =>
+      chosen(
+        await text({
+          // The other prompts wrap a long question by themselves.
+          message: wrap(message, (terminal.columns || 80) - 4).replaceAll("\n", `\n${S_BAR}  `),
+          initialValue: initial,
+          validate: (value) => check(value ?? ""),
+          signal: own(signal),
+          ...streams,
+        }),
+      ),
+    password: async ({ message, check, signal }) =>
+      chosen(
+        await password({
+          message: wrap(message, (terminal.columns || 80) - 4).replaceAll("\n", `\n${S_BAR}  `),
+          validate: (value) => check(value ?? ""),
+          signal: own(signal),
+          ...streams,
+        }),
+      ),
+    select: async ({ message, options, initial, signal }) =>
+      chosen(
+        await select<string>({
+          message,
+          options,
+          ...(initial === undefined ? {} : { initialValue: initial }),
+          maxItems: 15,
+          signal: own(signal),
+          ...streams,
+        }),
+      ),
+    multiselect: async ({ message, options, initial, required, signal }) =>
+      chosen(
+        await multiselect<string>({
+          message,
+          options,
+          initialValues: initial,
+          required,
+          maxItems: 15,
+          signal: own(signal),
+          ...streams,
+        }),
+      ),
+  };
+}
+
+type Terminal = Writable & { readonly columns?: number | undefined };
+
+/** The same stream, with all that is written to it in one colour. Not every Node minds NO_COLOR by itself. */
+function withoutColor(terminal: Terminal): Terminal {
+  const write = (text: unknown, ...rest: unknown[]): boolean =>
+    (terminal.write as (...args: unknown[]) => boolean).call(
+      terminal,
+      typeof text === "string" ? text.replace(/\u001b\[[\d;]*m/g, "") : text,
+      ...rest,
+    );
+  return new Proxy(terminal, {
+    get(target, name) {
+      if (name === "write") return write;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+function chosen<T>(value: T): Exclude<T, symbol> | undefined {
+  return isCancel(value) ? undefined : (value as Exclude<T, symbol>);
+}

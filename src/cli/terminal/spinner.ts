@@ -1,0 +1,98 @@
+// One line on stderr that says what is being waited for and for how long. Silent for anything quick.
+
+import type { OutputStream } from "../context.ts";
+import type { Screen } from "../output/output.ts";
+import type { Colors } from "./colors.ts";
+import { cut } from "./layout.ts";
+import { plainLine } from "./safe-text.ts";
+
+export interface Spinner extends Screen {
+  /** Begins to wait for something; the clock starts again. */
+  start(label: string): void;
+  /** News about what is being waited for. */
+  update(detail: string): void;
+  /** Nothing is drawn while `work` has the terminal. */
+  pausedFor<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export interface SpinnerOptions {
+  readonly stream: OutputStream;
+  readonly colors: Colors;
+  readonly enabled: boolean;
+  readonly now?: () => number;
+  readonly unicode?: boolean;
+}
+
+const DELAY_MS = 300;
+const FRAME_MS = 80;
+const CLEAR = "\r\u001b[K";
+
+export function createSpinner(options: SpinnerOptions): Spinner {
+  const { stream, colors, enabled } = options;
+  const now = options.now ?? ((): number => performance.now());
+  const frames = Array.from(options.unicode === false ? "|/-\\" : "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏");
+  let label = "";
+  let detail = "";
+  let since = 0;
+  let frame = 0;
+  let paused = 0;
+  let drawn = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  const erase = (): void => {
+    if (drawn) stream.write(CLEAR);
+    drawn = false;
+  };
+  const draw = (): void => {
+    const elapsed = now() - since;
+    if (paused > 0 || elapsed < DELAY_MS) return;
+    const width = Math.max(20, (stream.columns || 80) - 14);
+    const text = cut(plainLine(detail === "" ? label : `${label}: ${detail}`, width), width);
+    const mark = frames[frame % frames.length] ?? "";
+    stream.write(`${CLEAR}${colors.cyan(mark)} ${text} ${colors.dim(formatSeconds(elapsed))}`);
+    drawn = true;
+  };
+  const stop = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+    erase();
+  };
+
+  return {
+    start(next) {
+      if (!enabled) return;
+      stop();
+      label = next;
+      detail = "";
+      since = now();
+      timer = setInterval(() => {
+        frame += 1;
+        draw();
+      }, FRAME_MS);
+      timer.unref?.();
+    },
+    update(next) {
+      detail = next;
+    },
+    stop,
+    hide: erase,
+    show() {
+      if (timer !== undefined) draw();
+    },
+    async pausedFor(work) {
+      paused += 1;
+      erase();
+      try {
+        return await work();
+      } finally {
+        paused -= 1;
+      }
+    },
+  };
+}
+
+function formatSeconds(ms: number): string {
+  const seconds = ms / 1_000;
+  if (seconds < 60) return `${seconds.toFixed(1)}s`;
+  return `${Math.floor(seconds / 60)}m${String(Math.floor(seconds % 60)).padStart(2, "0")}s`;
+}

@@ -1,0 +1,27 @@
+// `portolan validate`: definition and help.
+
+import type { CommandHost } from "../context.ts";
+import { defineCommand, outputOptions, workspaceOption } from "../options/groups.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
+
+export function addValidateCommand({ program, explain, run }: CommandHost): void {
+  const validate = defineCommand(program, {
+    name: "validate",
+    summary: "check config files of any format",
+    argument: "[paths...]",
+    groups: [outputOptions, workspaceOption],
+  }).action((paths: string[], raw: RawOptions) =>
+    run(raw, async (cli) => (await import("./validate.ts")).validate(cli, paths)),
+  );
+  explain(validate, {
+    examples: [
+      "portolan validate",
+      "portolan validate mcpfile.yaml",
+      "portolan validate manifest.yaml .cursor/mcp.json",
+      "portolan validate .drivers/filesystem-mcp tools/fs-read/TOOL.md",
+      `portolan validate --json | jq '.diagnostics[] | "\\(.file):\\(.line) \\(.message)"'`,
+    ],
+    sections: [WORKSPACE, WORKSPACE_EXIT_CODES],
+  });
+}

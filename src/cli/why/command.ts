@@ -1,0 +1,44 @@
+// `portolan why`: definition and help.
+
+import type { CommandHost } from "../context.ts";
+import {
+  collect,
+  defineCommand,
+  driverCodeOption,
+  outputOptions,
+  sandboxOptions,
+  startTimeoutOption,
+  waitOption,
+  workspaceOption,
+} from "../options/groups.ts";
+import type { RawOptions } from "../options/parse.ts";
+import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
+
+export function addWhyCommand({ program, explain, run, server }: CommandHost): void {
+  const why = defineCommand(program, {
+    name: "why",
+    summary: "explain the state of one server or driver, and what to do about it",
+    argument: "[server...]",
+    groups: [outputOptions, workspaceOption, sandboxOptions, driverCodeOption],
+  })
+    .usage("<server | driver> [options]\n       portolan why --plan [options] -- <command> [args...]")
+    .option("--plan", "show the launch plan: the program and its rights; start nothing")
+    .option("--root <dir>", "directory granted to it as a root (repeatable; with --plan)", collect)
+    .action((words: string[], raw: RawOptions & { plan?: boolean }) =>
+      run(raw, async (cli) =>
+        raw.plan === true
+          ? (await import("./plan.ts")).plan(cli, { words, server })
+          : (await import("./why.ts")).why(cli, { words, server }),
+      ),
+    );
+  explain(startTimeoutOption(waitOption(why)), {
+    examples: [
+      "portolan why github",
+      "portolan why filesystem-mcp",
+      "portolan why --plan github",
+      "portolan why --plan --allow-net api.example.com -- npx -y some-server",
+      "portolan why github --json | jq -r .health.stderr",
+    ],
+    sections: [WORKSPACE, WORKSPACE_EXIT_CODES],
+  });
+}

@@ -1,0 +1,128 @@
+// How a plan reads.
+
+import { expect, test } from "vitest";
+import type { LaunchPlan } from "../../launch/index.ts";
+import { createColors } from "../terminal/colors.ts";
+import { describePlan, planJson, wouldStart } from "./plan-view.ts";
+
+const view = { colors: createColors(false), width: 80, label: (path: string) => path };
+
+const PLAN: LaunchPlan = {
+  server: "files",
+  kind: "npm",
+  source: "@scope/files@1.2.3 sha512-abc",
+  program: "/usr/bin/node",
+  args: ["/store/files/index.js", "--token", "s3cret-value", "${NAME}"],
+  cwd: "/project",
+  env: ["API_KEY", "PATH"],
+  sandbox: {
+    mode: "warn",
+    by: "declaration",
+    backend: "bubblewrap",
+    box: {
+      mounts: [
+        { path: "/usr", access: "read", reason: "system" },
+        { path: "/etc/ssl", access: "read", reason: "system" },
+        { path: "/store/files", access: "read", reason: "own" },
+        { path: "/data", access: "write", reason: "declared" },
+        { path: "/data/private", access: "hidden", reason: "declared" },
+      ],
+      home: "/home/box",
+      network: ["api.example.com", "*.example.com"],
+      exec: { allow: ["git"], spawn: true },
+      limits: { memoryBytes: 2 * 1024 ** 3, processes: 64, cpuSeconds: 60 },
+      declaredLimits: new Set(["processes"]),
+    },
+    missing: [{ clause: "limits.processes: 64", problem: "cannot be counted", remedy: "apt install x" }],
+    unheldDefaults: [],
+  },
+  notGranted: [],
+  spawn: ["/usr/bin/bwrap", "--setenv", "LD_PRELOAD", "hidden-value", "--", "/usr/bin/node"],
+};
+
+test("what a grant leaves out", () => {
+  const mounts = [
+    { path: "/data", access: "write", reason: "declared" },
+    { path: "/data/portolan.yaml", access: "read", reason: "declaration" },
+    { path: "/data/store", access: "hidden", reason: "portolan" },
+  ] as const;
+  const { sandbox } = PLAN;
+  const text = describePlan({ ...PLAN, sandbox: { ...sandbox, box: { ...sandbox.box, mounts } } }, view);
+  expect(text).toContain(`
+  write   /data  declared
+  read    /data/portolan.yaml  decides about sandboxes
+  hidden  /data/store  Portolan's own data
+`);
+});
+
+test("all of it", () => {
+  expect(describePlan(PLAN, view)).toBe(
+    `files
+runs      /usr/bin/node /store/files/index.js --token … \${NAME}
+from      npm: @scope/files@1.2.3 sha512-abc
+in        /project
+env       API_KEY, PATH
+sandbox   warn (said by the declaration), held by bubblewrap
+network   api.example.com, *.example.com
+home      /home/box, empty, forgotten when it stops
+programs  itself, git
+limits    2 GiB of memory, 64 processes, 60 s of processor time
+
+May touch
+  read    /store/files  its own program
+  write   /data  declared
+  hidden  /data/private  declared
+  read    /usr /etc/ssl  the system
+
+Not held
+  limits.processes: 64 cannot be counted
+    hint apt install x
+
+Command line
+  /usr/bin/bwrap --setenv LD_PRELOAD … -- /usr/bin/node`,
+  );
+});
+
+test("without a box there is little to say", () => {
+  const { sandbox } = PLAN;
+  const text = describePlan(
+    {
+      ...PLAN,
+      kind: "binary",
+      sandbox: { ...sandbox, mode: "off", by: "PORTOLAN_SANDBOX", backend: "none", missing: [] },
+    },
+    view,
+  );
+  expect(text).toContain(
+    "sandbox  off (said by PORTOLAN_SANDBOX), nothing is held\nmay      touch all that you may",
+  );
+  expect(text).not.toMatch(/May touch|network|Not held|npm:/);
+});
+
+test("nothing at all is said as well", () => {
+  const { sandbox } = PLAN;
+  const box = { ...sandbox.box, network: [], exec: { allow: undefined, spawn: false }, limits: {} };
+  const kept = [...box.mounts, { path: "/kept", access: "write", reason: "kept home" } as const];
+  const text = describePlan({ ...PLAN, sandbox: { ...sandbox, box: { ...box, mounts: kept } } }, view);
+  expect(text).toContain("network   none\nhome      /kept, kept\nprograms  only itself");
+  expect(text).toContain("limits    none");
+});
+
+test("what cannot be enforced would not start", () => {
+  const plan: LaunchPlan = { ...PLAN, sandbox: { ...PLAN.sandbox, mode: "enforce", by: "default" } };
+  expect(wouldStart(PLAN)).toBe(true);
+  expect(wouldStart(plan)).toBe(false);
+  expect(describePlan(plan, view)).toContain(
+    "enforce, and not all of it can be held here: it would not start",
+  );
+});
+
+test("as JSON, without what may be secret", () => {
+  const text = JSON.stringify(planJson(PLAN));
+  expect(text).not.toContain("s3cret-value");
+  expect(text).not.toContain("hidden-value");
+  expect(JSON.parse(text)).toMatchObject({
+    server: "files",
+    sandbox: { by: "declaration", box: { declaredLimits: ["processes"] } },
+  });
+});

@@ -1,0 +1,233 @@
+// How a server would be started, for people: what runs, what it may touch, and what of that is not held.
+
+import type { PlannedCommand } from "../../invoke/index.ts";
+import type { LaunchPlan } from "../../launch/index.ts";
+import { pathGrant, type ResourceLimits } from "../../model/index.ts";
+import { maskedWords, quoteWord } from "../output/endpoint-label.ts";
+import { sandboxLabel, sandboxPaint } from "../output/server-state.ts";
+import type { Colors, Paint } from "../terminal/colors.ts";
+import { wrap } from "../terminal/layout.ts";
+import { renderRows, type Row } from "../terminal/rows.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+
+export interface PlanView {
+  readonly colors: Colors;
+  readonly width: number | undefined;
+  /** A path as people write it. */
+  readonly label: (path: string) => string;
+}
+
+type Sandbox = LaunchPlan["sandbox"];
+type Mount = Sandbox["box"]["mounts"][number];
+type Clause = Sandbox["missing"][number];
+
+const REASONS: Readonly<Record<Mount["reason"], string>> = {
+  system: "the system",
+  own: "its own program",
+  cwd: "where it runs",
+  declared: "declared",
+  root: "granted as a root",
+  "kept home": "its kept home",
+  certificates: "certificates that it trusts",
+  socket: "a way to other programs",
+  declaration: "decides about sandboxes",
+  portolan: "Portolan's own data",
+};
+
+/** The plan without anything that may be secret: words of the command line that look like it are hidden. */
+export function maskedPlan(plan: LaunchPlan): LaunchPlan {
+  return { ...plan, args: maskedWords(plan.args), spawn: maskedWords(plan.spawn) };
+}
+
+/** What `--json` prints: sets as lists. */
+export function planJson(plan: LaunchPlan): object {
+  const { sandbox, ...rest } = maskedPlan(plan);
+  const { box } = sandbox;
+  return {
+    ...rest,
+    sandbox: { ...sandbox, box: { ...box, declaredLimits: [...box.declaredLimits] } },
+  };
+}
+
+export function describePlan(plan: LaunchPlan, view: PlanView): string {
+  const { colors } = view;
+  const { server, sandbox } = plan;
+  const sections = [
+    `${colors.bold(plainLine(server, 100))}\n${renderRows(rowsOf(plan, view), view)}`,
+    sandbox.mode === "off" ? "" : section("May touch", mountLines(sandbox.box.mounts, view), colors),
+    section(
+      "Named by its config, but hidden from it",
+      plan.notGranted.flatMap(({ path, where, isNew = false }) => [
+        `  ${view.label(plainLine(path, 500))}  ${colors.dim(isNew ? `${where}; it does not exist yet` : where)}`,
+        wrap(
+          `    ${colors.cyan("hint")} Grant it: ${plainLine(pathGrant(path, isNew), 1_000)}`,
+          view.width,
+          4,
+        ),
+      ]),
+      colors,
+    ),
+    section(
+      "Not held",
+      [...sandbox.missing, ...sandbox.unheldDefaults.map(asDefault)].flatMap((clause) =>
+        clauseLines(clause, view),
+      ),
+      colors,
+    ),
+    section("Command line", [`  ${wrapWords(maskedWords(plan.spawn).map(quoteWord), view)}`], colors),
+  ];
+  return sections.filter((text) => text !== "").join("\n\n");
+}
+
+/** Whether it would be started: what is to be enforced is held, or nothing is. */
+export function wouldStart({ sandbox: { mode, missing } }: LaunchPlan): boolean {
+  return mode !== "enforce" || missing.length === 0;
+}
+
+function rowsOf(plan: LaunchPlan, { colors, label }: PlanView): Row[] {
+  const { sandbox, program, args, cwd, source, env, kind } = plan;
+  const { box, mode, backend } = sandbox;
+  const words = [program, ...maskedWords(args)].map((word) => quoteWord(plainLine(word, 500)));
+  const rows: Row[] = [
+    { name: "runs", value: words.join(" ") },
+    {
+      name: "from",
+      value: kind === "binary" ? plainLine(source, 500) : `${kind}: ${plainLine(source, 500)}`,
+    },
+    { name: "in", value: cwd === undefined ? "" : label(cwd) },
+    { name: "env", value: env.map((name) => plainLine(name, 100)).join(", ") },
+    wouldStart(plan)
+      ? { name: "sandbox", value: sandboxLabel(sandbox), paint: sandboxPaint(mode, colors) }
+      : {
+          name: "sandbox",
+          value: `${mode}, and not all of it can be held here: it would not start`,
+          paint: colors.red,
+        },
+  ];
+  if (mode === "off")
+    return [...rows, { name: "may", value: "touch all that you may", paint: colors.yellow }];
+  return [
+    ...rows,
+    { name: "network", value: box.network.length === 0 ? "none" : box.network.join(", ") },
+    { name: "home", value: homeLabel(box, label, backend) },
+    { name: "programs", value: backend === "docker" ? "those of the image" : execLabel(box.exec, label) },
+    { name: "limits", value: limitsLabel(box.limits) },
+  ];
+}
+
+function homeLabel(
+  { home, mounts }: Sandbox["box"],
+  label: (path: string) => string,
+  backend: Sandbox["backend"],
+): string {
+  const kept = mounts.find(({ reason }) => reason === "kept home");
+  if (kept !== undefined) return `${label(kept.path)}, kept`;
+  return backend === "docker" ? "that of the image, read-only" : `${home}, empty, forgotten when it stops`;
+}
+
+function execLabel({ allow, spawn }: Sandbox["box"]["exec"], label: (path: string) => string): string {
+  const which =
+    allow === undefined ? "those of the system" : `itself${allow.map((name) => `, ${label(name)}`).join("")}`;
+  return spawn ? which : "only itself: it may start no other process";
+}
+
+function limitsLabel(limits: ResourceLimits): string {
+  const { memoryBytes, processes, openFiles, cpuSeconds, fileBytes, niceness } = limits;
+  const parts = [
+    memoryBytes === undefined ? "" : `${sizeLabel(memoryBytes)} of memory`,
+    processes === undefined ? "" : `${processes} processes`,
+    openFiles === undefined ? "" : `${openFiles} open files`,
+    cpuSeconds === undefined ? "" : `${cpuSeconds} s of processor time`,
+    fileBytes === undefined ? "" : `files of ${sizeLabel(fileBytes)}`,
+    niceness === undefined ? "" : `niceness ${niceness}`,
+  ];
+  return parts.filter((part) => part !== "").join(", ") || "none";
+}
+
+function sizeLabel(bytes: number): string {
+  const units = ["B", "KiB", "MiB", "GiB"];
+  let [size, unit] = [bytes, 0];
+  while (size >= 1_024 && unit < units.length - 1) [size, unit] = [size / 1_024, unit + 1];
+  return `${Number.isInteger(size) ? size : size.toFixed(1)} ${units[unit]}`;
+}
+
+/** Of the system only where it begins: that it is there is what matters. */
+function mountLines(mounts: readonly Mount[], { colors, label }: PlanView): string[] {
+  const system = mounts.filter(({ reason, access }) => reason === "system" && access === "read");
+  const others = mounts.filter((mount) => !system.includes(mount));
+  const line = (access: string, path: string, why: string, paint: Paint): string =>
+    `  ${paint(access.padEnd(7))} ${path}  ${colors.dim(why)}`;
+  const paints = { read: colors.green, write: colors.yellow, hidden: colors.red } as const;
+  return [
+    ...others.map(({ access, path, reason }) =>
+      line(access, label(plainLine(path, 500)), REASONS[reason], paints[access]),
+    ),
+    ...(system.length === 0
+      ? []
+      : [line("read", system.map(({ path }) => path).join(" "), REASONS.system, paints.read)]),
+  ];
+}
+
+/** It was not asked for, and does not keep anything from starting. */
+function asDefault(clause: Clause): Clause {
+  return { ...clause, clause: `${clause.clause} (a default)` };
+}
+
+function clauseLines({ clause, problem, remedy }: Clause, view: PlanView): string[] {
+  const { colors, width } = view;
+  const lines = [wrap(`  ${colors.yellow(plainLine(clause, 300))} ${plainLine(problem, 500)}`, width, 4)];
+  if (remedy !== "") lines.push(wrap(`    ${colors.cyan("hint")} ${plainLine(remedy, 500)}`, width, 4));
+  return lines;
+}
+
+function section(title: string, lines: readonly string[], colors: Colors): string {
+  return lines.length === 0 ? "" : `${colors.bold(title)}\n${lines.join("\n")}`;
+}
+
+/** Broken between words, so that a part of it can be found again. */
+function wrapWords(words: readonly string[], { width }: PlanView): string {
+  const text = words.map((word) => plainLine(word, 2_000)).join(" ");
+  return width === undefined ? text : wrap(text, width - 2).replaceAll("\n", "\n  ");
+}
+
+export function describeCommands(
+  server: string,
+  commands: readonly PlannedCommand[],
+  view: PlanView,
+): string {
+  return commands.map((command) => describeCommand(server, command, view)).join("\n\n");
+}
+
+function describeCommand(
+  server: string,
+  { of, words, plan, problem }: PlannedCommand,
+  view: PlanView,
+): string {
+  const title = plainLine(`${server}: ${of}`, 200);
+  if (plan !== undefined) return describePlan({ ...plan, server: title }, view);
+  const { colors } = view;
+  const fate =
+    problem === undefined
+      ? { name: "sandbox", value: "none is declared: it runs with all your rights", paint: colors.yellow }
+      : { name: "error", value: `${plainLine(problem.message, 500)} [${problem.code}]`, paint: colors.red };
+  const shown = maskedWords(words).map((word) => quoteWord(plainLine(word, 500)));
+  return `${colors.bold(title)}\n${renderRows([{ name: "runs", value: shown.join(" ") }, fate], view)}`;
+}
+
+export function commandsJson(server: string, commands: readonly PlannedCommand[]): object {
+  return {
+    server,
+    kind: "commands",
+    commands: commands.map(({ of, words, plan, problem }) => ({
+      ...{ of, words: maskedWords(words), boxed: plan !== undefined || problem !== undefined },
+      ...(plan === undefined ? {} : { plan: planJson(plan) }),
+      ...(problem === undefined ? {} : { error: { code: problem.code, message: problem.message } }),
+    })),
+  };
+}
+
+export function allWouldStart(commands: readonly PlannedCommand[]): boolean {
+  return commands.every(
+    ({ plan, problem }) => problem === undefined && (plan === undefined || wouldStart(plan)),
+  );
+}

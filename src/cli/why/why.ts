@@ -1,0 +1,169 @@
+// `portolan why`: everything there is to know about one server, and what to do about it.
+
+import { type Diagnostic, ERROR_CODES, PortolanError } from "../../errors/index.ts";
+import type { ServerHealth } from "../../hub/index.ts";
+import type { DeclaredEndpoint, DeclaredServer } from "../../model/index.ts";
+import type { Cli, Words } from "../context.ts";
+import { describeDiagnostic } from "../output/diagnostic.ts";
+import { endpointLabel } from "../output/endpoint-label.ts";
+import { sandboxLabel, sandboxPaint, stateLabel } from "../output/server-state.ts";
+import type { Paint } from "../terminal/colors.ts";
+import { wrap } from "../terminal/layout.ts";
+import { renderRows, type Row } from "../terminal/rows.ts";
+import { plainLine, plainText } from "../terminal/safe-text.ts";
+import { contractsOf } from "../workspace/contracts.ts";
+import { pathLabeller } from "../workspace/folder.ts";
+import { findingsAbout } from "../workspace/left-out.ts";
+import { withWorkspace } from "../workspace/open.ts";
+import { sourceNote } from "../workspace/source-note.ts";
+import { loadSource, serverNamed, type Source } from "../workspace/source.ts";
+
+const STDERR_LINES = 20;
+
+/** What `why --json` prints. */
+interface Findings {
+  readonly server: string;
+  readonly runs: {
+    readonly transport: string;
+    /** As declared: references such as `${NAME}` stay, what may be secret is left out. */
+    readonly command: string;
+    readonly cwd?: string | undefined;
+    /** Names only. */
+    readonly env: readonly string[];
+    readonly headers: readonly string[];
+  };
+  readonly health: ServerHealth;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly advice: readonly string[];
+}
+
+export async function why(cli: Cli, { words, server }: Words): Promise<number> {
+  const [alias, extra] = words;
+  if (server !== undefined)
+    throw new PortolanError("USAGE", "why is about a server of the workspace.", {
+      hint: "How a command would be started: portolan why --plan -- <command...>",
+    });
+  if (alias === undefined || extra !== undefined)
+    throw new PortolanError("USAGE", alias === undefined ? "No server is given." : "why takes one server.", {
+      hint: "portolan why <server>; portolan status shows their names.",
+    });
+  const source = await loadSource(cli);
+  const own = contractsOf(source);
+  const isServer = source.config.servers.some((server) => server.alias === alias);
+  if (own !== undefined && !isServer && own.endpoint.drivers.some(({ driver }) => driver.id === alias))
+    return (await import("./why-driver.ts")).whyDriver(cli, own, alias);
+  const left = isServer ? [] : findingsAbout(source, alias);
+  if (left.length > 0) return (await import("./why-driver.ts")).whyBroken(cli, alias, left);
+  const declared = serverNamed(source, alias);
+  const open = { only: [alias], start: "eager", showsSource: true } as const;
+  return withWorkspace(cli, source, open, async ({ workspace, diagnostics, request }) => {
+    request(`asking ${alias} for a sign of life`);
+    const healthy = await workspace.healthCheck();
+    const [health] = workspace.health();
+    if (health === undefined) throw new PortolanError("INTERNAL", `${alias} was not opened.`);
+    const about = diagnostics().filter(({ server }) => server === alias);
+    const findings: Findings = {
+      server: alias,
+      runs: await toRuns(declared),
+      health,
+      diagnostics: about,
+      advice: adviceOn(declared, health, { healthy, refused: about.some(isRefusal) }, cli),
+    };
+    if (cli.output.form === "json") cli.output.json(findings);
+    else cli.output.print(describe(findings, source, cli));
+    return healthy ? 0 : 3;
+  });
+}
+
+async function toRuns({ endpoint }: DeclaredServer): Promise<Findings["runs"]> {
+  const program =
+    endpoint.transport === "stdio" ? endpoint : "program" in endpoint ? endpoint.program : undefined;
+  return {
+    transport: endpoint.transport,
+    command: endpointLabel(endpoint),
+    ...(program?.cwd === undefined ? {} : { cwd: program.cwd }),
+    env: program === undefined ? await neededBy(endpoint) : Object.keys(program.env ?? {}),
+    headers: "headers" in endpoint ? Object.keys(endpoint.headers ?? {}) : [],
+  };
+}
+
+/** The secrets and variables that an mcpfile's server mentions. */
+async function neededBy(endpoint: DeclaredEndpoint): Promise<string[]> {
+  if (endpoint.transport !== "invoke") return [];
+  const { envNames } = await import("../../invoke/index.ts");
+  return [...envNames(endpoint.server)].toSorted();
+}
+
+function isRefusal({ code }: Diagnostic): boolean {
+  return code === "SANDBOX_DENIED";
+}
+
+function adviceOn(
+  declared: DeclaredServer,
+  health: ServerHealth,
+  { healthy, refused }: { healthy: boolean; refused: boolean },
+  { io }: Cli,
+): string[] {
+  const { alias, state, error, origin } = health;
+  const place = `${pathLabeller(io)(origin.file)}:${origin.line}`;
+  if (state === "disabled") return [`It is switched off in ${place}; enable it there.`];
+  if (healthy && refused)
+    return [
+      "It works, but was refused something: if it should have it, the hint above says how to grant it.",
+    ];
+  if (healthy) return [`Nothing: it works. See what it offers: portolan list ${alias}`];
+  const advice: string[] = [];
+  const byHand =
+    error?.hint === ERROR_CODES.SERVER_START_FAILED.hint && declared.endpoint.transport === "stdio";
+  if (byHand)
+    advice.push(`Run its command by hand to see why it does not start: ${endpointLabel(declared.endpoint)}`);
+  else if (error !== undefined && error.hint !== "") advice.push(error.hint);
+  if (state === "starting") advice.push("It is not ready yet: give it more time with --wait.");
+  advice.push(`Its declaration is in ${place}.`);
+  return advice;
+}
+
+function describe(
+  { server, runs, health, diagnostics, advice }: Findings,
+  source: Source,
+  { io, output }: Cli,
+): string {
+  const { colors, width } = output;
+  const label = pathLabeller(io);
+  const rows: Row[] = [];
+  const add = (name: string, value: string, paint?: Paint): void => void rows.push({ name, value, paint });
+  const { state, since, era, revision, tools, latencyMs, restarts, origin, error, stderr, sandbox } = health;
+  add(
+    "state",
+    `${stateLabel(state, colors)} since ${new Date(since).toTimeString().slice(0, 8)}${restarts > 0 ? `, started again ${restarts} times` : ""}`,
+  );
+  const own = runs.transport === "invoke";
+  const isAddress = !own && runs.transport !== "stdio" && !runs.command.startsWith("docker ");
+  add(isAddress ? "reaches" : "runs", plainLine(runs.command, 4_000));
+  add("in", runs.cwd === undefined || runs.cwd === io.cwd ? "" : label(runs.cwd));
+  add("by", own ? "portolan itself" : runs.transport);
+  add(own ? "needs" : "env", runs.env.map((name) => plainLine(name, 100)).join(", "));
+  add("headers", runs.headers.map((name) => plainLine(name, 100)).join(", "));
+  if (sandbox !== undefined) add("sandbox", sandboxLabel(sandbox), sandboxPaint(sandbox.mode, colors));
+  add("declared", `${label(origin.file)}:${origin.line}:${origin.column} (${origin.format})`);
+  add("protocol", era === undefined || own ? "" : `${plainLine(revision ?? "", 40)} (${era})`);
+  add("tools", era === undefined && tools === 0 ? "" : String(tools));
+  add("latency", latencyMs === undefined ? "" : `${latencyMs} ms`);
+  add("error", error === undefined ? "" : `${plainLine(error.message, 1_000)} [${error.code}]`, colors.red);
+  const note = sourceNote(source, io);
+  const sections = [`${colors.bold(plainLine(server))}\n${renderRows(rows, output)}`];
+  if (note !== undefined) sections.unshift(colors.dim(wrap(note, width)));
+  if (stderr) {
+    const lines = plainText(stderr).trimEnd().split("\n").slice(-STDERR_LINES);
+    const shown = lines.map((line) => `  ${colors.dim("│")} ${line.slice(0, 500)}`);
+    sections.push(`${colors.bold("Last lines of stderr")}\n${shown.join("\n")}`);
+  }
+  if (diagnostics.length > 0)
+    sections.push(
+      `${colors.bold("Diagnostics")}\n${diagnostics.map((one) => describeDiagnostic(one, { colors, width, label })).join("\n")}`,
+    );
+  sections.push(
+    `${colors.bold("What to do")}\n${advice.map((line) => wrap(`  ${plainLine(line, 1_000)}`, width)).join("\n")}`,
+  );
+  return sections.join("\n\n");
+}

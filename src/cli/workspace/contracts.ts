@@ -1,0 +1,111 @@
+// The contracts of a workspace for the commands about them: found among its servers, and opened alone.
+
+import { dirname, resolve } from "node:path";
+import { exposedNames } from "../../client/index.ts";
+import type { Contracts } from "../../contracts/index.ts";
+import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { type ContractsEndpoint, type DeclaredDriver, type DeclaredServer, idIn } from "../../model/index.ts";
+import type { Cli } from "../context.ts";
+import { configError } from "../output/diagnostic.ts";
+import { aborted } from "../terminal/interrupt.ts";
+import { type Opened, withWorkspace } from "./open.ts";
+import { loadSource, type Source } from "./source.ts";
+
+export interface ContractsSource {
+  readonly source: Source;
+  /** Under which name they are a server of the workspace. */
+  readonly alias: string;
+  readonly endpoint: ContractsEndpoint;
+}
+
+/** Undefined when the workspace has no drivers. */
+export function contractsOf(source: Source): ContractsSource | undefined {
+  for (const { alias, endpoint } of source.config.servers)
+    if (endpoint.transport === "contracts") return { source, alias, endpoint };
+  return undefined;
+}
+
+/** Throws when there are none. */
+export async function loadContracts(cli: Cli): Promise<ContractsSource> {
+  const source = await loadSource(cli);
+  const found = contractsOf(source);
+  if (found !== undefined) return found;
+  const errors = source.ofDrivers.filter(({ severity }) => severity === "error");
+  if (errors.length > 0) throw configError(errors, cli);
+  throw new PortolanError("SERVER_UNKNOWN", `${source.path} has no drivers.`, {
+    hint: "A driver is a .drivers/<id>/DRIVER.md. Make one of a server: portolan author <package | image | program | url>",
+  });
+}
+
+export function driverNamed({ endpoint }: Pick<ContractsSource, "endpoint">, id: string): DeclaredDriver {
+  const found = endpoint.drivers.find(({ driver }) => driver.id === id);
+  if (found !== undefined) return found;
+  const known = endpoint.drivers.map(({ driver }) => driver.id);
+  throw new PortolanError("SERVER_UNKNOWN", `There is no driver ${JSON.stringify(id)} here.`, {
+    hint: didYouMean(id, known) ?? `There are: ${known.slice(0, 20).join(", ")}.`,
+  });
+}
+
+/** Which contract is meant, by its id or by the name under which agents see it; undefined when none is. */
+export function contractNamed(
+  { contracts }: ContractsEndpoint,
+  word: string,
+): { readonly id: string; readonly name: string } | undefined {
+  const names = exposedNames(contracts.map(({ id }) => id));
+  const named = names.get(word);
+  if (named !== undefined) return { id: word, name: named };
+  for (const [id, name] of names) if (name === word) return { id, name };
+  return undefined;
+}
+
+/** The drivers that were written for a contract, whether they work or not. */
+export function driversFor({ contracts, drivers, root }: ContractsEndpoint, id: string): readonly string[] {
+  const files = contracts
+    .filter((contract) => contract.id === id)
+    .map(({ origin }) => resolve(root, origin.file));
+  const isMeant = (tool: string, base: string): boolean =>
+    [resolve(base, tool), resolve(base, tool, "TOOL.md")].some((file) => files.includes(file));
+  return drivers
+    .map(({ driver }) => driver)
+    .filter(({ implements: bindings, origin }) =>
+      bindings.some(
+        ({ tool }) =>
+          idIn(tool) === id || isMeant(tool, root) || isMeant(tool, dirname(resolve(root, origin.file))),
+      ),
+    )
+    .map((driver) => driver.id);
+}
+
+/** As if there were no other drivers: a server of theirs that never answers is not waited for. */
+export function onlyDrivers(endpoint: ContractsEndpoint, ids: readonly string[]): ContractsEndpoint {
+  const kinds = ({ driver }: DeclaredDriver): readonly string[] =>
+    driver.resources.flatMap((one) => (one.integrateAs === "ref_kind" ? [one.refKindId] : []));
+  const wanted = endpoint.drivers.filter(({ driver }) => ids.includes(driver.id));
+  const claimed = new Set(wanted.flatMap(kinds));
+  // Of those that claim the same kind of reference only one can have it, so that they decide about each other.
+  const drivers = endpoint.drivers.filter(
+    (one) => wanted.includes(one) || kinds(one).some((kind) => claimed.has(kind)),
+  );
+  return { ...endpoint, drivers };
+}
+
+/** Opens the contracts and nothing else of the workspace; `change` may say other things than the files. */
+export function withContracts<T>(
+  cli: Cli,
+  { source, alias }: ContractsSource,
+  use: (contracts: Contracts, opened: Opened) => Promise<T>,
+  change: (endpoint: ContractsEndpoint) => ContractsEndpoint = (same) => same,
+): Promise<T> {
+  const changed = (server: DeclaredServer): DeclaredServer =>
+    server.endpoint.transport === "contracts" ? { ...server, endpoint: change(server.endpoint) } : server;
+  const config = { ...source.config, servers: source.config.servers.map(changed) };
+  const open = { only: [alias], start: "eager", showsSource: true } as const;
+  return withWorkspace(cli, { ...source, config }, open, async (opened) => {
+    const contracts = await opened.workspace.contracts();
+    if (contracts === undefined) throw new PortolanError("INTERNAL", "The contracts were not opened.");
+    // Servers that start slowly are looked at in the background; what is told here is told of all of them.
+    await Promise.race([contracts.settled(), aborted(cli.interrupt.signal)]);
+    cli.interrupt.signal.throwIfAborted();
+    return use(contracts, opened);
+  });
+}

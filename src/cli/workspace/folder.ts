@@ -1,0 +1,52 @@
+// The workspace that a command is about, and the computer it runs on.
+
+import { stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, relative, resolve, sep } from "node:path";
+import type { Computer } from "../../formats/clients/index.ts";
+import type { CliIo } from "../context.ts";
+import { plainLine } from "../terminal/safe-text.ts";
+
+export interface WorkspaceOptions {
+  workspace?: string | undefined;
+}
+
+export function workspaceFolder(io: Pick<CliIo, "cwd">, { workspace }: WorkspaceOptions): string {
+  return resolve(io.cwd, workspace ?? ".");
+}
+
+/** What `--workspace` names, and the folder that it stands for: a file speaks for the one it is in. */
+export async function findWorkspace(
+  io: Pick<CliIo, "cwd">,
+  options: WorkspaceOptions,
+): Promise<{ path: string; folder: string }> {
+  const path = workspaceFolder(io, options);
+  const isFile = await stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+  return { path, folder: isFile ? dirname(path) : path };
+}
+
+export function computerOf({ env, platform }: CliIo, cwd: string): Computer {
+  const home = (platform === "win32" ? env["USERPROFILE"] : env["HOME"]) || homedir();
+  return { home, cwd, platform, env };
+}
+
+/** Shortens paths for the output, relative to the folder the user is in. */
+export function pathLabeller(io: CliIo): (path: string) => string {
+  const computer = computerOf(io, io.cwd);
+  return (path) => pathLabel(path, computer);
+}
+
+/** A path as people write it: relative to their folder, or to their home. */
+export function pathLabel(file: string, { home, cwd }: Pick<Computer, "home" | "cwd">): string {
+  for (const [base, prefix] of [
+    [cwd, ""],
+    [home, `~${sep}`],
+  ] as const) {
+    const path = relative(base, file);
+    if (path !== "" && !path.startsWith("..") && path !== file) return plainLine(`${prefix}${path}`, 500);
+  }
+  return plainLine(file, 500);
+}

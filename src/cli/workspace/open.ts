@@ -1,0 +1,188 @@
+// The workspace opened for a command: servers waited for with a spinner, everything closed at the end.
+
+import { type Diagnostic, PortolanError } from "../../errors/index.ts";
+import type { HubEvent, ServerHealth, Workspace } from "../../hub/index.ts";
+import type { DeclaredServer } from "../../model/index.ts";
+import type { Cli } from "../context.ts";
+import { answersRequests, createHandlers } from "../input/handlers.ts";
+import { createPassphrasePrompt } from "../input/secret-input.ts";
+import { rootsOf } from "../options/roots.ts";
+import { workspaceSandbox, workspaceSandboxProblems } from "../options/sandbox.ts";
+import { throwUsageErrors } from "../options/usage-error.ts";
+import { noteDiagnostic } from "../output/diagnostic.ts";
+import { describeLog } from "../output/event.ts";
+import { type RequestProgress, requestProgress, withSpinner } from "../output/progress.ts";
+import { formatDownload } from "../terminal/format.ts";
+import { aborted } from "../terminal/interrupt.ts";
+import { plainLine, plainText } from "../terminal/safe-text.ts";
+import type { Spinner } from "../terminal/spinner.ts";
+import { leftOutOf, noteLeftOut } from "./left-out.ts";
+import { sourceNote } from "./source-note.ts";
+import { serverNamed, type Source } from "./source.ts";
+
+export interface OpenOptions {
+  /** Only these servers; all of them unless told. */
+  readonly only?: readonly string[] | undefined;
+  /** Whether servers start with the workspace, whatever their declarations say. */
+  readonly start?: "eager" | "lazy" | undefined;
+  /** How long servers are waited for; their own start timeouts hold in any case. */
+  readonly waitMs?: number | undefined;
+  readonly stdinTaken?: boolean | undefined;
+  /** The command shows where the servers come from, and the diagnostics, itself. */
+  readonly showsSource?: boolean | undefined;
+  /** Whether the command is about what a diagnostic is of; about everything unless told. */
+  readonly concerns?: ((diagnostic: Diagnostic) => boolean) | undefined;
+  readonly onEvent?: ((event: HubEvent) => void) | undefined;
+  /** Changes of the declarations are applied as they are saved. */
+  readonly watch?: boolean | undefined;
+}
+
+export interface Opened {
+  readonly workspace: Workspace;
+  readonly request: RequestProgress;
+  /** Of the declarations and of the servers so far. */
+  readonly diagnostics: () => Diagnostic[];
+}
+
+/** Opens the workspace, waits for its servers, runs `use`, and closes the workspace in any case. */
+export async function withWorkspace<T>(
+  cli: Cli,
+  source: Source,
+  options: OpenOptions,
+  use: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  const { io, output, interrupt } = cli;
+  for (const alias of options.only ?? []) serverNamed(source, alias);
+  const sandbox = workspaceSandbox(cli.options.sandbox, source);
+  const config = {
+    ...source.config,
+    servers: source.config.servers.map((server) => adjust(server, cli, options)),
+  };
+  const roots = rootsOf(cli.options.roots, io.cwd);
+  const label = options.only?.length === 1 ? (options.only[0] as string) : "this workspace";
+  const note = options.showsSource === true ? undefined : sourceNote(source, io);
+  if (note !== undefined) output.note(output.noteColors.dim(note));
+  const followed = options.watch === true && source.kind === "workspace";
+  // A followed workspace reports the diagnostics of its files as events.
+  if (options.showsSource !== true && !followed)
+    noteLeftOut(cli, leftOutOf(source, options.only), options.concerns);
+  const stdinTaken = options.stdinTaken === true;
+  return withSpinner(cli, async (spinner) => {
+    interrupt.signal.throwIfAborted();
+    const workspace = await io.openWorkspace(followed ? source.path : config, {
+      only: options.only,
+      waitMs: 0,
+      watchFiles: followed,
+      handlers: {
+        ...createHandlers(cli, label, spinner, stdinTaken),
+        ...(roots.length === 0 ? {} : { roots }),
+      },
+      onEvent: (event) => {
+        if (event.type === "mcp.server_installing") {
+          if (event.bytes !== undefined) spinner.update(formatDownload(event.bytes));
+          else spinner.start(`${event.server}: ${plainLine(event.reason ?? "", 60)}`);
+        }
+        options.onEvent?.(event);
+      },
+      // The commands show failed servers themselves.
+      reportsFailures: false,
+      driverCode: cli.options.driverCode,
+      attended: answersRequests(cli, stdinTaken),
+      promptPassphrase: createPassphrasePrompt(cli).prompt,
+      onDiagnostic: (diagnostic) => {
+        if (options.showsSource !== true && options.concerns?.(diagnostic) !== false)
+          noteDiagnostic(diagnostic, cli);
+      },
+      ...(source.kind === "clients" ? { snapshots: false } : {}),
+      ...(sandbox === undefined ? {} : { sandbox }),
+    });
+    try {
+      if (cli.options.verbose)
+        workspace.on("log", (message) => output.note(describeLog(message, output.noteColors)));
+      await waitFor(workspace, options.waitMs ?? cli.options.waitMs, interrupt.signal, spinner);
+      return await use({
+        workspace,
+        request: requestProgress(cli, spinner),
+        diagnostics: () => [...(followed ? [] : source.diagnostics), ...workspace.diagnostics],
+      });
+    } finally {
+      spinner.stop();
+      await workspace.close().catch((thrown: unknown) => {
+        if (cli.options.verbose) output.note(`closing failed: ${plainText(String(thrown))}`);
+      });
+    }
+  });
+}
+
+/** Until every server is ready or has failed, the time is over, or the user has had enough. */
+async function waitFor(
+  workspace: Workspace,
+  ms: number | undefined,
+  signal: AbortSignal,
+  spinner: Spinner,
+): Promise<void> {
+  const count = workspace.health().length;
+  spinner.start(count === 1 ? `starting ${workspace.health()[0]?.alias}` : `starting ${count} servers`);
+  const ticks = setInterval(() => {
+    const health = workspace.health();
+    const left = health.filter(({ state }) => state === "starting").map(({ alias }) => alias);
+    const ready = health.filter(({ state }) => state === "ready").length;
+    if (count > 1)
+      spinner.update(`${ready} ready${left.length === 0 ? "" : `, waiting for ${left.join(", ")}`}`);
+  }, 80);
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const timeout = new Promise<void>((resolve) => {
+      if (ms !== undefined) timer = setTimeout(resolve, ms);
+    });
+    await Promise.race([workspace.settled(), aborted(signal), timeout]);
+  } finally {
+    clearInterval(ticks);
+    clearTimeout(timer);
+  }
+  signal.throwIfAborted();
+}
+
+/** What the command line says goes before what the declaration says. */
+function adjust(server: DeclaredServer, { options }: Cli, { start }: OpenOptions): DeclaredServer {
+  const limits = { ...server.limits, ...options.limits };
+  return {
+    ...server,
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    ...(options.era === undefined ? {} : { era: options.era }),
+    ...(start === undefined ? {} : { start }),
+  };
+}
+
+/** Refuses options that belong to a server given on the command line. */
+export function refuseTargetOptions({ options }: Cli): void {
+  const given = [
+    ["--header", Object.keys(options.headers).length > 0],
+    ["--env", Object.keys(options.env).length > 0],
+    ["--cwd", options.cwd !== undefined],
+    ["--transport", options.transport !== undefined],
+  ] as const;
+  const problems = given
+    .filter(([, isGiven]) => isGiven)
+    .map(([flag]) => `${flag} is for a URL or a command; a server of the workspace has it in its declaration`)
+    .concat(workspaceSandboxProblems(options.sandbox));
+  throwUsageErrors(problems);
+}
+
+/** Why a server cannot be used now; undefined when it can. */
+export function healthError(health: ServerHealth): PortolanError | undefined {
+  const { alias, state, error, stderr, origin } = health;
+  if (state === "ready" || state === "idle") return undefined;
+  if (state === "disabled")
+    return new PortolanError("SERVER_UNAVAILABLE", `${alias} is disabled.`, {
+      server: alias,
+      hint: `It is declared in ${origin.file}:${origin.line}; enable it there.`,
+    });
+  if (error !== undefined)
+    return new PortolanError(error.code, error.message, { server: alias, hint: error.hint, stderr });
+  return new PortolanError("SERVER_START_FAILED", `${alias} is not ready yet (${state}).`, {
+    server: alias,
+    stderr,
+    hint: "Wait longer with --wait, or see what it does: portolan why " + alias,
+  });
+}

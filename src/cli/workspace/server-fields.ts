@@ -1,0 +1,70 @@
+// A server of any declaration in the words of portolan.yaml.
+
+import { dirname, resolve } from "node:path";
+import { definedOnly, filled, toDockerFields, toLaunchFields } from "../../formats/manifest/index.ts";
+import type { ServerFields } from "../../formats/workspace/index.ts";
+import type { DeclaredEndpoint, DeclaredServer } from "../../model/index.ts";
+
+export function toServerFields(server: DeclaredServer): ServerFields {
+  const { limits } = server;
+  const timeouts = definedOnly({
+    start: toDuration(limits?.startTimeoutMs),
+    request: toDuration(limits?.requestTimeoutMs),
+    max: toDuration(limits?.maxRequestMs),
+  });
+  return definedOnly<ServerFields>({
+    ...endpointFields(server.endpoint, server.origin.file),
+    enabled: server.enabled ? undefined : false,
+    era: server.era,
+    start: server.start,
+    idle_stop: toDuration(server.idleStopMs),
+    timeouts: filled(timeouts),
+    tool_allowlist: server.allowTools,
+    tool_blocklist: server.blockTools,
+    description_prefix: server.descriptionPrefix,
+    resources_as_tools: server.resourceTools,
+    prompts_as_tools: server.promptTools,
+    context: server.context?.map(({ uri, maxBytes }) => ({ uri, max_bytes: maxBytes })),
+    tags: server.tags,
+    max_message_bytes: limits?.maxMessageBytes,
+    max_result_bytes: server.maxResultBytes,
+    lanes: server.lanes,
+    ...toLaunchFields(server.launch),
+  });
+}
+
+function endpointFields(endpoint: DeclaredEndpoint, file: string): ServerFields {
+  // portolan.yaml has no words for it: the mcpfile itself is among its sources, and drivers are found by their folder.
+  if (endpoint.transport === "invoke" || endpoint.transport === "contracts") return {};
+  if (endpoint.transport !== "stdio") {
+    const { transport, url, headers, program } = endpoint;
+    if (program !== undefined)
+      return {
+        transport: transport === "sse" ? "sse" : "streamable-http",
+        ...toDockerFields(endpoint),
+        headers: filled(headers),
+      };
+    const inferred = /^wss?:/i.test(url) ? "websocket" : "http";
+    const written = transport === "http" ? "streamable-http" : transport;
+    return { transport: transport === inferred ? undefined : written, url, headers: filled(headers) };
+  }
+  const { command, args, env, cwd } = endpoint;
+  return {
+    command,
+    args: filled(args),
+    env: filled(env),
+    cwd: cwd === undefined || /^[~$]/.test(cwd) ? cwd : resolve(projectOf(file), cwd),
+  };
+}
+
+/** `.cursor/mcp.json` and its like speak for the folder above them. */
+function projectOf(file: string): string {
+  const folder = dirname(file);
+  return /[\\/]\.[^\\/]+$/.test(folder) ? dirname(folder) : folder;
+}
+
+function toDuration(ms: number | undefined): string | undefined {
+  if (ms === undefined) return undefined;
+  if (ms % 60_000 === 0 && ms > 0) return `${ms / 60_000}m`;
+  return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
+}

@@ -1,0 +1,159 @@
+// Which servers a command is about: those of the workspace, or, where nothing is declared, those of other MCP clients on this computer.
+
+import { stat } from "node:fs/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { ClientFiles } from "../../catalog/index.ts";
+import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
+import type { ImportedFile } from "../../formats/clients/index.ts";
+import type { WorkspaceConfig } from "../../hub/index.ts";
+import type { DeclaredServer } from "../../model/index.ts";
+import type { Cli } from "../context.ts";
+import { configError } from "../output/diagnostic.ts";
+import { computerOf, pathLabeller, workspaceFolder } from "./folder.ts";
+
+export interface Source {
+  /** `clients`: read from the files of other programs, so that nothing is kept about it either. */
+  readonly kind: "workspace" | "clients";
+  /** What was asked for: a folder, or one declaration. */
+  readonly path: string;
+  readonly config: WorkspaceConfig;
+  readonly files: readonly SourceFile[];
+  readonly diagnostics: readonly Diagnostic[];
+  /** Those among them that are about drivers, contracts and their secrets: what is wrong there is left out, and the rest works. */
+  readonly ofDrivers: readonly Diagnostic[];
+  /** Diagnostics among them because of which single tools, prompts and resources of mcpfiles are left out. */
+  readonly leftOut: readonly Diagnostic[];
+}
+
+export interface SourceFile {
+  readonly file: string;
+  /** `workspace`, `manifest`, or the client's name. */
+  readonly format: string;
+  readonly servers: readonly string[];
+}
+
+/** Throws when a config file has errors. A broken driver, and a broken tool of an mcpfile, is left out by itself. */
+export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Source> {
+  const path = workspaceFolder(cli.io, cli.options);
+  const catalog = await cli.io.loadCatalog(path, { home: computerOf(cli.io, path).home });
+  const { ofDrivers = [], leftOut = [] } = catalog;
+  const { fatalErrors, isUndeclared } = await import("../../catalog/index.ts");
+  const fatal = fatalErrors(catalog);
+  // Where nothing is left to work with, what is wrong is the answer.
+  const errors = catalog.servers.length === 0 ? catalog.diagnostics.filter(isError) : fatal;
+  if (errors.length > 0) throw configError(errors, cli);
+  if (isUndeclared(catalog) && (await isFolder(path)))
+    return mergeClients(cli, path, await cli.io.importClients(computerOf(cli.io, path)));
+  const { naming, descriptionPrefix, envFile, gateway } = catalog.settings;
+  const servers = catalog.servers.map((server) => runIn(server, catalog.folder));
+  return {
+    kind: "workspace",
+    path,
+    config: { servers, naming, descriptionPrefix, envFile, gateway, folder: catalog.folder },
+    files: catalog.files.map(({ file, format, aliases }) => ({ file, format, servers: aliases })),
+    diagnostics: catalog.diagnostics,
+    ofDrivers,
+    leftOut,
+  };
+}
+
+/** The server with this alias, or else with this name in its mcpfile. */
+export function serverCalled({ config: { servers } }: Source, word: string): DeclaredServer | undefined {
+  const named = servers.filter((server) => fileName(server).includes(word));
+  return servers.find(({ alias }) => alias === word) ?? (named.length === 1 ? named[0] : undefined);
+}
+
+/** The name that an mcpfile gives a server, of which the alias may be only a part. */
+export function fileName({ endpoint }: DeclaredServer): readonly string[] {
+  return endpoint.transport === "invoke" ? [endpoint.server.info.name] : [];
+}
+
+/** The server with this alias; an unknown one is an error that names the nearest. */
+export function serverNamed(source: Source, alias: string): DeclaredServer {
+  const found = source.config.servers.find((server) => server.alias === alias);
+  if (found !== undefined) return found;
+  const known = source.config.servers.map((server) => server.alias);
+  const all =
+    known.length === 0
+      ? "No servers are declared here; see portolan add --help."
+      : `There are: ${known.slice(0, 20).join(", ")}${known.length > 20 ? ", …" : ""}.`;
+  throw new PortolanError("SERVER_UNKNOWN", `There is no server ${JSON.stringify(alias)} here.`, {
+    hint: didYouMean(alias, known) ?? all,
+  });
+}
+
+function isError({ severity }: Diagnostic): boolean {
+  return severity === "error";
+}
+
+/** The config files of other MCP clients that commands use in a folder without config files, for a check of them all. */
+export async function clientFiles({ io }: Pick<Cli, "io">, folder: string): Promise<ClientFiles> {
+  const found = await io.importClients(computerOf(io, folder));
+  const { config, diagnostics } = mergeClients({ io }, folder, found);
+  const used = found.filter((one) => one.servers.length > 0 || one.diagnostics.some(isError));
+  const files = used.map(({ file, client, servers, diagnostics: findings }) => ({
+    ...{ file, format: client, aliases: servers.map(({ alias }) => alias) },
+    valid: !findings.some(isError),
+  }));
+  return { files, servers: config.servers, diagnostics };
+}
+
+function mergeClients({ io }: Pick<Cli, "io">, folder: string, found: readonly ImportedFile[]): Source {
+  // What a project says goes before what the user says for all projects.
+  const files = found.toSorted((a, b) => Number(a.scope === "user") - Number(b.scope === "user"));
+  const servers = new Map<string, DeclaredServer>();
+  const diagnostics: Diagnostic[] = [];
+  for (const { file, servers: declared, diagnostics: findings } of files) {
+    diagnostics.push(...findings.map((finding) => ({ ...finding, file: finding.file ?? file })));
+    for (const server of declared) {
+      const first = servers.get(server.alias);
+      if (first === undefined) servers.set(server.alias, runIn(server, folder));
+      else if (!isDeepStrictEqual(first.endpoint, runIn(server, folder).endpoint))
+        diagnostics.push(shadowed(server, pathLabeller(io)(first.origin.file)));
+    }
+  }
+  return {
+    kind: "clients",
+    path: folder,
+    config: { servers: [...servers.values()].toSorted((a, b) => (a.alias < b.alias ? -1 : 1)), folder },
+    files: files.filter((file) => file.servers.length > 0).map(toSourceFile),
+    diagnostics,
+    ofDrivers: [],
+    leftOut: [],
+  };
+}
+
+function toSourceFile({ file, client, servers }: ImportedFile): SourceFile {
+  return { file, format: client, servers: servers.map(({ alias }) => alias) };
+}
+
+function shadowed(second: DeclaredServer, used: string): Diagnostic {
+  const { file, line, column } = second.origin;
+  return {
+    code: "NAME_AMBIGUOUS",
+    severity: "warning",
+    server: second.alias,
+    message: `${second.alias} is declared differently in ${used}, which is used`,
+    file,
+    line,
+    column,
+  };
+}
+
+/** A server that says nothing else runs in the folder that it was declared for, wherever the command runs. */
+function runIn(server: DeclaredServer, folder: string): DeclaredServer {
+  const { endpoint } = server;
+  if (endpoint.transport !== "stdio" || endpoint.cwd !== undefined) return server;
+  return {
+    ...server,
+    endpoint: { ...endpoint, cwd: folder },
+    launch: { ...server.launch, cwdImplied: true },
+  };
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}

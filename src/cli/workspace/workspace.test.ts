@@ -1,0 +1,236 @@
+// Commands on a workspace with everything outside of them handed in.
+
+import { EventEmitter } from "node:events";
+import { tmpdir } from "node:os";
+import { describe, expect, test, vi } from "vitest";
+import type { Catalog } from "../../catalog/index.ts";
+import type { Tool } from "../../client/index.ts";
+import type { ImportedFile } from "../../formats/clients/index.ts";
+import type { ServerHealth, Workspace, WorkspaceConfig, WorkspaceOptions } from "../../hub/index.ts";
+import type { DeclaredServer, JsonObject } from "../../model/index.ts";
+import type { CliIo } from "../context.ts";
+import { run } from "../program.ts";
+
+const cwd = tmpdir();
+const signals = Object.assign(new EventEmitter(), { exit: vi.fn() });
+
+function declare(alias: string, more: Partial<DeclaredServer> = {}): DeclaredServer {
+  return {
+    alias,
+    enabled: true,
+    origin: { file: `${cwd}/portolan.yaml`, line: 7, column: 3, format: "workspace" },
+    endpoint: { transport: "http", url: "https://x.example/mcp?key=s3cr3t-in-query" },
+    ...more,
+  };
+}
+
+interface World {
+  readonly servers?: readonly DeclaredServer[];
+  readonly naming?: string;
+  readonly imported?: readonly ImportedFile[];
+  readonly health?: Record<string, Partial<ServerHealth>>;
+  readonly settled?: Promise<void>;
+}
+
+async function portolan(argv: string[], world: World = {}, tty = false) {
+  let out = "";
+  let err = "";
+  const opened: [string | WorkspaceConfig, WorkspaceOptions][] = [];
+  const calls: [string, JsonObject | undefined][] = [];
+  let closed = 0;
+  const { servers = [], imported = [] } = world;
+  const openWorkspace: CliIo["openWorkspace"] = async (source, options) => {
+    opened.push([source, options]);
+    if (typeof source === "string") throw new Error("only --follow opens a path");
+    const used = source.servers.filter(({ alias }) => options.only?.includes(alias) !== false);
+    const fullName = (name: string): string =>
+      (source.naming ?? "mcp_{alias}_{tool}")
+        .replace("{alias}", name.split(".")[0] ?? "")
+        .replace("{tool}", name.split(".").slice(1).join("."));
+    const tools = used.map(({ alias }) => fullName(`${alias}.echo`));
+    const health = used.map(({ alias, origin, endpoint }): ServerHealth => ({
+      alias,
+      state: "ready",
+      since: new Date().toISOString(),
+      origin,
+      transport: endpoint.transport,
+      era: "modern",
+      revision: "2026-07-28",
+      tools: 1,
+      restarts: 0,
+      ...world.health?.[alias],
+    }));
+    const workspace: Partial<Workspace> = {
+      diagnostics: [],
+      settled: () => world.settled ?? Promise.resolve(),
+      health: () => health,
+      healthCheck: async () => health.every(({ state }) => state === "ready"),
+      toolNames: () =>
+        new Map(tools.map((tool, index) => [tool, { server: used[index]?.alias ?? "", name: "echo" }])),
+      promptNames: () => new Map(),
+      tools: async () =>
+        tools.map((name) => ({ definition: { name, inputSchema: { type: "object" } } }) as unknown as Tool),
+      resources: async () => [],
+      resourceTemplates: async () => [],
+      prompts: async () => [],
+      callTool: async (name, input) => {
+        calls.push([name, input]);
+        return { content: [{ type: "text", text: "ok" }], text: "ok" };
+      },
+      on: () => () => {},
+      close: async () => void (closed += 1),
+    };
+    return workspace as Workspace;
+  };
+  const catalog: Catalog = {
+    folder: cwd,
+    servers,
+    settings: { defaults: {}, naming: world.naming },
+    files:
+      servers.length === 0
+        ? []
+        : [{ file: `${cwd}/portolan.yaml`, format: "workspace", aliases: [], valid: true }],
+    diagnostics: [],
+  };
+  const io: CliIo = {
+    stdin: {
+      isTTY: tty,
+      async *[Symbol.asyncIterator]() {
+        yield "";
+      },
+    },
+    stdout: { isTTY: tty, columns: 80, write: (text) => ((out += text), true) },
+    stderr: { isTTY: tty, columns: 80, write: (text) => ((err += text), true) },
+    env: { NO_COLOR: "1", PATH: process.env["PATH"], HOME: "/home/me" },
+    cwd,
+    platform: process.platform,
+    version: "9.9.9",
+    signals,
+    connect: async () => {
+      throw new Error("nothing is connected to directly");
+    },
+    openWorkspace,
+    loadCatalog: async () => catalog,
+    importClients: async () => [...imported],
+    createPrompter: async () => {
+      throw new Error("nobody is asked");
+    },
+    openBrowser: async () => false,
+  };
+  const code = await run(argv, io);
+  expect(signals.eventNames()).toEqual([]);
+  expect(closed).toBe(opened.length);
+  return { code, out, err, opened, calls };
+}
+
+const two = { servers: [declare("a"), declare("a_b")] };
+
+describe("what is opened", () => {
+  test.each<[string[], string[] | undefined, [string, JsonObject | undefined][]]>([
+    [["call", "a.echo"], ["a"], [["mcp_a_echo", {}]]],
+    [["call", "a", "echo"], ["a"], [["mcp_a_echo", {}]]],
+    // Either server could have it, so both are asked.
+    [["call", "mcp_a_b_echo"], ["a", "a_b"], [["mcp_a_b_echo", {}]]],
+    [["call", "mcp_a_echo()"], ["a"], [["mcp_a_echo", {}]]],
+    [["list", "a_b"], ["a_b"], []],
+    [["list"], undefined, []],
+    [["status"], undefined, []],
+    [["status", "a", "a"], ["a"], []],
+    [["why", "a"], ["a"], []],
+  ])("by %j", async (argv, only, calls) => {
+    const ran = await portolan(argv, two);
+    expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
+    expect(ran.opened.map(([, options]) => options.only)).toEqual([only]);
+    expect(ran.calls).toEqual(calls);
+  });
+
+  test("names follow the template of the workspace", async () => {
+    const ran = await portolan(["call", "a-echo"], { servers: [declare("a")], naming: "{alias}-{tool}" });
+    expect(ran.calls).toEqual([["a-echo", {}]]);
+  });
+
+  test("options of the command line go before those of the declaration", async () => {
+    const { opened } = await portolan(["call", "a.echo", "--era", "legacy", "--timeout", "5"], two);
+    const [config] = opened[0] ?? [];
+    expect((config as WorkspaceConfig).servers[0]).toMatchObject({
+      era: "legacy",
+      limits: { requestTimeoutMs: 5_000 },
+    });
+    const refused = await portolan(["list", "a", "--header", "A: b"], two);
+    expect(refused.code).toBe(2);
+    expect(refused.opened).toEqual([]);
+  });
+
+  test("servers of other clients: read only, the project's before the user's", async () => {
+    const file = (scope: "user" | "project", url: string): ImportedFile => ({
+      client: "cursor",
+      scope,
+      file: `/home/me/${scope}.json`,
+      servers: [{ ...declare("a"), endpoint: { transport: "http", url }, name: "a" }],
+      diagnostics: [],
+    });
+    const imported = [file("user", "https://user.example"), file("project", "https://project.example")];
+    const { opened, out, code } = await portolan(["status"], { imported });
+    expect(code).toBe(0);
+    expect(opened[0]?.[1].snapshots).toBe(false);
+    expect(opened[0]?.[0]).toMatchObject({ servers: [{ endpoint: { url: "https://project.example" } }] });
+    expect(JSON.parse(out)).toMatchObject({
+      source: { kind: "clients" },
+      diagnostics: [{ code: "NAME_AMBIGUOUS", file: `${cwd}/portolan.yaml` }],
+    });
+    expect((await portolan(["status"], two)).opened[0]?.[1].snapshots).toBeUndefined();
+  });
+});
+
+describe("what is shown", () => {
+  test("what servers say cannot do anything to the terminal", async () => {
+    const error = {
+      code: "SERVER_CRASHED",
+      message: "bad\u001b[2J\u001b]0;x\u0007",
+      hint: "h\u202e",
+    } as const;
+    const health = { a: { state: "failed", error, stderr: "last\u001b]52;c;eA==\u0007 words" } } as const;
+    for (const argv of [["status"], ["why", "a"], ["list"]]) {
+      const { out } = await portolan(argv, { ...two, health }, true);
+      expect(out).toContain("bad");
+      expect(out).not.toMatch(/[\u001b\u0007\u202e]/);
+    }
+  });
+
+  test("an address is shown without what may be secret in it", async () => {
+    const text = await portolan(["why", "a"], two, true);
+    expect(text.out).toContain("https://x.example/mcp?…");
+    expect(text.out + (await portolan(["why", "a"], two)).out).not.toContain("s3cr3t");
+  });
+
+  test("exit codes: 3 for a server that is down, its own for a call", async () => {
+    const error = { code: "SECRET_MISSING", message: "A secret is missing: X.", hint: "Set it." } as const;
+    const health = { a: { state: "blocked", error } } as const;
+    expect((await portolan(["status"], { ...two, health })).code).toBe(3);
+    expect((await portolan(["why", "a"], { ...two, health })).code).toBe(3);
+    const call = await portolan(["call", "a.echo"], { ...two, health });
+    expect(call.code).toBe(2);
+    expect(JSON.parse(call.err)).toMatchObject({ error: { code: "SECRET_MISSING", hint: "Set it." } });
+  });
+
+  test("waiting ends with the time", async () => {
+    const health = { a: { state: "starting" } } as const;
+    const settled = new Promise<void>(() => {});
+    expect((await portolan(["status", "--wait", "10ms"], { ...two, health, settled })).code).toBe(3);
+    expect((await portolan(["status", "--wait", "soon"], two)).code).toBe(2);
+  });
+
+  test("help has examples and exit codes", async () => {
+    for (const command of ["status", "why", "events", "add", "remove", "validate"])
+      expect((await portolan([command, "--help"])).out).toMatch(/Examples:[^]*Exit codes:/);
+  });
+
+  test("a signal while waiting ends the wait and closes everything", async () => {
+    const settled = new Promise<void>(() => {});
+    const ran = portolan(["status"], { ...two, settled });
+    await vi.waitFor(() => expect(signals.listenerCount("SIGINT")).toBe(1));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    signals.emit("SIGINT");
+    expect((await ran).code).toBe(130);
+  });
+});
