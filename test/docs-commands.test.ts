@@ -11,7 +11,6 @@ import {
   realpathSync,
   rmSync,
   writeFileSync,
-  readdirSync,
 } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -21,7 +20,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { MAIN, temporaryFolder } from "./cli-helpers.ts";
-import { blocksOf, compileSnippets } from "./docs-snippets.ts";
+import { blocksOf, compileSnippets, PAGES as DOCUMENTS } from "./docs-snippets.ts";
 import { startHttpServer } from "./fixtures/http-server.mjs";
 import { startSseServer } from "./fixtures/sse-server.mjs";
 import { startWsServer } from "./fixtures/ws-server.mjs";
@@ -42,7 +41,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 interface Page {
   /** Where its commands run, in the repository; a folder of their own when absent. */
   readonly at?: string;
-  /** Files that the page assumes; those of its own blocks as `yaml 1`, `markdown 2` and so on. */
+  /** Files that the page assumes. `yaml 1` is the first such block of the page, `docs/x.md yaml 1` that of another page. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
@@ -71,22 +70,39 @@ const PETSTORE = JSON.stringify({
   },
 });
 
+const CONTRACT_FILES = {
+  "tools/fs-read/TOOL.md": "docs/reference/contracts.md markdown 1",
+  ".drivers/filesystem-mcp/DRIVER.md": "docs/reference/contracts.md markdown 2",
+  "old/DRIVER.md": "docs/reference/contracts.md markdown 2",
+  "notes/hello.md": "Hello.\n",
+};
+const BOTH_SERVERS = { "portolan.yaml": JSON.stringify({ servers: SERVERS }) };
+const FILE_SERVER = { "portolan.yaml": JSON.stringify({ servers: { files: SERVERS.files } }) };
+
 const PAGES: Readonly<Record<string, Page>> = {
-  "README.md": { files: { "mcpfile.yaml": "yaml 2" } },
-  "docs/drivers.md": {
-    files: {
-      "tools/fs-read/TOOL.md": "markdown 1",
-      ".drivers/filesystem-mcp/DRIVER.md": "markdown 2",
-      "old/DRIVER.md": "markdown 2",
-      "notes/hello.md": "Hello.\n",
-    },
+  "README.md": { files: { "mcpfile.yaml": "yaml 1" } },
+  "docs/guides/clients.md": { files: BOTH_SERVERS },
+  "docs/guides/debugging.md": { files: FILE_SERVER },
+  "docs/guides/driver-code.md": { files: CONTRACT_FILES },
+  "docs/guides/drivers.md": { files: CONTRACT_FILES },
+  "docs/guides/login.md": {},
+  "docs/guides/openapi.md": { files: { "petstore.json": PETSTORE } },
+  "docs/guides/operation.md": { files: BOTH_SERVERS },
+  "docs/guides/packages.md": { files: BOTH_SERVERS },
+  "docs/guides/sandbox.md": { files: FILE_SERVER },
+  "docs/guides/secrets.md": { files: { "portolan.yaml": "yaml 1" } },
+  "docs/guides/terminal.md": {},
+  "docs/guides/workspaces.md": { files: { "portolan.yaml": "yaml 1" } },
+  "docs/reference/config-files.md": {
+    files: { "portolan.yaml": "yaml 1", "bridge/manifest.yaml": "yaml 2" },
   },
-  "docs/gateway.md": { files: { "portolan.yaml": JSON.stringify({ servers: SERVERS }) } },
-  "docs/mcpfile.md": { files: { "mcpfile.yaml": "yaml 1" } },
-  "docs/openapi.md": { files: { "petstore.json": PETSTORE } },
-  "docs/sandbox.md": { files: { "portolan.yaml": JSON.stringify({ servers: { files: SERVERS.files } }) } },
-  "docs/secrets.md": { files: { "portolan.yaml": "servers: {}\n" } },
-  "docs/workspace.md": { files: { "portolan.yaml": "yaml 1", "bridge/manifest.yaml": "yaml 2" } },
+  "docs/reference/events.md": { files: FILE_SERVER },
+  "docs/reference/gateway.md": { files: BOTH_SERVERS },
+  "docs/reference/mcpfile.md": { files: { "mcpfile.yaml": "yaml 1" } },
+  "docs/start/contract.md": {},
+  "docs/start/gateway.md": {},
+  "docs/start/installation.md": {},
+  "docs/start/mcpfile.md": { files: { "mcpfile.yaml": "yaml 1" } },
   "examples/drivers/README.md": { at: "examples/drivers" },
   "examples/quickstart/README.md": { at: "." },
 };
@@ -118,6 +134,11 @@ until grep -q '^Claude Code' "$STAGE/out"; do
 done
 cat "$STAGE/out"
 `;
+
+/** One data folder for all pages, so that each package is installed once. */
+const data = realpathSync(mkdtempSync(join(tmpdir(), "portolan-docs-data-")));
+beforeAll(() => writeFileSync(join(data, "passphrase"), "of the test\n", { mode: 0o600 }));
+afterAll(() => rmSync(data, { recursive: true, force: true }));
 
 async function stage(page: string, { at, files = {} }: Page) {
   const base = realpathSync(temporaryFolder());
@@ -153,8 +174,8 @@ async function stage(page: string, { at, files = {} }: Page) {
     git("clone", "-q", "--bare", cwd, join(base, "a.git"));
   }
   for (const [name, given] of Object.entries(files)) {
-    const [, language, number] = /^(yaml|markdown) (\d)$/.exec(given) ?? [];
-    const own = blocksOf(page).filter((block) => block.language === language)[Number(number) - 1]?.text;
+    const [, other = page, language, number] = /^(?:(\S+\.md) )?(yaml|markdown) (\d)$/.exec(given) ?? [];
+    const own = blocksOf(other).filter((block) => block.language === language)[Number(number) - 1]?.text;
     mkdirSync(dirname(join(cwd, name)), { recursive: true });
     writeFileSync(join(cwd, name), real(own ?? given));
   }
@@ -165,7 +186,6 @@ async function stage(page: string, { at, files = {} }: Page) {
     writeFileSync(join(bin, name), text);
     chmodSync(join(bin, name), 0o755);
   }
-  writeFileSync(join(base, "passphrase"), "of the test\n", { mode: 0o600 });
   const { PATH, LANG } = process.env;
   const env = {
     ...{
@@ -179,7 +199,8 @@ async function stage(page: string, { at, files = {} }: Page) {
       TOKEN: "t",
     },
     ...{
-      PORTOLAN_VAULT_PASSPHRASE_FILE: join(base, "passphrase"),
+      XDG_DATA_HOME: data,
+      PORTOLAN_VAULT_PASSPHRASE_FILE: join(data, "passphrase"),
       DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere",
     },
     // The registry is that of the person who runs the tests.
@@ -226,8 +247,7 @@ describe("the commands of", needs("bubblewrap", "curl"), () => {
 });
 
 describe("the programs of", needs("bubblewrap"), () => {
-  const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
-  const written = pages.filter((page) => blocksOf(page).some(({ language }) => language === "ts"));
+  const written = DOCUMENTS.filter((page) => blocksOf(page).some(({ language }) => language === "ts"));
   let programs: Awaited<ReturnType<typeof compileSnippets>>["programs"];
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-docs-")));
   beforeAll(async () => void ({ programs } = await compileSnippets(folder)));
@@ -244,10 +264,10 @@ describe("the programs of", needs("bubblewrap"), () => {
 });
 
 it("every page with commands is known here", () => {
-  const docs = readdirSync(join(root, "docs")).map((name) => `docs/${name}`);
   const examples = ["examples/drivers/README.md", "examples/quickstart/README.md"];
-  const pages = ["README.md", ...docs, ...examples].filter((page) => scriptsOf(page).length > 0);
-  expect(new Set(Object.keys(PAGES))).toEqual(new Set(pages));
+  const pages = [...DOCUMENTS, ...examples].filter((page) => scriptsOf(page).length > 0);
+  expect(pages.filter((page) => PAGES[page] === undefined)).toEqual([]);
+  expect(Object.keys(PAGES).filter((page) => blocksOf(page).length === 0)).toEqual([]);
 });
 
 /** The script without the exceptions; a line that says `(exit code 3)` must end so. */

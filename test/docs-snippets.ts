@@ -15,12 +15,13 @@ interface Block {
   readonly line: number;
 }
 
-/** The README and the pages of docs/. */
+/** The README and all pages of docs/. */
 export const PAGES: readonly string[] = [
   "README.md",
-  ...readdirSync(join(root, "docs"))
+  ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
-    .map((name) => `docs/${name}`),
+    .map((name) => `docs/${name.replaceAll("\\", "/")}`)
+    .sort(),
 ];
 
 export function blocksOf(page: string): Block[] {

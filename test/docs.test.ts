@@ -1,5 +1,6 @@
 // The documents say what the software does: codes, limits, links.
 
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,7 +27,7 @@ const rows = (text: string): string[][] =>
         .map((cell) => cell.trim().replace(/^`|`$/g, "")),
     );
 
-it("docs/errors.md has every error code with its faces, and no other", () => {
+it("docs/reference/errors.md has every error code with its faces, and no other", () => {
   const faces = Object.entries(ERROR_CODES).map(([code, { hint, exit, http, jsonrpc }]) => [
     code,
     hint,
@@ -34,11 +35,19 @@ it("docs/errors.md has every error code with its faces, and no other", () => {
     String(http),
     String(jsonrpc),
   ]);
-  expect(rows(read("docs/errors.md"))).toEqual(faces);
+  expect(rows(read("docs/reference/errors.md"))).toEqual(faces);
 });
 
-it("docs/behaviour.md has every limit with its default", () => {
-  const documented = rows(read("docs/behaviour.md")).map(([name, value]) => [
+it("docs/reference/api is what npm run docs:api writes", () => {
+  const { stderr } = spawnSync(process.execPath, ["scripts/api-docs.mjs", "--check"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  expect(stderr).toBe("");
+});
+
+it("docs/reference/limits.md has every limit with its default", () => {
+  const documented = rows(read("docs/reference/limits.md")).map(([name, value]) => [
     name,
     (value ?? "")
       .replace(/ /g, "")
@@ -49,18 +58,47 @@ it("docs/behaviour.md has every limit with its default", () => {
   );
 });
 
-it("links between documents lead somewhere", () => {
-  const pages = [
-    "README.md",
-    "ARCHITECTURE.md",
-    "CONTRIBUTING.md",
-    "CHANGELOG.md",
-    "bench/README.md",
-    "test/fixtures/README.md",
-  ];
-  for (const page of [...pages, ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)]) {
-    for (const [, target] of read(page).matchAll(/\]\((?!https?:)([^)#\s]+)/g)) {
-      expect(existsSync(join(root, dirname(page), target as string)), `${page} -> ${target}`).toBe(true);
+/** The pages outside of docs/ that link to other files. */
+const OTHER_PAGES = [
+  ...readdirSync(root).filter((name) => name.endsWith(".md")),
+  ...["bench", "examples", "src", "test/fixtures"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter((name) => /(?:^|[\\/])README\.md$/.test(name))
+      .map((name) => join(folder, name)),
+  ),
+];
+
+/** The anchors of a page, as GitHub makes them from its headings. */
+function anchorsOf(path: string): string[] {
+  return Array.from(read(path).matchAll(/^#+ (.*)$/gm), ([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+it.each([...new Set([...OTHER_PAGES, ...PAGES])])("the links of %s lead somewhere", (page) => {
+  for (const [, path = "", anchor] of read(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)) {
+    const target = path === "" ? page : join(dirname(page), path);
+    expect(existsSync(join(root, target)), `${page} -> ${path}`).toBe(true);
+    if (anchor !== undefined) expect(anchorsOf(target), `${page} -> ${path}#${anchor}`).toContain(anchor);
+  }
+});
+
+it("every page of docs/ is in its table of contents", () => {
+  const listed = Array.from(read("docs/README.md").matchAll(/\]\(([^)]+)\)/g), ([, path]) => `docs/${path}`);
+  const pages = PAGES.filter((page) => /^docs\/\w+\//.test(page) && !page.startsWith("docs/reference/api/"));
+  expect(pages.filter((page) => !listed.includes(page))).toEqual([]);
+});
+
+it("prose wraps, and tables are readable in a terminal", () => {
+  for (const page of PAGES.filter((path) => !path.startsWith("docs/reference/api/"))) {
+    let inBlock = false;
+    for (const [index, line] of read(page).split("\n").entries()) {
+      if (line.startsWith("```")) inBlock = !inBlock;
+      const limit = inBlock || line.startsWith("|") ? 210 : 130;
+      expect(line.length, `${page}:${index + 1}`).toBeLessThanOrEqual(limit);
     }
   }
 });
@@ -79,8 +117,9 @@ it("the JSON of the documents is that of a valid config file, in the place that 
     const lines = read(page).split("\n");
     for (const { text, line } of blocksOf(page).filter(({ language }) => language === "json")) {
       expect(() => JSON.parse(text) as unknown, `${page}:${line}`).not.toThrow();
-      // Two lines before the fence is the sentence that introduces the block.
-      const [, name] = /`(?:~\/)?([^`]+\.json)`/.exec(lines[line - 4] ?? "") ?? [];
+      // The paragraph before the fence introduces the block.
+      const introduction = lines.slice(lines.lastIndexOf("", line - 4) + 1, line - 3).join(" ");
+      const [, name] = /`(?:~\/)?([^`]+\.json)`/.exec(introduction) ?? [];
       expect(name, `${page}:${line} is introduced by the name of its file`).toBeDefined();
       const file = join(folder, name as string);
       mkdirSync(dirname(file), { recursive: true });

@@ -54,7 +54,7 @@ describe("the packed package", { timeout: 120_000 }, () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test("holds the program, its sources and its papers, and nothing else", () => {
+  test("contains the program, its types, schemas and papers, and nothing else", () => {
     const paths = packed.files.map(({ path }) => path);
     const needed = [
       "LICENSE",
@@ -67,7 +67,11 @@ describe("the packed package", { timeout: 120_000 }, () => {
     ];
     expect(needed.filter((path) => !paths.includes(path))).toEqual([]);
     const papers = new Set(["LICENSE", "README.md", "CHANGELOG.md", "package.json"]);
-    expect(paths.filter((path) => !papers.has(path) && !/^(dist|schemas|src)\//.test(path))).toEqual([]);
+    expect(
+      paths.filter(
+        (path) => !papers.has(path) && !/^(?:dist\/.*\.(?:[cm]?js|d\.ts)|schemas\/.*\.json)$/.test(path),
+      ),
+    ).toEqual([]);
     expect(paths.filter((path) => path.includes(".test."))).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-// The examples of docs/mcpfile.md say what they claim to say, and its table of fields names them all.
+// The examples of docs/reference/mcpfile.md say what they claim to say, and its table of fields names them all.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { parseMcpfile } from "./parse.ts";
 import { fileShape, primitiveShape } from "./shapes.ts";
 import { CLI_SHAPE, httpShape } from "./shapes-invocation.ts";
 
-const page = readFileSync(new URL("../../../docs/mcpfile.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../../docs/reference/mcpfile.md", import.meta.url), "utf8");
 const examples = [...page.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = ""]) => text);
 
 describe("examples", () => {

@@ -15,27 +15,32 @@ const examples = (name: string): string[] =>
     .map(([, text = ""]) => text)
     .filter((text) => /^(?:servers|config|kind|sources|gateway):/m.test(text));
 
-describe.each(["../README.md", "gateway-access.md", "sandbox.md", "secrets.md", "workspace.md"])(
-  "examples of docs/%s",
-  (name) => {
-    test.each(examples(name))("%s", (text) => {
-      const { root } = readYaml(text, "x.yaml");
-      const keys = Object.keys(root === undefined ? {} : (toPlain(root) as object));
-      const parse = keys.includes("config")
-        ? parseManifest
-        : keys.includes("kind")
-          ? parseMcpfile
-          : parseWorkspace;
-      // That a sandbox is relaxed is worth a note, and no mistake.
-      const mistakes = parse(text, "/project/x.yaml").diagnostics.filter(
-        ({ severity }) => severity !== "info",
-      );
-      expect(mistakes).toEqual([]);
-    });
-  },
-);
+describe.each([
+  "../README.md",
+  "guides/packages.md",
+  "guides/sandbox.md",
+  "guides/secrets.md",
+  "guides/workspaces.md",
+  "reference/access-control.md",
+  "reference/config-files.md",
+  "reference/sandbox.md",
+  "start/mcpfile.md",
+])("examples of docs/%s", (name) => {
+  test.each(examples(name))("%s", (text) => {
+    const { root } = readYaml(text, "x.yaml");
+    const keys = Object.keys(root === undefined ? {} : (toPlain(root) as object));
+    const parse = keys.includes("config")
+      ? parseManifest
+      : keys.includes("kind")
+        ? parseMcpfile
+        : parseWorkspace;
+    // That a sandbox is relaxed is worth a note, and no mistake.
+    const mistakes = parse(text, "/project/x.yaml").diagnostics.filter(({ severity }) => severity !== "info");
+    expect(mistakes).toEqual([]);
+  });
+});
 
-test("docs/sandbox.md has a row for every field of a sandbox", () => {
-  const rows = new Set([...page("sandbox.md").matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name));
+test("docs/reference/sandbox.md has a row for every field of a sandbox", () => {
+  const rows = new Set([...page("reference/sandbox.md").matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name));
   expect([...(SANDBOX_BLOCK.rules.keys?.values() ?? [])].filter((name) => !rows.has(name))).toEqual([]);
 });

@@ -208,7 +208,7 @@ test("an issuer on this computer needs no TLS", () => {
 });
 
 test("what the documents show is right", () => {
-  const page = readFileSync(new URL("../../../docs/gateway-access.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../../../docs/reference/access-control.md", import.meta.url), "utf8");
   const examples = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = ""]) => text);
   expect(examples.length).toBeGreaterThan(3);
   for (const text of examples) expect(settings(text), text).toBeDefined();
