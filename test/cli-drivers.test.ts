@@ -71,7 +71,7 @@ describe("resolve", () => {
     change(FILES, (text) => text.replaceAll("result_extract: $.content", "result_extract: $.contents"));
     const ran = await run("resolve", "note-list", "--text");
     expect(ran.code).toBe(3);
-    expect(ran.out).toMatch(/- filesystem-mcp: it does not fit: .*\$\.contents/);
+    expect(ran.out).toMatch(/- filesystem-mcp: it does not match its contracts: .*\$\.contents/);
   });
 
   it("names the nearest contract for one that is not there", async () => {

@@ -1,30 +1,30 @@
-// Contracts and the drivers that serve them, put together: who is registered, who is chosen, and what happens when that changes.
+// One set of contracts and the drivers that serve them: registration, routing, calls and logins, until the next reload.
 
 import type { Diagnostic, Report } from "../errors/index.ts";
 import { type Contract, type Driver, idIn, type JsonObject } from "../model/index.ts";
-import type { Audit } from "./dispatch/audit.ts";
 import { AuthMachine, type AuthOutcome, type AuthTransition } from "./auth/auth-machine.ts";
-import type { AuthPorts } from "./auth/login-steps.ts";
 import { type AuthStore, createAuthStore } from "./auth/auth-store.ts";
-import { candidatesFor, narrowedInputs } from "./routing/candidates.ts";
-import { ContractShelf, prepareContracts } from "./contract/contract-catalog.ts";
-import { dispatch } from "./dispatch/dispatch.ts";
-import type { Acquirer, Approve, ContractCall, Dispatched, DispatchParts } from "./dispatch/contract-call.ts";
-import { type DriverReport, reportOf } from "./driver/driver-report.ts";
-import { fail } from "./dispatch/failure.ts";
-import { HealthChecks } from "./driver/health-check.ts";
-import { Looks } from "./verification/background-tasks.ts";
-import type { ContractPolicy } from "./routing/policy.ts";
-import { prepareContract } from "./contract/prepared-contract.ts";
-import type { Registered } from "./driver/registered-driver.ts";
-import { DriverRegistry } from "./driver/driver-registry.ts";
-import type { Resolution } from "./routing/route.ts";
-import { Routes } from "./routing/route-cache.ts";
+import type { AuthPorts } from "./auth/login-steps.ts";
 import type { SecretGrants } from "./auth/secret-grants.ts";
-import type { Acquire } from "./verification/verifier.ts";
+import type { CallContext } from "./contract/call-context.ts";
+import { ContractCatalog, prepareContracts } from "./contract/contract-catalog.ts";
+import { prepareContract } from "./contract/prepared-contract.ts";
+import type { Audit } from "./dispatch/audit.ts";
+import type { Acquirer, Approve, ContractCall, Dispatched, DispatchParts } from "./dispatch/contract-call.ts";
+import { dispatch } from "./dispatch/dispatch.ts";
+import { fail } from "./dispatch/failure.ts";
+import type { BoundTool, DriverHooks } from "./driver/bound-tool.ts";
+import { DriverRegistry } from "./driver/driver-registry.ts";
+import { type DriverReport, reportOf } from "./driver/driver-state.ts";
+import type { RegisteredDriver } from "./driver/registered-driver.ts";
+import { SetHandOver } from "./driver/set-hand-over.ts";
 import type { Bumps } from "./registration/driver-conflicts.ts";
-import { Succession } from "./driver/succession.ts";
-import type { BoundTool, CallContext, DriverHooks } from "./driver/bound-tool.ts";
+import { candidatesFor, narrowedInputs } from "./routing/candidates.ts";
+import type { ContractPolicy } from "./routing/policy.ts";
+import { RouteCache } from "./routing/route-cache.ts";
+import type { Resolution } from "./routing/route.ts";
+import { BackgroundTasks } from "./verification/background-tasks.ts";
+import type { Acquire } from "./verification/driver-verification.ts";
 
 export interface DriverEntry {
   readonly driver: Driver;
@@ -42,43 +42,42 @@ export interface ContractsOptions {
   readonly approve?: Approve | undefined;
   readonly audit?: Audit | undefined;
   readonly report?: Report | undefined;
-  /** What paths of contracts are looked for from first. */
+  /** Folder of the workspace; paths of contracts are resolved from it first. */
   readonly root?: string | undefined;
   readonly workspaceId?: string | undefined;
-  /** Whose calls those are that do not say. */
+  /** User of calls that name none. */
   readonly userId?: string | undefined;
-  /** Asked with every call; `acquire` gets the values from it. Without it, `acquire` resolves secrets as it likes. */
+  /** Checked with every call; `acquire` gets the values from it. Without it, `acquire` resolves secrets by itself. */
   readonly secrets?: SecretGrants | undefined;
   readonly auth?: (AuthPorts & { readonly file?: string | undefined }) | undefined;
-  /** Somebody has logged in to a driver, or out of it. */
+  /** A user has logged in to a driver, or out of it. */
   readonly authChanged?: ((transition: AuthTransition) => void) | undefined;
-  /** Why a resource's address must not reach a driver's server; nothing when it may. */
+  /** Why a resource URI must not reach a driver's server; undefined when it may. */
   readonly checkUri: (driver: Driver, uri: string) => string | undefined | Promise<string | undefined>;
   /** The same for the arguments of a call. */
   readonly checkArguments?: ((bound: BoundTool, args: JsonObject) => string | undefined) | undefined;
-  /** What becomes of a driver that takes the place of its earlier version without the version that its changes need. Default: `warn`. */
+  /** How a driver is treated whose changes need a larger step of its version. Default: `warn`. */
   readonly bumps?: Bumps | undefined;
-  /** The drivers as they were registered before this program ran, by id; `bumps` is about them too. */
+  /** The drivers as they were registered before this program ran, by id; `bumps` applies to them too. */
   readonly earlier?: ReadonlyMap<string, Driver> | undefined;
-  /** `eager` starts every driver's server now, to find out whether it fits; `lazy` with the first call. Default: `eager`. */
+  /** `eager` starts and verifies every driver's server now; `lazy` with the first call. Default: `eager`. */
   readonly probe?: "eager" | "lazy" | undefined;
 }
 
 export class ContractSet {
   readonly options: ContractsOptions;
   readonly registry: DriverRegistry;
-  readonly shelf: ContractShelf;
+  readonly catalog: ContractCatalog;
   readonly grants: SecretGrants | undefined;
   readonly auth: AuthMachine;
   readonly #store: AuthStore;
-  readonly #routes: Routes;
-  readonly #health: HealthChecks;
+  readonly #routes: RouteCache;
   readonly #changed: () => void;
   readonly #parts: DispatchParts;
-  readonly #looks = new Looks();
-  /** The contracts of the options, and the contracts that were added since. */
+  readonly #verifications = new BackgroundTasks();
+  /** The contracts of the options, and the ones that were added since. */
   readonly #contracts: Contract[];
-  readonly #succession: Succession;
+  readonly #handOver: SetHandOver;
 
   private constructor(
     options: ContractsOptions,
@@ -98,25 +97,22 @@ export class ContractSet {
       this.#invalidate();
     });
     this.registry = new DriverRegistry({
+      ...{ root, bumps, acquire, report },
       contracts: this.#contracts,
-      root,
-      bumps,
       earlier: options.earlier,
-      acquire,
-      report,
       before: before?.registry.all() ?? [],
+      healthPorts: auth ?? {},
+      context: this.context({}),
       changed: () => this.#invalidate(),
-      fits: (registered) => void this.#health.first(registered, this.context({})),
     });
-    const offered = before?.shelf.offered() ?? new Map<string, never>();
-    this.shelf = new ContractShelf(prepared, offered, () => this.registry.all());
-    this.#succession = new Succession(
-      before === undefined ? undefined : before.#succession,
-      { changed: () => this.#invalidate(), closed: () => this.registry.dismiss(true) },
-      () => this.registry.hasStandIns,
+    const offered = before?.catalog.offered() ?? new Map<string, never>();
+    this.catalog = new ContractCatalog(prepared, offered, () => this.registry.all());
+    this.#handOver = new SetHandOver(
+      before === undefined ? undefined : before.#handOver,
+      { changed: () => this.#invalidate(), closed: () => this.registry.releaseAll() },
+      () => this.registry.hasPredecessors,
     );
-    this.#health = new HealthChecks(auth ?? {}, () => this.#invalidate());
-    this.#routes = new Routes({
+    this.#routes = new RouteCache({
       policy: options.policy ?? NO_POLICY,
       candidates: (context) => candidatesFor(this, context),
       narrowed: () => narrowedInputs(this.registry.all()),
@@ -124,7 +120,7 @@ export class ContractSet {
     this.#parts = this.#dispatchParts(report);
   }
 
-  /** With `before`, in the place of another set: its drivers serve until those of here were looked at, each by itself. */
+  /** With `before`, takes over from another set: each driver of that one serves until its successor is verified. */
   static async open(
     options: ContractsOptions,
     changed: () => void,
@@ -138,20 +134,20 @@ export class ContractSet {
       throw error;
     }
     for (const { driver, hooks } of options.drivers) set.#add(driver, hooks ?? {});
-    set.registry.dismiss();
+    set.registry.releaseUnneeded();
     return set;
   }
 
-  /** Whatever is being looked at in the background has been, or so much time has passed. */
+  /** Resolves when the verifications in the background have ended, or when the time is over. */
   settled(ms?: number): Promise<void> {
-    return this.#looks.settled(ms);
+    return this.#verifications.settled(ms);
   }
 
-  /** Takes a driver in, or takes the place of its earlier version. Tells everything that is wrong with it. */
+  /** Registers a driver, or replaces its earlier version. Returns all diagnostics about it. */
   async register(driver: Driver, hooks: DriverHooks = {}): Promise<readonly Diagnostic[]> {
-    const { registered, looked } = this.#add(driver, hooks);
-    this.registry.dismiss();
-    await looked;
+    const { registered, verification } = this.#add(driver, hooks);
+    this.registry.releaseUnneeded();
+    await verification;
     return registered.problems;
   }
 
@@ -174,117 +170,119 @@ export class ContractSet {
     const prepared = await prepareContract(contract);
     const before = this.#contracts.findIndex((one) => one.id === id && one.version === version);
     this.#contracts.splice(before < 0 ? this.#contracts.length : before, 1, contract);
-    this.shelf.add(prepared);
+    this.catalog.add(prepared);
     this.grants?.require(contract);
     this.options.contractAdded?.(contract);
     this.#invalidate();
-    // A driver that was refused because the contract was missing may fit now.
-    const waiting = [...this.registry.shown()].filter(
-      ({ server, driver }) => server === "refused" && driver.implements.some(({ tool }) => idIn(tool) === id),
-    );
+    // A driver that was refused because the contract was missing may match now.
+    const waiting = this.registry
+      .shown()
+      .filter(
+        ({ status, driver }) =>
+          status === "refused" && driver.implements.some(({ tool }) => idIn(tool) === id),
+      );
     await Promise.all(waiting.map(({ driver, hooks }) => this.register(driver, hooks)));
     return [];
   }
 
-  /** Where nobody serves in its place it can be called at once: whoever is faster than the look at its server waits for that one. */
-  #add(driver: Driver, hooks: DriverHooks): { registered: Registered; looked: Promise<void> } {
-    const eager = this.options.probe !== "lazy";
-    const registered = this.registry.add(driver, hooks, eager);
-    this.#health.watch(registered, this.context({}));
-    const looked = eager ? this.#probe(registered) : Promise.resolve();
-    this.#looks.add(looked);
-    return { registered, looked };
+  /** A driver without a predecessor can be called at once; a call that comes before its verification waits for it. */
+  #add(driver: Driver, hooks: DriverHooks): { registered: RegisteredDriver; verification: Promise<void> } {
+    const isEager = this.options.probe !== "lazy";
+    const registered = this.registry.add(driver, hooks, isEager);
+    const verification = isEager ? this.#verifyFirst(registered) : Promise.resolve();
+    this.#verifications.add(verification);
+    return { registered, verification };
   }
 
-  /** Whether a set that takes the place of this one still uses its drivers. */
-  get lending(): boolean {
-    return this.#succession.lending;
+  /** Whether a newer set still uses the drivers of this one. */
+  get isHandingOver(): boolean {
+    return this.#handOver.isInUse;
   }
 
   unregister(id: string): void {
-    this.#health.forget(id);
     this.registry.remove(id);
   }
 
   call(call: ContractCall): Promise<Dispatched> {
-    return this.#succession.track(dispatch(call, this.context(call.context ?? NOBODY), this.#parts));
+    return this.#handOver.track(dispatch(call, this.context(call.context ?? NO_CONTEXT), this.#parts));
   }
 
-  /** Why which driver would be chosen, without calling it. */
+  /** The route of a call and its reasons, without making the call. */
   explain(tool: string, context: CallContext = {}, inputs: readonly string[] = []): Resolution | undefined {
-    const contract = this.shelf.find(tool)?.contract;
+    const contract = this.catalog.find(tool)?.contract;
     if (contract === undefined) return undefined;
     const { pinnedProvider: pin, regionConstraint: region } = context;
     return this.#routes.resolve({ contract, inputs, pin, region }, this.context(context));
   }
 
-  /** Logs in to a driver now, whoever is there to do it; what it needs is asked for. */
+  /** Logs in to a driver now, interactively. */
   async login(id: string, context: CallContext = {}, signal?: AbortSignal): Promise<AuthOutcome> {
     const registered = this.registry.find(id);
     if (registered === undefined)
       return { ok: false, failure: fail("not_found", `There is no driver ${id}.`) };
     const { driver, hooks } = registered;
-    if (!this.auth.concerns(driver, hooks)) return { ok: true };
+    if (!this.auth.needsLogin(driver, hooks)) return { ok: true };
     return this.auth.ready(driver, hooks, this.context({ ...context, interactive: true }), signal);
   }
 
-  /** Nobody is logged in to the driver any more; what its programs keep of the login is left to them. */
+  /** Logs out of a driver. Files that its own programs keep are not touched. */
   async logout(id: string, context: CallContext = {}): Promise<boolean> {
     const registered = this.registry.find(id);
-    if (registered === undefined || !this.auth.concerns(registered.driver, registered.hooks)) return false;
+    if (registered === undefined || !this.auth.needsLogin(registered.driver, registered.hooks)) return false;
     await this.auth.logout(registered.driver, this.context(context));
     return true;
   }
 
   status(context: CallContext = {}): readonly DriverReport[] {
     const who = this.context(context);
-    return Array.from(this.registry.shown(), (registered) => reportOf(registered, this.auth, who));
+    return this.registry.shown().map((registered) => reportOf(registered, this.auth, who));
   }
 
   close(): void {
-    this.#looks.close();
-    this.#health.close();
+    this.#verifications.close();
     this.registry.close();
-    this.#succession.close();
+    this.#handOver.close();
   }
 
-  async #probe(registered: Registered): Promise<void> {
+  /** Verifies a new driver, so that a mismatch is known before the first call. Never rejects. */
+  async #verifyFirst(registered: RegisteredDriver): Promise<void> {
     const { driver, hooks } = registered;
     const context = this.context({});
     const tool = this.#toolFor(registered, context);
-    // Whoever is not logged in would only be told so; the server is looked at with the first call that is.
-    const isIn = !this.auth.concerns(driver, hooks) || this.auth.stateOf(driver, hooks, context) === "authed";
-    if (tool !== undefined && isIn) {
-      await this.registry.probe(registered, { context, tool });
-      if (registered.server === "fits") await this.#health.first(registered, context);
+    // Without a login the server could not be used; it is verified with the first call that has one.
+    const hasAccess =
+      !this.auth.needsLogin(driver, hooks) || this.auth.stateOf(driver, hooks, context) === "authed";
+    if (tool !== undefined && hasAccess) {
+      await registered.verification.verify({ context, tool });
+      if (registered.status === "verified") await registered.health.first();
     }
-    this.registry.arrived(registered);
+    this.registry.finishVerification(registered);
   }
 
-  /** One for which the server may be started; failing that any, which tells why not. */
-  #toolFor({ driver, bound }: Registered, context: CallContext): string | undefined {
+  /** A contract for which the server may be started; otherwise any, so that the reason is reported. */
+  #toolFor({ driver, bound }: RegisteredDriver, context: CallContext): string | undefined {
     const tools = [...bound.keys()];
     return tools.find((tool) => this.grants?.denial(driver, tool, context) === undefined) ?? tools[0];
   }
 
-  /** Starts the server if need be, and asks whether it is well. Whoever routes again afterwards knows more. */
-  async #look(id: string, who: Acquirer): Promise<void> {
+  /** Starts the server if need be, and checks its health, so that the next route knows both. */
+  async #verify(id: string, who: Acquirer): Promise<void> {
     const registered = this.registry.get(id);
     if (registered === undefined) return;
     try {
       await registered.acquire(who);
-      await this.#health.first(registered, this.context({}));
+      await registered.health.first();
     } catch {
-      // It is written down where it went wrong, and is not chosen then.
+      // The state of the driver has the failure, so that routing rejects it.
     }
   }
 
-  async #lookAgain(ids: readonly string[], { context, tool }: Acquirer): Promise<void> {
+  async #reverify(ids: readonly string[], { context, tool }: Acquirer): Promise<void> {
     const found = ids.flatMap((id) => this.registry.get(id) ?? []);
-    await Promise.all(found.map((one) => one.lookAgain({ context, tool })));
+    await Promise.all(found.map(({ verification }) => verification.reverify({ context, tool })));
   }
 
-  /** With what the call does not say filled in. */
+  /** The context with the defaults of this set. */
   context(context: CallContext): CallContext {
     const { workspaceId, userId } = this.options;
     const lacks =
@@ -297,17 +295,17 @@ export class ContractSet {
 
   #invalidate(): void {
     this.#routes.invalidate();
-    this.shelf.outdated();
+    this.catalog.invalidate();
     this.#changed();
-    this.#succession.changed();
+    this.#handOver.changed();
   }
 
   #dispatchParts(report: Report): DispatchParts {
     const { policy, approve, audit, checkArguments } = this.options;
     return {
-      contract: (tool) => this.shelf.find(tool),
-      contractIds: () => this.shelf.ids,
-      isServed: (id) => this.shelf.offered().has(id),
+      contract: (tool) => this.catalog.find(tool),
+      contractIds: () => this.catalog.ids,
+      isServed: (id) => this.catalog.offered().has(id),
       route: (request, context) => this.#routes.resolve(request, context),
       ready: (driver, contract) => {
         const registered = this.registry.get(driver);
@@ -316,9 +314,9 @@ export class ContractSet {
           ? undefined
           : { bound, hooks: registered.hooks };
       },
-      acquire: (bound, who) => (this.registry.ownerOf(bound) as Registered).acquire(who),
-      look: (driver, who) => this.#look(driver, who),
-      lookAgain: (drivers, who) => this.#lookAgain(drivers, who),
+      acquire: (bound, who) => (this.registry.ownerOf(bound) as RegisteredDriver).acquire(who),
+      verify: (driver, who) => this.#verify(driver, who),
+      reverify: (drivers, who) => this.#reverify(drivers, who),
       policy: policy ?? NO_POLICY,
       auth: this.auth,
       grants: this.grants,
@@ -331,4 +329,4 @@ export class ContractSet {
 }
 
 const NO_POLICY: ContractPolicy = {};
-const NOBODY: CallContext = {};
+const NO_CONTEXT: CallContext = {};

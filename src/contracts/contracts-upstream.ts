@@ -1,4 +1,4 @@
-// Contracts as the rest of the program sees them: a server like any other, whose tools are served by whichever driver is right for the call.
+// Contracts as one upstream: its tools are the contracts, and each call goes to the driver that routing selects.
 
 import { didYouMean, type Diagnostic, PortolanError } from "../errors/index.ts";
 import {
@@ -18,16 +18,16 @@ import {
 } from "../upstream/index.ts";
 import { VERSION } from "../client/index.ts";
 import type { AuthOutcome } from "./auth/auth-machine.ts";
-import { type ContextOf, contextOfCall } from "./contract/call-context.ts";
+import { type CallContext, type ContextOf, contextOfCall } from "./contract/call-context.ts";
 import { ContractSet, type ContractsOptions } from "./contract-set.ts";
 import type { DriverHandle, ToolHandle } from "./define/define.ts";
 import type { ContractCall, Dispatched } from "./dispatch/contract-call.ts";
-import type { DriverReport } from "./driver/driver-report.ts";
+import type { DriverReport } from "./driver/driver-state.ts";
 import { DriverSurfaces } from "./surfaces/driver-surfaces.ts";
-import { ResourceNews } from "./surfaces/resource-subscriptions.ts";
+import { ResourceSubscriptions } from "./surfaces/resource-subscriptions.ts";
 import type { Resolution } from "./routing/route.ts";
 import { toCallResult, toToolDefinition } from "./contract/to-mcp.ts";
-import type { CallContext, DriverHooks } from "./driver/bound-tool.ts";
+import type { DriverHooks } from "./driver/bound-tool.ts";
 
 export interface OpenContractsOptions extends ContractsOptions {
   readonly contextOf?: ContextOf | undefined;
@@ -35,27 +35,27 @@ export interface OpenContractsOptions extends ContractsOptions {
 
 export interface Contracts extends Upstream {
   /**
-   * Adds a driver, or a contract that `defineTool()` gives; one of the same id that was added before is replaced. Returns everything
-   * that is wrong with it: with an error among it, it does not serve. A driver's contracts come first.
+   * Adds a driver, or a contract from `defineTool()`; one of the same id that was added before is replaced. Returns all
+   * diagnostics; a driver with an error among them does not serve. Add contracts before the drivers that serve them.
    */
   register(one: DriverHandle | ToolHandle | Driver, hooks?: DriverHooks): Promise<readonly Diagnostic[]>;
   unregister(id: string): void;
   call(call: ContractCall): Promise<Dispatched>;
   explain(tool: string, context?: CallContext, inputs?: readonly string[]): Resolution | undefined;
   status(context?: CallContext): readonly DriverReport[];
-  /** Logs in to a driver, with somebody there to do it. */
+  /** Logs in to a driver interactively. */
   login(driver: string, context?: CallContext, signal?: AbortSignal): Promise<AuthOutcome>;
-  /** Forgets a login; false when the driver has none. The files that it left are not touched. */
+  /** Logs out; false when the driver has no login. Files that the login left are not touched. */
   logout(driver: string, context?: CallContext): Promise<boolean>;
-  /** Whether the contracts that take the place of these still use their drivers. */
-  readonly lending: boolean;
-  /** Every driver's server that is looked at in the background has been; a hanging one may take its whole start limit. */
+  /** Whether newer contracts, which took over after a reload, still use the drivers of these. */
+  readonly isHandingOver: boolean;
+  /** Resolves when all drivers that are verified in the background have been; a server that hangs takes its whole start timeout. */
   settled(): Promise<void>;
-  /** What a reference of the form `<ref_kind_id>:<uri>` leads to. */
+  /** Reads the resource that a reference of the form `<ref_kind_id>:<uri>` names. */
   readReference(reference: string, context?: CallContext, signal?: AbortSignal): Promise<JsonObject>;
 }
 
-/** With `before`, in the place of other contracts: what they serve goes on being served until its own drivers were looked at. */
+/** With `before`, takes over from other contracts: their drivers serve until the new ones are verified. */
 export async function openContracts(options: OpenContractsOptions, before?: Upstream): Promise<Contracts> {
   const upstream = new ContractsUpstream(options);
   await upstream.open(before instanceof ContractsUpstream ? before : undefined);
@@ -69,10 +69,10 @@ class ContractsUpstream implements Contracts {
   readonly #emitter = new Emitter<UpstreamEvents>();
   #set!: ContractSet;
   #surfaces!: DriverSurfaces;
-  #news!: ResourceNews;
+  #subscriptions!: ResourceSubscriptions;
   #tools: readonly JsonObject[] | undefined;
-  /** The lists as they were last told of, in the order of `NEWS`. */
-  #told: readonly string[] = [];
+  /** The lists when a change was last reported, in the order of `LIST_EVENTS`. */
+  #reported: readonly string[] = [];
   readonly #completed = new WeakMap<CallContext, CallContext>();
   #inFlight = 0;
   #closed = false;
@@ -87,14 +87,15 @@ class ContractsUpstream implements Contracts {
   async open(before: ContractsUpstream | undefined): Promise<void> {
     const old = before === undefined || before.#closed ? undefined : before.#set;
     this.#set = await ContractSet.open(this.#options, () => this.#changed(), old);
-    // Where somebody serves meanwhile there is nothing to wait for.
+    // While the drivers before serve, no call needs to wait.
     if (old === undefined) await this.#set.settled(QUICK_MS);
     this.#surfaces = new DriverSurfaces(this.name, this.#set);
-    this.#told = this.#lists();
+    this.#reported = this.#lists();
     this.#announcing = true;
-    // Who has subscribed to something does not do so again for another declaration of it.
-    this.#news = old === undefined || before === undefined ? new ResourceNews() : before.#news;
-    this.#news.attach(this.#surfaces, (uri) => this.#emitter.emit("resourceUpdated", uri));
+    // Subscriptions move along to the new drivers.
+    this.#subscriptions =
+      old === undefined || before === undefined ? new ResourceSubscriptions() : before.#subscriptions;
+    this.#subscriptions.attach(this.#surfaces, (uri) => this.#emitter.emit("resourceUpdated", uri));
   }
 
   describe(): Description {
@@ -109,7 +110,7 @@ class ContractsUpstream implements Contracts {
   }
 
   request(call: Call): Promise<JsonObject> {
-    // Most are, and each step that only waits costs them time.
+    // Most requests are tool calls, and each promise costs time.
     return call.method === "tools/call" && !this.#closed ? this.#callTool(call) : this.#request(call);
   }
 
@@ -131,7 +132,7 @@ class ContractsUpstream implements Contracts {
 
   async subscribe(uri: string): Promise<() => Promise<void>> {
     if (this.#closed) throw this.#isClosed();
-    return this.#news.subscribe(uri);
+    return this.#subscriptions.subscribe(uri);
   }
 
   async setLogLevel(): Promise<void> {}
@@ -158,7 +159,7 @@ class ContractsUpstream implements Contracts {
 
   async call(call: ContractCall): Promise<Dispatched> {
     this.#inFlight += 1;
-    // It never rejects.
+    // This promise never rejects.
     const dispatched = await this.#set.call(call);
     this.#inFlight -= 1;
     return dispatched;
@@ -188,15 +189,15 @@ class ContractsUpstream implements Contracts {
     return this.#set.settled();
   }
 
-  get lending(): boolean {
-    return this.#set.lending;
+  get isHandingOver(): boolean {
+    return this.#set.isHandingOver;
   }
 
-  /** The servers of the drivers are whoever's gave them. */
+  /** Does not close the servers of drivers: the owner of `acquire` does. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#news.detach(this.#surfaces);
+    this.#subscriptions.detach(this.#surfaces);
     this.#set.close();
     this.#emitter.emit("stateChanged", "closed");
     this.#emitter.clear();
@@ -208,7 +209,7 @@ class ContractsUpstream implements Contracts {
 
   async #callTool(call: Call): Promise<JsonObject> {
     const tool = textOf(call, "name");
-    const exposed = this.#set.shelf.offered();
+    const exposed = this.#set.catalog.offered();
     if (!exposed.has(tool))
       throw new PortolanError(
         "TOOL_NOT_FOUND",
@@ -222,7 +223,7 @@ class ContractsUpstream implements Contracts {
     const input = call.params?.arguments;
     const context = this.#complete(this.#contextOf(call));
     this.#inFlight += 1;
-    // It never rejects.
+    // This promise never rejects.
     const { result, driver } = await this.#set.call({
       tool,
       input,
@@ -239,7 +240,7 @@ class ContractsUpstream implements Contracts {
     return toCallResult(result, driver);
   }
 
-  /** Once for those that are the same object again, as most are. */
+  /** Cached by the object, which is the same for most calls. */
   #complete(context: CallContext): CallContext {
     let complete = this.#completed.get(context);
     if (complete === undefined) {
@@ -282,7 +283,7 @@ class ContractsUpstream implements Contracts {
   }
 
   #listTools(): readonly JsonObject[] {
-    this.#tools ??= Array.from(this.#set.shelf.offered().values(), toToolDefinition);
+    this.#tools ??= Array.from(this.#set.catalog.offered().values(), toToolDefinition);
     return this.#tools;
   }
 
@@ -293,13 +294,13 @@ class ContractsUpstream implements Contracts {
 
   #changed(): void {
     this.#tools = undefined;
-    // While it is being opened, nobody has seen anything yet.
+    // No client has seen the lists before the contracts are open.
     if (!this.#announcing || this.#closed) return;
-    const before = this.#told;
-    this.#told = this.#lists();
-    for (const [index, event] of NEWS.entries())
-      if (this.#told[index] !== before[index]) this.#emitter.emit(event);
-    this.#news.refresh();
+    const before = this.#reported;
+    this.#reported = this.#lists();
+    for (const [index, event] of LIST_EVENTS.entries())
+      if (this.#reported[index] !== before[index]) this.#emitter.emit(event);
+    this.#subscriptions.refresh();
   }
 
   #isClosed(): PortolanError {
@@ -307,7 +308,7 @@ class ContractsUpstream implements Contracts {
   }
 }
 
-/** Drivers come and go after the client has asked, so that all is said to be there from the beginning. */
+/** Drivers come and go later, so that all capabilities are declared from the beginning. */
 const CAPABILITIES: ServerCapabilities = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
@@ -315,10 +316,10 @@ const CAPABILITIES: ServerCapabilities = {
   completions: {},
 };
 
-/** Servers that start faster than this are known before anything is listed; the others come later. */
+/** Opening waits this long for servers that start quickly; the others are verified later. */
 const QUICK_MS = 1_000;
 
-const NEWS = ["toolsChanged", "promptsChanged", "resourcesChanged"] as const;
+const LIST_EVENTS = ["toolsChanged", "promptsChanged", "resourcesChanged"] as const;
 
 function textOf({ method, params }: Call, field: string): string {
   const value = params?.[field];

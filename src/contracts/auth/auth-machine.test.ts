@@ -44,7 +44,7 @@ const exits = (codes: Record<string, number | null>, ran: string[] = []): AuthPo
 
 test("a driver without a login is always ready", async () => {
   const { auths, one, state } = machine({});
-  expect(auths.concerns(one, {})).toBe(false);
+  expect(auths.needsLogin(one, {})).toBe(false);
   expect(state()).toBe("authed");
 });
 
@@ -207,7 +207,12 @@ describe("a refresh", () => {
       exits({ "tool login": 0, "tool refresh": 0 }, ran),
     );
     await ready(annHere);
-    auths.noticed(one, {}, ann, toFailure(new PortolanError("HTTP_ERROR", "no", { data: { status: 401 } })));
+    auths.detectExpiry(
+      one,
+      {},
+      ann,
+      toFailure(new PortolanError("HTTP_ERROR", "no", { data: { status: 401 } })),
+    );
     expect(state()).toBe("expired");
     expect(auths.routingState(one, {}, ann)).toBe("unknown");
     expect(await ready()).toEqual({ ok: true });
@@ -241,10 +246,10 @@ describe("an expired login shows by", () => {
     );
     await ready(annHere);
     const other = fail("upstream_error", "disk full");
-    expect(auths.noticed(one, {}, ann, other)).toBe(other);
-    expect(auths.noticed(one, {}, ann, fail("upstream_error", "TokenExpired: yesterday")).error.code).toBe(
-      "auth_required",
-    );
+    expect(auths.detectExpiry(one, {}, ann, other)).toBe(other);
+    expect(
+      auths.detectExpiry(one, {}, ann, fail("upstream_error", "TokenExpired: yesterday")).error.code,
+    ).toBe("auth_required");
     expect(state()).toBe("expired");
   });
 });

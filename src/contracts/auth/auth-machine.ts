@@ -1,4 +1,4 @@
-// Logins of drivers: unknown, unauthed, logging-in, authed, expired; one for each driver, workspace and user.
+// State machine of logins, one per driver, workspace and user: unknown, unauthed, logging-in, authed, expired.
 
 import { isPortolanError } from "../../errors/index.ts";
 import type { Driver } from "../../model/index.ts";
@@ -13,12 +13,12 @@ import {
   runRefresh,
   showsLogin,
 } from "./login-steps.ts";
-import { authKey, type AuthRecord, type AuthStore } from "./auth-store.ts";
-import type { AuthState } from "../routing/capability.ts";
+import { authKey, type AuthRecord, type AuthState, type AuthStore } from "./auth-store.ts";
 import { isExpired, signsOf } from "./expiry.ts";
 import { fail, Failure } from "../dispatch/failure.ts";
 import { hasLogin } from "../driver/process-key.ts";
-import { type CallContext, type DriverHooks, LOCAL_USER, type LoginResult } from "../driver/bound-tool.ts";
+import { type CallContext, LOCAL_USER } from "../contract/call-context.ts";
+import { type DriverHooks, type LoginResult } from "../driver/bound-tool.ts";
 
 export type AuthOutcome = { readonly ok: true } | { readonly ok: false; readonly failure: Failure };
 
@@ -31,21 +31,22 @@ export interface AuthTransition {
 
 const OK: AuthOutcome = { ok: true };
 const LOGIN_MS = 300_000;
-/** What other processes write is looked for no more often than this, and what they leave in files than that. */
+/** The file of logins is read again no more often than this. */
 const READ_MS = 1_000;
-const LOOK_MS = 3_000;
-const MOST_LOOKS = 10_000;
-/** Answers of servers that have not done anything yet. */
-const TURNED_AWAY: ReadonlySet<number | undefined> = new Set([401, 403]);
+/** The signs of a login, such as files, are checked no more often than this. */
+const RECHECK_MS = 3_000;
+const MAX_RECHECKS = 10_000;
+/** HTTP status codes of requests that the server did not carry out. */
+const REFUSED_STATUS: ReadonlySet<number | undefined> = new Set([401, 403]);
 
 export class AuthMachine {
   readonly #store: AuthStore;
   readonly #ports: AuthPorts;
   readonly #changed: (transition: AuthTransition) => void;
-  /** Logins, checks and refreshes under way: whoever needs the same one waits for it. */
+  /** Logins, checks and refreshes that run; all callers wait for the same one. */
   readonly #running = new Map<string, Promise<AuthOutcome>>();
-  /** When it was last looked whether somebody has logged in elsewhere. */
-  readonly #looks = new Map<string, number>();
+  /** Times of the last rechecks. */
+  readonly #rechecks = new Map<string, number>();
   #readAt = -Infinity;
 
   constructor(store: AuthStore, ports: AuthPorts, changed: (transition: AuthTransition) => void) {
@@ -54,23 +55,23 @@ export class AuthMachine {
     this.#changed = changed;
   }
 
-  /** Whether there is a login to speak of; a driver without one is always ready. */
-  concerns(driver: Driver, hooks: DriverHooks): boolean {
+  /** Whether the driver has a login. A driver without one is always ready. */
+  needsLogin(driver: Driver, hooks: DriverHooks): boolean {
     return hooks.login !== undefined || hooks.refresh !== undefined || hasLogin(driver);
   }
 
   stateOf(driver: Driver, hooks: DriverHooks, context: CallContext): AuthState {
-    if (!this.concerns(driver, hooks)) return "authed";
+    if (!this.needsLogin(driver, hooks)) return "authed";
     return this.#store.get(keyOf(driver, context))?.state ?? "unknown";
   }
 
-  /** As routing may take it: what can mend itself is not turned away. */
+  /** State for routing: an expired login that can be refreshed does not exclude the driver. */
   routingState(driver: Driver, hooks: DriverHooks, context: CallContext): AuthState {
     const state = this.stateOf(driver, hooks, context);
     return state === "expired" && canRefresh(driver, hooks) ? "unknown" : state;
   }
 
-  /** Logged in and fresh by the end of it, or the reason why not. Only an interactive caller is asked to log in. */
+  /** Makes sure of a fresh login, or returns the reason why not. Only an interactive caller is asked to log in. */
   async ready(
     driver: Driver,
     hooks: DriverHooks,
@@ -80,7 +81,7 @@ export class AuthMachine {
     const key = keyOf(driver, context);
     if (this.#isFresh(this.#store.get(key))) {
       if (performance.now() - this.#readAt < READ_MS) return OK;
-      // Somebody may have logged out with another program.
+      // Another program may have logged out.
       await this.#reload(driver, context);
       if (this.#isFresh(this.#store.get(key))) return OK;
     }
@@ -94,10 +95,10 @@ export class AuthMachine {
   }
 
   /**
-   * A failure that is the driver's sign of an expired login becomes `auth_required`. `begun` is when the call began: a
-   * login that was renewed since has not expired. One that has just been renewed in vain is none.
+   * A failure that shows an expired login becomes `auth_required`. `begun` is the time of the call: a login that was renewed
+   * since has not expired. `inVain`: the login was just renewed, and does not work.
    */
-  noticed(
+  detectExpiry(
     driver: Driver,
     hooks: DriverHooks,
     context: CallContext,
@@ -106,7 +107,7 @@ export class AuthMachine {
   ): Failure {
     const signs = signsOf(failure);
     const expired = hooks.detectExpiry?.(signs) ?? isExpired(driver.auth?.expiryDetect, signs);
-    const denied = failure.error.code === "auth_required" && this.concerns(driver, hooks);
+    const denied = failure.error.code === "auth_required" && this.needsLogin(driver, hooks);
     if (!expired && !denied) return failure;
     const known = this.#store.get(keyOf(driver, context));
     const renewed = known?.state === "authed" && known.since > begun;
@@ -115,18 +116,18 @@ export class AuthMachine {
     const cause = loginCause(driver);
     return new Failure(
       { code: "auth_required", message, retryable: false, cause },
-      failure.neverSent || TURNED_AWAY.has(signs.httpStatus),
+      failure.neverSent || REFUSED_STATUS.has(signs.httpStatus),
     );
   }
 
-  /** After a call failed for want of a login: whether another attempt would begin with a fresh one. */
+  /** After a call failed for its login: whether another attempt would begin with a fresh one. */
   canRenew(driver: Driver, hooks: DriverHooks, context: CallContext): boolean {
     const state = this.stateOf(driver, hooks, context);
     return state === "authed" || (state === "expired" && canRefresh(driver, hooks));
   }
 
-  /** Whether somebody has logged in since, with another program perhaps: asked before a caller is turned away. */
-  async lookAgain(driver: Driver, hooks: DriverHooks, context: CallContext): Promise<boolean> {
+  /** Whether a user has logged in since, perhaps with another program. Checked before a call is refused. */
+  async recheck(driver: Driver, hooks: DriverHooks, context: CallContext): Promise<boolean> {
     const key = keyOf(driver, context);
     await this.#reload(driver, context);
     const known = this.#store.get(key);
@@ -134,16 +135,16 @@ export class AuthMachine {
     if (known?.loggedOut === true || !showsLogin(driver)) return false;
     const running = this.#running.get(key);
     if (running !== undefined) return (await running).ok;
-    if (performance.now() - (this.#looks.get(key) ?? -Infinity) < LOOK_MS) return false;
-    if (this.#looks.size >= MOST_LOOKS) this.#looks.clear();
-    this.#looks.set(key, performance.now());
+    if (performance.now() - (this.#rechecks.get(key) ?? -Infinity) < RECHECK_MS) return false;
+    if (this.#rechecks.size >= MAX_RECHECKS) this.#rechecks.clear();
+    this.#rechecks.set(key, performance.now());
     const one = { driver, hooks, context, signal: AbortSignal.timeout(LOGIN_MS) };
     if (!(await isLoggedIn(one, this.#ports))) return false;
     await this.#note(one, "authed", this.#nextRefresh(driver));
     return true;
   }
 
-  /** Nobody is logged in any more, whatever files are still there, until somebody logs in. */
+  /** Logged out until the next login, even if files of the earlier one are left. */
   async logout(driver: Driver, context: CallContext): Promise<void> {
     await this.#set({ driver, context }, "unauthed", undefined, true);
   }
@@ -155,7 +156,7 @@ export class AuthMachine {
   async #settle(one: AuthCase): Promise<AuthOutcome> {
     const { driver, hooks, context } = one;
     const key = keyOf(driver, context);
-    // Somebody may have logged in with another program since.
+    // Another program may have logged in since.
     if (this.#store.get(key)?.state !== "authed") await this.#reload(driver, context);
     const known = this.#store.get(key);
     let state = known?.state ?? "unknown";
@@ -201,7 +202,7 @@ export class AuthMachine {
     return { ok: false, failure };
   }
 
-  /** What cannot be written down is known for as long as this program runs. */
+  /** Without the file, the state lasts as long as this program runs. */
   async #note(
     one: Pick<AuthCase, "driver" | "context">,
     to: AuthState,
@@ -256,7 +257,7 @@ function required(driver: Driver, context: CallContext, why: string): Failure {
   });
 }
 
-/** A sentence after others; empty when the driver does not say how. What others leave in the owner's home is not theirs. */
+/** A sentence that follows an error; empty when the driver does not say how. Other users log in into a home of their own. */
 export function howToLogIn({ id, auth }: Driver, { userId = LOCAL_USER }: CallContext): string {
   const { command, url } = auth?.login ?? {};
   if (command === undefined && url === undefined) return "";

@@ -1,11 +1,12 @@
-// Who is logged in where, between runs: one small file, written whole under a lock. States and times only, never a token.
+// File of login states, written whole under a lock. It has states and times only, never a token.
 
 import { mkdir, readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 import { withFileLock, writeWhole } from "../../secrets/index.ts";
-import type { AuthState } from "../routing/capability.ts";
+
+export type AuthState = "unknown" | "unauthed" | "logging-in" | "authed" | "expired";
 
 export interface AuthRecord {
   readonly state: AuthState;

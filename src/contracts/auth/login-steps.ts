@@ -4,7 +4,8 @@ import { access } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isPortolanError } from "../../errors/index.ts";
 import type { Driver, DriverAuth, HttpExpectation } from "../../model/index.ts";
-import type { CallContext, DriverHooks, LoginResult, RefreshResult } from "../driver/bound-tool.ts";
+import type { CallContext } from "../contract/call-context.ts";
+import type { DriverHooks, LoginResult, RefreshResult } from "../driver/bound-tool.ts";
 
 /** What a login needs of the world; what is absent cannot be done, and says so. */
 export interface AuthPorts {

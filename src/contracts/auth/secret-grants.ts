@@ -12,7 +12,7 @@ import {
 } from "../../model/index.ts";
 import type { Audit } from "../dispatch/audit.ts";
 import { fail, type Failure } from "../dispatch/failure.ts";
-import type { CallContext } from "../driver/bound-tool.ts";
+import type { CallContext } from "../contract/call-context.ts";
 
 /** Who asks. What is absent grants nothing. */
 export interface SecretSubject extends CallContext {

@@ -1,10 +1,28 @@
-// Who calls a contract, as far as a request tells by itself.
+// Context of a contract call: the user on whose behalf it is made, and the wishes that exclude drivers.
 
 import type { JsonObject } from "../../model/index.ts";
 import type { Call } from "../../upstream/index.ts";
-import type { CallContext } from "../driver/bound-tool.ts";
 
-/** Keys of `_meta` that a client may send with a call of a contract; the first two can only exclude drivers. */
+/** User id of the person who runs this program. */
+export const LOCAL_USER = "local";
+
+/** On whose behalf a contract is called. A field that is absent is unknown, and grants nothing. */
+export interface CallContext {
+  readonly userId?: string | undefined;
+  readonly workspaceId?: string | undefined;
+  readonly roles?: readonly string[] | undefined;
+  readonly capabilities?: readonly string[] | undefined;
+  readonly workflow?: string | undefined;
+  /** A person is there who can log in. */
+  readonly interactive?: boolean | undefined;
+  /** Only this driver. */
+  readonly pinnedProvider?: string | undefined;
+  readonly regionConstraint?: string | undefined;
+  /** Values for the contract's contextSchema. */
+  readonly values?: JsonObject | undefined;
+}
+
+/** Keys of `_meta` that a client may send with a contract call; the first two can only exclude drivers. */
 export const CONTEXT_META: { readonly pin: string; readonly region: string; readonly values: string } = {
   pin: "portolan/pinnedProvider",
   region: "portolan/regionConstraint",
@@ -12,12 +30,12 @@ export const CONTEXT_META: { readonly pin: string; readonly region: string; read
   values: "portolan/context",
 };
 
-/** Who calls, as far as a request tells. What it gives is never changed afterwards. */
+/** Reads the context from a request. The returned object is never changed afterwards. */
 export type ContextOf = (call: Call) => CallContext;
 
-const ANYBODY: CallContext = {};
+const EMPTY: CallContext = {};
 
-/** For whoever does not say how callers are told apart. */
+/** The default when the host does not tell callers apart by itself. */
 export function contextOfCall({ caller, params }: Call): CallContext {
   const meta = params?._meta as JsonObject | undefined;
   const text = (name: string): string | undefined =>
@@ -26,6 +44,6 @@ export function contextOfCall({ caller, params }: Call): CallContext {
   const pinnedProvider = text(CONTEXT_META.pin);
   const regionConstraint = text(CONTEXT_META.region);
   return userId === undefined && pinnedProvider === undefined && regionConstraint === undefined
-    ? ANYBODY
+    ? EMPTY
     : { userId, pinnedProvider, regionConstraint };
 }

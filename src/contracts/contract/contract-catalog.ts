@@ -1,41 +1,41 @@
-// The contracts of a workspace made ready to be called, and which of them are offered now: those that somebody serves.
+// Catalog of the contracts of a workspace, ready to be called: a contract is offered while a driver serves it.
 
 import { isDeepStrictEqual } from "node:util";
 import { type Contract, compareVersions, idIn, isNamed, parseVersion } from "../../model/index.ts";
 import { exposedNames } from "../../client/index.ts";
 import { type PreparedContract, prepareContract } from "./prepared-contract.ts";
-import type { Registered } from "../driver/registered-driver.ts";
+import type { RegisteredDriver } from "../driver/registered-driver.ts";
 
 /** By id, the newest version first. */
 type Prepared = Map<string, readonly PreparedContract[]>;
 type Offered = ReadonlyMap<string, PreparedContract>;
 
-export class ContractShelf {
+export class ContractCatalog {
   readonly #prepared: Prepared;
-  /** As they were offered by those who may still stand in. */
+  /** Contracts that the set before offered; its drivers may still serve. */
   readonly #before: Offered;
-  readonly #serving: () => Iterable<Registered>;
-  /** By the name that clients see, where that is not the id. */
+  readonly #serving: () => Iterable<RegisteredDriver>;
+  /** Contract ids by the name that clients see. */
   #ids: ReadonlyMap<string, string>;
   #offered: Offered | undefined;
 
-  constructor(prepared: Prepared, before: Offered, serving: () => Iterable<Registered>) {
+  constructor(prepared: Prepared, before: Offered, serving: () => Iterable<RegisteredDriver>) {
     this.#prepared = prepared;
     this.#before = before;
     this.#serving = serving;
     this.#ids = idsByName(prepared);
   }
 
-  /** In the place of one of the same version. */
+  /** Replaces a contract of the same version. */
   add(contract: PreparedContract): void {
     const { id, version } = contract.contract;
     const others = (this.#prepared.get(id) ?? []).filter((one) => one.contract.version !== version);
     this.#prepared.set(id, [...others, contract].sort(newestFirst));
     this.#ids = idsByName(this.#prepared);
-    this.outdated();
+    this.invalidate();
   }
 
-  /** All that are declared. */
+  /** All contracts of the workspace. */
   get ids(): Iterable<string> {
     return this.#prepared.keys();
   }
@@ -44,7 +44,7 @@ export class ContractShelf {
     return this.#prepared.has(id);
   }
 
-  /** By its id or by the name that clients see: as it is offered, else in its newest version. `id@major` is that major, and no other. */
+  /** By its id or by the name that clients see: the offered version, else the newest one. `id@major` finds only that major. */
   find(tool: string): PreparedContract | undefined {
     const offered = this.offered().get(tool);
     if (offered !== undefined) return offered;
@@ -59,12 +59,12 @@ export class ContractShelf {
       : this.#prepared.get(id)?.find(({ contract }) => isNamed(contract, name));
   }
 
-  /** Each in the newest version that somebody serves. */
+  /** Each contract in the newest version that a driver serves. */
   offered(): Offered {
     this.#offered ??= new Map(
       [...this.#prepared].flatMap(([id, versions]): [string, PreparedContract][] => {
-        const served = [...this.#serving()].flatMap(({ bound, server }) => {
-          const contract = server === "refused" ? undefined : bound.get(id)?.contract;
+        const served = [...this.#serving()].flatMap(({ bound, status }) => {
+          const contract = status === "refused" ? undefined : bound.get(id)?.contract;
           return contract === undefined ? [] : [contract];
         });
         if (served.length === 0) return [];
@@ -76,14 +76,14 @@ export class ContractShelf {
     return this.#offered;
   }
 
-  /** Whether it is this one that is offered under its id. */
+  /** Whether the contract that is offered under this id promises the same. */
   offers(contract: Contract): boolean {
     const offered = this.offered().get(contract.id)?.contract;
     return offered !== undefined && isSame(offered, contract);
   }
 
-  /** Somebody else serves. */
-  outdated(): void {
+  /** After any change of the drivers that serve. */
+  invalidate(): void {
     this.#offered = undefined;
   }
 }
@@ -106,7 +106,7 @@ function newestFirst(a: PreparedContract, b: PreparedContract): number {
   return left === undefined || right === undefined ? 0 : compareVersions(right, left);
 }
 
-/** The same promise, wherever it was read. */
+/** The same promise, from whichever file. */
 function isSame(one: Contract, other: Contract): boolean {
   if (one === other) return true;
   if (one.id !== other.id || one.version !== other.version) return false;

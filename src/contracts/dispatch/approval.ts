@@ -1,9 +1,25 @@
-// Somebody's word that a call may be made.
+// Approval of a single contract call: whether it is needed, and the request for it.
 
+import type { Contract, ContractPolicy } from "../../model/index.ts";
 import type { CheckedCall, DispatchParts } from "./contract-call.ts";
 import { fail } from "./failure.ts";
 
-/** Throws unless it is given, or the policy lets calls pass that nobody watches. */
+/** Why a call needs approval; undefined when it needs none. Drivers do not influence it. */
+export function approvalReason(
+  { approval, mutates, riskLevel, id }: Contract,
+  policy: ContractPolicy,
+): string | undefined {
+  if (approval === "always") return `${id} asks for approval of every call`;
+  if (policy.approval === "always") return "the policy asks for approval of every call";
+  if (approval.startsWith("policy:")) return `${id} asks for approval by ${approval}`;
+  if (mutates.length > 0 && (approval === "on-mutate" || policy.approval === "on-mutate"))
+    return `${id} changes ${mutates.join(", ")}`;
+  if (policy.approveFromRisk !== undefined && riskLevel >= policy.approveFromRisk)
+    return `${id} has the risk level ${riskLevel}`;
+  return undefined;
+}
+
+/** Throws unless the call is approved, or the policy allows calls that nobody can approve. */
 export async function requireApproval(
   { call: { signal, ask }, prepared: { contract }, input, context }: CheckedCall,
   driver: string,

@@ -1,4 +1,4 @@
-// One driver's turn in a call, the part that leaves this program: arguments out, result in, within the time that the contract allows.
+// One attempt of a call by one driver: acquires the server, sends the arguments, and repeats within the contract's limits.
 
 import { isPortolanError } from "../../errors/index.ts";
 import { type DriverError, isObject, type JsonObject, type RetryRule } from "../../model/index.ts";
@@ -8,21 +8,20 @@ import type { CallTime, CheckedCall, DispatchParts, ReadyTool } from "./contract
 import { fail, Failure } from "./failure.ts";
 import type { BoundTool, DriverHooks } from "../driver/bound-tool.ts";
 
-/** Pauses grow no longer than this. */
-const LONGEST_PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 30_000;
 const NO_ARGUMENTS: JsonObject = {};
 
-export class Turn {
+export class Attempt {
   readonly bound: BoundTool;
   readonly hooks: DriverHooks;
   retries = 0;
-  /** The driver's server is waited for; nothing was sent yet. */
+  /** The call waits for the server; nothing was sent yet. */
   isAcquiring = false;
-  /** For whoever writes down how long it took. */
+  /** When the attempt began, for the audit. */
   started: number;
-  /** When the driver was first asked for anything, by the clock of logins. */
+  /** When the server was requested, by the clock of logins. */
   begun: number | undefined;
-  readonly #one: CheckedCall;
+  readonly #checked: CheckedCall;
   readonly #parts: DispatchParts;
   #upstream: Upstream | undefined;
   #args = NO_ARGUMENTS;
@@ -30,10 +29,10 @@ export class Turn {
   #deadline = 0;
   #left = 0;
 
-  constructor(one: CheckedCall, { bound, hooks }: ReadyTool, parts: DispatchParts) {
+  constructor(checked: CheckedCall, { bound, hooks }: ReadyTool, parts: DispatchParts) {
     this.bound = bound;
     this.hooks = hooks;
-    this.#one = one;
+    this.#checked = checked;
     this.#parts = parts;
     this.started = auditOfCalls(parts.audit) === undefined ? 0 : performance.now();
   }
@@ -42,10 +41,10 @@ export class Turn {
     return this.#sentAt !== undefined;
   }
 
-  /** Starting has a limit of its own, which is the server's. Whoever leaves does not wait for it. Code that needs no server has none. */
+  /** A start has the time limit of the server. A cancelled call does not wait for it. Undefined when code serves the contract. */
   acquire(time: CallTime): Upstream | undefined | Promise<Upstream> {
     const { driver, contract } = this.bound;
-    const { context, call } = this.#one;
+    const { context, call } = this.#checked;
     this.begun = this.#parts.auth.now();
     this.#parts.grants?.requireBind(driver, contract.id, context);
     if (this.hooks.execute?.[contract.id] !== undefined) return undefined;
@@ -57,7 +56,7 @@ export class Turn {
       : within(coming, { server: driver.id, what: "starting", ms: 0, signal });
   }
 
-  /** The contract's time begins when the server can be asked. */
+  /** The time limit of the contract begins when the server is ready. */
   prepare(upstream: Upstream | undefined, { left }: CallTime): void {
     this.#upstream = upstream;
     this.isAcquiring = false;
@@ -77,7 +76,7 @@ export class Turn {
     if (this.#upstream === undefined) return plan.narrow(answer);
     const result = answer as JsonObject;
     if (this.hooks.parseToolResult === undefined) return plan.narrow(plan.extract(result));
-    const { context } = this.#one;
+    const { context } = this.#checked;
     const { toolName } = binding;
     const parsed: unknown = this.hooks.parseToolResult({
       driver,
@@ -95,13 +94,13 @@ export class Turn {
     return plan.narrow(parsed.value);
   }
 
-  /** How long to wait before it is sent again; undefined when it is not, and then `time` is less by what it took. */
+  /** Milliseconds until the call is sent again; undefined when it is not, and then the time of the attempt is subtracted from `time`. */
   pauseBeforeNext(failure: Failure, time: CallTime): number | undefined {
     if (this.#sentAt === undefined) return undefined;
     const now = performance.now();
     const pause = pauseBefore(this.retries + 1, this.bound.retry, failure);
     const again = pause !== undefined && mayRepeat(failure, this.bound.contract.idempotent);
-    if (again && this.#one.call.signal?.aborted !== true && now + pause < this.#deadline) {
+    if (again && this.#checked.call.signal?.aborted !== true && now + pause < this.#deadline) {
       this.retries += 1;
       return pause;
     }
@@ -111,18 +110,18 @@ export class Turn {
 
   #arguments(): JsonObject {
     const { arguments: plan } = this.bound;
-    const { input, context } = this.#one;
+    const { input, context } = this.#checked;
     const args = this.#built(plan.build(input, context.values));
     const problem = this.#parts.checkArguments?.(this.bound, args);
     if (problem !== undefined) throw fail("policy_violation", problem);
     return args;
   }
 
-  /** What a driver's own code makes of them. */
+  /** The arguments as the hook of the driver changes them. */
   #built(mapped: JsonObject): JsonObject {
     if (this.hooks.buildArguments === undefined) return mapped;
     const { contract, driver, binding } = this.bound;
-    const { input, context } = this.#one;
+    const { input, context } = this.#checked;
     const { toolName } = binding;
     const args: unknown =
       this.hooks.buildArguments({ driver, context, tool: contract.id, toolName, input, arguments: mapped }) ??
@@ -136,7 +135,7 @@ export class Turn {
 
   #request(): Call {
     const ms = Math.max(1, Math.ceil(this.#left));
-    const { caller, signal, timeoutMs, onProgress, onLog, ask } = this.#one.call;
+    const { caller, signal, timeoutMs, onProgress, onLog, ask } = this.#checked.call;
     return {
       method: "tools/call",
       params: { name: this.bound.binding.toolName, arguments: this.#args },
@@ -144,7 +143,7 @@ export class Turn {
       signal,
       timeoutMs: Math.min(ms, timeoutMs || ms),
       maxTimeoutMs: ms,
-      // Only what the contract's retry rule allows is sent again, and every time is counted.
+      // Only the retry rule of the contract repeats a call, and every attempt is counted.
       repeats: false,
       onProgress,
       onLog,
@@ -154,7 +153,7 @@ export class Turn {
 
   async #execute(): Promise<unknown> {
     const { driver, contract, timeoutMs } = this.bound;
-    const { input, context, call } = this.#one;
+    const { input, context, call } = this.#checked;
     const late = AbortSignal.timeout(Math.ceil(timerMs(this.#left)));
     const signal = call.signal === undefined ? late : AbortSignal.any([call.signal, late]);
     const ended = new Promise<never>((_, reject) => {
@@ -171,7 +170,7 @@ export class Turn {
   }
 }
 
-/** Code beside a driver is not always typed. */
+/** Hooks may be written without types. */
 function isResult(given: unknown): given is { ok: true; value: unknown } | { ok: false; error: DriverError } {
   if (!isObject(given)) return false;
   if (given.ok === true) return true;
@@ -181,12 +180,12 @@ function isResult(given: unknown): given is { ok: true; value: unknown } | { ok:
   );
 }
 
-/** Nothing that may have run is run again, unless the contract says that this does no harm. */
+/** A call that may have run is not repeated, unless the contract is idempotent. */
 function mayRepeat({ error, neverSent }: Failure, idempotent: boolean): boolean {
   return error.retryable === true && (idempotent || neverSent);
 }
 
-/** How long to wait before the next attempt, at least as long as the server asks for; undefined when there is none left. */
+/** The pause of the retry rule, at least as long as the server asks for; undefined when no retry is left. */
 function pauseBefore(
   retry: number,
   rule: RetryRule | undefined,
@@ -195,7 +194,7 @@ function pauseBefore(
   if (rule === undefined || retry >= rule.maxAttempts) return undefined;
   const ms = rule.backoff === "fixed" ? rule.initialMs : rule.initialMs * 2 ** (retry - 1);
   const wanted = isPortolanError(cause) ? retryAfterMs(asText(cause.data.retryAfter)) : undefined;
-  return Math.max(Math.min(ms, LONGEST_PAUSE_MS), wanted ?? 0);
+  return Math.max(Math.min(ms, MAX_PAUSE_MS), wanted ?? 0);
 }
 
 function asText(value: unknown): string | undefined {

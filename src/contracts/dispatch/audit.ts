@@ -1,9 +1,10 @@
 // What is written down about contracts: who was chosen and why, what was called, which secrets were given out. Never a value.
 
 import type { Driver } from "../../model/index.ts";
-import type { AuthState } from "../routing/capability.ts";
+import type { AuthState } from "../auth/auth-store.ts";
 import type { PhaseName, Resolution } from "../routing/route.ts";
-import type { BoundTool, CallContext } from "../driver/bound-tool.ts";
+import type { CallContext } from "../contract/call-context.ts";
+import type { BoundTool } from "../driver/bound-tool.ts";
 
 export type AuditEvent = ResolvedEvent | InvokedEvent | SecretEvent;
 

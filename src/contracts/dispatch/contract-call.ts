@@ -1,4 +1,4 @@
-// What a call of a contract is, and what it needs of the rest of this room.
+// Types of a contract call, and the parts of this room that carry it out.
 
 import type { Report } from "../../errors/index.ts";
 import type { DriverResult, JsonObject, LogMessage, Progress } from "../../model/index.ts";
@@ -9,7 +9,8 @@ import type { ContractPolicy } from "../routing/policy.ts";
 import type { PreparedContract } from "../contract/prepared-contract.ts";
 import type { Resolution, RouteRequest } from "../routing/route.ts";
 import type { SecretGrants } from "../auth/secret-grants.ts";
-import type { BoundTool, CallContext, DriverHooks } from "../driver/bound-tool.ts";
+import type { CallContext } from "../contract/call-context.ts";
+import type { BoundTool, DriverHooks } from "../driver/bound-tool.ts";
 
 export interface ContractCall {
   /** The contract's id. */
@@ -18,7 +19,7 @@ export interface ContractCall {
   readonly context?: CallContext | undefined;
   readonly caller?: Caller | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Less than what the contract allows; more does not help. */
+  /** May shorten the time limit of the contract, never extend it. */
   readonly timeoutMs?: number | undefined;
   readonly maxTimeoutMs?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
@@ -31,14 +32,14 @@ export interface ApprovalRequest {
   readonly driver: string;
   readonly input: JsonObject;
   readonly context: CallContext;
-  /** Why it must be approved. */
+  /** Why the call needs approval. */
   readonly reason: string;
   readonly signal?: AbortSignal | undefined;
-  /** Asks whoever made the call. */
+  /** Sends a server request to the client that made the call. */
   readonly ask?: ServerRequestHandler | undefined;
 }
 
-/** True lets the call go on; a text says why not; undefined: nobody is there to say. */
+/** True approves the call; a text is the reason of a refusal; undefined: nobody is there to decide. */
 export type Approve = (request: ApprovalRequest) => Promise<boolean | string | undefined>;
 
 /** On whose behalf a driver's server is needed. */
@@ -47,11 +48,11 @@ export interface Acquirer {
   /** The contract that is called. */
   readonly tool: string;
   readonly signal?: AbortSignal | undefined;
-  /** What is left for the call; waiting for a server that runs already takes from it. */
+  /** Time left for the call; waiting for a server that runs already takes from it. */
   readonly time?: CallTime | undefined;
 }
 
-/** All drivers and attempts of one call share it; starting servers, logins and approvals take nothing from it. */
+/** Time budget that all attempts of one call share. Server starts, logins and approvals do not count. */
 export interface CallTime {
   left: number;
 }
@@ -66,12 +67,12 @@ export interface DispatchParts {
   contractIds(): Iterable<string>;
   route(request: RouteRequest, context: CallContext): Resolution;
   ready(driver: string, contract: string): ReadyTool | undefined;
-  /** The driver's live server; throws when it does not come up or does not fit any more. */
+  /** The driver's live server; throws when it does not start or does not match any more. */
   acquire(bound: BoundTool, who: Acquirer): Upstream | Promise<Upstream>;
-  /** Looks at a driver that nobody has looked at for this caller yet. Never fails. */
-  look(driver: string, who: Acquirer): Promise<void>;
-  /** The same for drivers that failed before; whoever calls need not wait for it. */
-  lookAgain(drivers: readonly string[], who: Acquirer): Promise<void>;
+  /** Verifies a driver for this caller. Never rejects. */
+  verify(driver: string, who: Acquirer): Promise<void>;
+  /** Verifies drivers again that failed before, in the background. Never rejects. */
+  reverify(drivers: readonly string[], who: Acquirer): Promise<void>;
   readonly policy: ContractPolicy;
   readonly auth: AuthMachine;
   readonly grants: SecretGrants | undefined;
@@ -80,13 +81,13 @@ export interface DispatchParts {
   readonly approve: Approve | undefined;
   readonly audit: Audit | undefined;
   readonly report: Report;
-  /** Why these arguments must not reach the server, such as a path outside of its box. */
+  /** Why these arguments must not reach the server, such as a path outside of its sandbox. */
   readonly checkArguments: ((bound: BoundTool, args: JsonObject) => string | undefined) | undefined;
 }
 
 export interface Dispatched {
   readonly result: DriverResult<unknown>;
-  /** Who served it, or was to. */
+  /** The driver of the last attempt. */
   readonly driver?: string | undefined;
 }
 
@@ -96,7 +97,7 @@ export interface CheckedCall {
   readonly prepared: PreparedContract;
   /** With defaults. */
   readonly input: JsonObject;
-  /** The names of what the caller gave: a default that a driver cannot take is no reason to turn the driver away. */
+  /** Names of the inputs that the caller gave. A driver that cannot take an input is not rejected for a default. */
   readonly given: readonly string[];
   readonly context: CallContext;
 }

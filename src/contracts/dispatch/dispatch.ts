@@ -1,11 +1,11 @@
-// One call of a contract from input to output: checked, routed, approved, sent by one driver, and its answer held to the promise.
+// Carries out one contract call: checks the input, selects a driver, makes attempts, and checks the output.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { didYouMean } from "../../errors/index.ts";
 import type { Contract, DriverError, JsonObject } from "../../model/index.ts";
+import { Attempt } from "./attempt.ts";
 import { auditOfCalls, invokedEvent, resolvedEvent } from "./audit.ts";
-import { requireApproval } from "./approval.ts";
-import { DriverChoice } from "./driver-selection.ts";
+import { approvalReason, requireApproval } from "./approval.ts";
 import type {
   CallTime,
   CheckedCall,
@@ -14,38 +14,37 @@ import type {
   DispatchParts,
   ReadyTool,
 } from "./contract-call.ts";
+import { DriverSelection } from "./driver-selection.ts";
 import { fail, type Failure, toFailure } from "./failure.ts";
-import { approvalReason } from "../routing/policy.ts";
-import { Turn } from "./attempt.ts";
-import type { CallContext } from "../driver/bound-tool.ts";
+import type { CallContext } from "../contract/call-context.ts";
 
-/** The caller gave up, or may not have this: another driver does not change that. */
+/** The caller cancelled, or is not allowed: another driver does not change that. */
 const REFUSALS: ReadonlySet<DriverError["code"]> = new Set(["cancelled", "policy_violation", "unauthorised"]);
 /** Timers are no more exact than this. */
-const LEAST_MS = 1;
+const MIN_MS = 1;
 
-/** Never rejects. `context` is complete, whatever the call says itself. */
+/** Never rejects. `context` takes the place of the context in the call. */
 export function dispatch(
   call: ContractCall,
   context: CallContext,
   parts: DispatchParts,
 ): Promise<Dispatched> {
   const started = performance.now();
-  let one: CheckedCall;
+  let checked: CheckedCall;
   try {
     const prepared = parts.contract(call.tool);
     if (prepared === undefined) throw unknownContract(call.tool, parts);
     requireTools(prepared.contract, parts);
     const input = prepared.checkInput(call.input);
     prepared.checkContext(context.values);
-    one = { call, prepared, input, given: Object.keys(call.input ?? {}), context };
+    checked = { call, prepared, input, given: Object.keys(call.input ?? {}), context };
   } catch (thrown) {
     return Promise.resolve(failed(thrown, started));
   }
-  return new Attempt(one, parts).run(started);
+  return new Dispatch(checked, parts).run(started);
 }
 
-/** Contracts that this one requires must be served. */
+/** A contract may require other contracts to be served. */
 function requireTools({ id, requires }: Contract, parts: DispatchParts): void {
   for (const tool of requires.tools)
     if (!parts.isServed(tool))
@@ -64,59 +63,59 @@ function failed(thrown: unknown, started: number, driver?: string): Dispatched {
   return { result: { ok: false, error, ms: performance.now() - started }, driver };
 }
 
-class Attempt {
-  readonly #one: CheckedCall;
+class Dispatch {
+  readonly #checked: CheckedCall;
   readonly #parts: DispatchParts;
-  readonly #choice: DriverChoice;
+  readonly #selection: DriverSelection;
   readonly #time: CallTime;
   #approvedFor: string | undefined;
   #renewed = false;
 
-  constructor(one: CheckedCall, parts: DispatchParts) {
-    this.#one = one;
+  constructor(checked: CheckedCall, parts: DispatchParts) {
+    this.#checked = checked;
     this.#parts = parts;
-    this.#choice = new DriverChoice(one, parts);
-    const { timeoutMs } = one.prepared.contract;
-    this.#time = { left: Math.min(timeoutMs, one.call.maxTimeoutMs || timeoutMs) };
+    this.#selection = new DriverSelection(checked, parts);
+    const { timeoutMs } = checked.prepared.contract;
+    this.#time = { left: Math.min(timeoutMs, checked.call.maxTimeoutMs || timeoutMs) };
   }
 
   /**
    * A call that was never sent moves to the next driver. One that may have run does so only where the policy allows it and running it
    * twice does no harm.
-   * All of a call is in this one loop: every function that only waits for another would cost it time.
+   * The whole call is in this one loop, because every function that only awaits another one costs time.
    */
   async run(started: number): Promise<Dispatched> {
     let driver = "";
     try {
-      let turn: Turn | undefined;
+      let attempt: Attempt | undefined;
       for (;;) {
-        if (turn === undefined) {
-          const ready = this.#choice.now() ?? (await this.#choice.later());
+        if (attempt === undefined) {
+          const ready = this.#selection.now() ?? (await this.#selection.later());
           driver = ready.bound.driver.id;
-          turn = this.#begin(ready);
+          attempt = this.#begin(ready);
         }
         try {
-          if (!turn.isReady) {
-            const { driver: serving, contract } = turn.bound;
+          if (!attempt.isReady) {
+            const { driver: serving, contract } = attempt.bound;
             const valued = this.#parts.grants?.requireValues(serving, contract.id);
             if (valued !== undefined) await valued;
-            const reason = approvalReason(turn.bound.contract, this.#parts.policy);
-            if (reason !== undefined) await this.#approve(turn, reason);
-            const coming = turn.acquire(this.#time);
-            turn.prepare(coming instanceof Promise ? await coming : coming, this.#time);
+            const reason = approvalReason(attempt.bound.contract, this.#parts.policy);
+            if (reason !== undefined) await this.#approve(attempt, reason);
+            const coming = attempt.acquire(this.#time);
+            attempt.prepare(coming instanceof Promise ? await coming : coming, this.#time);
           }
-          const value = turn.outputOf(await turn.send());
+          const value = attempt.outputOf(await attempt.send());
           this.#checkOutput(value, driver);
-          this.#tell(turn);
+          this.#audit(attempt);
           return { result: { ok: true, value, ms: performance.now() - started }, driver };
         } catch (thrown) {
           const failure = toFailure(thrown);
-          const wait = turn.pauseBeforeNext(failure, this.#time);
+          const wait = attempt.pauseBeforeNext(failure, this.#time);
           if (wait === undefined) {
-            this.#endInVain(turn, failure);
-            turn = undefined;
+            this.#fail(attempt, failure);
+            attempt = undefined;
           } else if (wait > 0)
-            await sleep(wait, undefined, { signal: this.#one.call.signal }).catch(() => {});
+            await sleep(wait, undefined, { signal: this.#checked.call.signal }).catch(() => {});
         }
       }
     } catch (thrown) {
@@ -124,75 +123,76 @@ class Attempt {
     }
   }
 
-  #begin(ready: ReadyTool): Turn {
-    const turn = new Turn(this.#one, ready, this.#parts);
+  #begin(ready: ReadyTool): Attempt {
+    const attempt = new Attempt(this.#checked, ready, this.#parts);
     const { contract, driver, arguments: plan } = ready.bound;
     const audit = auditOfCalls(this.#parts.audit);
-    const { resolution } = this.#choice;
-    if (resolution !== undefined) audit?.(resolvedEvent(contract.id, resolution, this.#one.context));
-    const fields = plan.unsupported((this.#one.call.input ?? {}) as JsonObject);
+    const { resolution } = this.#selection;
+    if (resolution !== undefined) audit?.(resolvedEvent(contract.id, resolution, this.#checked.context));
+    const fields = plan.unsupported((this.#checked.call.input ?? {}) as JsonObject);
     if (fields.length > 0) throw unsupported(driver.id, contract.id, fields);
-    return turn;
+    return attempt;
   }
 
-  async #approve(turn: Turn, reason: string): Promise<void> {
-    const { driver } = turn.bound;
+  async #approve(attempt: Attempt, reason: string): Promise<void> {
+    const { driver } = attempt.bound;
     if (this.#approvedFor === driver.id) return;
-    await requireApproval(this.#one, driver.id, reason, this.#parts);
+    await requireApproval(this.#checked, driver.id, reason, this.#parts);
     this.#approvedFor = driver.id;
-    turn.started = performance.now();
+    attempt.started = performance.now();
   }
 
-  /** Throws unless the call goes on, with this driver once more or with another one. */
-  #endInVain(turn: Turn, failure: Failure): void {
-    const { bound, hooks, begun } = turn;
-    // What the server fails with may tell that a login has expired.
-    const told =
+  /** Throws unless the call goes on: with a renewed login, or with another driver. */
+  #fail(attempt: Attempt, thrown: Failure): void {
+    const { bound, hooks, begun } = attempt;
+    // The failure may show that a login has expired.
+    const failure =
       begun === undefined
-        ? failure
-        : this.#parts.auth.noticed(bound.driver, hooks, this.#one.context, failure, {
+        ? thrown
+        : this.#parts.auth.detectExpiry(bound.driver, hooks, this.#checked.context, thrown, {
             begun,
             inVain: this.#renewed,
           });
-    this.#tell(turn, told.error.code);
-    if (this.#time.left <= LEAST_MS) throw told;
-    if (this.#mayRenew(turn, told)) return;
+    this.#audit(attempt, failure.error.code);
+    if (this.#time.left <= MIN_MS) throw failure;
+    if (this.#mayRenew(attempt, failure)) return;
     const { idempotent } = bound.contract;
-    const isRepeatable = this.#parts.policy.fallback === true && idempotent && told.error.retryable === true;
-    const isUnsent = (turn.isAcquiring || told.neverSent) && !REFUSALS.has(told.error.code);
+    const isRepeatable =
+      this.#parts.policy.fallback === true && idempotent && failure.error.retryable === true;
+    const isUnsent = (attempt.isAcquiring || failure.neverSent) && !REFUSALS.has(failure.error.code);
     if (
       (!isUnsent && !isRepeatable) ||
-      this.#one.call.signal?.aborted === true ||
-      !this.#choice.without(bound.driver.id)
+      this.#checked.call.signal?.aborted === true ||
+      !this.#selection.without(bound.driver.id)
     )
-      throw told;
+      throw failure;
   }
 
-  /** Once for a call: a login that expired is renewed, and what was turned away for it is sent again. */
-  #mayRenew({ bound, hooks }: Turn, { error, neverSent }: Failure): boolean {
-    const { call, context } = this.#one;
+  /** Once per call: an expired login is renewed, and the call that was refused for it is sent again. */
+  #mayRenew({ bound, hooks }: Attempt, { error, neverSent }: Failure): boolean {
+    const { call, context } = this.#checked;
     if (this.#renewed || error.code !== "auth_required" || call.signal?.aborted === true) return false;
     if (!neverSent && !bound.contract.idempotent) return false;
-    if (!this.#parts.auth.concerns(bound.driver, hooks)) return false;
+    if (!this.#parts.auth.needsLogin(bound.driver, hooks)) return false;
     this.#renewed = this.#parts.auth.canRenew(bound.driver, hooks, context);
     return this.#renewed;
   }
 
-  #tell({ bound, hooks, started, retries }: Turn, code?: DriverError["code"]): void {
+  #audit({ bound, hooks, started, retries }: Attempt, code?: DriverError["code"]): void {
     const audit = auditOfCalls(this.#parts.audit);
     if (audit === undefined) return;
-    const { given: inputKeys, context } = this.#one;
+    const { given: inputKeys, context } = this.#checked;
     const ms = performance.now() - started;
     const auth = this.#parts.auth.stateOf(bound.driver, hooks, context);
     audit(invokedEvent(bound, context, { inputKeys, ms, code, retries, auth }));
   }
 
   #checkOutput(value: unknown, server: string): void {
-    const { prepared } = this.#one;
-    const unsure = prepared.checkOutput(value);
-    if (unsure === undefined) return;
+    const { prepared } = this.#checked;
+    const unchecked = prepared.checkOutput(value);
+    if (unchecked === undefined) return;
     const { id } = prepared.contract;
-    const message = `the output of ${id} is not checked: ${unsure}`;
+    const message = `the output of ${id} is not checked: ${unchecked}`;
     this.#parts.report({ code: "SCHEMA_UNSUPPORTED", severity: "warning", server, tool: id, message });
   }
 }

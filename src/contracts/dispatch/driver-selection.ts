@@ -1,4 +1,4 @@
-// Which driver is next for one call, and who must log in for it.
+// Selection of the driver for the next attempt of one call: routes, verifies and logs in where the route needs it.
 
 import { auditOfCalls, resolvedEvent } from "./audit.ts";
 import { howToLogIn } from "../auth/auth-machine.ts";
@@ -8,104 +8,105 @@ import { fail, type Failure, toFailure } from "./failure.ts";
 import type { Resolution } from "../routing/route.ts";
 
 /** No more drivers than this are tried for one call. */
-const MOST_DRIVERS = 4;
-const MOST_LOGINS = 2;
-/** Which of the phases it is. */
+const MAX_DRIVERS = 4;
+const MAX_LOGINS = 2;
+/** Index of the phase that reads the states of drivers. */
 const CAPABILITY = 1;
 
-export class DriverChoice {
-  /** What led to the last one. */
+export class DriverSelection {
+  /** The resolution that led to the last selection. */
   resolution: Resolution | undefined;
-  readonly #one: CheckedCall;
+  readonly #checked: CheckedCall;
   readonly #parts: DispatchParts;
   #tried: readonly string[] | undefined;
-  readonly #looked = new Set<string>();
+  /** Drivers that were verified for this call. */
+  readonly #verified = new Set<string>();
 
-  constructor(one: CheckedCall, parts: DispatchParts) {
-    this.#one = one;
+  constructor(checked: CheckedCall, parts: DispatchParts) {
+    this.#checked = checked;
     this.#parts = parts;
   }
 
-  /** Without waiting for anything, as it mostly is; undefined when a login may be needed, or a look at the driver. */
+  /** Selects without waiting, as most calls can; undefined when a login or a verification may be needed. */
   now(): ReadyTool | undefined {
     const resolution = this.#route();
-    const { selected, unsure } = resolution;
-    if (selected === undefined || unsure === true) return undefined;
+    const { selected, verifyFirst } = resolution;
+    if (selected === undefined || verifyFirst === true) return undefined;
     const ready = this.#ready(selected);
-    if (ready === undefined || this.#parts.auth.concerns(ready.bound.driver, ready.hooks)) return undefined;
+    if (ready === undefined || this.#parts.auth.needsLogin(ready.bound.driver, ready.hooks)) return undefined;
     this.resolution = resolution;
-    this.#lookLater(resolution);
+    this.#reverifyLater(resolution);
     return ready;
   }
 
-  /** Routes, and logs in where that is what is missing and somebody is there to do it. */
+  /** Routes, verifies first where the route says so, and logs in where a login is missing and a person is there. */
   async later(): Promise<ReadyTool> {
     const { auth } = this.#parts;
-    const { context, call } = this.#one;
+    const { context, call } = this.#checked;
     let logins = 0;
     for (let rounds = 0; ; rounds += 1) {
       const resolution = this.#route();
       this.resolution = resolution;
       const needsLogin = resolution.error?.code === "auth_required";
-      if (needsLogin && rounds === 0 && (await this.#lookAgain(resolution))) continue;
-      if (needsLogin && rounds <= 1 && (await this.#hasSecrets(resolution))) continue;
+      if (needsLogin && rounds === 0 && (await this.#foundLogin(resolution))) continue;
+      if (needsLogin && rounds <= 1 && (await this.#foundSecrets(resolution))) continue;
       const chosen =
         needsLogin && context.interactive === true ? this.#route(true).selected : resolution.selected;
       const ready = chosen === undefined ? undefined : this.#ready(chosen);
       if (ready === undefined) throw this.#noRoute(resolution);
       const { driver } = ready.bound;
-      const state = auth.concerns(driver, ready.hooks)
+      const state = auth.needsLogin(driver, ready.hooks)
         ? await auth.ready(driver, ready.hooks, context, call.signal)
         : undefined;
       if (state === undefined || state.ok) {
-        if (resolution.unsure === true && (await this.#look(ready))) continue;
-        this.#lookLater(resolution);
+        if (resolution.verifyFirst === true && (await this.#verify(ready))) continue;
+        this.#reverifyLater(resolution);
         return ready;
       }
-      // Another driver may be logged in; this one is known not to be by now.
-      if (logins >= MOST_LOGINS || context.interactive === true || this.#route().selected === driver.id)
+      // Another driver may have a login; routing knows by now that this one has none.
+      if (logins >= MAX_LOGINS || context.interactive === true || this.#route().selected === driver.id)
         throw state.failure;
       logins += 1;
     }
   }
 
-  /** Where others could serve as well, no call is spent on finding out whether a driver works. False when it was looked at before. */
-  async #look({ bound: { driver, contract }, hooks }: ReadyTool): Promise<boolean> {
-    if (this.#looked.has(driver.id) || hooks.execute?.[contract.id] !== undefined) return false;
-    this.#looked.add(driver.id);
-    const { context, call } = this.#one;
+  /** Where another driver could serve too, no call is spent on finding out whether this one works. False when it was verified before. */
+  async #verify({ bound: { driver, contract }, hooks }: ReadyTool): Promise<boolean> {
+    if (this.#verified.has(driver.id) || hooks.execute?.[contract.id] !== undefined) return false;
+    this.#verified.add(driver.id);
+    const { context, call } = this.#checked;
     const { signal } = call;
-    const look = this.#parts.look(driver.id, { context, tool: contract.id, signal });
-    await within(look, { server: driver.id, what: "starting", ms: 0, signal });
+    const verifying = this.#parts.verify(driver.id, { context, tool: contract.id, signal });
+    await within(verifying, { server: driver.id, what: "starting", ms: 0, signal });
     return true;
   }
 
-  /** Those that failed before are looked at while this call goes to another one. */
-  #lookLater({ phases }: Resolution): void {
-    const turnedAway = phases[CAPABILITY]?.rejected ?? [];
-    if (turnedAway.length === 0) return;
-    const ids = turnedAway.flatMap(({ driver, again }) => (again === true ? [driver] : []));
-    if (ids.length > 0) void this.#parts.lookAgain(ids, this.#who());
+  /** Drivers that failed before are verified again while this call goes to another one. */
+  #reverifyLater({ phases }: Resolution): void {
+    const rejected = phases[CAPABILITY]?.rejected ?? [];
+    if (rejected.length === 0) return;
+    const ids = rejected.flatMap(({ driver, retryDue }) => (retryDue === true ? [driver] : []));
+    if (ids.length > 0) void this.#parts.reverify(ids, this.#who());
   }
 
-  /** Whether somebody has set a secret since it was missing. */
-  async #hasSecrets({ error }: Resolution): Promise<boolean> {
+  /** True when drivers without their secret were verified again: the secret may have been set since. */
+  async #foundSecrets({ error }: Resolution): Promise<boolean> {
     const { grants, auth } = this.#parts;
     const ids = (error?.nearest ?? []).flatMap(({ driver: id, code }) => {
       const { bound, hooks } = this.#ready(id) ?? {};
-      if (bound === undefined || code !== "auth_required" || this.#looked.has(id)) return [];
-      if (auth.concerns(bound.driver, hooks ?? {})) return [];
+      if (bound === undefined || code !== "auth_required" || this.#verified.has(id)) return [];
+      if (auth.needsLogin(bound.driver, hooks ?? {})) return [];
       return (grants?.namesOf(bound.driver).length ?? 0) > 0 ? [id] : [];
     });
     if (ids.length === 0) return false;
-    for (const id of ids) this.#looked.add(id);
-    const { signal } = this.#one.call;
-    const look = this.#parts.lookAgain(ids, this.#who());
-    await within(look, { server: ids.join(", "), what: "looking for its secrets", ms: 0, signal });
+    for (const id of ids) this.#verified.add(id);
+    const { signal } = this.#checked.call;
+    const verifying = this.#parts.reverify(ids, this.#who());
+    await within(verifying, { server: ids.join(", "), what: "looking up its secrets", ms: 0, signal });
     return true;
   }
 
-  /** That secrets were asked for in vain is written down like any other attempt. Gives what the last one says. */
+  /** Audits denied secrets like any other attempt. Returns the last denial. */
   #denied({ nearest }: NonNullable<Resolution["error"]>): Failure | undefined {
     const { grants } = this.#parts;
     let denied: Failure | undefined;
@@ -113,7 +114,7 @@ export class DriverChoice {
       const { bound } = this.#ready(id) ?? {};
       if (bound === undefined || code !== "unauthorised") continue;
       try {
-        grants?.requireBind(bound.driver, bound.contract.id, this.#one.context);
+        grants?.requireBind(bound.driver, bound.contract.id, this.#checked.context);
       } catch (thrown) {
         denied = toFailure(thrown);
       }
@@ -122,40 +123,40 @@ export class DriverChoice {
   }
 
   #who(): Acquirer {
-    return { context: this.#one.context, tool: this.#one.prepared.contract.id };
+    return { context: this.#checked.context, tool: this.#checked.prepared.contract.id };
   }
 
-  /** Leaves a driver out from now on; false when there is no other. */
+  /** Excludes a driver from now on; false when there is no other. */
   without(driver: string): boolean {
     const tried = [...(this.#tried ?? []), driver];
-    if (tried.length >= MOST_DRIVERS) return false;
+    if (tried.length >= MAX_DRIVERS) return false;
     this.#tried = tried;
     return this.#route().error === undefined;
   }
 
   #ready(driver: string): ReadyTool | undefined {
-    return this.#parts.ready(driver, this.#one.prepared.contract.id);
+    return this.#parts.ready(driver, this.#checked.prepared.contract.id);
   }
 
-  /** Whether one of those that were turned away has somebody logged in by now. */
-  async #lookAgain({ error }: Resolution): Promise<boolean> {
+  /** Whether a user has logged in meanwhile to a driver that was rejected for its login. */
+  async #foundLogin({ error }: Resolution): Promise<boolean> {
     const found = (error?.nearest ?? []).map(async ({ driver: id }) => {
       const ready = this.#ready(id);
-      if (ready === undefined || !this.#parts.auth.concerns(ready.bound.driver, ready.hooks)) return false;
-      return this.#parts.auth.lookAgain(ready.bound.driver, ready.hooks, this.#one.context);
+      if (ready === undefined || !this.#parts.auth.needsLogin(ready.bound.driver, ready.hooks)) return false;
+      return this.#parts.auth.recheck(ready.bound.driver, ready.hooks, this.#checked.context);
     });
     return (await Promise.all(found)).some(Boolean);
   }
 
   #route(loginOnly = false): Resolution {
-    const { prepared, given: inputs, context } = this.#one;
+    const { prepared, given: inputs, context } = this.#checked;
     const { contract } = prepared;
     const { pinnedProvider: pin, regionConstraint: region } = context;
     return this.#parts.route({ contract, inputs, pin, region, exclude: this.#tried, loginOnly }, context);
   }
 
   #noRoute(resolution: Resolution): Failure {
-    const { prepared, context } = this.#one;
+    const { prepared, context } = this.#checked;
     const { id: contract } = prepared.contract;
     auditOfCalls(this.#parts.audit)?.(resolvedEvent(contract, resolution, context));
     const { error } = resolution;

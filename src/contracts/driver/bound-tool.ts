@@ -1,4 +1,4 @@
-// The words that the parts of this room share: a binding made ready to be called, what code may add to it, who calls.
+// A binding that is ready to be called, and the hooks that code beside a driver may provide.
 
 import type {
   Binding,
@@ -9,39 +9,21 @@ import type {
   JsonObject,
   RetryRule,
 } from "../../model/index.ts";
+import type { CallContext } from "../contract/call-context.ts";
 import type { ArgumentPlan } from "../dispatch/arguments.ts";
 import type { ResultPlan } from "../dispatch/result.ts";
 
-/** One contract served by one MCP tool: everything that does not depend on a call, worked out beforehand. */
+/** One contract served by one MCP tool: everything that does not depend on a call, computed once. */
 export interface BoundTool {
   readonly contract: Contract;
   readonly driver: Driver;
   readonly binding: Binding;
   readonly arguments: ArgumentPlan;
   readonly result: ResultPlan;
-  /** The least of what the contract and the driver allow. */
+  /** The shortest limit of the contract, the binding and the driver. */
   readonly timeoutMs: number;
   readonly retry: RetryRule | undefined;
   readonly cost: CostOverride;
-}
-
-/** Whoever runs this program themselves. */
-export const LOCAL_USER = "local";
-
-/** On whose behalf a contract is called. What is absent is not known, and grants nothing. */
-export interface CallContext {
-  readonly userId?: string | undefined;
-  readonly workspaceId?: string | undefined;
-  readonly roles?: readonly string[] | undefined;
-  readonly capabilities?: readonly string[] | undefined;
-  readonly workflow?: string | undefined;
-  /** Somebody is there who can log in. */
-  readonly interactive?: boolean | undefined;
-  /** Only this driver. */
-  readonly pinnedProvider?: string | undefined;
-  readonly regionConstraint?: string | undefined;
-  /** What a contract's contextSchema is about. */
-  readonly values?: JsonObject | undefined;
 }
 
 export interface DriverContext {
@@ -54,7 +36,7 @@ export interface BuildArgumentsArgs extends DriverContext {
   readonly toolName: string;
   /** The contract's input, checked. */
   readonly input: JsonObject;
-  /** What the mappings made of it. */
+  /** The arguments that the mappings give. */
   readonly arguments: JsonObject;
 }
 
@@ -85,7 +67,7 @@ export type RefreshResult =
       readonly message?: string | undefined;
     };
 
-/** What is known of a failure, for telling whether a login has expired. */
+/** Facts about a failure that may show an expired login. */
 export interface ExpirySigns {
   readonly exitCode?: number | undefined;
   readonly httpStatus?: number | undefined;
@@ -98,13 +80,13 @@ export interface ExecuteArgs extends DriverContext {
   readonly signal: AbortSignal;
 }
 
-/** What the entry module of a driver may do in place of its declaration. */
+/** Functions of the entry module of a driver, which take the place of fields in DRIVER.md. */
 export interface DriverHooks {
   readonly buildArguments?: ((args: BuildArgumentsArgs) => JsonObject) | undefined;
   readonly parseToolResult?: ((args: ParseToolResultArgs) => DriverResult<unknown>) | undefined;
   readonly login?: ((args: LoginArgs) => Promise<LoginResult>) | undefined;
   readonly refresh?: ((args: LoginArgs) => Promise<RefreshResult>) | undefined;
   readonly detectExpiry?: ((signs: ExpirySigns) => boolean) | undefined;
-  /** By contract id: carries a call out without the server's tool. */
+  /** By contract id: serves a call without the server's tool. */
   readonly execute?: Readonly<Record<string, (args: ExecuteArgs) => Promise<unknown>>> | undefined;
 }

@@ -1,18 +1,31 @@
-// The drivers that are registered: what each is found to be. One that does not fit is withdrawn, the others stay.
+// Registry of drivers: registers and removes versions of them, and knows which version of each serves now.
 
 import type { Diagnostic, Report } from "../../errors/index.ts";
 import type { Contract, Driver } from "../../model/index.ts";
-import type { Acquirer } from "../dispatch/contract-call.ts";
-import { hasHealthCheck } from "./health-check.ts";
-import { lookWith } from "../verification/compare-server.ts";
-import type { Registered } from "./registered-driver.ts";
+import type { AuthPorts } from "../auth/login-steps.ts";
+import type { CallContext } from "../contract/call-context.ts";
 import { checkDriver } from "../registration/check-driver.ts";
-import { type Acquire, ServerChecks } from "../verification/verifier.ts";
-import { Serving } from "./serving.ts";
 import { type Bumps, bumpProblems, refKindProblems } from "../registration/driver-conflicts.ts";
+import { compareServer } from "../verification/compare-server.ts";
+import { type Acquire, DriverVerification } from "../verification/driver-verification.ts";
 import type { BoundTool, DriverHooks } from "./bound-tool.ts";
+import {
+  addVersion,
+  finishVerification,
+  type HandOver,
+  type HandOverStep,
+  releaseAll,
+  releaseUnneeded,
+  removeDriver,
+  serving,
+  servingAs,
+  startHandOver,
+} from "./hand-over.ts";
+import { HealthCheck } from "./health-check.ts";
+import { RegisteredDriver } from "./registered-driver.ts";
 
 export interface RegistryOptions {
+  /** The contracts of the workspace; more may be added later. */
   readonly contracts: readonly Contract[];
   readonly acquire: Acquire;
   readonly report: Report;
@@ -21,149 +34,155 @@ export interface RegistryOptions {
   readonly bumps: Bumps | undefined;
   /** The drivers as they were registered before this program ran, by id. */
   readonly earlier: ReadonlyMap<string, Driver> | undefined;
-  /** Drivers of whoever's place this takes: they serve until those of here were looked at. */
-  readonly before: Iterable<Registered>;
-  /** Something that routing or the lists depend on is not what it was. */
+  /** Drivers of the set before, which serve until the drivers of this one are verified. */
+  readonly before: Iterable<RegisteredDriver>;
+  readonly healthPorts: AuthPorts;
+  /** On whose behalf health checks run. */
+  readonly context: CallContext;
+  /** Routing or the lists may have changed. */
   readonly changed: () => void;
-  /** A server of the driver was found to fit. */
-  readonly fits: (registered: Registered) => void;
 }
 
 export class DriverRegistry {
-  readonly #options: Omit<RegistryOptions, "before">;
-  readonly #checks: ServerChecks;
-  readonly #serving: Serving;
-  /** Drivers of others, which are theirs to forget; not held any longer than they serve here. */
-  readonly #lent: Set<Registered>;
-  /** Whose each binding is, also after another has taken the driver's place. */
-  readonly #owners = new WeakMap<BoundTool, Registered>();
+  readonly #options: RegistryOptions;
+  #handOver: HandOver<RegisteredDriver>;
+  /** Drivers of the set before, which that set closes. */
+  readonly #borrowed: Set<RegisteredDriver>;
+  /** The version that each binding belongs to, also after another version has taken over. */
+  readonly #owners = new WeakMap<BoundTool, RegisteredDriver>();
 
-  constructor({ before, ...options }: RegistryOptions) {
-    const { contracts, root, report, acquire, changed, fits } = options;
+  constructor(options: RegistryOptions) {
     this.#options = options;
-    this.#checks = new ServerChecks({
-      acquire,
-      look: lookWith(contracts, root, report),
-      report,
-      isCurrent: (registered) => this.#serving.has(registered),
-      changed,
-      fits,
-    });
-    this.#lent = new Set(before);
-    for (const registered of this.#lent) this.#own(registered);
-    this.#serving = new Serving(this.#lent, (registered) => this.#forget(registered));
+    this.#borrowed = new Set(options.before);
+    for (const registered of this.#borrowed) this.#own(registered);
+    this.#handOver = startHandOver(this.#borrowed);
   }
 
-  /** Whoever serves as this driver now. */
-  get(id: string): Registered | undefined {
-    return this.#serving.get(id);
+  /** The version that serves as this driver now. */
+  get(id: string): RegisteredDriver | undefined {
+    return servingAs(this.#handOver, id);
   }
 
-  /** Whoever serves as this driver, or waits to. */
-  find(id: string): Registered | undefined {
-    return this.#serving.get(id) ?? this.#serving.declaredAs(id);
+  /** The version that serves as this driver, or waits to. */
+  find(id: string): RegisteredDriver | undefined {
+    return this.get(id) ?? this.#handOver.current.get(id);
   }
 
-  /** All who serve now. */
-  all(): Iterable<Registered> {
-    return this.#serving.all();
+  /** All versions that serve now. */
+  all(): readonly RegisteredDriver[] {
+    return serving(this.#handOver);
   }
 
-  /** All who serve, and those who wait for it and have nobody in their place. */
-  *shown(): Iterable<Registered> {
-    yield* this.#serving.all();
-    for (const one of this.#serving.declared()) if (this.#serving.get(one.driver.id) === undefined) yield one;
+  /** All versions that serve now, and the ones that wait without a predecessor. */
+  shown(): readonly RegisteredDriver[] {
+    const waiting = [...this.#handOver.current.values()].filter(
+      ({ driver }) => this.get(driver.id) === undefined,
+    );
+    return [...this.all(), ...waiting];
   }
 
-  get hasStandIns(): boolean {
-    return this.#serving.hasStandIns;
+  get hasPredecessors(): boolean {
+    return this.#handOver.predecessors.size > 0;
   }
 
-  isStandIn(registered: Registered): boolean {
-    return this.#serving.isStandIn(registered);
+  isPredecessor(registered: RegisteredDriver): boolean {
+    return this.#handOver.predecessors.get(registered.driver.id) === registered;
   }
 
-  ownerOf(bound: BoundTool): Registered | undefined {
+  ownerOf(bound: BoundTool): RegisteredDriver | undefined {
     return this.#owners.get(bound);
   }
 
-  /** Everything that can be told without the server. With `looked`, it is probed afterwards. `dismiss` follows. */
-  add(driver: Driver, hooks: DriverHooks, looked: boolean): Registered {
-    const { contracts, root, report, changed } = this.#options;
+  /** Checks the file and registers the driver. With `isVerified`, `finishVerification` follows; then `releaseUnneeded`. */
+  add(driver: Driver, hooks: DriverHooks, isVerified: boolean): RegisteredDriver {
+    const { contracts, root, report } = this.#options;
     const checked = checkDriver(driver, contracts, undefined, { root, hooks });
-    const standing = this.#standing(driver);
-    const problems = [...standing, ...checked.problems];
-    const broken = problems.find(({ severity }) => severity === "error");
-    const registered: Registered = {
-      driver,
-      hooks,
-      server: broken === undefined ? "unchecked" : "refused",
-      reason: broken?.message,
-      code: undefined,
-      bound: new Map((broken === undefined ? checked.bound : []).map((one) => [one.contract.id, one])),
-      problems,
-      standing,
-      broken: broken !== undefined,
-      healthyAt: undefined,
-      health: "unknown",
-      healthAsked: !hasHealthCheck(driver),
-      prompts: [],
-      lacks: new Set(),
-      checks: new Map(),
-      processes: new Map(),
-      acquire: (who) => this.#checks.acquire(registered, who),
-      lookAgain: (who) => this.#checks.lookAgain(registered, who),
-    };
+    const conflicts = this.#conflictsOf(driver);
+    const problems = [...conflicts, ...checked.problems];
+    const refusal = problems.find(({ severity }) => severity === "error")?.message;
+    const bound = refusal === undefined ? checked.bound : [];
+    const registered = this.#register({ driver, hooks, bound, refusal, problems, conflicts });
     this.#own(registered);
-    this.#serving.add(registered, looked);
+    registered.health.start();
+    this.#apply(addVersion(this.#handOver, registered, isVerified));
     for (const problem of problems) report(problem);
-    changed();
+    this.#options.changed();
     return registered;
   }
 
   remove(id: string): void {
-    if (this.#serving.declaredAs(id) === undefined) return;
-    this.#serving.remove(id);
+    if (!this.#handOver.current.has(id)) return;
+    this.#apply(removeDriver(this.#handOver, id));
     this.#options.changed();
   }
 
-  /** Looks at the server now. Never fails. */
-  probe(registered: Registered, who: Acquirer): Promise<void> {
-    return this.#checks.probe(registered, who);
+  /** The driver was verified, or cannot be: from now on it serves, if it can. */
+  finishVerification(registered: RegisteredDriver): void {
+    const before = this.#handOver;
+    this.#apply(finishVerification(before, registered));
+    if (this.#handOver !== before) this.#options.changed();
   }
 
-  /** It was looked at, or cannot be: from now on it serves, if it can. */
-  arrived(registered: Registered): void {
-    if (this.#serving.arrived(registered)) this.#options.changed();
+  releaseUnneeded(): void {
+    this.#apply(releaseUnneeded(this.#handOver));
+    this.#options.changed();
   }
 
-  /** Lets those of before go who are not needed; with `all`, every one of them. */
-  dismiss(all = false): void {
-    this.#serving.dismiss(all);
+  /** Releases the drivers of the set before, whose servers are closed now. */
+  releaseAll(): void {
+    this.#apply(releaseAll(this.#handOver));
     this.#options.changed();
   }
 
   close(): void {
-    for (const registered of this.#serving.clear()) this.#forget(registered);
-    this.#checks.close();
+    const { current, predecessors } = this.#handOver;
+    this.#apply([startHandOver<RegisteredDriver>([]), [...current.values(), ...predecessors.values()]]);
   }
 
-  #forget(registered: Registered): void {
-    if (!this.#lent.delete(registered)) this.#checks.forgetAll(registered);
+  #apply([next, released]: HandOverStep<RegisteredDriver>): void {
+    this.#handOver = next;
+    for (const one of released) if (!this.#borrowed.delete(one)) one.close();
   }
 
-  #own(registered: Registered): void {
+  #register({ driver, hooks, bound, refusal, problems, conflicts }: Checked): RegisteredDriver {
+    const { acquire, report, changed, healthPorts: ports, context } = this.#options;
+    const verification = new DriverVerification({
+      ...{ driver, hooks, acquire, report, changed, refusal, problems, conflicts },
+      compare: (upstream) => compareServer({ driver, hooks }, upstream, this.#options),
+      verified: () => void health.first(),
+    });
+    const contract = bound[0]?.contract.id ?? "";
+    const health = new HealthCheck({ driver, contract, verification, ports, context, changed });
+    return new RegisteredDriver({
+      ...{ driver, hooks, verification, health },
+      bound: new Map(bound.map((one) => [one.contract.id, one])),
+      isBroken: refusal !== undefined,
+    });
+  }
+
+  #own(registered: RegisteredDriver): void {
     for (const bound of registered.bound.values()) this.#owners.set(bound, registered);
   }
 
-  #standing(driver: Driver): readonly Diagnostic[] {
-    const declared = [...this.#serving.declared()];
-    const replaced = declared.find((one) => one.driver.id === driver.id)?.driver;
+  /** Conflicts with the earlier version of the driver, and with other drivers. */
+  #conflictsOf(driver: Driver): readonly Diagnostic[] {
+    const current = [...this.#handOver.current.values()];
+    const replaced = current.find((one) => one.driver.id === driver.id)?.driver;
     const earlier = replaced ?? this.#options.earlier?.get(driver.id);
-    const others = declared.flatMap((one) => (one.server === "refused" ? [] : [one.driver]));
+    const others = current.flatMap((one) => (one.status === "refused" ? [] : [one.driver]));
     return [
       ...refKindProblems(driver, others),
       ...(earlier === undefined ? [] : bumpProblems(earlier, driver, this.#options.bumps ?? "warn")),
     ];
   }
+}
+
+interface Checked {
+  readonly driver: Driver;
+  readonly hooks: DriverHooks;
+  readonly bound: readonly BoundTool[];
+  /** Why the file does not match its contracts; undefined when it does. */
+  readonly refusal: string | undefined;
+  readonly problems: readonly Diagnostic[];
+  readonly conflicts: readonly Diagnostic[];
 }

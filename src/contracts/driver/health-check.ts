@@ -1,124 +1,136 @@
-// Whether drivers are well, by the check that each declares: an MCP ping, a command, a request, or nothing.
+// Health check of one driver, as its DRIVER.md declares it: an MCP ping, a command, an HTTP request, or none.
 
 import type { Driver, DriverHealthCheck } from "../../model/index.ts";
 import type { AuthPorts } from "../auth/login-steps.ts";
+import type { CallContext } from "../contract/call-context.ts";
 import { toFailure } from "../dispatch/failure.ts";
-import type { Registered } from "./registered-driver.ts";
-import type { CallContext } from "./bound-tool.ts";
+import type { DriverVerification } from "../verification/driver-verification.ts";
 
-/** Checks that did not come for this many times their pause say nothing any more. */
+/** `unknown`: nothing checks it. `stale`: it was not checked for too long. */
+export type HealthStatus = "healthy" | "failed" | "stale" | "unknown";
+
+export interface HealthCheckOptions {
+  readonly driver: Driver;
+  /** A contract that the driver serves; the server is acquired on its behalf. */
+  readonly contract: string;
+  readonly verification: DriverVerification;
+  readonly ports: AuthPorts;
+  readonly context: CallContext;
+  readonly changed: () => void;
+}
+
+/** A result older than this many intervals is stale. */
 const STALE_AFTER = 3;
-const LEAST_PAUSE_MS = 1_000;
-/** A driver that does not say how often, and is not well, may be so later. */
+const MIN_INTERVAL_MS = 1_000;
+/** How often a failed check is repeated when the driver does not say. */
 const RECOVERY_MS = 60_000;
 const NOT_ALLOWED: ReadonlySet<string> = new Set(["auth_required", "unauthorised"]);
 
-export function hasHealthCheck({ healthCheck }: Driver): boolean {
-  return healthCheck !== undefined && healthCheck.method !== "noop";
-}
+export class HealthCheck {
+  readonly #options: HealthCheckOptions;
+  readonly #check: DriverHealthCheck | undefined;
+  #status: HealthStatus = "unknown";
+  #reason: string | undefined;
+  #healthyAt: number | undefined;
+  #isChecked: boolean;
+  #first: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-export class HealthChecks {
-  readonly #ports: AuthPorts;
-  readonly #changed: () => void;
-  readonly #timers = new Map<string, NodeJS.Timeout>();
-  readonly #first = new WeakMap<Registered, Promise<boolean>>();
-
-  constructor(ports: AuthPorts, changed: () => void) {
-    this.#ports = ports;
-    this.#changed = changed;
+  constructor(options: HealthCheckOptions) {
+    this.#options = options;
+    const { healthCheck } = options.driver;
+    this.#check = healthCheck?.method === "noop" ? undefined : healthCheck;
+    this.#isChecked = this.#check === undefined;
   }
 
-  /** From now on, as often as the driver asks for. A driver that nobody uses is not started for it. */
-  watch(registered: Registered, context: CallContext): void {
-    const { driver } = registered;
-    this.forget(driver.id);
-    if (!hasHealthCheck(driver)) return;
-    const { everyMs } = driver.healthCheck ?? {};
-    const every = Math.max(LEAST_PAUSE_MS, everyMs ?? RECOVERY_MS);
-    const timer = setInterval(() => {
-      const due = everyMs !== undefined || registered.health === "failed";
-      if (due && registered.server === "fits") void this.check(registered, context);
-      if (everyMs === undefined) return;
-      const { healthyAt, health } = registered;
-      if (health === "healthy" && healthyAt !== undefined && Date.now() - healthyAt > every * STALE_AFTER)
-        this.#set(registered, "stale");
-    }, every).unref();
-    this.#timers.set(driver.id, timer);
+  get status(): HealthStatus {
+    return this.#status;
   }
 
-  /** Once, when its server was found to fit; whoever asks again waits for the same answer. */
-  first(registered: Registered, context: CallContext): Promise<boolean> {
-    let asked = this.#first.get(registered);
-    if (asked === undefined) {
-      asked = this.check(registered, context).finally(() => {
-        if (registered.healthAsked) return;
-        registered.healthAsked = true;
-        this.#changed();
-      });
-      this.#first.set(registered, asked);
-    }
-    return asked;
+  /** Why the last check failed. */
+  get reason(): string | undefined {
+    return this.#reason;
   }
 
-  async check(registered: Registered, context: CallContext): Promise<boolean> {
-    const { healthCheck } = registered.driver;
-    if (healthCheck === undefined || !hasHealthCheck(registered.driver)) return true;
-    let problem: string | undefined;
-    try {
-      problem = await this.#ask(registered, healthCheck, context);
-    } catch (thrown) {
-      const { code, message } = toFailure(unwrapped(thrown)).error;
-      // A caller without the right to use it cannot tell whether it is healthy.
-      if (NOT_ALLOWED.has(code)) return registered.health !== "failed";
-      problem = message;
-    }
-    if (problem === undefined) registered.healthyAt = Date.now();
-    this.#set(registered, problem === undefined ? "healthy" : "failed", problem);
-    return problem === undefined;
+  /** Time of the last successful check, in milliseconds since 1970. */
+  get healthyAt(): number | undefined {
+    return this.#healthyAt;
   }
 
-  forget(id: string): void {
-    clearInterval(this.#timers.get(id));
-    this.#timers.delete(id);
+  /** The first check has ended, or the driver declares none. */
+  get isChecked(): boolean {
+    return this.#isChecked;
+  }
+
+  /** Repeats the check as often as the driver declares. It never starts a server. */
+  start(): void {
+    if (this.#check === undefined) return;
+    const { everyMs } = this.#check;
+    const interval = Math.max(MIN_INTERVAL_MS, everyMs ?? RECOVERY_MS);
+    this.#timer = setInterval(() => {
+      const isDue = everyMs !== undefined || this.#status === "failed";
+      if (isDue && this.#options.verification.overall.kind === "verified") void this.#run();
+      const age = Date.now() - (this.#healthyAt ?? Infinity);
+      if (everyMs !== undefined && this.#status === "healthy" && age > interval * STALE_AFTER)
+        this.#set("stale", undefined);
+    }, interval).unref();
+  }
+
+  /** Checks once after the first verification. Later callers wait for the same check. */
+  first(): Promise<void> {
+    this.#first ??= this.#run().finally(() => {
+      if (this.#isChecked) return;
+      this.#isChecked = true;
+      this.#options.changed();
+    });
+    return this.#first;
   }
 
   close(): void {
-    for (const timer of this.#timers.values()) clearInterval(timer);
-    this.#timers.clear();
+    clearInterval(this.#timer);
   }
 
-  /** Gives what is wrong; undefined when the driver is healthy. */
-  async #ask(
-    registered: Registered,
-    check: DriverHealthCheck,
-    context: CallContext,
-  ): Promise<string | undefined> {
-    const { driver, bound } = registered;
+  async #run(): Promise<void> {
+    if (this.#check === undefined) return;
+    let problem: string | undefined;
+    try {
+      problem = await this.#send(this.#check);
+    } catch (thrown) {
+      const { code, message } = toFailure(firstError(thrown)).error;
+      // A caller without the right to use the driver cannot find out whether it is healthy.
+      if (NOT_ALLOWED.has(code)) return;
+      problem = message;
+    }
+    if (problem === undefined) this.#healthyAt = Date.now();
+    this.#set(problem === undefined ? "healthy" : "failed", problem);
+  }
+
+  /** Returns the problem; undefined when the driver is healthy. */
+  async #send(check: DriverHealthCheck): Promise<string | undefined> {
+    const { driver, contract, verification, ports, context } = this.#options;
     const signal = AbortSignal.timeout(check.timeoutMs);
     switch (check.method) {
       case "ping": {
-        const [tool = ""] = bound.keys();
-        const running = [...registered.checks.keys()];
-        const all = running.length > 0 ? running : [await registered.acquire({ context, tool, signal })];
-        // Each user may have a process of their own: one that hangs is not all of them.
+        const { servers } = verification;
+        const all =
+          servers.length > 0 ? servers : [await verification.acquire({ context, tool: contract, signal })];
+        // Each user may have a process of their own: one that hangs does not make the driver unhealthy.
         await Promise.any(
           all.map((one) => one.request({ method: "ping", timeoutMs: check.timeoutMs, signal })),
         );
         return undefined;
       }
       case "exec": {
-        if (check.command === undefined || this.#ports.run === undefined)
-          return "its command cannot be run here";
-        const ran = await this.#ports.run(check.command, { driver, context, interactive: false, signal });
-        const wanted = check.expectExit ?? 0;
-        if (ran.exitCode === wanted) return undefined;
-        return `${check.command} exited with code ${ran.exitCode}${wanted === 0 ? "" : `, not ${wanted}`}`;
+        if (check.command === undefined || ports.run === undefined) return "its command cannot be run here";
+        const ran = await ports.run(check.command, { driver, context, interactive: false, signal });
+        const expected = check.expectExit ?? 0;
+        if (ran.exitCode === expected) return undefined;
+        return `${check.command} exited with code ${ran.exitCode}${expected === 0 ? "" : `, not ${expected}`}`;
       }
       case "http": {
-        if (check.http === undefined || this.#ports.http === undefined)
-          return "its request cannot be made here";
+        if (check.http === undefined || ports.http === undefined) return "its request cannot be made here";
         const { url, expectStatus } = check.http;
-        const { status } = await this.#ports.http(check.http, signal, driver);
+        const { status } = await ports.http(check.http, signal, driver);
         const isHealthy = expectStatus === undefined ? status < 400 : status === expectStatus;
         if (isHealthy) return undefined;
         return `${url} answered with status ${status}${expectStatus === undefined ? "" : `, not ${expectStatus}`}`;
@@ -128,15 +140,14 @@ export class HealthChecks {
     }
   }
 
-  #set(registered: Registered, health: Registered["health"], reason?: string): void {
-    registered.healthReason = reason;
-    if (registered.health === health) return;
-    registered.health = health;
-    this.#changed();
+  #set(status: HealthStatus, reason: string | undefined): void {
+    this.#reason = reason;
+    if (this.#status === status) return;
+    this.#status = status;
+    this.#options.changed();
   }
 }
 
-/** The first of several errors. */
-function unwrapped(thrown: unknown): unknown {
+function firstError(thrown: unknown): unknown {
   return thrown instanceof AggregateError ? (thrown.errors[0] ?? thrown) : thrown;
 }

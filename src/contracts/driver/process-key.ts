@@ -2,7 +2,8 @@
 
 import { type Driver, majorKey } from "../../model/index.ts";
 import { secretNames } from "../auth/secret-grants.ts";
-import type { CallContext, DriverHooks } from "./bound-tool.ts";
+import type { CallContext } from "../contract/call-context.ts";
+import type { DriverHooks } from "./bound-tool.ts";
 
 /** Whether somebody has to log in to it, each for themselves. */
 export function hasLogin({ auth }: Driver): boolean {

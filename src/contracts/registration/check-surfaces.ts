@@ -1,38 +1,43 @@
-// Prompts and resources that a driver declares, held against what its server has: what is not there is told, and not offered.
+// Checks the prompts and resources of a DRIVER.md against the server: a missing one is reported and not offered.
 
 import { type Diagnostic, didYouMean } from "../../errors/index.ts";
 import type { Driver, DriverPrompt, DriverResource } from "../../model/index.ts";
 import { isOf } from "../surfaces/find-surface.ts";
 
-/** What a server has beside tools. Undefined: it could not be listed, which says nothing. */
+export interface ServerResources {
+  readonly uris: readonly string[];
+  readonly templates: readonly string[];
+}
+
+/** Names that the server listed. Undefined: the list failed, which says nothing. */
 export interface ServerSurfaces {
   readonly prompts: readonly string[] | undefined;
-  readonly resources: { readonly uris: readonly string[]; readonly templates: readonly string[] } | undefined;
+  readonly resources: ServerResources | undefined;
 }
 
-export interface Lacking {
+export interface CheckedSurfaces {
   readonly problems: readonly Diagnostic[];
-  /** Those of the declared ones that the server does not have. */
-  readonly lacks: ReadonlySet<DriverPrompt | DriverResource>;
+  /** Declared prompts and resources that the server lacks. */
+  readonly missing: ReadonlySet<DriverPrompt | DriverResource>;
 }
 
-const MOST_SHOWN = 12;
+const MAX_SHOWN = 12;
 
-export function surfaceProblems(driver: Driver, { prompts, resources }: ServerSurfaces): Lacking {
+export function checkSurfaces(driver: Driver, { prompts, resources }: ServerSurfaces): CheckedSurfaces {
   const problems: Diagnostic[] = [];
-  const lacks = new Set<DriverPrompt | DriverResource>();
-  const tell = (
+  const missing = new Set<DriverPrompt | DriverResource>();
+  const add = (
     one: DriverPrompt | DriverResource,
     what: string,
     name: string,
     all: readonly string[],
   ): void => {
-    lacks.add(one);
+    missing.add(one);
     const place = `${"uriTemplate" in one ? "resource" : "prompt"}:${name}`;
     const some =
       all.length === 0
         ? `The server has no ${what}s.`
-        : `The server has ${all.slice(0, MOST_SHOWN).join(", ")}${all.length > MOST_SHOWN ? ", …" : ""}.`;
+        : `The server has ${all.slice(0, MAX_SHOWN).join(", ")}${all.length > MAX_SHOWN ? ", …" : ""}.`;
     problems.push({
       code: "DECLARATION_INVALID",
       severity: "warning",
@@ -44,22 +49,19 @@ export function surfaceProblems(driver: Driver, { prompts, resources }: ServerSu
     });
   };
   for (const one of prompts === undefined ? [] : driver.prompts)
-    if (prompts?.includes(one.name) === false) tell(one, "prompt", one.name, prompts);
+    if (prompts?.includes(one.name) === false) add(one, "prompt", one.name, prompts);
   for (const one of resources === undefined ? [] : driver.resources) {
     const { uriTemplate } = one;
     if (resources === undefined || hasResource(uriTemplate, resources)) continue;
     const isTemplate = uriTemplate.includes("{");
     const all = isTemplate ? resources.templates : [...resources.uris, ...resources.templates];
-    tell(one, isTemplate ? "resource template" : "resource", uriTemplate, all);
+    add(one, isTemplate ? "resource template" : "resource", uriTemplate, all);
   }
-  return { problems, lacks };
+  return { problems, missing };
 }
 
-/** Under whatever names of gaps; a template may also stand for resources that are listed one by one, or for some of a wider one. */
-function hasResource(
-  declared: string,
-  { uris, templates }: NonNullable<ServerSurfaces["resources"]>,
-): boolean {
+/** The names of variables do not matter. A template may also stand for resources that the server lists one by one, or be a part of a wider one. */
+function hasResource(declared: string, { uris, templates }: ServerResources): boolean {
   const sample = declared.replace(/\{[^{}]*\}/g, "x");
   return (
     uris.some((uri) => isOf(declared, uri)) ||

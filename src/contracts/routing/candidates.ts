@@ -1,29 +1,28 @@
-// The drivers that serve as routing sees them, for one caller.
+// The drivers that serve now, as routing reads them for one caller.
 
 import { idIn } from "../../model/index.ts";
 import type { AuthMachine } from "../auth/auth-machine.ts";
-import type { ContractShelf } from "../contract/contract-catalog.ts";
-import { type Registered, statusFor } from "../driver/registered-driver.ts";
-import type { DriverRegistry } from "../driver/driver-registry.ts";
-import type { Candidate, Service } from "./route.ts";
 import type { SecretGrants } from "../auth/secret-grants.ts";
-import type { CallContext } from "../driver/bound-tool.ts";
+import type { CallContext } from "../contract/call-context.ts";
+import type { ContractCatalog } from "../contract/contract-catalog.ts";
+import type { DriverRegistry } from "../driver/driver-registry.ts";
+import type { RegisteredDriver } from "../driver/registered-driver.ts";
+import type { Candidate, Service } from "./route.ts";
 
 export interface CandidateParts {
   readonly registry: DriverRegistry;
-  readonly shelf: ContractShelf;
+  readonly catalog: ContractCatalog;
   readonly auth: AuthMachine;
   readonly grants: SecretGrants | undefined;
 }
 
 export function candidatesFor(
-  { registry, shelf, auth, grants }: CandidateParts,
+  { registry, catalog, auth, grants }: CandidateParts,
   context: CallContext,
 ): readonly Candidate[] {
-  return Array.from(registry.all(), (registered) => {
-    const { driver, hooks, health, healthReason, healthyAt } = registered;
-    const { server, reason, code, again } = statusFor(registered, context);
-    const denied = (tool: string): Denied => grants?.denial(driver, tool, context);
+  return registry.all().map((registered) => {
+    const { driver, hooks, health, verification } = registered;
+    const denied = (contract: string): Denied => grants?.denial(driver, contract, context);
     return {
       id: driver.id,
       version: driver.version,
@@ -31,17 +30,14 @@ export function candidatesFor(
       region: driver.region,
       policyTags: driver.policyTags,
       status: {
-        server,
-        reason,
-        code,
-        again,
-        unsure: server !== "fits" || !registered.healthAsked,
+        server: verification.stateFor(context),
         auth: auth.routingState(driver, hooks, context),
-        health,
-        healthReason,
-        healthyAt,
+        health: health.status,
+        healthReason: health.reason,
+        healthyAt: health.healthyAt,
+        isHealthChecked: health.isChecked,
       },
-      serves: servicesOf(registered, shelf, registry.isStandIn(registered), denied),
+      serves: servicesOf(registered, catalog, registry.isPredecessor(registered), denied),
     };
   });
 }
@@ -49,21 +45,21 @@ export function candidatesFor(
 type Denied = Service["denied"];
 
 function servicesOf(
-  { driver, bound }: Registered,
-  shelf: ContractShelf,
-  standIn: boolean,
-  denied: (tool: string) => Denied,
+  { driver, bound }: RegisteredDriver,
+  catalog: ContractCatalog,
+  isPredecessor: boolean,
+  denied: (contract: string) => Denied,
 ): Service[] {
-  // A refused driver is bound to nothing, and is still named among those that could not serve.
+  // A refused driver is bound to no contract, and is still listed among the drivers that could not serve.
   if (bound.size === 0)
     return driver.implements.map(({ tool, range, dropInputs }) => ({
-      tool: shelf.has(idIn(tool)) ? idIn(tool) : tool.replace(/\/TOOL\.md$/, "").replace(/^.*\//, ""),
+      tool: catalog.has(idIn(tool)) ? idIn(tool) : tool.replace(/\/TOOL\.md$/, "").replace(/^.*\//, ""),
       range,
       dropInputs,
     }));
   return [...bound.values()].flatMap(({ contract, binding: { range, dropInputs }, cost }) =>
-    // What was made ready for the contract of before says nothing about one that promises something else.
-    standIn && !shelf.offers(contract)
+    // A binding to the earlier contract says nothing about a contract that promises something else.
+    isPredecessor && !catalog.offers(contract)
       ? []
       : [
           {
@@ -78,8 +74,10 @@ function servicesOf(
   );
 }
 
-/** By contract, the inputs that some driver does not take. */
-export function narrowedInputs(drivers: Iterable<Registered>): ReadonlyMap<string, ReadonlySet<string>> {
+/** By contract, the inputs that at least one driver does not take. */
+export function narrowedInputs(
+  drivers: Iterable<RegisteredDriver>,
+): ReadonlyMap<string, ReadonlySet<string>> {
   const all = new Map<string, Set<string>>();
   for (const { bound } of drivers)
     for (const [id, { binding }] of bound)

@@ -1,11 +1,11 @@
-// Why nobody serves a call: one code, and the drivers that came nearest with what kept them back.
+// Error for a call without a route: one code, and the drivers that came nearest with their obstacles.
 
 import type { DriverErrorCode } from "../../model/index.ts";
 import type { Phase, Rejection, RouteFailure, RouteRequest } from "./route.ts";
 
-const MOST_NEAREST = 10;
+const MAX_NEAREST = 10;
 
-/** The last phase turned everybody away. */
+/** The last phase rejected all drivers that were left. */
 export function failureOf(request: RouteRequest, phases: readonly Phase[]): RouteFailure {
   const { contract, pin } = request;
   const nearest = phases
@@ -19,17 +19,17 @@ export function failureOf(request: RouteRequest, phases: readonly Phase[]): Rout
     code,
     message: messageOf(contract.id, code, last, pin, pinned),
     ...(code === "input_unsupported" ? { fields } : {}),
-    nearest: nearest.slice(0, MOST_NEAREST),
+    nearest: nearest.slice(0, MAX_NEAREST),
   };
 }
 
-/** What they have in common; failing that, what the caller can do something about. */
+/** The common code; otherwise a code that the caller can act on. */
 function codeOf(rejected: readonly Rejection[]): DriverErrorCode {
   const codes = new Set(rejected.map(({ code }) => code));
   const [only] = codes;
   if (only !== undefined && codes.size === 1) return only;
   if (codes.has("auth_required")) return "auth_required";
-  // Nothing but the caller's own inputs stands in the way of that driver.
+  // That driver could serve the call with other inputs.
   return codes.has("input_unsupported") ? "input_unsupported" : "no_route";
 }
 

@@ -1,7 +1,7 @@
-// What a workspace allows, whatever drivers say about themselves: by their tags, by their region, and by whom a call must be approved.
+// Policy of a workspace: which drivers may serve, by their tags and regions.
 
-import type { Contract, ContractPolicy, DriverErrorCode } from "../../model/index.ts";
-import type { CallContext } from "../driver/bound-tool.ts";
+import type { ContractPolicy, DriverErrorCode } from "../../model/index.ts";
+import type { CallContext } from "../contract/call-context.ts";
 
 export type { ContractPolicy };
 
@@ -10,12 +10,12 @@ interface Tagged {
   readonly region: readonly string[];
 }
 
-interface Verdict {
+interface Denial {
   readonly reason: string;
   readonly code: DriverErrorCode;
 }
 
-export function policyOf({ policyTags }: Tagged, policy: ContractPolicy): Verdict | undefined {
+export function tagDenial({ policyTags }: Tagged, policy: ContractPolicy): Denial | undefined {
   const denied = policyTags.find((tag) => policy.denyTags?.includes(tag) === true);
   if (denied !== undefined)
     return { reason: `the policy denies drivers tagged ${denied}`, code: "policy_violation" };
@@ -25,11 +25,11 @@ export function policyOf({ policyTags }: Tagged, policy: ContractPolicy): Verdic
   return { reason: `the policy wants ${allowTags.join(" or ")}, and ${tags}`, code: "policy_violation" };
 }
 
-export function regionOf(
+export function regionDenial(
   { region }: Tagged,
   asked: string | undefined,
   policy: ContractPolicy,
-): Verdict | undefined {
+): Denial | undefined {
   for (const wanted of [policy.region, asked]) {
     if (wanted === undefined || region.includes(wanted)) continue;
     if (policy.strictRegion !== true && region.includes("global")) continue;
@@ -41,28 +41,13 @@ export function regionOf(
   return undefined;
 }
 
-/** For what is not routed, such as a prompt: the same rules as for a call, and in the same order. */
-export function turnedAway(
+/** For requests that are not routed, such as a prompt: the same rules as for a call, in the same order. */
+export function policyDenial(
   driver: Tagged & { readonly id: string },
   policy: ContractPolicy,
   { regionConstraint, pinnedProvider: pin }: CallContext,
-): Verdict | undefined {
-  const verdict = policyOf(driver, policy) ?? regionOf(driver, regionConstraint, policy);
-  if (verdict !== undefined || pin === undefined || pin === driver.id) return verdict;
+): Denial | undefined {
+  const denial = tagDenial(driver, policy) ?? regionDenial(driver, regionConstraint, policy);
+  if (denial !== undefined || pin === undefined || pin === driver.id) return denial;
   return { reason: `the call is pinned to ${pin}`, code: "pinned_provider_unavailable" };
-}
-
-/** Why a call must be approved; undefined when it need not be. A driver has no say in it. */
-export function approvalReason(
-  { approval, mutates, riskLevel, id }: Contract,
-  policy: ContractPolicy,
-): string | undefined {
-  if (approval === "always") return `${id} asks for approval of every call`;
-  if (policy.approval === "always") return "the policy asks for approval of every call";
-  if (approval.startsWith("policy:")) return `${id} asks for approval by ${approval}`;
-  if (mutates.length > 0 && (approval === "on-mutate" || policy.approval === "on-mutate"))
-    return `${id} changes ${mutates.join(", ")}`;
-  if (policy.approveFromRisk !== undefined && riskLevel >= policy.approveFromRisk)
-    return `${id} has the risk level ${riskLevel}`;
-  return undefined;
 }

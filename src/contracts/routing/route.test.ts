@@ -1,14 +1,27 @@
-// The six phases, each with whom it turns away and why; what an empty phase is called; and what a kept resolution depends on.
+// The six phases of routing with their rejections, the errors without a route, and the cache of routes.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { contract } from "../../../test/contract-helpers.ts";
 import type { DriverKind } from "../../model/index.ts";
-import type { DriverStatus } from "./capability.ts";
+import type { DriverStatus } from "./tier.ts";
 import type { ContractPolicy } from "./policy.ts";
 import { type Candidate, type PhaseName, resolve, type RouteRequest, type Service } from "./route.ts";
-import { Routes } from "./route-cache.ts";
-import type { CallContext } from "../driver/bound-tool.ts";
+import { RouteCache } from "./route-cache.ts";
+import type { CallContext } from "../contract/call-context.ts";
+import type { ServerFault, SettledState } from "../verification/verification.ts";
+
+const VERIFIED: SettledState = { kind: "verified", isCurrent: true };
+const refused = (reason: string): SettledState => ({ kind: "refused", reason, isPaused: false });
+const unavailable = (reason: string, code: ServerFault["code"] = "tool_unavailable"): SettledState => ({
+  kind: "unavailable",
+  fault: { reason, code, isFinal: false, blame: "server" },
+});
+
+const RETRY_DUE: SettledState = {
+  kind: "retryDue",
+  fault: { reason: "it crashed", code: "tool_unavailable", isFinal: false, blame: "server" },
+};
 
 function candidate(
   id: string,
@@ -24,7 +37,7 @@ function candidate(
     region: ["global"],
     policyTags: [],
     ...more,
-    status: { server: "fits", auth: "authed", health: "unknown", ...more.status },
+    status: { server: VERIFIED, auth: "authed", health: "unknown", isHealthChecked: true, ...more.status },
     serves: [{ tool: "fs-read", range: "^1.0.0", dropInputs: [], ...more.serves }],
   };
 }
@@ -90,23 +103,18 @@ describe("2 capability", () => {
   test.each<[string, Partial<DriverStatus>, string, string]>([
     [
       "refused",
-      { server: "refused", reason: "no such tool" },
+      { server: refused("no such tool") },
       "tool_unavailable",
-      "it does not fit: no such tool",
+      "it does not match its contracts: no such tool",
     ],
-    ["unreachable", { server: "unreachable", reason: "it crashed" }, "tool_unavailable", "it crashed"],
+    ["unreachable", { server: unavailable("it crashed") }, "tool_unavailable", "it crashed"],
     [
       "not installed",
-      { server: "unreachable", code: "install_failed", reason: "no package" },
+      { server: unavailable("no package", "install_failed") },
       "install_failed",
       "no package",
     ],
-    [
-      "of the wrong version",
-      { server: "unreachable", code: "version_mismatch", reason: "0.4" },
-      "version_mismatch",
-      "0.4",
-    ],
+    ["of the wrong version", { server: unavailable("0.4", "version_mismatch") }, "version_mismatch", "0.4"],
     ["not logged in", { auth: "unauthed" }, "auth_required", "nobody is logged in"],
     ["expired", { auth: "expired" }, "auth_required", "its login has expired"],
     ["ill", { health: "failed" }, "tool_unavailable", "its health check failed"],
@@ -121,6 +129,26 @@ describe("2 capability", () => {
     expect(run([candidate("a", { status: { auth } })]).selected).toBe("a");
   });
 
+  test.each<[string, Partial<DriverStatus>, { alone: string; verifyFirst?: true; beside: string }]>([
+    ["verified", {}, { alone: "a", beside: "a" }],
+    [
+      "verified, then stopped",
+      { server: { kind: "verified", isCurrent: false } },
+      { alone: "a", beside: "a" },
+    ],
+    ["unverified", { server: { kind: "unverified" } }, { alone: "a", verifyFirst: true, beside: "a" }],
+    ["not health-checked", { isHealthChecked: false }, { alone: "a", verifyFirst: true, beside: "a" }],
+    ["retry due", { server: RETRY_DUE }, { alone: "a", beside: "z" }],
+  ])("tier of a driver that is %s", (_, status, { alone, verifyFirst, beside }) => {
+    const one = candidate("a", { status });
+    expect(run([one])).toMatchObject({ selected: alone });
+    expect(run([one]).verifyFirst).toBe(undefined);
+    const two = run([one, candidate("z")]);
+    expect([two.selected, two.verifyFirst]).toEqual([beside, verifyFirst]);
+    const isRetried = rejected(two, "capability").a !== undefined;
+    expect(isRetried).toBe(beside === "z");
+  });
+
   test("to log in, nobody needs to be logged in", () => {
     expect(run([candidate("a", { status: { auth: "unauthed" } })], { loginOnly: true }).selected).toBe("a");
   });
@@ -128,7 +156,7 @@ describe("2 capability", () => {
   test("of several reasons, the one that somebody can do something about", () => {
     const found = run([
       candidate("a", { status: { auth: "unauthed" } }),
-      candidate("b", { status: { server: "refused" } }),
+      candidate("b", { status: { server: refused("no such tool") } }),
     ]);
     expect(found.error?.code).toBe("auth_required");
   });
@@ -266,7 +294,7 @@ test("every driver that serves the contract is kept or turned away with a reason
     region: fc.constantFrom<string[]>(["global"], ["eu"], []),
     policyTags: fc.subarray(["x", "y"]),
     auth: fc.constantFrom<DriverStatus["auth"]>("authed", "unauthed"),
-    server: fc.constantFrom<DriverStatus["server"]>("fits", "refused"),
+    server: fc.constantFrom<DriverStatus["server"]>(VERIFIED, refused("no such tool")),
   });
   fc.assert(
     fc.property(
@@ -295,7 +323,7 @@ describe("a kept resolution", () => {
     const drivers = [candidate("a", { serves: { dropInputs: ["tail"] } }), candidate("b")];
     const [one, other] = [contract(), contract({ version: "2.0.0" })];
     const plain = contract({ id: "fs-list" });
-    const routes = new Routes({
+    const routes = new RouteCache({
       policy: {},
       candidates: () => drivers,
       narrowed: () => new Map([[one.id, new Set(["tail"])]]),
@@ -325,7 +353,7 @@ describe("a kept resolution", () => {
 
   test("many callers are forgotten before they fill the memory", () => {
     let asked = 0;
-    const routes = new Routes({
+    const routes = new RouteCache({
       policy: {},
       candidates: () => {
         asked += 1;

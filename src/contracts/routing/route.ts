@@ -1,4 +1,4 @@
-// Which driver serves a call: six phases, each a pure step that says whom it kept, whom it turned away, and why.
+// Decides the route: which driver serves a call. Six phases, each a pure step that keeps drivers or rejects them with a reason.
 
 import {
   type Contract,
@@ -9,11 +9,11 @@ import {
   parseVersion,
   satisfies,
 } from "../../model/index.ts";
-import { capabilityOf, type DriverStatus } from "./capability.ts";
+import { type DriverStatus, obstacleOf, tierOf } from "./tier.ts";
 import { failureOf } from "./no-route.ts";
-import { type ContractPolicy, policyOf, regionOf } from "./policy.ts";
+import { type ContractPolicy, regionDenial, tagDenial } from "./policy.ts";
 
-/** A driver as routing sees it, of whatever kind. */
+/** A driver as routing reads it, of any kind. */
 export interface Candidate {
   readonly id: string;
   readonly version: string;
@@ -24,15 +24,15 @@ export interface Candidate {
   readonly serves: readonly Service[];
 }
 
-/** What a driver says about one contract. */
+/** How a driver serves one contract. */
 export interface Service {
   readonly tool: string;
   readonly range: string;
-  /** Of the contract that it was made ready for, where it was. */
+  /** Version of the contract that it is bound to. */
   readonly version?: string | undefined;
   readonly dropInputs: readonly string[];
   readonly cost?: CostOverride | undefined;
-  /** Why this caller may not have it from this driver, whatever its server is. */
+  /** Why this caller may not use this driver, such as a secret without a grant. */
   readonly denied?: { readonly reason: string; readonly code: DriverErrorCode } | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface RouteRequest {
   readonly inputs: readonly string[];
   readonly pin?: string | undefined;
   readonly region?: string | undefined;
-  /** Only to log in, for which nobody needs to be logged in. */
+  /** Route for a login, which needs no login. */
   readonly loginOnly?: boolean | undefined;
   /** Drivers that were tried and failed. */
   readonly exclude?: readonly string[] | undefined;
@@ -58,12 +58,12 @@ export type PhaseName = "candidates" | "capability" | "policy" | "pin" | "rank" 
 export interface Rejection {
   readonly driver: string;
   readonly reason: string;
-  /** What the call would fail with if there were no other driver. */
+  /** Error code of the call if there is no other driver. */
   readonly code: DriverErrorCode;
   /** For `input_unsupported`. */
   readonly fields?: readonly string[] | undefined;
-  /** It failed before, and may be well by now: somebody should look. */
-  readonly again?: true | undefined;
+  /** It failed before, and should be verified again in the background. */
+  readonly retryDue?: true | undefined;
 }
 
 export interface Phase {
@@ -77,23 +77,23 @@ export interface RouteFailure {
   readonly code: DriverErrorCode;
   readonly message: string;
   readonly fields?: readonly string[] | undefined;
-  /** Those that came furthest first. */
+  /** Rejected drivers, the ones that came furthest first. */
   readonly nearest: readonly (Rejection & { readonly phase: PhaseName })[];
 }
 
 export type Resolution = { readonly phases: readonly Phase[] } &
-  /** `unsure`: another one could serve it too, and nobody has looked at this one yet. */
+  /** `verifyFirst`: another driver could serve too, and the selected one is not verified yet. */
   (
-    | { readonly selected: string; readonly unsure?: true | undefined; readonly error?: undefined }
-    | { readonly selected?: undefined; readonly unsure?: undefined; readonly error: RouteFailure }
+    | { readonly selected: string; readonly verifyFirst?: true | undefined; readonly error?: undefined }
+    | { readonly selected?: undefined; readonly verifyFirst?: undefined; readonly error: RouteFailure }
   );
 
-interface Running {
+interface Option {
   readonly driver: Candidate;
   readonly service: Service;
 }
 
-type Verdict = Omit<Rejection, "driver"> | undefined;
+type RejectionReason = Omit<Rejection, "driver"> | undefined;
 
 const KIND_ORDER: readonly DriverKind[] = ["builtin", "sdk", "http", "mcp", "cli"];
 const COST_ORDER: readonly CostClass[] = ["trivial", "metered", "expensive"];
@@ -101,54 +101,54 @@ const COST_ORDER: readonly CostClass[] = ["trivial", "metered", "expensive"];
 export function resolve(request: RouteRequest, state: RouteState): Resolution {
   const found = route(request, state, false);
   if (found.selected !== undefined) return found;
-  // One that failed before is better than nobody.
-  const failed = found.phases.some(({ rejected }) => rejected.some(({ again }) => again === true));
-  return failed ? route(request, state, true) : found;
+  // A driver that failed before is better than none.
+  const hasLastResort = found.phases.some(({ rejected }) => rejected.some((one) => one.retryDue === true));
+  return hasLastResort ? route(request, state, true) : found;
 }
 
 function route(request: RouteRequest, state: RouteState, lastResort: boolean): Resolution {
   const phases: Phase[] = [];
-  const { contract, pin } = request;
-  let running: readonly Running[] = state.drivers.flatMap((driver) => {
+  const { contract, pin, loginOnly = false } = request;
+  let options: readonly Option[] = state.drivers.flatMap((driver) => {
     const service = driver.serves.find(({ tool }) => tool === contract.id);
     return service === undefined ? [] : [{ driver, service }];
   });
-  const filter = (phase: PhaseName, judge: (one: Running) => Verdict): boolean => {
-    const kept: Running[] = [];
+  const filter = (phase: PhaseName, check: (one: Option) => RejectionReason): boolean => {
+    const kept: Option[] = [];
     const rejected: Rejection[] = [];
-    for (const one of running) {
-      const verdict = judge(one);
-      if (verdict === undefined) kept.push(one);
-      else rejected.push({ driver: one.driver.id, ...verdict });
+    for (const one of options) {
+      const rejection = check(one);
+      if (rejection === undefined) kept.push(one);
+      else rejected.push({ driver: one.driver.id, ...rejection });
     }
-    running = kept;
+    options = kept;
     phases.push({ phase, kept: kept.map(({ driver }) => driver.id), rejected });
     return kept.length > 0;
   };
   const ok =
-    filter("candidates", (one) => candidateVerdict(one, request)) &&
+    filter("candidates", (one) => candidateRejection(one, request)) &&
     filter(
       "capability",
-      ({ driver, service }) =>
-        capabilityOf(driver.status, request.loginOnly === true, lastResort) ?? service.denied,
+      ({ driver, service }) => obstacleOf(driver.status, { loginOnly, lastResort }) ?? service.denied,
     ) &&
     filter(
       "policy",
-      ({ driver }) => policyOf(driver, state.policy) ?? regionOf(driver, request.region, state.policy),
+      ({ driver }) => tagDenial(driver, state.policy) ?? regionDenial(driver, request.region, state.policy),
     ) &&
-    filter("pin", ({ driver }) => pinVerdict(driver, pin));
+    filter("pin", ({ driver }) => pinRejection(driver, pin));
   if (!ok) return { phases, error: failureOf(request, phases) };
 
-  const ranked = [...running].sort((a, b) => rank(a, b, contract));
+  const ranked = [...options].sort((a, b) => rank(a, b, contract));
   const order = ranked.map(({ driver }) => driver.id);
   phases.push({ phase: "rank", kept: order, rejected: [] });
   const selected = order[0] as string;
   phases.push({ phase: "bind", kept: [selected], rejected: [] });
-  const unsure = ranked.length > 1 && ranked[0]?.driver.status.unsure === true;
-  return { phases, selected, ...(unsure ? { unsure } : {}) };
+  const [best, ...others] = ranked;
+  const isVerified = best !== undefined && tierOf(best.driver.status) === "usable";
+  return others.length === 0 || isVerified ? { phases, selected } : { phases, selected, verifyFirst: true };
 }
 
-function candidateVerdict({ driver, service }: Running, request: RouteRequest): Verdict {
+function candidateRejection({ driver, service }: Option, request: RouteRequest): RejectionReason {
   const { contract, inputs, exclude } = request;
   const { forbid, requireKind } = contract.driverConstraints;
   if (exclude?.includes(driver.id) === true) return { reason: "it was tried and failed", code: "no_route" };
@@ -157,7 +157,7 @@ function candidateVerdict({ driver, service }: Running, request: RouteRequest): 
       reason: `it serves ${service.range}, and the contract is ${contract.version}`,
       code: "no_route",
     };
-  // A range may have several majors; a driver serves the one that it was made ready for.
+  // A range may contain several majors; a driver serves the one that it is bound to.
   if (service.version !== undefined && majorOf(service.version) !== majorOf(contract.version))
     return {
       reason: `it serves ${service.version}, and the contract is ${contract.version}`,
@@ -179,13 +179,13 @@ function majorOf(version: string): number | undefined {
   return parseVersion(version)?.major;
 }
 
-function pinVerdict({ id }: Candidate, pin: string | undefined): Verdict {
+function pinRejection({ id }: Candidate, pin: string | undefined): RejectionReason {
   if (pin === undefined || pin === id) return undefined;
   return { reason: `the call is pinned to ${pin}`, code: "pinned_provider_unavailable" };
 }
 
-/** What the contract prefers, what it costs, of which kind it is, who was seen healthy last, and then the alphabet. */
-function rank(a: Running, b: Running, { defaultImplementation, costClass }: Contract): number {
+/** By the preference of the contract, then cost, kind, time of the last successful health check, and id. */
+function rank(a: Option, b: Option, { defaultImplementation, costClass }: Contract): number {
   const preferred =
     Number(b.driver.id === defaultImplementation) - Number(a.driver.id === defaultImplementation);
   if (preferred !== 0) return preferred;
@@ -197,7 +197,7 @@ function rank(a: Running, b: Running, { defaultImplementation, costClass }: Cont
   );
 }
 
-/** A price comes before a class: who tells what it costs is known to cost no more. */
+/** A driver with a price comes before one with a cost class only. */
 function compareCost(a: CostOverride | undefined, b: CostOverride | undefined, baseline: CostClass): number {
   const [left, right] = [a?.unitsPerCall, b?.unitsPerCall];
   if (left !== undefined && right !== undefined) return left - right;

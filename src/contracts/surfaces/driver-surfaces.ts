@@ -1,4 +1,4 @@
-// Prompts and resources of drivers, straight from the one that has them: found among those who may serve the caller, and written down like a call.
+// Prompts and resources of drivers: finds the driver that has one and may serve the caller, forwards the request, and audits it.
 
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import { isObject, type JsonObject, type PromptDefinition } from "../../model/index.ts";
@@ -6,8 +6,8 @@ import type { Call, Upstream } from "../../upstream/index.ts";
 import { auditOfCalls, forwardedEvent } from "../dispatch/audit.ts";
 import type { ContractSet } from "../contract-set.ts";
 import { toFailure } from "../dispatch/failure.ts";
-import { turnedAway } from "../routing/policy.ts";
-import type { Registered } from "../driver/registered-driver.ts";
+import { policyDenial } from "../routing/policy.ts";
+import type { RegisteredDriver } from "../driver/registered-driver.ts";
 import {
   checkHash,
   findResource,
@@ -19,10 +19,10 @@ import {
   offerResources,
   resourceLists,
 } from "./find-surface.ts";
-import type { CallContext } from "../driver/bound-tool.ts";
+import type { CallContext } from "../contract/call-context.ts";
 
-/** What is asked of a driver's server, as it is written down: no address, and names of inputs only. */
-interface Asked {
+/** A request as it is audited: no URI, and only the names of inputs. */
+interface AuditedRequest {
   readonly method: string;
   readonly id: string;
   readonly inputKeys: readonly string[];
@@ -31,7 +31,8 @@ interface Asked {
 export class DriverSurfaces {
   readonly #name: string;
   readonly #set: ContractSet;
-  readonly #told = new Set<string>();
+  /** Warnings that were reported. */
+  readonly #reported = new Set<string>();
 
   constructor(name: string, set: ContractSet) {
     this.#name = name;
@@ -41,9 +42,9 @@ export class DriverSurfaces {
   prompts(context: CallContext = {}): readonly PromptDefinition[] {
     const offered = offerPrompts(this.#allowed(context), (name, one, other) => {
       const message = `the prompt ${name} of ${one.driver.id} is only for whom ${other.driver.id} may not serve, which has one of that name`;
-      // Lists are made again with every change; what was odd before is not news.
-      if (this.#told.has(message)) return;
-      this.#told.add(message);
+      // Lists are made again with every change, and a warning is reported once.
+      if (this.#reported.has(message)) return;
+      this.#reported.add(message);
       this.#set.options.report?.({
         code: "NAME_AMBIGUOUS",
         severity: "warning",
@@ -61,20 +62,20 @@ export class DriverSurfaces {
   getPrompt(name: string, context: CallContext, call: Call): Promise<JsonObject> {
     const offered = this.#prompt(name, context);
     const given = call.params?.arguments;
-    const asked = {
+    const request = {
       method: call.method,
       id: `prompt:${name}`,
       inputKeys: isObject(given) ? Object.keys(given) : [],
     };
     const own = { ...call, params: { ...call.params, name: offered.name } };
-    return this.ask(offered.registered, context, asked, (upstream) => upstream.request(own), call);
+    return this.forward(offered.registered, context, request, (upstream) => upstream.request(own), call);
   }
 
   async read(uri: string, context: CallContext, call: Call): Promise<JsonObject> {
     const found = this.find(uri, context);
     const own = { ...call, params: { ...call.params, uri: found.uri } };
     const { registered } = found.offer;
-    const result = await this.ask(
+    const result = await this.forward(
       registered,
       context,
       { method: call.method, id: kindOf(found.offer), inputKeys: ["uri"] },
@@ -86,18 +87,18 @@ export class DriverSurfaces {
     return found.uri === uri ? result : renamed(result, found.uri, uri);
   }
 
-  /** Of a prompt's argument, or of a gap in a template. */
+  /** Completes an argument of a prompt or a variable of a resource template. */
   complete(context: CallContext, call: Call): Promise<JsonObject> {
     const ref = isObject(call.params?.ref) ? call.params.ref : {};
     const argument = isObject(call.params?.argument) ? call.params.argument : {};
     const inputKeys = typeof argument.name === "string" ? [argument.name] : [];
-    const send = (registered: Registered, id: string, own: JsonObject): Promise<JsonObject> =>
-      this.ask(
+    const send = (registered: RegisteredDriver, id: string, own: JsonObject): Promise<JsonObject> =>
+      this.forward(
         registered,
         context,
         { method: call.method, id, inputKeys },
         async (upstream) =>
-          // All drivers together say that they can; one that cannot has nothing to propose.
+          // The contracts declare completions for all drivers; a server without them has no proposals.
           upstream.describe().capabilities.completions === undefined
             ? { resultType: "complete", completion: { values: [], total: 0, hasMore: false } }
             : upstream.request({ ...call, params: { ...call.params, ref: { ...ref, ...own } } }),
@@ -115,12 +116,12 @@ export class DriverSurfaces {
     throw new PortolanError("INPUT_INVALID", `${call.method} needs a prompt or a resource template as "ref"`);
   }
 
-  /** Whose resource it is. Throws for what no driver has that may serve this caller. */
+  /** Finds the driver that has the resource. Throws when none has that may serve this caller. */
   find(uri: string, context: CallContext): FoundResource {
     return this.#among(context, (drivers) => findResource(uri, offerResources(drivers)));
   }
 
-  /** Throws for an address that must not reach the server. */
+  /** Throws for a URI that must not reach the server. */
   async checkUri({ uri, offer: { registered } }: FoundResource): Promise<void> {
     const { driver } = registered;
     const problem = await this.#set.options.checkUri(driver, uri);
@@ -128,16 +129,16 @@ export class DriverSurfaces {
       throw new PortolanError("SANDBOX_DENIED", `${driver.id}: ${problem}`, { server: driver.id });
   }
 
-  /** Something of one driver's server: what is not a contract is not routed. It is written down like a call of one. */
-  async ask<T>(
-    registered: Registered,
-    said: CallContext,
-    { method, id, inputKeys }: Asked,
+  /** Sends a request to the server of one driver. It is not routed, but audited like a contract call. */
+  async forward<T>(
+    registered: RegisteredDriver,
+    given: CallContext,
+    { method, id, inputKeys }: AuditedRequest,
     work: (upstream: Upstream) => Promise<T>,
     limits: Pick<Call, "signal" | "timeoutMs"> = {},
     check?: () => Promise<void>,
   ): Promise<T> {
-    const context = this.#set.context(said);
+    const context = this.#set.context(given);
     const { driver, hooks } = registered;
     const started = performance.now();
     let code: string | undefined;
@@ -146,8 +147,8 @@ export class DriverSurfaces {
       return await this.#acquire(registered, context, limits)
         .then(work)
         .catch((thrown: unknown) => {
-          // The next one to need the login hears that it has expired, or gets a fresh one.
-          this.#set.auth.noticed(driver, hooks, context, toFailure(thrown));
+          // The next request that needs the login refreshes it, or reports that it has expired.
+          this.#set.auth.detectExpiry(driver, hooks, context, toFailure(thrown));
           throw thrown;
         });
     } catch (thrown) {
@@ -167,14 +168,14 @@ export class DriverSurfaces {
   }
 
   async #acquire(
-    registered: Registered,
+    registered: RegisteredDriver,
     context: CallContext,
     { signal, timeoutMs }: Pick<Call, "signal" | "timeoutMs">,
   ): Promise<Upstream> {
     const { driver, hooks, bound } = registered;
     const [tool = ""] = bound.keys();
     this.#set.grants?.requireBind(driver, tool, context);
-    if (this.#set.auth.concerns(driver, hooks)) {
+    if (this.#set.auth.needsLogin(driver, hooks)) {
       const state = await this.#set.auth.ready(driver, hooks, context, signal);
       if (!state.ok) throw state.failure;
     }
@@ -193,24 +194,24 @@ export class DriverSurfaces {
     });
   }
 
-  /** Those that the rules let serve this caller. */
-  #allowed(context: CallContext): Registered[] {
+  /** The drivers that the policy allows for this caller. */
+  #allowed(context: CallContext): RegisteredDriver[] {
     const policy = this.#set.options.policy ?? {};
-    return this.#fitting().filter(({ driver }) => turnedAway(driver, policy, context) === undefined);
+    return this.#matching().filter(({ driver }) => policyDenial(driver, policy, context) === undefined);
   }
 
-  #fitting(): Registered[] {
-    return [...this.#set.registry.all()].filter(({ server }) => server !== "refused");
+  #matching(): RegisteredDriver[] {
+    return this.#set.registry.all().filter(({ status }) => status !== "refused");
   }
 
-  /** What one of those has who may serve this caller. Where only another one has it, the reason says why not that one. */
-  #among<T>(context: CallContext, find: (drivers: readonly Registered[]) => T): T {
+  /** Finds something among the drivers that may serve this caller. When only another driver has it, the error says why that one may not. */
+  #among<T>(context: CallContext, find: (drivers: readonly RegisteredDriver[]) => T): T {
     try {
       return find(this.#allowed(context));
     } catch (missing) {
-      for (const registered of this.#fitting()) {
+      for (const registered of this.#matching()) {
         const { driver } = registered;
-        const why = turnedAway(driver, this.#set.options.policy ?? {}, context);
+        const why = policyDenial(driver, this.#set.options.policy ?? {}, context);
         if (why === undefined || !succeeds(() => find([registered]))) continue;
         throw new PortolanError("FORBIDDEN", `${driver.id} may not serve this: ${why.reason}`, {
           server: driver.id,
@@ -232,7 +233,7 @@ function succeeds(attempt: () => unknown): boolean {
   }
 }
 
-/** What was read comes back under the name by which it was asked for. */
+/** The content under the URI that the client requested. */
 function renamed(result: JsonObject, from: string, to: string): JsonObject {
   if (!Array.isArray(result.contents)) return result;
   const contents = (result.contents as JsonObject[]).map((one) =>

@@ -1,4 +1,4 @@
-// What drivers offer beside tools: prompts as blocks of a skill or as they are, resources as kinds of references or as they are.
+// Names and URIs under which prompts and resources of drivers are offered, and the way back from a URI to its driver.
 
 import { createHash } from "node:crypto";
 import { didYouMean, PortolanError } from "../../errors/index.ts";
@@ -13,40 +13,41 @@ import {
   type ResourceDefinition,
   type ResourceTemplateDefinition,
 } from "../../model/index.ts";
-import type { Registered } from "../driver/registered-driver.ts";
+import type { RegisteredDriver } from "../driver/registered-driver.ts";
 import { DRIVER_META, OTHERS_META } from "../contract/to-mcp.ts";
 
 export interface OfferedPrompt {
   readonly definition: PromptDefinition;
-  /** What the server calls it. */
+  /** Its name at the server. */
   readonly name: string;
-  readonly registered: Registered;
+  readonly registered: RegisteredDriver;
 }
 
 export interface OfferedResource {
   readonly declared: DriverResource;
-  readonly registered: Registered;
+  readonly registered: RegisteredDriver;
 }
 
 export interface FoundResource {
   readonly offer: OfferedResource;
-  /** What its server calls it. */
+  /** Its URI at the server. */
   readonly uri: string;
-  /** What its content must have as its hash, when the reference says so. */
+  /** Expected hash of the content, when the reference has one. */
   readonly sha256?: string | undefined;
 }
 
-/** By the name under which it is offered; what is offered twice keeps its first meaning. */
+/** By the offered name; the first driver keeps a name that two drivers have. */
 export function offerPrompts(
-  drivers: Iterable<Registered>,
-  taken: (name: string, one: Registered, other: Registered) => void,
+  drivers: Iterable<RegisteredDriver>,
+  taken: (name: string, one: RegisteredDriver, other: RegisteredDriver) => void,
 ): ReadonlyMap<string, OfferedPrompt> {
   const offered = new Map<string, OfferedPrompt>();
   for (const registered of drivers) {
     for (const declared of registered.driver.prompts) {
       const name = offeredName(declared, registered.driver);
-      if (name === undefined || registered.lacks.has(declared)) continue;
-      const served = registered.prompts.find((prompt) => prompt.name === declared.name);
+      const { prompts, missing } = registered.verification.surfaces;
+      if (name === undefined || missing.has(declared)) continue;
+      const served = prompts.find((prompt) => prompt.name === declared.name);
       const known = offered.get(name);
       if (known !== undefined) {
         taken(name, registered, known.registered);
@@ -66,7 +67,7 @@ export function offerPrompts(
   return offered;
 }
 
-/** Undefined when the skill that it is a part of is not there. */
+/** Undefined when the skill of the prompt does not exist. */
 function offeredName(prompt: DriverPrompt, { skills }: Driver): string | undefined {
   if (prompt.integrateAs === "raw") return prompt.name;
   const skill = skills?.[prompt.skillRef];
@@ -79,7 +80,7 @@ function alsoBy(definition: PromptDefinition, driver: string): PromptDefinition 
   return { ...definition, _meta: { ...meta, [OTHERS_META]: [...others, driver] } };
 }
 
-/** As long as nobody has read a SKILL.md, its folder is its name. */
+/** The folder of a SKILL.md that was not read is its name. */
 function skillName(ref: string): string {
   const steps = ref
     .replaceAll("\\", "/")
@@ -89,10 +90,10 @@ function skillName(ref: string): string {
   return steps.at(-1) ?? "skill";
 }
 
-export function offerResources(drivers: Iterable<Registered>): readonly OfferedResource[] {
+export function offerResources(drivers: Iterable<RegisteredDriver>): readonly OfferedResource[] {
   return [...drivers].flatMap((registered) =>
     registered.driver.resources.flatMap((declared) =>
-      registered.lacks.has(declared) ? [] : [{ declared, registered }],
+      registered.verification.surfaces.missing.has(declared) ? [] : [{ declared, registered }],
     ),
   );
 }
@@ -117,7 +118,7 @@ export function resourceLists(offered: readonly OfferedResource[]): {
   return { resources, templates };
 }
 
-/** Whose a template is that is listed here, or any URI of it. Throws for what nobody declared. */
+/** Finds the driver of a listed template or of a URI. Throws when no driver declares it. */
 export function findTemplate(uri: string, offered: readonly OfferedResource[]): FoundResource {
   for (const offer of offered) {
     const { declared } = offer;
@@ -127,12 +128,12 @@ export function findTemplate(uri: string, offered: readonly OfferedResource[]): 
   return findResource(uri, offered);
 }
 
-/** What is written down of a resource: an address may say more than a log should know. */
+/** Name of a resource for the audit, since a URI may contain private data. */
 export function kindOf({ declared }: OfferedResource): string {
   return `resource:${declared.integrateAs === "ref_kind" ? declared.refKindId : declared.uriTemplate}`;
 }
 
-/** Whose a URI is, and what its server calls it. Throws for what nobody declared. */
+/** Finds the driver of a URI, and its URI at the server. Throws when no driver declares it. */
 export function findResource(uri: string, offered: readonly OfferedResource[]): FoundResource {
   const parsed = parseRef(uri);
   for (const offer of offered) {
@@ -160,8 +161,8 @@ export function findResource(uri: string, offered: readonly OfferedResource[]): 
 }
 
 /**
- * Whether a URI is one of a template's. A value may hold any character, slashes too, as in `file:///{path}`, but no steps that lead
- * out of what the template says; where else it leads is for the check against the server's box to say.
+ * Whether a URI matches a template. A value may contain any character, slashes too, as in `file:///{path}`, but no `..` that leads
+ * out of the template. The sandbox checks where else it leads.
  */
 export function isOf(template: string, uri: string): boolean {
   if (uri.length > 8_192 || /[\p{Cc}\s]/u.test(uri)) return false;
@@ -172,7 +173,7 @@ export function isOf(template: string, uri: string): boolean {
   let at = first.length;
   for (const [index, literal] of rest.entries()) {
     const last = index === rest.length - 1;
-    // Every gap stands for at least one character.
+    // Every variable has at least one character.
     const found =
       last && literal === "" ? uri.length : last ? uri.lastIndexOf(literal) : uri.indexOf(literal, at + 1);
     if (found < at + 1 || (last && found + literal.length !== uri.length)) return false;
@@ -181,7 +182,7 @@ export function isOf(template: string, uri: string): boolean {
   return true;
 }
 
-/** Steps such as `..`, and separators that are only seen when somebody decodes them, however often that takes. */
+/** Finds `..`, also encoded once or several times, and encoded separators. */
 function hasDots(uri: string): boolean {
   if (/%(?:25)*(?:2f|5c)/i.test(uri)) return true;
   return uri
@@ -190,7 +191,7 @@ function hasDots(uri: string): boolean {
     .some((step) => step === "." || step === "..");
 }
 
-/** Throws when what was read is not what the reference is about. */
+/** Throws when the content does not have the hash of the reference. */
 export function checkHash(result: JsonObject, sha256: string, uri: string): void {
   const [first] = Array.isArray(result.contents) ? (result.contents as JsonObject[]) : [];
   const bytes =
@@ -200,9 +201,9 @@ export function checkHash(result: JsonObject, sha256: string, uri: string): void
   if (createHash("sha256").update(bytes).digest("hex") === sha256.toLowerCase()) return;
   throw new PortolanError(
     "OUTPUT_INVALID",
-    `what ${quoted(uri)} leads to is not what it was: its hash is another`,
+    `the content of ${quoted(uri)} has changed: its hash differs from the one in the reference`,
     {
-      hint: "Make the reference anew, if the change is wanted.",
+      hint: "Create the reference again if the change is intended.",
     },
   );
 }

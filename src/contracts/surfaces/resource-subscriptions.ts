@@ -1,21 +1,21 @@
-// Which resources of drivers somebody wants news of: asked for at the server that has each, and again when another one comes to have it.
+// Subscriptions to resources of drivers: each is made at the server that has the resource, and moves when another driver takes it over.
 
 import { PortolanError } from "../../errors/index.ts";
 import type { Upstream } from "../../upstream/index.ts";
 import type { DriverSurfaces } from "./driver-surfaces.ts";
 import { isPersonal } from "../driver/process-key.ts";
-import type { Registered } from "../driver/registered-driver.ts";
+import type { RegisteredDriver } from "../driver/registered-driver.ts";
 import { type FoundResource, kindOf } from "./find-surface.ts";
-import type { CallContext } from "../driver/bound-tool.ts";
+import type { CallContext } from "../contract/call-context.ts";
 
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 30_000;
-/** A subscription has no caller: what concerns one user only is not given to whoever asks. */
-const NOBODY: CallContext = {};
+/** A subscription has no caller, so that the notifications of one user do not reach another. */
+const NO_CALLER: CallContext = {};
 
-/** A subscription at one server, which renews it by itself when its connection was lost. */
-interface Held {
-  readonly registered: Registered;
+/** A subscription at one server, which renews it after a lost connection. */
+interface ServerSubscription {
+  readonly registered: RegisteredDriver;
   readonly upstream: Upstream;
   release(): void;
 }
@@ -28,19 +28,19 @@ interface Owner {
 interface Wanted {
   readonly uri: string;
   users: number;
-  held: Held | undefined;
-  /** The move to whoever has it now, which is under way. */
+  subscription: ServerSubscription | undefined;
+  /** The move to another server that is under way. */
   moving: Promise<void> | undefined;
   failures: number;
   retry: NodeJS.Timeout | undefined;
 }
 
-export class ResourceNews {
+export class ResourceSubscriptions {
   readonly #wanted = new Map<string, Wanted>();
-  /** Those who have drivers and hear of news: the last one counts, as long as it stays. */
+  /** Sets of contracts that share the subscriptions; the last one gets the notifications. */
   #owners: readonly Owner[] = [];
 
-  /** From now on what is wanted comes from other drivers, and other ones hear of it. */
+  /** From now on another set of contracts provides the drivers and gets the notifications. */
   attach(surfaces: DriverSurfaces, updated: (uri: string) => void): void {
     this.#owners = [...this.#owners, { surfaces, updated }];
     this.refresh();
@@ -56,7 +56,7 @@ export class ResourceNews {
     this.#find(uri);
     let wanted = this.#wanted.get(uri);
     if (wanted === undefined) {
-      wanted = { uri, users: 0, held: undefined, moving: undefined, failures: 0, retry: undefined };
+      wanted = { uri, users: 0, subscription: undefined, moving: undefined, failures: 0, retry: undefined };
       this.#wanted.set(uri, wanted);
     }
     const own = wanted;
@@ -77,7 +77,7 @@ export class ResourceNews {
     return release;
   }
 
-  /** Another driver may have what is wanted. */
+  /** After a change of drivers: another one may have a resource now. */
   refresh(): void {
     for (const wanted of this.#wanted.values()) {
       wanted.failures = 0;
@@ -88,11 +88,11 @@ export class ResourceNews {
   #drop(wanted: Wanted): void {
     if (this.#wanted.get(wanted.uri) === wanted) this.#wanted.delete(wanted.uri);
     clearTimeout(wanted.retry);
-    wanted.held?.release();
-    wanted.held = undefined;
+    wanted.subscription?.release();
+    wanted.subscription = undefined;
   }
 
-  /** Resolves when it is held at whoever has it; the new one is asked before the old one is let go, so that nothing falls between them. */
+  /** Resolves when the right server has the subscription. The new one begins before the old one ends, so that no notification is lost. */
   #move(wanted: Wanted): Promise<void> {
     wanted.moving ??= this.#moved(wanted).finally(() => {
       wanted.moving = undefined;
@@ -102,24 +102,24 @@ export class ResourceNews {
 
   async #moved(wanted: Wanted): Promise<void> {
     clearTimeout(wanted.retry);
-    // Drivers may come and go while one is asked.
+    // Drivers may change while the subscription begins.
     for (;;) {
       const found = this.#whose(wanted.uri);
-      if (found !== undefined && wanted.held?.registered === found.offer.registered) break;
-      const held = found === undefined ? undefined : await this.#hold(wanted, found);
-      wanted.held?.release();
-      wanted.held = held;
+      if (found !== undefined && wanted.subscription?.registered === found.offer.registered) break;
+      const subscription = found === undefined ? undefined : await this.#hold(wanted, found);
+      wanted.subscription?.release();
+      wanted.subscription = subscription;
       if (this.#wanted.get(wanted.uri) !== wanted) return this.#drop(wanted);
-      // Who has it next is asked then.
-      if (held === undefined) break;
+      // The next change of drivers moves it.
+      if (subscription === undefined) break;
     }
     wanted.failures = 0;
   }
 
-  async #hold(wanted: Wanted, found: FoundResource): Promise<Held> {
+  async #hold(wanted: Wanted, found: FoundResource): Promise<ServerSubscription> {
     const { registered } = found.offer;
-    const asked = { method: "resources/subscribe", id: kindOf(found.offer), inputKeys: ["uri"] };
-    const follow = async (upstream: Upstream): Promise<Held> => {
+    const request = { method: "resources/subscribe", id: kindOf(found.offer), inputKeys: ["uri"] };
+    const follow = async (upstream: Upstream): Promise<ServerSubscription> => {
       const stops = [
         upstream.on("resourceUpdated", (uri) => {
           if (uri === found.uri) this.#owners.at(-1)?.updated(wanted.uri);
@@ -138,14 +138,14 @@ export class ResourceNews {
       }
     };
     const { surfaces } = this.#owner();
-    return surfaces.ask(registered, NOBODY, asked, follow, {}, () => surfaces.checkUri(found));
+    return surfaces.forward(registered, NO_CALLER, request, follow, {}, () => surfaces.checkUri(found));
   }
 
-  /** Its server has ended for good: whoever starts it next is asked. */
+  /** The server has ended for good: the next process gets the subscription. */
   #lost(wanted: Wanted, upstream: Upstream): void {
-    if (wanted.held?.upstream !== upstream) return;
-    wanted.held.release();
-    wanted.held = undefined;
+    if (wanted.subscription?.upstream !== upstream) return;
+    wanted.subscription.release();
+    wanted.subscription = undefined;
     this.#again(wanted);
   }
 
@@ -174,12 +174,12 @@ export class ResourceNews {
   }
 
   #find(uri: string): FoundResource {
-    const found = this.#owner().surfaces.find(uri, NOBODY);
+    const found = this.#owner().surfaces.find(uri, NO_CALLER);
     const { driver, hooks } = found.offer.registered;
     if (!isPersonal(driver, hooks)) return found;
     throw new PortolanError(
       "NOT_SUPPORTED",
-      `${driver.id} has secrets or a login, so that its news are each user's own; they cannot be subscribed to`,
+      `${driver.id} has secrets or a login, so that its notifications are private to each user; subscriptions are not supported`,
       { server: driver.id },
     );
   }

@@ -1,85 +1,114 @@
-// One look at a running server: what it has, held against what its driver promises.
+// Compares a running server with its driver: the tools with the bindings, and the prompts and resources with the DRIVER.md.
 
-import { isPortolanError, type Report } from "../../errors/index.ts";
+import { type Diagnostic, isPortolanError, type Report } from "../../errors/index.ts";
 import {
   type Contract,
   DEFAULT_LIMITS,
   type Driver,
+  type DriverPrompt,
+  type DriverResource,
   isObject,
   type JsonObject,
   type ToolDefinition,
 } from "../../model/index.ts";
 import { listAll, type Upstream } from "../../upstream/index.ts";
-import type { Registered, Verdict } from "../driver/registered-driver.ts";
+import type { DriverHooks } from "../driver/bound-tool.ts";
 import { checkDriver } from "../registration/check-driver.ts";
-import { revisionProblems } from "./revision-problems.ts";
-import { type Lacking, surfaceProblems } from "../registration/check-surfaces.ts";
+import { checkSurfaces, type ServerResources } from "../registration/check-surfaces.ts";
 
-export type Look = (registered: Registered, upstream: Upstream) => Promise<Seen>;
-
-export interface Seen {
-  readonly verdict: Verdict;
+export interface Comparison {
+  /** The first difference that makes the driver unusable; undefined when the server matches. */
+  readonly mismatch: string | undefined;
+  readonly problems: readonly Diagnostic[];
+  /** The negotiated protocol revision. */
+  readonly revision: string | undefined;
   readonly prompts: readonly JsonObject[];
-  /** What of the driver's prompts and resources the server does not have. */
-  readonly lacks: Lacking["lacks"];
+  /** Declared prompts and resources that the server lacks. */
+  readonly missing: ReadonlySet<DriverPrompt | DriverResource>;
+}
+
+export const NO_COMPARISON: Comparison = {
+  mismatch: undefined,
+  problems: [],
+  revision: undefined,
+  prompts: [],
+  missing: new Set(),
+};
+
+export interface CompareOptions {
+  readonly contracts: readonly Contract[];
+  readonly root: string | undefined;
+  readonly report: Report;
 }
 
 const LIST_MS = 30_000;
 
-export function lookWith(contracts: readonly Contract[], root: string | undefined, report: Report): Look {
-  const list = async (upstream: Upstream, method: string, field: string): Promise<readonly JsonObject[]> => {
+export async function compareServer(
+  { driver, hooks }: { readonly driver: Driver; readonly hooks: DriverHooks },
+  upstream: Upstream,
+  { contracts, root, report }: CompareOptions,
+): Promise<Comparison> {
+  const list = async (method: string, field: string): Promise<readonly JsonObject[]> => {
     const onLoop = (message: string): void =>
       report({ code: "PROTOCOL_ERROR", severity: "warning", server: upstream.name, message });
     const call = { method, timeoutMs: LIST_MS };
     const { items } = await listAll(upstream, field, call, { maxPages: DEFAULT_LIMITS.maxPages, onLoop });
     return items.filter(isObject);
   };
-  const named = async (upstream: Upstream, what: "tools" | "prompts"): Promise<readonly JsonObject[]> =>
-    (await list(upstream, `${what}/list`, what)).filter(({ name }) => typeof name === "string");
-  const promptsOf = async (driver: Driver, upstream: Upstream): Promise<readonly JsonObject[]> =>
-    driver.prompts.length === 0 || upstream.describe().capabilities.prompts === undefined
-      ? []
-      : named(upstream, "prompts");
-
-  /** Undefined when it does not say, for once: that is no reason to take them away. */
-  const resourcesOf = async (driver: Driver, upstream: Upstream): Promise<Resources | undefined> => {
-    if (driver.resources.length === 0) return undefined;
-    if (upstream.describe().capabilities.resources === undefined) return { uris: [], templates: [] };
-    const texts = async (method: string, field: string, key: string): Promise<string[] | undefined> => {
-      try {
-        const found = await list(upstream, method, field);
-        return found.flatMap(({ [key]: text }) => (typeof text === "string" ? [text] : []));
-      } catch (error) {
-        // Many servers with resources have no templates, and do not know the word.
-        return isPortolanError(error) && error.code === "NOT_SUPPORTED" ? [] : undefined;
-      }
-    };
-    const [uris, templates] = await Promise.all([
-      texts("resources/list", "resources", "uri"),
-      texts("resources/templates/list", "resourceTemplates", "uriTemplate"),
-    ]);
-    return uris === undefined || templates === undefined ? undefined : { uris, templates };
-  };
-
-  return async ({ driver, hooks }, upstream) => {
-    const [tools, prompts, resources] = await Promise.all([
-      named(upstream, "tools"),
-      promptsOf(driver, upstream),
-      resourcesOf(driver, upstream),
-    ]);
-    const checked = checkDriver(driver, contracts, tools as readonly ToolDefinition[], { root, hooks });
-    const { revision } = upstream.describe();
-    const names = prompts.map(({ name }) => String(name));
-    const lacking = surfaceProblems(driver, { prompts: names, resources });
-    const problems = [...revisionProblems(driver, revision), ...checked.problems, ...lacking.problems];
-    const broken = problems.find(({ severity }) => severity === "error");
-    const server = broken === undefined ? "fits" : "refused";
-    const verdict = { server, reason: broken?.message, problems, revision } as const;
-    return { verdict, prompts, lacks: lacking.lacks };
-  };
+  const listNamed = async (what: "tools" | "prompts"): Promise<readonly JsonObject[]> =>
+    (await list(`${what}/list`, what)).filter(({ name }) => typeof name === "string");
+  const hasPrompts = driver.prompts.length > 0 && upstream.describe().capabilities.prompts !== undefined;
+  const [tools, prompts, resources] = await Promise.all([
+    listNamed("tools"),
+    hasPrompts ? listNamed("prompts") : [],
+    driver.resources.length === 0 ? undefined : listResources(upstream, list),
+  ]);
+  const checked = checkDriver(driver, contracts, tools as readonly ToolDefinition[], { root, hooks });
+  const { revision } = upstream.describe();
+  const promptNames = prompts.map(({ name }) => String(name));
+  const surfaces = checkSurfaces(driver, { prompts: promptNames, resources });
+  const problems = [...checkRevision(driver, revision), ...checked.problems, ...surfaces.problems];
+  const mismatch = problems.find(({ severity }) => severity === "error")?.message;
+  return { mismatch, problems, revision, prompts, missing: surfaces.missing };
 }
 
-interface Resources {
-  readonly uris: readonly string[];
-  readonly templates: readonly string[];
+/** Undefined when a list failed: that is no reason to withdraw resources. */
+async function listResources(
+  upstream: Upstream,
+  list: (method: string, field: string) => Promise<readonly JsonObject[]>,
+): Promise<ServerResources | undefined> {
+  if (upstream.describe().capabilities.resources === undefined) return { uris: [], templates: [] };
+  const texts = async (method: string, field: string, key: string): Promise<string[] | undefined> => {
+    try {
+      const found = await list(method, field);
+      return found.flatMap(({ [key]: text }) => (typeof text === "string" ? [text] : []));
+    } catch (error) {
+      // Many servers with resources do not implement the method for templates.
+      return isPortolanError(error) && error.code === "NOT_SUPPORTED" ? [] : undefined;
+    }
+  };
+  const [uris, templates] = await Promise.all([
+    texts("resources/list", "resources", "uri"),
+    texts("resources/templates/list", "resourceTemplates", "uriTemplate"),
+  ]);
+  return uris === undefined || templates === undefined ? undefined : { uris, templates };
+}
+
+/**
+ * A warning only: MCP lets a server answer with another revision, and both sides know the negotiated one. But the author of the driver
+ * relied on the declared one.
+ */
+function checkRevision({ id, protocolVersion, origin }: Driver, negotiated: string): readonly Diagnostic[] {
+  if (protocolVersion === undefined || protocolVersion === negotiated) return [];
+  return [
+    {
+      code: "VERSION_UNSUPPORTED",
+      severity: "warning",
+      server: id,
+      file: origin.file,
+      path: "/protocol_version",
+      message: `${id}: protocol_version is ${protocolVersion}, and its server speaks ${negotiated} instead`,
+      hint: `Write protocol_version: "${negotiated}" if the driver serves that too, leave it out, or update the server.`,
+    },
+  ];
 }

@@ -74,7 +74,7 @@ export async function openContractsSession(
     }
     return {
       upstream,
-      busy: () => upstream.stats().inFlight > 0 || servers.busy || upstream.lending,
+      busy: () => upstream.stats().inFlight > 0 || servers.busy || upstream.isHandingOver,
       release: async () => {
         await keep();
         await upstream.close();

@@ -103,8 +103,8 @@ export class WorkspaceContracts implements Contracts {
     return (await this.start()).logout(...args);
   }
 
-  get lending(): boolean {
-    return this.#now().lending;
+  get isHandingOver(): boolean {
+    return this.#now().isHandingOver;
   }
 
   async settled(): Promise<void> {

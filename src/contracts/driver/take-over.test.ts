@@ -78,12 +78,12 @@ describe("in the place of other contracts", () => {
     await vi.waitFor(async () => expect(await ask(after, "fs-list")).toBe("quick"));
     expect(await ask(after)).toBe("old");
     expect(serving(after)).toEqual(["files-mcp@1.0.0 fits", "lists-mcp@1.0.0 fits"]);
-    expect(before.lending).toBe(true);
+    expect(before.isHandingOver).toBe(true);
     come(await server("new"));
     await after.settled();
     expect(await ask(after)).toBe("new");
     expect(serving(after)).toEqual(["files-mcp@1.1.0 fits", "lists-mcp@1.0.0 fits"]);
-    await vi.waitFor(() => expect(before.lending).toBe(false));
+    await vi.waitFor(() => expect(before.isHandingOver).toBe(false));
   });
 
   test.each([
@@ -163,11 +163,11 @@ describe("in the place of other contracts", () => {
     two.come(await server("second"));
     await second.settled();
     expect(await ask(third)).toBe("old");
-    expect([first.lending, second.lending]).toEqual([true, true]);
+    expect([first.isHandingOver, second.isHandingOver]).toEqual([true, true]);
     three.come(await server("third"));
     await third.settled();
     expect(await ask(third)).toBe("third");
-    await vi.waitFor(() => expect([first.lending, second.lending]).toEqual([false, false]));
+    await vi.waitFor(() => expect([first.isHandingOver, second.isHandingOver]).toEqual([false, false]));
   });
 
   test("a call that waits for approval is carried out by the driver that it was approved for", async () => {
@@ -183,10 +183,10 @@ describe("in the place of other contracts", () => {
     const answer = ask(after);
     come(await server("new"));
     await after.settled();
-    expect(before.lending).toBe(true);
+    expect(before.isHandingOver).toBe(true);
     approval.come(old);
     expect(await answer).toBe("old");
-    await vi.waitFor(() => expect(before.lending).toBe(false));
+    await vi.waitFor(() => expect(before.isHandingOver).toBe(false));
   });
 
   test("when those before are closed, the new ones serve, ready or not", async () => {

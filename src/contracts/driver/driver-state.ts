@@ -1,0 +1,87 @@
+// State of a driver as a whole, computed from the states of its processes, and the report about it.
+
+import type { Diagnostic } from "../../errors/index.ts";
+import type { AuthMachine } from "../auth/auth-machine.ts";
+import type { AuthState } from "../auth/auth-store.ts";
+import type { CallContext } from "../contract/call-context.ts";
+import { type SettledState, UNVERIFIED } from "../verification/verification.ts";
+import type { HealthStatus } from "./health-check.ts";
+import type { RegisteredDriver } from "./registered-driver.ts";
+
+/** `unreachable`: the server did not start or answer. `refused`: it does not match the contracts. */
+export type ServerStatus = "fits" | "unchecked" | "unreachable" | "refused";
+
+export interface DriverReport {
+  readonly id: string;
+  readonly version: string;
+  readonly server: ServerStatus;
+  /** Why the server is not verified. */
+  readonly reason?: string | undefined;
+  /** The revision of MCP that was negotiated with the server, once it was verified. */
+  readonly protocolVersion?: string | undefined;
+  readonly auth: AuthState;
+  readonly health: HealthStatus;
+  /** Why its last health check failed. */
+  readonly healthReason?: string | undefined;
+  readonly contracts: readonly string[];
+  readonly problems: readonly Diagnostic[];
+}
+
+export function reportOf(
+  { driver, hooks, bound, verification, health }: RegisteredDriver,
+  auth: AuthMachine,
+  context: CallContext,
+): DriverReport {
+  const state = verification.stateFor(context);
+  const reason = reasonOf(state);
+  const { revision } = verification;
+  return {
+    id: driver.id,
+    version: driver.version,
+    server: serverStatusOf(state),
+    ...(reason === undefined ? {} : { reason }),
+    ...(revision === undefined ? {} : { protocolVersion: revision }),
+    auth: auth.stateOf(driver, hooks, context),
+    health: health.status,
+    ...(health.reason === undefined ? {} : { healthReason: health.reason }),
+    contracts: [...bound.keys()],
+    problems: verification.problems,
+  };
+}
+
+function serverStatusOf(state: SettledState): ServerStatus {
+  if (state.kind === "verified") return "fits";
+  if (state.kind === "refused") return "refused";
+  // Without its secret the server was not even started.
+  return state.kind === "unavailable" && state.fault.code !== "auth_required" ? "unreachable" : "unchecked";
+}
+
+function reasonOf(state: SettledState): string | undefined {
+  if (state.kind === "refused") return state.reason;
+  return state.kind === "unavailable" || state.kind === "retryDue" ? state.fault.reason : undefined;
+}
+
+/** The best running process decides; without one, the failure that says most. `index` is the process that decided. */
+export function overallState(states: readonly SettledState[]): {
+  readonly state: SettledState;
+  readonly index: number;
+} {
+  const ranks = states.map(rankOf);
+  const index = ranks.indexOf(Math.min(...ranks));
+  return { state: states[index] ?? UNVERIFIED, index };
+}
+
+function rankOf(state: SettledState): number {
+  switch (state.kind) {
+    case "verified":
+      return state.isCurrent ? 0 : 5;
+    case "refused":
+      return state.isPaused ? 2 : 1;
+    case "unavailable":
+      return state.fault.code === "auth_required" ? 4 : 3;
+    case "retryDue":
+      return 4;
+    case "unverified":
+      return 6;
+  }
+}
