@@ -1,12 +1,12 @@
-// The layer order, proven apart from lint: a plain scan of the import statements under src/.
+// Architecture test: scans src/ for the order of the rooms, the size of folders, import cycles and the public surface.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import manifest from "../package.json" with { type: "json" };
 
-/** Data goes down this list: a room imports only from the rooms above it. The same list stands in ARCHITECTURE.md. */
+/** A room is a top-level folder of src/. It imports only from the rooms before it in this list. */
 const ORDER = [
   "errors",
   "model",
@@ -14,19 +14,38 @@ const ORDER = [
   "formats",
   "catalog",
   "secrets",
-  "lock",
   "launch",
   "upstream",
   "invoke",
   "client",
   "contracts",
   "hub",
-  "registry",
   "gateway",
-  "adapters",
-  "console",
-  "script",
   "cli",
+];
+
+/** A folder has fewer source files than this; tests are not counted. */
+const FOLDER_LIMIT = 20;
+
+/** Folders that are still over the limit. This list only shrinks. */
+const LARGE_FOLDERS = [
+  "catalog",
+  "cli",
+  "cli/author",
+  "cli/commands",
+  "contracts",
+  "formats/clients",
+  "formats/driver",
+  "formats/mcpfile",
+  "formats/openapi",
+  "gateway",
+  "hub",
+  "launch/install",
+  "launch/sandbox",
+  "model",
+  "schema",
+  "secrets",
+  "upstream",
 ];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -53,8 +72,8 @@ const rooms = readdirSync(src, { withFileTypes: true })
   .map((entry) => entry.name);
 
 describe("layers", () => {
-  test("every folder of src/ is a room with a place in the order, and only the entries stand outside of one", () => {
-    expect(rooms.filter((room) => !ORDER.includes(room))).toEqual([]);
+  test("every folder of src/ is a room in the order, and only the entry files are outside of the rooms", () => {
+    expect(rooms.sort()).toEqual([...ORDER].sort());
     expect(files.filter((file) => !file.includes("/"))).toEqual(["drivers.ts", "index.ts"]);
   });
 
@@ -64,11 +83,11 @@ describe("layers", () => {
   });
 
   test("another room is imported only through its index.ts", () => {
-    const wrong = imports.filter(({ from, to }) => isInSrc(to) && roomOf(to) !== roomOf(from) && !isDoor(to));
+    const wrong = imports.filter(({ from, to }) => isInSrc(to) && roomOf(to) !== roomOf(from) && !isPublic(to));
     expect(wrong.map(describeImport)).toEqual([]);
   });
 
-  test("what ships reaches nothing outside of src/", () => {
+  test("published files import nothing outside of src/", () => {
     const wrong = imports.filter(
       ({ from, to }) => !from.endsWith(".test.ts") && !isInSrc(to) && to !== "../package.json",
     );
@@ -78,19 +97,27 @@ describe("layers", () => {
   test("imports that exist at run time form no cycle", () => {
     expect(findCycle(imports.filter((found) => !found.typeOnly))).toEqual([]);
   });
+});
 
-  test("lint enforces the same order in every room", () => {
-    const { overrides } = JSON.parse(readFileSync(join(root, ".oxlintrc.json"), "utf8")) as {
-      overrides: LintOverride[];
-    };
-    for (const room of ORDER) {
-      const found = overrides.find(
-        ({ files: globs }) => globs.length === 1 && globs[0] === `src/${room}/**/*.ts`,
-      );
-      expect(found?.rules["no-restricted-imports"], `the override for src/${room} in .oxlintrc.json`).toEqual(
-        lintRule(room),
-      );
+describe("folders", () => {
+  test(`a folder has fewer than ${FOLDER_LIMIT} source files`, () => {
+    const counts = new Map<string, number>();
+    for (const file of files.filter((path) => !path.endsWith(".test.ts"))) {
+      counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
     }
+    const large = [...counts].filter(([, count]) => count >= FOLDER_LIMIT).map(([folder]) => folder);
+    expect(large.filter((folder) => !LARGE_FOLDERS.includes(folder))).toEqual([]);
+  });
+
+  test("the files and folders that a room's README.md names exist", () => {
+    const missing = rooms.flatMap((room) => {
+      const readme = join(src, room, "README.md");
+      if (!existsSync(readme)) return [];
+      return pathsIn(readFileSync(readme, "utf8"))
+        .filter((path) => !isPathOf(room, path))
+        .map((path) => `src/${room}/README.md names ${path}`);
+    });
+    expect(missing).toEqual([]);
   });
 });
 
@@ -154,6 +181,11 @@ describe("the scan itself", () => {
     expect(imports.length).toBeGreaterThan(files.length);
   });
 
+  test("sees the paths in a README.md", () => {
+    const text = ["The entry is `open.ts`; see `src/model/json.ts`.", "```", "  parts/    folder", "    a-b.mjs  file", "```"];
+    expect(pathsIn(text.join("\n"))).toEqual(["open.ts", "src/model/json.ts", "a-b.mjs", "parts"]);
+  });
+
   test("finds a cycle", () => {
     const edge = (from: string, to: string): Import => ({ from, to, typeOnly: false });
     expect(findCycle([edge("a", "b"), edge("b", "c"), edge("a", "c")])).toEqual([]);
@@ -161,23 +193,18 @@ describe("the scan itself", () => {
   });
 });
 
-interface LintOverride {
-  readonly files: readonly string[];
-  readonly rules: Readonly<Record<string, unknown>>;
+/** Source files (`x.ts`, `part/x.mjs`) in a Markdown text, and the folders (`part/`) that begin a line of a tree. */
+function pathsIn(markdown: string): string[] {
+  const found = [...markdown.matchAll(/[\w./-]+\.(?:ts|mjs)\b/g)].map(([path]) => path);
+  const folders = [...markdown.matchAll(/^[\s│├└─]+([\w./-]+)\/(?=\s|$)/gm)].map(([, path = ""]) => path);
+  return [...found, ...folders];
 }
 
-function lintRule(room: string): unknown {
-  const below = ORDER.slice(ORDER.indexOf(room) + 1);
-  const others = ORDER.filter((other) => other !== room).join(",");
-  const order = {
-    regex: `^(\\.\\./)+(${below.join("|")})(/|$)`,
-    message: "Layer order: a room imports only from the rooms above it in ARCHITECTURE.md.",
-  };
-  const doors = {
-    group: [`../**/{${others}}/**`, `!../**/{${others}}/index.ts`, "!../**/formats/*/index.ts"],
-    message: "Another room is imported only through its index.ts.",
-  };
-  return ["error", { patterns: below.length > 0 ? [order, doors] : [doors] }];
+/** A README may name a path from the repository, from src/, or from any folder of its room. */
+function isPathOf(room: string, path: string): boolean {
+  if (existsSync(join(root, path)) || existsSync(join(src, path))) return true;
+  const all = readdirSync(join(src, room), { recursive: true, encoding: "utf8" });
+  return all.some((entry) => `/${entry.split(sep).join("/")}`.endsWith(`/${path}`));
 }
 
 /** The relative imports of a source text; `import { type A }` counts as a value import, since it still runs the module. */
@@ -200,8 +227,8 @@ function roomOf(path: string): string {
   return path.includes("/") ? path.slice(0, path.indexOf("/")) : "";
 }
 
-/** A room's public face; each format has one of its own. */
-function isDoor(file: string): boolean {
+/** Other rooms may import this file. Each format has its own index.ts. */
+function isPublic(file: string): boolean {
   return file === `${roomOf(file)}/index.ts` || /^formats\/[^/]+\/index\.ts$/.test(file);
 }
 
