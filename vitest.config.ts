@@ -9,7 +9,7 @@ const SLOW = [
   "src/**/hostile.test.ts",
   "src/**/properties.test.ts",
   "src/invoke/injection.test.ts",
-  "src/launch/install/**/*.test.ts",
+  "src/install/**/*.test.ts",
   "test/*interop.test.ts",
   "test/cli-drivers*.test.ts",
   "test/cli-install.test.ts",
@@ -25,7 +25,7 @@ const SLOW = [
 ];
 
 /** Tests beside the sources that need a process of their own: the module under test shares a folder within a process. */
-const ALONE = ["src/launch/egress/name-listener.test.ts"];
+const ALONE = ["src/sandbox/egress/name-listener.test.ts"];
 
 const config: ViteUserConfig = defineConfig({
   resolve: {

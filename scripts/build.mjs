@@ -71,7 +71,7 @@ async function bundle() {
 // them, and one folder above that.
 function copyPrograms() {
   for (const file of [
-    "launch/egress/relay.cjs",
+    "sandbox/egress/relay.cjs",
     "hub/drivers/driver-hooks.mjs",
     "hub/drivers/register-driver-hooks.mjs",
   ])

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { parseDeclaration } from "../src/catalog/formats.ts";
 import type { Diagnostic } from "../src/errors/index.ts";
 import { parseDriver } from "../src/formats/driver/index.ts";
-import { checkDeclaration } from "../src/launch/check-declaration.ts";
+import { checkDeclaration } from "../src/sandbox/validate-config.ts";
 import type { DeclaredServer, SandboxDeclaration } from "../src/model/index.ts";
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };

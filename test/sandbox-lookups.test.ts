@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type HubEvent, openWorkspace, type Workspace } from "../src/index.ts";
 import { prepare } from "../src/launch/index.ts";
-import { runPlain } from "../src/launch/process/run-plain.ts";
+import { runPlain } from "../src/process/run.ts";
 import type { Denied, SandboxDeclaration } from "../src/model/index.ts";
 import { needs } from "./needs.ts";
 

@@ -8,14 +8,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { toPortolanError } from "../errors/index.ts";
+import { checkStore } from "../install/index.ts";
 import type { SandboxBackendName } from "../model/index.ts";
-import { lookAtStore } from "./look-at-store.ts";
+import { runPlain, stdioOf } from "../process/index.ts";
+import { backendNamed, type BackendReport, type Finding, loadDocker } from "../sandbox/index.ts";
 import { type LaunchRequest, prepare, type Prepared } from "./prepare.ts";
-import { runPlain } from "./process/run-plain.ts";
-import { stdioOf } from "./process/stdio.ts";
-import { backendNamed } from "./sandbox/backends.ts";
-import { probeEngine } from "./sandbox/docker-engine.ts";
-import type { BackendReport, Finding } from "./types.ts";
 
 export interface Diagnosis {
   readonly backends: readonly DiagnosedBackend[];
@@ -39,7 +36,7 @@ export async function diagnose(): Promise<Diagnosis> {
   const own = isLinux ? "bubblewrap" : "srt";
   const [first, docker, srt] = await Promise.all([
     backendNamed(own).then((backend) => backend.probe()),
-    probeEngine("docker"),
+    loadDocker().then(({ probeEngine }) => probeEngine("docker")),
     isLinux ? backendNamed("srt").then((backend) => backend.probe()) : undefined,
   ]);
   const backends: DiagnosedBackend[] = [
@@ -47,7 +44,7 @@ export async function diagnose(): Promise<Diagnosis> {
     { name: "docker", optional: true, report: docker },
     ...(srt === undefined ? [] : [{ name: "srt", optional: true, report: srt } as const]),
   ];
-  return { backends, selfTest: first.available ? await selfTest() : [], store: await lookAtStore() };
+  return { backends, selfTest: first.available ? await selfTest() : [], store: await checkStore() };
 }
 
 async function selfTest(): Promise<Finding[]> {

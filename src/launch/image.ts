@@ -1,15 +1,11 @@
 // Servers that are images: fetched before they start, and reached at a port where they speak HTTP.
 
 import { PortolanError } from "../errors/index.ts";
-import type { HttpProgram } from "../model/index.ts";
-import { findProgram } from "./install/find-program.ts";
+import type { DockerRun, HttpProgram } from "../model/index.ts";
+import { ChildGroup, findProgram } from "../process/index.ts";
+import { type DockerSpawnable, loadDocker } from "../sandbox/index.ts";
 import type { StartRequest } from "./launch.ts";
 import { declaredEnvironment, type LaunchRequest, planned, prepare } from "./prepare.ts";
-import { ChildGroup } from "./process/child.ts";
-import type { DockerSpawnable } from "./sandbox/docker.ts";
-import { engineEnvironment, ensureImage, probeEngine, publishedPort } from "./sandbox/docker-engine.ts";
-import { reapContainers } from "./sandbox/docker-orphans.ts";
-import type { DockerRun } from "./sandbox/docker-run.ts";
 
 /** A server that is reached at a port; the port on this machine is chosen here. */
 export async function launchHttp(
@@ -28,6 +24,7 @@ export async function launchHttp(
     if (container === undefined || engine === undefined) throw notAnImage(server);
     const stopped = AbortSignal.any([signal, ended.signal]);
     const { port } = endpoint;
+    const { publishedPort } = await loadDocker();
     return { child, port: await publishedPort({ ...engine, container, port, signal: stopped }) };
   } catch (error) {
     await child.stop();
@@ -53,6 +50,7 @@ function notAnImage(server: string): PortolanError {
 
 /** An engine that is not there is for the start to say. */
 export async function pull({ engine, image }: DockerRun, request: LaunchRequest): Promise<void> {
+  const { engineEnvironment, ensureImage, probeEngine, reapContainers } = await loadDocker();
   const env = engineEnvironment(declaredEnvironment(request));
   if (!(await probeEngine(engine, env)).available) return;
   const { server, signal, onLaunch } = request;

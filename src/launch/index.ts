@@ -8,20 +8,9 @@ export type { Diagnosis };
 export type { InstallReport } from "./install-now.ts";
 export { install, launch, planLaunch, type StartRequest } from "./launch.ts";
 export { checkHiddenPaths } from "./check-hidden-paths.ts";
-export { checkStart, checkWorkspaceFiles, FILE_REFUSED_HINT, fileRefusal } from "./file-places.ts";
-export { decide as decideHost } from "./egress/policy.ts";
-export { splitCommand } from "./install/command-words.ts";
-export { chooseMode } from "./mode.ts";
 export { type LaunchRequest, prepare } from "./prepare.ts";
 export { runCommand } from "./run-command.ts";
-export type { ChildGroup, Exit } from "./process/child.ts";
-export { childEnvironment } from "./process/child-env.ts";
-export { reapOrphans } from "./process/orphans.ts";
-export { writerOf } from "./writers.ts";
-export { stdioOf } from "./process/stdio.ts";
-export type { Finding, LaunchNews, LaunchPlan } from "./types.ts";
-export type { NamedPath } from "./sandbox/hidden-paths.ts";
-export type { PathCheck } from "./sandbox/path-check.ts";
+export type { LaunchNews, LaunchPlan } from "./types.ts";
 
 // What few programs need is loaded when one does.
 

@@ -1,12 +1,11 @@
 // What one server needs, fetched without starting it, and what was there before.
 
 import { PortolanError } from "../errors/index.ts";
-import { ensureInstalled } from "./install/ensure.ts";
-import { recognise } from "./install/kinds.ts";
-import { type Inspected, openStore, defaultStoreRoot } from "./install/store.ts";
+import { ensureInstalled, type Inspected, inspectPackage } from "../install/index.ts";
+import { recognise } from "../model/index.ts";
+import { loadDocker } from "../sandbox/index.ts";
 import { install } from "./launch.ts";
 import type { LaunchRequest } from "./prepare.ts";
-import { probeEngine } from "./sandbox/docker-engine.ts";
 import type { LaunchPlan } from "./types.ts";
 
 export interface InstallReport {
@@ -36,6 +35,7 @@ export async function installNow(request: LaunchRequest, { update }: InstallOpti
   const recognised = recognise(endpoint);
   if (recognised.kind === "docker") {
     const { engine, image } = recognised;
+    const { probeEngine } = await loadDocker();
     const { available, findings } = await probeEngine(engine);
     if (!available) throw noEngine(server, engine, findings.find(({ ok }) => !ok)?.detail);
     await install({ ...request, onLaunch });
@@ -43,7 +43,7 @@ export async function installNow(request: LaunchRequest, { update }: InstallOpti
   }
   const before =
     recognised.kind === "npm"
-      ? await openStore(await defaultStoreRoot(), "npm").inspect(recognised.spec)
+      ? await inspectPackage(recognised.spec)
       : undefined;
   const { kind, source, own, version } = await ensureInstalled(settings, endpoint, {
     ...{ server, report, update, signal },

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { machineFault, PortolanError } from "../errors/index.ts";
-import { makeFolder } from "./make-folder.ts";
+import { makeFolder } from "../install/index.ts";
 
 /** One per server of one workspace: the same alias elsewhere is another server. */
 export async function keptHomeOf(server: string, place: string): Promise<string> {

@@ -1,8 +1,8 @@
 // From a server definition to a running program. Nothing else in this house starts a server.
 
-import { recognise } from "./install/kinds.ts";
+import { recognise } from "../model/index.ts";
+import { ChildGroup } from "../process/index.ts";
 import { type LaunchRequest, planned, prepare, prepareProgram } from "./prepare.ts";
-import { ChildGroup } from "./process/child.ts";
 import type { LaunchPlan } from "./types.ts";
 
 export interface StartRequest extends LaunchRequest {

@@ -2,25 +2,12 @@
 
 import { homedir } from "node:os";
 import { PortolanError, type Report } from "../errors/index.ts";
-import { type HttpProgram, type LaunchSettings, modeWords, type StdioEndpoint } from "../model/index.ts";
-import { type Certificates, findCertificates } from "./certificates.ts";
-import { checkDeclaration } from "./check-declaration.ts";
-import { recognise } from "./install/kinds.ts";
+import { type DockerRun, type HttpProgram, type LaunchSettings, modeWords, recognise, type StdioEndpoint } from "../model/index.ts";
+import { boxEnvironment, childEnvironment, runPlain, type RunProgram, type Spawnable, unclosable } from "../process/index.ts";
+import { backendFor, type Box, type Certificates, checkDeclaration, chooseMode, type ChosenMode, type Clause, createPathCheck, findCertificates, hiddenPaths, type MadeBox, makeBox, type NamedPath, noteWriter, ownFolders, type SandboxBackend, writableFolders } from "../sandbox/index.ts";
 import { keptHomeOf, makeHome } from "./kept-home.ts";
-import { chooseMode, type ChosenMode } from "./mode.ts";
-import { boxEnvironment, childEnvironment } from "./process/child-env.ts";
-import { type RunProgram, runPlain } from "./process/run-plain.ts";
-import { unclosable } from "./process/stdio.ts";
 import { findServerProgram, type FoundProgram } from "./program.ts";
-import { backendFor } from "./sandbox/backends.ts";
-import { makeBox, type MadeBox } from "./sandbox/box.ts";
-import { writableFolders } from "./sandbox/box-declared.ts";
-import type { DockerRun } from "./sandbox/docker-run.ts";
-import { hiddenPaths, type NamedPath } from "./sandbox/hidden-paths.ts";
-import { ownFolders } from "./sandbox/own-folder.ts";
-import { createPathCheck } from "./sandbox/path-check.ts";
-import { noteWriter } from "./writers.ts";
-import type { Box, Clause, LaunchNews, LaunchPlan, SandboxBackend, Spawnable } from "./types.ts";
+import type { LaunchNews, LaunchPlan } from "./types.ts";
 
 export interface LaunchRequest {
   readonly server: string;

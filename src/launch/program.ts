@@ -1,13 +1,11 @@
 // Where a server's program is: on this machine, in the store (after it was fetched there), or in an image.
 
 import { stat } from "node:fs/promises";
-import { findProgram } from "./install/find-program.ts";
-import { recognise } from "./install/kinds.ts";
+import { ensureInstalled, isPackageInstalled } from "../install/index.ts";
+import { type DockerRun, recognise } from "../model/index.ts";
+import { behindShim, findProgram, type Program, type RunProgram, type RunResult } from "../process/index.ts";
 import type { LaunchRequest } from "./prepare.ts";
-import type { RunProgram, RunResult } from "./process/run-plain.ts";
-import type { DockerRun } from "./sandbox/docker-run.ts";
-import { behindShim } from "./sandbox/shims.ts";
-import type { LaunchPlan, Program } from "./types.ts";
+import type { LaunchPlan } from "./types.ts";
 
 export interface FoundProgram {
   readonly kind: LaunchPlan["kind"];
@@ -36,7 +34,6 @@ export async function findServerProgram(request: LaunchRequest, run: RunProgram)
   }
   const absent = dryRun ? await notInstalled(request) : undefined;
   if (absent !== undefined) return absent;
-  const { ensureInstalled } = await import("./install/ensure.ts");
   const { kind, source, file, args, own, docker, notes } = await ensureInstalled(settings, endpoint, {
     server,
     report,
@@ -64,11 +61,7 @@ async function notInstalled({ endpoint }: LaunchRequest): Promise<FoundProgram |
   const kind = recognise(endpoint);
   if (kind.kind !== "npm") return undefined;
   const { spec, bin, args } = kind;
-  const [{ installed }, { defaultStoreRoot }] = await Promise.all([
-    import("./install/npm.ts"),
-    import("./install/store.ts"),
-  ]);
-  if ((await installed({ spec, bin, root: await defaultStoreRoot() })) !== undefined) return undefined;
+  if (await isPackageInstalled({ spec, bin })) return undefined;
   const source = `${spec}, which is not installed yet`;
   return {
     kind: "npm",

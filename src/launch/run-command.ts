@@ -1,8 +1,7 @@
 // A command that comes to an end by itself, in the box of whoever it is run for: a login, a check, a refresh.
 
+import { runAttached, runPlain, type RunResult } from "../process/index.ts";
 import { type LaunchRequest, prepare } from "./prepare.ts";
-import { runAttached } from "./process/run-attached.ts";
-import { type RunResult, runPlain } from "./process/run-plain.ts";
 
 interface RunCommandOptions {
   readonly timeoutMs: number;

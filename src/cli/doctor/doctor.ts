@@ -1,6 +1,7 @@
 // `portolan doctor`: tests which sandbox rules this machine can enforce, and shows what is missing and how to fix it.
 
-import type { Diagnosis, Finding } from "../../launch/index.ts";
+import type { Diagnosis } from "../../launch/index.ts";
+import type { Finding } from "../../sandbox/index.ts";
 import type { Cli } from "../context.ts";
 import { withSpinner } from "../output/progress.ts";
 import type { Colors } from "../terminal/colors.ts";

@@ -62,7 +62,8 @@ async function bindingProblems({ bind }: Validation): Promise<readonly Diagnosti
 async function startProblems({ workspaces }: Validation): Promise<readonly Diagnostic[]> {
   const all = workspaces.filter(({ servers, settings }) => servers.length > 0 || settings !== undefined);
   if (all.length === 0) return [];
-  const { checkHiddenPaths, checkStart, checkWorkspaceFiles } = await import("../../launch/index.ts");
+  const { checkHiddenPaths } = await import("../../launch/index.ts");
+  const { checkStart, checkWorkspaceFiles } = await import("../../sandbox/index.ts");
   const found = await Promise.all(
     all.map(async ({ folder, servers, settings = {} }) => {
       const writers = { servers, roots: [] };

@@ -32,7 +32,8 @@ export async function plan(cli: Cli, { words, server }: Words): Promise<number> 
   const { io, output, options } = cli;
   const { declared, servers } = await chosen(cli, { words, server });
   const roots = rootsOf(options.roots, io.cwd).map(({ uri }) => fileURLToPath(uri));
-  const { checkStart, planLaunch } = await import("../../launch/index.ts");
+  const { planLaunch } = await import("../../launch/index.ts");
+  const { checkStart } = await import("../../sandbox/index.ts");
   const findings = await checkStart(declared, { servers, roots });
   const refused = findings.some(({ severity }) => severity === "error");
   const program = programOf(declared);

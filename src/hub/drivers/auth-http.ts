@@ -52,7 +52,7 @@ async function allowedAddresses(url: URL, driver: Driver): Promise<readonly stri
   if (protocol !== "https:" && protocol !== "http:") throw refused(driver, url, "it is not https");
   if (username !== "" || password !== "") throw refused(driver, url, "it holds a user name or a password");
   const port = url.port === "" ? (protocol === "https:" ? 443 : 80) : Number(url.port);
-  const { decideHost } = await import("../../launch/index.ts");
+  const { decideHost } = await import("../../sandbox/index.ts");
   const lookup = async (host: string): Promise<string[]> =>
     (await lookUp(host, { all: true })).map(({ address }) => address);
   const verdict = await decideHost(rulesFor(driver, port), hostname, port, lookup);

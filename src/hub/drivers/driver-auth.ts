@@ -50,7 +50,9 @@ async function runForDriver(
       server: driver.id,
       hint: `Log in on a terminal: portolan login ${driver.id}`,
     });
-  const { chooseMode, runCommand, splitCommand } = await import("../../launch/index.ts");
+  const { splitCommand } = await import("../../install/index.ts");
+  const { runCommand } = await import("../../launch/index.ts");
+  const { chooseMode } = await import("../../sandbox/index.ts");
   const [program = "", ...args] = splitCommand(command);
   const home = await homeFor(driver, context, root);
   const settings = withDriverMode(settingsFor(driver, program, home), driver.id, {

@@ -64,7 +64,8 @@ export async function openWorkspaceHub(
     diagnostics.push(diagnostic);
     options.onDiagnostic?.(diagnostic);
   };
-  const { FILE_REFUSED_HINT, fileRefusal, reapOrphans, writerOf } = await import("../../launch/index.ts");
+  const { reapOrphans } = await import("../../process/index.ts");
+  const { FILE_REFUSED_HINT, fileRefusal, writerOf } = await import("../../sandbox/index.ts");
   reapOrphans();
   const changes: CatalogChange[] = [];
   // Changes are queued until the hub is open.

@@ -3,7 +3,7 @@
 import type { ChildProcess } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import spawn from "cross-spawn";
-import { stdioOf } from "../../launch/index.ts";
+import { stdioOf } from "../../process/index.ts";
 
 const TERM_GRACE_MS = 2_000;
 /** How long background processes of the command may keep its output open. */

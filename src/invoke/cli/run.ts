@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { isPortolanError } from "../../errors/index.ts";
 import type { CliInvocation, JsonSchema } from "../../model/index.ts";
-import { childEnvironment } from "../../launch/index.ts";
+import { childEnvironment } from "../../process/index.ts";
 import { withDeadline } from "../running-requests.ts";
 import { replaceVariables } from "../env-references.ts";
 import type { Outcome, Run, Runner } from "../types.ts";

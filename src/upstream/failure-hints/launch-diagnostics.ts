@@ -1,23 +1,14 @@
 // Launch diagnostics: reports sandbox rules that are not enforced and connections that were refused, each once.
 
 import { ERROR_CODES, PortolanError, type Report } from "../../errors/index.ts";
-import type { LaunchNews, LaunchPlan, NamedPath } from "../../launch/index.ts";
-import {
-  createDeniedReport,
-  type Denied,
-  deniedHint,
-  hiddenPathMessage,
-  isObject,
-  type JsonObject,
-  matchesRule,
-  parseNetworkRule,
-  pathGrant,
-} from "../../model/index.ts";
-import { fetcherHint } from "./package-runner-hint.ts";
+import type { LaunchNews, LaunchPlan } from "../../launch/index.ts";
+import { createDeniedReport, type Denied, deniedHint, hiddenPathMessage, isObject, type JsonObject, matchesRule, parseNetworkRule, pathGrant } from "../../model/index.ts";
+import type { NamedPath } from "../../sandbox/index.ts";
+import type { Call } from "../upstream.ts";
 import { failedConnections } from "./failed-connections.ts";
 import { argumentPaths, failedPaths } from "./failed-paths.ts";
 import { limitHint } from "./limit-hint.ts";
-import type { Call } from "../upstream.ts";
+import { fetcherHint } from "./package-runner-hint.ts";
 
 type OnLaunch = (news: LaunchNews) => void;
 

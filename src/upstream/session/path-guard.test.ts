@@ -1,8 +1,8 @@
 // Whatever of a call is a path is checked, however deep it stands; and a check never outlives the call.
 
 import { expect, test } from "vitest";
-import type { PathCheck } from "../../launch/index.ts";
 import type { JsonObject } from "../../model/index.ts";
+import type { PathCheck } from "../../sandbox/index.ts";
 import { createPathGuard, type PathGuard } from "./path-guard.ts";
 
 const asked: string[] = [];

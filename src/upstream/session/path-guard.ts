@@ -1,8 +1,8 @@
 // Path guard of a sandboxed server: refuses calls whose paths or file URIs are outside of its sandbox.
 
 import { PortolanError } from "../../errors/index.ts";
-import type { PathCheck } from "../../launch/index.ts";
 import { isObject, type SandboxDeclaration, toWildcard } from "../../model/index.ts";
+import type { PathCheck } from "../../sandbox/index.ts";
 import type { Call } from "../upstream.ts";
 import { within } from "../waiting.ts";
 

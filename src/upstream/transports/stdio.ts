@@ -1,11 +1,12 @@
 // stdio transport: one child process, one JSON-RPC message per line.
 
 import { PortolanError } from "../../errors/index.ts";
-import { type ChildGroup, type Exit, launch } from "../../launch/index.ts";
+import { launch } from "../../launch/index.ts";
 import { firstOf, type RequestId, type StdioEndpoint } from "../../model/index.ts";
+import type { ChildGroup, Exit } from "../../process/index.ts";
+import { LineReader } from "./lines.ts";
 import type { OutgoingMessage } from "./outgoing-message.ts";
 import type { Transport, TransportCounters, TransportEvents, TransportOptions } from "./transport.ts";
-import { LineReader } from "./lines.ts";
 
 /** How long the exit status may arrive after the end of stdout, and the other way round. */
 const EXIT_LAG_MS = 50;

@@ -2,8 +2,9 @@
 
 import { connect as dial } from "node:net";
 import { isPortolanError, PortolanError } from "../../../errors/index.ts";
-import { type ChildGroup, launchHttp } from "../../../launch/index.ts";
+import { launchHttp } from "../../../launch/index.ts";
 import type { HttpProgram, UrlEndpoint } from "../../../model/index.ts";
+import type { ChildGroup } from "../../../process/index.ts";
 import type { Session, SessionOptions } from "../../session/session.ts";
 import { pause } from "../../waiting.ts";
 

@@ -1,0 +1,11 @@
+// The words of a declared command line; one that cannot be used is an error here.
+
+import { PortolanError } from "../errors/index.ts";
+import { splitCommandLine } from "../model/index.ts";
+
+export function splitCommand(text: string): readonly string[] {
+  const words = splitCommandLine(text);
+  if (!("problem" in words)) return words;
+  const message = `The command ${JSON.stringify(text)} cannot be used: ${words.problem}.`;
+  throw new PortolanError("CONFIG_INVALID", message, { hint: "Write one program and its arguments." });
+}

@@ -1,0 +1,161 @@
+// Fetches a file whose hash is known beforehand: counted and hashed while it comes in, and gone again if it is another one.
+
+import { createHash } from "node:crypto";
+import { lookup } from "node:dns";
+import { open, rm, stat } from "node:fs/promises";
+import { type IncomingMessage, get as httpGet } from "node:http";
+import { get as httpsGet } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
+import { PortolanError } from "../errors/index.ts";
+import { isSpecialAddress } from "../model/index.ts";
+import { isNetworkFailure } from "./npm/network.ts";
+import type { Progress } from "./progress.ts";
+
+export interface DownloadOptions {
+  readonly url: string;
+  /** 64 hexadecimal digits. */
+  readonly sha256: string;
+  readonly file: string;
+  readonly maxBytes?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Hears now and then how much is there. */
+  readonly onBytes?: ((bytes: NonNullable<Progress["bytes"]>) => void) | undefined;
+}
+
+const MOST_BYTES = 512 * 1024 * 1024;
+const MOST_REDIRECTS = 5;
+const SILENCE_MS = 60_000;
+/** As often as somebody who watches wants to hear of it. */
+const TELL_MS = 500;
+
+export async function download({
+  url,
+  sha256,
+  file,
+  maxBytes = MOST_BYTES,
+  signal,
+  onBytes,
+}: DownloadOptions): Promise<void> {
+  const response = await follow(checkUrl(url, url), url, signal);
+  const hash = createHash("sha256");
+  const total = Number(response.headers["content-length"] ?? Number.NaN);
+  let bytes = 0;
+  let toldAt = performance.now();
+  try {
+    const out = await open(file, "wx", 0o600);
+    try {
+      for await (const chunk of response as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > maxBytes) throw downloadError(url, `it is larger than ${maxBytes} bytes`);
+        hash.update(chunk);
+        await out.writeFile(chunk);
+        if (performance.now() - toldAt < TELL_MS) continue;
+        toldAt = performance.now();
+        onBytes?.({ received: bytes, total: Number.isNaN(total) ? undefined : total });
+      }
+    } finally {
+      await out.close();
+    }
+    if (!response.complete) throw downloadError(url, "it ended in the middle");
+    const digest = hash.digest("hex");
+    if (digest !== sha256.toLowerCase())
+      throw downloadError(url, `its SHA-256 is ${digest}, and ${sha256} was declared`, {
+        hint: "Do not trust this file: it is not the one that the declaration is about.",
+        reason: "HASH_MISMATCH",
+      });
+    if ((await stat(file)).size !== bytes)
+      throw downloadError(url, "it could not be written whole: is the disk full?");
+  } catch (error) {
+    response.destroy();
+    await rm(file, { force: true }).catch(() => {});
+    signal?.throwIfAborted();
+    throw error instanceof PortolanError
+      ? error
+      : downloadError(url, (error as Error).message, { cause: error });
+  }
+}
+
+async function follow(
+  first: URL,
+  declared: string,
+  signal: AbortSignal | undefined,
+): Promise<IncomingMessage> {
+  let url = first;
+  for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
+    const response = await ask(url, declared, signal);
+    const { statusCode = 0, headers } = response;
+    if (statusCode === 200) return response;
+    response.destroy();
+    if (statusCode < 300 || statusCode >= 400 || headers.location === undefined)
+      throw downloadError(declared, `the server answered with status ${statusCode}`);
+    const next = URL.canParse(headers.location, url.href) ? new URL(headers.location, url.href).href : "";
+    const target = checkUrl(next, declared);
+    if (isSpecialHost(target) && target.host !== first.host)
+      throw downloadError(declared, `it leads to the private address ${target.host}`);
+    url = target;
+  }
+  throw downloadError(declared, "it leads from one address to the next without end");
+}
+
+function ask(url: URL, declared: string, signal: AbortSignal | undefined): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const get = url.protocol === "http:" ? httpGet : httpsGet;
+    const failed = (cause: Error): void => {
+      if (signal?.aborted === true) reject(signal.reason as Error);
+      else reject(downloadError(declared, cause.message, { cause }));
+    };
+    const options = {
+      signal,
+      lookup: publicLookup,
+      timeout: SILENCE_MS,
+      headers: { "user-agent": "portolan" },
+    };
+    const request = get(url, options as Parameters<typeof get>[1], resolve);
+    request.once("error", failed);
+    request.once("timeout", () => request.destroy(new Error("nothing came for a minute")));
+  });
+}
+
+/** A name may not lead to an address that is not public; who means such an address writes the address. */
+const publicLookup: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, found) => {
+    if (error !== null) return callback(error, "", 0);
+    const special = found.find(({ address }) => isSpecialAddress(address));
+    if (special !== undefined && hostname !== "localhost")
+      return callback(new Error(`${hostname} leads to the private address ${special.address}`), "", 0);
+    if (options.all === true) callback(null, found);
+    else callback(null, found[0]?.address ?? "", found[0]?.family);
+  });
+};
+
+function checkUrl(text: string, declared: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const loopback = url !== undefined && /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname);
+  if (url?.protocol === "https:" || (url?.protocol === "http:" && loopback)) return url;
+  throw downloadError(
+    declared,
+    url === undefined ? "it is no address" : `it is not https: ${url.protocol}//${url.host}`,
+  );
+}
+
+function isSpecialHost({ hostname }: URL): boolean {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return host === "localhost" || (isIP(host) !== 0 && isSpecialAddress(host));
+}
+
+function downloadError(
+  url: string,
+  why: string,
+  { hint, reason, cause }: { hint?: string; reason?: string; cause?: unknown } = {},
+): PortolanError {
+  // An address may hold credentials, and its query may be one.
+  const shown = URL.canParse(url) ? `${new URL(url).origin}${new URL(url).pathname}` : "the address";
+  const code = reason ?? (cause as NodeJS.ErrnoException | undefined)?.code;
+  const isOffline = isNetworkFailure(code);
+  return new PortolanError("INSTALL_FAILED", `${shown} could not be downloaded: ${why}.`, {
+    cause,
+    hint:
+      hint ?? (isOffline ? "Is this machine online? Once downloaded, it starts without network." : undefined),
+    data: { url: shown, ...(code === undefined ? {} : { reason: code }) },
+  });
+}

@@ -1,0 +1,214 @@
+// From a declared command to a program that is here, is the right one, and can be started.
+
+import { isPortolanError, PortolanError, type Report } from "../errors/index.ts";
+import { type DockerRun, type LaunchSettings, programName, recognise, type Recognised, type StdioEndpoint, type VersionCheck } from "../model/index.ts";
+import { childEnvironment, findProgram, lookForProgram, type Program, type RunProgram } from "../process/index.ts";
+import { splitCommand } from "./command-words.ts";
+import { type MethodContext, obtain } from "./methods.ts";
+import { findBin } from "./npm/bin.ts";
+import { installNpm } from "./npm/package.ts";
+import type { Progress } from "./progress.ts";
+import { checkRequires } from "./requires.ts";
+import { defaultStoreRoot } from "./store/store.ts";
+import { systemCommand } from "./system-command.ts";
+import { checkError, checkVersion, versionError } from "./version-check.ts";
+
+export interface InstallContext {
+  readonly server: string;
+  readonly report: Report;
+  /** Where the store is; the user's own when absent. */
+  readonly root?: string | undefined;
+  /** Asks a program for its version; the check is left out when absent. */
+  readonly run?: RunProgram | undefined;
+  /** Resolves ranges and tags anew. */
+  readonly update?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Instead of this process's own: PATH, and the settings of npm. */
+  readonly env?: NodeJS.ProcessEnv | undefined;
+}
+
+export interface Resolved {
+  readonly kind: Recognised["kind"];
+  /** An absolute path. */
+  readonly file: string;
+  /** All of them: what runs the program, then the server's own. */
+  readonly args: readonly string[];
+  /** Where it comes from, for people. */
+  readonly source: string;
+  /** A folder that it needs to see, and only that. */
+  readonly own: string | undefined;
+  readonly version: string | undefined;
+  readonly integrity: string | undefined;
+  readonly docker: DockerRun | undefined;
+  readonly notes: readonly string[];
+}
+
+/** How many words of `args` come before the server's own. */
+interface Found extends Resolved {
+  readonly prefix: readonly string[];
+  /** Whether another attempt can give another program. */
+  readonly renewable: boolean;
+}
+
+type Command = Pick<StdioEndpoint, "command" | "args" | "env" | "cwd">;
+
+export async function ensureInstalled(
+  settings: LaunchSettings | undefined,
+  endpoint: Command,
+  context: InstallContext,
+): Promise<Resolved> {
+  try {
+    return await ensure(settings, endpoint, context);
+  } catch (error) {
+    const { server, signal } = context;
+    if (isPortolanError(error)) throw error.at({ server });
+    // What a caller aborts with may be anything, and tells nobody what was going on.
+    if (signal?.aborted !== true) throw error;
+    throw new PortolanError("CANCELLED", `installing ${server} was cancelled`, { server, cause: error });
+  }
+}
+
+async function ensure(
+  settings: LaunchSettings | undefined,
+  endpoint: Command,
+  context: InstallContext,
+): Promise<Resolved> {
+  const folder = settings?.requires?.diskBytes === undefined ? undefined : await rootOf(context);
+  await checkRequires(settings?.requires, { server: context.server, folder });
+  const first = await find(settings, endpoint, context, false);
+  const check = settings?.versionCheck;
+  const { run } = context;
+  if (check === undefined || run === undefined) return plain(first);
+  if (first.kind === "docker") {
+    const message = "The version of an image is not asked for: name it by its digest.";
+    context.report({ code: "VERSION_MISMATCH", severity: "warning", message, server: context.server });
+    return plain(first);
+  }
+  const ask = async (found: Found): ReturnType<typeof checkVersion> => {
+    try {
+      const program = await versionProgram(check, endpoint, found, context);
+      return await checkVersion(check, program, run, context.signal);
+    } catch (error) {
+      throw checkError(check, error);
+    }
+  };
+  let checked = await ask(first);
+  if (checked.ok) return { ...plain(first), version: first.version ?? checked.version };
+  if (first.renewable) {
+    const second = await find(settings, endpoint, context, true).catch(() => undefined);
+    context.signal?.throwIfAborted();
+    if (second !== undefined) {
+      checked = await ask(second);
+      if (checked.ok) return { ...plain(second), version: second.version ?? checked.version };
+    }
+  }
+  throw versionError(check, checked, hintFor(settings?.install));
+}
+
+async function rootOf({ root }: InstallContext): Promise<string> {
+  return root ?? (await defaultStoreRoot());
+}
+
+async function find(
+  settings: LaunchSettings | undefined,
+  endpoint: Command,
+  context: InstallContext,
+  again: boolean,
+): Promise<Found> {
+  const recognised = recognise(endpoint);
+  const { server, signal, onProgress } = context;
+  const env = { ...(context.env ?? process.env), ...pathOf(endpoint) };
+  const root = await rootOf(context);
+  const update = again || context.update === true;
+  const nothing = {
+    version: undefined,
+    integrity: undefined,
+    docker: undefined,
+    own: undefined,
+    notes: [],
+    prefix: [],
+  };
+  if (recognised.kind === "npm") {
+    const { spec, bin, args } = recognised;
+    const options = { spec, bin, root, update, server, signal, onProgress, env: context.env };
+    const { name, version, integrity, folder, file, args: prefix } = await installNpm(options);
+    const source = `${name}@${version} ${integrity}`;
+    const found = { version, integrity, own: folder, file, prefix, args: [...prefix, ...args], source };
+    return { ...nothing, ...found, kind: "npm", renewable: !again };
+  }
+  const where = { server, env, cwd: endpoint.cwd, args: endpoint.args };
+  const own = endpoint.args ?? [];
+  if (recognised.kind === "docker") {
+    const file = await findProgram(endpoint.command, where);
+    const found = { file, args: own, source: recognised.image, docker: recognised };
+    return { ...nothing, ...found, kind: "docker", renewable: false };
+  }
+  const notes = recognised.note === undefined ? [] : [recognised.note];
+  const methods = settings?.install ?? [];
+  const here = again ? undefined : await lookForProgram(endpoint.command, where);
+  if (here !== undefined || methods.length === 0) {
+    const file = await findProgram(endpoint.command, where);
+    return {
+      ...nothing,
+      kind: "binary",
+      file,
+      args: own,
+      source: file,
+      notes,
+      renewable: methods.length > 0,
+    };
+  }
+  const method: MethodContext = { ...context, root, update, base: endpoint.cwd };
+  const { args: prefix, folder, ...got } = await obtain(endpoint.command, methods, method);
+  const found = { ...got, version: got.version, integrity: got.integrity, own: folder, prefix };
+  return { ...nothing, ...found, kind: "binary", args: [...prefix, ...own], notes, renewable: !again };
+}
+
+/** The program itself when the check names it, else another one: a package from the store, or one of this machine. */
+async function versionProgram(
+  check: VersionCheck,
+  endpoint: Command,
+  { file, prefix, kind, own: folder }: Found,
+  context: InstallContext,
+): Promise<Program> {
+  const [command = "", ...args] = splitCommand(check.command);
+  const program = { cwd: undefined, env: childEnvironment(undefined) };
+  const asked = recognise({ command, args });
+  const own = recognise(endpoint);
+  if (asked.kind === "npm") {
+    if (own.kind === "npm" && own.name === asked.name && (asked.bin ?? own.bin) === own.bin)
+      return { ...program, file, args: [...prefix, ...asked.args] };
+    const { server, signal, onProgress } = context;
+    const root = context.root ?? (await defaultStoreRoot());
+    const options = { spec: asked.spec, bin: asked.bin, root, server, signal, onProgress, env: context.env };
+    const found = await installNpm(options);
+    return { ...program, file: found.file, args: [...found.args, ...asked.args] };
+  }
+  if (kind === "binary" && programName(command) === programName(endpoint.command))
+    return { ...program, file, args: [...prefix, ...args] };
+  if (own.kind === "npm" && folder !== undefined) {
+    // Programs of the package are on nobody's PATH.
+    const bin = await findBin(folder, own.name, command).catch(() => undefined);
+    if (bin !== undefined) return { ...program, file: bin.file, args: [...bin.args, ...args] };
+  }
+  const env = context.env ?? process.env;
+  return { ...program, file: await findProgram(command, { server: context.server, env, args }), args };
+}
+
+function hintFor(methods: LaunchSettings["install"]): string | undefined {
+  const commands = (methods ?? [])
+    .map((method) => systemCommand(method))
+    .filter((found) => found?.here === true);
+  return commands.length === 0
+    ? undefined
+    : `Install another version: ${commands.map((found) => found?.command).join(", or ")}.`;
+}
+
+function pathOf({ env }: Command): { PATH?: string } {
+  return env?.PATH === undefined ? {} : { PATH: env.PATH };
+}
+
+function plain({ prefix: _prefix, renewable: _renewable, ...resolved }: Found): Resolved {
+  return resolved;
+}

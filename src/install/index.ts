@@ -1,0 +1,22 @@
+// Public face of the install room. A program that is already on this machine loads none of the installers.
+
+import type * as ensure from "./ensure.ts";
+import type * as packages from "./npm/package.ts";
+import type * as store from "./store/check-store.ts";
+
+export { splitCommand } from "./command-words.ts";
+export type { Progress } from "./progress.ts";
+export { makeFolder } from "./store/make-folder.ts";
+export type { Inspected } from "./store/store.ts";
+
+export const ensureInstalled: typeof ensure.ensureInstalled = async (...args) =>
+  (await import("./ensure.ts")).ensureInstalled(...args);
+
+export const isPackageInstalled: typeof packages.isPackageInstalled = async (...args) =>
+  (await import("./npm/package.ts")).isPackageInstalled(...args);
+
+export const inspectPackage: typeof packages.inspectPackage = async (...args) =>
+  (await import("./npm/package.ts")).inspectPackage(...args);
+
+export const checkStore: typeof store.checkStore = async (...args) =>
+  (await import("./store/check-store.ts")).checkStore(...args);

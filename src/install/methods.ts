@@ -1,0 +1,201 @@
+// The declared ways to get a program that is not here, tried in their order; none of them changes the user's system.
+
+import { createHash } from "node:crypto";
+import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
+import { basename, isAbsolute, join, resolve } from "node:path";
+import { PortolanError, type Report, toPortolanError } from "../errors/index.ts";
+import { type InstallMethod, programName } from "../model/index.ts";
+import { isProgram } from "../process/index.ts";
+import { safePath, unpack } from "./archive/unpack.ts";
+import { download } from "./download.ts";
+import { installed, installNpm } from "./npm/package.ts";
+import type { Progress } from "./progress.ts";
+import { openStore } from "./store/store.ts";
+import { systemCommand } from "./system-command.ts";
+
+export interface MethodContext {
+  readonly server: string;
+  readonly root: string;
+  readonly report: Report;
+  /** What a relative path of the declaration begins at. */
+  readonly base?: string | undefined;
+  /** Fetches again what can have changed. */
+  readonly update?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  readonly env?: NodeJS.ProcessEnv | undefined;
+}
+
+/** A program that one of the ways gave. */
+export interface Obtained {
+  readonly file: string;
+  /** What comes before the server's own arguments. */
+  readonly args: readonly string[];
+  /** All that it needs; undefined where that is not known to be a folder of its own. */
+  readonly folder: string | undefined;
+  /** For people: a package with its version, an address with its hash, a path. */
+  readonly source: string;
+  readonly version?: string | undefined;
+  readonly integrity?: string | undefined;
+}
+
+/** The first that is usable. When none is, an error that has all the reasons, and the commands that would help. */
+export async function obtain(
+  command: string,
+  methods: readonly InstallMethod[],
+  context: MethodContext,
+): Promise<Obtained> {
+  const problems: PortolanError[] = [];
+  const commands: string[] = [];
+  for (const method of methods) {
+    const forUser = systemCommand(method);
+    if (forUser !== undefined) {
+      if (forUser.here) commands.push(forUser.command);
+      continue;
+    }
+    try {
+      const found = await tryMethod(command, method, context);
+      if (found !== undefined) return found;
+    } catch (error) {
+      context.signal?.throwIfAborted();
+      problems.push(toPortolanError(error, { server: context.server }));
+    }
+  }
+  const [first] = problems;
+  if (first !== undefined && problems.length === 1 && commands.length === 0) throw first;
+  const reasons = problems.map(({ message }) => message).join(" ");
+  const hint = commands.length === 0 ? problems.at(-1)?.hint : `Install it: ${commands.join(", or ")}.`;
+  throw new PortolanError("INSTALL_FAILED", `"${command}" is not installed.${reasons && ` ${reasons}`}`, {
+    server: context.server,
+    hint,
+    cause: first,
+    data: { command, commands, reasons: problems.map(({ message }) => message) },
+  });
+}
+
+/** Undefined: not usable here, which was said. */
+async function tryMethod(
+  command: string,
+  method: InstallMethod,
+  context: MethodContext,
+): Promise<Obtained | undefined> {
+  const warn = (message: string, hint?: string): void =>
+    context.report({ code: "INSTALL_FAILED", severity: "warning", message, hint, server: context.server });
+  if (method.method === "vendored") return vendored(method.path, context);
+  if (method.method === "npm") {
+    if (method.global === true)
+      warn(`${method.package} is kept apart for this program, not installed for the whole machine.`);
+    return fromNpm(command, method.package, context);
+  }
+  if (method.method === "curl" || method.method === "download") return fromAddress(command, method, context);
+  warn(`The install method "${method.method}" is not known here and is passed over.`);
+  return undefined;
+}
+
+async function vendored(path: string, { base = process.cwd() }: MethodContext): Promise<Obtained> {
+  const file = isAbsolute(path) ? path : resolve(base, path);
+  if (await isProgram(file)) return { file, args: [], folder: undefined, source: file };
+  throw new PortolanError("INSTALL_FAILED", `${file} is not there, or may not be executed.`, {
+    hint: `Put the program there, and make it executable: chmod +x.`,
+  });
+}
+
+/** The program is the one that is called like the command, else the package's own. */
+async function fromNpm(command: string, spec: string, context: MethodContext): Promise<Obtained> {
+  const { root, server, signal, onProgress, env, update } = context;
+  const options = { spec, root, server, signal, onProgress, env };
+  // Fetched once, looked at twice.
+  const own = await installNpm({ ...options, update, bin: programName(command) }).catch((error: unknown) => {
+    if ((error as PortolanError).data?.programs === undefined) throw error;
+    return undefined;
+  });
+  const found = own ?? (await installed(options)) ?? (await installNpm(options));
+  const { file, args, folder, name, version, integrity } = found;
+  return { file, args, folder, source: `${name}@${version} ${integrity}`, version, integrity };
+}
+
+async function fromAddress(
+  command: string,
+  method: Extract<InstallMethod, { method: "curl" | "download" }>,
+  { root, signal, onProgress }: MethodContext,
+): Promise<Obtained> {
+  const { url, sha256 } = method;
+  if (sha256 === undefined)
+    throw new PortolanError("INSTALL_FAILED", "A download without a declared SHA-256 is not used.", {
+      hint: "Add the hash of the file to the declaration: sha256sum FILE.",
+    });
+  if (!/^[0-9a-f]{64}$/i.test(sha256))
+    throw new PortolanError("INSTALL_FAILED", `"${sha256}" is not a SHA-256: 64 hexadecimal digits.`);
+  const wanted = method.method === "download" ? safePath(method.extractBin) : undefined;
+  const store = openStore(root, "files");
+  // Known by what it is, not by where it came from.
+  const spec = `sha256:${sha256.toLowerCase()} ${wanted ?? ""}`;
+  const record = await store.add(
+    spec,
+    async ({ folder }) => {
+      const shown = `${new URL(url).host}${new URL(url).pathname}`;
+      const what = `downloading ${shown}`;
+      onProgress?.({ what });
+      const file = join(folder, "download");
+      await download({ url, sha256, file, signal, onBytes: (bytes) => onProgress?.({ what, bytes }) });
+      onProgress?.({ what: `downloaded ${shown}` });
+      const path = await toProgram(file, join(folder, "content"), wanted, programName(command), signal);
+      const key = createHash("sha512").update(`${spec} ${path}`).digest("hex").slice(0, 64);
+      return {
+        name: path,
+        version: sha256.slice(0, 12).toLowerCase(),
+        integrity: `sha256:${sha256.toLowerCase()}`,
+        key,
+        sealed: [join("content", path)],
+      };
+    },
+    { signal },
+  );
+  const folder = join(store.folderOf(record.key), "content");
+  const { origin, pathname } = new URL(url);
+  const source = `${origin}${pathname} ${record.integrity}`;
+  return { file: join(folder, record.name), args: [], folder, source, integrity: record.integrity };
+}
+
+/** Puts the program, and what came with it, into `content`; its path in there. */
+async function toProgram(
+  file: string,
+  content: string,
+  wanted: string | undefined,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  await mkdir(content, { mode: 0o755 });
+  const files = wanted === undefined ? false : await unpack(file, content, undefined, signal);
+  if (files === false) {
+    await refuseScript(file);
+    const path = safePath(wanted === undefined ? name : basename(wanted));
+    await rename(file, join(content, path));
+    await chmod(join(content, path), 0o755);
+    return path;
+  }
+  await rm(file);
+  const ending = files.filter((path) => path.endsWith(`/${wanted}`));
+  const path = files.find((path) => path === wanted) ?? (ending.length === 1 ? ending[0] : undefined);
+  if (path === undefined)
+    throw new PortolanError("INSTALL_FAILED", `The archive holds no "${wanted}".`, {
+      hint: `It holds: ${files.slice(0, 10).join(", ")}.`,
+    });
+  await chmod(join(content, path), 0o755);
+  return path;
+}
+
+/** "Fetch this and run it" is an installer for the whole machine, not the program. */
+async function refuseScript(path: string): Promise<void> {
+  const file = await open(path, "r");
+  const head = Buffer.alloc(64);
+  try {
+    await file.read(head, 0, head.length, 0);
+  } finally {
+    await file.close();
+  }
+  if (!/^#!.*\b(?:ba|da|z|k)?sh\b/.test(head.toString("latin1"))) return;
+  throw new PortolanError("INSTALL_FAILED", "The download is a shell script, which is not run.", {
+    hint: "If it installs the program: read it, and run it yourself.",
+  });
+}

@@ -1,0 +1,114 @@
+// Which file of an installed package is its program, and what runs that file.
+
+import { open, readFile, realpath } from "node:fs/promises";
+import { isAbsolute, join, relative, sep } from "node:path";
+import { PortolanError } from "../../errors/index.ts";
+import { isObject } from "../../model/index.ts";
+import { binAmong, readLock } from "./lock.ts";
+
+export interface BinCommand {
+  readonly file: string;
+  readonly args: readonly string[];
+}
+
+const HEAD_BYTES = 256;
+/** Switches of Node that its programs put into their first line. */
+const NODE_SWITCH = /^--(?:no-|trace-|experimental-|enable-|max-|stack-|unhandled-)[\w-]+(?:=[\w.-]+)?$/;
+
+/** `folder` is the entry of the store, `name` the package in it. */
+export async function findBin(folder: string, name: string, bin: string | undefined): Promise<BinCommand> {
+  const own = join(folder, "node_modules", ...name.split("/"));
+  const path = await chooseBin(folder, own, name, bin);
+  const real = await realpath(path).catch(() => undefined);
+  const top = await realpath(folder).catch(() => folder);
+  if (real === undefined)
+    throw new PortolanError("INSTALL_FAILED", `${name} has no file for its program: ${relative(own, path)}`, {
+      hint: "Report it to the package's author.",
+      data: { package: name, missing: true },
+    });
+  if (!isInside(top, real))
+    throw new PortolanError("INSTALL_FAILED", `The program of ${name} lies outside of the package.`, {
+      hint: "Do not trust this package, and report it.",
+    });
+  // By the path below `folder` as it was given, so that one mount shows both.
+  const shown = join(folder, relative(top, real));
+  const switches = await nodeSwitches(real);
+  return switches === undefined
+    ? { file: shown, args: [] }
+    : { file: process.execPath, args: [...switches, shown] };
+}
+
+async function chooseBin(
+  folder: string,
+  own: string,
+  name: string,
+  wanted: string | undefined,
+): Promise<string> {
+  const bins = await readBins(own, name);
+  const short = name.replace(/^@[^/]*\//, "");
+  const named = bins.get(wanted ?? short);
+  if (named !== undefined) return join(own, named);
+  const files = new Set(bins.values());
+  const [only] = files;
+  if (wanted === undefined && files.size === 1 && only !== undefined) return join(own, only);
+  if (wanted !== undefined && !/[/\\]/.test(wanted)) {
+    // `npx -p a b`: a program that one of its dependencies brings.
+    const lock = await readLock(join(folder, "package-lock.json")).catch(() => undefined);
+    const path = lock === undefined ? undefined : binAmong(lock, wanted);
+    if (path !== undefined) return join(folder, path);
+  }
+  const there = [...bins.keys()].join(", ") || "none";
+  throw new PortolanError(
+    "INSTALL_FAILED",
+    wanted === undefined
+      ? `${name} does not say which of its programs to run (it has: ${there}).`
+      : `${name} has no program "${wanted}" (it has: ${there}).`,
+    {
+      hint: `Name one of them: bin: PROGRAM beside npm: ${name} in a declaration, or npx -p ${name} PROGRAM as a command.`,
+      data: { package: name, programs: [...bins.keys()] },
+    },
+  );
+}
+
+async function readBins(own: string, name: string): Promise<Map<string, string>> {
+  const text = await readFile(join(own, "package.json"), "utf8").catch(() => undefined);
+  if (text === undefined)
+    throw new PortolanError("INSTALL_FAILED", `${name} is not whole in the store.`, {
+      data: { missing: true },
+    });
+  let manifest: unknown;
+  try {
+    manifest = JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch {
+    throw new PortolanError("INSTALL_FAILED", `The package.json of ${name} cannot be read.`);
+  }
+  const bin = isObject(manifest) ? manifest.bin : undefined;
+  if (typeof bin === "string") return new Map([[name.replace(/^@[^/]*\//, ""), bin]]);
+  const entries = isObject(bin) ? Object.entries(bin) : [];
+  return new Map(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+}
+
+/** Undefined: not for Node, but a program of its own. */
+async function nodeSwitches(path: string): Promise<string[] | undefined> {
+  const first = await firstLine(path);
+  const words = first.startsWith("#!") ? first.slice(2).trim().split(/\s+/) : [];
+  if (words.length === 0) return /\.[cm]?js$/i.test(path) ? [] : undefined;
+  const node = words.findIndex((word) => /(?:^|\/)node(?:js)?$/.test(word));
+  if (node === -1) return undefined;
+  return words.slice(node + 1).filter((word) => NODE_SWITCH.test(word));
+}
+
+async function firstLine(path: string): Promise<string> {
+  const file = await open(path, "r");
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    return buffer.subarray(0, bytesRead).toString("latin1").split("\n", 1)[0] ?? "";
+  } finally {
+    await file.close();
+  }
+}
+
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}

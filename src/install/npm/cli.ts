@@ -1,0 +1,194 @@
+// Runs the npm that belongs to this Node: its JavaScript, without a shell or a shim, with as much of the environment as it needs.
+
+import { spawn } from "node:child_process";
+import { access, readFile, realpath } from "node:fs/promises";
+import { homedir } from "node:os";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { PortolanError } from "../../errors/index.ts";
+import { lastOf } from "../../model/index.ts";
+import { childEnvironment } from "../../process/index.ts";
+import { createRedactor, Secret } from "../../secrets/index.ts";
+import { guardWords } from "./guard.ts";
+import { watchNetwork } from "./network.ts";
+
+export interface NpmRun {
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** The folders that it may write into. */
+  readonly writable: readonly string[];
+  readonly signal?: AbortSignal | undefined;
+  /** Read instead of this process's own environment. */
+  readonly env?: NodeJS.ProcessEnv | undefined;
+}
+
+export interface NpmEnd {
+  readonly code: number | null;
+  /** What it said about its failure, without credentials. */
+  readonly reason: string;
+  /** Such as E404 or ENOSPC. */
+  readonly kind: string | undefined;
+}
+
+const MOST_OUTPUT = 64 * 1024;
+const REASON_LINES = 8;
+const REASON_CHARACTERS = 1_500;
+/** How registries are reached. What else an outer npm, or a user, sets for its own installs is not meant for this one. */
+const SETTINGS =
+  /^npm_config_(?:registry|userconfig|globalconfig|cache|proxy|https?_proxy|no_?proxy|ca|cafile|certfile|keyfile|cert|key|strict_ssl|local_address|maxsockets|fetch_\w+|offline|prefer_offline|prefer_online|before|min_release_age|replace_registry_host|always_auth|_auth|_?auth_?token|username|_password|email|.*[:/].*)$/i;
+const CONNECTION = /^(?:https?_proxy|no_proxy|all_proxy|node_extra_ca_certs|ssl_cert_(?:file|dir))$/i;
+/** Stack traces, fields of error objects, where its log would be. */
+const NOISE =
+  /^(?:\s+(?:at |\w+: )|\}|(?:code|errno|syscall) \S+$|npm (?:warn|http) |A complete log of|Log files were not|Note that you can also install from a|tarball, folder, http url, or git|or one of the)/i;
+/** npm begins each line about a failure with its code; only the line of the request itself has another meaning for it. */
+const LINE_CODE = /^(?:[45]\d\d(?!.* - (?:GET|PUT|POST) )|notarget|enoent|eresolve)(?:\s+|$)/i;
+const CREDENTIAL = /auth|token|password|secret|_key$/i;
+
+/** Undefined: this Node came without npm, and there is none on the PATH. */
+export async function findNpm(env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
+  const node = await realpath(process.execPath).catch(() => process.execPath);
+  const places = [process.execPath, node]
+    .map(dirname)
+    .flatMap((folder) => [
+      join(folder, "../lib/node_modules/npm/bin/npm-cli.js"),
+      join(folder, "node_modules/npm/bin/npm-cli.js"),
+    ]);
+  for (const folder of (env.PATH ?? "").split(delimiter).filter(isAbsolute)) {
+    const npm = await realpath(join(folder, "npm")).catch(() => undefined);
+    if (npm?.endsWith("npm-cli.js") === true) places.push(npm);
+    places.push(join(folder, "node_modules/npm/bin/npm-cli.js"));
+  }
+  for (const place of places) if (await exists(place)) return place;
+  return undefined;
+}
+
+export async function runNpm({ args, cwd, writable, signal, env = process.env }: NpmRun): Promise<NpmEnd> {
+  const npm = await findNpm(env);
+  if (npm === undefined)
+    throw new PortolanError("INSTALL_FAILED", "npm was not found.", {
+      hint: "Install npm: it comes with Node.js.",
+    });
+  const npmrc = await readUserSettings(env);
+  const environment = npmEnvironment(env, npmrc);
+  const guard = await guardWords(writable);
+  signal?.throwIfAborted();
+  const words = [...guard, npm, ...args];
+  const { code, output, lost } = await run(process.execPath, words, cwd, environment, signal);
+  if (lost !== undefined) return { code, kind: lost, reason: `nothing was answered (${lost})` };
+  const kind = /^npm (?:error|ERR!) code (\w+)/m.exec(output)?.[1];
+  return { code, kind, reason: reasonOf(output, environment, npmrc) };
+}
+
+function run(
+  file: string,
+  args: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+  signal: AbortSignal | undefined,
+): Promise<{ code: number | null; output: string; lost: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    const grouped = process.platform !== "win32";
+    const child = spawn(file, args, {
+      cwd,
+      env,
+      // Nothing is written to it: it tells the guard that this process is there.
+      stdio: ["pipe", "pipe", "pipe"],
+      windowsHide: true,
+      detached: grouped,
+    });
+    const kill = (): void => {
+      try {
+        if (grouped && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+        else child.kill("SIGKILL");
+      } catch {
+        // It has gone.
+      }
+    };
+    let output = "";
+    const network = watchNetwork(kill);
+    const keep = (chunk: Buffer): void => {
+      const text = chunk.toString("utf8");
+      output = (output + text).slice(-MOST_OUTPUT);
+      network.heard(text);
+    };
+    child.stdin?.on("error", () => {});
+    child.stdout?.on("data", keep);
+    child.stderr?.on("data", keep);
+    signal?.addEventListener("abort", kill, { once: true });
+    process.once("exit", kill);
+    const finish = (): void => {
+      network.end();
+      signal?.removeEventListener("abort", kill);
+      process.off("exit", kill);
+    };
+    child.once("error", (cause) => {
+      finish();
+      reject(
+        new PortolanError("INSTALL_FAILED", `npm could not be started: ${cause.message}`, {
+          cause,
+          data: { reason: (cause as NodeJS.ErrnoException).code ?? "unknown" },
+        }),
+      );
+    });
+    child.once("close", (code) => {
+      finish();
+      if (signal?.aborted === true) reject(signal.reason as Error);
+      else resolve({ code, output, lost: network.lost() });
+    });
+  });
+}
+
+/** A private registry needs what the user's settings need: also the variables which those name. */
+function npmEnvironment(env: NodeJS.ProcessEnv, npmrc: string): Record<string, string> {
+  const named = new Set(Array.from(npmrc.matchAll(/\$\{(\w+)\??\}/g), ([, name]) => name));
+  const chosen: Record<string, string> = {
+    // npm's own pauses between attempts are made for builds, not for someone who waits.
+    npm_config_fetch_retry_mintimeout: "1000",
+    npm_config_fetch_retry_maxtimeout: "4000",
+    // As is its patience with a connection on which nothing comes: five minutes.
+    npm_config_fetch_timeout: "30000",
+  };
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || name === "NODE_OPTIONS") continue;
+    if (SETTINGS.test(name) || CONNECTION.test(name) || named.has(name)) chosen[name] = value;
+  }
+  for (const name of ["HOME", "PATH", "TMPDIR"]) if (env[name] !== undefined) chosen[name] = env[name];
+  return childEnvironment(chosen);
+}
+
+async function readUserSettings(env: NodeJS.ProcessEnv): Promise<string> {
+  const file =
+    env.npm_config_userconfig ?? env.NPM_CONFIG_USERCONFIG ?? join(env.HOME ?? homedir(), ".npmrc");
+  return readFile(file, "utf8").catch(() => "");
+}
+
+function reasonOf(output: string, env: Readonly<Record<string, string>>, npmrc: string): string {
+  const redactor = createRedactor();
+  for (const [name, value] of Object.entries(env)) if (CREDENTIAL.test(name)) redactor.add(new Secret(value));
+  for (const [, value = ""] of npmrc.matchAll(/^[^=\n]*(?:auth|token|password)[^=\n]*=\s*(.+?)\s*$/gim))
+    redactor.add(new Secret(value.replace(/^"|"$/g, "")));
+  const lines = output
+    .split("\n")
+    .map((line) =>
+      line
+        .replace(/^npm (?:error|ERR!)\s?/, "")
+        .replace(LINE_CODE, "")
+        .trimEnd(),
+    )
+    .filter((line) => line !== "" && !NOISE.test(line));
+  const text = lines.slice(-REASON_LINES).join("\n");
+  return lastOf(
+    redactor
+      .redactText(text)
+      .replace(/(\/\/)[^/\s@]+@/g, "$1[redacted]@")
+      .replace(/\bnpm_[A-Za-z0-9]{20,}/g, "[redacted]")
+      .replace(/\b(Bearer|Basic)\s+\S+/gi, "$1 [redacted]"),
+    REASON_CHARACTERS,
+  );
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,187 @@
+// One installation by npm, in two steps: what would be installed is written down and looked at, then exactly that is installed.
+
+import { chmod, realpath, writeFile } from "node:fs/promises";
+import { isAbsolute, join, sep } from "node:path";
+import { PortolanError } from "../../errors/index.ts";
+import type { PackageSpec } from "../../model/index.ts";
+import { missingPlaces, PUT_THERE } from "../store/broken-parts.ts";
+import { type Made, refuseFullDisk } from "../store/store.ts";
+import { type NpmEnd, runNpm } from "./cli.ts";
+import { isAsAgreed, keyOf, type Lock, readLock, refuseOthers } from "./lock.ts";
+import { isNetworkFailure, NPM_LOG_LEVEL } from "./network.ts";
+import type { NpmOptions } from "./package.ts";
+
+/** Everything that a user's own settings could turn around is said here. */
+const SETTINGS = [
+  "--ignore-scripts",
+  "--no-audit",
+  "--no-fund",
+  "--omit=dev",
+  "--include=prod",
+  "--include=optional",
+  "--global=false",
+  "--location=project",
+  "--workspaces=false",
+  "--package-lock=true",
+  "--omit-lockfile-registry-resolved=false",
+  "--lockfile-version=3",
+  "--dry-run=false",
+  "--install-strategy=hoisted",
+  "--install-links=true",
+  // Links are no use to us, and Node lets only those make them who may write everywhere.
+  "--bin-links=false",
+  "--allow-git=none",
+  "--progress=false",
+  "--update-notifier=false",
+  "--logs-max=0",
+  `--loglevel=${NPM_LOG_LEVEL}`,
+];
+
+export async function npmInstall(
+  { name, range, spec, registry }: PackageSpec,
+  folder: string,
+  { root, signal, onProgress, env = process.env }: NpmOptions,
+  broken: readonly string[] = [],
+): Promise<Made> {
+  const why = broken.length === 0 ? "" : ` again: ${listOf(broken)}`;
+  onProgress?.({ what: `installing ${spec}${why}` });
+  const manifest = { name: "portolan-store", private: true, dependencies: { [name]: range } };
+  await writeFile(join(folder, "package.json"), JSON.stringify(manifest), { flag: "wx" });
+  const cwd = await realpath(folder);
+  const cache = cacheOf(env) ?? join(root, "npm", "cache");
+  const more = [
+    `--cache=${cache}`,
+    // Before `--allow-git` was known, npm asked git.
+    `--git=${join(cwd, "no-git")}`,
+    ...(registry === undefined ? [] : [`--registry=${registry}`]),
+    // What was here before most likely still is in the cache, and needs no network.
+    ...(broken.length === 0 ? [] : ["--prefer-offline"]),
+  ];
+  const run = async (...words: string[]): Promise<void> => {
+    const args = [...words, ...SETTINGS, ...more];
+    const end = await runNpm({ args, cwd, signal, env, writable: [cwd, cache] });
+    if (end.code !== 0) throw npmError(spec, end);
+  };
+  await run("install", "--package-lock-only");
+  const lock = await readList(folder, "package-lock.json");
+  const own = ownOf(spec, name, lock);
+  refuseOthers(spec, lock);
+  await run("ci", "--package-lock-only=false");
+  const there = await readList(folder, PUT_THERE);
+  refuseOthers(spec, there);
+  if (!isAsAgreed(lock, there)) throw notAgreed(spec);
+  await refuseMissing(spec, folder, there);
+  await allowPrograms(cwd, there);
+  onProgress?.({ what: `installed ${name}@${own.version}` });
+  return { name, ...own, key: keyOf(lock), sealed: sealedOf(name, there) };
+}
+
+/** What is named in the environment, when it is a path that needs no reading; else there is one beside the store. */
+function cacheOf(env: NodeJS.ProcessEnv): string | undefined {
+  const [, named] = Object.entries(env).find(([variable]) => /^npm_config_cache$/i.test(variable)) ?? [];
+  return named !== undefined && isAbsolute(named) ? named : undefined;
+}
+
+/** On a full disk npm may leave it out, or half of it, and not say so. */
+async function readList(folder: string, path: string): Promise<Lock> {
+  try {
+    return await readLock(join(folder, path));
+  } catch (error) {
+    await refuseFullDisk(folder);
+    throw new PortolanError("INSTALL_FAILED", `npm left no list of what it installs: ${path}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Otherwise it would be taken for broken at each start, and installed again. */
+async function refuseMissing(spec: string, folder: string, there: Lock): Promise<void> {
+  const missing = missingPlaces(folder, there);
+  if (missing.length === 0) return;
+  await refuseFullDisk(folder);
+  throw new PortolanError("INSTALL_FAILED", `npm left out parts of ${spec}: ${listOf(missing)}`, {
+    data: { spec, reason: "EPART" },
+  });
+}
+
+function ownOf(spec: string, name: string, lock: Lock): { version: string; integrity: string } {
+  const { version, integrity } = lock.get(`node_modules/${name}`) ?? {};
+  if (version !== undefined && integrity !== undefined) return { version, integrity };
+  throw new PortolanError("INSTALL_FAILED", `${spec} has no hash to know it by.`, {
+    hint: "Its registry gives no integrity for it; ask whoever runs that registry.",
+    data: { spec },
+  });
+}
+
+/** Archives may leave that out, and npm would do it where it makes links. */
+async function allowPrograms(folder: string, lock: Lock): Promise<void> {
+  for (const [place, { bin }] of lock)
+    for (const path of bin.values()) {
+      const real = await realpath(join(folder, place, path)).catch(() => undefined);
+      if (real?.startsWith(folder + sep) === true) await chmod(real, 0o755).catch(() => {});
+    }
+}
+
+/** Few enough to be looked at before each start. */
+function sealedOf(name: string, lock: Lock): string[] {
+  const place = `node_modules/${name}`;
+  const programs = [...(lock.get(place)?.bin.values() ?? [])].map((path) => join(place, path));
+  return ["package-lock.json", `${place}/package.json`, ...programs];
+}
+
+function notAgreed(spec: string): PortolanError {
+  return new PortolanError("INSTALL_FAILED", `${spec} became something else while it was installed.`, {
+    hint: "Try again; if it happens again, do not trust it, and report it.",
+    data: { spec, reason: "EPART" },
+  });
+}
+
+/** Failures that the next attempt would only repeat: no such package, no such version, or parts that are never installed. */
+const PERMANENT: ReadonlySet<string> = new Set([
+  "E404",
+  "ETARGET",
+  "EALLOWGIT",
+  "EUSAGE",
+  "EINVALIDPACKAGENAME",
+]);
+
+function npmError(spec: string, { reason, kind }: NpmEnd): PortolanError {
+  const why = reason || "it gave no reason";
+  return new PortolanError(
+    "INSTALL_FAILED",
+    isNetworkFailure(kind)
+      ? `npm could not install ${spec}, since its registry cannot be reached: ${why}`
+      : `npm could not install ${spec}: ${why}`,
+    {
+      data: {
+        spec,
+        ...(kind === undefined ? {} : { reason: kind }),
+        ...(PERMANENT.has(kind ?? "") ? { permanent: true } : {}),
+      },
+      hint: hintFor(kind),
+    },
+  );
+}
+
+function hintFor(kind: string | undefined): string | undefined {
+  if (kind === undefined) return undefined;
+  if (isNetworkFailure(kind))
+    return "Is this machine online? Check the network and npm's registry setting. Once installed, it starts without network.";
+  if (kind === "E404")
+    return "Check the package's name; a private one needs you to be signed in (npm login).";
+  if (kind === "ETARGET") return "No version of it is in that range: check the version.";
+  if (kind === "E401" || kind === "E403") return "The registry wants credentials: sign in with npm login.";
+  if (kind === "EINTEGRITY")
+    return "What was downloaded is not what the registry promised: do not trust it, and report it.";
+  if (kind === "ENOSPC") return "Free some space on the disk that holds the store.";
+  if (kind === "EALLOWGIT" || kind === "ERR_ACCESS_DENIED")
+    return "It depends on a git repository, which is not fetched: ask its author to publish that part.";
+  if (kind === "EUSAGE")
+    return "One of its optional parts cannot be installed here, such as a git repository: ask its author to publish that part.";
+  return undefined;
+}
+
+/** Few words for what may be hundreds. */
+export function listOf(parts: readonly string[]): string {
+  return `${parts.slice(0, 3).join(", ")}${parts.length > 3 ? ` and ${parts.length - 3} more` : ""}`;
+}

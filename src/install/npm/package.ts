@@ -1,0 +1,113 @@
+// Packages of a registry, installed once and run from the store: no scripts of strangers, no network at a later start.
+
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import { type PackageSpec, parsePackageSpec } from "../../model/index.ts";
+import type { Progress } from "../progress.ts";
+import { defaultStoreRoot, type Inspected, openStore, type Pause, type StoreRecord } from "../store/store.ts";
+import { findBin } from "./bin.ts";
+import { listOf, npmInstall } from "./install.ts";
+
+export interface Installed {
+  readonly name: string;
+  readonly version: string;
+  readonly integrity: string;
+  /** All that the program needs, to be mounted read-only. */
+  readonly folder: string;
+  /** An absolute path: of the program, or of the Node that runs it. */
+  readonly file: string;
+  /** What comes before the server's own arguments. */
+  readonly args: readonly string[];
+}
+
+export interface NpmOptions {
+  readonly spec: string;
+  /** One of the package's programs; by default the one that is called like it, or its only one. */
+  readonly bin?: string | undefined;
+  readonly root: string;
+  /** Resolves it anew, although it is there. */
+  readonly update?: boolean | undefined;
+  readonly server?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  readonly env?: NodeJS.ProcessEnv | undefined;
+  readonly pause?: Pause | undefined;
+}
+
+/** Without network. Undefined: it must be installed first. */
+export async function installed(
+  options: Pick<NpmOptions, "spec" | "bin" | "root">,
+): Promise<Installed | undefined> {
+  const { spec } = parse(options.spec);
+  const store = openStore(options.root, "npm");
+  const record = await store.find(spec);
+  if (record === undefined) return undefined;
+  return toInstalled(record, store.folderOf(record.key), options.bin).catch(() => undefined);
+}
+
+/** Looks into the user's own store, without network. */
+export async function isPackageInstalled(options: Pick<NpmOptions, "spec" | "bin">): Promise<boolean> {
+  return (await installed({ ...options, root: await defaultStoreRoot() })) !== undefined;
+}
+
+/** The user's own copy of a package, and what of it is broken. */
+export async function inspectPackage(spec: string): Promise<Inspected | undefined> {
+  return openStore(await defaultStoreRoot(), "npm").inspect(spec);
+}
+
+export async function installNpm(options: NpmOptions): Promise<Installed> {
+  const { root, bin, update = false, signal } = options;
+  const wanted = parse(options.spec);
+  const store = openStore(root, "npm", options.pause);
+  const there = update ? undefined : await store.inspect(wanted.spec);
+  const { broken = [] } = there ?? {};
+  const known = broken.length === 0 ? there?.record : undefined;
+  const add = (again: boolean, why: readonly string[]): Promise<StoreRecord> =>
+    store
+      .add(wanted.spec, ({ folder }) => npmInstall(wanted, folder, options, why), { again, signal })
+      .catch((error: unknown) => {
+        throw why.length > 0 && isPortolanError(error) ? notMended(wanted.spec, why, error) : error;
+      });
+  const record = known ?? (await add(update, broken));
+  try {
+    return await toInstalled(record, store.folderOf(record.key), bin);
+  } catch (error) {
+    // A program that was there once and is gone now: someone tidied up inside of the store.
+    if (known === undefined || (error as PortolanError).data?.missing !== true) throw error;
+    await store.spoil(known.key);
+    const again = await add(true, ["its program is missing"]);
+    return toInstalled(again, store.folderOf(again.key), bin);
+  }
+}
+
+function notMended(spec: string, broken: readonly string[], error: PortolanError): PortolanError {
+  const message = `${spec} is broken in the store (${listOf(broken)}), and was not installed again. ${error.message}`;
+  return new PortolanError(error.code, message, {
+    cause: error,
+    hint: error.hint,
+    data: { ...error.data, spec, broken },
+  });
+}
+
+export async function listInstalled(root: string): Promise<StoreRecord[]> {
+  return openStore(root, "npm").list();
+}
+
+export async function removeInstalled(options: Pick<NpmOptions, "spec" | "root">): Promise<boolean> {
+  return openStore(options.root, "npm").remove(parse(options.spec).spec);
+}
+
+async function toInstalled(
+  { name, version, integrity }: StoreRecord,
+  folder: string,
+  bin: string | undefined,
+): Promise<Installed> {
+  return { name, version, integrity, folder, ...(await findBin(folder, name, bin)) };
+}
+
+function parse(text: string): PackageSpec {
+  const spec = parsePackageSpec(text);
+  if (typeof spec !== "string") return spec;
+  throw new PortolanError("INSTALL_FAILED", `${spec}.`, {
+    hint: "Name a package and a version or range, such as name@^1.2.0.",
+  });
+}

@@ -1,0 +1,87 @@
+// Whether a server is made for this machine at all, said before anything is fetched.
+
+import { statfs } from "node:fs/promises";
+import { homedir, totalmem } from "node:os";
+import { dirname } from "node:path";
+import { PortolanError } from "../errors/index.ts";
+import type { LaunchSettings } from "../model/index.ts";
+
+const MB = 1024 * 1024;
+const SYSTEMS: Readonly<Record<string, string>> = {
+  macos: "darwin",
+  mac: "darwin",
+  osx: "darwin",
+  windows: "win32",
+  win: "win32",
+};
+const PROCESSORS: Readonly<Record<string, string>> = {
+  amd64: "x64",
+  x86_64: "x64",
+  "x86-64": "x64",
+  aarch64: "arm64",
+  arm64e: "arm64",
+  x86: "ia32",
+  i386: "ia32",
+  i686: "ia32",
+  armv7: "arm",
+  armv7l: "arm",
+};
+
+export async function checkRequires(
+  requires: LaunchSettings["requires"],
+  { server, platform = process.platform, arch = process.arch, memory, folder }: Machine = {},
+): Promise<void> {
+  check("operating system", requires?.os, platform, SYSTEMS, server);
+  check("processor", requires?.arch, arch, PROCESSORS, server);
+  const { memoryBytes, diskBytes } = requires ?? {};
+  if (memoryBytes !== undefined) enough("memory", memoryBytes, memory ?? totalmem(), server);
+  if (diskBytes === undefined) return;
+  const free = await freeAt(folder ?? homedir());
+  // Some file systems do not tell.
+  if (free !== undefined) enough("free disk space", diskBytes, free, server);
+}
+
+interface Machine {
+  readonly server?: string | undefined;
+  readonly platform?: string | undefined;
+  readonly arch?: string | undefined;
+  readonly memory?: number | undefined;
+  /** Where programs are installed; it need not be there yet. */
+  readonly folder?: string | undefined;
+}
+
+function enough(what: string, wanted: number, here: number, server: string | undefined): void {
+  if (here >= wanted) return;
+  const mb = (bytes: number): string => `${Math.floor(bytes / MB)} MB`;
+  throw new PortolanError(
+    "PLATFORM_UNSUPPORTED",
+    `It needs ${mb(wanted)} of ${what}, and this machine has ${mb(here)}.`,
+    { server, data: { wanted, here } },
+  );
+}
+
+async function freeAt(folder: string): Promise<number | undefined> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize;
+  } catch {
+    return dirname(folder) === folder ? undefined : freeAt(dirname(folder));
+  }
+}
+
+function check(
+  what: string,
+  wanted: readonly string[] | undefined,
+  here: string,
+  names: Readonly<Record<string, string>>,
+  server: string | undefined,
+): void {
+  if (wanted === undefined || wanted.length === 0) return;
+  const known = wanted.map((name) => name.toLowerCase()).map((name) => names[name] ?? name);
+  if (known.includes(here) || known.includes("*") || known.includes("any")) return;
+  throw new PortolanError(
+    "PLATFORM_UNSUPPORTED",
+    `It is made for the ${what} ${wanted.join(" or ")}, and this machine has ${here}.`,
+    { server, data: { wanted, here } },
+  );
+}

@@ -1,0 +1,269 @@
+// The store of what was fetched: folders that appear whole or not at all, found by a record of what each spec resolved to.
+
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import { isObject } from "../../model/index.ts";
+import { removeLeftovers, withFileLock, writeWhole } from "../../secrets/index.ts";
+import { makeFolder } from "./make-folder.ts";
+import { brokenParts } from "./broken-parts.ts";
+import { type Seals, sealFiles } from "./seals.ts";
+
+/** What a spec resolved to, once. */
+export interface StoreRecord {
+  readonly spec: string;
+  readonly name: string;
+  readonly version: string;
+  readonly integrity: string;
+  /** The name of its folder in the store. */
+  readonly key: string;
+  /** Some of its files as they were put there; in the folder's own record. */
+  readonly seals?: Seals | undefined;
+}
+
+/** What was made in a work folder. */
+export interface Made extends Omit<StoreRecord, "spec" | "seals"> {
+  /** Paths in the folder of files that are looked at each time it is found. */
+  readonly sealed: readonly string[];
+}
+
+export interface StoreWork {
+  /** Where to put it; becomes the entry of `key` in one step. */
+  readonly folder: string;
+}
+
+/** What there is of a spec, and in words what of it is not as it was put there. */
+export interface Inspected {
+  readonly record: StoreRecord;
+  readonly broken: readonly string[];
+}
+
+export interface Store {
+  /** Without network. Undefined when it is not there or not whole. */
+  find(spec: string): Promise<StoreRecord | undefined>;
+  /** Undefined when it is not there. */
+  inspect(spec: string): Promise<Inspected | undefined>;
+  folderOf(key: string): string;
+  /**
+   * Has `make` fill a fresh folder and say what it made, and keeps that. One process at a time for each spec: who waited for
+   * another finds what that one made, unless it must be made again.
+   */
+  add(
+    spec: string,
+    make: (work: StoreWork) => Promise<Made>,
+    options?: { readonly again?: boolean | undefined; readonly signal?: AbortSignal | undefined },
+  ): Promise<StoreRecord>;
+  /** Says that an entry is broken, so that the next one of its kind takes its place. */
+  spoil(key: string): Promise<void>;
+  list(): Promise<StoreRecord[]>;
+  /** Forgets a spec, and its folder unless another one has it, too. */
+  remove(spec: string): Promise<boolean>;
+}
+
+const MARKER = ".portolan.json";
+const WAIT_MS = 15 * 60_000;
+/** Who looks from another machine takes a lock for left over after a minute. */
+const HEARTBEAT_MS = 15_000;
+const PROBE_BYTES = 1024 * 1024;
+
+/** The user's own data folder; honours XDG_DATA_HOME. */
+export async function defaultStoreRoot(): Promise<string> {
+  const { default: envPaths } = await import("env-paths");
+  return join(envPaths("portolan", { suffix: "" }).data, "store");
+}
+
+/** Called between the steps of an installation; tests stop it there for good. */
+export type Pause = (point: "begun" | "made" | "marked" | "placed") => Promise<void>;
+
+/** `kind` keeps packages and downloads apart. */
+export function openStore(root: string, kind: "npm" | "files", pause: Pause = async () => {}): Store {
+  const [entries, specs, work] = ["entries", "specs", "work"].map((name) => join(root, kind, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const idOf = (spec: string): string => createHash("sha256").update(spec).digest("hex").slice(0, 40);
+  const recordOf = (spec: string): string => join(specs, `${idOf(spec)}.json`);
+  const folderOf = (key: string): string => join(entries, key);
+
+  const inspect = async (spec: string): Promise<Inspected | undefined> => {
+    const record = await readRecord(recordOf(spec));
+    if (record === undefined || record.spec !== spec) return undefined;
+    return { record, broken: await brokenEntry(folderOf(record.key), record) };
+  };
+
+  const find = async (spec: string): Promise<StoreRecord | undefined> => {
+    const found = await inspect(spec);
+    return found?.broken.length === 0 ? found.record : undefined;
+  };
+
+  const list = async (): Promise<StoreRecord[]> => {
+    const names = await readdir(specs).catch(() => []);
+    const found = await Promise.all(
+      names.filter((name) => name.endsWith(".json")).map((name) => readRecord(join(specs, name))),
+    );
+    return found.filter((record) => record !== undefined).sort((a, b) => (a.spec < b.spec ? -1 : 1));
+  };
+
+  /** What dead processes left in the middle of their work. Whose lock can be had is not at work. */
+  const sweep = async (own: string): Promise<void> => {
+    for (const name of await readdir(work).catch(() => [])) {
+      const id = /^([0-9a-f]{40})\.[0-9a-f-]{36}(?:\.old)?$/.exec(name)?.[1];
+      if (id === undefined) continue;
+      const clear = (): Promise<void> => removeTree(join(work, name));
+      if (id === own) await clear();
+      else await withFileLock(join(work, id), clear, { waitMs: 0 }).catch(() => {});
+    }
+  };
+
+  const keep = async (folder: string, record: StoreRecord): Promise<void> => {
+    await refuseFullDisk(folder);
+    const bytes = Buffer.from(`${JSON.stringify(record, undefined, 2)}\n`);
+    await writeWhole(join(folder, MARKER), bytes, { mode: 0o644 });
+    await pause("marked");
+    await placeFolder(folder, folderOf(record.key), record);
+    await pause("placed");
+    await writeWhole(recordOf(record.spec), bytes, { mode: 0o644 });
+    await removeLeftovers(recordOf(record.spec));
+  };
+
+  return {
+    find,
+    inspect,
+    list,
+    folderOf,
+    spoil: (key) => rm(join(folderOf(key), MARKER), { force: true }),
+    async add(spec, make, { again = false, signal } = {}) {
+      const id = idOf(spec);
+      const lock = join(work, id);
+      const install = async (): Promise<StoreRecord> => {
+        const meanwhile = again ? undefined : await find(spec);
+        if (meanwhile !== undefined) return meanwhile;
+        const beat = setInterval(() => void touch(`${lock}.lock`), HEARTBEAT_MS);
+        const folder = join(work, `${id}.${randomUUID()}`);
+        try {
+          await sweep(id);
+          await removeLeftovers(lock);
+          await mkdir(folder, { mode: 0o755 });
+          await pause("begun");
+          const { sealed, ...found } = await make({ folder });
+          const made: StoreRecord = { spec, ...found, seals: await sealFiles(folder, sealed) };
+          await pause("made");
+          await keep(folder, made);
+          return made;
+        } finally {
+          clearInterval(beat);
+          await removeTree(folder);
+        }
+      };
+      try {
+        const before = again ? undefined : await find(spec);
+        if (before !== undefined) return before;
+        for (const path of [entries, specs, work]) await makeFolder(path, 0o755);
+        return await withFileLock(lock, install, { waitMs: WAIT_MS, signal, code: "INSTALL_FAILED" });
+      } catch (error) {
+        throw signal?.aborted === true ? (signal.reason as Error) : storeError(error, spec);
+      }
+    },
+    async remove(spec) {
+      const record = await readRecord(recordOf(spec));
+      if (record === undefined) return false;
+      await withFileLock(join(work, idOf(spec)), async () => {
+        await rm(recordOf(spec), { force: true });
+        const shared = (await list()).some(({ key }) => key === record.key);
+        if (shared) return;
+        const away = join(work, `${idOf(spec)}.${randomUUID()}`);
+        await rename(folderOf(record.key), away).catch(() => {});
+        await removeTree(away);
+      });
+      return true;
+    },
+  };
+}
+
+/** An entry of the same key has the same content; a broken one (something removed its marker, or changed it) makes way. */
+async function placeFolder(folder: string, target: string, record: StoreRecord): Promise<void> {
+  try {
+    await rename(folder, target);
+    return;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOTEMPTY" && code !== "EEXIST" && code !== "EPERM" && code !== "EACCES") throw error;
+  }
+  if ((await brokenEntry(target, record)).length === 0) return;
+  const away = `${folder}.old`;
+  await rename(target, away);
+  await rename(folder, target);
+  await removeTree(away);
+}
+
+async function brokenEntry(folder: string, record: StoreRecord): Promise<string[]> {
+  const marker = await readRecord(join(folder, MARKER));
+  if (marker?.integrity === record.integrity && marker.key === record.key)
+    return brokenParts(folder, marker.seals);
+  const isThere = await stat(folder).catch(() => undefined);
+  return [isThere === undefined ? "its folder is missing" : "its folder is not whole"];
+}
+
+async function readRecord(path: string): Promise<StoreRecord | undefined> {
+  try {
+    const value: unknown = JSON.parse(await readFile(path, "utf8"));
+    if (!isObject(value)) return undefined;
+    const { spec, name, version, integrity, key } = value;
+    const texts = [spec, name, version, integrity, key];
+    if (!texts.every((text) => typeof text === "string" && text !== "")) return undefined;
+    // The key becomes a path.
+    return /^[\w-]{16,128}$/.test(key as string) ? (value as unknown as StoreRecord) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A write on a full disk may be cut short without an error: a disk that takes another megabyte was not full. */
+export async function refuseFullDisk(folder: string): Promise<void> {
+  const path = join(folder, ".portolan-probe");
+  try {
+    const file = await open(path, "wx", 0o600);
+    try {
+      await file.writeFile(Buffer.alloc(PROBE_BYTES, 1));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    if ((await stat(path)).size !== PROBE_BYTES)
+      throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+async function removeTree(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true, maxRetries: 3, retryDelay: 50 }).catch(() => {});
+}
+
+async function touch(path: string): Promise<void> {
+  const now = new Date();
+  await utimes(path, now, now).catch(() => {});
+}
+
+const READ_ONLY =
+  "Packages are kept in Portolan's store, and this folder of it cannot be written: make it writable, or choose another place with XDG_DATA_HOME.";
+
+function storeError(error: unknown, spec: string): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (isPortolanError(error) || typeof code !== "string") return error;
+  const hints: Readonly<Record<string, string>> = {
+    ENOSPC: "Free some space on the disk that holds the store.",
+    EDQUOT: "Free some of your quota on the disk that holds the store.",
+    EMFILE: "Too many files are open: try again, or raise the limit (ulimit -n).",
+    EROFS: READ_ONLY,
+    EACCES: READ_ONLY,
+    EPERM: READ_ONLY,
+  };
+  return new PortolanError("INSTALL_FAILED", `${spec} could not be installed: ${message}`, {
+    cause: error,
+    data: { spec, reason: code },
+    hint: hints[code],
+  });
+}

@@ -1,0 +1,160 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { findProgram, type Program, runPlain, type RunProgram } from "../process/index.ts";
+import { splitCommand } from "./command-words.ts";
+import { checkRequires } from "./requires.ts";
+import { checkVersion } from "./version-check.ts";
+
+const program: Program = { file: process.execPath, args: [], env: {}, cwd: undefined };
+const says =
+  (stdout: string, stderr = ""): RunProgram =>
+  async () => ({ stdout, stderr, code: 0 });
+
+describe("a version", () => {
+  test.each([
+    ["v(\\S+)", "tool v1.4.2\n", ">=1.2", true],
+    ["(\\d+\\.\\d+\\.\\d+)", "2.0.0", "^1", false],
+    ["(\\S+)$", "tool 0.5", ">=0.5", true],
+    ["(\\d[\\d.]*)", "2026.08.31", ">=0.5", true],
+    ["(.*)+x(\\d+)", "xxxxx", "*", false],
+    ["version (.+)", "nothing here", "*", false],
+  ])("by %j in %j within %s: %s", async (parse, said, range, ok) => {
+    expect((await checkVersion({ command: "tool", parse, range }, program, says(said))).ok).toBe(ok);
+  });
+
+  test("is looked for in stdout, then in stderr", async () => {
+    const check = { command: "tool", parse: "v(\\S+)", range: "*" };
+    expect((await checkVersion(check, program, says("v1.0.0", "v2.0.0"))).version).toBe("1.0.0");
+    expect((await checkVersion(check, program, says("hello", "v2.0.0"))).version).toBe("2.0.0");
+    expect((await checkVersion(check, program, says("hello"))).problem).toContain('tool says "hello"');
+  });
+
+  test("numbers in an error message are none", async () => {
+    const check = { command: "tool", parse: "v(\\S+)", range: "*" };
+    const ends = (code: number | null) =>
+      checkVersion(check, program, async () => ({ stdout: "", stderr: "no file /v7/x", code }));
+    expect(await ends(1)).toMatchObject({ ok: false, problem: expect.stringContaining("exit code 1") });
+    expect((await ends(null)).version).toBe("7/x");
+  });
+
+  test("a pattern or a range that cannot be used is said", async () => {
+    for (const [parse, range] of [
+      ["(", "*"],
+      ["(?=x)((a+)+)b", "*"],
+      ["(x)", "one"],
+    ] as const)
+      await expect(checkVersion({ command: "t", parse, range }, program, says("x"))).rejects.toMatchObject({
+        code: "CONFIG_INVALID",
+      });
+  });
+
+  test("a pattern that would take forever does not", async () => {
+    const check = { command: "t", parse: "^(a+)+$", range: "*" };
+    expect((await checkVersion(check, program, says(`${"a".repeat(10_000)}!`))).ok).toBe(false);
+  });
+
+  test("one that does not end is told from one that says nothing", async () => {
+    const check = { command: "tool -v", parse: "v(.*)", range: "*", timeoutMs: 200 };
+    const stuck = { ...program, args: ["-e", "setInterval(() => {}, 1000)"] };
+    expect((await checkVersion(check, stuck, runPlain)).problem).toBe(
+      "its version cannot be told: tool -v did not end within 0.2 s, and says nothing",
+    );
+    expect((await checkVersion(check, program, says(""))).problem).toBe(
+      "its version cannot be told: tool -v says nothing",
+    );
+  });
+
+  test("a pattern that is only right without the u flag is used all the same", async () => {
+    const check = { command: "t", parse: "a\\-(\\d+)", range: "*" };
+    expect((await checkVersion(check, program, says("a-3"))).version).toBe("3");
+  });
+
+  test("a real program is run, and ended when it takes too long", async () => {
+    const node = (code: string): Program => ({ ...program, args: ["-e", code] });
+    expect(await runPlain(node("console.log('v3.1.0')"), { timeoutMs: 20_000 })).toMatchObject({
+      stdout: "v3.1.0\n",
+      code: 0,
+    });
+    const stuck = await runPlain(node("setInterval(() => {}, 1000)"), { timeoutMs: 200 });
+    expect(stuck.code).toBeNull();
+    const abort = AbortSignal.timeout(100);
+    await expect(
+      runPlain(node("setInterval(() => {}, 1000)"), { timeoutMs: 20_000, signal: abort }),
+    ).rejects.toMatchObject({ name: "TimeoutError" });
+    await expect(runPlain({ ...program, file: "/no/such" }, { timeoutMs: 100 })).rejects.toMatchObject({
+      code: "SERVER_START_FAILED",
+      data: { reason: "ENOENT" },
+    });
+  });
+});
+
+test("a command is split into words, never by a shell", () => {
+  expect(splitCommand(`tool "a b" 'c $d' e\\ f ""`)).toEqual(["tool", "a b", "c $d", "e f", ""]);
+  expect(splitCommand(`tool "say \\"hi\\""`)).toEqual(["tool", 'say "hi"']);
+  for (const line of [
+    "a | b",
+    "a; b",
+    "a $(b)",
+    'a "$b"',
+    "a `b`",
+    "a > b",
+    "a\nb",
+    "a 'b",
+    'a "b',
+    "",
+    "a &",
+  ])
+    expect(() => splitCommand(line)).toThrow(/cannot be used/);
+});
+
+test("a machine is known by several names", async () => {
+  const here = { platform: "darwin", arch: "arm64" };
+  await checkRequires({ os: ["linux", "macOS"], arch: ["aarch64"] }, here);
+  await checkRequires({ os: [], arch: undefined }, here);
+  await checkRequires(undefined);
+  await expect(checkRequires({ os: ["windows"] }, here)).rejects.toThrow(
+    "made for the operating system windows",
+  );
+  await expect(checkRequires({ arch: ["amd64"] }, here)).rejects.toThrow("this machine has arm64");
+});
+
+test("memory and disk must be there, as much as it needs", async () => {
+  const MB = 1024 * 1024;
+  const here = { memory: 512 * MB, folder: "/nowhere/that/is/there/yet" };
+  await checkRequires({ memoryBytes: 512 * MB, diskBytes: 1 }, here);
+  await expect(checkRequires({ memoryBytes: 513 * MB }, here)).rejects.toMatchObject({
+    code: "PLATFORM_UNSUPPORTED",
+    message: "It needs 513 MB of memory, and this machine has 512 MB.",
+  });
+  await expect(checkRequires({ diskBytes: Number.MAX_SAFE_INTEGER }, here)).rejects.toThrow(
+    "of free disk space, and this machine has",
+  );
+});
+
+test.skipIf(process.platform === "win32")(
+  "a program is found on the PATH, and not in the current folder",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "portolan-find-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, "tool"), "#!/bin/sh\n", { mode: 0o755 });
+    writeFileSync(join(folder, "plain"), "", { mode: 0o644 });
+    symlinkSync(process.execPath, join(folder, "linked"));
+    const env = { PATH: `.:relative::${folder}` };
+    expect(await findProgram("tool", { env })).toBe(join(folder, "tool"));
+    expect(await findProgram("linked", { env })).toBe(join(folder, "linked"));
+    expect(await findProgram("./tool", { env, cwd: folder })).toBe(join(folder, "tool"));
+    expect(await findProgram(join(folder, "tool"), { env: {} })).toBe(join(folder, "tool"));
+    for (const name of ["plain", "missing", "", "./missing"])
+      await expect(findProgram(name, { env: { PATH: folder }, cwd: folder })).rejects.toMatchObject({
+        code: "SERVER_START_FAILED",
+        message: `cannot start "${name}": no such program`,
+        data: { command: name, reason: "ENOENT" },
+      });
+    await expect(findProgram("tool", { env: { PATH: "." }, cwd: folder })).rejects.toThrow("no such program");
+    await expect(findProgram("./plain", { cwd: folder })).rejects.toMatchObject({
+      data: { reason: "EACCES" },
+    });
+  },
+);

@@ -1,0 +1,258 @@
+// What decides about boxes cannot be written from one, and Portolan's own data cannot be seen in one. In real boxes, as root and as an ordinary user.
+
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { needs } from "../../test/needs.ts";
+import { isRoot, USERS } from "../../test/sandbox-helpers.ts";
+import { loadCatalog } from "../catalog/index.ts";
+import type { SandboxDeclaration } from "../model/index.ts";
+import { runPlain } from "../process/index.ts";
+import type { Mount } from "../sandbox/index.ts";
+import { planLaunch } from "./launch.ts";
+import { type LaunchRequest, prepare } from "./prepare.ts";
+
+let folder = "";
+const at = (name: string): string => join(folder, name);
+
+function lay(name: string, content = `content of ${name}\n`): string {
+  mkdirSync(dirname(at(name)), { recursive: true });
+  for (let above = dirname(at(name)); above !== folder; above = dirname(above)) chmodSync(above, 0o777);
+  writeFileSync(at(name), content);
+  chmodSync(at(name), 0o777);
+  return at(name);
+}
+
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-guarded-")));
+  chmodSync(folder, 0o777);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Wish extends Partial<LaunchRequest> {
+  readonly as?: string | undefined;
+  readonly sandbox: SandboxDeclaration;
+  readonly homeFolder?: string | undefined;
+}
+
+function request(script: string, { sandbox, homeFolder, ...more }: Omit<Wish, "as">): LaunchRequest {
+  return {
+    server: "s",
+    endpoint: { command: "sh", args: ["-c", script] },
+    ...more,
+    settings: { sandbox: { mode: "enforce", ...sandbox }, homeFolder },
+  };
+}
+
+async function shell(script: string, { as, ...wish }: Wish): Promise<string> {
+  const { plan, spawnable } = await prepare(request(script, wish));
+  // What follows would otherwise be done to this machine.
+  if (plan.sandbox.backend !== "bubblewrap") throw new Error("there is no box");
+  const drop = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", spawnable.file];
+  // The socket by which look-ups are heard is for the user that the tests run as, and for no other.
+  const names = spawnable.args.indexOf("--ro-bind-try");
+  const words = names === -1 ? spawnable.args : spawnable.args.toSpliced(names, 3);
+  const other = isRoot && as === "an ordinary user";
+  const made = other ? { ...spawnable, file: "setpriv", args: [...drop, ...words] } : spawnable;
+  const { stdout, stderr } = await runPlain(made, { timeoutMs: 20_000 });
+  return (stdout + stderr).trim();
+}
+
+async function mountsOf(sandbox: SandboxDeclaration): Promise<readonly Mount[]> {
+  return (await planLaunch(request("true", { sandbox }))).sandbox.box.mounts;
+}
+
+/** Everything that a shell can do to a file to make it another one. */
+const attempts = (file: string): string => `
+  echo evil > ${file}
+  echo evil >> ${file}
+  rm -f ${file}
+  mv ${file} ${file}.old
+  echo evil > ${at("w/new")} && mv -f ${at("w/new")} ${file}
+  ln -sf ${at("w/new")} ${file}
+  ln ${file} ${at("w/other-name")} && echo evil > ${at("w/other-name")}
+  mv ${dirname(file)} ${dirname(file)}.old
+  rm -rf ${dirname(file)}
+  umount ${file}`;
+
+const WORKSPACE = {
+  "w/portolan.yaml": "sources: [conf/*.yaml, .mcp.json]\nenv_file: secrets.env\nservers: {}\n",
+  "w/conf/deep.yaml": "config:\n  servers: []\n",
+  "w/.mcp.json": '{"mcpServers":{}}',
+  "w/secrets.env": "TOKEN=1\n",
+  "w/.drivers/a/DRIVER.md": "---\nid: a\n---\n",
+  "w/.secrets/SECRETS.md": "---\n---\n",
+};
+
+describe.each(USERS)("a server of %s", needs("bubblewrap", "an ordinary user"), (as) => {
+  test("cannot change what its workspace was read from, in any way", async () => {
+    for (const [name, text] of Object.entries(WORKSPACE)) lay(name, text);
+    await loadCatalog(at("w"));
+    const sandbox = { fs: { write: [at("w")] } };
+    const files = Object.keys(WORKSPACE).filter((name) => !/\.drivers|\.secrets/.test(name));
+    for (const file of Object.keys(WORKSPACE)) await shell(attempts(at(file)), { as, sandbox });
+    for (const [name, text] of Object.entries(WORKSPACE))
+      expect([name, readFileSync(at(name), "utf8")]).toEqual([name, text]);
+    await shell(`mkdir -p ${at("w/.drivers/evil")}; echo evil > ${at("w/.drivers/evil/DRIVER.md")}`, {
+      as,
+      sandbox,
+    });
+    expect(readdirSync(at("w/.drivers"))).toEqual(["a"]);
+    // All else is the server's to write; also what has a usual name, where others are listed.
+    lay("w/manifest.yaml");
+    await shell(`echo ok > ${at("w/manifest.yaml")}`, { as, sandbox });
+    expect(readFileSync(at("w/manifest.yaml"), "utf8")).toBe("ok\n");
+    const read = `cat ${files.map((name) => at(name)).join(" ")}`;
+    expect(
+      await shell(`cd ${at("w")} && mkdir -p src && echo ok > src/file && ${read}`, { as, sandbox }),
+    ).toBe(
+      files
+        .map((name) => WORKSPACE[name as keyof typeof WORKSPACE])
+        .join("")
+        .trim(),
+    );
+    expect(readFileSync(at("w/src/file"), "utf8")).toBe("ok\n");
+  });
+
+  test("nor what would be read from the folder that it may write, nor by another spelling", async () => {
+    lay("w/portolan.yaml");
+    lay("w/.cursor/mcp.json");
+    symlinkSync(at("w"), at("link"));
+    const sandbox = { fs: { write: [`${at("link")}/../link/`] } };
+    for (const top of ["w", "link"])
+      for (const file of ["portolan.yaml", ".cursor/mcp.json"])
+        await shell(attempts(at(`${top}/${file}`)), { as, sandbox });
+    for (const file of ["w/portolan.yaml", "w/.cursor/mcp.json"])
+      expect(readFileSync(at(file), "utf8")).toBe(`content of ${file}\n`);
+  });
+
+  test("sees nothing of Portolan's own, and cannot lay anything there", async () => {
+    lay("home/data/portolan/gateway/token", "hush");
+    lay("home/cache/portolan/tools/x.json", "hush");
+    lay("home/config/portolan/own.yaml", "fixed");
+    lay("home/notes", "notes");
+    for (const name of ["data", "cache", "config"])
+      vi.stubEnv(`XDG_${name.toUpperCase()}_HOME`, at(`home/${name}`));
+    for (const access of ["read", "write"] as const) {
+      const sandbox = { fs: { [access]: [at("home")] } };
+      const said = await shell(
+        `cd ${at("home")}; cat notes; ls -A data/portolan cache/portolan; cat data/portolan/gateway/token
+         mkdir -p data/portolan/store; mv data data.old; mv data/portolan x; rmdir data/portolan; umount data/portolan
+         echo evil > config/portolan/own.yaml; echo evil > config/portolan/new.yaml; mv config/portolan y; mv config z`,
+        { as, sandbox },
+      );
+      expect(said).toContain("notes");
+      expect(said).not.toContain("hush");
+      expect(readFileSync(at("home/data/portolan/gateway/token"), "utf8")).toBe("hush");
+      expect(readdirSync(at("home/data/portolan"))).toEqual(["gateway"]);
+      expect(readdirSync(at("home/config/portolan"))).toEqual(["own.yaml"]);
+      expect(readFileSync(at("home/config/portolan/own.yaml"), "utf8")).toBe("fixed");
+    }
+  });
+
+  test("but its own program and its own kept home are there", async () => {
+    vi.stubEnv("XDG_DATA_HOME", at("home/data"));
+    lay("home/data/portolan/homes/other/secret", "hush");
+    lay("home/data/portolan/store/b/secret", "hush");
+    const program = lay(
+      "home/data/portolan/store/a/run.sh",
+      `find ${at("home/data")} -type f; echo $1 > $HOME/x`,
+    );
+    const homeFolder = dirname(lay("home/data/portolan/homes/own/before"));
+    const endpoint = { command: "sh", args: [program, "kept"] };
+    const said = await shell("", { as, sandbox: { fs: { read: [at("home")] } }, homeFolder, endpoint });
+    expect(said.split("\n").sort()).toEqual([join(homeFolder, "before"), program]);
+    expect(readFileSync(join(homeFolder, "x"), "utf8")).toBe("kept\n");
+    const other = await shell(`find ${at("home/data")} -type f; mv ${at("home/data")} ${at("home/e")}`, {
+      as,
+      sandbox: { fs: { write: [at("home")] } },
+      homeFolder,
+    });
+    expect(other).toMatch(/mv: .*busy$/);
+    const left = other.split("\n").slice(0, -1).sort();
+    expect(left).toEqual([join(homeFolder, "before"), join(homeFolder, "x")]);
+  });
+});
+
+// The gate is for the user that the tests run as, and for no other.
+test("a server in a box in a box cannot change them either", needs("bubblewrap"), async () => {
+  lay("w/portolan.yaml", "servers: {}\n");
+  await loadCatalog(at("w"));
+  const sandbox = { fs: { write: [at("w")] }, network: ["allowed.invalid"], exec: { spawn: false } };
+  const said = await shell(`echo evil > ${at("w/portolan.yaml")}; echo ok > ${at("w/file")}`, { sandbox });
+  expect(said).toMatch(/Read-only|cannot create/);
+  expect(readFileSync(at("w/portolan.yaml"), "utf8")).toBe("servers: {}\n");
+  expect(existsSync(at("w/file"))).toBe(true);
+});
+
+describe("a box is refused when", needs("bubblewrap"), () => {
+  const refusal = async (sandbox: SandboxDeclaration): Promise<string> =>
+    shell("true", { sandbox }).catch((error: Error) => error.message);
+
+  test("a declaration in it is a link that the server could lay anew, and its target is covered in any case", async () => {
+    lay("w/real/portolan.yaml", "servers: {}\n");
+    symlinkSync("real/portolan.yaml", at("w/portolan.yaml"));
+    await loadCatalog(at("w"));
+    const sandbox = { fs: { write: [at("w")] } };
+    expect(await refusal(sandbox)).toContain(`fs.write: ${at("w")}: ${at("w/portolan.yaml")} leads to`);
+    await shell(attempts(at("w/real/portolan.yaml")), { sandbox: { ...sandbox, mode: "warn" } });
+    expect(readFileSync(at("w/real/portolan.yaml"), "utf8")).toBe("servers: {}\n");
+  });
+
+  test("a declaration in it has a second name", async () => {
+    lay("w/portolan.yaml", "servers: {}\n");
+    linkSync(at("w/portolan.yaml"), at("w/second"));
+    expect(await refusal({ fs: { write: [at("w")] } })).toContain("a hard link");
+    expect(await refusal({ fs: { read: [at("w")] } })).toBe("");
+  });
+
+  test("it is granted a declaration, or Portolan's own data, by name", async () => {
+    vi.stubEnv("XDG_DATA_HOME", at("data"));
+    lay("w/portolan.yaml", "servers: {}\n");
+    lay("data/portolan/gateway/token", "hush");
+    await loadCatalog(at("w"));
+    expect(await refusal({ fs: { write: [at("w/portolan.yaml")] } })).toContain("declarations decide");
+    expect(await refusal({ fs: { read: [at("w/portolan.yaml")] } })).toBe("");
+    for (const path of ["data/portolan", "data/portolan/gateway/token"])
+      expect(await refusal({ fs: { read: [at(path)] } })).toContain("Portolan's own data");
+  });
+});
+
+test("what is granted inside of a folder of declarations may be written; what decides in it may not", async () => {
+  lay("w/.drivers/a/DRIVER.md", "---\nid: a\n---\n");
+  lay("w/.drivers/a/state/x");
+  await loadCatalog(at("w"));
+  const mounts = await mountsOf({ fs: { write: [at("w"), at("w/.drivers/a/state")] } });
+  expect(
+    mounts.filter(({ path }) => path.startsWith(folder)).map(({ path, access }) => [path, access]),
+  ).toEqual([
+    [at("w"), "write"],
+    [at("w/.drivers"), "read"],
+    [at("w/.drivers/a/state"), "write"],
+  ]);
+});
+
+test("the files of other clients in a home that may be written", async () => {
+  vi.stubEnv("HOME", at("home"));
+  lay("home/.claude.json", "{}");
+  lay("home/.cursor/mcp.json", "{}");
+  const mounts = await mountsOf({ fs: { write: ["~/"] } });
+  const fixed = mounts.filter(({ reason }) => reason === "declaration").map(({ path }) => path);
+  expect(fixed).toEqual([at("home/.claude.json"), at("home/.cursor/mcp.json")]);
+});

@@ -1,0 +1,49 @@
+// Which package of a registry a text names: only names and ranges, never a folder, an archive, an address or a repository.
+
+import { parseRange } from "../semver.ts";
+
+export interface PackageSpec {
+  readonly name: string;
+  /** A version, a range or a tag; `latest` when nothing is said. */
+  readonly range: string;
+  /** `name@range`, and the registry when one is named: what it is remembered by. */
+  readonly spec: string;
+  /** Instead of the one that npm is set to. */
+  readonly registry?: string | undefined;
+}
+
+const MOST_CHARACTERS = 214;
+const NAME = /^(?:@[a-z0-9~][\w.~-]*\/)?[a-z0-9~][\w.~-]*$/i;
+const TAG = /^[a-z][\w.~-]*$/i;
+
+const REGISTRY = " --registry=";
+
+/** The reason when it is no such name. A registry may follow, as npm's own option. */
+export function parsePackageSpec(text: string): PackageSpec | string {
+  const split = text.indexOf(REGISTRY);
+  if (split === -1) return parseName(text);
+  const found = parseName(text.slice(0, split));
+  if (typeof found === "string") return found;
+  const written = text.slice(split + REGISTRY.length);
+  const url = URL.canParse(written) ? new URL(written) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    return `"${written}" is not the address of a registry`;
+  // It is shown, and kept in the store's records.
+  if (url.username !== "" || url.password !== "")
+    return "credentials of a registry belong into npm's settings";
+  return { ...found, spec: `${found.spec}${REGISTRY}${url.href}`, registry: url.href };
+}
+
+function parseName(text: string): PackageSpec | string {
+  const at = text.indexOf("@", 1);
+  const name = at === -1 ? text : text.slice(0, at);
+  const range = (at === -1 ? "" : text.slice(at + 1).trim()) || "latest";
+  if (/^[./~\\]|\.(?:tgz|tar|tar\.gz)$/i.test(name) || /[:\\]/.test(text))
+    return `"${text}" is a file, an address or a repository, not the name of a package`;
+  if (name.includes("/") && !name.startsWith("@"))
+    return `"${text}" is a repository, not the name of a package`;
+  if (!NAME.test(name) || name.length > MOST_CHARACTERS) return `"${text}" is not the name of a package`;
+  if (parseRange(range) === undefined && !TAG.test(range))
+    return `"${range}" is neither a version, a range nor a tag`;
+  return { name, range, spec: `${name}@${range}` };
+}

@@ -1,0 +1,132 @@
+import { describe, expect, test } from "vitest";
+import { recognise } from "./recognise.ts";
+
+const words = (line: string): ReturnType<typeof recognise> => {
+  const [command = "", ...args] = line.split(" ");
+  return recognise({ command, args });
+};
+
+describe("npx", () => {
+  test.each([
+    ["npx -y pkg", { name: "pkg", range: "latest", spec: "pkg@latest", args: [] }],
+    ["npx pkg@^1.2.0 --port 3 -y", { name: "pkg", range: "^1.2.0", args: ["--port", "3", "-y"] }],
+    ["npx --yes @scope/pkg@next a", { name: "@scope/pkg", range: "next", args: ["a"] }],
+    ["npx -y -- pkg -- a", { name: "pkg", args: ["--", "a"] }],
+    ["npx -p @scope/pkg@1 run a", { name: "@scope/pkg", range: "1", bin: "run", args: ["a"] }],
+    ["npx --package=pkg -y run", { name: "pkg", bin: "run", args: [] }],
+    ["/opt/node/bin/npx -q pkg", { name: "pkg" }],
+    ["npx.cmd -y pkg", { name: "pkg" }],
+    ["npm exec -y pkg -- --flag", { name: "pkg", args: ["--flag"] }],
+    ["npm x pkg a --yes", { name: "pkg", args: ["a"] }],
+    ["npx --loglevel=warn --quiet --prefer-offline pkg a", { name: "pkg", args: ["a"] }],
+    ["npx --loglevel warn pkg", { name: "pkg", args: [] }],
+    [
+      "npx --registry=https://r.test pkg@1 a",
+      { range: "1", spec: "pkg@1 --registry=https://r.test/", registry: "https://r.test/", args: ["a"] },
+    ],
+    ["npx --registry http://r.test/x -p pkg run", { registry: "http://r.test/x", bin: "run" }],
+    ["bunx @scope/pkg@1 --port 3", { name: "@scope/pkg", range: "1", args: ["--port", "3"] }],
+    ["bun x -y pkg a", { name: "pkg", args: ["a"] }],
+    ["bunx -p pkg run --silent", { name: "pkg", bin: "run", args: ["--silent"] }],
+    ["pnpm dlx pkg@next -c", { name: "pkg", range: "next", args: ["-c"] }],
+    ["pnpm --silent --package=pkg dlx run a", { name: "pkg", bin: "run", args: ["a"] }],
+    ["pnpx pkg", { name: "pkg", args: [] }],
+    ["yarn dlx -q -p pkg run", { name: "pkg", bin: "run" }],
+  ])("%s", (line, expected) => {
+    expect(words(line)).toMatchObject({ kind: "npm", ...expected });
+  });
+
+  test.each([
+    ["npx -c ls", "shell"],
+    ["npx --call=ls", "shell"],
+    ["npx", "no package"],
+    ["npx -p pkg", "no program"],
+    ["npx -p", "names no package"],
+    ["npx -p a -p b c", "more than one"],
+    ["npx --registry=file:///x pkg", "not the address of a registry"],
+    ["npx --registry=http://me:word@r.test pkg", "credentials"],
+    ["npx --registry", "names no registry"],
+    ["npx --prefix=/x pkg", "not known"],
+    ["npx --userconfig ./npmrc pkg", "not known"],
+    ["npx --no-install pkg", "not known"],
+    ["npx --yes=false pkg", "not known"],
+    ["npx github:someone/thing", "repository"],
+    ["npx someone/thing", "repository"],
+    ["npx ./here", "file"],
+    ["npx thing.tgz", "file"],
+    ["npx https://x.test/y.tgz", "address"],
+    ["npx a@npm:b", "address"],
+    ["npx -p pkg ../x", "program"],
+    ["npm exec pkg --flag", "not known"],
+    ["bunx --bun pkg", "not known"],
+    ["pnpm dlx --allow-build=esbuild pkg", "not known"],
+    ["pnpm dlx -c ls", "shell"],
+    ["pnpm dlx", "no package"],
+    ["yarn dlx someone/thing", "repository"],
+  ])("%s is refused: npx itself would fetch and run it anew each time", (line, why) => {
+    let thrown: unknown;
+    try {
+      words(line);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringContaining(why) as string,
+      hint: expect.stringContaining("npm: PACKAGE") as string,
+    });
+  });
+
+  test("other programs, and other words of npm, are what they are", () => {
+    for (const line of [
+      "node server.js",
+      "npm start",
+      "uvx thing",
+      "npxx pkg",
+      "bun run x",
+      "yarn start",
+      "pnpm run dlx",
+    ])
+      expect(words(line)).toEqual({ kind: "binary" });
+  });
+});
+
+describe("docker", () => {
+  test("options, image and words are told apart", () => {
+    expect(words("docker run -i --rm -e TOKEN -v /a:/b --network=none image:1 --flag x")).toEqual({
+      kind: "docker",
+      engine: "docker",
+      image: "image:1",
+      args: ["--flag", "x"],
+      options: [
+        { name: "interactive", value: undefined, text: "-i" },
+        { name: "rm", value: undefined, text: "--rm" },
+        { name: "env", value: "TOKEN", text: "-e TOKEN" },
+        { name: "volume", value: "/a:/b", text: "-v /a:/b" },
+        { name: "network", value: "none", text: "--network=none" },
+      ],
+    });
+    const packed = words("podman container run -itePATH=x -p8080:80 --net host --rm=false image");
+    expect(packed).toMatchObject({ kind: "docker", engine: "podman", image: "image" });
+    const options = packed.kind === "docker" ? packed.options : [];
+    expect(options.map(({ name, value }) => [name, value])).toEqual([
+      ["interactive", undefined],
+      ["tty", undefined],
+      ["env", "PATH=x"],
+      ["publish", "8080:80"],
+      ["network", "host"],
+    ]);
+  });
+
+  test.each([
+    ["docker run", "no image"],
+    ["docker run -i", "no image"],
+    ["docker run -e", "wants a value"],
+    ["docker run --unheard-of x image", "not known"],
+    ["docker run -X image", "not known"],
+    ["docker exec thing", "no "],
+    ["docker --context x run image", "no "],
+  ])("%s is started as it is", (line, why) => {
+    expect(words(line)).toEqual({ kind: "binary", note: expect.stringContaining(why) as string });
+  });
+});

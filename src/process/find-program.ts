@@ -1,0 +1,90 @@
+// Where a command leads, found as the operating system would, but without running it and without trusting the current folder.
+
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { PortolanError } from "../errors/index.ts";
+
+export interface FindOptions {
+  readonly server?: string | undefined;
+  /** Its PATH is searched. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** What a relative path begins at. */
+  readonly cwd?: string | undefined;
+  /** For a batch file, which Windows reads them anew for. */
+  readonly args?: readonly string[] | undefined;
+}
+
+const windows = process.platform === "win32";
+
+/** An absolute path. */
+export async function findProgram(command: string, options: FindOptions = {}): Promise<string> {
+  const found = await lookForProgram(command, options);
+  if (found === undefined)
+    throw startError(command, "no such program", "ENOENT", options.server, {
+      hint: "Check the spelling, install the program, or give its full path.",
+    });
+  if (windows && /\.(?:cmd|bat)$/i.test(found) && options.args?.some((arg) => /["%!^&|<>()\r\n]/.test(arg)))
+    throw startError(
+      command,
+      "it is a batch file, and its arguments could be read as commands",
+      "EINVAL",
+      options.server,
+      { hint: "Name the program that the batch file starts, or leave the special characters out." },
+    );
+  return found;
+}
+
+/** Undefined when there is none. */
+export async function lookForProgram(
+  command: string,
+  { env = process.env, cwd = process.cwd(), server }: FindOptions = {},
+): Promise<string | undefined> {
+  if (command === "" || command.includes("\0")) return undefined;
+  const endings = windows ? windowsEndings(command, env) : [""];
+  if (/[/\\]/.test(windows ? command : command.replaceAll("\\", ""))) {
+    const path = resolve(cwd, command);
+    for (const ending of endings) if (await isProgram(path + ending)) return path + ending;
+    if (await isFile(path)) throw startError(command, "it may not be executed", "EACCES", server);
+    return undefined;
+  }
+  // An empty or relative entry means the current folder, where anyone may have put a program of that name.
+  for (const folder of (env.PATH ?? env.Path ?? "").split(delimiter).filter(isAbsolute)) {
+    for (const ending of endings) {
+      const path = join(folder, command + ending);
+      if (await isProgram(path)) return path;
+    }
+  }
+  return undefined;
+}
+
+export async function isProgram(path: string): Promise<boolean> {
+  if (!(await isFile(path))) return false;
+  return windows || access(path, constants.X_OK).then(yes, no);
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then((found) => found.isFile(), no);
+}
+
+const yes = (): true => true;
+const no = (): false => false;
+
+function windowsEndings(command: string, env: Readonly<Record<string, string | undefined>>): string[] {
+  const known = (env.PATHEXT ?? ".COM;.EXE;.BAT;.CMD").toLowerCase().split(";");
+  return known.some((ending) => ending !== "" && command.toLowerCase().endsWith(ending)) ? [""] : known;
+}
+
+function startError(
+  command: string,
+  why: string,
+  reason: string,
+  server: string | undefined,
+  place: { readonly hint?: string } = {},
+): PortolanError {
+  return new PortolanError("SERVER_START_FAILED", `cannot start "${command}": ${why}`, {
+    server,
+    data: { command, reason },
+    ...place,
+  });
+}

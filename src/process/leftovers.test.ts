@@ -1,0 +1,89 @@
+// What a server leaves behind outside of its group goes with it, and nothing else does.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { ChildGroup } from "./child-group.ts";
+import { childEnvironment } from "./environment.ts";
+import { environmentOf, processes, stateOf } from "./proc.ts";
+import { CHILD_VARIABLE, endLeftovers, endLeftoversNow, newMark } from "./leftovers.ts";
+import { needs } from "../../test/needs.ts";
+
+/** A process that no signal but the last ends, in a session of its own, whose parent has gone. */
+const DAEMON = `trap "" TERM HUP INT; setsid sh -c 'trap "" TERM HUP INT; echo $$; exec sleep 100' </dev/null`;
+
+function isThere(pid: number): boolean {
+  return stateOf(pid)?.isDead === false;
+}
+
+async function sleeper(env: Record<string, string>): Promise<number> {
+  const child = spawn("/bin/sleep", ["100"], { stdio: "ignore", detached: true, env });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await once(child, "spawn");
+  return child.pid ?? Number.NaN;
+}
+
+async function start(script: string): Promise<{ group: ChildGroup; pid: number }> {
+  const group = await ChildGroup.start(
+    {
+      ...{ file: "/bin/sh", args: ["-c", script], env: childEnvironment({ WHO: "test" }) },
+      ...{ cwd: undefined, fds: [], spawned: () => {}, ended: () => {} },
+    },
+    "s",
+  );
+  onTestFinished(() => group.stop());
+  const [line] = (await once(group.stdout, "data")) as [Buffer];
+  return { group, pid: Number(line.toString()) };
+}
+
+describe.skipIf(process.platform !== "linux")("what a server leaves behind", () => {
+  test("is gone when it was stopped", needs("setsid"), async () => {
+    const { group, pid } = await start(`${DAEMON} & cat`);
+    expect(isThere(pid)).toBe(true);
+    await group.stop();
+    expect(isThere(pid)).toBe(false);
+  });
+
+  test("is gone soon after it ended by itself", needs("setsid"), async () => {
+    const { group, pid } = await start(`${DAEMON} & read line; exit 3`);
+    expect(isThere(pid)).toBe(true);
+    group.stdin.write("\n");
+    expect(await group.exited).toEqual({ code: 3, signal: null });
+    await group.stop();
+    expect(isThere(pid)).toBe(false);
+  });
+
+  test("of another server stays, as does what only looks like it", async () => {
+    const [mine, other] = [newMark(), newMark()];
+    const wanted = await sleeper({ A: "1", [CHILD_VARIABLE]: mine });
+    const others = await Promise.all([
+      sleeper({ [CHILD_VARIABLE]: other }),
+      sleeper({ [`X${CHILD_VARIABLE}`]: mine }),
+      sleeper({ [CHILD_VARIABLE]: `${mine}0` }),
+      sleeper({ A: `${CHILD_VARIABLE}=${mine}` }),
+    ]);
+    await endLeftovers(mine);
+    await expect.poll(() => isThere(wanted)).toBe(false);
+    expect(others.map(isThere)).toEqual([true, true, true, true]);
+    endLeftoversNow(new Set([other]));
+    await expect.poll(() => isThere(others[0])).toBe(false);
+    expect(others.slice(1).map(isThere)).toEqual([true, true, true]);
+  });
+
+  test("of many that end together is looked for together", async () => {
+    const marks = Array.from({ length: 50 }, newMark);
+    const pids = await Promise.all(marks.map((mark) => sleeper({ [CHILD_VARIABLE]: mark })));
+    const looks = marks.map((mark) => endLeftovers(mark));
+    expect(new Set(looks).size).toBe(1);
+    await Promise.all(looks);
+    await expect.poll(() => pids.some(isThere)).toBe(false);
+  });
+});
+
+test.skipIf(process.platform !== "linux")("an environment is read whole, however long it is", async () => {
+  const pid = await sleeper({ LONG: "x".repeat(100_000), LAST: "y" });
+  await expect.poll(() => environmentOf(pid).endsWith("\0LAST=y\0")).toBe(true);
+  expect(environmentOf(pid)).toHaveLength("LONG=".length + 100_000 + "\0LAST=y\0".length);
+  expect(environmentOf(4_194_303)).toBe("");
+  expect(processes()).toContain(pid);
+});

@@ -1,0 +1,59 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { childrenOf, processes, stateOf } from "./proc.ts";
+
+/** A process with two children, of which it never asks how they ended; in a group of its own, which goes with the test. */
+async function parent(): Promise<number> {
+  const child = spawn("/bin/sh", ["-c", "sleep 100 & sleep 100 & exec sleep 101"], {
+    ...{ stdio: "ignore", detached: true },
+  });
+  const pid = child.pid ?? Number.NaN;
+  onTestFinished(() => {
+    process.kill(-pid, "SIGKILL");
+  });
+  // The shell itself would ask.
+  await expect.poll(() => readFileSync(`/proc/${pid}/cmdline`, "latin1")).toBe("sleep\x00101\x00");
+  return pid;
+}
+
+describe.skipIf(process.platform !== "linux")("processes", () => {
+  test("are known with parent, group and start, whatever they are called", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "portolan-family-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const odd = join(folder, "a) Z 1 (b");
+    copyFileSync("/bin/sleep", odd);
+    const child = spawn(odd, ["100"], { stdio: "ignore", detached: true });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    await once(child, "spawn");
+    const pid = child.pid ?? Number.NaN;
+    expect(stateOf(pid)).toEqual({
+      ...{ parent: process.pid, group: pid, started: expect.stringMatching(/^\d+$/) as string },
+      isDead: false,
+    });
+    expect(Number(stateOf(pid)?.started)).toBeGreaterThanOrEqual(Number(stateOf(process.pid)?.started));
+    expect(processes()).toContain(pid);
+  });
+
+  test("have children, of which those count that run", async () => {
+    const pid = await parent();
+    const children = childrenOf(pid);
+    expect(children).toHaveLength(2);
+    const [first = Number.NaN, second] = children;
+    expect(childrenOf(first)).toEqual([]);
+    expect(childrenOf(process.pid)).toContain(pid);
+    process.kill(first, "SIGKILL");
+    await expect.poll(() => stateOf(first)?.isDead).toBe(true);
+    expect(childrenOf(pid)).toEqual([second]);
+  });
+
+  test("that are gone have neither", async () => {
+    const child = spawn("/bin/true", { stdio: "ignore" });
+    await once(child, "exit");
+    expect(stateOf(child.pid ?? Number.NaN)).toBeUndefined();
+    expect(childrenOf(child.pid ?? Number.NaN)).toEqual([]);
+  });
+});

@@ -1,0 +1,75 @@
+// Runs a program to its end: within a time, and with bounds on what it prints.
+
+import { spawn } from "node:child_process";
+import { PortolanError } from "../errors/index.ts";
+import { stdioOf } from "./stdio.ts";
+import type { Program, Spawnable } from "./types.ts";
+
+export interface RunResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number | null;
+}
+
+export interface RunOptions {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Runs a program to its end; where and in which box is the caller's business. */
+export type RunProgram = (program: Program, options: RunOptions) => Promise<RunResult>;
+
+const MOST_OUTPUT = 64 * 1024;
+
+/** What a box needs opened for the program, and wants back. */
+type Opened = Partial<Pick<Spawnable, "fds" | "spawned" | "ended">>;
+
+/** Within the time; keeps only so much of what it prints. */
+export function runPlain(program: Program & Opened, { timeoutMs, signal }: RunOptions): Promise<RunResult> {
+  const { file, args, env, cwd, fds = [] } = program;
+  return new Promise<RunResult>((resolve, reject) => {
+    const grouped = process.platform !== "win32";
+    const child = spawn(file, args, {
+      cwd,
+      env,
+      stdio: stdioOf("ignore", "pipe", "pipe", ...fds),
+      windowsHide: true,
+      detached: grouped,
+    });
+    program.spawned?.();
+    const texts = { stdout: "", stderr: "" };
+    for (const name of ["stdout", "stderr"] as const)
+      child[name]?.on("data", (chunk: Buffer) => {
+        if (texts[name].length < MOST_OUTPUT) texts[name] += chunk.toString("utf8");
+      });
+    const kill = (): void => {
+      try {
+        if (grouped && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+        else child.kill("SIGKILL");
+      } catch {
+        // It has gone.
+      }
+      // A survivor outside of the group may hold the pipes.
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+    };
+    const timer = setTimeout(kill, timeoutMs);
+    signal?.addEventListener("abort", kill, { once: true });
+    child.once("error", (cause) => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", kill);
+      reject(
+        new PortolanError("SERVER_START_FAILED", `cannot start "${file}": ${cause.message}`, {
+          cause,
+          data: { command: file, reason: (cause as NodeJS.ErrnoException).code ?? "unknown" },
+        }),
+      );
+    });
+    child.once("close", (code) => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", kill);
+      if (signal?.aborted === true) reject(signal.reason as Error);
+      else resolve({ ...texts, code });
+    });
+  }).finally(() => program.ended?.());
+}

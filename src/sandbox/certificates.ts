@@ -1,0 +1,64 @@
+// Variables by which programs find the certificates that they trust, and the files that these name: both reach the sandbox, so that
+// servers work behind a company's proxy. Only certificates are granted so: a variable that names a key, or anything else, opens nothing.
+
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { CERTIFICATE_VARIABLES } from "../process/index.ts";
+
+export interface Certificates {
+  /** Variables of Portolan's own environment that the server gets unless its config says otherwise, with absolute paths. */
+  readonly env: Readonly<Record<string, string>>;
+  /** To be there in the sandbox, read-only. */
+  readonly paths: readonly string[];
+}
+
+const MAX_FILES = 500;
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** `declared` are the variables of the server's config, whose relative paths begin at `cwd`. */
+export async function findCertificates(
+  declared: Readonly<Record<string, string>>,
+  cwd: string | undefined,
+  own: NodeJS.ProcessEnv = process.env,
+): Promise<Certificates> {
+  const env: Record<string, string> = {};
+  const paths = new Set<string>();
+  for (const name of CERTIFICATE_VARIABLES) {
+    const isDeclared = declared[name] !== undefined;
+    const value = declared[name] ?? own[name];
+    if (value === undefined || value === "" || value.includes("\0")) continue;
+    const named = /(?:DIR|PATH)$/.test(name) && !name.endsWith("FILE_PATH") ? value.split(":") : [value];
+    const absolute = named.map((path) => resolve(isDeclared ? (cwd ?? "") : "", path));
+    const found = await Promise.all(absolute.map(holdsCertificates));
+    // Programs fail for a bundle that is not there; without the variable they have the system's.
+    if (!isDeclared && found.some(Boolean)) env[name] = absolute.join(":");
+    for (const [index, path] of absolute.entries()) if (found[index] === true) paths.add(path);
+  }
+  return { env, paths: [...paths] };
+}
+
+/** A file of certificates, or a folder with nothing else. */
+async function holdsCertificates(path: string): Promise<boolean> {
+  try {
+    const found = await stat(path);
+    if (found.isFile()) return await isCertificate(path, found.size);
+    if (!found.isDirectory()) return false;
+    const names = await readdir(path);
+    if (names.length === 0 || names.length > MAX_FILES) return false;
+    const each = await Promise.all(
+      names.map(async (name) => {
+        const one = await stat(join(path, name));
+        return one.isFile() && (await isCertificate(join(path, name), one.size));
+      }),
+    );
+    return each.every(Boolean);
+  } catch {
+    return false;
+  }
+}
+
+async function isCertificate(path: string, size: number): Promise<boolean> {
+  if (size > MAX_BYTES) return false;
+  const text = await readFile(path, "latin1");
+  return /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/.test(text) && !text.includes("PRIVATE KEY-----");
+}

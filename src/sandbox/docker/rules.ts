@@ -1,0 +1,132 @@
+// What of a box an engine cannot hold: options that open the container again, and wishes that it has no means for.
+
+import type { DockerOption, DockerRun } from "../../model/index.ts";
+import type { Box, Clause } from "../types.ts";
+import { fileProblem, mountProblem, type ProblemFound, volumeProblem } from "./mounts.ts";
+
+/** They change how the program runs, not what it may reach. */
+const HARMLESS = new Set(
+  `add-host attach blkio-weight cap-drop cpu-count cpu-percent cpu-period cpu-quota cpu-shares cpus cpuset-cpus
+   cpuset-mems detach detach-keys disable-content-trust dns dns-opt dns-search domainname entrypoint env expose
+   health-cmd health-interval health-retries health-start-interval health-start-period health-timeout hostname http-proxy
+   init interactive ip ip6 mac-address memory memory-reservation memory-swap
+   memory-swappiness name network-alias no-healthcheck no-hosts no-hostname pids-limit platform pull quiet read-only
+   read-only-tmpfs replace restart rm rmi shm-size sig-proxy stop-signal stop-timeout timeout tls-verify tmpfs tty tz
+   ulimit umask unsetenv unsetenv-all user workdir passwd`.split(/\s+/),
+);
+/** Others send or write what the program says to places of their own. */
+const LOG_DRIVER = /^(?:none|local|json-file)$/;
+const LOG_OPTION = /^(?:max-size|max-file|compress|mode|max-buffer-size)=/;
+/** A name alone: with more words in it, it may be anything, the network of this machine as well. */
+const NETWORK_NAME = /^[A-Za-z0-9][\w.-]*$/;
+
+export interface DockerWish {
+  readonly run: DockerRun;
+  /** A port that must be reachable from here. */
+  readonly port?: number | undefined;
+  /** What relative paths of its options begin at. */
+  readonly cwd?: string | undefined;
+  /** What is declared of the server's variables: some of them say which engine is meant. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** How somebody says that what cannot be held is only told. */
+  readonly accept?: string | undefined;
+}
+
+export function missingClauses({ run, port, cwd, accept: mode }: DockerWish, box: Box): Clause[] {
+  const { network, exec } = box;
+  const clauses = run.options.flatMap((option) => wideningClause(option, box, cwd ?? process.cwd()) ?? []);
+  const named = run.options.filter(({ name }) => name === "network");
+  const accept = `accept that it reaches more with ${mode ?? "sandbox: warn"}`;
+  // No engine tells public addresses from those of this machine, its network, or whoever runs it.
+  if (network.length > 0 && !(named.length > 0 && named.every(({ value }) => value === "none")))
+    clauses.push({
+      clause: `network: ${network.join(", ")}`,
+      problem: `${run.engine} opens the whole network to a container, also addresses of this machine and its network, or none of it`,
+      remedy: `Grant no network, or ${accept}.`,
+    });
+  else if (network.length === 0 && port !== undefined && named.length === 0)
+    clauses.push({
+      clause: "network: none",
+      problem: "a container whose port is published can reach out as well",
+      remedy: `Use the stdio transport, or ${accept}.`,
+    });
+  if (exec.allow !== undefined)
+    clauses.push({
+      clause: "exec.allow",
+      problem: "which programs there are is up to the image",
+      remedy: "Leave exec.allow out, or use an image that has only these.",
+    });
+  if (!exec.spawn)
+    clauses.push({
+      clause: "exec.spawn: false",
+      problem: `${run.engine} counts threads as processes, and cannot forbid only the latter`,
+      remedy: "Leave it out, or bound them with limits.processes.",
+    });
+  return clauses;
+}
+
+function wideningClause(option: DockerOption, box: Box, cwd: string): Clause | undefined {
+  const problem = problemOf(option, box, cwd);
+  if (problem === undefined) return undefined;
+  return {
+    clause: `args: ${option.name === "env" ? `--env ${option.value?.split("=", 1)[0]}` : option.text}`,
+    problem: problem.why,
+    remedy: problem.remedy ?? "Leave the option out.",
+  };
+}
+
+function problemOf({ name, value = "" }: DockerOption, box: Box, cwd: string): ProblemFound | undefined {
+  switch (name) {
+    case "network":
+      return networkProblem(value, box);
+    case "volume":
+      return volumeProblem(value, box, cwd);
+    case "mount":
+      return mountProblem(value, box, cwd);
+    case "env-file":
+    case "label-file":
+      return fileProblem(value, box, cwd);
+    case "log-driver":
+    case "log-opt":
+      return (name === "log-driver" ? LOG_DRIVER : LOG_OPTION).test(value)
+        ? undefined
+        : { why: "it may carry what the program says out of the container" };
+    case "label":
+      return value.startsWith("portolan.") ? { why: "it is how containers are found again" } : undefined;
+    case "publish":
+      return /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):/.test(value)
+        ? undefined
+        : { why: "it opens a port to the whole network", remedy: `Write it as 127.0.0.1:${value}.` };
+    case "security-opt":
+      return /^no-new-privileges(?:[:=]true)?$/.test(value)
+        ? undefined
+        : { why: "it may take a protection away" };
+    case "ipc":
+    case "pid":
+    case "uts":
+    case "cgroupns":
+    case "userns":
+      return /^(?:private|none|shareable|auto|keep-id|nomap)?$/.test(value)
+        ? undefined
+        : { why: "it shares a part of this machine with the container" };
+    case "runtime":
+      return /^(?:runc|crun|runsc|kata[\w-]*)$/.test(value) ? undefined : { why: "it is another runtime" };
+    case "privileged":
+      return { why: "it gives the container every right on this machine" };
+    case "cap-add":
+      return { why: "it gives the container more rights" };
+    default:
+      return HARMLESS.has(name)
+        ? undefined
+        : { why: "it may give the container more than the sandbox grants" };
+  }
+}
+
+function networkProblem(value: string, { network }: Box): ProblemFound | undefined {
+  if (value === "none") return undefined;
+  if (value === "host" || !NETWORK_NAME.test(value))
+    return { why: "it may be the network of this machine or of another container" };
+  // Then it is said of the whole list.
+  if (network.length > 0) return undefined;
+  return { why: "the sandbox does not grant the network" };
+}

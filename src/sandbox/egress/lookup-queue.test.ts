@@ -1,0 +1,77 @@
+// Look-ups share what there is: no gate takes all of it, no name is asked for twice at once, and none is waited for for ever.
+
+import { expect, test } from "vitest";
+import { createLookups, TooManyLookups } from "./lookup-queue.ts";
+
+const never = (): Promise<never> => new Promise(() => {});
+
+test("several that want the same name at once share one look-up, and the next asks anew", async () => {
+  let asked = 0;
+  const lookups = createLookups(async () => [`10.0.0.${(asked += 1)}`]);
+  const found = await Promise.all([1, 2, 3].map(() => lookups.find("a.test")));
+  expect(found.flat()).toEqual(["10.0.0.1", "10.0.0.1", "10.0.0.1"]);
+  expect(await lookups.find("a.test")).toEqual(["10.0.0.2"]);
+});
+
+test("one that nobody answers ends, and makes room for the next", async () => {
+  const aborted: string[] = [];
+  const lookups = createLookups(
+    (host, signal) => {
+      if (host === "good.test") return Promise.resolve(["10.0.0.1"]);
+      signal.addEventListener("abort", () => aborted.push(host));
+      return never();
+    },
+    { atOnce: 1, timeoutMs: 100 },
+  );
+  const [silent, good] = await Promise.allSettled([lookups.find("silent.test"), lookups.find("good.test")]);
+  expect([silent?.status, good?.status]).toEqual(["rejected", "fulfilled"]);
+  expect(aborted).toEqual(["silent.test"]);
+});
+
+test("what a look-up has when it is called off still counts", async () => {
+  const lookups = createLookups(
+    (_host, signal) =>
+      new Promise((resolve) => signal.addEventListener("abort", () => resolve(["10.0.0.9"]))),
+    { timeoutMs: 10 },
+  );
+  expect(await lookups.find("half.test")).toEqual(["10.0.0.9"]);
+});
+
+test("beyond what may wait, it is refused; closing calls everything off", async () => {
+  const lookups = createLookups(never, { atOnce: 2, waiting: 3 });
+  const waiting = [1, 2, 3, 4, 5].map((number) => lookups.find(`${number}.test`).catch((error) => error));
+  await expect(lookups.find("6.test")).rejects.toThrow(TooManyLookups);
+  lookups.close();
+  for (const error of await Promise.all(waiting)) expect(error).not.toBeInstanceOf(TooManyLookups);
+  await expect(lookups.find("7.test")).rejects.toThrow("closed");
+});
+
+test("all gates together have a limit, and each gets its turn", async () => {
+  let running = 0;
+  const order: number[] = [];
+  const release: (() => void)[] = [];
+  const gates = Array.from({ length: 20 }, (_, gate) =>
+    createLookups(() => {
+      running += 1;
+      order.push(gate);
+      return new Promise((resolve) =>
+        release.push(() => {
+          running -= 1;
+          resolve([]);
+        }),
+      );
+    }),
+  );
+  const all = gates.flatMap((gate) => [1, 2, 3, 4, 5, 6].map((number) => gate.find(`${number}.test`)));
+  expect(running).toBe(32);
+  // The first ones took as much as they may while there was room; those who came later are next.
+  const first = order.length;
+  while (release.length > 0) {
+    for (const one of release.splice(0)) one();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(running).toBeLessThanOrEqual(32);
+  }
+  await Promise.all(all);
+  expect(order).toHaveLength(120);
+  expect(new Set(order.slice(first, first + 32)).size).toBeGreaterThanOrEqual(12);
+});

@@ -1,0 +1,129 @@
+// Look-ups of one gate, and their share of all: a few at once, each name once, for a few seconds. Whoever asks for more waits by itself.
+
+import type { Lookup } from "./allow-list.ts";
+
+/** Not looked up at all: this server asks for too much. */
+export class TooManyLookups extends Error {}
+
+export interface Lookups {
+  readonly find: (host: string) => Promise<readonly string[]>;
+  /** Calls off what is under way and what waits. */
+  close(): void;
+}
+
+export interface LookupLimits {
+  readonly atOnce?: number | undefined;
+  readonly waiting?: number | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+interface Job {
+  readonly host: string;
+  readonly askedAt: number;
+  readonly resolve: (addresses: readonly string[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Of all gates together. */
+const ALL_AT_ONCE = 32;
+/** After having been called off, before nobody waits for it any more. */
+const GRACE_MS = 50;
+
+let running = 0;
+/** Those that could go on; whoever did goes to the end. */
+const ready = new Set<Line>();
+
+export function createLookups(lookup: Lookup, limits: LookupLimits = {}): Lookups {
+  const line = new Line(lookup, limits);
+  return { find: (host) => line.find(host), close: () => line.close() };
+}
+
+class Line {
+  readonly #lookup: Lookup;
+  readonly #limits: { readonly atOnce: number; readonly waiting: number; readonly timeoutMs: number };
+  readonly #known = new Map<string, Promise<readonly string[]>>();
+  readonly #live = new Set<AbortController>();
+  #waiting: Job[] = [];
+  #isClosed = false;
+
+  constructor(lookup: Lookup, { atOnce = 4, waiting = 256, timeoutMs = 5000 }: LookupLimits) {
+    this.#lookup = lookup;
+    this.#limits = { atOnce, waiting, timeoutMs };
+  }
+
+  get canGoOn(): boolean {
+    return this.#waiting.length > 0 && this.#live.size < this.#limits.atOnce;
+  }
+
+  find(host: string): Promise<readonly string[]> {
+    const known = this.#known.get(host);
+    if (known !== undefined) return known;
+    if (this.#isClosed) return Promise.reject(new Error("closed"));
+    const { atOnce, waiting } = this.#limits;
+    if (this.#waiting.length >= waiting) {
+      return Promise.reject(
+        new TooManyLookups(`more than ${atOnce + waiting} names are being looked up at once`),
+      );
+    }
+    const found = new Promise<readonly string[]>((resolve, reject) => {
+      this.#waiting.push({ host, askedAt: performance.now(), resolve, reject });
+    }).finally(() => this.#known.delete(host));
+    this.#known.set(host, found);
+    ready.add(this);
+    advance();
+    return found;
+  }
+
+  goOn(): void {
+    const job = this.#waiting.shift();
+    if (job === undefined) return;
+    // Its turn has come too late for whoever asked.
+    if (performance.now() - job.askedAt > this.#limits.timeoutMs * 2) job.reject(new Error("too late"));
+    else void this.#run(job);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    ready.delete(this);
+    for (const { reject } of this.#waiting.splice(0)) reject(new Error("closed"));
+    for (const controller of this.#live) controller.abort();
+  }
+
+  async #run({ host, resolve, reject }: Job): Promise<void> {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const timer = setTimeout(() => controller.abort(), this.#limits.timeoutMs);
+    this.#live.add(controller);
+    running += 1;
+    try {
+      resolve(await Promise.race([this.#lookup(host, signal), calledOff(signal)]));
+    } catch (error) {
+      reject(error as Error);
+    } finally {
+      clearTimeout(timer);
+      running -= 1;
+      this.#live.delete(controller);
+      if (this.canGoOn) ready.add(this);
+      advance();
+    }
+  }
+}
+
+function advance(): void {
+  while (running < ALL_AT_ONCE) {
+    const [line] = ready;
+    if (line === undefined) return;
+    ready.delete(line);
+    if (line.canGoOn) line.goOn();
+    if (line.canGoOn) ready.add(line);
+  }
+}
+
+/** A little after the signal: a look-up that heeds it may still give what it has. */
+function calledOff(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => setTimeout(() => reject(new Error("called off")), GRACE_MS), {
+      once: true,
+    });
+  });
+}

@@ -1,0 +1,180 @@
+// The only way out of a server's box: a Unix socket outside of it, where every connection is checked before it is made.
+
+import { createHash, timingSafeEqual } from "node:crypto";
+import { connect, createServer, isIP, type Socket } from "node:net";
+import { canonicalHost, type Denied, type NetworkRule } from "../../model/index.ts";
+import { decide, decideName, type Lookup, type Refusal } from "./allow-list.ts";
+import { createDenials } from "./denials.ts";
+import { type Header, readHeader } from "./header.ts";
+import { createKnownAddresses } from "./known-addresses.ts";
+import { createLookups } from "./lookup-queue.ts";
+import { lookUp } from "./resolve-host.ts";
+
+export interface GateOptions {
+  readonly path: string;
+  /** Who does not know it is not this server's relay, and is not served: a path may be found by others, too. */
+  readonly token: string;
+  readonly server: string;
+  readonly rules: readonly NetworkRule[];
+  readonly onDenied: (denied: Denied) => void;
+  /** The relay has come: from now on nobody else needs to find the way here. */
+  readonly onRelay?: (() => void) | undefined;
+  readonly lookup?: Lookup | undefined;
+  readonly headerTimeoutMs?: number | undefined;
+  /** At once, of one server. */
+  readonly maxConnections?: number | undefined;
+}
+
+export interface Gate {
+  /** Connections that are open at this moment, whether they got through or not. */
+  readonly connections: number;
+  /** Breaks every connection; none is made afterwards. */
+  close(): void;
+}
+
+const [YES, NO] = ["+", "-"];
+const DIAL_TIMEOUT_MS = 30_000;
+/** How long one side may stay silent after the other has ended: it may have gone altogether, which nothing tells. */
+const HALF_CLOSED_IDLE_MS = 300_000;
+
+export async function openGate(options: GateOptions): Promise<Gate> {
+  const { rules, headerTimeoutMs = 5000, maxConnections = 256 } = options;
+  const deny = createDenials(options.server, options.onDenied);
+  const lookups = createLookups(options.lookup ?? lookUp);
+  const known = createKnownAddresses();
+  const token = digest(options.token);
+  const sockets = new Set<Socket>();
+  let carried = 0;
+  let isRelayHere = false;
+  let isStrangerTold = false;
+
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
+    track(socket);
+    void serve(socket).catch(() => socket.destroy());
+  });
+  // Those that ask for names, or nothing yet, have room beside those that are carried.
+  server.maxConnections = maxConnections * 2;
+  server.on("drop", () => deny("", 0, `more than ${maxConnections * 2} connections at once`));
+  server.on("error", () => {});
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.path, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  server.unref();
+  return {
+    get connections() {
+      return sockets.size;
+    },
+    close: () => {
+      server.close();
+      lookups.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+
+  async function serve(socket: Socket): Promise<void> {
+    const header = await readHeader(socket, headerTimeoutMs);
+    if (header === "timeout" || header === "closed") return void socket.destroy();
+    if (header === "malformed" || !timingSafeEqual(digest(header.token), token))
+      return refuseStranger(socket);
+    if (!isRelayHere) {
+      isRelayHere = true;
+      options.onRelay?.();
+    }
+    const refused = await admit(socket, header);
+    if (refused === undefined) return;
+    deny(refused.host, header.port, refused.denied, refused.grant);
+    socket.end(NO, () => socket.destroy());
+  }
+
+  /** Told once: it need not be this server who tries, and must not hide what this server tries. */
+  function refuseStranger(socket: Socket): void {
+    if (!isStrangerTold) deny("", 0, "the request is not one of the relay");
+    isStrangerTold = true;
+    socket.end(NO, () => socket.destroy());
+  }
+
+  /** Returns why not, or nothing when the connection has been taken care of. */
+  async function admit(socket: Socket, { host, port }: Header): Promise<Refusal | undefined> {
+    if (port === 0) return answerName(socket, host);
+    if (carried >= maxConnections) return { denied: `more than ${maxConnections} connections at once`, host };
+    carried += 1;
+    socket.once("close", () => (carried -= 1));
+    const verdict = await decide(rules, host, port, lookups.find, known);
+    if ("denied" in verdict) return verdict;
+    // Closed meanwhile, or there is no such host: nothing was denied.
+    if ("unknown" in verdict || socket.destroyed) socket.destroy();
+    else carry(socket, verdict.addresses, port);
+    return undefined;
+  }
+
+  /** Writes the addresses of a name behind the sign; none when there is no such host. An empty name is the relay's greeting. */
+  async function answerName(socket: Socket, name: string): Promise<Refusal | undefined> {
+    const verdict = name === "" ? { addresses: [] } : await decideName(rules, name, lookups.find);
+    if ("denied" in verdict) return verdict;
+    if (verdict.addresses.length > 0) known.add(canonicalHost(name) ?? name, verdict.addresses);
+    socket.end(`${YES}${verdict.addresses.join(",")}`, () => socket.destroy());
+    return undefined;
+  }
+
+  function carry(inner: Socket, addresses: readonly string[], port: number): void {
+    const outer = track(dial(addresses, port));
+    const abandon = (): void => void outer.destroy();
+    inner.once("close", abandon);
+    outer.setTimeout(DIAL_TIMEOUT_MS, abandon);
+    outer.once("close", () => inner.destroyed || outer.readableEnded || inner.destroy());
+    outer.once("connect", () => {
+      outer.setTimeout(0);
+      outer.setKeepAlive(true, 60_000);
+      outer.setNoDelay(true);
+      inner.off("close", abandon);
+      inner.write(YES);
+      join(inner, outer);
+    });
+  }
+
+  function track(socket: Socket): Socket {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.once("close", () => sockets.delete(socket));
+    return socket;
+  }
+}
+
+/** Never by name: a second look-up could lead elsewhere. */
+function dial(addresses: readonly string[], port: number): Socket {
+  const checked = addresses.map((address) => ({ address, family: isIP(address) }));
+  if (checked.length === 1) return connect({ host: checked[0]?.address ?? "", port, allowHalfOpen: true });
+  return connect({
+    host: "checked.invalid",
+    port,
+    allowHalfOpen: true,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: 500,
+    lookup: (_host, _options, callback) => callback(null, checked),
+  });
+}
+
+/** Both must allow half-open connections. */
+function join(one: Socket, other: Socket): void {
+  tie(one, other);
+  tie(other, one);
+  one.pipe(other);
+  other.pipe(one);
+}
+
+function tie(from: Socket, to: Socket): void {
+  from.on("error", () => to.destroy());
+  from.on("end", () => to.setTimeout(HALF_CLOSED_IDLE_MS, () => to.destroy()));
+  // One that ended well has handed everything over; the other may still be writing it.
+  from.on("close", () => {
+    if (!from.readableEnded || !from.writableFinished) to.destroy();
+  });
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

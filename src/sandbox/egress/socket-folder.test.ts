@@ -1,0 +1,54 @@
+// The folder of a gate's socket is private, short enough, and does not outlive its program.
+
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import { ownerTag } from "../../process/index.ts";
+import { createSocketFolder, removeStaleFolders } from "./socket-folder.ts";
+
+afterEach(() => vi.unstubAllEnvs());
+
+test("it is this user's alone, and gone when it is given back", () => {
+  const folder = createSocketFolder();
+  expect(statSync(folder.path).mode & 0o777).toBe(0o700);
+  expect(process.listenerCount("exit")).toBeGreaterThan(0);
+  folder.remove();
+  expect(existsSync(folder.path)).toBe(false);
+});
+
+test("it lies where the user's session has its sockets, unless that path is too long or not there", () => {
+  const base = mkdtempSync(join(tmpdir(), "p-"));
+  vi.stubEnv("XDG_RUNTIME_DIR", base);
+  const short = createSocketFolder();
+  expect(short.path.startsWith(base)).toBe(true);
+  short.remove();
+  const long = join(base, "a".repeat(100));
+  mkdirSync(long);
+  for (const unusable of [long, join(base, "missing")]) {
+    vi.stubEnv("XDG_RUNTIME_DIR", unusable);
+    vi.stubEnv("TMPDIR", long);
+    const other = createSocketFolder();
+    expect(Buffer.byteLength(other.socket)).toBeLessThan(108);
+    other.remove();
+  }
+  rmSync(base, { recursive: true });
+});
+
+test.skipIf(process.platform !== "linux")(
+  "those of programs that are gone are removed, others are not",
+  async () => {
+    const base = mkdtempSync(join(tmpdir(), "p-"));
+    const namespace = ownerTag().split(".")[2];
+    const make = (owner: string): string => {
+      const path = join(base, `portolan-egress-${owner}-abcdef`);
+      mkdirSync(path);
+      return path;
+    };
+    const [gone, own] = [make(`4194303.1.${namespace}`), make(ownerTag())];
+    const [elsewhere, odd] = [make("4194303.1.1"), make("x")];
+    await removeStaleFolders(base);
+    expect([gone, own, elsewhere, odd].map((path) => existsSync(path))).toEqual([false, true, true, true]);
+    rmSync(base, { recursive: true });
+  },
+);

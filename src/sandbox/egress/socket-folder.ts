@@ -1,0 +1,78 @@
+// A folder for sockets that boxes are given: only this user's, with a path that fits a socket address, gone when it is not needed.
+
+import { accessSync, constants, mkdtempSync, realpathSync, rm, rmSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isOwnerGone, ownerTag } from "../../process/index.ts";
+
+const PREFIX = "portolan-egress-";
+/** What a socket's address can hold, less the zero at its end. */
+const MAX_SOCKET_PATH = 107;
+
+const open = new Set<string>();
+let isTidied = false;
+
+export interface SocketFolder {
+  readonly path: string;
+  readonly socket: string;
+  remove(): void;
+  /** The same, without holding up this program. */
+  removeSoon(): void;
+}
+
+export function createSocketFolder(): SocketFolder {
+  const base = baseFolder();
+  // Not waited for: the folder is shared by all programs of the machine, and may hold very much.
+  if (!isTidied) void removeStaleFolders(base);
+  isTidied = true;
+  if (open.size === 0) process.once("exit", removeAll);
+  const path = mkdtempSync(join(base, `${PREFIX}${ownerTag()}-`));
+  open.add(path);
+  return {
+    ...{ path, socket: join(path, "gate"), remove: () => remove(path) },
+    removeSoon: () => rm(path, { recursive: true, force: true }, () => forget(path)),
+  };
+}
+
+/** Those of programs that ended without a chance to tidy up. */
+export async function removeStaleFolders(base: string): Promise<void> {
+  for (const name of await readdir(base).catch(() => [])) {
+    const owner = /^(\d+\.\d+\.\d+)-/.exec(name.startsWith(PREFIX) ? name.slice(PREFIX.length) : "")?.[1];
+    if (owner === undefined || !isOwnerGone(owner)) continue;
+    try {
+      rmSync(join(base, name), { recursive: true, force: true });
+    } catch {
+      // Another user's.
+    }
+  }
+}
+
+function remove(path: string): void {
+  rmSync(path, { recursive: true, force: true });
+  forget(path);
+}
+
+function forget(path: string): void {
+  open.delete(path);
+  if (open.size === 0) process.off("exit", removeAll);
+}
+
+function removeAll(): void {
+  for (const path of open) rmSync(path, { recursive: true, force: true });
+}
+
+function baseFolder(): string {
+  const longest = `/${PREFIX}${ownerTag()}-XXXXXX/n9999999`;
+  for (const place of [process.env.XDG_RUNTIME_DIR, tmpdir()]) {
+    try {
+      const base = realpathSync(place ?? "");
+      if (place === undefined || Buffer.byteLength(base + longest) > MAX_SOCKET_PATH) continue;
+      accessSync(base, constants.W_OK | constants.X_OK);
+      return base;
+    } catch {
+      // Not there, or another user's.
+    }
+  }
+  return "/tmp";
+}

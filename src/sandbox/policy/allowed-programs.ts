@@ -1,0 +1,136 @@
+// The system of a box with `exec.allow`: libraries stay, and of the programs only those that are named.
+
+import { readdir, realpath } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { interpretersOf } from "./interpreters.ts";
+import { isInside, isSteered, resolveLinks } from "../paths/paths.ts";
+import { findProgram, systemPaths, withReal } from "./system-paths.ts";
+
+/** Where programs lie; only single ones of them are mounted. */
+const PROGRAM_FOLDERS = [
+  ...["/usr/bin", "/usr/sbin", "/usr/games", "/usr/libexec", "/bin", "/sbin"],
+  ...["/usr/local/bin", "/usr/local/sbin", "/usr/local/games", "/usr/local/libexec"],
+];
+
+/** Folders of programs amid libraries, and whose helpers they are; covered unless one of those is named. */
+const HELPERS: Readonly<Record<string, RegExp>> = {
+  "git-core": /^git/,
+  gcc: /(?:gcc|g\+\+|cc|c\+\+|cpp|clang|rustc|gfortran|ld)(?:-\d+)?$/,
+  gnupg: /^gpg/,
+  gnupg2: /^gpg/,
+  openssh: /^(?:ssh|scp|sftp)/,
+  apt: /^apt/,
+  dpkg: /^dpkg/,
+  systemd: /^systemd|^systemctl$/,
+  "perf-core": /^perf/,
+  sudo: /^sudo/,
+  cargo: /^cargo/,
+  rustlib: /^rustc|^cargo/,
+  R: /^R(?:script)?$/,
+  chromium: /^chrom/,
+  firefox: /^firefox/,
+  "firefox-esr": /^firefox/,
+  libreoffice: /office/,
+  "dbus-1.0": /^dbus/,
+  "policykit-1": /^pk/,
+  "google-cloud-sdk": /^(?:gcloud|gsutil|bq)$/,
+};
+
+/** And how deep to look: `/usr/lib/jvm/java-17/bin`, `/usr/share/maven/bin`. */
+const LIBRARIES = [["/usr/lib", 3] as const, ["/usr/local/lib", 3] as const, ["/usr/share", 2] as const];
+
+export interface Allowed {
+  readonly paths: readonly string[];
+  /** Folders within them that are to be covered. */
+  readonly hidden: readonly string[];
+  /** Names for which there is no program. */
+  readonly unknown: readonly string[];
+}
+
+/** With the interpreters that the programs' first lines name; but what the server may write itself brings nothing along. */
+export async function systemWithOnly(
+  programs: readonly string[],
+  searchPath: string | undefined,
+  writable: readonly string[] = [],
+): Promise<Allowed> {
+  const bare = await Promise.all((await systemPaths()).map((path) => withoutPrograms(path)));
+  const found = new Set<string>();
+  const unknown: string[] = [];
+  for (const name of programs) {
+    const path = await findProgram(name, searchPath);
+    if (path === undefined) unknown.push(name);
+    else for (const one of await withInterpreters(path, searchPath, writable)) found.add(one);
+  }
+  const allowed = await withReal([...found]);
+  const isNeeded = (folder: string): boolean =>
+    allowed.some(
+      (path) => isInside(path, folder) || HELPERS[basename(folder)]?.test(basename(path)) === true,
+    );
+  const helpers = (await helperFolders()).filter((folder) => isNeeded(folder));
+  const hidden = (await hideable()).filter((folder) => !isNeeded(folder));
+  return { paths: await withReal([...bare.flat(), ...helpers, ...allowed]), hidden, unknown };
+}
+
+async function withInterpreters(
+  path: string,
+  searchPath: string | undefined,
+  writable: readonly string[],
+): Promise<string[]> {
+  const all: string[] = [];
+  let open = [path];
+  // An interpreter may be a script itself, but not for ever.
+  for (let round = 0; round < 3; round += 1) {
+    const next: string[] = [];
+    for (const one of open) {
+      const resolved = await resolveLinks(one);
+      if (resolved === undefined || isSteered(resolved, writable)) continue;
+      all.push(one);
+      if (round < 2) next.push(...(await interpretersOf(one, searchPath)));
+    }
+    open = next;
+  }
+  return all;
+}
+
+/** A path of the system, or the parts of it that are not folders of programs. */
+async function withoutPrograms(path: string): Promise<string[]> {
+  const real = await realpath(path).catch(() => undefined);
+  if (real === undefined || PROGRAM_FOLDERS.includes(real)) return [];
+  if (!PROGRAM_FOLDERS.some((folder) => dirname(folder) === path || dirname(dirname(folder)) === path)) {
+    return [path];
+  }
+  const parts = await readdir(path);
+  return (await Promise.all(parts.map((name) => withoutPrograms(join(path, name)).catch(() => [])))).flat();
+}
+
+let known: Promise<readonly string[]> | undefined;
+
+/** A machine's layout is looked at once. */
+function hideable(): Promise<readonly string[]> {
+  known ??= Promise.all(LIBRARIES.map(([folder, deep]) => programsIn(folder, deep))).then((found) =>
+    found.flat(),
+  );
+  return known;
+}
+
+async function programsIn(folder: string, deep: number): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const found = await Promise.all(
+    entries.map(async (entry) => {
+      // Modules of interpreters, and the plain libraries.
+      if (!entry.isDirectory() || /^(?:python|perl|node_modules|doc$)|-linux-/.test(entry.name)) return [];
+      const path = join(folder, entry.name);
+      if (/^(?:s?bin|libexec)$/.test(entry.name)) return [path];
+      if (basename(folder) === "lib" && HELPERS[entry.name] !== undefined) return [path];
+      return deep > 1 ? programsIn(path, deep - 1) : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** Elsewhere the helpers of git lie in a folder that is not mounted at all. */
+async function helperFolders(): Promise<string[]> {
+  const folders = Object.keys(HELPERS).map((name) => join("/usr/libexec", name));
+  const real = await Promise.all(folders.map((path) => realpath(path).catch(() => undefined)));
+  return real.filter((path) => path !== undefined);
+}

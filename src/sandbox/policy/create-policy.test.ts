@@ -1,0 +1,252 @@
+// Boxes worked out from declarations, on real folders: what is in them, what lies over what, and what is refused in which words.
+
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { SandboxDeclaration } from "../../model/index.ts";
+import type { Mount } from "../types.ts";
+import { type BoxRequest, DEFAULT_LIMITS, type MadeBox, makeBox } from "./create-policy.ts";
+
+let folder = "";
+const at = (...names: string[]): string => join(folder, ...names);
+
+beforeAll(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-box-")));
+  for (const name of ["home/project", "data/secret/public", "data/logs", "elsewhere", "own/lib", "kept"]) {
+    mkdirSync(at(name), { recursive: true });
+  }
+  for (const name of ["data/a.txt", "data/b.txt", "data/c.md", "own/server.js"]) writeFileSync(at(name), "");
+  symlinkSync(at("elsewhere"), at("data/link"));
+  symlinkSync("data", at("alias"));
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function make(declaration?: SandboxDeclaration, more: Partial<BoxRequest> = {}): Promise<MadeBox> {
+  const program = { file: "/bin/sh", args: [], cwd: undefined, env: { PATH: "/usr/bin:/bin" } };
+  return makeBox({
+    ...{ program, declaration, roots: [], ownFolders: [at("own")], keptHome: undefined },
+    ...{ homedir: at("home"), ...more },
+  });
+}
+
+function given({ box }: MadeBox): string[] {
+  return box.mounts
+    .filter(({ reason }) => reason !== "system")
+    .map(({ path, access, reason }) => `${access} ${path.replace(`${folder}/`, "")} (${reason})`);
+}
+
+describe("the default profile", () => {
+  test("a read-only system, the server's own folder, a private HOME, no network", async () => {
+    const made = await make();
+    expect(made.problems).toEqual([]);
+    expect(given(made)).toEqual(["read own (own)"]);
+    const { box } = made;
+    expect(box).toMatchObject({ home: at("home"), cwd: process.cwd(), network: [], limits: DEFAULT_LIMITS });
+    expect(box.exec).toEqual({ allow: undefined, spawn: true });
+    expect(box.declaredLimits.size).toBe(0);
+    const system = box.mounts.filter(({ reason }) => reason === "system");
+    expect(system.every(({ access }) => access === "read")).toBe(true);
+    const paths = system.map(({ path }) => path);
+    expect(paths).toContain("/usr");
+    for (const path of ["/", "/etc", "/home", "/root", "/run", "/tmp", "/var", "/etc/ssl", "/etc/passwd"]) {
+      expect(paths).not.toContain(path);
+    }
+  });
+
+  test("a working folder is there to be read, unless it is everybody's", async () => {
+    const program = (cwd: string): Pick<BoxRequest, "program"> => ({
+      program: { file: "/bin/sh", args: [], cwd, env: {} },
+    });
+    const made = await make(undefined, program(at("data")));
+    expect(given(made)).toEqual(["read own (own)", "read data (cwd)"]);
+    expect(made.box.cwd).toBe(at("data"));
+    const home = await make(undefined, program(at("home")));
+    expect(given(home)).toEqual(["read own (own)"]);
+    expect(home.box.cwd).toBe(at("home"));
+    expect(given(await make(undefined, program("/")))).toEqual(["read own (own)"]);
+    expect(given(await make(undefined, { ...program(at("data")), cwdGranted: false }))).toEqual([
+      "read own (own)",
+    ]);
+    expect((await make(undefined, program(at("nowhere")))).problems).toMatchObject([
+      { clause: `cwd: ${at("nowhere")}`, remedy: `mkdir -p ${at("nowhere")}` },
+    ]);
+  });
+
+  test("a working folder behind a link that the server could lay is refused, unless it is granted anyway", async () => {
+    const program = { file: "/bin/sh", args: [], cwd: at("data/link"), env: {} };
+    const steered = await make({ fs: { write: [at("data")] } }, { program });
+    expect(steered.problems).toMatchObject([
+      { clause: `cwd: ${at("data/link")}`, remedy: `Write cwd: ${at("elsewhere")}.` },
+    ]);
+    const granted = await make({ fs: { write: [at("data")], read: [at("elsewhere")] } }, { program });
+    expect(granted.problems).toEqual([]);
+  });
+
+  test("without one it runs where this program does, whether it may touch that folder or not", async () => {
+    expect((await make()).box.cwd).toBe(process.cwd());
+  });
+
+  test("a user's home that the config names, or that the server runs in, is not its private HOME", async () => {
+    const program = { file: "/bin/sh", args: [at("home/project")], cwd: at("home"), env: {} };
+    const { box, notGranted } = await make(undefined, { program, cwdGranted: false });
+    expect(box).toMatchObject({ home: "/tmp/home", cwd: at("home") });
+    expect(box.closed).toEqual([at("home/project"), at("home")]);
+    expect(notGranted).toEqual([{ path: at("home/project"), where: "args[0]", isPrivate: true }]);
+    const kept = await make({ home: "kept" }, { program, cwdGranted: false, keptHome: at("kept") });
+    expect(kept.box.home).toBe(at("kept"));
+  });
+
+  test("a kept HOME is a folder of its own", async () => {
+    const made = await make({ home: "kept" }, { keptHome: at("kept") });
+    expect(made.box.home).toBe(at("kept"));
+    expect(given(made)).toContain("write kept (kept home)");
+  });
+
+  test("limits that are declared are told from those that are not", async () => {
+    const { box } = await make({ limits: { processes: 10, cpuSeconds: 5 } });
+    expect(box.limits).toEqual({ ...DEFAULT_LIMITS, processes: 10, cpuSeconds: 5 });
+    expect([...box.declaredLimits].sort()).toEqual(["cpuSeconds", "processes"]);
+  });
+});
+
+describe("what is granted", () => {
+  test("folders in every spelling, files, and the caller's roots", async () => {
+    const made = await make(
+      { fs: { read: [`${at("data")}/**`, at("own", "server.js")], write: ["~/project/"] } },
+      { roots: [at("elsewhere"), at("not-on-this-machine")] },
+    );
+    expect(made.problems).toEqual([]);
+    expect(given(made).sort()).toEqual([
+      "read data (declared)",
+      "read own (own)",
+      "write elsewhere (root)",
+      "write home/project (declared)",
+    ]);
+  });
+
+  test("the narrower one lies over the wider; writing over what is given unasked", async () => {
+    const made = await make({ fs: { read: [at("data/logs")], write: [at("data"), at("own")] } });
+    const paths = given(made);
+    expect(paths).toEqual(["write data (declared)", "write own (declared)", "read data/logs (declared)"]);
+    const inner = await make({ fs: { write: [folder] } }, { ownFolders: [at("own/lib")] });
+    expect(given(inner)).toEqual([`write ${folder} (declared)`]);
+  });
+
+  test("patterns, as far as something matches now", async () => {
+    const made = await make({ fs: { read: [at("data/*.txt"), at("**/public")] } });
+    expect(given(made)).toEqual([
+      "read own (own)",
+      "read data/a.txt (declared)",
+      "read data/b.txt (declared)",
+      "read data/secret/public (declared)",
+    ]);
+    const none = await make({ fs: { write: [at("data/*.log")] } });
+    expect(none.problems).toMatchObject([
+      { clause: `fs.write: ${at("data/*.log")}`, remedy: `Grant the folder ${at("data")}.` },
+    ]);
+  });
+
+  test("a link, and what it leads to", async () => {
+    const made = await make({ fs: { read: [at("data/link"), at("alias/logs")] } });
+    expect(made.problems).toEqual([]);
+    expect(given(made).sort()).toEqual([
+      "read alias/logs (declared)",
+      "read data/link (declared)",
+      "read data/logs (declared)",
+      "read elsewhere (declared)",
+      "read own (own)",
+    ]);
+  });
+
+  test("not through a link that the server could lay itself", async () => {
+    const made = await make({ fs: { write: [at("data")], read: [at("data/link")] } });
+    expect(made.problems).toMatchObject([
+      { clause: `fs.read: ${at("data/link")}`, remedy: `Grant ${at("elsewhere")} itself.` },
+    ]);
+    expect(given(made)).not.toContain("read elsewhere (declared)");
+    const roots = await make({ fs: { read: [at("data/link")] } }, { roots: [at("data")] });
+    expect(roots.problems).toHaveLength(1);
+    const aliased = await make({ fs: { read: [at("data/link")], write: [at("alias")] } });
+    expect(aliased.problems).toHaveLength(1);
+  });
+
+  test.each([
+    {
+      fs: { read: ["/nowhere/at/all"] },
+      clause: "fs.read: /nowhere/at/all",
+      remedy: "mkdir -p /nowhere/at/all",
+    },
+    { fs: { write: ["/"] }, clause: "fs.write: /" },
+    { fs: { write: ["/**"] }, clause: "fs.write: /**" },
+    { fs: { read: ["/proc/1"] }, clause: "fs.read: /proc/1" },
+    { fs: { write: ["/dev/"] }, clause: "fs.write: /dev/" },
+    { fs: { read: ["/sys"] }, clause: "fs.read: /sys" },
+  ])("refused: $clause", async ({ fs, ...clause }) => {
+    const made = await make({ fs });
+    expect(made.problems).toMatchObject([clause]);
+    expect(given(made)).toEqual(["read own (own)"]);
+  });
+
+  test("a caller's root is not the whole machine", async () => {
+    expect((await make(undefined, { roots: ["/"] })).problems).toMatchObject([{ clause: "root: /" }]);
+  });
+});
+
+describe("what is denied", () => {
+  const hidden = (mounts: readonly Mount[]): string[] =>
+    mounts.filter(({ access }) => access === "hidden").map(({ path }) => path);
+
+  test("wins over what is granted, also inside of it", async () => {
+    const made = await make({
+      fs: { read: [at("data"), at("data/secret/public")], deny: [at("data/secret"), at("data/a.txt")] },
+    });
+    expect(made.problems).toEqual([]);
+    expect(hidden(made.box.mounts)).toEqual([at("data/secret"), at("data/a.txt")]);
+    expect(given(made)).not.toContain("read data/secret/public (declared)");
+  });
+
+  test("is where a link leads, not the link", async () => {
+    const made = await make({ fs: { read: [folder], deny: [at("data/link")] } });
+    expect(hidden(made.box.mounts)).toEqual([at("elsewhere")]);
+  });
+
+  test("is not a pattern, nor what does not exist yet in a folder that is granted", async () => {
+    const made = await make({ fs: { read: [at("data")], deny: [at("data/*.txt"), at("data/later")] } });
+    expect(made.problems).toMatchObject([
+      { clause: `fs.deny: ${at("data/*.txt")}`, remedy: `Name the files, or the folder ${at("data")}.` },
+      { clause: `fs.deny: ${at("data/later")}` },
+    ]);
+    expect((await make({ fs: { deny: ["~/.ssh"] } })).problems).toEqual([]);
+  });
+
+  test("is not at the end of a link that the server could lay anew", async () => {
+    const made = await make({ fs: { write: [at("data")], deny: [at("data/link")] } });
+    expect(made.problems).toMatchObject([
+      { clause: `fs.deny: ${at("data/link")}`, remedy: `Deny ${at("elsewhere")} itself.` },
+    ]);
+  });
+
+  test("is not the server itself", async () => {
+    expect((await make({ fs: { deny: ["/usr"] } })).problems).toMatchObject([{ clause: "fs.deny: /usr" }]);
+    expect((await make({ fs: { deny: [folder] } })).problems).toMatchObject([
+      { clause: `fs.deny: ${folder}` },
+    ]);
+  });
+});
+
+describe("exec.allow", () => {
+  test("leaves libraries and takes programs away, but for those and the server", async () => {
+    const { box, problems } = await make({ exec: { allow: ["env", "no-such-program"] } });
+    expect(problems).toMatchObject([{ clause: "exec.allow: no-such-program" }]);
+    const paths = box.mounts.map(({ path }) => path);
+    expect(paths).not.toContain("/usr");
+    expect(paths).not.toContain("/usr/bin");
+    expect(paths).toContain("/usr/lib");
+    expect(paths).toContain(realpathSync("/bin/sh"));
+    expect(paths).toContain(realpathSync("/usr/bin/env"));
+    expect(paths.filter((path) => path.startsWith("/usr/bin/")).length).toBeLessThan(6);
+    expect(paths).not.toContain("/usr/libexec");
+  });
+});

@@ -1,0 +1,129 @@
+// Which files a start may read: not what a sandboxed server may replace or link, not Portolan's own data.
+
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import envPaths from "env-paths";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { DeclaredServer, SandboxDeclaration, StdioEndpoint } from "../model/index.ts";
+import { checkStart, checkWorkspaceFiles, fileRefusal } from "./untrusted-files.ts";
+import { noteWriter } from "./write-history.ts";
+
+let folder = "";
+const at = (name: string): string => join(folder, name);
+
+function file(name: string): string {
+  mkdirSync(dirname(at(name)), { recursive: true });
+  writeFileSync(at(name), "text");
+  return at(name);
+}
+
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-places-")));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const server = (
+  alias: string,
+  sandbox: SandboxDeclaration | undefined,
+  endpoint: Partial<StdioEndpoint> = {},
+): DeclaredServer => ({
+  alias,
+  origin: { file: at("portolan.yaml"), line: 3, column: 5, format: "workspace" },
+  enabled: true,
+  endpoint: { transport: "stdio", command: "server", ...endpoint },
+  launch: { sandbox },
+});
+
+const refusal = (path: string, ...servers: DeclaredServer[]): Promise<string | undefined> =>
+  fileRefusal(path, { servers, roots: [] });
+
+describe("a file that a start reads", () => {
+  const writer = (fs: SandboxDeclaration["fs"] = {}): DeclaredServer =>
+    server("files", { fs: { write: [at("data")], ...fs } });
+
+  test("is refused where a sandboxed server may write, also when it is not there yet", async () => {
+    expect(await refusal(file("data/token"), writer())).toBe(
+      `the server files, which may write ${at("data")}, could replace it`,
+    );
+    expect(await refusal(at("data/new"), writer())).toMatch(/could create it$/);
+    expect(await refusal(file("token"), writer())).toBeUndefined();
+    expect(await fileRefusal(at("token"), { servers: [], roots: [folder] })).toMatch(/may write the root/);
+  });
+
+  test("is refused behind a link that a server could have made, wherever the link leads", async () => {
+    file("data/x");
+    symlinkSync(file("key"), at("data/token"));
+    expect(await refusal(at("data/token"), writer())).toMatch(/data\/token is a link that the server files,/);
+    symlinkSync(at("data"), at("way"));
+    expect(await refusal(at("way/x"), writer())).toMatch(/could replace it/);
+    // The link may be older than the rule that covers its path now.
+    const denied = writer({ deny: [at("data/token")] });
+    expect(await refusal(at("data/token"), denied)).toMatch(/is a link/);
+    expect(
+      await fileRefusal(at("data/token"), { servers: [writer()], roots: [] }, { isCovered: true }),
+    ).toMatch(/is a link/);
+  });
+
+  test("may be one that the server has read-only or not at all", async () => {
+    file("data/token");
+    expect(await refusal(at("data/token"), writer({ deny: [at("data/token")] }))).toBeUndefined();
+    expect(await refusal(at("data/token"), writer({ read: [at("data/token")] }))).toBeUndefined();
+    const inner = writer({ write: [at("data/in")], read: [at("data")] });
+    expect(await refusal(file("data/in/token"), inner)).toMatch(/data\/in, could replace it/);
+  });
+
+  test("is never Portolan's own", async () => {
+    const { data } = envPaths("portolan", { suffix: "" });
+    expect(await refusal(join(data, "token"))).toBe("it is Portolan's own data");
+  });
+
+  test("does not depend on servers without a sandbox", async () => {
+    const off = server("files", { mode: "off", fs: { write: [at("data")] } });
+    expect(await refusal(file("data/token"), off)).toBeUndefined();
+  });
+
+  test("is refused when a server of this program could write it since its start", async () => {
+    const mounts = [{ path: at("data"), access: "write", reason: "root" } as const];
+    await noteWriter("earlier", {
+      ...{ mounts, home: "/home/user", network: [], limits: {}, declaredLimits: new Set() },
+      exec: { allow: undefined, spawn: true },
+    });
+    expect(await refusal(file("data/token"))).toBe(
+      "the server earlier may have written it, from its sandbox",
+    );
+  });
+});
+
+test("validate and the plan name every reference of a server, and programs that others could replace", async () => {
+  file("data/token");
+  file("data/run.sh");
+  const writer = server("files", { fs: { write: [at("data")] } });
+  const reader = server("reader", undefined, {
+    ...{ command: "./data/run.sh", cwd: folder, args: ["--key=${file:data/token}"] },
+    env: { TOKEN: "Bearer ${file:./data/token}", OTHER: "${file:elsewhere}" },
+  });
+  const writers = { servers: [writer, reader], roots: [] };
+  const found = await checkStart(reader, writers);
+  expect(found).toMatchObject([
+    { severity: "error", code: "SANDBOX_DENIED", server: "reader", line: 3 },
+    { severity: "error", message: expect.stringMatching(/^env\.TOKEN of the server reader reads/) as string },
+    { severity: "warning", message: expect.stringContaining("run.sh, which the server files,") as string },
+  ]);
+  expect(await checkStart(writer, writers)).toEqual([]);
+});
+
+test("the workspace's own files: an env_file that a server could create, a link, the token of a caller", async () => {
+  const writers = { servers: [server("files", { fs: { write: [at("data")] } })], roots: [] };
+  const check = (envFile: string, tokens: string[] = []): Promise<unknown> =>
+    checkWorkspaceFiles({ folder, envFile, tokens }, writers);
+  expect(await check(at("data/.env"))).toMatchObject([{ severity: "warning" }]);
+  // Every sandbox covers one that is there.
+  file("data/.env");
+  expect(await check(at("data/.env"))).toEqual([]);
+  symlinkSync(file("key"), at("data/.link"));
+  expect(await check(at("data/.link"))).toMatchObject([{ severity: "error" }]);
+  expect(await check(at("key"), ["${file:data/token}"])).toMatchObject([
+    { message: expect.stringMatching(/^the token file .*data\/token cannot be used/) as string },
+  ]);
+});

@@ -1,0 +1,219 @@
+// Which files may be read when a server starts: none from a place that a sandboxed server may write, and none of Portolan's own.
+
+import { lstat, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, resolve } from "node:path";
+import type { Diagnostic } from "../errors/index.ts";
+import { type DeclaredServer, parseReferences, type SandboxDeclaration } from "../model/index.ts";
+import { textsOf } from "../secrets/index.ts";
+import { writableFolders } from "./policy/grants.ts";
+import { parseDeclared } from "./paths/path-pattern.ts";
+import { bothWays, depth, isInside, resolveLinks, wayTo } from "./paths/paths.ts";
+import { writerOf } from "./write-history.ts";
+
+/** The servers of a workspace and the folders that every one of them is given: all that may have written a file. */
+export interface FileWriters {
+  readonly servers: readonly DeclaredServer[];
+  readonly roots: readonly string[];
+}
+
+/** `isCovered`: every sandbox has this file read-only as long as it is there, as all config files are. */
+export interface FileUse {
+  readonly isCovered?: boolean | undefined;
+}
+
+/** Why a file must not be read at a start, as the rest of "it cannot be used: …"; undefined when it may be. */
+export async function fileRefusal(
+  path: string,
+  writers: FileWriters,
+  use: FileUse = {},
+): Promise<string | undefined> {
+  const [{ links, end }, own, places] = await Promise.all([
+    wayTo(path),
+    ownFolders(),
+    writablePlaces(writers),
+  ]);
+  const way = [...links, end];
+  if (own.some((folder) => way.some((one) => isInside(one, folder)))) return "it is Portolan's own data";
+  for (const place of places) {
+    const link = links.find((one) => isInside(one, place.folder));
+    if (link !== undefined) return `${link} is a link that ${mayWrite(place)} could have made`;
+    if (use.isCovered !== true && isInside(end, place.folder) && !isProtected(end, place))
+      return `${mayWrite(place)} could ${(await isThere(end)) ? "replace" : "create"} it`;
+  }
+  const writer = await writerOf(path);
+  return writer === undefined ? undefined : `the server ${writer} may have written it, from its sandbox`;
+}
+
+/** The hint for a file that is refused. */
+export const FILE_REFUSED_HINT =
+  "Move the file out of the folders that servers may write, hide it from them with fs.deny, or keep the value with portolan secrets set.";
+
+/** Reports files that a start of the server reads or runs although a server may write them. */
+export async function checkStart(server: DeclaredServer, writers: FileWriters): Promise<Diagnostic[]> {
+  const [files, programs] = await Promise.all([
+    checkFileReferences(server, writers),
+    checkPrograms(server, writers),
+  ]);
+  return [...files, ...programs];
+}
+
+/** The files that the workspace itself names: its `env_file`, and references in the tokens of the gateway's callers. */
+export async function checkWorkspaceFiles(
+  { folder, envFile, tokens }: { folder: string; envFile?: string | undefined; tokens: readonly string[] },
+  writers: FileWriters,
+): Promise<Diagnostic[]> {
+  const found: Diagnostic[] = [];
+  const refuse = async (
+    what: string,
+    path: string,
+    use: FileUse = {},
+    severity: Diagnostic["severity"] = "error",
+  ): Promise<void> => {
+    const reason = await fileRefusal(path, writers, use);
+    if (reason === undefined) return;
+    const message = `${what} ${path} cannot be used: ${reason}`;
+    found.push({ code: "SANDBOX_DENIED", severity, message, hint: FILE_REFUSED_HINT });
+  };
+  if (envFile !== undefined) {
+    // A server can create a file that is not there yet, since nothing covers it.
+    const isCovered = await isThere(envFile);
+    await refuse("the env_file", envFile, { isCovered }, isCovered ? "error" : "warning");
+  }
+  for (const token of tokens)
+    for (const part of parseReferences(token).parts)
+      if (part.kind === "file") await refuse("the token file", resolve(folder, part.name));
+  return found;
+}
+
+/** The references to files that a server's config makes and that a start would refuse. */
+async function checkFileReferences(server: DeclaredServer, writers: FileWriters): Promise<Diagnostic[]> {
+  const { alias, origin, endpoint } = server;
+  if (endpoint.transport === "contracts") return [];
+  const base = dirname(origin.file);
+  const found: Diagnostic[] = [];
+  const refuse = async (where: string, path: string): Promise<void> => {
+    const reason = await fileRefusal(resolve(base, path), writers);
+    if (reason === undefined) return;
+    const { file, line, column } = origin;
+    const message = `${where} of the server ${alias} reads the file ${path}, which cannot be used: ${reason}`;
+    const place = { file, line, column, server: alias, hint: FILE_REFUSED_HINT };
+    found.push({ code: "SANDBOX_DENIED", severity: "error", message, ...place });
+  };
+  if (endpoint.transport === "invoke") {
+    const { caCertFiles = [], caCertDir } = endpoint.server.clientTls ?? {};
+    for (const path of caCertFiles) await refuse("caCertFiles", path);
+    if (caCertDir !== undefined) await refuse("caCertDir", caCertDir);
+    return found;
+  }
+  for (const { where, text } of textsOf(endpoint))
+    if (text.includes("${file:"))
+      for (const part of parseReferences(text).parts)
+        if (part.kind === "file") await refuse(where, part.name);
+  return found;
+}
+
+/** Programs and scripts of a server that another server may replace from its sandbox: they run with the rights of this one. */
+async function checkPrograms(server: DeclaredServer, writers: FileWriters): Promise<Diagnostic[]> {
+  const { alias, origin, endpoint } = server;
+  if (endpoint.transport !== "stdio") return [];
+  const { command, args = [], cwd = dirname(origin.file) } = endpoint;
+  const words = [
+    ...(/[\\/]/.test(command) ? [command] : []),
+    ...args.filter((word) => !/^-|\$\{/.test(word)),
+  ];
+  const others = { ...writers, servers: writers.servers.filter((one) => one.alias !== alias), roots: [] };
+  const places = await writablePlaces(others);
+  const found: Diagnostic[] = [];
+  for (const word of words) {
+    const path = isAbsolute(word) ? word : resolve(cwd, word);
+    const resolved = await resolveLinks(path);
+    if (resolved === undefined || !(await isFile(resolved.real))) continue;
+    const place = places.find(
+      (one) => isInside(resolved.real, one.folder) && !isProtected(resolved.real, one),
+    );
+    if (place === undefined) continue;
+    const { file, line, column } = origin;
+    found.push({
+      ...{ code: "CONFIG_INVALID", severity: "warning", server: alias, file, line, column },
+      message: `the server ${alias} runs ${path}, which ${mayWrite(place)} could replace; it would then run with the rights of ${alias}`,
+      hint: `Take ${place.folder} out of the folders that ${place.server} may write, or cover the file there with fs.read.`,
+    });
+  }
+  return found;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}
+
+interface WritablePlace {
+  /** Absent for a root, which every server may write. */
+  readonly server?: string | undefined;
+  readonly folder: string;
+  /** Read-only and hidden paths, which may protect files in the folder. */
+  readonly covers: readonly string[];
+}
+
+function mayWrite({ server, folder }: WritablePlace): string {
+  return server === undefined
+    ? `every server, which may write the root ${folder},`
+    : `the server ${server}, which may write ${folder},`;
+}
+
+function isProtected(path: string, { folder, covers }: WritablePlace): boolean {
+  return covers.some((cover) => isInside(path, cover) && depth(cover) >= depth(folder) && cover !== folder);
+}
+
+async function writablePlaces({ servers, roots }: FileWriters): Promise<WritablePlace[]> {
+  const home = homedir();
+  const declared = servers.flatMap((server) => sandboxesOf(server));
+  const places = await Promise.all(
+    declared.map(async ({ name, sandbox }): Promise<WritablePlace[]> => {
+      // Without a sandbox it may write everything, and no rule of ours would keep it from that.
+      if (sandbox.mode === "off" || (sandbox.fs?.write ?? []).length === 0) return [];
+      const given = { declaration: sandbox, roots: [], keptHome: undefined, homedir: home };
+      const covered = [...(sandbox.fs?.read ?? []), ...(sandbox.fs?.deny ?? [])]
+        .map((written) => parseDeclared(written, home))
+        .flatMap(({ path, pattern }) => (pattern === undefined ? [path] : []));
+      const [folders, covers] = await Promise.all([writableFolders(given), bothWays(covered)]);
+      return folders.map((folder) => ({ server: name, folder, covers }));
+    }),
+  );
+  const shared = await bothWays(roots);
+  return [...places.flat(), ...shared.map((folder) => ({ folder, covers: [] }))];
+}
+
+/** Every sandbox that a config declares: that of a program, those of an mcpfile's commands, those of drivers. */
+function sandboxesOf({
+  alias,
+  endpoint,
+  launch,
+}: DeclaredServer): { readonly name: string; readonly sandbox: SandboxDeclaration }[] {
+  const own = (name: string, sandbox: SandboxDeclaration | undefined): ReturnType<typeof sandboxesOf> =>
+    sandbox === undefined ? [] : [{ name, sandbox }];
+  if (endpoint.transport === "contracts")
+    return endpoint.drivers.flatMap(({ driver }) => own(driver.id, driver.launch.sandbox));
+  if (endpoint.transport !== "invoke") return own(alias, launch?.sandbox);
+  const { tools, prompts, resources, resourceTemplates } = endpoint.server;
+  return [...tools, ...prompts, ...resources, ...resourceTemplates].flatMap(({ invocation }) =>
+    invocation.kind === "cli" ? own(alias, invocation.sandbox) : [],
+  );
+}
+
+/** Portolan's store, tokens, keys, logins and kept HOMEs, in both spellings. */
+async function ownFolders(): Promise<string[]> {
+  const { default: envPaths } = await import("env-paths");
+  const { data, cache, log } = envPaths("portolan", { suffix: "" });
+  return bothWays([data, cache, log]);
+}

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import type { SandboxDeclaration } from "../model/index.ts";
+import { checkDeclaration } from "./validate-config.ts";
+
+test("what a program may declare", () => {
+  const whole: SandboxDeclaration = {
+    mode: "enforce",
+    backend: "bubblewrap",
+    network: ["example.com", "*.example.com:8443"],
+    fs: { read: ["/data"], write: ["~/notes"], deny: ["/data/private"] },
+    env: { pass: ["LANG"], set: { A: "b" } },
+    exec: { allow: ["git"], spawn: false },
+    home: "kept",
+    limits: { memoryBytes: 1e9, niceness: 5 },
+    pathArguments: { "*": ["path"] },
+  };
+  expect(() => checkDeclaration(whole, "it")).not.toThrow();
+  expect(() => checkDeclaration(undefined, "it")).not.toThrow();
+});
+
+test.each([
+  [{ backend: "none" }, "backend must be"],
+  [{ backend: "foo" }, "backend must be"],
+  [{ fs: { deny: ["etc/shadow"] } }, "absolute path"],
+  [{ fs: { raed: [] } }, "fs has no raed"],
+  [{ limits: { memory: "1GB" } }, "limits has no memory"],
+  [{ limits: { memoryBytes: -1 } }, "at least 0"],
+  [{ exec: { spwan: false } }, "exec has no spwan"],
+  [{ home: "keep" }, "home must be"],
+  [{ env: { pass: "PATH" } }, "pass must be a list"],
+  [{ network: ["http://x/"] }, "network[0]"],
+  [{ nework: [] }, "sandbox has no nework"],
+  ["enforce", "must be an object"],
+])("%j is not understood, so it is refused", (sandbox, message) => {
+  const check = (): void => checkDeclaration(sandbox as SandboxDeclaration, "it");
+  expect(check).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
+  expect(check).toThrow(message);
+});

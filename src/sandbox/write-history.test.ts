@@ -1,0 +1,76 @@
+// Whether a server may have written a file: by what its box could write, and what is still covered in it.
+
+import {
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Box, Mount } from "./types.ts";
+import { noteWriter, writerOf } from "./write-history.ts";
+
+let folder = "";
+const at = (name: string): string => join(folder, name);
+
+function lay(name: string, content = "one"): string {
+  mkdirSync(dirname(at(name)), { recursive: true });
+  writeFileSync(at(name), content);
+  return at(name);
+}
+
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-writers-")));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const box = (...mounts: [string, Mount["access"]][]): Box => ({
+  mounts: mounts.map(([path, access]) => ({ path: at(path), access, reason: "declared" })),
+  home: "/home/user",
+  network: [],
+  exec: { allow: undefined, spawn: true },
+  limits: {},
+  declaredLimits: new Set(),
+});
+
+test("what may be written, unless it is covered; inner ones count", async () => {
+  lay("w/rules/file");
+  lay("w/rules/open/file");
+  lay("r/file");
+  await noteWriter("a", box(["w", "write"], ["w/rules", "read"], ["w/rules/open", "write"], ["r", "read"]));
+  expect(await writerOf(at("w/new/deep.yaml"))).toBe("a");
+  expect(await writerOf(at("w/rules/file"))).toBeUndefined();
+  expect(await writerOf(at("w/rules/new"))).toBeUndefined();
+  expect(await writerOf(at("w/rules/open/file"))).toBe("a");
+  expect(await writerOf(at("r/file"))).toBeUndefined();
+  expect(await writerOf(at("w-other"))).toBeUndefined();
+});
+
+test("what was written over is still covered, what was replaced is not, whatever comes after it", async () => {
+  const file = lay("w/file");
+  await noteWriter("a", box(["w", "write"], ["w/file", "read"]));
+  lay("w/file", "two");
+  expect(await writerOf(file)).toBeUndefined();
+  renameSync(file, at("kept"));
+  renameSync(lay("w/other"), file);
+  expect(await writerOf(file)).toBe("a");
+  renameSync(at("kept"), file);
+  expect(await writerOf(file)).toBe("a");
+});
+
+test("a link that may be written leads anywhere", async () => {
+  const file = lay("r/file");
+  mkdirSync(at("w"));
+  symlinkSync(at("r"), at("w/link"));
+  symlinkSync(at("w"), at("outer"));
+  await noteWriter("a", box(["w", "write"]));
+  expect(await writerOf(file)).toBeUndefined();
+  expect(await writerOf(at("w/link/file"))).toBe("a");
+  expect(await writerOf(at("w/link/missing"))).toBe("a");
+  expect(await writerOf(at("outer/new"))).toBe("a");
+});
