@@ -16,8 +16,8 @@ interface Plan {
   readonly sandbox: {
     readonly mode: string;
     readonly by: string;
-    readonly box: { readonly mounts: readonly { readonly path: string }[] };
-    readonly missing: readonly { readonly clause: string }[];
+    readonly policy: { readonly mounts: readonly { readonly path: string }[] };
+    readonly missing: readonly { readonly rule: string }[];
   };
   readonly spawn: readonly string[];
 }
@@ -80,7 +80,7 @@ describe.skipIf(process.platform === "win32")("the driver of an image", () => {
     const asked = await run(["why", "--plan", "web"]);
     expect([asked.code, (JSON.parse(asked.out) as Plan).sandbox]).toMatchObject([
       3,
-      { mode: "enforce", by: "default", missing: [{ clause: "network: api.example.com" }] },
+      { mode: "enforce", by: "default", missing: [{ rule: "network: api.example.com" }] },
     ]);
     expect((await run(["validate", "--text"])).out).toContain("asks for the sandbox mode warn");
     expect((await run(["why", "web", "--text"])).out).toMatch(
@@ -109,7 +109,7 @@ describe.skipIf(process.platform === "win32")("the plan of an image", () => {
     const strict = await run(["why", "--plan", "strict"]);
     const plan = JSON.parse(strict.out) as Plan;
     expect(strict.code).toBe(3);
-    expect(plan.sandbox.missing).toMatchObject([{ clause: "network: none" }]);
+    expect(plan.sandbox.missing).toMatchObject([{ rule: "network: none" }]);
     expect(plan.spawn.join(" ")).toContain("--network bridge --publish 127.0.0.1::8080");
     const open = await run(["why", "--plan", "open"]);
     expect(open.code).toBe(0);
@@ -129,8 +129,8 @@ describe.skipIf(process.platform === "win32")("the plan of an image", () => {
     });
     const of = async (name: string): Promise<Plan> =>
       JSON.parse((await run(["why", "--plan", name])).out) as Plan;
-    expect(await of("bare")).toMatchObject({ env: ["TOKEN"], sandbox: { box: { mounts: [] } } });
-    expect((await of("data")).sandbox.box.mounts).toMatchObject([{ path: cwd, access: "read" }]);
+    expect(await of("bare")).toMatchObject({ env: ["TOKEN"], sandbox: { policy: { mounts: [] } } });
+    expect((await of("data")).sandbox.policy.mounts).toMatchObject([{ path: cwd, access: "read" }]);
     const text = (await run(["why", "--plan", "bare", "--text"])).out;
     expect(text).toMatch(/programs +those of the image/);
     expect(text).not.toMatch(/May touch|\/usr/);

@@ -1,4 +1,4 @@
-// What a plan says is what would be: limits that are really set, and the boxes of commands that portolan runs itself.
+// What a plan says is what would be: limits that are really set, and the sandboxes of commands that portolan runs itself.
 
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,9 +8,9 @@ import { needs } from "./needs.ts";
 
 interface Plan {
   readonly sandbox: {
-    readonly box: { readonly limits: Readonly<Record<string, number>> };
-    readonly missing: readonly { readonly clause: string }[];
-    readonly unheldDefaults: readonly { readonly clause: string }[];
+    readonly policy: { readonly limits: Readonly<Record<string, number>> };
+    readonly missing: readonly { readonly rule: string }[];
+    readonly unenforcedDefaults: readonly { readonly rule: string }[];
   };
 }
 
@@ -58,8 +58,8 @@ describe("limits in a plan", needs("bubblewrap"), () => {
     const plain = await run(["why", "--plan", "plain"]);
     const { sandbox } = JSON.parse(plain.out) as Plan;
     expect(plain.code).toBe(0);
-    expect(sandbox).toMatchObject({ box: { limits: {} }, missing: [] });
-    expect(sandbox.unheldDefaults.map(({ clause }) => clause)).toEqual([
+    expect(sandbox).toMatchObject({ policy: { limits: {} }, missing: [] });
+    expect(sandbox.unenforcedDefaults.map(({ rule }) => rule)).toEqual([
       ...["limits.memory: 4GiB", "limits.processes: 256", "limits.open_files: 1024"],
     ]);
     const text = (await run(["why", "--plan", "plain", "--text"])).out;
@@ -69,8 +69,8 @@ describe("limits in a plan", needs("bubblewrap"), () => {
     const bounded = await run(["why", "--plan", "bounded"]);
     expect(bounded.code).toBe(3);
     expect((JSON.parse(bounded.out) as Plan).sandbox).toMatchObject({
-      ...{ box: { limits: {} }, missing: [{ clause: "limits.memory: 1GiB" }] },
-      unheldDefaults: [{ clause: "limits.processes: 256" }, { clause: "limits.open_files: 1024" }],
+      ...{ policy: { limits: {} }, missing: [{ rule: "limits.memory: 1GiB" }] },
+      unenforcedDefaults: [{ rule: "limits.processes: 256" }, { rule: "limits.open_files: 1024" }],
     });
   });
 

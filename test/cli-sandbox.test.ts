@@ -16,7 +16,7 @@ interface Plan {
     readonly mode: string;
     readonly by: string;
     readonly backend: string;
-    readonly box: {
+    readonly policy: {
       readonly mounts: readonly { path: string; access: string }[];
       readonly network: string[];
     };
@@ -59,9 +59,9 @@ describe("a plan", () => {
     expect(plan.sandbox).toMatchObject({
       mode: "warn",
       by: "declaration",
-      box: { network: ["api.example.com"] },
+      policy: { network: ["api.example.com"] },
     });
-    expect(plan.sandbox.box.mounts).toContainEqual(
+    expect(plan.sandbox.policy.mounts).toContainEqual(
       expect.objectContaining({ path: join(cwd, "data"), access: "write" }),
     );
     expect(plan.env).toEqual(expect.arrayContaining(["TOKEN", "OTHER"]));
@@ -78,7 +78,7 @@ describe("a plan", () => {
     writeFileSync(path, "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n");
     const env = { ...STRICT, PORTOLAN_SANDBOX: "warn", NODE_EXTRA_CA_CERTS: path };
     const plan = JSON.parse((await run(["why", "--plan", "web"], env)).out) as Plan;
-    expect(plan.sandbox.box.mounts).toContainEqual({ path, access: "read", reason: "certificates" });
+    expect(plan.sandbox.policy.mounts).toContainEqual({ path, access: "read", reason: "certificates" });
     expect(plan.env).toContain("NODE_EXTRA_CA_CERTS");
   });
 
@@ -213,7 +213,7 @@ describe("enforced", needs("bubblewrap"), () => {
         needs: { command: process.execPath, args: ["-e", needs] },
       });
       const remedy = (host: string): string =>
-        `--allow-net ${host}, or sandbox: { network: [${host}] } in its declaration.`;
+        `--allow-net ${host}, or sandbox: { network: [${host}] } in its config.`;
       const call = await run(["call", "web.reach", "--args", '{"way":"fetch","url":"http://asked.example"}']);
       expect(call.err).toContain("web was refused asked.example: the server's sandbox grants no host");
       expect(call.err).toContain(remedy("asked.example"));

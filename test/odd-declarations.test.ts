@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { parseDeclaration } from "../src/catalog/formats.ts";
 import type { Diagnostic } from "../src/errors/index.ts";
 import { parseDriver } from "../src/formats/driver/index.ts";
-import { checkDeclaration } from "../src/sandbox/validate-config.ts";
+import { validateSandbox } from "../src/sandbox/validate-config.ts";
 import type { DeclaredServer, SandboxDeclaration } from "../src/model/index.ts";
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -143,7 +143,7 @@ async function isUnderstood(format: Format, part: Json): Promise<void> {
   );
   expect(unplaced).toEqual([]);
   // What was accepted must not be refused, or worse, by the start.
-  for (const sandbox of sandboxes) checkDeclaration(sandbox, "a");
+  for (const sandbox of sandboxes) validateSandbox(sandbox, "a");
 }
 
 describe.each(FORMATS)("$name", (format) => {

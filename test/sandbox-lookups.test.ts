@@ -1,4 +1,4 @@
-// A server that may reach no host at all, which is what most are: what it looks up is refused, and told of. Its box is as it was otherwise.
+// A server that may reach no host at all, which is what most are: what it looks up is refused, and told of. Its sandbox is as it was otherwise.
 
 import { existsSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type HubEvent, openWorkspace, type Workspace } from "../src/index.ts";
 import { prepare } from "../src/launch/index.ts";
-import { runPlain } from "../src/process/run.ts";
+import { runProgram } from "../src/process/run.ts";
 import type { Denied, SandboxDeclaration } from "../src/model/index.ts";
 import { needs } from "./needs.ts";
 
@@ -31,7 +31,7 @@ async function run(
       if (news.type === "denied") denied.push(news);
     },
   });
-  const { stdout, stderr } = await runPlain(spawnable, { timeoutMs });
+  const { stdout, stderr } = await runProgram(spawnable, { timeoutMs });
   return { out: `${stdout}${stderr}`.trim(), denied };
 }
 

@@ -117,7 +117,7 @@ export function toLaunchEvent(
   }
   const { mode, by, missing } = news.plan.sandbox;
   if (mode === "enforce") return undefined;
-  return { type: "mcp.sandbox_relaxed", server, mode, by, missing: missing.map(({ clause }) => clause) };
+  return { type: "mcp.sandbox_relaxed", server, mode, by, missing: missing.map(({ rule }) => rule) };
 }
 
 /** True for events that occur with every call. */

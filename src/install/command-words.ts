@@ -1,4 +1,4 @@
-// The words of a declared command line; one that cannot be used is an error here.
+// Splits a command line of a config into words, and throws if it cannot be used.
 
 import { PortolanError } from "../errors/index.ts";
 import { splitCommandLine } from "../model/index.ts";

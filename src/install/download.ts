@@ -1,4 +1,4 @@
-// Fetches a file whose hash is known beforehand: counted and hashed while it comes in, and gone again if it is another one.
+// Downloads a file whose SHA-256 is known. Size and hash are checked while it arrives; a wrong file is deleted.
 
 import { createHash } from "node:crypto";
 import { lookup } from "node:dns";
@@ -18,14 +18,14 @@ export interface DownloadOptions {
   readonly file: string;
   readonly maxBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Hears now and then how much is there. */
+  /** Called now and then with the number of bytes received. */
   readonly onBytes?: ((bytes: NonNullable<Progress["bytes"]>) => void) | undefined;
 }
 
 const MOST_BYTES = 512 * 1024 * 1024;
 const MOST_REDIRECTS = 5;
 const SILENCE_MS = 60_000;
-/** As often as somebody who watches wants to hear of it. */
+/** Interval of progress reports. */
 const TELL_MS = 500;
 
 export async function download({
@@ -59,8 +59,8 @@ export async function download({
     if (!response.complete) throw downloadError(url, "it ended in the middle");
     const digest = hash.digest("hex");
     if (digest !== sha256.toLowerCase())
-      throw downloadError(url, `its SHA-256 is ${digest}, and ${sha256} was declared`, {
-        hint: "Do not trust this file: it is not the one that the declaration is about.",
+      throw downloadError(url, `its SHA-256 is ${digest}, and the config says ${sha256}`, {
+        hint: "Do not trust this file: it is not the one that the config describes.",
         reason: "HASH_MISMATCH",
       });
     if ((await stat(file)).size !== bytes)
@@ -82,7 +82,7 @@ async function follow(
 ): Promise<IncomingMessage> {
   let url = first;
   for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
-    const response = await ask(url, declared, signal);
+    const response = await requestOnce(url, declared, signal);
     const { statusCode = 0, headers } = response;
     if (statusCode === 200) return response;
     response.destroy();
@@ -97,7 +97,7 @@ async function follow(
   throw downloadError(declared, "it leads from one address to the next without end");
 }
 
-function ask(url: URL, declared: string, signal: AbortSignal | undefined): Promise<IncomingMessage> {
+function requestOnce(url: URL, declared: string, signal: AbortSignal | undefined): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const get = url.protocol === "http:" ? httpGet : httpsGet;
     const failed = (cause: Error): void => {
@@ -116,7 +116,7 @@ function ask(url: URL, declared: string, signal: AbortSignal | undefined): Promi
   });
 }
 
-/** A name may not lead to an address that is not public; who means such an address writes the address. */
+/** Refuses a name that resolves to a private address; a user who means such an address can write the address. */
 const publicLookup: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, found) => {
     if (error !== null) return callback(error, "", 0);
@@ -148,7 +148,7 @@ function downloadError(
   why: string,
   { hint, reason, cause }: { hint?: string; reason?: string; cause?: unknown } = {},
 ): PortolanError {
-  // An address may hold credentials, and its query may be one.
+  // A URL may contain credentials, also in its query.
   const shown = URL.canParse(url) ? `${new URL(url).origin}${new URL(url).pathname}` : "the address";
   const code = reason ?? (cause as NodeJS.ErrnoException | undefined)?.code;
   const isOffline = isNetworkFailure(code);

@@ -1,8 +1,22 @@
-// From a declared command to a program that is here, is the right one, and can be started.
+// Makes sure that a server's program is installed, has the right version, and can be started.
 
 import { isPortolanError, PortolanError, type Report } from "../errors/index.ts";
-import { type DockerRun, type LaunchSettings, programName, recognise, type Recognised, type StdioEndpoint, type VersionCheck } from "../model/index.ts";
-import { childEnvironment, findProgram, lookForProgram, type Program, type RunProgram } from "../process/index.ts";
+import {
+  type DockerRun,
+  type LaunchSettings,
+  programName,
+  recognise,
+  type Recognised,
+  type StdioEndpoint,
+  type VersionCheck,
+} from "../model/index.ts";
+import {
+  childEnvironment,
+  findProgram,
+  lookUpProgram,
+  type Program,
+  type RunProgram,
+} from "../process/index.ts";
 import { splitCommand } from "./command-words.ts";
 import { type MethodContext, obtain } from "./methods.ts";
 import { findBin } from "./npm/bin.ts";
@@ -16,15 +30,15 @@ import { checkError, checkVersion, versionError } from "./version-check.ts";
 export interface InstallContext {
   readonly server: string;
   readonly report: Report;
-  /** Where the store is; the user's own when absent. */
+  /** The folder of the store. Default: the user's own. */
   readonly root?: string | undefined;
-  /** Asks a program for its version; the check is left out when absent. */
+  /** Runs the version command. Absent: the version is not checked. */
   readonly run?: RunProgram | undefined;
-  /** Resolves ranges and tags anew. */
+  /** Resolves ranges and tags again. */
   readonly update?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** Instead of this process's own: PATH, and the settings of npm. */
+  /** Replaces this process's own environment: PATH, and the settings of npm. */
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
@@ -32,11 +46,11 @@ export interface Resolved {
   readonly kind: Recognised["kind"];
   /** An absolute path. */
   readonly file: string;
-  /** All of them: what runs the program, then the server's own. */
+  /** All arguments: those that run the program, then the server's own. */
   readonly args: readonly string[];
-  /** Where it comes from, for people. */
+  /** Human-readable: where the program comes from. */
   readonly source: string;
-  /** A folder that it needs to see, and only that. */
+  /** The folder that the program needs to read. */
   readonly own: string | undefined;
   readonly version: string | undefined;
   readonly integrity: string | undefined;
@@ -44,10 +58,10 @@ export interface Resolved {
   readonly notes: readonly string[];
 }
 
-/** How many words of `args` come before the server's own. */
+/** The arguments before the server's own. */
 interface Found extends Resolved {
   readonly prefix: readonly string[];
-  /** Whether another attempt can give another program. */
+  /** Whether installing again could give another version. */
   readonly renewable: boolean;
 }
 
@@ -63,7 +77,7 @@ export async function ensureInstalled(
   } catch (error) {
     const { server, signal } = context;
     if (isPortolanError(error)) throw error.at({ server });
-    // What a caller aborts with may be anything, and tells nobody what was going on.
+    // The reason of an abort may be any value, which says nothing about the installation.
     if (signal?.aborted !== true) throw error;
     throw new PortolanError("CANCELLED", `installing ${server} was cancelled`, { server, cause: error });
   }
@@ -81,11 +95,11 @@ async function ensure(
   const { run } = context;
   if (check === undefined || run === undefined) return plain(first);
   if (first.kind === "docker") {
-    const message = "The version of an image is not asked for: name it by its digest.";
+    const message = "version_check does not apply to an image: name the image by its digest.";
     context.report({ code: "VERSION_MISMATCH", severity: "warning", message, server: context.server });
     return plain(first);
   }
-  const ask = async (found: Found): ReturnType<typeof checkVersion> => {
+  const askVersion = async (found: Found): ReturnType<typeof checkVersion> => {
     try {
       const program = await versionProgram(check, endpoint, found, context);
       return await checkVersion(check, program, run, context.signal);
@@ -93,13 +107,13 @@ async function ensure(
       throw checkError(check, error);
     }
   };
-  let checked = await ask(first);
+  let checked = await askVersion(first);
   if (checked.ok) return { ...plain(first), version: first.version ?? checked.version };
   if (first.renewable) {
     const second = await find(settings, endpoint, context, true).catch(() => undefined);
     context.signal?.throwIfAborted();
     if (second !== undefined) {
-      checked = await ask(second);
+      checked = await askVersion(second);
       if (checked.ok) return { ...plain(second), version: second.version ?? checked.version };
     }
   }
@@ -146,7 +160,7 @@ async function find(
   }
   const notes = recognised.note === undefined ? [] : [recognised.note];
   const methods = settings?.install ?? [];
-  const here = again ? undefined : await lookForProgram(endpoint.command, where);
+  const here = again ? undefined : await lookUpProgram(endpoint.command, where);
   if (here !== undefined || methods.length === 0) {
     const file = await findProgram(endpoint.command, where);
     return {
@@ -165,7 +179,7 @@ async function find(
   return { ...nothing, ...found, kind: "binary", args: [...prefix, ...own], notes, renewable: !again };
 }
 
-/** The program itself when the check names it, else another one: a package from the store, or one of this machine. */
+/** The server's own program if the check names it, else a package of the store or a program of this machine. */
 async function versionProgram(
   check: VersionCheck,
   endpoint: Command,
@@ -188,7 +202,7 @@ async function versionProgram(
   if (kind === "binary" && programName(command) === programName(endpoint.command))
     return { ...program, file, args: [...prefix, ...args] };
   if (own.kind === "npm" && folder !== undefined) {
-    // Programs of the package are on nobody's PATH.
+    // Programs of a package are not on the PATH.
     const bin = await findBin(folder, own.name, command).catch(() => undefined);
     if (bin !== undefined) return { ...program, file: bin.file, args: [...bin.args, ...args] };
   }

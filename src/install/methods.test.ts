@@ -13,7 +13,7 @@ import { makeTar, makeTarGz, type TarEntry } from "../../test/fixtures/lib/tar.m
 import { type Registry, startRegistry } from "../../test/fixtures/npm-registry.mjs";
 import type { Diagnostic } from "../errors/index.ts";
 import type { InstallMethod, LaunchSettings } from "../model/index.ts";
-import { runPlain } from "../process/index.ts";
+import { runProgram } from "../process/index.ts";
 import { safePath, unpack } from "./archive/unpack.ts";
 import { ensureInstalled, type InstallContext, type Resolved } from "./ensure.ts";
 import { obtain } from "./methods.ts";
@@ -62,7 +62,7 @@ const context = (): InstallContext & { root: string } => ({
   server: "s",
   root,
   report: (diagnostic) => void seen.push(diagnostic),
-  run: runPlain,
+  run: runProgram,
   env: {
     PATH: process.env.PATH,
     HOME: folder,

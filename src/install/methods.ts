@@ -1,4 +1,4 @@
-// The declared ways to get a program that is not here, tried in their order; none of them changes the user's system.
+// Install methods of a server config, tried in order. None of them changes the user's system.
 
 import { createHash } from "node:crypto";
 import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
@@ -17,29 +17,32 @@ export interface MethodContext {
   readonly server: string;
   readonly root: string;
   readonly report: Report;
-  /** What a relative path of the declaration begins at. */
+  /** The folder that relative paths of the config start from. */
   readonly base?: string | undefined;
-  /** Fetches again what can have changed. */
+  /** Downloads again what may have changed. */
   readonly update?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
-/** A program that one of the ways gave. */
+/** A program that an install method provided. */
 export interface Obtained {
   readonly file: string;
-  /** What comes before the server's own arguments. */
+  /** Arguments before the server's own. */
   readonly args: readonly string[];
-  /** All that it needs; undefined where that is not known to be a folder of its own. */
+  /** The folder that the program needs; undefined if it has no folder of its own. */
   readonly folder: string | undefined;
-  /** For people: a package with its version, an address with its hash, a path. */
+  /** Human-readable: a package with its version, a URL with its hash, or a path. */
   readonly source: string;
   readonly version?: string | undefined;
   readonly integrity?: string | undefined;
 }
 
-/** The first that is usable. When none is, an error that has all the reasons, and the commands that would help. */
+/**
+ * Returns the first program that can be installed. If none can, the error contains all reasons and the commands
+ * that would help.
+ */
 export async function obtain(
   command: string,
   methods: readonly InstallMethod[],
@@ -73,7 +76,7 @@ export async function obtain(
   });
 }
 
-/** Undefined: not usable here, which was said. */
+/** Undefined: the method cannot be used here, which has been reported. */
 async function tryMethod(
   command: string,
   method: InstallMethod,
@@ -100,11 +103,11 @@ async function vendored(path: string, { base = process.cwd() }: MethodContext): 
   });
 }
 
-/** The program is the one that is called like the command, else the package's own. */
+/** The program has the name of the command, or is the package's only one. */
 async function fromNpm(command: string, spec: string, context: MethodContext): Promise<Obtained> {
   const { root, server, signal, onProgress, env, update } = context;
   const options = { spec, root, server, signal, onProgress, env };
-  // Fetched once, looked at twice.
+  // The package is installed once and inspected twice.
   const own = await installNpm({ ...options, update, bin: programName(command) }).catch((error: unknown) => {
     if ((error as PortolanError).data?.programs === undefined) throw error;
     return undefined;
@@ -121,14 +124,18 @@ async function fromAddress(
 ): Promise<Obtained> {
   const { url, sha256 } = method;
   if (sha256 === undefined)
-    throw new PortolanError("INSTALL_FAILED", "A download without a declared SHA-256 is not used.", {
-      hint: "Add the hash of the file to the declaration: sha256sum FILE.",
-    });
+    throw new PortolanError(
+      "INSTALL_FAILED",
+      "The download has no SHA-256 in the config, so that it is not used.",
+      {
+        hint: "Add the hash of the file to the config: sha256sum FILE.",
+      },
+    );
   if (!/^[0-9a-f]{64}$/i.test(sha256))
     throw new PortolanError("INSTALL_FAILED", `"${sha256}" is not a SHA-256: 64 hexadecimal digits.`);
   const wanted = method.method === "download" ? safePath(method.extractBin) : undefined;
   const store = openStore(root, "files");
-  // Known by what it is, not by where it came from.
+  // The entry is found by its hash, not by its URL.
   const spec = `sha256:${sha256.toLowerCase()} ${wanted ?? ""}`;
   const record = await store.add(
     spec,
@@ -157,7 +164,7 @@ async function fromAddress(
   return { file: join(folder, record.name), args: [], folder, source, integrity: record.integrity };
 }
 
-/** Puts the program, and what came with it, into `content`; its path in there. */
+/** Moves the program and the files beside it into `content`, and returns its path there. */
 async function toProgram(
   file: string,
   content: string,
@@ -178,14 +185,14 @@ async function toProgram(
   const ending = files.filter((path) => path.endsWith(`/${wanted}`));
   const path = files.find((path) => path === wanted) ?? (ending.length === 1 ? ending[0] : undefined);
   if (path === undefined)
-    throw new PortolanError("INSTALL_FAILED", `The archive holds no "${wanted}".`, {
-      hint: `It holds: ${files.slice(0, 10).join(", ")}.`,
+    throw new PortolanError("INSTALL_FAILED", `The archive contains no "${wanted}".`, {
+      hint: `It contains: ${files.slice(0, 10).join(", ")}.`,
     });
   await chmod(join(content, path), 0o755);
   return path;
 }
 
-/** "Fetch this and run it" is an installer for the whole machine, not the program. */
+/** A shell script that is downloaded to be run would install something for the whole machine. */
 async function refuseScript(path: string): Promise<void> {
   const file = await open(path, "r");
   const head = Buffer.alloc(64);

@@ -1,4 +1,4 @@
-// Whether a server is made for this machine at all, said before anything is fetched.
+// Checks whether this machine meets a server's requirements, before anything is downloaded.
 
 import { statfs } from "node:fs/promises";
 import { homedir, totalmem } from "node:os";
@@ -37,7 +37,7 @@ export async function checkRequires(
   if (memoryBytes !== undefined) enough("memory", memoryBytes, memory ?? totalmem(), server);
   if (diskBytes === undefined) return;
   const free = await freeAt(folder ?? homedir());
-  // Some file systems do not tell.
+  // Some file systems do not report free space.
   if (free !== undefined) enough("free disk space", diskBytes, free, server);
 }
 
@@ -46,7 +46,7 @@ interface Machine {
   readonly platform?: string | undefined;
   readonly arch?: string | undefined;
   readonly memory?: number | undefined;
-  /** Where programs are installed; it need not be there yet. */
+  /** The folder of installations, which need not exist yet. */
   readonly folder?: string | undefined;
 }
 

@@ -1,10 +1,11 @@
-// Package managers change the whole machine, so they are the user's to run: here are only the words for it.
+// Commands of system package managers. They change the whole machine, so that Portolan only shows them to the
+// user.
 
 import type { InstallMethod } from "../model/index.ts";
 
 interface Manager {
   readonly words: string;
-  /** Where it exists; everywhere when absent. */
+  /** The platforms that have it. Default: all. */
   readonly on?: readonly NodeJS.Platform[];
 }
 
@@ -19,10 +20,10 @@ const MANAGERS: Readonly<Record<string, Manager>> = {
   go: { words: "go install" },
   pip: { words: "pip install" },
 };
-/** People copy it into a shell. */
+/** The user copies the command into a shell. */
 const PLAIN = /^[A-Za-z0-9@][\w@./+:=~-]*$/;
 
-/** Undefined for methods that are carried out here. */
+/** Undefined for methods that Portolan carries out itself. */
 export function systemCommand(
   method: InstallMethod,
   platform: NodeJS.Platform = process.platform,

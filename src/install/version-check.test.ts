@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { findProgram, type Program, runPlain, type RunProgram } from "../process/index.ts";
+import { findProgram, type Program, runProgram, type RunProgram } from "../process/index.ts";
 import { splitCommand } from "./command-words.ts";
 import { checkRequires } from "./requires.ts";
 import { checkVersion } from "./version-check.ts";
@@ -58,11 +58,11 @@ describe("a version", () => {
   test("one that does not end is told from one that says nothing", async () => {
     const check = { command: "tool -v", parse: "v(.*)", range: "*", timeoutMs: 200 };
     const stuck = { ...program, args: ["-e", "setInterval(() => {}, 1000)"] };
-    expect((await checkVersion(check, stuck, runPlain)).problem).toBe(
-      "its version cannot be told: tool -v did not end within 0.2 s, and says nothing",
+    expect((await checkVersion(check, stuck, runProgram)).problem).toBe(
+      "its version is unknown: tool -v did not end within 0.2 s, and says nothing",
     );
     expect((await checkVersion(check, program, says(""))).problem).toBe(
-      "its version cannot be told: tool -v says nothing",
+      "its version is unknown: tool -v says nothing",
     );
   });
 
@@ -73,17 +73,17 @@ describe("a version", () => {
 
   test("a real program is run, and ended when it takes too long", async () => {
     const node = (code: string): Program => ({ ...program, args: ["-e", code] });
-    expect(await runPlain(node("console.log('v3.1.0')"), { timeoutMs: 20_000 })).toMatchObject({
+    expect(await runProgram(node("console.log('v3.1.0')"), { timeoutMs: 20_000 })).toMatchObject({
       stdout: "v3.1.0\n",
       code: 0,
     });
-    const stuck = await runPlain(node("setInterval(() => {}, 1000)"), { timeoutMs: 200 });
+    const stuck = await runProgram(node("setInterval(() => {}, 1000)"), { timeoutMs: 200 });
     expect(stuck.code).toBeNull();
     const abort = AbortSignal.timeout(100);
     await expect(
-      runPlain(node("setInterval(() => {}, 1000)"), { timeoutMs: 20_000, signal: abort }),
+      runProgram(node("setInterval(() => {}, 1000)"), { timeoutMs: 20_000, signal: abort }),
     ).rejects.toMatchObject({ name: "TimeoutError" });
-    await expect(runPlain({ ...program, file: "/no/such" }, { timeoutMs: 100 })).rejects.toMatchObject({
+    await expect(runProgram({ ...program, file: "/no/such" }, { timeoutMs: 100 })).rejects.toMatchObject({
       code: "SERVER_START_FAILED",
       data: { reason: "ENOENT" },
     });

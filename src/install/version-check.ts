@@ -1,7 +1,15 @@
-// Asks a program for its version and compares the answer with a range. Program and pattern are a stranger's.
+// Runs a program's version command and compares the result with a range. Neither the program nor the pattern is
+// trusted.
 
 import { isPortolanError, PortolanError } from "../errors/index.ts";
-import { firstOf, parseRange, parseVersion, satisfies, type Version, type VersionCheck } from "../model/index.ts";
+import {
+  firstOf,
+  parseRange,
+  parseVersion,
+  satisfies,
+  type Version,
+  type VersionCheck,
+} from "../model/index.ts";
 import type { Program, RunProgram } from "../process/index.ts";
 import { isSafePattern } from "../schema/index.ts";
 
@@ -9,11 +17,11 @@ export type { RunProgram };
 
 export interface Checked {
   readonly ok: boolean;
-  /** As the program says it. */
+  /** The version as the program prints it. */
   readonly version: string | undefined;
-  /** Why it is not ok. */
+  /** Why the check failed. */
   readonly problem: string | undefined;
-  /** What helps when its version is not what is wrong. */
+  /** The next step, if the version is not the problem. */
   readonly hint?: string | undefined;
 }
 
@@ -42,12 +50,12 @@ export async function checkVersion(
   const untold = (why: string): Checked => ({
     ok: false,
     version: undefined,
-    problem: `its version cannot be told: ${check.command} ${why}`,
+    problem: `its version is unknown: ${check.command} ${why}`,
     hint: isLate
       ? "Raise version_check.timeout, or correct version_check.cmd."
       : "Correct version_check: its cmd must print the version, and its parse find it there.",
   });
-  // Numbers in an error message are no version. One that had to be stopped may have told its version all the same.
+  // Numbers in an error message are no version. A program that was stopped may have printed its version before.
   if (code !== null && code !== 0) return untold(`ends with the exit code ${code}, and ${said}`);
   const version = find(stdout.slice(0, MOST_OUTPUT)) ?? find(stderr.slice(0, MOST_OUTPUT));
   if (version === undefined)
@@ -63,7 +71,7 @@ export async function checkVersion(
   };
 }
 
-/** What stands in the way of asking is the check's fault, and not the server's, which may be fine. */
+/** An error that prevented the version command is an error of the check; the server may be fine. */
 export function checkError({ command }: VersionCheck, error: unknown): unknown {
   if (!isPortolanError(error) || !["SERVER_START_FAILED", "INSTALL_FAILED"].includes(error.code))
     return error;
@@ -88,7 +96,7 @@ export function versionError(
   });
 }
 
-/** The first group of the first match; in linear time. */
+/** Returns the first group of the first match, in linear time. */
 async function compile(source: string): Promise<(text: string) => string | undefined> {
   try {
     if (source.length <= MOST_PATTERN) {
@@ -102,7 +110,7 @@ async function compile(source: string): Promise<(text: string) => string | undef
       };
     }
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new PortolanError(
     "CONFIG_INVALID",
@@ -113,7 +121,7 @@ async function compile(source: string): Promise<(text: string) => string | undef
   );
 }
 
-/** Some escapes are only known without. */
+/** Some escapes are valid only without the flag. */
 function withUnicode(source: string): RegExp {
   try {
     return new RegExp(source, "u");
@@ -122,7 +130,7 @@ function withUnicode(source: string): RegExp {
   }
 }
 
-/** Programs are not as strict as npm: `0.5`, `2026.08.31` and `1.2.3.4` are versions, too. */
+/** Programs are less strict than npm: `0.5`, `2026.08.31` and `1.2.3.4` are versions as well. */
 function toVersion(text: string): Version | undefined {
   const exact = parseVersion(text);
   if (exact !== undefined) return exact;

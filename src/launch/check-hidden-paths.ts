@@ -4,7 +4,7 @@ import type { Diagnostic } from "../errors/index.ts";
 import { type DeclaredServer, hiddenPathMessage, pathGrant } from "../model/index.ts";
 import { namedButHidden } from "./prepare.ts";
 
-/** `folder` is where servers run that say nothing else. */
+/** `folder` is the working folder of servers whose config names none. */
 export async function checkHiddenPaths(server: DeclaredServer, folder: string): Promise<Diagnostic[]> {
   const { alias, origin, endpoint, launch } = server;
   if (endpoint.transport === "contracts") {

@@ -1,4 +1,5 @@
-// What this machine can hold, found by trying: each backend asked, and a program put into the default profile that tries to get out.
+// `portolan doctor`: probes each sandbox backend of this machine, and starts a test program in the default sandbox
+// that tries to break out.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,20 +11,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { toPortolanError } from "../errors/index.ts";
 import { checkStore } from "../install/index.ts";
 import type { SandboxBackendName } from "../model/index.ts";
-import { runPlain, stdioOf } from "../process/index.ts";
+import { runProgram, stdioOf } from "../process/index.ts";
 import { backendNamed, type BackendReport, type Finding, loadDocker } from "../sandbox/index.ts";
 import { type LaunchRequest, prepare, type Prepared } from "./prepare.ts";
 
 export interface Diagnosis {
   readonly backends: readonly DiagnosedBackend[];
-  /** Empty when there is nothing to test. */
+  /** Empty when no backend is available. */
   readonly selfTest: readonly Finding[];
   readonly store: readonly Finding[];
 }
 
 export interface DiagnosedBackend {
   readonly name: SandboxBackendName;
-  /** What this machine's servers get along without, unless one asks for it. */
+  /** Servers need an optional backend only if their config names it. */
   readonly optional: boolean;
   readonly report: BackendReport;
 }
@@ -65,10 +66,10 @@ async function selfTest(): Promise<Finding[]> {
   }
 }
 
-/** A name that is nobody's. */
+/** A host name that exists nowhere. */
 const LOOKED_UP = "portolan-doctor.invalid";
 
-/** Runs in the box; says of each attempt whether it was kept in. */
+/** Runs inside of the sandbox and prints, for each attempt, whether the sandbox stopped it. */
 const ATTEMPTS = `
 const { openSync, readdirSync, readFileSync, readlinkSync, writeFileSync } = require("node:fs");
 const { connect } = require("node:net");
@@ -94,7 +95,7 @@ socket.on("connect", () => done(false)).on("error", () => done(true));
 `;
 
 const MEANINGS: Readonly<Record<string, string>> = {
-  files: "it cannot read files outside of its box",
+  files: "it cannot read files outside of its sandbox",
   system: "it cannot change the system",
   settings: "it cannot change settings of the kernel",
   descriptors: "it has no open file of the program that started it",
@@ -108,27 +109,27 @@ async function tryToGetOut(outside: string, trap: Server): Promise<Finding[]> {
   const { port } = trap.address() as AddressInfo;
   const words = ["-e", ATTEMPTS, outside, String(port), String(process.pid)];
   let isHeard = false;
-  const { spawnable } = await inTheBox(words, (news) => {
+  const { spawnable } = await inSandbox(words, (news) => {
     if (news.type === "denied" && news.host === LOOKED_UP) isHeard = true;
   });
-  const { stdout, stderr } = await runPlain(spawnable, { timeoutMs: TEST_MS });
+  const { stdout, stderr } = await runProgram(spawnable, { timeoutMs: TEST_MS });
   if (stdout === "")
     return [
       {
         what: "a program starts in the default profile",
         ok: false,
-        detail: stderr.trim() || "it said nothing",
+        detail: stderr.trim() || "it printed nothing",
       },
     ];
   const results = JSON.parse(stdout) as Record<string, boolean>;
-  const heard = isHeard ? "what it tries is told of" : "what it tries is not told of here";
+  const heard = isHeard ? "look-ups are reported" : "look-ups are not reported on this machine";
   return Object.entries(MEANINGS).map(([name, what]) => ({
     ...{ what, ok: results[name] === true },
     ...(name === "names" ? { detail: heard } : {}),
   }));
 }
 
-/** Starts what it is given, and waits to be killed. */
+/** Starts the given program and waits to be killed. */
 const STARTER = `
 const [file, args, count] = JSON.parse(process.argv[1]);
 const fds = Array.from({ length: count }, (_, index) => index + 3);
@@ -138,7 +139,7 @@ setInterval(() => {}, 1000);
 
 async function diesWithUs(): Promise<Finding> {
   const marker = `portolan-doctor-${process.pid}-${Date.now()}`;
-  const { spawnable } = await inTheBox(["-e", "console.log('up'); setInterval(() => {}, 1000)", marker]);
+  const { spawnable } = await inSandbox(["-e", "console.log('up'); setInterval(() => {}, 1000)", marker]);
   const { file, args, env, fds } = spawnable;
   const starter = spawn(process.execPath, ["-e", STARTER, JSON.stringify([file, args, fds.length])], {
     env: { ...process.env, ...env },
@@ -167,7 +168,7 @@ async function countWith(marker: string): Promise<number> {
   return lines.filter((line) => line.includes(marker)).length;
 }
 
-function inTheBox(args: readonly string[], onLaunch?: LaunchRequest["onLaunch"]): Promise<Prepared> {
+function inSandbox(args: readonly string[], onLaunch?: LaunchRequest["onLaunch"]): Promise<Prepared> {
   return prepare({
     server: "doctor",
     onLaunch,

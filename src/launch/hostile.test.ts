@@ -1,4 +1,4 @@
-// A server that wants more than it was granted, by way of what it may write, what lies around, and how paths are spelled. In real boxes, as root and as an ordinary user.
+// A server that wants more than it was granted, by way of what it may write, what lies around, and how paths are spelled. In real sandboxes, as root and as an ordinary user.
 
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test,
 import { needs } from "../../test/needs.ts";
 import { isRoot, USERS } from "../../test/sandbox-helpers.ts";
 import type { SandboxDeclaration } from "../model/index.ts";
-import { runPlain } from "../process/index.ts";
+import { runProgram } from "../process/index.ts";
 import { planLaunch } from "./launch.ts";
 import { type LaunchRequest, prepare } from "./prepare.ts";
 
@@ -63,11 +63,11 @@ async function run(command: readonly string[], { as, sandbox, cwd, ...more }: Wi
   const names = spawnable.args.indexOf("--ro-bind-try");
   const words = names === -1 ? spawnable.args : spawnable.args.toSpliced(names, 3);
   const made = other ? { ...spawnable, file: "setpriv", args: [...drop, ...words] } : spawnable;
-  const { stdout, stderr } = await runPlain(made, { timeoutMs: 20_000 });
+  const { stdout, stderr } = await runProgram(made, { timeoutMs: 20_000 });
   return (stdout + stderr).trim();
 }
 
-const shell = (script: string, wish: Wish = {}): Promise<string> => run(["sh", "-c", script], wish);
+const shell = (script: string, request: Wish = {}): Promise<string> => run(["sh", "-c", script], request);
 
 describe.each(USERS)("a hostile server of %s", needs("bubblewrap", "an ordinary user"), (as) => {
   test("cannot move away what leads to something hidden or only to be read", async () => {
@@ -196,8 +196,8 @@ describe.each(USERS)("a hostile server of %s", needs("bubblewrap", "an ordinary 
     for (const sandbox of [{}, { fs: { read: ["/"] } }]) {
       expect(await run(["node", at("linked/app/server.js")], { as, sandbox })).toBe("started whole");
       for (const cwdImplied of [true, false]) {
-        const wish = { as, cwd: at("linked/app"), sandbox, settings: { cwdImplied } };
-        expect(await run(["node", "server.js"], wish)).toBe("started whole");
+        const request = { as, cwd: at("linked/app"), sandbox, settings: { cwdImplied } };
+        expect(await run(["node", "server.js"], request)).toBe("started whole");
       }
     }
   });
@@ -237,19 +237,19 @@ describe("what a server is given", needs("bubblewrap"), () => {
     for (const line of [`/usr/bin/env -S -u X ${at("victim/bin/run")}`, at("victim/bin/run")]) {
       lay("project/server", `#!${line}\n`);
       const plan = await planLaunch(request([at("project/server")], options));
-      expect(plan.sandbox.box.mounts.filter(({ path }) => path.startsWith(at("victim")))).toEqual([]);
+      expect(plan.sandbox.policy.mounts.filter(({ path }) => path.startsWith(at("victim")))).toEqual([]);
     }
     rmSync(at("project/server.js"), { force: true });
     symlinkSync(at("victim/secret.js"), at("project/server.js"));
     for (const name of ["server.js", "./server", at("project/server.js")]) {
       const plan = await planLaunch(request(["node", name, at("victim/bin/run")], options));
-      expect(plan.sandbox.box.mounts.filter(({ path }) => path.startsWith(at("victim")))).toEqual([]);
+      expect(plan.sandbox.policy.mounts.filter(({ path }) => path.startsWith(at("victim")))).toEqual([]);
     }
     expect(await run(["sh", "-c", list], options)).not.toContain("read\n");
     const allow = { exec: { allow: [] } };
     lay("project/tool", `#!${at("victim/bin/run")}\n`);
     const plan = await planLaunch(request([at("project/tool")], { ...options, sandbox: allow }));
-    expect(plan.sandbox.box.mounts.filter(({ path }) => path.startsWith(at("victim")))).toEqual([]);
+    expect(plan.sandbox.policy.mounts.filter(({ path }) => path.startsWith(at("victim")))).toEqual([]);
   });
 });
 

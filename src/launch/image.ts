@@ -1,4 +1,4 @@
-// Servers that are images: fetched before they start, and reached at a port where they speak HTTP.
+// Starts servers that are container images and speak HTTP, and pulls images before a start.
 
 import { PortolanError } from "../errors/index.ts";
 import type { DockerRun, HttpProgram } from "../model/index.ts";
@@ -7,7 +7,7 @@ import { type DockerSpawnable, loadDocker } from "../sandbox/index.ts";
 import type { StartRequest } from "./launch.ts";
 import { declaredEnvironment, type LaunchRequest, planned, prepare } from "./prepare.ts";
 
-/** A server that is reached at a port; the port on this machine is chosen here. */
+/** Starts the container and returns the port on 127.0.0.1 that leads to the server's port. */
 export async function launchHttp(
   request: StartRequest & { readonly endpoint: HttpProgram },
   signal: AbortSignal,
@@ -48,7 +48,7 @@ function notAnImage(server: string): PortolanError {
   );
 }
 
-/** An engine that is not there is for the start to say. */
+/** Pulls the image if it is missing. If the engine does not answer, the start that follows reports it. */
 export async function pull({ engine, image }: DockerRun, request: LaunchRequest): Promise<void> {
   const { engineEnvironment, ensureImage, probeEngine, reapContainers } = await loadDocker();
   const env = engineEnvironment(declaredEnvironment(request));
@@ -56,7 +56,7 @@ export async function pull({ engine, image }: DockerRun, request: LaunchRequest)
   const { server, signal, onLaunch } = request;
   const file = await findProgram(request.endpoint.command, { server });
   const onProgress = ({ what }: { what: string }): void => onLaunch?.({ type: "progress", server, what });
-  // Before the start, since what was left behind may hold a port that is needed; and beside the other question, so that it takes no longer.
+  // Orphaned containers are removed before the start, because one of them may occupy a port that the server needs.
   await Promise.all([
     ensureImage({ file, env, image, server, signal, onProgress }),
     reapContainers({ file, env }, signal),

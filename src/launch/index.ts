@@ -12,7 +12,7 @@ export { type LaunchRequest, prepare } from "./prepare.ts";
 export { runCommand } from "./run-command.ts";
 export type { LaunchNews, LaunchPlan } from "./types.ts";
 
-// What few programs need is loaded when one does.
+// These functions load their modules on first use, because few programs need them.
 
 export const diagnose = async (): Promise<Diagnosis> => (await import("./diagnose.ts")).diagnose();
 

@@ -1,4 +1,4 @@
-// What one server needs, fetched without starting it, and what was there before.
+// `portolan install`: installs what one server needs without starting it, and reports what changed.
 
 import { PortolanError } from "../errors/index.ts";
 import { ensureInstalled, type Inspected, inspectPackage } from "../install/index.ts";
@@ -10,18 +10,18 @@ import type { LaunchPlan } from "./types.ts";
 
 export interface InstallReport {
   readonly kind: LaunchPlan["kind"];
-  /** `none`: a program of this machine, which is nothing to fetch. */
+  /** `none`: the server is a program of this machine, so that there is nothing to install. */
   readonly state: "there" | "installed" | "mended" | "updated" | "none";
-  /** For people: a package with its version, an address, an image, a path. */
+  /** Human-readable: a package with its version, a URL, an image or a path. */
   readonly source: string;
-  /** The version that was there before an update. */
+  /** The version before an update. */
   readonly before?: string | undefined;
-  /** What was not as it should be, and is now. */
+  /** The parts of the installed package that were broken and have been replaced. */
   readonly broken?: readonly string[] | undefined;
 }
 
 export interface InstallOptions {
-  /** Resolves ranges and tags of packages anew. An image that is there stays. */
+  /** Resolves ranges and tags of packages again. An image that was pulled before is kept. */
   readonly update: boolean;
 }
 
@@ -41,15 +41,12 @@ export async function installNow(request: LaunchRequest, { update }: InstallOpti
     await install({ ...request, onLaunch });
     return { kind: "docker", state: isFetched ? "installed" : "there", source: image };
   }
-  const before =
-    recognised.kind === "npm"
-      ? await inspectPackage(recognised.spec)
-      : undefined;
+  const before = recognised.kind === "npm" ? await inspectPackage(recognised.spec) : undefined;
   const { kind, source, own, version } = await ensureInstalled(settings, endpoint, {
     ...{ server, report, update, signal },
     onProgress: (progress) => onLaunch({ type: "progress", ...progress, server }),
   });
-  // Its hash is for plans; here one looks for its version.
+  // The launch plan shows the hash; this report shows the version only.
   const shown = source.replace(/ sha\d+[-:]\S+$/, "");
   if (!isFetched) return { kind, state: own === undefined ? "none" : "there", source: shown };
   return { kind, source: shown, ...comparedTo(before, version) };

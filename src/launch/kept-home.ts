@@ -1,11 +1,11 @@
-// The HOME that a server keeps from one start to the next, when its declaration asks for one.
+// The HOME folder of a server whose config says `home: kept`: it survives from one start to the next.
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { machineFault, PortolanError } from "../errors/index.ts";
 import { makeFolder } from "../install/index.ts";
 
-/** One per server of one workspace: the same alias elsewhere is another server. */
+/** The path depends on the workspace and the server: the same alias in another workspace has another HOME. */
 export async function keptHomeOf(server: string, place: string): Promise<string> {
   const { default: envPaths } = await import("env-paths");
   const hash = createHash("sha256").update(`${place}\0${server}`).digest("hex").slice(0, 16);
@@ -13,7 +13,7 @@ export async function keptHomeOf(server: string, place: string): Promise<string>
   return join(envPaths("portolan", { suffix: "" }).data, "homes", name);
 }
 
-/** Makes it, so that it can be given to the server. */
+/** Creates the folder. */
 export async function makeHome(path: string, server: string): Promise<void> {
   try {
     await makeFolder(path, 0o700);

@@ -1,4 +1,4 @@
-// From a server definition to a running program. Nothing else in this house starts a server.
+// Starts the program of a server definition. No other code of Portolan starts a server.
 
 import { recognise } from "../model/index.ts";
 import { ChildGroup } from "../process/index.ts";
@@ -16,7 +16,10 @@ export async function launch(request: StartRequest): Promise<ChildGroup> {
   return ChildGroup.start(spawnable, request.server, request.onStderr);
 }
 
-/** Fetches what is not here yet; undefined where nothing ever is. A start that follows need not wait for it. */
+/**
+ * Installs what is missing, so that the start that follows need not wait for it. Undefined if the program is never
+ * installed.
+ */
 export function install(request: LaunchRequest): Promise<unknown> | undefined {
   const kind = recognise(request.endpoint);
   if (kind.kind === "docker") return import("./image.ts").then(({ pull }) => pull(kind, request));
@@ -24,7 +27,7 @@ export function install(request: LaunchRequest): Promise<unknown> | undefined {
   return fetched ? prepareProgram(request) : undefined;
 }
 
-/** What would be run, without running it. */
+/** The launch plan of a server, without starting it. */
 export async function planLaunch(request: LaunchRequest): Promise<LaunchPlan> {
   const { plan, spawnable } = await prepare({ ...request, dryRun: true });
   spawnable.spawned(false);

@@ -1,34 +1,34 @@
-// Where a server's program is: on this machine, in the store (after it was fetched there), or in an image.
+// Finds a server's program: on this machine, in the store (after installing it), or in an image.
 
 import { stat } from "node:fs/promises";
 import { ensureInstalled, isPackageInstalled } from "../install/index.ts";
 import { type DockerRun, recognise } from "../model/index.ts";
-import { behindShim, findProgram, type Program, type RunProgram, type RunResult } from "../process/index.ts";
+import { resolveShim, findProgram, type Program, type RunProgram, type RunResult } from "../process/index.ts";
 import type { LaunchRequest } from "./prepare.ts";
 import type { LaunchPlan } from "./types.ts";
 
 export interface FoundProgram {
   readonly kind: LaunchPlan["kind"];
-  /** For people: where it comes from. */
+  /** Human-readable: where the program comes from. */
   readonly source: string;
   /** An absolute path. */
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string | undefined;
-  /** What it was installed into. */
+  /** The folders that the program is installed in. */
   readonly folders: readonly string[];
   readonly docker: DockerRun | undefined;
 }
 
-/** `run` asks a program for its version. */
+/** `run` runs the version command of the server config. */
 export async function findServerProgram(request: LaunchRequest, run: RunProgram): Promise<FoundProgram> {
   const { server, endpoint, settings, signal, onLaunch, report = () => {}, dryRun = false } = request;
   const { cwd } = endpoint;
   if (isPlain(request)) {
     const env = { ...process.env, ...endpoint.env };
     const shim = await findProgram(endpoint.command, { server, env, cwd, args: endpoint.args });
-    // A version manager's shim would need all of the manager in its box.
-    const file = await behindShim(shim, cwd ?? process.cwd(), env);
+    // The shim itself would need the whole version manager inside of the sandbox.
+    const file = await resolveShim(shim, cwd ?? process.cwd(), env);
     const { args = [] } = endpoint;
     return { kind: "binary", source: file, file, args, cwd, folders: [], docker: undefined };
   }
@@ -48,7 +48,7 @@ export async function findServerProgram(request: LaunchRequest, run: RunProgram)
   };
 }
 
-/** A program of this machine about which nothing more is said, as most are. */
+/** A command of this machine that needs no installation and no version check, as most do. */
 function isPlain({ endpoint, settings = {} }: LaunchRequest): boolean {
   const { install = [], versionCheck, requires } = settings;
   if (install.length > 0 || versionCheck !== undefined || requires !== undefined) return false;
@@ -56,7 +56,7 @@ function isPlain({ endpoint, settings = {} }: LaunchRequest): boolean {
   return kind.kind === "binary" && kind.note === undefined;
 }
 
-/** A package that would be fetched by a real start. */
+/** A package that a real start would install first. */
 async function notInstalled({ endpoint }: LaunchRequest): Promise<FoundProgram | undefined> {
   const kind = recognise(endpoint);
   if (kind.kind !== "npm") return undefined;
@@ -76,14 +76,14 @@ async function notInstalled({ endpoint }: LaunchRequest): Promise<FoundProgram |
 
 const answers = new Map<string, RunResult>();
 
-/** A program that has not changed says the same again. */
+/** Runs the version command once per program file, until the file changes. */
 function onceEach(run: RunProgram): RunProgram {
   return async (program, options) => {
     const key = JSON.stringify([program.file, program.args, await changedAt(program)]);
     const known = answers.get(key);
     if (known !== undefined) return known;
     const answer = await run(program, options);
-    // One that had to be stopped may be quicker the next time.
+    // A command that was stopped at its time limit may finish the next time.
     if (answer.code !== null) answers.set(key, answer);
     return answer;
   };

@@ -1,4 +1,4 @@
-// What decides about boxes cannot be written from one, and Portolan's own data cannot be seen in one. In real boxes, as root and as an ordinary user.
+// What decides about sandboxes cannot be written from one, and Portolan's own data cannot be seen in one. In real sandboxes, as root and as an ordinary user.
 
 import {
   chmodSync,
@@ -20,7 +20,7 @@ import { needs } from "../../test/needs.ts";
 import { isRoot, USERS } from "../../test/sandbox-helpers.ts";
 import { loadCatalog } from "../catalog/index.ts";
 import type { SandboxDeclaration } from "../model/index.ts";
-import { runPlain } from "../process/index.ts";
+import { runProgram } from "../process/index.ts";
 import type { Mount } from "../sandbox/index.ts";
 import { planLaunch } from "./launch.ts";
 import { type LaunchRequest, prepare } from "./prepare.ts";
@@ -70,12 +70,12 @@ async function shell(script: string, { as, ...wish }: Wish): Promise<string> {
   const words = names === -1 ? spawnable.args : spawnable.args.toSpliced(names, 3);
   const other = isRoot && as === "an ordinary user";
   const made = other ? { ...spawnable, file: "setpriv", args: [...drop, ...words] } : spawnable;
-  const { stdout, stderr } = await runPlain(made, { timeoutMs: 20_000 });
+  const { stdout, stderr } = await runProgram(made, { timeoutMs: 20_000 });
   return (stdout + stderr).trim();
 }
 
 async function mountsOf(sandbox: SandboxDeclaration): Promise<readonly Mount[]> {
-  return (await planLaunch(request("true", { sandbox }))).sandbox.box.mounts;
+  return (await planLaunch(request("true", { sandbox }))).sandbox.policy.mounts;
 }
 
 /** Everything that a shell can do to a file to make it another one. */

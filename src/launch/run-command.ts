@@ -1,12 +1,12 @@
-// A command that comes to an end by itself, in the box of whoever it is run for: a login, a check, a refresh.
+// Runs a command to its end in a server's sandbox: a login, a health check, a token refresh.
 
-import { runAttached, runPlain, type RunResult } from "../process/index.ts";
+import { runAttached, runProgram, type RunResult } from "../process/index.ts";
 import { type LaunchRequest, prepare } from "./prepare.ts";
 
 interface RunCommandOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** It gets this program's own terminal, so that somebody can answer it. */
+  /** Gives the command Portolan's own terminal, so that the user can answer its prompts. */
   readonly terminal: boolean;
 }
 
@@ -23,5 +23,5 @@ export async function runCommand(
   }
   return terminal
     ? { code: await runAttached(spawnable, { timeoutMs, signal }), stdout: "", stderr: "" }
-    : runPlain(spawnable, { timeoutMs, signal });
+    : runProgram(spawnable, { timeoutMs, signal });
 }

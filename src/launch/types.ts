@@ -2,11 +2,21 @@
 
 import type { Progress } from "../install/index.ts";
 import type { Denied, SandboxBackendName, SandboxMode } from "../model/index.ts";
-import type { Box, ChosenMode, Clause, HeldBox, NamedPath, PathCheck } from "../sandbox/index.ts";
+import type {
+  SandboxPolicy,
+  ChosenMode,
+  RuleProblem,
+  EnforcedPolicy,
+  NamedPath,
+  PathCheck,
+} from "../sandbox/index.ts";
 
-/** What happens between the wish to start a server and its end, beside what it says itself. */
+/** Reports between the request to start a server and its end, apart from the server's own output. */
 export type LaunchNews =
-  /** `checkPath` says what is wrong with paths and file URIs, `hiddenAmong` which paths the sandbox hides; absent where there is none. */
+  /**
+   * `checkPath` validates paths and file URIs, `hiddenAmong` finds those that the sandbox hides; both absent
+   * without a sandbox.
+   */
   | {
       readonly type: "planned";
       readonly plan: LaunchPlan;
@@ -14,14 +24,17 @@ export type LaunchNews =
       readonly hiddenAmong?: ((words: readonly string[]) => readonly NamedPath[]) | undefined;
     }
   | ({ readonly type: "denied" } & Denied)
-  /** Something that takes a while, such as a download. */
+  /** A step that takes a while, such as a download. */
   | ({ readonly type: "progress"; readonly server: string } & Progress);
 
-/** How a server was started, or would be: printable, without any value of its environment. */
+/**
+ * How a server was started, or would be started. It can be printed: it contains no values of environment
+ * variables.
+ */
 export interface LaunchPlan {
   readonly server: string;
   readonly kind: "binary" | "npm" | "docker";
-  /** Where the program comes from: a path of this machine, a package with version and hash, an image. */
+  /** Human-readable: a path of this machine, a package with version and hash, or an image. */
   readonly source: string;
   readonly program: string;
   readonly args: readonly string[];
@@ -31,14 +44,14 @@ export interface LaunchPlan {
     readonly mode: SandboxMode;
     readonly by: ChosenMode["by"];
     readonly backend: SandboxBackendName;
-    /** As it is really held; nothing of it is with the backend `none`. */
-    readonly box: Box;
-    /** What is not held; only in the modes `warn` and `off`. */
-    readonly missing: readonly Clause[];
-    readonly unheldDefaults: HeldBox["unheldDefaults"];
+    /** The policy as the backend enforces it. The backend `none` enforces nothing. */
+    readonly policy: SandboxPolicy;
+    /** Rules that are not enforced; only in the modes `warn` and `off`. */
+    readonly missing: readonly RuleProblem[];
+    readonly unenforcedDefaults: EnforcedPolicy["unenforcedDefaults"];
   };
-  /** Paths that its arguments and variables name and its sandbox hides: most likely forgotten. */
+  /** Paths that the arguments and variables name and the sandbox hides; the user most likely forgot to grant them. */
   readonly notGranted: readonly NamedPath[];
-  /** What is handed to the operating system. */
+  /** The command that is handed to the operating system. */
   readonly spawn: readonly string[];
 }

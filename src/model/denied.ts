@@ -55,7 +55,7 @@ function grantHint(denied: readonly Denied[], granted: readonly string[]): strin
   const options = rules.map((rule) => `--allow-net ${rule}`).join(" ");
   const before = granted.length > MAX_NAMED ? ["…"] : granted.map((rule) => quoted(rule));
   const list = [...before, ...rules].join(", ");
-  return `If it should reach ${rules.length === 1 ? "it" : "them"}: ${options}, or sandbox: { network: [${list}] } in its declaration.`;
+  return `If it should reach ${rules.length === 1 ? "it" : "them"}: ${options}, or sandbox: { network: [${list}] } in its config.`;
 }
 
 /** The server chose the hosts: only plain ones are ever offered to be granted, and only a few. */

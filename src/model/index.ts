@@ -5,7 +5,7 @@ export { splitCommandLine } from "./command-line.ts";
 export type { DockerOption, DockerRun } from "./program/docker-run.ts";
 export { type PackageSpec, parsePackageSpec } from "./program/package-spec.ts";
 export { programName, type Recognised, recognise } from "./program/recognise.ts";
-export { LIMIT_NAMES, limitClause, writtenSize } from "./limit-words.ts";
+export { LIMIT_NAMES, limitRule, writtenSize } from "./limit-words.ts";
 export { hiddenPathMessage, pathGrant } from "./hidden-path.ts";
 export { shellWord } from "./shell-word.ts";
 export { idIn, isNamed, majorKey } from "./contract-name.ts";

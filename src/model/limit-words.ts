@@ -27,7 +27,7 @@ export function writtenSize(bytes: number): string | number {
 }
 
 /** Such as `limits.memory: 512MB`. */
-export function limitClause(name: keyof ResourceLimits, value: number | undefined): string {
+export function limitRule(name: keyof ResourceLimits, value: number | undefined): string {
   const written =
     value === undefined
       ? ""

@@ -1,4 +1,5 @@
-// A child process in its own process group: started without a shell, its stderr always drained, stopped whole.
+// Child process in its own process group: started without a shell, its stderr always drained, and stopped with all
+// its helpers.
 
 import type { ChildProcess } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
@@ -22,9 +23,9 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Groups that must not outlive this process, even when it leaves without closing them. */
+/** Groups that end with this process, even if it exits without closing them. */
 const liveGroups = new Set<ChildGroup>();
-/** Of servers after whose end nobody has looked yet for what they left behind. */
+/** Marks of servers whose leftover processes have not been searched for yet. */
 const marks = new Set<string>();
 let watchingExit = false;
 
@@ -34,8 +35,8 @@ export class ChildGroup {
   readonly exited: Promise<Exit>;
   readonly #process: ChildProcess;
   readonly #pid: number;
-  readonly #askInside: Spawnable["ask"];
-  /** Settles after its end, when nothing of what it started is there any more. */
+  readonly #terminateInside: Spawnable["terminate"];
+  /** Settles after the child has ended and all its leftover processes are gone. */
   readonly #gone: Promise<void>;
   #stderr: Buffer[] = [];
   #stderrBytes = 0;
@@ -44,12 +45,12 @@ export class ChildGroup {
   private constructor(
     child: ChildProcess,
     pid: number,
-    askInside: Spawnable["ask"],
+    terminateInside: Spawnable["terminate"],
     mark: string | undefined,
   ) {
     this.#process = child;
     this.#pid = pid;
-    this.#askInside = askInside;
+    this.#terminateInside = terminateInside;
     // stdio is ["pipe", "pipe", "pipe"], so all three exist.
     this.stdin = child.stdin as Writable;
     this.stdout = child.stdout as Readable;
@@ -76,7 +77,7 @@ export class ChildGroup {
         spawnable.ended();
         reject(startError(spawnable, server, cause));
       };
-      // A box ends whole, and what is in it learns nothing of us.
+      // A sandbox ends with everything in it, and its programs must not see Portolan's variables.
       const mark = OWNER_VARIABLE in spawnable.env ? newMark() : undefined;
       try {
         const child = spawn(spawnable.file, [...spawnable.args], {
@@ -85,7 +86,7 @@ export class ChildGroup {
           stdio: stdioOf("pipe", "pipe", "pipe", ...spawnable.fds),
           shell: false,
           windowsHide: true,
-          // Its own group, so that helpers which it starts can be stopped with it.
+          // The child leads a group of its own, so that its helpers can be stopped with it.
           detached: process.platform !== "win32",
         });
         child.once("error", failed);
@@ -93,7 +94,7 @@ export class ChildGroup {
         if (pid === undefined) return;
         child.off("error", failed);
         child.on("error", () => {});
-        const group = new ChildGroup(child, pid, spawnable.ask, mark);
+        const group = new ChildGroup(child, pid, spawnable.terminate, mark);
         spawnable.spawned();
         void group.exited.then(() => spawnable.ended());
         if (onStderr !== undefined) child.stderr?.on("data", (chunk: Buffer) => onStderr(chunk.toString()));
@@ -109,7 +110,7 @@ export class ChildGroup {
     return lastOf(text.split("\n").slice(-STDERR_TAIL_LINES).join("\n"), STDERR_TAIL_CHARS);
   }
 
-  /** Closes stdin, then asks, then forces; it and all that it started are gone in five seconds at most. */
+  /** Closes stdin, then sends SIGTERM, then SIGKILL. The child and its helpers are gone after five seconds at most. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
@@ -127,7 +128,7 @@ export class ChildGroup {
   async #stop(): Promise<void> {
     this.stdin.end();
     if (await this.#endsWithin(STDIN_GRACE_MS)) return this.#gone;
-    if (this.#askInside?.(this.#process) !== true) this.signal("SIGTERM");
+    if (this.#terminateInside?.(this.#process) !== true) this.signal("SIGTERM");
     if (await this.#endsWithin(TERM_GRACE_MS)) return this.#gone;
     this.signal("SIGKILL");
     if (await this.#endsWithin(KILL_GRACE_MS)) return this.#gone;
@@ -143,17 +144,17 @@ export class ChildGroup {
     return ended;
   }
 
-  /** Helpers that the server left behind go with it. */
+  /** Kills the helpers that the server left behind. */
   async #killRest(mark: string | undefined): Promise<void> {
     this.signal("SIGKILL");
     liveGroups.delete(this);
-    // A survivor outside the group may still hold the pipes; without this they would keep our process alive.
+    // A survivor outside of the group may keep the pipes open, which would keep this process alive.
     const letGo = (): void => {
       this.stdout.destroy();
       this.#process.stderr?.destroy();
       this.stdin.destroy();
     };
-    // On a machine that was held up so long, what the pipes still hold is read first.
+    // On a slow machine the pipes may still contain output, which is read first.
     setTimeout(() => setImmediate(() => setImmediate(letGo)), 100).unref();
     if (mark === undefined) return;
     await endLeftovers(mark);

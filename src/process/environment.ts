@@ -1,8 +1,9 @@
-// The environment that a program is started with: what it needs to run at all, what was declared, and whose it is.
+// Environment variables of child processes: the few that every program needs, those of the server config, and the
+// owner tag.
 
 import { OWNER_VARIABLE, ownerTag } from "./orphans.ts";
 
-/** Names that a program needs to run at all; everything else must be declared. */
+/** Variables that a program needs to run at all; all others must be in the server config. */
 const INHERITED =
   process.platform === "win32"
     ? [
@@ -34,16 +35,16 @@ export function childEnvironment(
   return Object.assign(env, declared, { [OWNER_VARIABLE]: ownerTag() });
 }
 
-/** What a program in a box gets unasked: how to find others, how to write to its user. */
-const IN_A_BOX = ["LANG", "LC_ALL", "PATH", "TZ"];
+/** Variables that a sandboxed program inherits: the search path and the locale. */
+const IN_SANDBOX = ["LANG", "LC_ALL", "PATH", "TZ"];
 
-/** Nothing of it says whose program this is, or where it lives. */
-export function boxEnvironment(
+/** The environment of a sandboxed program contains nothing about the user or the machine. */
+export function sandboxEnvironment(
   home: string,
   declared: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const env: Record<string, string> = { HOME: home, TMPDIR: "/tmp" };
-  for (const name of IN_A_BOX) {
+  for (const name of IN_SANDBOX) {
     const value = process.env[name];
     if (value !== undefined) env[name] = value;
   }

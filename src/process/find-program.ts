@@ -1,4 +1,5 @@
-// Where a command leads, found as the operating system would, but without running it and without trusting the current folder.
+// Finds the program file of a command as the operating system would, without running it and without searching the
+// current folder.
 
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
@@ -7,19 +8,19 @@ import { PortolanError } from "../errors/index.ts";
 
 export interface FindOptions {
   readonly server?: string | undefined;
-  /** Its PATH is searched. */
+  /** The variables whose PATH is searched. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** What a relative path begins at. */
+  /** The folder that a relative path starts from. */
   readonly cwd?: string | undefined;
-  /** For a batch file, which Windows reads them anew for. */
+  /** The arguments, because Windows parses those of a batch file again. */
   readonly args?: readonly string[] | undefined;
 }
 
 const windows = process.platform === "win32";
 
-/** An absolute path. */
+/** Returns an absolute path, or throws. */
 export async function findProgram(command: string, options: FindOptions = {}): Promise<string> {
-  const found = await lookForProgram(command, options);
+  const found = await lookUpProgram(command, options);
   if (found === undefined)
     throw startError(command, "no such program", "ENOENT", options.server, {
       hint: "Check the spelling, install the program, or give its full path.",
@@ -35,8 +36,8 @@ export async function findProgram(command: string, options: FindOptions = {}): P
   return found;
 }
 
-/** Undefined when there is none. */
-export async function lookForProgram(
+/** Returns undefined if there is no such program. */
+export async function lookUpProgram(
   command: string,
   { env = process.env, cwd = process.cwd(), server }: FindOptions = {},
 ): Promise<string | undefined> {

@@ -1,12 +1,12 @@
 // Public face of the process room.
 
 export { ChildGroup, type Exit } from "./child-group.ts";
-export { boxEnvironment, CERTIFICATE_VARIABLES, childEnvironment } from "./environment.ts";
-export { findProgram, isProgram, lookForProgram } from "./find-program.ts";
+export { sandboxEnvironment, CERTIFICATE_VARIABLES, childEnvironment } from "./environment.ts";
+export { findProgram, isProgram, lookUpProgram } from "./find-program.ts";
 export { isOwnerAnywhereGone, isOwnerGone, ownerTag, ownerTagAnywhere, reapOrphans } from "./orphans.ts";
 export { childrenOf, stateOf } from "./proc.ts";
 export { runAttached } from "./run-attached.ts";
-export { runPlain, type RunProgram, type RunResult } from "./run.ts";
-export { behindShim } from "./shims.ts";
+export { runProgram, type RunProgram, type RunResult } from "./run.ts";
+export { resolveShim } from "./shims.ts";
 export { stdioOf, unclosable } from "./stdio.ts";
 export type { Program, Spawnable, Spawned } from "./types.ts";

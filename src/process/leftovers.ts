@@ -1,5 +1,6 @@
-// What a server started outside of its process group, and left behind: each server without a box carries a mark in its
-// environment, which all that it starts inherits. In a box nothing of the kind is needed: it ends whole.
+// Ends processes that a server started outside of its process group and left behind. Each server without a sandbox
+// carries a random mark in its environment, which its children inherit. A sandbox needs no mark: it ends with
+// everything in it.
 
 import { randomBytes } from "node:crypto";
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
@@ -8,37 +9,37 @@ import { environmentOf, processes } from "./proc.ts";
 export const CHILD_VARIABLE = "PORTOLAN_CHILD";
 
 const MARK = new RegExp(`(?:^|\\0)${CHILD_VARIABLE}=([0-9a-f]{32})(?:\\0|$)`);
-/** Servers often stop together, and one look at all processes is enough for all of them. */
+/** Servers often stop together, and one scan of all processes serves all of them. */
 const BETWEEN_LOOKS_MS = 50;
-/** Looked at without letting anything else run. */
+/** Processes that are checked before other work of the event loop may run. */
 const AT_ONCE = 100;
-/** For what was told to end just now. */
+/** Time for a killed process to disappear. */
 const DEATH_MS = 10;
-/** One that cannot be killed, because it waits for a disk, is not waited for for ever. */
+/** A process that waits for a disk cannot be killed, so that the number of scans is bounded. */
 const MOST_LOOKS = 50;
 
-/** Of servers that have ended; the next look is for these. */
+/** Marks of ended servers, for the next scan. */
 let wanted = new Set<string>();
 let next: Promise<void> | undefined;
 let lastLook = -Infinity;
 
-/** Another one for each server; nobody else can know it. */
+/** A random mark that no other program can know. */
 export function newMark(): string {
   return randomBytes(16).toString("hex");
 }
 
-/** Ends everything that has the mark of a server which has ended. Resolves when nothing of it is there any more. */
+/** Kills all processes with the mark of an ended server. Resolves when none is left. */
 export function endLeftovers(mark: string): Promise<void> {
   wanted.add(mark);
-  // A look that has begun may have passed by already what only now is a leftover.
+  // A scan that is under way may have passed this server's processes already.
   next ??= lookSoon();
   return next;
 }
 
-/** The same when this process ends, and nothing can be waited for any more. */
+/** The synchronous variant, for the exit of this process. */
 export function endLeftoversNow(marks: ReadonlySet<string>): void {
   if (marks.size === 0) return;
-  // What is seen in one look may have started something in the meantime.
+  // A process may have started another one during the scan.
   for (let look = 0; look < MOST_LOOKS; look += 1)
     if (processes().filter((pid) => endIfMarked(pid, marks)).length === 0) return;
 }
@@ -60,15 +61,15 @@ async function lookSoon(): Promise<void> {
   }
 }
 
-/** Whether it was there. Of other users' processes neither can the environment be read, nor can they be signalled. */
+/** Returns whether the process existed. The environment of other users' processes cannot be read. */
 function endIfMarked(pid: number, marks: ReadonlySet<string>): boolean {
   const mark = MARK.exec(environmentOf(pid))?.[1];
   if (mark === undefined || !marks.has(mark)) return false;
   try {
-    // Right after it was read: by now the number cannot be another process's.
+    // The environment was read just now, so that the process id still belongs to the same process.
     process.kill(pid, "SIGKILL");
   } catch {
-    // It left in the meantime.
+    // The process has ended in the meantime.
   }
   return true;
 }

@@ -1,4 +1,5 @@
-// Servers that outlived their program: each child carries its owner's identity, so that a later program can tell and end them.
+// Ends servers that outlived the Portolan process that started them. Each child carries its owner's tag in its
+// environment.
 
 import { readFileSync, readlinkSync } from "node:fs";
 import { environmentOf, processes, stateOf } from "./proc.ts";
@@ -8,20 +9,20 @@ export const OWNER_VARIABLE = "PORTOLAN_OWNER";
 let tag: string | undefined;
 
 /**
- * This process by number, start time and the namespace in which the number holds: a number alone may be another process
- * tomorrow, and is another one outside of this container.
+ * Identifies this process by process id, start time and pid namespace, because ids are reused and differ between
+ * containers.
  */
 export function ownerTag(): string {
   tag ??= `${process.pid}.${stateOf(process.pid)?.started ?? "0"}.${namespace() ?? "0"}`;
   return tag;
 }
 
-/** For what other machines see, too: most of them call their first namespace the same. */
+/** The tag for resources that several machines share: it contains the boot id as well. */
 export function ownerTagAnywhere(): string {
   return `${ownerTag()}.${boot() ?? "0"}`;
 }
 
-/** Ends the children of programs that are gone. Where /proc tells nothing, nothing is done. Returns how many were ended. */
+/** Kills the children of processes that have ended, and returns how many. Does nothing where /proc cannot be read. */
 export function reapOrphans(): number {
   let ended = 0;
   for (const pid of processes()) {
@@ -31,31 +32,31 @@ export function reapOrphans(): number {
       process.kill(pid, "SIGKILL");
       ended += 1;
     } catch {
-      // It left in the meantime, or belongs to another user.
+      // The process has ended in the meantime, or belongs to another user.
     }
   }
   return ended;
 }
 
-/** Whether the process that had this tag has ended; false for one that cannot be looked up here. */
+/** Whether the process with this tag has ended; false if it cannot be looked up from here. */
 export function isOwnerGone(owner: string): boolean {
   return owner !== ownerTag() && !isElsewhere(owner) && !isAlive(owner);
 }
 
-/** The same for a tag that may be of another machine, or of this one before it was started anew. */
+/** The same for a tag that may come from another machine, or from this one before a reboot. */
 export function isOwnerAnywhereGone(owner: string): boolean {
   const [, local = "", machine] = /^(\d+\.\d+\.\d+)\.([0-9a-f]{32})$/.exec(owner) ?? [];
   return machine !== undefined && machine === boot() && isOwnerGone(local);
 }
 
-/** Whether an owner with that number cannot be looked up here. */
+/** Whether the tag belongs to another pid namespace. */
 function isElsewhere(owner: string): boolean {
   return owner.split(".")[2] !== namespace();
 }
 
 function namespace(): string | undefined {
   try {
-    // Otherwise this is the /proc of another namespace, and says nothing about numbers of ours.
+    // Otherwise /proc belongs to another namespace, and its process ids mean nothing here.
     const isOurs = readlinkSync("/proc/self") === String(process.pid);
     return isOurs ? /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] : undefined;
   } catch {
@@ -63,7 +64,7 @@ function namespace(): string | undefined {
   }
 }
 
-/** Different on every machine, and after each start of it. */
+/** The boot id differs on every machine and after every boot. */
 function boot(): string | undefined {
   try {
     const id = readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim().replaceAll("-", "");
@@ -79,7 +80,7 @@ function isAlive(owner: string): boolean {
   return state === undefined ? isThere(Number(pid)) : state.started === started && !state.isDead;
 }
 
-/** A machine may hide the processes of others from /proc. */
+/** A machine may hide the processes of other users from /proc. */
 function isThere(pid: number): boolean {
   try {
     return process.kill(pid, 0);

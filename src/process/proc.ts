@@ -1,18 +1,19 @@
-// Who started whom, as /proc tells it: a signal must reach the right process, and never one that only has the same number.
+// Process information from /proc: parents, children, start times and environments, so that a signal reaches the
+// right process.
 
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 
 export interface ProcessState {
   readonly parent: number;
-  /** The number of its process group. */
+  /** The id of its process group. */
   readonly group: number;
-  /** In clock ticks since boot, as the kernel counts them: with its number, it says which process this is. */
+  /** Clock ticks since boot. Together with the process id it identifies the process. */
   readonly started: string;
-  /** It has ended, and nobody has asked how. */
+  /** The process has ended, and its parent has not collected its exit code. */
   readonly isDead: boolean;
 }
 
-/** Undefined when there is none, or none that may be looked at. */
+/** Undefined if there is no such process, or if it may not be read. */
 export function stateOf(pid: number | "self"): ProcessState | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -28,7 +29,7 @@ export function stateOf(pid: number | "self"): ProcessState | undefined {
   }
 }
 
-/** Those that run, the oldest first; with all that it took over from others. */
+/** Running children, oldest first, including those that the process adopted. */
 export function childrenOf(pid: number): number[] {
   const listed = listedChildren(pid) ?? processes().filter((one) => stateOf(one)?.parent === pid);
   return listed
@@ -40,7 +41,7 @@ export function childrenOf(pid: number): number[] {
     .map(({ one }) => one);
 }
 
-/** Undefined where the kernel keeps no such lists. */
+/** Undefined where the kernel provides no list of children. */
 function listedChildren(pid: number): number[] | undefined {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
@@ -64,8 +65,9 @@ export function processes(): number[] {
 const buffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
- * The environment that it was started with, as `NAME=value` with zeros in between; empty when it has ended, or may not be
- * looked at. All processes are asked for it, and reading such a file in the usual way takes ten times as long.
+ * The environment that the process was started with, as `NAME=value` separated by zero bytes; empty if it has
+ * ended or may not be read. Called for all processes, and therefore not with readFileSync, which takes ten times
+ * as long.
  */
 export function environmentOf(pid: number): string {
   try {

@@ -1,4 +1,4 @@
-// Runs a program to its end on this program's own terminal: it asks, and whoever sits there answers.
+// Runs a program to its end on Portolan's own terminal, so that the user can answer its prompts.
 
 import { spawn } from "node:child_process";
 import { PortolanError } from "../errors/index.ts";
@@ -6,10 +6,10 @@ import type { RunOptions } from "./run.ts";
 import { stdioOf } from "./stdio.ts";
 import type { Spawnable } from "./types.ts";
 
-/** Asked to end first; one that does not is ended. */
+/** Time between SIGTERM and SIGKILL. */
 const GRACE_MS = 2_000;
 
-/** The exit code; null when a signal ended it. */
+/** The exit code; null if a signal ended the program. */
 export async function runAttached(
   spawnable: Spawnable,
   { timeoutMs, signal }: RunOptions,
@@ -18,10 +18,10 @@ export async function runAttached(
   const late = AbortSignal.timeout(timeoutMs);
   const stop = signal === undefined ? late : AbortSignal.any([signal, late]);
   let kill: NodeJS.Timeout | undefined;
-  // In the same group: Ctrl-C reaches both, as people expect it to.
+  // The program stays in Portolan's process group, so that Ctrl-C reaches both.
   const child = spawn(file, args, { cwd, env, stdio: stdioOf("inherit", "inherit", "inherit", ...fds) });
   const end = (): void => {
-    if (spawnable.ask?.(child) !== true) child.kill("SIGTERM");
+    if (spawnable.terminate?.(child) !== true) child.kill("SIGTERM");
     kill = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
   };
   stop.addEventListener("abort", end, { once: true });

@@ -1,4 +1,4 @@
-// Runs a program to its end: within a time, and with bounds on what it prints.
+// Runs a program to its end, with a time limit and a bound on its output.
 
 import { spawn } from "node:child_process";
 import { PortolanError } from "../errors/index.ts";
@@ -16,16 +16,16 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Runs a program to its end; where and in which box is the caller's business. */
+/** Runs a program to its end. The caller decides where, and in which sandbox. */
 export type RunProgram = (program: Program, options: RunOptions) => Promise<RunResult>;
 
 const MOST_OUTPUT = 64 * 1024;
 
-/** What a box needs opened for the program, and wants back. */
+/** The part of a Spawnable that a sandbox needs to release. */
 type Opened = Partial<Pick<Spawnable, "fds" | "spawned" | "ended">>;
 
-/** Within the time; keeps only so much of what it prints. */
-export function runPlain(program: Program & Opened, { timeoutMs, signal }: RunOptions): Promise<RunResult> {
+/** Resolves with the output, cut off at a bound; the time limit kills the program. */
+export function runProgram(program: Program & Opened, { timeoutMs, signal }: RunOptions): Promise<RunResult> {
   const { file, args, env, cwd, fds = [] } = program;
   return new Promise<RunResult>((resolve, reject) => {
     const grouped = process.platform !== "win32";
@@ -47,9 +47,9 @@ export function runPlain(program: Program & Opened, { timeoutMs, signal }: RunOp
         if (grouped && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
         else child.kill("SIGKILL");
       } catch {
-        // It has gone.
+        // The process has ended.
       }
-      // A survivor outside of the group may hold the pipes.
+      // A survivor outside of the group may keep the pipes open.
       child.stdout?.destroy();
       child.stderr?.destroy();
     };

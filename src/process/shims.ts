@@ -1,10 +1,13 @@
-// Finds the program that a version manager's shim would run: the shim is a shell script that asks again at every start.
+// Resolves the shims of version managers (pyenv, rbenv, nodenv) to the program that they would run.
 
 import { access, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** The real program behind a pyenv or rbenv shim, as the environment and the files of the folder choose it; otherwise the file itself. */
-export async function behindShim(
+/**
+ * Returns the real program, as the environment and the version files choose it, or the file itself if it is no
+ * shim.
+ */
+export async function resolveShim(
   file: string,
   cwd: string,
   environment: Readonly<Record<string, string | undefined>> = process.env,
@@ -20,7 +23,7 @@ export async function behindShim(
       () => true,
       () => false,
     );
-    // The file may be the server's to write; a version is a name, and leads nowhere else.
+    // The server may be able to write the version file, so that a version must not contain a path.
     if (/^[^/.][^/]*$/.test(version) && found) return program;
   }
   return file;

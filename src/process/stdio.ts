@@ -1,4 +1,5 @@
-// The descriptors of a child: its own, and nothing that this program was itself started with. One open folder would be a way out of any box.
+// File descriptors of child processes. A child inherits none of the descriptors that Portolan was started with:
+// one open folder would be a way out of every sandbox.
 
 import { openSync, readdirSync, readFileSync } from "node:fs";
 import type { IOType } from "node:child_process";
@@ -8,12 +9,12 @@ const CLOSE_ON_EXEC = 0o2000000;
 let leaking: { readonly closable: readonly number[]; readonly beyond: readonly number[] } | undefined;
 let nothing: number | undefined;
 
-/** For `spawn`: the given ones, and nothing at every number that a child would otherwise inherit. */
+/** The `stdio` option for `spawn`: the given descriptors, and /dev/null at every number that a child would inherit. */
 export function stdioOf(...own: (IOType | number)[]): (IOType | number)[] {
   const stdio = [...own];
   for (const fd of leaks().closable) {
     if (fd < own.length) continue;
-    // Numbers in between stay closed.
+    // The numbers in between stay closed.
     while (stdio.length < fd) stdio.push("ignore");
     nothing ??= openSync("/dev/null", "r");
     stdio[fd] = nothing;
@@ -21,7 +22,7 @@ export function stdioOf(...own: (IOType | number)[]): (IOType | number)[] {
   return stdio;
 }
 
-/** Descriptors that every child has, because their numbers are above what this program may use itself. */
+/** Inherited descriptors above the limit of open files, which cannot be closed for children. */
 export function unclosable(): readonly number[] {
   return leaks().beyond;
 }
@@ -40,7 +41,7 @@ function openFilesLimit(): number {
   return limit === undefined ? Number.MAX_SAFE_INTEGER : Number(limit);
 }
 
-/** What Node opens closes by itself; what the program was started with does so only up to the first gap. */
+/** Node closes its own descriptors in children, but inherited ones only up to the first gap. */
 function inheritable(): number[] {
   try {
     return readdirSync("/proc/self/fd")
@@ -48,7 +49,7 @@ function inheritable(): number[] {
       .filter((fd) => fd > 2 && isInheritable(fd))
       .sort((a, b) => a - b);
   } catch {
-    // Not Linux: there is no box either that this would open.
+    // This is not Linux, where descriptors are no way out of a sandbox.
     return [];
   }
 }

@@ -1,8 +1,8 @@
-// Which backend holds a server's box. Each is loaded by the first server that needs it.
+// Chooses the backend that enforces a server's sandbox policy. The first server that needs a backend loads it.
 
 import type { DockerRun, SandboxBackendName, SandboxMode } from "../model/index.ts";
-import type { DockerWish } from "./docker/rules.ts";
-import type { Clause, SandboxBackend } from "./types.ts";
+import type { DockerRequest } from "./docker/rules.ts";
+import type { RuleProblem, SandboxBackend } from "./types.ts";
 
 const loaded = new Map<SandboxBackendName, Promise<SandboxBackend>>();
 
@@ -20,14 +20,14 @@ export async function backendFor(
     cwd,
     env,
     accept,
-  }: { readonly docker: DockerRun | undefined } & Pick<DockerWish, "cwd" | "port" | "env" | "accept">,
+  }: { readonly docker: DockerRun | undefined } & Pick<DockerRequest, "cwd" | "port" | "env" | "accept">,
   wanted: SandboxBackendName | undefined,
 ): Promise<SandboxBackend> {
   if (mode === "off")
     return docker === undefined || port === undefined
       ? none
       : (await import("./docker/index.ts")).openDocker(docker, port);
-  // The engine is the box of what it runs; another one around its command line would hold nothing.
+  // The engine already sandboxes the container; a second sandbox around its command line would enforce nothing.
   if (docker !== undefined) {
     const engine = (await import("./docker/index.ts")).createDocker(docker, { port, cwd, env, accept });
     return wanted === undefined || wanted === "docker" ? engine : notAsWanted(engine, wanted);
@@ -37,7 +37,7 @@ export async function backendFor(
   return backendNamed(name);
 }
 
-/** By itself, for whoever wants to know what it can do here. */
+/** A backend without a server, for `portolan doctor`. */
 export function backendNamed(name: Exclude<SandboxBackendName, "docker">): Promise<SandboxBackend> {
   let backend = loaded.get(name);
   if (backend === undefined) loaded.set(name, (backend = LOADERS[name]()));
@@ -56,26 +56,26 @@ const none: SandboxBackend = {
   }),
 };
 
-/** Nothing but its engine runs an image; that it is not what was asked for is said, and only a warning starts it. */
+/** Only its engine can run an image. If the config names another backend, this is a rule that cannot be enforced. */
 function notAsWanted(engine: SandboxBackend, wanted: SandboxBackendName): SandboxBackend {
-  const clause: Clause = {
-    clause: `backend: ${wanted}`,
-    problem: "the server is an image, which only its engine can hold",
-    remedy: "Leave the backend out, or declare the program itself: command or npm in place of docker.",
+  const rule: RuleProblem = {
+    rule: `backend: ${wanted}`,
+    problem: "the server is an image, which only its engine can sandbox",
+    remedy: "Remove the backend, or name the program itself: command or npm instead of docker.",
   };
-  return { ...engine, missing: async (box) => [clause, ...(await engine.missing(box))] };
+  return { ...engine, missing: async (policy) => [rule, ...(await engine.missing(policy))] };
 }
 
-/** A program of this machine is not in any image. */
+/** `backend: docker` for a local program, which only images can use. */
 const needsImage: SandboxBackend = {
   ...none,
   name: "docker",
   probe: async () => ({ available: false, findings: [] }),
   missing: async () => [
     {
-      clause: "backend: docker",
+      rule: "backend: docker",
       problem: "the server is a program of this machine, not an image",
-      remedy: "Declare the server as docker: <image>, or leave the backend out.",
+      remedy: "Write docker: <image> in the server's config, or remove the backend.",
     },
   ],
 };

@@ -1,21 +1,22 @@
-// Variables by which programs find the certificates that they trust, and the files that these name: both reach the sandbox, so that
-// servers work behind a company's proxy. Only certificates are granted so: a variable that names a key, or anything else, opens nothing.
+// Certificate variables such as SSL_CERT_FILE and the files they name. The sandbox passes both on, so that servers
+// work behind a company's proxy. Only certificates are granted: a variable that names a private key grants
+// nothing.
 
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CERTIFICATE_VARIABLES } from "../process/index.ts";
 
 export interface Certificates {
-  /** Variables of Portolan's own environment that the server gets unless its config says otherwise, with absolute paths. */
+  /** Variables of Portolan's own environment, with absolute paths; the server config overrides them. */
   readonly env: Readonly<Record<string, string>>;
-  /** To be there in the sandbox, read-only. */
+  /** Paths to grant read-only. */
   readonly paths: readonly string[];
 }
 
 const MAX_FILES = 500;
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** `declared` are the variables of the server's config, whose relative paths begin at `cwd`. */
+/** `declared` are the variables of the server config, whose relative paths start at `cwd`. */
 export async function findCertificates(
   declared: Readonly<Record<string, string>>,
   cwd: string | undefined,
@@ -29,16 +30,16 @@ export async function findCertificates(
     if (value === undefined || value === "" || value.includes("\0")) continue;
     const named = /(?:DIR|PATH)$/.test(name) && !name.endsWith("FILE_PATH") ? value.split(":") : [value];
     const absolute = named.map((path) => resolve(isDeclared ? (cwd ?? "") : "", path));
-    const found = await Promise.all(absolute.map(holdsCertificates));
-    // Programs fail for a bundle that is not there; without the variable they have the system's.
+    const found = await Promise.all(absolute.map(containsCertificates));
+    // A program fails if its bundle is missing; without the variable it uses that of the system.
     if (!isDeclared && found.some(Boolean)) env[name] = absolute.join(":");
     for (const [index, path] of absolute.entries()) if (found[index] === true) paths.add(path);
   }
   return { env, paths: [...paths] };
 }
 
-/** A file of certificates, or a folder with nothing else. */
-async function holdsCertificates(path: string): Promise<boolean> {
+/** A file of certificates, or a folder that contains nothing else. */
+async function containsCertificates(path: string): Promise<boolean> {
   try {
     const found = await stat(path);
     if (found.isFile()) return await isCertificate(path, found.size);

@@ -1,4 +1,4 @@
-// Public face of the sandbox room. Backends are loaded by the first server that needs them.
+// Public face of the sandbox room. The first server that needs a backend loads it.
 
 export { backendFor, backendNamed } from "./backends.ts";
 export { type Certificates, findCertificates } from "./certificates.ts";
@@ -7,21 +7,21 @@ export { decide as decideHost } from "./egress/allow-list.ts";
 export { chooseMode, type ChosenMode } from "./mode.ts";
 export { hiddenPaths, type NamedPath } from "./paths/hidden-paths.ts";
 export { createPathCheck, type PathCheck } from "./paths/path-check.ts";
-export { makeBox, type MadeBox } from "./policy/create-policy.ts";
+export { createPolicy, type CreatedPolicy } from "./policy/create-policy.ts";
 export { writableFolders } from "./policy/grants.ts";
-export { ownFolders } from "./policy/program-folders.ts";
+export { programFolders } from "./policy/program-folders.ts";
 export type {
   BackendReport,
-  Box,
-  Clause,
+  SandboxPolicy,
+  RuleProblem,
   Finding,
-  HeldBox,
+  EnforcedPolicy,
   Mount,
   SandboxBackend,
   WrapContext,
 } from "./types.ts";
 export { checkStart, checkWorkspaceFiles, FILE_REFUSED_HINT, fileRefusal } from "./untrusted-files.ts";
-export { checkDeclaration } from "./validate-config.ts";
+export { validateSandbox } from "./validate-config.ts";
 export { noteWriter, writerOf } from "./write-history.ts";
 
 export const loadDocker = (): Promise<typeof import("./docker/index.ts")> => import("./docker/index.ts");

@@ -1,4 +1,5 @@
-// How strictly a server is boxed, and who said so: whoever starts it, its declaration, the owner of the machine, or nobody.
+// Chooses the sandbox mode of a server: from the command line, the server config, PORTOLAN_SANDBOX, or the default
+// `enforce`.
 
 import { PortolanError } from "../errors/index.ts";
 import type { LaunchSettings, SandboxMode } from "../model/index.ts";
@@ -7,7 +8,7 @@ const VARIABLE = "PORTOLAN_SANDBOX";
 
 export interface ChosenMode {
   readonly mode: SandboxMode;
-  /** Who said so. */
+  /** The source of the mode. */
   readonly by: "default" | "declaration" | "command line" | "PORTOLAN_SANDBOX";
 }
 
@@ -17,7 +18,7 @@ export function chooseMode(settings: LaunchSettings | undefined, env: NodeJS.Pro
   const given = env[VARIABLE];
   if (given === undefined || given === "") return { mode: "enforce", by: "default" };
   if (given === "enforce" || given === "warn" || given === "off") return { mode: given, by: VARIABLE };
-  // A typing mistake must not open what was meant to be shut.
+  // A misspelt value must not switch the sandbox off.
   throw new PortolanError("CONFIG_INVALID", `${VARIABLE} is ${JSON.stringify(given)}`, {
     hint: `Set ${VARIABLE} to enforce, warn or off, or leave it out.`,
   });

@@ -1,10 +1,10 @@
 // The sandbox policy of one server, and the interface of the backends that enforce it.
 
 import type { Report } from "../errors/index.ts";
-import type { Denied, ResourceLimits, SandboxBackendName, SandboxMode } from "../model/index.ts";
+import type { Denied, ResourceLimits, SandboxBackendName } from "../model/index.ts";
 import type { Program, Spawnable } from "../process/index.ts";
 
-/** Why a path is in the box. */
+/** Why a path is in the sandbox. */
 export type MountReason =
   | "system"
   | "own"
@@ -12,45 +12,51 @@ export type MountReason =
   | "declared"
   | "root"
   | "kept home"
-  /** Named by one of the variables for certificates. */
+  /** A certificate variable names it. */
   | "certificates"
   | "socket"
-  /** A declaration: what it says decides about boxes. */
+  /** A config file, which decides about sandboxes. */
   | "declaration"
-  /** Data of this program. */
+  /** Portolan's own data. */
   | "portolan";
 
 export interface Mount {
-  /** The same inside and outside. */
+  /** The path, the same inside and outside of the sandbox. */
   readonly path: string;
   readonly access: "read" | "write" | "hidden";
   readonly reason: MountReason;
 }
 
-/** A thing that was asked for, in the words of the declaration, such as `network: api.example.com` or `fs.deny: /data/secret`. */
-export interface Clause {
-  readonly clause: string;
-  /** Why this machine or this backend cannot hold it. */
+/**
+ * A rule of the sandbox config that cannot be enforced. `rule` is written as in the config, such as `network:
+ * api.example.com`.
+ */
+export interface RuleProblem {
+  readonly rule: string;
+  /** Why this machine or this backend cannot enforce it. */
   readonly problem: string;
-  /** What would help: a command, or a change of the declaration. */
+  /** The next step: a command, or a change of the config. */
   readonly remedy: string;
 }
 
-/** Everything that one server gets, worked out from the default profile, its declaration and the caller's roots. */
-export interface Box {
-  /** What is not here is not there. Later ones lie over earlier ones. */
+/** Everything that one server may use, from the default profile, its sandbox config and the caller's roots. */
+export interface SandboxPolicy {
+  /** All visible paths; a later mount covers an earlier one. */
   readonly mounts: readonly Mount[];
-  /** HOME inside of the box; forgotten afterwards unless it lies on a mount. */
+  /** HOME inside of the sandbox. Its content is lost when the server ends, unless a mount contains it. */
   readonly home: string;
-  /** The working folder inside of the box. Absent: HOME. */
+  /** The working folder inside of the sandbox. Absent: HOME. */
   readonly cwd?: string | undefined;
-  /** Places in HOME and /tmp that stand for the user's own files, which are not granted: empty and read-only, so that writing fails. */
+  /**
+   * Paths in HOME and /tmp that stand for the user's own files and are not granted: empty and read-only, so that
+   * writing fails instead of losing data.
+   */
   readonly closed?: readonly string[] | undefined;
-  /** Empty: no network at all. */
+  /** Empty: no network. */
   readonly network: readonly string[];
   readonly exec: { readonly allow: readonly string[] | undefined; readonly spawn: boolean };
   readonly limits: ResourceLimits;
-  /** Those limits that a declaration asks for; the others are defaults, held where it can be done. */
+  /** Limits of the sandbox config. The others are defaults, which are enforced where the machine can. */
   readonly declaredLimits: ReadonlySet<keyof ResourceLimits>;
 }
 
@@ -60,31 +66,31 @@ export interface WrapContext {
   readonly onDenied: (denied: Denied) => void;
 }
 
-export interface HeldBox {
-  /** Without what is not there with this backend, and with the limits that it really sets. */
-  readonly box: Box;
-  /** Defaults that it cannot hold here. Nobody asked for them, so they stop nothing. */
-  readonly unheldDefaults: readonly Clause[];
+export interface EnforcedPolicy {
+  /** The policy without paths that this backend does not show, and with the limits that it really sets. */
+  readonly policy: SandboxPolicy;
+  /** Default limits that it cannot enforce here. They do not stop the start. */
+  readonly unenforcedDefaults: readonly RuleProblem[];
 }
 
-/** One way to hold a box. */
+/** One implementation of sandboxes. */
 export interface SandboxBackend {
   readonly name: SandboxBackendName;
-  /** What it can really hold here, found by trying; asked once per process. */
+  /** What the backend can enforce on this machine, found by trying once per process. */
   probe(): Promise<BackendReport>;
-  /** The clauses of this box that it cannot hold here; empty when all of it is held. */
-  missing(box: Box): Promise<readonly Clause[]>;
-  /** The box as it will really be. Absent: as it was worked out. */
-  held?(box: Box): Promise<HeldBox>;
-  wrap(program: Program, box: Box, context: WrapContext): Promise<Spawnable>;
+  /** The rules of this policy that it cannot enforce here. */
+  missing(policy: SandboxPolicy): Promise<readonly RuleProblem[]>;
+  /** The policy as it will be enforced. Absent: unchanged. */
+  enforced?(policy: SandboxPolicy): Promise<EnforcedPolicy>;
+  wrap(program: Program, policy: SandboxPolicy, context: WrapContext): Promise<Spawnable>;
 }
 
-/** One thing that a machine can or cannot do, for `portolan doctor`. */
+/** One capability of this machine, for `portolan doctor`. */
 export interface Finding {
   readonly what: string;
   readonly ok: boolean;
   readonly detail?: string | undefined;
-  /** The exact command that mends it. */
+  /** The command that fixes it. */
   readonly remedy?: string | undefined;
 }
 

@@ -1,4 +1,5 @@
-// Which files may be read when a server starts: none from a place that a sandboxed server may write, and none of Portolan's own.
+// Refuses files that a sandboxed server could have written, or that are Portolan's own data, when another server's
+// start would read or run them.
 
 import { lstat, stat } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -8,29 +9,29 @@ import { type DeclaredServer, parseReferences, type SandboxDeclaration } from ".
 import { textsOf } from "../secrets/index.ts";
 import { writableFolders } from "./policy/grants.ts";
 import { parseDeclared } from "./paths/path-pattern.ts";
-import { bothWays, depth, isInside, resolveLinks, wayTo } from "./paths/paths.ts";
+import { withRealPaths, depth, isInside, resolveLinks, resolvePath } from "./paths/paths.ts";
 import { writerOf } from "./write-history.ts";
 
-/** The servers of a workspace and the folders that every one of them is given: all that may have written a file. */
+/** The servers of a workspace and the roots that all of them may write. */
 export interface FileWriters {
   readonly servers: readonly DeclaredServer[];
   readonly roots: readonly string[];
 }
 
-/** `isCovered`: every sandbox has this file read-only as long as it is there, as all config files are. */
+/** `isCovered`: every sandbox has this file read-only, as all existing config files. */
 export interface FileUse {
   readonly isCovered?: boolean | undefined;
 }
 
-/** Why a file must not be read at a start, as the rest of "it cannot be used: …"; undefined when it may be. */
+/** Why a file must not be read at a start, as the end of "it cannot be used: …"; undefined if it may be read. */
 export async function fileRefusal(
   path: string,
   writers: FileWriters,
   use: FileUse = {},
 ): Promise<string | undefined> {
   const [{ links, end }, own, places] = await Promise.all([
-    wayTo(path),
-    ownFolders(),
+    resolvePath(path),
+    programFolders(),
     writablePlaces(writers),
   ]);
   const way = [...links, end];
@@ -45,7 +46,7 @@ export async function fileRefusal(
   return writer === undefined ? undefined : `the server ${writer} may have written it, from its sandbox`;
 }
 
-/** The hint for a file that is refused. */
+/** The hint of such a refusal. */
 export const FILE_REFUSED_HINT =
   "Move the file out of the folders that servers may write, hide it from them with fs.deny, or keep the value with portolan secrets set.";
 
@@ -58,7 +59,10 @@ export async function checkStart(server: DeclaredServer, writers: FileWriters): 
   return [...files, ...programs];
 }
 
-/** The files that the workspace itself names: its `env_file`, and references in the tokens of the gateway's callers. */
+/**
+ * Checks the files that the workspace itself names: its `env_file`, and file references in the tokens of gateway
+ * callers.
+ */
 export async function checkWorkspaceFiles(
   { folder, envFile, tokens }: { folder: string; envFile?: string | undefined; tokens: readonly string[] },
   writers: FileWriters,
@@ -76,7 +80,7 @@ export async function checkWorkspaceFiles(
     found.push({ code: "SANDBOX_DENIED", severity, message, hint: FILE_REFUSED_HINT });
   };
   if (envFile !== undefined) {
-    // A server can create a file that is not there yet, since nothing covers it.
+    // A server can create a missing file, because a mount cannot cover it.
     const isCovered = await isThere(envFile);
     await refuse("the env_file", envFile, { isCovered }, isCovered ? "error" : "warning");
   }
@@ -86,7 +90,7 @@ export async function checkWorkspaceFiles(
   return found;
 }
 
-/** The references to files that a server's config makes and that a start would refuse. */
+/** Checks the file references of a server config. */
 async function checkFileReferences(server: DeclaredServer, writers: FileWriters): Promise<Diagnostic[]> {
   const { alias, origin, endpoint } = server;
   if (endpoint.transport === "contracts") return [];
@@ -113,7 +117,10 @@ async function checkFileReferences(server: DeclaredServer, writers: FileWriters)
   return found;
 }
 
-/** Programs and scripts of a server that another server may replace from its sandbox: they run with the rights of this one. */
+/**
+ * Warns of programs and scripts that another server could replace from its sandbox: they run with the rights of
+ * this server.
+ */
 async function checkPrograms(server: DeclaredServer, writers: FileWriters): Promise<Diagnostic[]> {
   const { alias, origin, endpoint } = server;
   if (endpoint.transport !== "stdio") return [];
@@ -161,7 +168,7 @@ interface WritablePlace {
   /** Absent for a root, which every server may write. */
   readonly server?: string | undefined;
   readonly folder: string;
-  /** Read-only and hidden paths, which may protect files in the folder. */
+  /** Read-only and hidden paths, which protect files in the folder. */
   readonly covers: readonly string[];
 }
 
@@ -180,21 +187,21 @@ async function writablePlaces({ servers, roots }: FileWriters): Promise<Writable
   const declared = servers.flatMap((server) => sandboxesOf(server));
   const places = await Promise.all(
     declared.map(async ({ name, sandbox }): Promise<WritablePlace[]> => {
-      // Without a sandbox it may write everything, and no rule of ours would keep it from that.
+      // A server without a sandbox can write everything, and no check would prevent it.
       if (sandbox.mode === "off" || (sandbox.fs?.write ?? []).length === 0) return [];
       const given = { declaration: sandbox, roots: [], keptHome: undefined, homedir: home };
       const covered = [...(sandbox.fs?.read ?? []), ...(sandbox.fs?.deny ?? [])]
         .map((written) => parseDeclared(written, home))
         .flatMap(({ path, pattern }) => (pattern === undefined ? [path] : []));
-      const [folders, covers] = await Promise.all([writableFolders(given), bothWays(covered)]);
+      const [folders, covers] = await Promise.all([writableFolders(given), withRealPaths(covered)]);
       return folders.map((folder) => ({ server: name, folder, covers }));
     }),
   );
-  const shared = await bothWays(roots);
+  const shared = await withRealPaths(roots);
   return [...places.flat(), ...shared.map((folder) => ({ folder, covers: [] }))];
 }
 
-/** Every sandbox that a config declares: that of a program, those of an mcpfile's commands, those of drivers. */
+/** All sandbox configs of a server: of its program, of an mcpfile's commands, or of drivers. */
 function sandboxesOf({
   alias,
   endpoint,
@@ -211,9 +218,9 @@ function sandboxesOf({
   );
 }
 
-/** Portolan's store, tokens, keys, logins and kept HOMEs, in both spellings. */
-async function ownFolders(): Promise<string[]> {
+/** Portolan's store, tokens, keys, logins and kept HOMEs, as written and as real paths. */
+async function programFolders(): Promise<string[]> {
   const { default: envPaths } = await import("env-paths");
   const { data, cache, log } = envPaths("portolan", { suffix: "" });
-  return bothWays([data, cache, log]);
+  return withRealPaths([data, cache, log]);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SandboxDeclaration } from "../model/index.ts";
-import { checkDeclaration } from "./validate-config.ts";
+import { validateSandbox } from "./validate-config.ts";
 
 test("what a program may declare", () => {
   const whole: SandboxDeclaration = {
@@ -14,8 +14,8 @@ test("what a program may declare", () => {
     limits: { memoryBytes: 1e9, niceness: 5 },
     pathArguments: { "*": ["path"] },
   };
-  expect(() => checkDeclaration(whole, "it")).not.toThrow();
-  expect(() => checkDeclaration(undefined, "it")).not.toThrow();
+  expect(() => validateSandbox(whole, "it")).not.toThrow();
+  expect(() => validateSandbox(undefined, "it")).not.toThrow();
 });
 
 test.each([
@@ -32,7 +32,7 @@ test.each([
   [{ nework: [] }, "sandbox has no nework"],
   ["enforce", "must be an object"],
 ])("%j is not understood, so it is refused", (sandbox, message) => {
-  const check = (): void => checkDeclaration(sandbox as SandboxDeclaration, "it");
+  const check = (): void => validateSandbox(sandbox as SandboxDeclaration, "it");
   expect(check).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
   expect(check).toThrow(message);
 });

@@ -1,4 +1,4 @@
-// A sandbox that a program declares has no parser before it: what is not understood here would not be held either.
+// Validates a sandbox config that a program passes to connectMcp(), which no parser has checked.
 
 import { isAbsolute } from "node:path";
 import { PortolanError } from "../errors/index.ts";
@@ -71,7 +71,7 @@ const FIELDS: Readonly<Record<keyof SandboxDeclaration, Check>> = {
   pathArguments: map(list(text)),
 };
 
-export function checkDeclaration(sandbox: SandboxDeclaration | undefined, server: string): void {
+export function validateSandbox(sandbox: SandboxDeclaration | undefined, server: string): void {
   if (sandbox === undefined) return;
   const problems: string[] = [];
   object(FIELDS)(sandbox, "sandbox", problems);

@@ -1,4 +1,4 @@
-// Whether a server may have written a file: by what its box could write, and what is still covered in it.
+// Whether a server may have written a file: by what its sandbox could write, and what is still covered in it.
 
 import {
   mkdirSync,
@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Box, Mount } from "./types.ts";
+import type { SandboxPolicy, Mount } from "./types.ts";
 import { noteWriter, writerOf } from "./write-history.ts";
 
 let folder = "";
@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const box = (...mounts: [string, Mount["access"]][]): Box => ({
+const policy = (...mounts: [string, Mount["access"]][]): SandboxPolicy => ({
   mounts: mounts.map(([path, access]) => ({ path: at(path), access, reason: "declared" })),
   home: "/home/user",
   network: [],
@@ -42,7 +42,10 @@ test("what may be written, unless it is covered; inner ones count", async () => 
   lay("w/rules/file");
   lay("w/rules/open/file");
   lay("r/file");
-  await noteWriter("a", box(["w", "write"], ["w/rules", "read"], ["w/rules/open", "write"], ["r", "read"]));
+  await noteWriter(
+    "a",
+    policy(["w", "write"], ["w/rules", "read"], ["w/rules/open", "write"], ["r", "read"]),
+  );
   expect(await writerOf(at("w/new/deep.yaml"))).toBe("a");
   expect(await writerOf(at("w/rules/file"))).toBeUndefined();
   expect(await writerOf(at("w/rules/new"))).toBeUndefined();
@@ -53,7 +56,7 @@ test("what may be written, unless it is covered; inner ones count", async () => 
 
 test("what was written over is still covered, what was replaced is not, whatever comes after it", async () => {
   const file = lay("w/file");
-  await noteWriter("a", box(["w", "write"], ["w/file", "read"]));
+  await noteWriter("a", policy(["w", "write"], ["w/file", "read"]));
   lay("w/file", "two");
   expect(await writerOf(file)).toBeUndefined();
   renameSync(file, at("kept"));
@@ -68,7 +71,7 @@ test("a link that may be written leads anywhere", async () => {
   mkdirSync(at("w"));
   symlinkSync(at("r"), at("w/link"));
   symlinkSync(at("w"), at("outer"));
-  await noteWriter("a", box(["w", "write"]));
+  await noteWriter("a", policy(["w", "write"]));
   expect(await writerOf(file)).toBeUndefined();
   expect(await writerOf(at("w/link/file"))).toBe("a");
   expect(await writerOf(at("w/link/missing"))).toBe("a");

@@ -1,12 +1,15 @@
-// Which servers may have written a file: every box of this program that could be written from, with what was covered in it.
+// Write history: which servers could have written a file, by the sandbox policies they were started with.
 
 import { stat } from "node:fs/promises";
-import { depth, isInside, wayTo } from "./paths/paths.ts";
-import type { Box } from "./types.ts";
+import { depth, isInside, resolvePath } from "./paths/paths.ts";
+import type { SandboxPolicy } from "./types.ts";
 
 interface Cover {
   readonly path: string;
-  /** What was there when it was covered. Who puts something else in its place, outside of the box, takes the cover away. */
+  /**
+   * The file's identity when it was covered. If it is replaced outside of the sandbox, the cover no longer
+   * protects it.
+   */
   readonly identity: string | undefined;
 }
 
@@ -14,14 +17,14 @@ interface Writer {
   readonly server: string;
   readonly written: readonly string[];
   readonly covers: readonly Cover[];
-  /** Covers that are known to be gone. */
+  /** Covers that have been lost. */
   readonly lost: Set<string>;
 }
 
-/** Not taken back when a server ends: what it has written stays. */
+/** Entries stay when a server ends, because its files stay. */
 const writers = new Map<string, Writer>();
 
-export async function noteWriter(server: string, { mounts }: Box): Promise<void> {
+export async function noteWriter(server: string, { mounts }: SandboxPolicy): Promise<void> {
   const written = mounts.filter(({ access }) => access === "write").map(({ path }) => path);
   if (written.length === 0) return;
   const inner = mounts.filter(
@@ -34,10 +37,10 @@ export async function noteWriter(server: string, { mounts }: Box): Promise<void>
   if (!writers.has(key)) writers.set(key, { server, written, covers, lost: new Set() });
 }
 
-/** The first server that may have written this file, or laid it there, if any may. */
+/** The first server that could have written this file, or created a link to it. */
 export async function writerOf(file: string): Promise<string | undefined> {
   if (writers.size === 0) return undefined;
-  const { links, end } = await wayTo(file);
+  const { links, end } = await resolvePath(file);
   const way = [...links, end];
   for (const writer of writers.values())
     for (const path of way) if (await mayWrite(writer, path)) return writer.server;
@@ -52,7 +55,7 @@ async function mayWrite({ written, covers, lost }: Writer, path: string): Promis
   for (const cover of covers) {
     if (!isInside(path, cover.path) || depth(cover.path) < outer || lost.has(cover.path)) continue;
     if (cover.identity !== undefined && cover.identity === (await identityOf(cover.path))) return false;
-    // The number of what is gone may be given to something new.
+    // The inode number of a deleted file may be reused.
     lost.add(cover.path);
   }
   return true;

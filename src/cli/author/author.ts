@@ -177,7 +177,7 @@ function withGrants(thrown: unknown, { server }: Identified, folder: string, { i
 /** There is no declaration yet, and that of a driver says no mode. */
 function asFlags(hint: string): string {
   return hint
-    .replace(", or sandbox: off in its declaration", "")
+    .replace(", or sandbox: off in its config", "")
     .replace(/\bsandbox: (off|warn)\b/g, "--sandbox $1");
 }
 

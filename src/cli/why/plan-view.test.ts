@@ -19,7 +19,7 @@ const PLAN: LaunchPlan = {
     mode: "warn",
     by: "declaration",
     backend: "bubblewrap",
-    box: {
+    policy: {
       mounts: [
         { path: "/usr", access: "read", reason: "system" },
         { path: "/etc/ssl", access: "read", reason: "system" },
@@ -33,8 +33,8 @@ const PLAN: LaunchPlan = {
       limits: { memoryBytes: 2 * 1024 ** 3, processes: 64, cpuSeconds: 60 },
       declaredLimits: new Set(["processes"]),
     },
-    missing: [{ clause: "limits.processes: 64", problem: "cannot be counted", remedy: "apt install x" }],
-    unheldDefaults: [],
+    missing: [{ rule: "limits.processes: 64", problem: "cannot be counted", remedy: "apt install x" }],
+    unenforcedDefaults: [],
   },
   notGranted: [],
   spawn: ["/usr/bin/bwrap", "--setenv", "LD_PRELOAD", "hidden-value", "--", "/usr/bin/node"],
@@ -47,7 +47,10 @@ test("what a grant leaves out", () => {
     { path: "/data/store", access: "hidden", reason: "portolan" },
   ] as const;
   const { sandbox } = PLAN;
-  const text = describePlan({ ...PLAN, sandbox: { ...sandbox, box: { ...sandbox.box, mounts } } }, view);
+  const text = describePlan(
+    { ...PLAN, sandbox: { ...sandbox, policy: { ...sandbox.policy, mounts } } },
+    view,
+  );
   expect(text).toContain(`
   write   /data  declared
   read    /data/portolan.yaml  decides about sandboxes
@@ -101,9 +104,9 @@ test("without a box there is little to say", () => {
 
 test("nothing at all is said as well", () => {
   const { sandbox } = PLAN;
-  const box = { ...sandbox.box, network: [], exec: { allow: undefined, spawn: false }, limits: {} };
-  const kept = [...box.mounts, { path: "/kept", access: "write", reason: "kept home" } as const];
-  const text = describePlan({ ...PLAN, sandbox: { ...sandbox, box: { ...box, mounts: kept } } }, view);
+  const policy = { ...sandbox.policy, network: [], exec: { allow: undefined, spawn: false }, limits: {} };
+  const kept = [...policy.mounts, { path: "/kept", access: "write", reason: "kept home" } as const];
+  const text = describePlan({ ...PLAN, sandbox: { ...sandbox, policy: { ...policy, mounts: kept } } }, view);
   expect(text).toContain("network   none\nhome      /kept, kept\nprograms  only itself");
   expect(text).toContain("limits    none");
 });
@@ -123,6 +126,6 @@ test("as JSON, without what may be secret", () => {
   expect(text).not.toContain("hidden-value");
   expect(JSON.parse(text)).toMatchObject({
     server: "files",
-    sandbox: { by: "declaration", box: { declaredLimits: ["processes"] } },
+    sandbox: { by: "declaration", policy: { declaredLimits: ["processes"] } },
   });
 });

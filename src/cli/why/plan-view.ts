@@ -18,8 +18,8 @@ export interface PlanView {
 }
 
 type Sandbox = LaunchPlan["sandbox"];
-type Mount = Sandbox["box"]["mounts"][number];
-type Clause = Sandbox["missing"][number];
+type Mount = Sandbox["policy"]["mounts"][number];
+type RuleProblem = Sandbox["missing"][number];
 
 const REASONS: Readonly<Record<Mount["reason"], string>> = {
   system: "the system",
@@ -42,10 +42,10 @@ export function maskedPlan(plan: LaunchPlan): LaunchPlan {
 /** What `--json` prints: sets as lists. */
 export function planJson(plan: LaunchPlan): object {
   const { sandbox, ...rest } = maskedPlan(plan);
-  const { box } = sandbox;
+  const { policy } = sandbox;
   return {
     ...rest,
-    sandbox: { ...sandbox, box: { ...box, declaredLimits: [...box.declaredLimits] } },
+    sandbox: { ...sandbox, policy: { ...policy, declaredLimits: [...policy.declaredLimits] } },
   };
 }
 
@@ -54,7 +54,7 @@ export function describePlan(plan: LaunchPlan, view: PlanView): string {
   const { server, sandbox } = plan;
   const sections = [
     `${colors.bold(plainLine(server, 100))}\n${renderRows(rowsOf(plan, view), view)}`,
-    sandbox.mode === "off" ? "" : section("May touch", mountLines(sandbox.box.mounts, view), colors),
+    sandbox.mode === "off" ? "" : section("May touch", mountLines(sandbox.policy.mounts, view), colors),
     section(
       "Named by its config, but hidden from it",
       plan.notGranted.flatMap(({ path, where, isNew = false }) => [
@@ -69,8 +69,8 @@ export function describePlan(plan: LaunchPlan, view: PlanView): string {
     ),
     section(
       "Not held",
-      [...sandbox.missing, ...sandbox.unheldDefaults.map(asDefault)].flatMap((clause) =>
-        clauseLines(clause, view),
+      [...sandbox.missing, ...sandbox.unenforcedDefaults.map(asDefault)].flatMap((rule) =>
+        ruleLines(rule, view),
       ),
       colors,
     ),
@@ -86,7 +86,7 @@ export function wouldStart({ sandbox: { mode, missing } }: LaunchPlan): boolean 
 
 function rowsOf(plan: LaunchPlan, { colors, label }: PlanView): Row[] {
   const { sandbox, program, args, cwd, source, env, kind } = plan;
-  const { box, mode, backend } = sandbox;
+  const { policy, mode, backend } = sandbox;
   const words = [program, ...maskedWords(args)].map((word) => quoteWord(plainLine(word, 500)));
   const rows: Row[] = [
     { name: "runs", value: words.join(" ") },
@@ -108,15 +108,15 @@ function rowsOf(plan: LaunchPlan, { colors, label }: PlanView): Row[] {
     return [...rows, { name: "may", value: "touch all that you may", paint: colors.yellow }];
   return [
     ...rows,
-    { name: "network", value: box.network.length === 0 ? "none" : box.network.join(", ") },
-    { name: "home", value: homeLabel(box, label, backend) },
-    { name: "programs", value: backend === "docker" ? "those of the image" : execLabel(box.exec, label) },
-    { name: "limits", value: limitsLabel(box.limits) },
+    { name: "network", value: policy.network.length === 0 ? "none" : policy.network.join(", ") },
+    { name: "home", value: homeLabel(policy, label, backend) },
+    { name: "programs", value: backend === "docker" ? "those of the image" : execLabel(policy.exec, label) },
+    { name: "limits", value: limitsLabel(policy.limits) },
   ];
 }
 
 function homeLabel(
-  { home, mounts }: Sandbox["box"],
+  { home, mounts }: Sandbox["policy"],
   label: (path: string) => string,
   backend: Sandbox["backend"],
 ): string {
@@ -125,7 +125,7 @@ function homeLabel(
   return backend === "docker" ? "that of the image, read-only" : `${home}, empty, forgotten when it stops`;
 }
 
-function execLabel({ allow, spawn }: Sandbox["box"]["exec"], label: (path: string) => string): string {
+function execLabel({ allow, spawn }: Sandbox["policy"]["exec"], label: (path: string) => string): string {
   const which =
     allow === undefined ? "those of the system" : `itself${allow.map((name) => `, ${label(name)}`).join("")}`;
   return spawn ? which : "only itself: it may start no other process";
@@ -169,13 +169,13 @@ function mountLines(mounts: readonly Mount[], { colors, label }: PlanView): stri
 }
 
 /** It was not asked for, and does not keep anything from starting. */
-function asDefault(clause: Clause): Clause {
-  return { ...clause, clause: `${clause.clause} (a default)` };
+function asDefault(rule: RuleProblem): RuleProblem {
+  return { ...rule, rule: `${rule.rule} (a default)` };
 }
 
-function clauseLines({ clause, problem, remedy }: Clause, view: PlanView): string[] {
+function ruleLines({ rule, problem, remedy }: RuleProblem, view: PlanView): string[] {
   const { colors, width } = view;
-  const lines = [wrap(`  ${colors.yellow(plainLine(clause, 300))} ${plainLine(problem, 500)}`, width, 4)];
+  const lines = [wrap(`  ${colors.yellow(plainLine(rule, 300))} ${plainLine(problem, 500)}`, width, 4)];
   if (remedy !== "") lines.push(wrap(`    ${colors.cyan("hint")} ${plainLine(remedy, 500)}`, width, 4));
   return lines;
 }

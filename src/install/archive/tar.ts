@@ -1,4 +1,4 @@
-// Reads tar as releases use it: files, folders, and long names; a link or a device ends the reading.
+// Reads tar archives: files, folders and long names. A link or a device is an error.
 
 import type { ArchiveEntry } from "./unpack.ts";
 
@@ -24,7 +24,7 @@ async function* readEntries(bytes: Bytes): AsyncGenerator<ArchiveEntry> {
     const type = String.fromCharCode(header[156] ?? 0);
     if (type === "x" || type === "g" || type === "L") {
       const size = number(header, 124, 12);
-      if (size > MOST_NAME * 4) throw new Error("it holds an overlong name");
+      if (size > MOST_NAME * 4) throw new Error("it contains an overlong name");
       const body = (await bytes.take(size)) ?? Buffer.alloc(0);
       await bytes.skip(padding(size));
       if (type === "L") long.path = text(body, 0, body.length);
@@ -47,7 +47,7 @@ const padding = (size: number): number => (BLOCK - (size % BLOCK)) % BLOCK;
 
 function ustarPath(header: Buffer): string {
   const isUstar = text(header, 257, 5) === "ustar";
-  // GNU tar uses the place of the prefix for other things.
+  // GNU tar uses these bytes for other fields.
   const prefix = isUstar && header[263] === 0x30 ? text(header, 345, 155) : "";
   const name = text(header, 0, 100);
   return prefix === "" ? name : `${prefix}/${name}`;
@@ -60,7 +60,7 @@ function text(bytes: Buffer, at: number, length: number): string {
 
 function number(header: Buffer, at: number, length: number): number {
   const digits = text(header, at, length).trim();
-  if (!/^[0-7]{0,12}$/.test(digits)) throw new Error("it holds a wrong number");
+  if (!/^[0-7]{0,12}$/.test(digits)) throw new Error("it contains an invalid number");
   return parseInt(digits || "0", 8);
 }
 
@@ -70,7 +70,7 @@ function checkSum(header: Buffer): void {
   if (sum !== number(header, 148, 8)) throw new Error("it is damaged");
 }
 
-/** `LENGTH key=value\n`, the length counting itself. */
+/** Parses `LENGTH key=value\n`, where the length includes itself. */
 function paxFields(body: Buffer): { path?: string; size?: number } {
   const fields = new Map<string, string>();
   for (let at = 0; at < body.length;) {
@@ -84,11 +84,11 @@ function paxFields(body: Buffer): { path?: string; size?: number } {
     at += length;
   }
   const [path, size] = [fields.get("path"), fields.get("size")];
-  if (size !== undefined && !/^\d{1,15}$/.test(size)) throw new Error("it holds a wrong size");
+  if (size !== undefined && !/^\d{1,15}$/.test(size)) throw new Error("it contains an invalid size");
   return { ...(path === undefined ? {} : { path }), ...(size === undefined ? {} : { size: Number(size) }) };
 }
 
-/** Takes what is asked for from chunks as they come. */
+/** Reads exact numbers of bytes from a stream of chunks. */
 class Bytes {
   readonly #source: AsyncIterator<Uint8Array>;
   #chunk: Buffer = Buffer.alloc(0);
@@ -97,7 +97,7 @@ class Bytes {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** Undefined when there is nothing left. */
+  /** Undefined at the end of the stream. */
   async take(length: number): Promise<Buffer | undefined> {
     const parts: Buffer[] = [];
     for (let missing = length; missing > 0;) {
@@ -120,7 +120,7 @@ class Bytes {
     for await (const part of this.stream({ bytes: length })) void part;
   }
 
-  /** Counts down what is left of an entry. */
+  /** Streams the body of an entry, and counts down the bytes that are left. */
   async *stream(left: { bytes: number }): AsyncGenerator<Buffer> {
     while (left.bytes > 0) {
       const part = await this.#some(left.bytes);

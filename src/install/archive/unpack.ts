@@ -1,4 +1,5 @@
-// Unpacks archives of strangers into a fresh folder: files and folders only, within bounds, nothing outside; else nothing is used.
+// Unpacks an untrusted archive into an empty folder: files and folders only, within limits, and no path outside of
+// the folder.
 
 import { createReadStream } from "node:fs";
 import { chmod, mkdir, open, stat } from "node:fs/promises";
@@ -9,7 +10,7 @@ import { PortolanError } from "../../errors/index.ts";
 import { readTar } from "./tar.ts";
 import { readZip } from "./zip.ts";
 
-/** What an archive holds, in its order. Bodies must be read before the next entry is asked for. */
+/** One entry. Its body must be read before the next entry is requested. */
 export interface ArchiveEntry {
   readonly path: string;
   readonly folder: boolean;
@@ -20,14 +21,14 @@ export interface ArchiveEntry {
 export interface UnpackLimits {
   readonly entries: number;
   readonly bytes: number;
-  /** How many times larger than the archive its content may be; asked only above some size. */
+  /** The largest ratio of content to archive size; checked only above a minimum size. */
   readonly ratio: number;
 }
 
 export const UNPACK_LIMITS: UnpackLimits = { entries: 20_000, bytes: 500 * 1024 * 1024, ratio: 200 };
 const RATIO_FROM = 8 * 1024 * 1024;
 
-/** False: the file is no archive. The paths that were written otherwise. */
+/** Returns the paths that were written, or false if the file is no archive. */
 export async function unpack(
   archive: string,
   target: string,
@@ -43,11 +44,11 @@ export async function unpack(
     for await (const entry of entries) {
       signal?.throwIfAborted();
       count += 1;
-      if (count > limits.entries) throw archiveError("it holds too many files");
+      if (count > limits.entries) throw archiveError("it contains too many files");
       const path = join(target, safePath(entry.path));
       await mkdir(entry.folder ? path : dirname(path), { recursive: true, mode: 0o755 });
       if (entry.folder) continue;
-      // Two entries for one file: the second one would replace what the first one was checked for.
+      // A second entry for the same file is an error, because it would replace the first.
       const out = await open(path, "wx", 0o644);
       let written = 0;
       try {
@@ -70,7 +71,7 @@ export async function unpack(
     if (error instanceof PortolanError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOSPC" || code === "EDQUOT" || code === "EMFILE") throw error;
-    throw archiveError(code === "EEXIST" ? "it holds the same file twice" : message, error);
+    throw archiveError(code === "EEXIST" ? "it contains the same file twice" : message, error);
   }
   return files;
 }
@@ -91,7 +92,7 @@ async function openArchive(path: string): Promise<AsyncIterable<ArchiveEntry> | 
   return head.readUInt32LE(0) === 0x04034b50 ? readZip(path) : undefined;
 }
 
-/** A path that stays inside, with plain slashes. */
+/** Returns a relative path that stays inside of the folder, or throws. */
 export function safePath(text: string): string {
   const steps = text.split("/").filter((step) => step !== "" && step !== ".");
   const bad =
@@ -102,7 +103,7 @@ export function safePath(text: string): string {
     steps.length > 64 ||
     steps.some((step) => step === ".." || step.length > 255 || /[. ]$/.test(step));
   if (bad && !/^\.(?:\/\.?)*$/.test(text))
-    throw archiveError(`it holds the path ${JSON.stringify(text.slice(0, 200))}`);
+    throw archiveError(`it contains the path ${JSON.stringify(text.slice(0, 200))}`);
   return steps.join("/") || ".";
 }
 

@@ -1,4 +1,5 @@
-// Reads zip by its table of contents: stored and deflated files; what is encrypted, linked or larger than 4 GB is refused.
+// Reads zip archives by their central directory: stored and deflated files. Encrypted entries, links and archives
+// above 4 GB are errors.
 
 import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
@@ -79,7 +80,7 @@ async function readEnd(file: FileHandle): Promise<{ count: number; size: number;
   throw new Error("it is damaged");
 }
 
-/** How long name and extra fields are before the data; they may differ from those of the table. */
+/** The length of name and extra fields before the data, which may differ from the central directory. */
 async function localLength(file: FileHandle, offset: number): Promise<number> {
   const header = await readAt(file, offset, 30);
   if (header.readUInt32LE(0) !== LOCAL) throw new Error("it is damaged");

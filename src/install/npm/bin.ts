@@ -1,4 +1,4 @@
-// Which file of an installed package is its program, and what runs that file.
+// Finds the program file of an installed package, and the interpreter that runs it.
 
 import { open, readFile, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
@@ -12,10 +12,10 @@ export interface BinCommand {
 }
 
 const HEAD_BYTES = 256;
-/** Switches of Node that its programs put into their first line. */
+/** Node options that programs put into their first line. */
 const NODE_SWITCH = /^--(?:no-|trace-|experimental-|enable-|max-|stack-|unhandled-)[\w-]+(?:=[\w.-]+)?$/;
 
-/** `folder` is the entry of the store, `name` the package in it. */
+/** `folder` is an entry of the store, `name` the package in it. */
 export async function findBin(folder: string, name: string, bin: string | undefined): Promise<BinCommand> {
   const own = join(folder, "node_modules", ...name.split("/"));
   const path = await chooseBin(folder, own, name, bin);
@@ -30,7 +30,7 @@ export async function findBin(folder: string, name: string, bin: string | undefi
     throw new PortolanError("INSTALL_FAILED", `The program of ${name} lies outside of the package.`, {
       hint: "Do not trust this package, and report it.",
     });
-  // By the path below `folder` as it was given, so that one mount shows both.
+  // The path below `folder` as it was given, so that one mount shows both.
   const shown = join(folder, relative(top, real));
   const switches = await nodeSwitches(real);
   return switches === undefined
@@ -52,7 +52,7 @@ async function chooseBin(
   const [only] = files;
   if (wanted === undefined && files.size === 1 && only !== undefined) return join(own, only);
   if (wanted !== undefined && !/[/\\]/.test(wanted)) {
-    // `npx -p a b`: a program that one of its dependencies brings.
+    // `npx -p a b`: the program b may belong to a dependency of a.
     const lock = await readLock(join(folder, "package-lock.json")).catch(() => undefined);
     const path = lock === undefined ? undefined : binAmong(lock, wanted);
     if (path !== undefined) return join(folder, path);
@@ -64,7 +64,7 @@ async function chooseBin(
       ? `${name} does not say which of its programs to run (it has: ${there}).`
       : `${name} has no program "${wanted}" (it has: ${there}).`,
     {
-      hint: `Name one of them: bin: PROGRAM beside npm: ${name} in a declaration, or npx -p ${name} PROGRAM as a command.`,
+      hint: `Name one of them: bin: PROGRAM beside npm: ${name} in a server config, or npx -p ${name} PROGRAM as a command.`,
       data: { package: name, programs: [...bins.keys()] },
     },
   );
@@ -88,7 +88,7 @@ async function readBins(own: string, name: string): Promise<Map<string, string>>
   return new Map(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 }
 
-/** Undefined: not for Node, but a program of its own. */
+/** Undefined: the file is an executable of its own, not for Node. */
 async function nodeSwitches(path: string): Promise<string[] | undefined> {
   const first = await firstLine(path);
   const words = first.startsWith("#!") ? first.slice(2).trim().split(/\s+/) : [];

@@ -1,4 +1,5 @@
-// Runs the npm that belongs to this Node: its JavaScript, without a shell or a shim, with as much of the environment as it needs.
+// Runs the npm of this Node installation: its JavaScript file, without a shell or a shim, and with a reduced
+// environment.
 
 import { spawn } from "node:child_process";
 import { access, readFile, realpath } from "node:fs/promises";
@@ -14,36 +15,39 @@ import { watchNetwork } from "./network.ts";
 export interface NpmRun {
   readonly args: readonly string[];
   readonly cwd: string;
-  /** The folders that it may write into. */
+  /** The folders that npm may write. */
   readonly writable: readonly string[];
   readonly signal?: AbortSignal | undefined;
-  /** Read instead of this process's own environment. */
+  /** Replaces this process's own environment. */
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
 export interface NpmEnd {
   readonly code: number | null;
-  /** What it said about its failure, without credentials. */
+  /** npm's own message, with credentials redacted. */
   readonly reason: string;
-  /** Such as E404 or ENOSPC. */
+  /** npm's error code, such as E404 or ENOSPC. */
   readonly kind: string | undefined;
 }
 
 const MOST_OUTPUT = 64 * 1024;
 const REASON_LINES = 8;
 const REASON_CHARACTERS = 1_500;
-/** How registries are reached. What else an outer npm, or a user, sets for its own installs is not meant for this one. */
+/**
+ * Settings about the connection to registries. Other settings of the user or of an outer npm do not apply to these
+ * installations.
+ */
 const SETTINGS =
   /^npm_config_(?:registry|userconfig|globalconfig|cache|proxy|https?_proxy|no_?proxy|ca|cafile|certfile|keyfile|cert|key|strict_ssl|local_address|maxsockets|fetch_\w+|offline|prefer_offline|prefer_online|before|min_release_age|replace_registry_host|always_auth|_auth|_?auth_?token|username|_password|email|.*[:/].*)$/i;
 const CONNECTION = /^(?:https?_proxy|no_proxy|all_proxy|node_extra_ca_certs|ssl_cert_(?:file|dir))$/i;
-/** Stack traces, fields of error objects, where its log would be. */
+/** Lines without information: stack traces, fields of error objects, the path of the log. */
 const NOISE =
   /^(?:\s+(?:at |\w+: )|\}|(?:code|errno|syscall) \S+$|npm (?:warn|http) |A complete log of|Log files were not|Note that you can also install from a|tarball, folder, http url, or git|or one of the)/i;
-/** npm begins each line about a failure with its code; only the line of the request itself has another meaning for it. */
+/** The code at the start of each error line, except for the line of the request itself. */
 const LINE_CODE = /^(?:[45]\d\d(?!.* - (?:GET|PUT|POST) )|notarget|enoent|eresolve)(?:\s+|$)/i;
 const CREDENTIAL = /auth|token|password|secret|_key$/i;
 
-/** Undefined: this Node came without npm, and there is none on the PATH. */
+/** Undefined if there is no npm beside Node and none on the PATH. */
 export async function findNpm(env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
   const node = await realpath(process.execPath).catch(() => process.execPath);
   const places = [process.execPath, node]
@@ -90,7 +94,7 @@ function run(
     const child = spawn(file, args, {
       cwd,
       env,
-      // Nothing is written to it: it tells the guard that this process is there.
+      // Nothing is written to stdin: while it is open, the guard knows that Portolan is alive.
       stdio: ["pipe", "pipe", "pipe"],
       windowsHide: true,
       detached: grouped,
@@ -100,7 +104,7 @@ function run(
         if (grouped && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
         else child.kill("SIGKILL");
       } catch {
-        // It has gone.
+        // The process has ended.
       }
     };
     let output = "";
@@ -137,14 +141,14 @@ function run(
   });
 }
 
-/** A private registry needs what the user's settings need: also the variables which those name. */
+/** Includes the variables that the user's .npmrc refers to, which a private registry may need. */
 function npmEnvironment(env: NodeJS.ProcessEnv, npmrc: string): Record<string, string> {
   const named = new Set(Array.from(npmrc.matchAll(/\$\{(\w+)\??\}/g), ([, name]) => name));
   const chosen: Record<string, string> = {
-    // npm's own pauses between attempts are made for builds, not for someone who waits.
+    // npm's default pauses between attempts are too long for a user who waits.
     npm_config_fetch_retry_mintimeout: "1000",
     npm_config_fetch_retry_maxtimeout: "4000",
-    // As is its patience with a connection on which nothing comes: five minutes.
+    // The default timeout is five minutes.
     npm_config_fetch_timeout: "30000",
   };
   for (const [name, value] of Object.entries(env)) {

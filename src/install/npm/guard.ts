@@ -1,13 +1,13 @@
-// What holds npm itself: it may start no program, and write into the given folders only. A package that comes from a git
-// repository would otherwise be built by its own scripts, which older versions of npm do in spite of `--ignore-scripts`.
+// Restricts npm with Node's permission model: it may start no program and write only the given folders. Older
+// versions of npm run the build scripts of git dependencies even with `--ignore-scripts`.
 
 import { mkdir, realpath } from "node:fs/promises";
 import { PortolanError } from "../../errors/index.ts";
 
-/** Ends it with whoever started it, however that ended: its stdin is open for as long. */
+/** Ends npm when Portolan ends, because its stdin is then closed. */
 const LEASH = 'process.stdin.on("end",()=>process.exit(1)).on("error",()=>process.exit(1)).resume().unref()';
 
-/** Switches of Node; the folders are made when they are not there. */
+/** Options of Node. Missing folders are created. */
 export async function guardWords(writable: readonly string[]): Promise<string[]> {
   const flag = ["--permission", "--experimental-permission"].find(knows);
   if (flag === undefined)
@@ -15,10 +15,10 @@ export async function guardWords(writable: readonly string[]): Promise<string[]>
       hint: "Run portolan with Node.js 20.19 or later.",
     });
   const folders = await Promise.all(writable.map(realFolder));
-  // A star would mean more than this one folder, and the same folder twice makes Node 20 crash.
+  // A star would match other folders too, and a repeated folder makes Node 20 crash.
   const writes = folders.some((path) => path.includes("*")) ? ["*"] : [...new Set(folders)];
   return [
-    // One of them says that this very protection is experimental.
+    // Node would warn that the permission model is experimental.
     "--no-warnings",
     flag,
     "--allow-fs-read=*",
@@ -32,7 +32,7 @@ function knows(flag: string): boolean {
   return process.allowedNodeEnvironmentFlags.has(flag);
 }
 
-/** Node compares paths as they are written, and npm writes them without links. */
+/** Node compares paths as text, and npm writes real paths. */
 async function realFolder(path: string): Promise<string> {
   await mkdir(path, { recursive: true, mode: 0o755 });
   return realpath(path);

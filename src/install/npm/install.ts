@@ -1,4 +1,5 @@
-// One installation by npm, in two steps: what would be installed is written down and looked at, then exactly that is installed.
+// Installs one package with npm in two steps: npm resolves it to a lock file, which is checked, and then installs
+// exactly that.
 
 import { chmod, realpath, writeFile } from "node:fs/promises";
 import { isAbsolute, join, sep } from "node:path";
@@ -11,7 +12,7 @@ import { isAsAgreed, keyOf, type Lock, readLock, refuseOthers } from "./lock.ts"
 import { isNetworkFailure, NPM_LOG_LEVEL } from "./network.ts";
 import type { NpmOptions } from "./package.ts";
 
-/** Everything that a user's own settings could turn around is said here. */
+/** Overrides every setting of the user that could change the result. */
 const SETTINGS = [
   "--ignore-scripts",
   "--no-audit",
@@ -28,7 +29,7 @@ const SETTINGS = [
   "--dry-run=false",
   "--install-strategy=hoisted",
   "--install-links=true",
-  // Links are no use to us, and Node lets only those make them who may write everywhere.
+  // Links are not needed, and the permission model allows them only with write access everywhere.
   "--bin-links=false",
   "--allow-git=none",
   "--progress=false",
@@ -51,10 +52,10 @@ export async function npmInstall(
   const cache = cacheOf(env) ?? join(root, "npm", "cache");
   const more = [
     `--cache=${cache}`,
-    // Before `--allow-git` was known, npm asked git.
+    // Versions of npm without `--allow-git` run git.
     `--git=${join(cwd, "no-git")}`,
     ...(registry === undefined ? [] : [`--registry=${registry}`]),
-    // What was here before most likely still is in the cache, and needs no network.
+    // The packages are most likely still in npm's cache.
     ...(broken.length === 0 ? [] : ["--prefer-offline"]),
   ];
   const run = async (...words: string[]): Promise<void> => {
@@ -76,13 +77,13 @@ export async function npmInstall(
   return { name, ...own, key: keyOf(lock), sealed: sealedOf(name, there) };
 }
 
-/** What is named in the environment, when it is a path that needs no reading; else there is one beside the store. */
+/** The cache folder of the environment if it is an absolute path; else one beside the store. */
 function cacheOf(env: NodeJS.ProcessEnv): string | undefined {
   const [, named] = Object.entries(env).find(([variable]) => /^npm_config_cache$/i.test(variable)) ?? [];
   return named !== undefined && isAbsolute(named) ? named : undefined;
 }
 
-/** On a full disk npm may leave it out, or half of it, and not say so. */
+/** On a full disk, npm may leave out the file, or half of it, without an error. */
 async function readList(folder: string, path: string): Promise<Lock> {
   try {
     return await readLock(join(folder, path));
@@ -94,7 +95,7 @@ async function readList(folder: string, path: string): Promise<Lock> {
   }
 }
 
-/** Otherwise it would be taken for broken at each start, and installed again. */
+/** A missing part would count as broken at every start. */
 async function refuseMissing(spec: string, folder: string, there: Lock): Promise<void> {
   const missing = missingPlaces(folder, there);
   if (missing.length === 0) return;
@@ -108,12 +109,12 @@ function ownOf(spec: string, name: string, lock: Lock): { version: string; integ
   const { version, integrity } = lock.get(`node_modules/${name}`) ?? {};
   if (version !== undefined && integrity !== undefined) return { version, integrity };
   throw new PortolanError("INSTALL_FAILED", `${spec} has no hash to know it by.`, {
-    hint: "Its registry gives no integrity for it; ask whoever runs that registry.",
+    hint: "Its registry provides no integrity hash. Report it to the registry's operator.",
     data: { spec },
   });
 }
 
-/** Archives may leave that out, and npm would do it where it makes links. */
+/** Archives may lack the executable bit, which npm would set when it creates links. */
 async function allowPrograms(folder: string, lock: Lock): Promise<void> {
   for (const [place, { bin }] of lock)
     for (const path of bin.values()) {
@@ -122,7 +123,7 @@ async function allowPrograms(folder: string, lock: Lock): Promise<void> {
     }
 }
 
-/** Few enough to be looked at before each start. */
+/** The files to verify before each start, which must be few. */
 function sealedOf(name: string, lock: Lock): string[] {
   const place = `node_modules/${name}`;
   const programs = [...(lock.get(place)?.bin.values() ?? [])].map((path) => join(place, path));
@@ -136,7 +137,10 @@ function notAgreed(spec: string): PortolanError {
   });
 }
 
-/** Failures that the next attempt would only repeat: no such package, no such version, or parts that are never installed. */
+/**
+ * Failures that every further attempt would repeat: no such package, no such version, or parts that are never
+ * installed.
+ */
 const PERMANENT: ReadonlySet<string> = new Set([
   "E404",
   "ETARGET",
@@ -172,8 +176,8 @@ function hintFor(kind: string | undefined): string | undefined {
   if (kind === "ETARGET") return "No version of it is in that range: check the version.";
   if (kind === "E401" || kind === "E403") return "The registry wants credentials: sign in with npm login.";
   if (kind === "EINTEGRITY")
-    return "What was downloaded is not what the registry promised: do not trust it, and report it.";
-  if (kind === "ENOSPC") return "Free some space on the disk that holds the store.";
+    return "The download does not match the registry's hash: do not trust it, and report it.";
+  if (kind === "ENOSPC") return "Free some space on the disk of the store.";
   if (kind === "EALLOWGIT" || kind === "ERR_ACCESS_DENIED")
     return "It depends on a git repository, which is not fetched: ask its author to publish that part.";
   if (kind === "EUSAGE")
@@ -181,7 +185,7 @@ function hintFor(kind: string | undefined): string | undefined {
   return undefined;
 }
 
-/** Few words for what may be hundreds. */
+/** The first three of possibly hundreds. */
 export function listOf(parts: readonly string[]): string {
   return `${parts.slice(0, 3).join(", ")}${parts.length > 3 ? ` and ${parts.length - 3} more` : ""}`;
 }

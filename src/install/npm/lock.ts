@@ -1,4 +1,4 @@
-// What npm resolved a package to, read before anything of it is fetched: only parts that a server of packages gives, with their hashes.
+// Reads npm's lock file before anything is downloaded: only packages of a registry, with hashes, are accepted.
 
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -10,12 +10,12 @@ export interface Locked {
   readonly integrity: string | undefined;
   readonly resolved: string | undefined;
   readonly link: boolean;
-  /** It came inside of another one, whose hash is also its own. */
+  /** Bundled in another package, whose hash covers it. */
   readonly inBundle: boolean;
   readonly bin: ReadonlyMap<string, string>;
 }
 
-/** By place, such as `node_modules/a/node_modules/b`. */
+/** Packages by their place, such as `node_modules/a/node_modules/b`. */
 export type Lock = ReadonlyMap<string, Locked>;
 
 export async function readLock(path: string): Promise<Lock> {
@@ -41,7 +41,10 @@ function toLocked(found: Readonly<Record<string, unknown>>): Locked {
   };
 }
 
-/** A folder of this machine would be copied into the store, and shown to the server; a repository would be built by its own scripts. */
+/**
+ * Refuses other dependencies: a local folder would be copied into the store and shown to the server, and a git
+ * repository would run its own build scripts.
+ */
 export function refuseOthers(spec: string, lock: Lock): void {
   for (const [place, found] of lock) {
     const why = whyNot(place, found);
@@ -62,7 +65,7 @@ function whyNot(place: string, { link, resolved, integrity, inBundle }: Locked):
   return integrity === undefined ? "has no hash to know it by" : undefined;
 }
 
-/** Whether everything that was put there is what had been agreed to. */
+/** Whether everything that npm installed is in the lock file with the same hash. */
 export function isAsAgreed(agreed: Lock, there: Lock): boolean {
   return [...there].every(([place, { integrity }]) => {
     const known = agreed.get(place);
@@ -70,14 +73,17 @@ export function isAsAgreed(agreed: Lock, there: Lock): boolean {
   });
 }
 
-/** The same packages in the same places are the same folder; which optional ones are there depends on the machine. */
+/**
+ * The key of a store entry: the same packages in the same places. The installed optional packages depend on the
+ * platform.
+ */
 export function keyOf(lock: Lock): string {
   const lines = [...lock].map(([place, { version, integrity }]) => [place, version, integrity]);
   const content = [process.platform, process.arch, lines.sort(([a = ""], [b = ""]) => (a < b ? -1 : 1))];
   return createHash("sha512").update(JSON.stringify(content)).digest("hex").slice(0, 64);
 }
 
-/** Where the program of that name is, when one of the packages beside the wanted one brings it. */
+/** The path of a program that a dependency provides. */
 export function binAmong(lock: Lock, wanted: string): string | undefined {
   for (const [place, { bin }] of lock) {
     const path = bin.get(wanted);

@@ -1,16 +1,15 @@
-// Whether npm reaches its registry, as its own lines tell. Without a network it would go on with what it has kept, and pause
-// for long at each part of a package before it does: minutes in all.
+// Detects from npm's output that its registry cannot be reached. npm itself would retry each package for minutes.
 
-/** From then on a failure means that there is no network, if nothing has been answered so far. */
+/** After this time, a network failure ends npm unless the registry has answered before. */
 const PATIENCE_MS = 10_000;
 
 const NETWORK =
   /^(?:ENOTFOUND|EAI_AGAIN|EAI_FAIL|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|FETCH_ERROR|E\w+TIMEOUT|ERR_SOCKET_TIMEOUT)$/;
 const FAILED = /^npm http fetch .* attempt \d+ failed with (\w+)$/;
-/** Not from what npm has kept itself. */
+/** Answers of the registry, not of npm's cache. */
 const ANSWERED = /^npm http fetch [A-Z]+ \d{3} (?!.*\(cache (?:hit|stale)\)$)/;
 
-/** Lines of npm that only this file is interested in. */
+/** The log level that prints these lines. */
 export const NPM_LOG_LEVEL = "http";
 
 export function isNetworkFailure(kind: string | undefined): boolean {
@@ -18,14 +17,14 @@ export function isNetworkFailure(kind: string | undefined): boolean {
 }
 
 export interface NetworkWatch {
-  /** What npm wrote, in pieces of any size. */
+  /** Called with npm's output, in pieces of any size. */
   heard(text: string): void;
-  /** The kind of failure that was the last straw, such as EAI_AGAIN. */
+  /** The error code of the last failure, such as EAI_AGAIN. */
   lost(): string | undefined;
   end(): void;
 }
 
-/** Calls `giveUp` once, when it is clear that there is no network. */
+/** Calls `giveUp` once, when the registry cannot be reached. */
 export function watchNetwork(giveUp: () => void, patienceMs: number = PATIENCE_MS): NetworkWatch {
   let rest = "";
   let failure: string | undefined;

@@ -1,4 +1,5 @@
-// Packages of a registry, installed once and run from the store: no scripts of strangers, no network at a later start.
+// npm packages, installed once and run from the store: without install scripts, and without network at later
+// starts.
 
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { type PackageSpec, parsePackageSpec } from "../../model/index.ts";
@@ -11,20 +12,20 @@ export interface Installed {
   readonly name: string;
   readonly version: string;
   readonly integrity: string;
-  /** All that the program needs, to be mounted read-only. */
+  /** The folder that the program needs, to be granted read-only. */
   readonly folder: string;
-  /** An absolute path: of the program, or of the Node that runs it. */
+  /** An absolute path of the program, or of the Node that runs it. */
   readonly file: string;
-  /** What comes before the server's own arguments. */
+  /** Arguments before the server's own. */
   readonly args: readonly string[];
 }
 
 export interface NpmOptions {
   readonly spec: string;
-  /** One of the package's programs; by default the one that is called like it, or its only one. */
+  /** A program of the package. Default: the one with the package's name, or its only one. */
   readonly bin?: string | undefined;
   readonly root: string;
-  /** Resolves it anew, although it is there. */
+  /** Resolves the version again, even if the package is installed. */
   readonly update?: boolean | undefined;
   readonly server?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -33,7 +34,7 @@ export interface NpmOptions {
   readonly pause?: Pause | undefined;
 }
 
-/** Without network. Undefined: it must be installed first. */
+/** Finds an installed package without network. Undefined: it must be installed first. */
 export async function installed(
   options: Pick<NpmOptions, "spec" | "bin" | "root">,
 ): Promise<Installed | undefined> {
@@ -44,12 +45,12 @@ export async function installed(
   return toInstalled(record, store.folderOf(record.key), options.bin).catch(() => undefined);
 }
 
-/** Looks into the user's own store, without network. */
+/** Searches the user's own store, without network. */
 export async function isPackageInstalled(options: Pick<NpmOptions, "spec" | "bin">): Promise<boolean> {
   return (await installed({ ...options, root: await defaultStoreRoot() })) !== undefined;
 }
 
-/** The user's own copy of a package, and what of it is broken. */
+/** The record of a package in the user's own store, and its broken parts. */
 export async function inspectPackage(spec: string): Promise<Inspected | undefined> {
   return openStore(await defaultStoreRoot(), "npm").inspect(spec);
 }
@@ -71,7 +72,7 @@ export async function installNpm(options: NpmOptions): Promise<Installed> {
   try {
     return await toInstalled(record, store.folderOf(record.key), bin);
   } catch (error) {
-    // A program that was there once and is gone now: someone tidied up inside of the store.
+    // The program existed once, so that somebody removed files from the store.
     if (known === undefined || (error as PortolanError).data?.missing !== true) throw error;
     await store.spoil(known.key);
     const again = await add(true, ["its program is missing"]);

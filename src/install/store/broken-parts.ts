@@ -1,4 +1,4 @@
-// What of an entry of the store is not as it was put there: cheap enough to be asked before each start.
+// Finds parts of a store entry that are missing or changed. It is cheap enough to run before each start.
 
 import { existsSync } from "node:fs";
 import { access } from "node:fs/promises";
@@ -7,11 +7,11 @@ import { isObject } from "../../model/index.ts";
 import { type Lock, readLock } from "../npm/lock.ts";
 import { isIntact, type Seal } from "./seals.ts";
 
-/** The list that npm keeps of what it put there. */
+/** npm's list of what it installed. */
 export const PUT_THERE = "node_modules/.package-lock.json";
 const AGREED = "package-lock.json";
 
-/** In words for people; empty when it is whole. Files of the parts themselves are not read. */
+/** Human-readable; empty if the entry is intact. Does not read the files of dependencies. */
 export async function brokenParts(folder: string, seals: unknown): Promise<string[]> {
   const sealed = isObject(seals) ? Object.entries(seals) : [];
   const files = await Promise.all(
@@ -28,9 +28,9 @@ export async function brokenParts(folder: string, seals: unknown): Promise<strin
   return [...new Set([...files.flat(), ...(await missingParts(folder, isPackage))])];
 }
 
-/** Their folders: a part that nobody tidied away is taken to be whole. */
+/** Checks the folders of packages only. */
 export function missingPlaces(folder: string, lock: Lock): string[] {
-  // Hundreds of them: each takes microseconds like this, and a tenth of a millisecond otherwise.
+  // Synchronous: hundreds of calls take microseconds each, asynchronous ones a tenth of a millisecond.
   return [...lock.keys()].filter((place) => !existsSync(join(folder, place)));
 }
 

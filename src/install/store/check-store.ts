@@ -1,4 +1,4 @@
-// What is in the store, for `portolan doctor`: whether each entry is still whole, and the command that mends one that is not.
+// Checks every entry of the store for `portolan doctor`, and names the command that repairs a broken one.
 
 import { join } from "node:path";
 import { toPortolanError } from "../../errors/index.ts";
@@ -16,7 +16,7 @@ export async function checkStore(root?: string): Promise<Finding[]> {
       ...(await findingsOf(packages, ({ record: { spec, name, key } }) =>
         commandFor(spec, name, packages.folderOf(key)),
       )),
-      // Which server it is for is not known here.
+      // The store does not record which server a download belongs to.
       ...(await findingsOf(files, async () => "portolan install")),
     ];
   } catch (error) {
@@ -41,7 +41,7 @@ async function findingsOf(
   );
 }
 
-/** Of a package with several programs, npx wants to hear one. */
+/** npx needs the program's name for a package with several programs. */
 async function commandFor(spec: string, name: string, folder: string): Promise<string> {
   const parsed = parsePackageSpec(spec);
   if (typeof parsed === "string") return "portolan install";

@@ -1,4 +1,5 @@
-// A folder with all that is missing above it, made step by step: Node's own way tells of a disk that may only be read as of something that is not there, and of a folder in /proc never.
+// Creates a folder and its missing parents one by one. Node's recursive mkdir reports a read-only disk as a
+// missing file, and never returns for a folder in /proc.
 
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -9,7 +10,7 @@ export async function makeFolder(path: string, mode: number): Promise<void> {
   if (!(await isMade(path, mode))) await mkdir(path, { mode });
 }
 
-/** False when something above it is missing. */
+/** False if a parent is missing. */
 async function isMade(path: string, mode: number): Promise<boolean> {
   try {
     await mkdir(path, { mode });
@@ -17,7 +18,7 @@ async function isMade(path: string, mode: number): Promise<boolean> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" && dirname(path) !== path) return false;
-    // Some systems say of a folder that is there that the disk may only be read.
+    // Some systems report a read-only disk although the folder exists.
     const found = await stat(path).catch(() => undefined);
     if (found?.isDirectory() === true) return true;
     throw error;

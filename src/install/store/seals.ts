@@ -1,4 +1,4 @@
-// Whether files of the store are still what was put there: by size and time, and by content where those differ.
+// Detects changed files of the store by size and time, and by content if the time differs.
 
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
@@ -6,14 +6,14 @@ import { join } from "node:path";
 
 export interface Seal {
   readonly size: number;
-  /** Whole seconds: archives and images keep no more. */
+  /** Whole seconds, because archives and images store no more. */
   readonly time: number;
   readonly sha256: string;
 }
 
 export type Seals = Readonly<Record<string, Seal>>;
 
-/** Those of the files that are there, by their paths in the folder. */
+/** Seals of the files that exist, by their paths in the folder. */
 export async function sealFiles(folder: string, paths: readonly string[]): Promise<Seals> {
   const seals = await Promise.all(
     paths.map(async (path) => {
@@ -29,7 +29,7 @@ export async function sealFiles(folder: string, paths: readonly string[]): Promi
 export async function isIntact(path: string, { size, time, sha256 }: Partial<Seal>): Promise<boolean> {
   const seen = await look(path);
   if (seen === undefined || seen.size !== size) return false;
-  // A store that was copied has other times, and the same content.
+  // A copied store has other times and the same content.
   return seen.time === time || (await hashOf(path).catch(() => undefined)) === sha256;
 }
 

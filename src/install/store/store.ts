@@ -1,4 +1,5 @@
-// The store of what was fetched: folders that appear whole or not at all, found by a record of what each spec resolved to.
+// Store of installed programs: folders that appear complete or not at all, with a record of what each spec
+// resolved to.
 
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
@@ -10,7 +11,7 @@ import { makeFolder } from "./make-folder.ts";
 import { brokenParts } from "./broken-parts.ts";
 import { type Seals, sealFiles } from "./seals.ts";
 
-/** What a spec resolved to, once. */
+/** What a spec resolved to. */
 export interface StoreRecord {
   readonly spec: string;
   readonly name: string;
@@ -18,65 +19,65 @@ export interface StoreRecord {
   readonly integrity: string;
   /** The name of its folder in the store. */
   readonly key: string;
-  /** Some of its files as they were put there; in the folder's own record. */
+  /** Seals of some files; in the record inside of the folder. */
   readonly seals?: Seals | undefined;
 }
 
-/** What was made in a work folder. */
+/** The result of an installation in a work folder. */
 export interface Made extends Omit<StoreRecord, "spec" | "seals"> {
-  /** Paths in the folder of files that are looked at each time it is found. */
+  /** Paths of the files that are verified each time the entry is used. */
   readonly sealed: readonly string[];
 }
 
 export interface StoreWork {
-  /** Where to put it; becomes the entry of `key` in one step. */
+  /** The work folder, which becomes the entry of `key` in one step. */
   readonly folder: string;
 }
 
-/** What there is of a spec, and in words what of it is not as it was put there. */
+/** The record of a spec, and its broken parts as text. */
 export interface Inspected {
   readonly record: StoreRecord;
   readonly broken: readonly string[];
 }
 
 export interface Store {
-  /** Without network. Undefined when it is not there or not whole. */
+  /** Finds an entry without network. Undefined if it is missing or broken. */
   find(spec: string): Promise<StoreRecord | undefined>;
-  /** Undefined when it is not there. */
+  /** Undefined if it is missing. */
   inspect(spec: string): Promise<Inspected | undefined>;
   folderOf(key: string): string;
   /**
-   * Has `make` fill a fresh folder and say what it made, and keeps that. One process at a time for each spec: who waited for
-   * another finds what that one made, unless it must be made again.
+   * Lets `make` fill a work folder and keeps the result. One process at a time installs a spec; a process that
+   * waited finds the result of the other one, unless `again` is set.
    */
   add(
     spec: string,
     make: (work: StoreWork) => Promise<Made>,
     options?: { readonly again?: boolean | undefined; readonly signal?: AbortSignal | undefined },
   ): Promise<StoreRecord>;
-  /** Says that an entry is broken, so that the next one of its kind takes its place. */
+  /** Marks an entry as broken, so that the next installation replaces it. */
   spoil(key: string): Promise<void>;
   list(): Promise<StoreRecord[]>;
-  /** Forgets a spec, and its folder unless another one has it, too. */
+  /** Removes a spec, and its folder unless another spec uses it. */
   remove(spec: string): Promise<boolean>;
 }
 
 const MARKER = ".portolan.json";
 const WAIT_MS = 15 * 60_000;
-/** Who looks from another machine takes a lock for left over after a minute. */
+/** Another machine treats a lock as stale after a minute. */
 const HEARTBEAT_MS = 15_000;
 const PROBE_BYTES = 1024 * 1024;
 
-/** The user's own data folder; honours XDG_DATA_HOME. */
+/** In the user's data folder; honours XDG_DATA_HOME. */
 export async function defaultStoreRoot(): Promise<string> {
   const { default: envPaths } = await import("env-paths");
   return join(envPaths("portolan", { suffix: "" }).data, "store");
 }
 
-/** Called between the steps of an installation; tests stop it there for good. */
+/** Called between the steps of an installation, so that tests can stop it there. */
 export type Pause = (point: "begun" | "made" | "marked" | "placed") => Promise<void>;
 
-/** `kind` keeps packages and downloads apart. */
+/** `kind` separates packages and downloads. */
 export function openStore(root: string, kind: "npm" | "files", pause: Pause = async () => {}): Store {
   const [entries, specs, work] = ["entries", "specs", "work"].map((name) => join(root, kind, name)) as [
     string,
@@ -106,7 +107,7 @@ export function openStore(root: string, kind: "npm" | "files", pause: Pause = as
     return found.filter((record) => record !== undefined).sort((a, b) => (a.spec < b.spec ? -1 : 1));
   };
 
-  /** What dead processes left in the middle of their work. Whose lock can be had is not at work. */
+  /** Removes work folders that dead processes left behind. A lock that can be taken belongs to no running process. */
   const sweep = async (own: string): Promise<void> => {
     for (const name of await readdir(work).catch(() => [])) {
       const id = /^([0-9a-f]{40})\.[0-9a-f-]{36}(?:\.old)?$/.exec(name)?.[1];
@@ -182,7 +183,7 @@ export function openStore(root: string, kind: "npm" | "files", pause: Pause = as
   };
 }
 
-/** An entry of the same key has the same content; a broken one (something removed its marker, or changed it) makes way. */
+/** An entry with the same key has the same content. A broken one is replaced. */
 async function placeFolder(folder: string, target: string, record: StoreRecord): Promise<void> {
   try {
     await rename(folder, target);
@@ -213,14 +214,14 @@ async function readRecord(path: string): Promise<StoreRecord | undefined> {
     const { spec, name, version, integrity, key } = value;
     const texts = [spec, name, version, integrity, key];
     if (!texts.every((text) => typeof text === "string" && text !== "")) return undefined;
-    // The key becomes a path.
+    // The key becomes a part of a path.
     return /^[\w-]{16,128}$/.test(key as string) ? (value as unknown as StoreRecord) : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** A write on a full disk may be cut short without an error: a disk that takes another megabyte was not full. */
+/** A write on a full disk may be cut short without an error. If the disk accepts another megabyte, it was not full. */
 export async function refuseFullDisk(folder: string): Promise<void> {
   const path = join(folder, ".portolan-probe");
   try {
@@ -254,8 +255,8 @@ function storeError(error: unknown, spec: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (isPortolanError(error) || typeof code !== "string") return error;
   const hints: Readonly<Record<string, string>> = {
-    ENOSPC: "Free some space on the disk that holds the store.",
-    EDQUOT: "Free some of your quota on the disk that holds the store.",
+    ENOSPC: "Free some space on the disk of the store.",
+    EDQUOT: "Free some of your quota on the disk of the store.",
     EMFILE: "Too many files are open: try again, or raise the limit (ulimit -n).",
     EROFS: READ_ONLY,
     EACCES: READ_ONLY,

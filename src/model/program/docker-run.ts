@@ -1,11 +1,11 @@
-// The words after `docker run`, read as its command line reads them: options, image, and what the program inside gets.
+// Parses the arguments of `docker run` and `podman run`: options, image, and arguments of the program inside.
 
 export interface DockerOption {
   /** The long name, without dashes. */
   readonly name: string;
   /** Undefined for a switch. */
   readonly value: string | undefined;
-  /** As it was written. */
+  /** The words as they were written. */
   readonly text: string;
 }
 
@@ -55,10 +55,10 @@ const VALUES = new Set(
    retry-delay rootfs sdnotify seccomp-policy secret shm-size-systemd subgidname subuidname systemd timeout tz uidmap
    umask unsetenv variant`.split(/\s+/),
 );
-/** Two names for one thing. */
+/** Synonyms of option names. */
 const SAME: Readonly<Record<string, string>> = { net: "network", "dns-option": "dns-opt" };
 
-/** The reason when it cannot be read for certain. */
+/** Returns the reason as a text if the arguments cannot be parsed with certainty. */
 export function parseDockerRun(engine: DockerRun["engine"], words: readonly string[]): DockerRun | string {
   const options: DockerOption[] = [];
   for (let at = 0; at < words.length; at += 1) {
@@ -66,7 +66,7 @@ export function parseDockerRun(engine: DockerRun["engine"], words: readonly stri
     if (word === "--" || !word.startsWith("-") || word === "-") {
       const [image, ...args] = words.slice(word === "--" ? at + 1 : at);
       if (image === undefined || image === "") return "it names no image";
-      // After `--` it would be a name, and as one of our own words it would be an option.
+      // After `--`, an image that begins with a dash would be read as an option of Portolan's own command.
       return image.startsWith("-") ? `"${image}" is no image` : { engine, options, image, args };
     }
     const read = word.startsWith("--") ? readLong(word) : readShort(word);
@@ -94,7 +94,7 @@ function readLong(word: string): Read[] | string {
   const value = equals === -1 ? undefined : word.slice(equals + 1);
   if (SWITCHES.has(name)) {
     if (value === undefined || /^(?:1|t|true)$/i.test(value)) return [{ name }];
-    // `--rm=false` is the absence of it.
+    // `--rm=false` equals no option.
     return /^(?:0|f|false)$/i.test(value) ? [] : `"${word}" is neither true nor false`;
   }
   if (!VALUES.has(name)) return `"--${written}" is not known here`;

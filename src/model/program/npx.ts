@@ -1,17 +1,18 @@
-// The words after `npx`, `npm exec`, `bunx`, `pnpm dlx` or `yarn dlx`: which package, which of its programs, and what that program gets.
+// Parses the arguments of `npx`, `npm exec`, `bunx`, `pnpm dlx` and `yarn dlx`: the package, its program, and the
+// program's arguments.
 
 import { type PackageSpec, parsePackageSpec } from "./package-spec.ts";
 
-/** They all name packages of npm's registry, with the same few options. */
+/** All of them run packages of npm's registry and share these options. */
 export type PackageRunner = "npx" | "npm exec" | "bunx" | "pnpm dlx" | "yarn dlx";
 
 export interface NpxCommand extends PackageSpec {
-  /** The program of the package, when it is named apart from the package. */
+  /** The program, if it is named apart from the package. */
   readonly bin?: string | undefined;
   readonly args: readonly string[];
 }
 
-/** They change how the package manager talks, not what is run. */
+/** Options that change the output of the package manager, not what it runs. */
 const HARMLESS = new Set([
   "--yes",
   "--quiet",
@@ -25,7 +26,7 @@ const HARMLESS = new Set([
   "--no-progress",
   "--no-update-notifier",
 ]);
-/** The same, with a value. */
+/** Options of the same kind with a value. */
 const HARMLESS_VALUES = new Set(["--loglevel", "--reporter"]);
 const SHORT: Readonly<Record<string, string>> = {
   "-y": "--yes",
@@ -36,7 +37,7 @@ const SHORT: Readonly<Record<string, string>> = {
   "-c": "--call",
 };
 
-/** The reason when it is something that only npm itself could carry out. */
+/** Returns the reason as a text if only the package manager itself could run it. */
 export function parseNpx(words: readonly string[], runner: PackageRunner): NpxCommand | string {
   const packages: string[] = [];
   const rest: string[] = [];
@@ -48,7 +49,7 @@ export function parseNpx(words: readonly string[], runner: PackageRunner): NpxCo
       break;
     }
     if (!word.startsWith("-") || word === "-") {
-      // After the first plain word everything is the program's, but still npm's with `npm exec`.
+      // After the first plain word, all words belong to the program, except with `npm exec`.
       if (runner !== "npm exec") {
         rest.push(...words.slice(at));
         break;

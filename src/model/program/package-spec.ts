@@ -1,14 +1,14 @@
-// Which package of a registry a text names: only names and ranges, never a folder, an archive, an address or a repository.
+// Parses a package spec: a name with a version, range or tag; never a folder, an archive, a URL or a repository.
 
 import { parseRange } from "../semver.ts";
 
 export interface PackageSpec {
   readonly name: string;
-  /** A version, a range or a tag; `latest` when nothing is said. */
+  /** A version, a range or a tag. Default: `latest`. */
   readonly range: string;
-  /** `name@range`, and the registry when one is named: what it is remembered by. */
+  /** `name@range`, and the registry if one is named; the key in the store. */
   readonly spec: string;
-  /** Instead of the one that npm is set to. */
+  /** Replaces the registry that npm is configured with. */
   readonly registry?: string | undefined;
 }
 
@@ -18,7 +18,7 @@ const TAG = /^[a-z][\w.~-]*$/i;
 
 const REGISTRY = " --registry=";
 
-/** The reason when it is no such name. A registry may follow, as npm's own option. */
+/** Returns the reason as a text if it is no such spec. npm's option for a registry may follow. */
 export function parsePackageSpec(text: string): PackageSpec | string {
   const split = text.indexOf(REGISTRY);
   if (split === -1) return parseName(text);
@@ -28,7 +28,7 @@ export function parsePackageSpec(text: string): PackageSpec | string {
   const url = URL.canParse(written) ? new URL(written) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
     return `"${written}" is not the address of a registry`;
-  // It is shown, and kept in the store's records.
+  // The spec is shown and stored, so that it must not contain credentials.
   if (url.username !== "" || url.password !== "")
     return "credentials of a registry belong into npm's settings";
   return { ...found, spec: `${found.spec}${REGISTRY}${url.href}`, registry: url.href };

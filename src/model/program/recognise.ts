@@ -1,14 +1,14 @@
-// Which kind of program a command is: a package that is fetched, an image that is run, or a program of this machine.
+// Recognises what a command runs: a package of a registry, a container image, or a program of this machine.
 
 import { PortolanError } from "../../errors/index.ts";
 import type { StdioEndpoint } from "../server-definition.ts";
 import { type DockerRun, parseDockerRun } from "./docker-run.ts";
 import { type NpxCommand, type PackageRunner, parseNpx } from "./npx.ts";
 
-/** A program of this machine, whatever it is called. */
+/** A program of this machine. */
 export interface BinaryCommand {
   readonly kind: "binary";
-  /** Why it is none of the other kinds, although it looks like one. */
+  /** Why it is no package or image although it looks like one. */
   readonly note?: string | undefined;
 }
 
@@ -17,7 +17,10 @@ export type Recognised =
   | (NpxCommand & { readonly kind: "npm" })
   | (DockerRun & { readonly kind: "docker" });
 
-/** Throws where npx or its like is asked for something that it would do outside of the store: fetch strangers' programs anew at each start, or run a shell. */
+/**
+ * Throws if npx or another package runner is asked for something that it would do outside of the store: download
+ * packages at every start, or run a shell.
+ */
 export function recognise({ command, args = [] }: Pick<StdioEndpoint, "command" | "args">): Recognised {
   const program = programName(command);
   const runner = packageRunner(program, args);
@@ -31,7 +34,7 @@ export function recognise({ command, args = [] }: Pick<StdioEndpoint, "command" 
   return { kind: "binary" };
 }
 
-/** The command of a package manager that fetches a package of a registry and runs it, and the words after it. */
+/** The package runner of a command, and the words after it. */
 function packageRunner(
   program: string,
   args: readonly string[],
@@ -39,7 +42,7 @@ function packageRunner(
   if (program === "npx" || program === "bunx") return { name: program, words: args };
   if (program === "pnpx") return { name: "pnpm dlx", words: args };
   const commands = Object.hasOwn(SUBCOMMANDS, program) ? SUBCOMMANDS[program] : undefined;
-  // pnpm and yarn take options before their command, too.
+  // pnpm and yarn also accept options before their subcommand.
   const at = args.findIndex((word) => !word.startsWith("-"));
   const name = commands?.[args[at] ?? ""];
   return name === undefined ? undefined : { name, words: args.toSpliced(at, 1) };
@@ -52,7 +55,7 @@ const SUBCOMMANDS: Readonly<Record<string, Readonly<Partial<Record<string, Packa
   yarn: { dlx: "yarn dlx" },
 };
 
-/** `/usr/bin/npx` and `npx.cmd` are npx. */
+/** `/usr/bin/npx` and `npx.cmd` are both `npx`. */
 export function programName(command: string): string {
   return command.replace(/^.*[/\\]/, "").replace(/\.(?:exe|cmd|bat|ps1)$/i, "");
 }

@@ -1,104 +1,105 @@
-// A box in the words of bubblewrap. Everything is mounted where it really lies; links that lead there are made again inside.
+// Translates a sandbox policy into arguments of bubblewrap. Every path is mounted at its real location, and the
+// symbolic links that lead there are created again inside.
 
 import { realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { depth, isInside, type Resolved, resolveLinks } from "../paths/paths.ts";
-import { heldFolders } from "../paths/pinned-folders.ts";
-import type { Box, Mount } from "../types.ts";
+import { pinnedFolders } from "../paths/pinned-folders.ts";
+import type { SandboxPolicy, Mount } from "../types.ts";
 
-export const BOX_HOSTNAME = "portolan";
+export const SANDBOX_HOSTNAME = "portolan";
 
 const TMPFS_BYTES = 1024 ** 3;
 const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];
 
 export interface Extra {
-  /** Read-only, beside what the box itself has. */
+  /** Paths to mount read-only, in addition to the policy. */
   readonly mounts: readonly string[];
   readonly files: readonly { readonly path: string; readonly content: string | Uint8Array }[];
   readonly caps: readonly string[];
-  /** A socket, to be found where programs ask for names. */
+  /** A socket to mount at the path where glibc looks for its name service cache. */
   readonly names?: string | undefined;
 }
 
-export interface BoxArguments {
-  readonly box: Box;
+export interface ArgumentsRequest {
+  readonly policy: SandboxPolicy;
   readonly extra: Extra;
   readonly namespaces: readonly string[];
-  /** Another number for user and group inside; outside they stay what they are. */
+  /** User and group id inside of the sandbox. Outside of it they do not change. */
   readonly uid?: number | undefined;
-  /** Whether another box is made inside, which holds the server: a /proc that is covered in part could not be mounted there. */
+  /** Whether a second sandbox is created inside: a partly covered /proc could not be mounted there. */
   readonly nests: boolean;
-  /** Whether this bubblewrap knows `--size`. */
+  /** Whether this bubblewrap supports `--size`. */
   readonly canSize: boolean;
-  /** Makes a descriptor of the child from a content, and says its number there. */
+  /** Makes content available to the child as a descriptor, and returns its number. */
   readonly data: (content: string | Uint8Array) => number;
 }
 
-export async function boxArguments({
-  box,
+export async function bubblewrapArguments({
+  policy,
   extra,
   namespaces,
   uid,
   nests,
   canSize,
   data,
-}: BoxArguments): Promise<string[]> {
-  const granted = box.mounts.filter(({ access }) => access !== "hidden");
+}: ArgumentsRequest): Promise<string[]> {
+  const granted = policy.mounts.filter(({ access }) => access !== "hidden");
   const everything = granted.find(({ path }) => path === "/");
   const rest = granted.filter((mount) => mount !== everything);
   const isCovered = (path: string): boolean => rest.some((mount) => isInside(path, mount.path));
   const words = [...namespaces, "--die-with-parent", "--new-session", "--cap-drop", "ALL"];
   if (uid !== undefined) words.push("--unshare-user", "--uid", String(uid), "--gid", String(uid));
   for (const cap of extra.caps) words.push("--cap-add", cap);
-  words.push("--hostname", BOX_HOSTNAME);
+  words.push("--hostname", SANDBOX_HOSTNAME);
   words.push(...(everything === undefined ? ["--dir", "/etc"] : bind(everything)));
-  // Settings of the kernel ask for the user, not for capabilities: root in a box is root to them.
+  // Kernel settings check the user id, not capabilities: root inside of a sandbox could change them.
   const settings = nests ? [] : ["--ro-bind", "/proc/sys", "/proc/sys"];
   words.push("--proc", "/proc", ...settings, ...devices(extra.caps.length > 0));
-  // They lie in the machine's memory, of which one server must not take all.
+  // These folders use the machine's memory, of which one server must not take all.
   const sized = (bytes: number): string[] => (canSize ? ["--size", String(bytes), "--tmpfs"] : ["--tmpfs"]);
   const tmpfs = sized(TMPFS_BYTES);
-  words.push(...sized(Math.min(TMPFS_BYTES, box.limits.memoryBytes ?? TMPFS_BYTES)), "/dev/shm");
+  words.push(...sized(Math.min(TMPFS_BYTES, policy.limits.memoryBytes ?? TMPFS_BYTES)), "/dev/shm");
   words.push(...tmpfs, "/tmp");
-  if (!isCovered(box.home) && box.home !== "/tmp") words.push(...tmpfs, box.home);
+  if (!isCovered(policy.home) && policy.home !== "/tmp") words.push(...tmpfs, policy.home);
   if (everything === undefined && !isCovered("/var/tmp")) words.push("--symlink", "/tmp", "/var/tmp");
-  // Where the machine's own /etc is granted, only what must be different lies over it.
+  // If the policy grants the machine's own /etc, only the files that must differ are mounted over it.
   const isOver = everything !== undefined || isCovered("/etc/hosts");
-  if (!isOver) words.push(...fileWords([...stubs(box.home, uid), ...extra.files], data));
-  // Over a granted `/` lie the box's own folders, and nothing of the machine's is seen in those.
+  if (!isOver) words.push(...fileWords([...stubs(policy.home, uid), ...extra.files], data));
+  // Over a granted `/` the sandbox mounts its own HOME and /tmp, which hide those of the machine.
   const isOfAll = (path: string): boolean =>
-    everything !== undefined && !["/tmp", box.home].some((own) => isInside(path, own));
+    everything !== undefined && !["/tmp", policy.home].some((own) => isInside(path, own));
   const isShown = (path: string): boolean => isCovered(path) || isOfAll(path);
-  // Hidden, but for something in them that the server is given over that.
-  const opened = box.mounts.filter(
+  // Hidden folders that contain a path which the policy grants.
+  const opened = policy.mounts.filter(
     ({ path, access }) =>
       access === "hidden" && isShown(path) && rest.some((inner) => isInside(inner.path, path)),
   );
-  const closed = await closedPlaces(box, isShown, canSize);
-  const laid: (Mount | ClosedPlace)[] = [...heldFolders(rest, box.mounts), ...opened, ...closed];
-  if (opened.length + closed.length > 0) laid.sort((a, b) => depth(a.path) - depth(b.path));
-  words.push(...(await mountWords(laid, isOfAll)));
+  const closed = await closedPlaces(policy, isShown, canSize);
+  const layers: (Mount | ClosedPlace)[] = [...pinnedFolders(rest, policy.mounts), ...opened, ...closed];
+  if (opened.length + closed.length > 0) layers.sort((a, b) => depth(a.path) - depth(b.path));
+  words.push(...(await mountWords(layers, isOfAll)));
   const reading = (path: string): Mount => ({ path, access: "read", reason: "system" });
   const covering = (path: string): Mount => ({ path, access: "hidden", reason: "socket" });
   const further = extra.mounts.filter((path) => !isCovered(path)).map(reading);
   words.push(...(await mountWords(further, () => false)));
   if (isOver) words.push(...fileWords(extra.files, data));
-  // Sockets of other servers come into that folder, too.
+  // Other servers create their sockets in the same folder.
   const others = extra.names === undefined ? [] : [covering(dirname(extra.names))];
-  const covered = box.mounts.filter((mount) => !opened.includes(mount));
+  const covered = policy.mounts.filter((mount) => !opened.includes(mount));
   words.push(...(await hiddenWords([...covered, ...others], isShown)));
   for (const { path } of opened) words.push("--remount-ro", path);
   for (const { path, words: made } of closed) if (made.includes("--tmpfs")) words.push("--remount-ro", path);
-  // Where the machine's own names are granted, they are the box's.
+  // If the policy grants the machine's own name service, the sandbox uses it.
   if (extra.names !== undefined && !isOver) words.push(...nameWords(extra.names, words, isCovered));
-  const cwd = box.cwd ?? box.home;
+  const cwd = policy.cwd ?? policy.home;
   if (!isShown(cwd) && !closed.some(({ path }) => path === cwd)) words.push("--dir", cwd);
   words.push("--chdir", cwd, "--remount-ro", "/");
   return words;
 }
 
-/** Of two for the same place the later one; bubblewrap cannot lay one over another. */
-function fileWords(files: Extra["files"], data: BoxArguments["data"]): string[] {
+/** The later of two files with the same path wins, because bubblewrap cannot mount one over the other. */
+function fileWords(files: Extra["files"], data: ArgumentsRequest["data"]): string[] {
   const contents = new Map(files.map(({ path, content }) => [path, content]));
   return [...contents].flatMap(([path, content]) => ["--ro-bind-data", String(data(content)), path]);
 }
@@ -107,7 +108,7 @@ function bind({ path, access }: Mount): string[] {
   return [access === "write" ? "--bind" : "--ro-bind", path, path];
 }
 
-/** Where the system's own folders lie does not change while this program runs, and every start asks. */
+/** The system's folders do not move while Portolan runs, and every start resolves them. */
 const ofTheSystem = new Map<string, Promise<Resolved | undefined>>();
 
 function whereItLies({ path, reason }: Pick<Mount, "path" | "reason">): Promise<Resolved | undefined> {
@@ -117,7 +118,7 @@ function whereItLies({ path, reason }: Pick<Mount, "path" | "reason">): Promise<
   return found;
 }
 
-/** A place that stands for the user's own files; see `Box.closed`. */
+/** A path that stands for a file of the user; see `SandboxPolicy.closed`. */
 interface ClosedPlace {
   readonly path: string;
   readonly access: "closed";
@@ -126,11 +127,11 @@ interface ClosedPlace {
 }
 
 /**
- * Folders that can be entered and not listed, files that cannot be opened. Granted paths in such a folder lie over it, so that it is made
- * read-only only at the end.
+ * Closed folders can be entered but not listed, closed files cannot be opened. Granted paths are mounted over a
+ * closed folder, so that it becomes read-only only at the end.
  */
 async function closedPlaces(
-  { closed = [], cwd }: Pick<Box, "closed" | "cwd">,
+  { closed = [], cwd }: Pick<SandboxPolicy, "closed" | "cwd">,
   isShown: (path: string) => boolean,
   hasPerms: boolean,
 ): Promise<ClosedPlace[]> {
@@ -138,16 +139,16 @@ async function closedPlaces(
   const folders: string[] = [];
   const realCwd = await realpath(cwd ?? "/").catch(() => cwd);
   for (const written of closed.toSorted((a, b) => depth(a) - depth(b))) {
-    // There, this folder leads to /tmp.
+    // In the sandbox, /var/tmp is a link to /tmp.
     const path = written.replace(/^\/var\/tmp\//, "/tmp/");
     if (isShown(path) || folders.some((folder) => isInside(path, folder))) continue;
     const there = await stat(written).catch(() => undefined);
     const isFolder = there?.isDirectory() === true;
     const isLinked = (await realpath(written).catch(() => written)) !== written;
-    // Many programs list the folder that they run in.
+    // Many programs list their working folder.
     const perms = hasPerms ? ["--perms", written === realCwd ? "0555" : "0111"] : [];
     const cover = isFolder ? [...perms, "--tmpfs", path] : ["--ro-bind", "/dev/null", path];
-    // Where a link leads is closed by itself, or granted.
+    // The target of a link is closed by itself, or granted.
     const words = isLinked ? [] : cover;
     if (isFolder && !isLinked) folders.push(path);
     places.push({ path, access: "closed", reason: "declared", words });
@@ -169,7 +170,7 @@ async function mountWords(
       words.push(...mount.words);
       continue;
     }
-    // It went away since the box was worked out; a program that needs it will say so better.
+    // The path has disappeared since the policy was created. A program that needs it reports that better.
     if (found === undefined) continue;
     if (found.real === mount.path) {
       words.push(
@@ -187,12 +188,12 @@ async function mountWords(
   return words;
 }
 
-/** A folder is covered with an empty one, a file with one that cannot be opened. */
+/** Covers a folder with an empty one, and a file with one that cannot be opened. */
 async function hiddenWords(mounts: readonly Mount[], isShown: (path: string) => boolean): Promise<string[]> {
   const words: string[] = [];
   const hidden = mounts.flatMap(({ path, access }) => (access === "hidden" && isShown(path) ? [path] : []));
   for (const path of new Set(hidden)) {
-    // In an empty folder there is nothing left to hide.
+    // The folder above is already covered.
     if (hidden.some((other) => other !== path && isInside(path, other))) continue;
     const there = await stat(path).catch(() => undefined);
     if (there?.isDirectory() === true) words.push("--tmpfs", path, "--remount-ro", path);
@@ -201,7 +202,10 @@ async function hiddenWords(mounts: readonly Mount[], isShown: (path: string) => 
   return words;
 }
 
-/** glibc asks in /var/run, which leads to /run where something of it is granted. What is granted there stays as it is: then nothing is heard. */
+/**
+ * glibc looks in /var/run, which is a link to /run if something in it is granted. A granted path stays as it is,
+ * and then Portolan cannot see look-ups.
+ */
 function nameWords(socket: string, words: readonly string[], isCovered: (path: string) => boolean): string[] {
   const links = words.flatMap((word, index) =>
     word === "--symlink" ? [{ target: words[index + 1] ?? "", path: words[index + 2] ?? "" }] : [],
@@ -213,7 +217,10 @@ function nameWords(socket: string, words: readonly string[], isCovered: (path: s
   return isUsual && !isLed && !isCovered(inside) ? ["--ro-bind-try", socket, inside] : [];
 }
 
-/** With capabilities, nodes one by one: for a whole /dev an ordinary user needs a second user namespace, in which they are lost. */
+/**
+ * With capabilities, the device nodes are mounted one by one: for a whole /dev an unprivileged user needs a second
+ * user namespace, which drops them.
+ */
 function devices(keepsCapabilities: boolean): string[] {
   if (!keepsCapabilities) return ["--dev", "/dev"];
   const nodes = DEVICES.flatMap((name) => ["--dev-bind-try", `/dev/${name}`, `/dev/${name}`]);
@@ -226,7 +233,7 @@ function devices(keepsCapabilities: boolean): string[] {
   return ["--tmpfs", "/dev", ...nodes, ...links, "--dir", "/dev/shm"];
 }
 
-/** Accounts and names that say nothing about the machine. */
+/** Accounts and host names that reveal nothing about the machine. */
 function stubs(
   home: string,
   other: number | undefined,
@@ -239,7 +246,7 @@ function stubs(
   return [
     { path: "/etc/passwd", content: `${[...root, user, ...nobody].join("\n")}\n` },
     { path: "/etc/group", content: `${groups.join("\n")}\n` },
-    { path: "/etc/hosts", content: `127.0.0.1 localhost ${BOX_HOSTNAME}\n::1 localhost\n` },
+    { path: "/etc/hosts", content: `127.0.0.1 localhost ${SANDBOX_HOSTNAME}\n::1 localhost\n` },
     { path: "/etc/resolv.conf", content: "" },
     { path: "/etc/nsswitch.conf", content: "passwd: files\ngroup: files\nhosts: files\n" },
   ];

@@ -1,4 +1,4 @@
-// Real boxes around real programs: what they can do as always, and the ways out that must be shut. As root and as an ordinary user.
+// Real sandboxes around real programs: what they can do as always, and the ways out that must be shut. As root and as an ordinary user.
 
 import { spawn } from "node:child_process";
 import {
@@ -19,12 +19,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../../../test/needs.ts";
 import { isRoot, USERS } from "../../../test/sandbox-helpers.ts";
-import { type Denied, limitClause, type SandboxDeclaration } from "../../model/index.ts";
+import { type Denied, limitRule, type SandboxDeclaration } from "../../model/index.ts";
 import { ChildGroup, type Program, type Spawnable } from "../../process/index.ts";
-import { type BoxRequest, makeBox } from "../policy/create-policy.ts";
-import { ownFolders } from "../policy/program-folders.ts";
+import { type PolicyRequest, createPolicy } from "../policy/create-policy.ts";
+import { programFolders } from "../policy/program-folders.ts";
 import { findProgram } from "../policy/system-paths.ts";
-import type { Box, SandboxBackend } from "../types.ts";
+import type { SandboxPolicy, SandboxBackend } from "../types.ts";
 import { createBubblewrap } from "./backend.ts";
 
 /** The stubs are made for the user that the tests run as. */
@@ -60,7 +60,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-interface Wish extends Partial<BoxRequest> {
+interface Wish extends Partial<PolicyRequest> {
   readonly as?: string | undefined;
   readonly env?: Record<string, string> | undefined;
   readonly cwd?: string | undefined;
@@ -69,21 +69,21 @@ interface Wish extends Partial<BoxRequest> {
 const denied: string[] = [];
 const backend: SandboxBackend = createBubblewrap();
 
-async function boxed(command: readonly string[], wish: Wish = {}): Promise<Spawnable> {
+async function boxed(command: readonly string[], request: Wish = {}): Promise<Spawnable> {
   const [name = "", ...args] = command;
   const file = await findProgram(name, process.env.PATH);
   if (file === undefined) throw new Error(`there is no ${name}`);
-  const env = { PATH: "/usr/local/bin:/usr/bin:/bin", ...wish.env };
-  const program: Program = { file, args, cwd: wish.cwd, env };
-  const { box, problems } = await makeBox({
+  const env = { PATH: "/usr/local/bin:/usr/bin:/bin", ...request.env };
+  const program: Program = { file, args, cwd: request.cwd, env };
+  const { policy, problems } = await createPolicy({
     ...{ program, declaration: undefined, roots: [], keptHome: undefined, homedir: at("home") },
-    ...{ ownFolders: await ownFolders(file, args, wish.cwd), ...wish },
+    ...{ programFolders: await programFolders(file, args, request.cwd), ...request },
   });
   expect(problems).toEqual([]);
-  const made = await backend.wrap(program, box, {
+  const made = await backend.wrap(program, policy, {
     ...{ server: "s", report: () => {}, onDenied: ({ host }: Denied) => denied.push(host) },
   });
-  if (!isRoot || wish.as === undefined || wish.as === "root") return made;
+  if (!isRoot || request.as === undefined || request.as === "root") return made;
   const user = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", made.file];
   return { ...made, file: "setpriv", args: [...user, ...withoutNames(made.args)], env: { ...made.env } };
 }
@@ -100,8 +100,8 @@ interface Ran {
   readonly err: string;
 }
 
-async function run(command: readonly string[], wish: Wish = {}): Promise<Ran> {
-  const child = await ChildGroup.start(await boxed(command, wish), "s");
+async function run(command: readonly string[], request: Wish = {}): Promise<Ran> {
+  const child = await ChildGroup.start(await boxed(command, request), "s");
   const chunks: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
   const ended = new Promise((resolve) => child.stdout.once("end", resolve));
@@ -111,8 +111,8 @@ async function run(command: readonly string[], wish: Wish = {}): Promise<Ran> {
   return { code, out: Buffer.concat(chunks).toString().trim(), err: child.stderrTail() };
 }
 
-const shell = (script: string, wish: Wish = {}): Promise<Ran> => run(["sh", "-c", script], wish);
-const node = (script: string, wish: Wish = {}): Promise<Ran> => run(["node", "-e", script], wish);
+const shell = (script: string, request: Wish = {}): Promise<Ran> => run(["sh", "-c", script], request);
+const node = (script: string, request: Wish = {}): Promise<Ran> => run(["node", "-e", script], request);
 const fs = (granted: SandboxDeclaration["fs"]): Wish => ({ declaration: { fs: granted } });
 
 describe("a box", needs("bubblewrap", "an ordinary user"), () => {
@@ -366,24 +366,29 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
   test("what it cannot hold is said in the words of the declaration", async () => {
     const declaration = { limits: { processes: 5 }, exec: { spawn: false }, network: ["example.com"] };
     const program = { file: "/bin/sh", args: [], cwd: undefined, env: {} };
-    const { box } = await makeBox({
-      ...{ program, declaration, roots: [], ownFolders: [], keptHome: undefined, homedir: at("home") },
+    const { policy } = await createPolicy({
+      ...{ program, declaration, roots: [], programFolders: [], keptHome: undefined, homedir: at("home") },
     });
-    const clauses = (await backend.missing(box)).map(({ clause }) => clause);
-    expect(clauses).toEqual(isRoot ? ["limits.processes: 5"] : []);
-    expect(await backend.missing({ ...box, declaredLimits: new Set() })).toEqual([]);
+    const problems = (await backend.missing(policy)).map(({ rule }) => rule);
+    expect(problems).toEqual(isRoot ? ["limits.processes: 5"] : []);
+    expect(await backend.missing({ ...policy, declaredLimits: new Set() })).toEqual([]);
   });
 
   test("limits are named as they are written, and so is the most that it is given", async () => {
     const program = { file: "/bin/sh", args: [], cwd: undefined, env: {} };
-    const without = { ...{ roots: [], ownFolders: [], keptHome: undefined, homedir: at("home") }, program };
-    const { box } = await makeBox({ ...without, declaration: { limits: { memoryBytes: 3e8 } } });
-    const many: Box["mounts"] = Array.from({ length: 1_001 }, (_, index) => ({
+    const without = {
+      ...{ roots: [], programFolders: [], keptHome: undefined, homedir: at("home") },
+      program,
+    };
+    const { policy } = await createPolicy({ ...without, declaration: { limits: { memoryBytes: 3e8 } } });
+    const many: SandboxPolicy["mounts"] = Array.from({ length: 1_001 }, (_, index) => ({
       ...{ path: `/srv/${index}`, access: "read", reason: "declared" },
     }));
-    const clauses = await backend.missing({ ...box, mounts: [...box.mounts, ...many] });
-    expect(clauses).toMatchObject([{ clause: "fs: 1001 paths", remedy: "Name the folders that hold them." }]);
-    expect(limitClause("memoryBytes", 3e8)).toBe("limits.memory: 300MB");
+    const problems = await backend.missing({ ...policy, mounts: [...policy.mounts, ...many] });
+    expect(problems).toMatchObject([
+      { rule: "fs: 1001 paths", remedy: "Name the folders that contain them." },
+    ]);
+    expect(limitRule("memoryBytes", 3e8)).toBe("limits.memory: 300MB");
   });
 
   test("nothing of it is left when it is stopped, nor any descriptor", async () => {
@@ -417,7 +422,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
   });
 });
 
-/** Whoever has this in its environment: HOME is in every box's. */
+/** Whoever has this in its environment: HOME is in every sandbox's. */
 function processesWith(text: string): number {
   return readdirSync("/proc").filter((name) => {
     if (!/^\d+$/.test(name)) return false;

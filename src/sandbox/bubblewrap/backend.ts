@@ -1,28 +1,28 @@
-// The backend for Linux: each server in namespaces of its own, made by bubblewrap, which is one small program and needs no rights.
+// Sandbox backend for Linux: runs each server in its own namespaces with bubblewrap, which needs no privileges.
 
 import { closeSync } from "node:fs";
-import { limitClause, type ResourceLimits } from "../../model/index.ts";
+import { limitRule, type ResourceLimits } from "../../model/index.ts";
 import type { Program, Spawnable } from "../../process/index.ts";
-import type { Box, Clause, HeldBox, SandboxBackend, WrapContext } from "../types.ts";
-import { BOX_HOSTNAME, boxArguments } from "./arguments.ts";
+import type { SandboxPolicy, RuleProblem, EnforcedPolicy, SandboxBackend, WrapContext } from "../types.ts";
+import { SANDBOX_HOSTNAME, bubblewrapArguments } from "./arguments.ts";
 import { openData, openSecretData } from "./data-files.ts";
 import { LIMITS_OF_PRLIMIT, limitWords, processLimitProblem, settableLimit } from "./limits.ts";
-import { nestedBox } from "./nested.ts";
+import { nestedSandbox } from "./nested.ts";
 import { type BubblewrapProbe, probeBubblewrap } from "./probe.ts";
 import { seccompProgram } from "./seccomp.ts";
-import { askBox } from "./terminate.ts";
+import { terminateServer } from "./terminate.ts";
 
 type OpenEgress = typeof import("../egress/egress.ts").openEgress;
 type Egress = Awaited<ReturnType<OpenEgress>>;
 type NameListener = import("../egress/name-listener.ts").NameListener;
 
 export interface BubblewrapOptions {
-  /** Default: the one on the PATH. */
+  /** Default: bwrap on the PATH. */
   readonly bwrap?: string | undefined;
   readonly openEgress?: OpenEgress | undefined;
 }
 
-/** Variables by which the loader and the C library of bubblewrap itself, outside of the box, could be made to run other code. */
+/** Variables that could make bubblewrap itself, outside of the sandbox, load other code. */
 const OF_THE_LOADER =
   /^(?:LD_.*|MALLOC_.*|GLIBC_TUNABLES|GCONV_PATH|GETCONF_DIR|HOSTALIASES|LOCALDOMAIN|LOCPATH|NIS_PATH|NLSPATH|RESOLV_HOST_CONF|RES_OPTIONS|TZDIR)$/;
 
@@ -33,20 +33,21 @@ export function createBubblewrap(options: BubblewrapOptions = {}): SandboxBacken
   return {
     name: "bubblewrap",
     probe: async () => (await probe()).report,
-    missing: async (box) => {
+    missing: async (policy) => {
       const found = probe();
-      // While bubblewrap is tried out there is time to load what most boxes need.
-      if (box.network.length === 0) loadNameListener().catch(() => {});
-      return missing(box, await found);
+      // Loads the name listener while the probe runs, because most sandboxes need it.
+      if (policy.network.length === 0) loadNameListener().catch(() => {});
+      return missing(policy, await found);
     },
-    held: async (box) => held(box, await probe()),
-    wrap: async (program, box, context) => wrap(program, box, context, await probe(), options.openEgress),
+    enforced: async (policy) => enforcedPolicy(policy, await probe()),
+    wrap: async (program, policy, context) =>
+      wrap(program, policy, context, await probe(), options.openEgress),
   };
 }
 
 async function wrap(
   program: Program,
-  box: Box,
+  policy: SandboxPolicy,
   context: WrapContext,
   found: BubblewrapProbe,
   open: OpenEgress | undefined,
@@ -56,24 +57,25 @@ async function wrap(
   const close = (): void => {
     for (const fd of fds.splice(0)) closeSync(fd);
   };
-  const egress = box.network.length === 0 ? undefined : await egressOf(box, context, open);
-  const names = egress === undefined ? await namesOf(context) : undefined;
+  const egress = policy.network.length === 0 ? undefined : await openProxy(policy, context, open);
+  const names = egress === undefined ? await openListener(context) : undefined;
   try {
-    // The relay starts the server, which then must not start anything: two filters, so two boxes, one in the other.
-    const nested = egress === undefined || box.exec.spawn ? undefined : await nestedBox(box, found);
-    const limited = withLimits(program, box, found);
+    // The relay must start the server, but the server must not start processes. That takes two filters, and so two
+    // nested sandboxes.
+    const nested = egress === undefined || policy.exec.spawn ? undefined : await nestedSandbox(policy, found);
+    const limited = withLimits(program, policy, found);
     const started = nested?.command(limited) ?? limited;
     const inner = egress?.command(started, data(openSecretData(egress.settings))) ?? started;
-    const { env, aside } = withoutLoader({ ...inner.env, HOME: box.home, TMPDIR: "/tmp" });
-    const words = await boxArguments({
-      box,
+    const { env, aside } = withoutLoader({ ...inner.env, HOME: policy.home, TMPDIR: "/tmp" });
+    const words = await bubblewrapArguments({
+      policy,
       namespaces: found.namespaces,
       uid: nested?.uid,
       nests: nested !== undefined,
       canSize: found.canSize,
       extra: {
         mounts: [found.prlimit ?? [], egress?.mounts ?? [], nested?.mounts ?? []].flat(),
-        // Its /etc/hosts knows the machine's name; the box has another.
+        // Its /etc/hosts contains the machine's name; the sandbox has another one.
         files: [...(egress?.files ?? []), ...(nested?.files ?? [])].filter(
           ({ path }) => path !== "/etc/hosts",
         ),
@@ -83,23 +85,23 @@ async function wrap(
       data: (content) => data(openData(content)),
     });
     if (egress !== undefined) words.push("--ro-bind", egress.socket.outside, egress.socket.inside);
-    // It lies in memory as well, and cannot be given a size.
+    // /dev is in memory as well, and has no size limit.
     words.push("--remount-ro", "/dev");
-    const filter = seccompProgram(nested === undefined ? box.exec : { spawn: true, nests: true });
+    const filter = seccompProgram(nested === undefined ? policy.exec : { spawn: true, nests: true });
     if (filter !== undefined) words.push("--seccomp", String(data(openData(filter))));
-    // Values of variables are not for the list of processes, where everybody could read them.
+    // Every user can read the list of processes, so that values of variables are passed in a descriptor.
     if (aside !== undefined) words.push("--args", String(data(openSecretData(aside))));
-    const niceness = box.limits.niceness ?? 0;
+    const niceness = policy.limits.niceness ?? 0;
     const nice = niceness > 0 && found.nice !== undefined ? [found.nice, "-n", String(niceness)] : [];
     const [file = "", ...args] = [...nice, found.bwrap, ...words, "--", inner.file, ...inner.args];
-    const inside = egress === undefined ? "server" : nested === undefined ? "relay" : "relay and box";
+    const inside = egress === undefined ? "server" : nested === undefined ? "relay" : "relay and sandbox";
     const spawned = (): void => {
       close();
       names?.spawned();
     };
     return {
       ...{ file, args, env, cwd: "/", fds: [...fds], spawned, ended: () => (egress ?? names)?.close() },
-      ask: (child) => askBox(child, inside),
+      terminate: (child) => terminateServer(child, inside),
     };
   } catch (error) {
     close();
@@ -108,11 +110,15 @@ async function wrap(
   }
 }
 
-async function egressOf(box: Box, context: WrapContext, open: OpenEgress | undefined): Promise<Egress> {
+async function openProxy(
+  policy: SandboxPolicy,
+  context: WrapContext,
+  open: OpenEgress | undefined,
+): Promise<Egress> {
   const openEgress = open ?? (await import("../egress/egress.ts")).openEgress;
   return openEgress({
     server: context.server,
-    rules: box.network,
+    rules: policy.network,
     onDenied: context.onDenied,
   });
 }
@@ -120,22 +126,22 @@ async function egressOf(box: Box, context: WrapContext, open: OpenEgress | undef
 const loadNameListener = (): Promise<typeof import("../egress/name-listener.ts")> =>
   import("../egress/name-listener.ts");
 
-/** Where no host is granted there is no relay; what the server looks up is heard all the same. */
-async function namesOf({ server, onDenied }: WrapContext): Promise<NameListener | undefined> {
+/** Without granted hosts there is no relay, but look-ups are still reported. */
+async function openListener({ server, onDenied }: WrapContext): Promise<NameListener | undefined> {
   const { openNameListener } = await loadNameListener();
-  return openNameListener({ server, onDenied, hostname: BOX_HOSTNAME });
+  return openNameListener({ server, onDenied, hostname: SANDBOX_HOSTNAME });
 }
 
-/** Between the relay and the server, so that the relay is not held to what was meant for the server. */
-function withLimits(program: Program, box: Box, { prlimit }: BubblewrapProbe): Program {
+/** The limits apply to the server, not to the relay that starts it. */
+function withLimits(program: Program, policy: SandboxPolicy, { prlimit }: BubblewrapProbe): Program {
   if (prlimit === undefined) return program;
-  const [file = "", ...words] = limitWords(prlimit, box.limits, processLimitProblem() === undefined);
+  const [file = "", ...words] = limitWords(prlimit, policy.limits, processLimitProblem() === undefined);
   return { ...program, file, args: [...words, "--", program.file, ...program.args] };
 }
 
 function withoutLoader(all: Readonly<Record<string, string>>): {
   readonly env: Record<string, string>;
-  /** Arguments that set them inside of the box. */
+  /** Arguments that set these variables inside of the sandbox. */
   readonly aside: string | undefined;
 } {
   const isAside = ([name]: [string, string]): boolean => OF_THE_LOADER.test(name);
@@ -147,65 +153,69 @@ function withoutLoader(all: Readonly<Record<string, string>>): {
   };
 }
 
-function missing(box: Box, found: BubblewrapProbe): Clause[] {
+function missing(policy: SandboxPolicy, found: BubblewrapProbe): RuleProblem[] {
   const { report } = found;
   if (!report.available) {
     const reason = report.findings.find(({ ok, remedy }) => !ok && remedy !== undefined);
     return [
       {
-        clause: "sandbox",
+        rule: "sandbox",
         problem: reason?.detail ?? "bubblewrap cannot be used here",
         remedy: reason?.remedy ?? "portolan doctor",
       },
     ];
   }
-  const clauses: Clause[] = [];
+  const problems: RuleProblem[] = [];
   if (seccompProgram({ spawn: true }) === undefined) {
-    clauses.push({
-      clause: box.exec.spawn ? "sandbox" : "exec.spawn: false",
+    problems.push({
+      rule: policy.exec.spawn ? "sandbox" : "exec.spawn: false",
       problem: `system calls cannot be filtered on ${process.arch}`,
       remedy: "Use a machine with an x64 or arm64 processor.",
     });
   }
   return [
-    ...clauses,
-    ...tooManyPaths(box),
-    ...[...box.declaredLimits].flatMap((name) => missingLimit(name, box, found)),
+    ...problems,
+    ...tooManyPaths(policy),
+    ...[...policy.declaredLimits].flatMap((name) => missingLimit(name, policy, found)),
   ];
 }
 
-/** It takes 9000 words, from wherever they come, and looks through all mounts for each one more: at 2000 that is half a minute. */
-function tooManyPaths({ mounts }: Box): Clause[] {
+/** bubblewrap accepts 9000 arguments and scans all mounts for each new one: 2000 mounts take half a minute. */
+function tooManyPaths({ mounts }: SandboxPolicy): RuleProblem[] {
   const declared = mounts.filter(({ reason }) => reason === "declared").length;
   if (declared <= MAX_DECLARED) return [];
   return [
     {
-      clause: `fs: ${declared} paths`,
+      rule: `fs: ${declared} paths`,
       problem: `bubblewrap is not given more than ${MAX_DECLARED}`,
-      remedy: "Name the folders that hold them.",
+      remedy: "Name the folders that contain them.",
     },
   ];
 }
 
-/** A limit that cannot be set is not one, whoever asked for it. */
-function held(box: Box, found: BubblewrapProbe): HeldBox {
+/** Leaves out the limits that cannot be set on this machine. */
+function enforcedPolicy(policy: SandboxPolicy, found: BubblewrapProbe): EnforcedPolicy {
   const limits: Partial<Record<keyof ResourceLimits, number>> = {};
-  const unheldDefaults: Clause[] = [];
-  for (const [key, wanted] of Object.entries(box.limits) as [keyof ResourceLimits, number | undefined][]) {
-    const clauses = missingLimit(key, box, found);
-    if (clauses.length > 0) unheldDefaults.push(...(box.declaredLimits.has(key) ? [] : clauses));
+  const unenforcedDefaults: RuleProblem[] = [];
+  for (const [key, wanted] of Object.entries(policy.limits) as [keyof ResourceLimits, number | undefined][]) {
+    const problems = missingLimit(key, policy, found);
+    if (problems.length > 0) unenforcedDefaults.push(...(policy.declaredLimits.has(key) ? [] : problems));
     else if (wanted !== undefined) limits[key] = settableLimit(key, wanted);
   }
-  return { box: { ...box, limits }, unheldDefaults };
+  return { policy: { ...policy, limits }, unenforcedDefaults };
 }
 
-function missingLimit(name: keyof ResourceLimits, box: Box, { prlimit, nice }: BubblewrapProbe): Clause[] {
-  const clause = limitClause(name, box.limits[name]);
-  const install = { clause, remedy: "sudo apt-get install util-linux coreutils" };
+function missingLimit(
+  name: keyof ResourceLimits,
+  policy: SandboxPolicy,
+  { prlimit, nice }: BubblewrapProbe,
+): RuleProblem[] {
+  const rule = limitRule(name, policy.limits[name]);
+  const install = { rule, remedy: "sudo apt-get install util-linux coreutils" };
   if (name === "niceness") return nice === undefined ? [{ ...install, problem: "there is no nice" }] : [];
   if (LIMITS_OF_PRLIMIT.includes(name) && prlimit === undefined) {
     return [{ ...install, problem: "there is no prlimit" }];
   }
   const counting = name === "processes" ? processLimitProblem() : undefined;
-  return counting === undefined ? [] : [{ clause, ...counting }];
+  return counting === undefined ? [] : [{ rule, ...counting }];
 }

@@ -1,14 +1,18 @@
-// Small files that are handed to a child as descriptors: they have no name on the disk, so none is left behind however this program ends.
+// Small files that are passed to a child as descriptors. They have no name on the disk, so that none is left
+// behind.
 
 import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** One file per content for the life of this program; filters and stubs are the same for most servers. */
+/**
+ * One file per content: filters and stubs are the same for most servers. The cache is process-wide because it
+ * contains constants only.
+ */
 const kept = new Map<string, number>();
 const MAX_KEPT = 64;
 
-/** A descriptor of its own, read from the start; whoever asked closes it. */
+/** Opens a descriptor of its own, positioned at the start. The caller closes it. */
 export function openData(content: string | Uint8Array): number {
   const bytes = Buffer.from(content);
   const key = bytes.toString("latin1");
@@ -22,11 +26,11 @@ export function openData(content: string | Uint8Array): number {
       closeSync(oldest[1]);
     }
   }
-  // Opened anew, so that two children which read it at once do not move each other along.
+  // Opened again, because two children that share a descriptor would share its position.
   return openSync(`/proc/self/fd/${file}`, "r");
 }
 
-/** For what must not be kept: opened, handed over, forgotten. */
+/** For secret content, which is not cached. */
 export function openSecretData(content: string): number {
   const file = createNameless(Buffer.from(content));
   try {
@@ -46,14 +50,14 @@ function createNameless(bytes: Uint8Array): number {
   return file;
 }
 
-/** The flag that Node has no name for: a file that never has a name, so that nobody who sees the folder can open it in between. */
+/** O_TMPFILE, which Node has no constant for: the file never has a name that others could open. */
 const TMPFILE = 0o20000000 | (constants.O_DIRECTORY ?? 0);
 
 function openNameless(): number {
   try {
     if (process.platform === "linux") return openSync(tmpdir(), constants.O_RDWR | TMPFILE, 0o600);
   } catch {
-    // Not every file system can.
+    // Some file systems do not support it.
   }
   const folder = mkdtempSync(join(tmpdir(), "portolan-data-"));
   try {

@@ -1,4 +1,5 @@
-// Resource limits as words of a command: set inside of the box, on the server alone, so that processes of the same user elsewhere do not count.
+// Resource limits as a `prlimit` command. It runs inside of the sandbox, so that other processes of the user do
+// not count.
 
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
@@ -6,7 +7,7 @@ import type { ResourceLimits } from "../../model/index.ts";
 
 interface Limit {
   readonly option: string;
-  /** The line in /proc/self/limits. */
+  /** The line of /proc/self/limits. */
   readonly line: string;
 }
 
@@ -22,7 +23,7 @@ export const LIMITS_OF_PRLIMIT: readonly (keyof ResourceLimits)[] = Object.keys(
   PRLIMIT,
 ) as (keyof ResourceLimits)[];
 
-/** What stands before the program; no core files in any case. */
+/** The words before the program. Core files are always disabled. */
 export function limitWords(prlimit: string, limits: ResourceLimits, countsProcesses: boolean): string[] {
   const words = [prlimit, "--core=0"];
   for (const name of LIMITS_OF_PRLIMIT) {
@@ -34,18 +35,18 @@ export function limitWords(prlimit: string, limits: ResourceLimits, countsProces
   return words;
 }
 
-/** Nobody may ask for more than this program itself has; less holds what was declared just as well. */
+/** A limit cannot be raised above Portolan's own hard limit, and a lower one satisfies the config as well. */
 export function settableLimit(name: keyof ResourceLimits, wanted: number): number {
   const line = PRLIMIT[name]?.line;
   return line === undefined ? wanted : Math.min(wanted, hardLimit(line));
 }
 
-/** Why a limit on processes would not hold here; undefined when it does. */
+/** Why a limit on processes has no effect here; undefined if it has. */
 export function processLimitProblem(
   uid: number | undefined = process.getuid?.(),
   kernel: string = release(),
 ): { readonly problem: string; readonly remedy: string } | undefined {
-  // Not under another number in a user namespace either: what counts is the number outside.
+  // A user namespace changes nothing, because the kernel counts by the user id outside of it.
   if (uid === 0) {
     return {
       problem: "the kernel does not count the processes of root",
@@ -55,7 +56,7 @@ export function processLimitProblem(
   const [major = 0, minor = 0] = kernel.split(".").map((part) => Number.parseInt(part, 10));
   if (major > 5 || (major === 5 && minor >= 14)) return undefined;
   return {
-    problem: `Linux ${kernel} counts all processes of this user, not those of one box`,
+    problem: `Linux ${kernel} counts all processes of this user, not those of one sandbox`,
     remedy: "Update the kernel to 5.14 or newer.",
   };
 }

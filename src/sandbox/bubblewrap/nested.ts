@@ -1,8 +1,9 @@
-// A second box inside of the first, for a server that may reach the network and may not start processes: the relay, which starts it, must.
+// Second sandbox inside of the first, for a server that may use the network but may not start processes: its relay
+// must start one.
 
 import { realpath } from "node:fs/promises";
 import type { Program } from "../../process/index.ts";
-import type { Box } from "../types.ts";
+import type { SandboxPolicy } from "../types.ts";
 import type { Extra } from "./arguments.ts";
 import type { BubblewrapProbe } from "./probe.ts";
 import { seccompProgram } from "./seccomp.ts";
@@ -12,17 +13,20 @@ const OTHER_UID = 1000;
 const SHELL = "/bin/sh";
 
 export interface Nested extends Pick<Extra, "mounts" | "files"> {
-  /** Root without its rights may not make a namespace with root in it, so that the outer one calls it otherwise. */
+  /**
+   * Root without capabilities may not create a namespace that maps root, so that the outer sandbox uses another
+   * user id.
+   */
   readonly uid: number | undefined;
-  /** What the relay runs instead of the program. */
+  /** The command that the relay runs instead of the program. */
   command(program: Program): Program;
 }
 
-export async function nestedBox(box: Box, { bwrap }: BubblewrapProbe): Promise<Nested> {
+export async function nestedSandbox(policy: SandboxPolicy, { bwrap }: BubblewrapProbe): Promise<Nested> {
   const filter = seccompProgram({ spawn: false });
-  // Processes of its own, so that the relay's memory cannot be reached through /proc.
+  // A pid namespace of its own keeps the relay's memory out of reach through /proc.
   const namespaces = ["--unshare-user", "--unshare-pid"];
-  // A session of its own, so that the server can be asked to end without ending what holds it.
+  // A session of its own, so that SIGTERM reaches the server and not the sandbox around it.
   const walls = [...namespaces, "--die-with-parent", "--new-session", "--cap-drop", "ALL"];
   const mounts = [
     "--dev-bind",
@@ -32,9 +36,10 @@ export async function nestedBox(box: Box, { bwrap }: BubblewrapProbe): Promise<N
     "/proc",
     ...["--ro-bind", "/proc/sys", "/proc/sys"],
     "--chdir",
-    box.cwd ?? box.home,
+    policy.cwd ?? policy.home,
   ];
-  // A shell, since the relay passes on no descriptors but the usual three. It has left before the server begins.
+  // A shell opens the filter, because the relay passes on only the three standard descriptors. It replaces itself
+  // with bubblewrap.
   const opens = ["-c", `exec 9< ${FILTER} && exec "$@"`, "sh"];
   const inner = [bwrap, ...walls, ...mounts, "--seccomp", "9", "--"];
   return {

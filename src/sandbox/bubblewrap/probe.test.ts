@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createBubblewrap } from "./backend.ts";
 import { limitWords, processLimitProblem } from "./limits.ts";
-import { installCommand } from "./packages.ts";
-import { explain, probeBubblewrap, runProbe } from "./probe.ts";
+import { explain, installCommand, probeBubblewrap, runProbe } from "./probe.ts";
 
 let folder = "";
 beforeAll(() => {
@@ -63,12 +62,12 @@ describe.skipIf(process.platform !== "linux")("a probe", () => {
 
   test("a box is missing as a whole without it", async () => {
     const backend = createBubblewrap({ bwrap: join(folder, "no-bwrap") });
-    const clauses = await backend.missing({
+    const problems = await backend.missing({
       ...{ mounts: [], home: "/home/user", network: [], exec: { allow: undefined, spawn: true }, limits: {} },
       declaredLimits: new Set<never>(),
     });
-    expect(clauses).toMatchObject([{ clause: "sandbox", problem: "bubblewrap is not installed" }]);
-    expect(clauses[0]?.remedy).toContain("install");
+    expect(problems).toMatchObject([{ rule: "sandbox", problem: "bubblewrap is not installed" }]);
+    expect(problems[0]?.remedy).toContain("install");
   });
 });
 

@@ -1,4 +1,4 @@
-// What bubblewrap can do on this machine, found by running it once; and the exact command that mends what it cannot.
+// Probes what bubblewrap can do on this machine by running it, and finds the command that fixes what it cannot.
 
 import { execFile } from "node:child_process";
 import { readFileSync, existsSync } from "node:fs";
@@ -11,9 +11,9 @@ import { knowsArchitecture } from "./seccomp.ts";
 export interface BubblewrapProbe {
   readonly report: BackendReport;
   readonly bwrap: string;
-  /** The words that make its namespaces; root may have to do without one of its own for users. */
+  /** The arguments that create its namespaces. Root may have to do without a user namespace. */
   readonly namespaces: readonly string[];
-  /** Whether it can bound what lies in memory; since 0.7. */
+  /** Whether it supports `--size`; since version 0.7. */
   readonly canSize: boolean;
   readonly prlimit: string | undefined;
   readonly nice: string | undefined;
@@ -35,7 +35,10 @@ const asked = new Map<string, Promise<BubblewrapProbe>>();
 
 const FORGOTTEN_AFTER_MS = 1_000;
 
-/** Asked once per process and program; but what is missing may be installed while this program runs, and is soon looked for again. */
+/**
+ * Probes once per process and program: the machine is the same for every workspace. A failure is forgotten soon,
+ * because the user may install what is missing meanwhile.
+ */
 export function probeBubblewrap(bwrap?: string): Promise<BubblewrapProbe> {
   const key = bwrap ?? "";
   let answer = asked.get(key);
@@ -44,7 +47,7 @@ export function probeBubblewrap(bwrap?: string): Promise<BubblewrapProbe> {
     asked.set(key, answer);
     const forget = (): boolean => asked.delete(key);
     void answer.then(({ report, prlimit }) => {
-      // To look whether it is there costs nothing; to try it out does.
+      // Looking for the program is cheap, running it is not.
       if (!report.available && report.version === undefined) forget();
       else if (!report.available || prlimit === undefined) setTimeout(forget, FORGOTTEN_AFTER_MS).unref();
     });
@@ -86,16 +89,19 @@ export async function runProbe(given?: string, readSystem: ReadSystem = readLine
   }
   const [version, tried] = await Promise.all([versionOf(bwrap), tryNamespaces(bwrap)]);
   const installed: Finding = { what: "bubblewrap", ok: true, detail: version };
-  const held: Finding =
+  const namespaces: Finding =
     tried.problem === undefined
       ? { what: "namespaces", ok: true, detail: tried.namespaces === ALL ? "all" : "all but users" }
       : { what: "namespaces", ok: false, ...explain(tried.problem, bwrap, readSystem) };
-  const report = { available: held.ok, version, findings: [installed, held, ...tools] };
+  const report = { available: namespaces.ok, version, findings: [installed, namespaces, ...tools] };
   const [major = 0, minor = 0] = version?.split(".").map(Number) ?? [];
   return { ...rest, namespaces: tried.namespaces, canSize: major > 0 || minor >= 7, report };
 }
 
-/** Without them a host's name leads to a loopback address inside, where the relay listens for it. */
+/**
+ * Without these tools, the name of a host resolves to a loopback address inside of the sandbox, where the relay
+ * listens.
+ */
 function realAddresses(readSystem: ReadSystem): Finding {
   const what = "real addresses of granted hosts";
   const tools = findAddressTools();
@@ -127,23 +133,23 @@ function notInstalled(readSystem: ReadSystem): Finding {
 
 interface Tried {
   readonly namespaces: readonly string[];
-  /** What bubblewrap said. */
+  /** The error output of bubblewrap. */
   readonly problem?: string | undefined;
 }
 
 async function tryNamespaces(bwrap: string): Promise<Tried> {
   const problem = await tryOnce(bwrap, ALL);
   if (problem === undefined) return { namespaces: ALL };
-  // Root in a container may be allowed everything but a mapping of users, and does not need one.
+  // Root in a container may lack the right to map users, and does not need it.
   const isRoot = process.getuid?.() === 0;
   if (isRoot && (await tryOnce(bwrap, WITHOUT_USER)) === undefined) return { namespaces: WITHOUT_USER };
   return { namespaces: ALL, problem };
 }
 
-/** A box as servers get it, around bubblewrap itself, which is sure to be there. */
+/** Starts bubblewrap itself inside of a sandbox like that of a server, because it is known to exist. */
 async function tryOnce(bwrap: string, namespaces: readonly string[]): Promise<string | undefined> {
   const walls = ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "probe"];
-  // Not over /tmp, where bubblewrap itself may lie.
+  // Without a /tmp of its own, because bubblewrap itself may be in /tmp.
   const mounts = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm"];
   const words = [...namespaces, ...walls, ...mounts, "--", bwrap, "--version"];
   const { failed, stderr } = await run(bwrap, words);
@@ -172,7 +178,7 @@ function run(file: string, args: readonly string[]): Promise<Ran> {
 
 export type ReadSystem = (file: string) => string | undefined;
 
-/** From what bubblewrap said and how the kernel is set, to what must be changed. */
+/** Derives the cause and the fix from bubblewrap's output and the kernel's settings. */
 export function explain(
   said: string,
   bwrap: string,
@@ -199,7 +205,7 @@ export function explain(
   }
   if (readSystem("/.dockerenv") !== undefined || readSystem("/run/.containerenv") !== undefined) {
     return {
-      detail: `this is a container that allows no boxes inside of it (${said})`,
+      detail: `this container does not allow sandboxes inside of it (${said})`,
       remedy:
         "docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined …",
     };
@@ -216,7 +222,7 @@ function readLine(file: string): string | undefined {
 }
 
 /** The command that installs a package on this distribution. */
-function installCommand(name: string, readSystem: ReadSystem): string {
+export function installCommand(name: string, readSystem: ReadSystem): string {
   const about = readSystem("/etc/os-release") ?? "";
   const ids = [...about.matchAll(/^ID(?:_LIKE)?=(.*)$/gm)].map(([, value]) => value).join(" ");
   const manager = MANAGERS.find(([pattern]) => pattern.test(ids))?.[1] ?? "sudo apt-get install";

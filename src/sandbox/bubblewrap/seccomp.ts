@@ -1,4 +1,4 @@
-// The filter of system calls that a box is under, as the bytes of a BPF program: no compiler and no native module is needed for it.
+// Seccomp filter of a sandbox, assembled as the bytes of a BPF program. It needs no compiler and no native module.
 
 import {
   ABSENT,
@@ -37,27 +37,27 @@ const EAFNOSUPPORT = 97;
 /** CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID and NET. */
 const NEW_NAMESPACES = 0x7e020000;
 const CLONE_THREAD = 0x00010000;
-/** Typing into the terminal of somebody else, and its like on a console. */
+/** Injecting input into another terminal, and its equivalent on a console. */
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
-/** Families of sockets. Others reach past the network namespace (vsock), or straight into rarely used parts of the kernel. */
+/** Allowed socket families. Others bypass the network namespace (vsock) or reach rarely used parts of the kernel. */
 const [UNIX, INET, INET6, NETLINK] = [1, 2, 10, 16];
 /** SOCK_STREAM and SOCK_DGRAM, without the flags beside them. */
 const [SOCKET_TYPE_BITS, INET_TYPES] = [0xf, [1, 2]];
-/** The default, TCP and UDP: no MPTCP, SCTP, UDP-Lite or others, which load modules of the kernel. */
+/** The default, TCP and UDP. Others, such as MPTCP or SCTP, make the kernel load modules. */
 const INET_PROTOCOLS = [0, 6, 17];
-/** NETLINK_ROUTE, by which every C library finds the interfaces; no audit, firewall, device events or others. */
+/** NETLINK_ROUTE, which C libraries use to list network interfaces. Audit, firewall and device events are refused. */
 const NETLINK_PROTOCOLS = [0];
-/** The plain one, and the question which it is; others switch off the randomising of addresses, or make data executable. */
+/** The default personality, and the query for it. Others disable address randomisation or make data executable. */
 const PERSONALITIES = [0, 0xffffffff];
 
-/** What bubblewrap itself does. */
+/** System calls that bubblewrap needs to create the inner sandbox. */
 const FOR_NESTING = new Set(["mount", "umount2", "pivot_root", "unshare", "chroot"]);
 
 interface Instruction {
   readonly code: number;
   readonly value: number;
-  /** Where to go on: a label, or nothing for the next line. */
+  /** The label to jump to; undefined for the next line. */
   readonly then?: string | undefined;
   readonly otherwise?: string | undefined;
   readonly label?: string | undefined;
@@ -66,7 +66,7 @@ interface Instruction {
 export interface SeccompOptions {
   /** Whether new processes may be started; threads always may. */
   readonly spawn: boolean;
-  /** Whether another box may be made inside; for what starts one, never for a server. */
+  /** Whether a sandbox may be created inside; for the relay that starts one, never for a server. */
   readonly nests?: boolean | undefined;
   /** As `process.arch` names it. */
   readonly arch?: string | undefined;
@@ -76,7 +76,7 @@ export function knowsArchitecture(arch: string = process.arch): boolean {
   return ARCHITECTURES[arch] !== undefined;
 }
 
-/** Undefined for a processor whose numbers are not known here. */
+/** Undefined for a processor without a table of system calls. */
 export function seccompProgram({
   spawn,
   nests = false,
@@ -100,7 +100,8 @@ export function seccompProgram({
     { code: JUMP_EQUAL, value: SOCKETPAIR[column] as number, then: "socketpair" },
     { code: JUMP_EQUAL, value: PERSONALITY[column] as number, then: "personality" },
     { code: JUMP_EQUAL, value: IOCTL[column] as number, then: "ioctl" },
-    // Its flags lie in memory, where a filter cannot look. Told that it does not exist, every C library takes clone.
+    // The flags of clone3 are in memory, which a filter cannot read. Every C library falls back to clone if clone3
+    // does not exist.
     ...[CLONE3, ...ABSENT].map((numbers) => ({
       code: JUMP_EQUAL,
       value: numbers[column] as number,
@@ -143,7 +144,7 @@ export function seccompProgram({
     { code: RETURN, value: ALLOW, label: "allowed" },
     { code: RETURN, value: FAIL | EPERM, label: "refused" },
     { code: RETURN, value: FAIL | ENOSYS, label: "unknown" },
-    // A program of another architecture has other numbers for everything, the way out included.
+    // A program of another architecture has other numbers for all system calls.
     { code: RETURN, value: KILL_PROCESS, label: "foreign" },
   ];
   return assemble(lines);

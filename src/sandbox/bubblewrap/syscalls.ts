@@ -1,7 +1,7 @@
-// The numbers of the system calls that a box forbids, for the two processors that are known.
+// System call numbers that the seccomp filter uses, for x64 and arm64.
 
 export interface Architecture {
-  /** What the kernel calls it in `seccomp_data.arch`. */
+  /** The value of `seccomp_data.arch`. */
   readonly audit: number;
   /** The column of the tables below. */
   readonly column: 0 | 1;
@@ -17,7 +17,7 @@ export const ARCHITECTURES: Readonly<Partial<Record<string, Architecture>>> = {
 
 type Numbers = readonly [x64: number, arm64: number | undefined];
 
-/** What no server needs, and escapes have been made of. */
+/** System calls that no server needs and that exploits use. */
 export const FORBIDDEN: Readonly<Record<string, Numbers>> = {
   // Other processes' memory and descriptors.
   ptrace: [101, 117],
@@ -30,7 +30,7 @@ export const FORBIDDEN: Readonly<Record<string, Numbers>> = {
   keyctl: [250, 219],
   add_key: [248, 217],
   request_key: [249, 218],
-  // Doors into the kernel with a long history of holes.
+  // Kernel interfaces with a long history of vulnerabilities.
   bpf: [321, 280],
   perf_event_open: [298, 241],
   userfaultfd: [323, 282],
@@ -41,7 +41,7 @@ export const FORBIDDEN: Readonly<Record<string, Numbers>> = {
   // Watches whole file systems; servers watch files with inotify.
   fanotify_init: [300, 262],
   fanotify_mark: [301, 263],
-  // Mounts and namespaces: the walls themselves.
+  // Mounts and namespaces, of which the sandbox itself consists.
   mount: [165, 40],
   umount2: [166, 39],
   move_mount: [429, 429],
@@ -58,7 +58,7 @@ export const FORBIDDEN: Readonly<Record<string, Numbers>> = {
   unshare: [272, 97],
   open_by_handle_at: [304, 265],
   name_to_handle_at: [303, 264],
-  // The machine as a whole.
+  // Calls that affect the whole machine.
   kexec_load: [246, 104],
   kexec_file_load: [320, 294],
   init_module: [175, 105],
@@ -84,17 +84,17 @@ export const FORBIDDEN: Readonly<Record<string, Numbers>> = {
   sysfs: [139, undefined],
 };
 
-/** Programs take their absence for an older kernel: memory that even the kernel cannot read, and which no limit counts. */
+/** memfd_secret: programs treat its absence as an older kernel. Its memory counts towards no limit. */
 export const ABSENT: readonly Numbers[] = [[447, 447]];
 
-/** Those of which it depends. */
+/** System calls whose arguments decide. */
 export const CLONE: Numbers = [56, 220];
 export const CLONE3: Numbers = [435, 435];
 export const IOCTL: Numbers = [16, 29];
 export const SOCKET: Numbers = [41, 198];
 export const SOCKETPAIR: Numbers = [53, 199];
 export const PERSONALITY: Numbers = [135, 92];
-/** Only on the older of the two; elsewhere everything is clone. */
+/** x64 only; arm64 has clone for all of them. */
 export const FORKS: readonly Numbers[] = [
   [57, undefined],
   [58, undefined],

@@ -1,28 +1,31 @@
-// The words that an engine is started with: what was declared, and around it everything that closes the container.
+// Arguments of `docker run`: the options of the server config, and those that close the container.
 
 import type { DockerOption, ResourceLimits } from "../../model/index.ts";
-import { heldFolders } from "../paths/pinned-folders.ts";
-import type { Box, Mount } from "../types.ts";
+import { pinnedFolders } from "../paths/pinned-folders.ts";
+import type { SandboxPolicy, Mount } from "../types.ts";
 import { isClientVariable } from "./engine.ts";
-import type { DockerWish } from "./rules.ts";
+import type { DockerRequest } from "./rules.ts";
 
 export interface DockerCommand {
   readonly args: readonly string[];
-  /** Values for the container, which are nowhere on the command line. */
+  /** Values for the container that must not be on the command line. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 export interface DockerNames {
   readonly container: string;
-  /** Words that say whose it is. */
+  /** Options that label the container with its owner. */
   readonly owner: readonly string[];
-  /** Files among the hidden paths; the others are folders. */
+  /** The hidden paths that are files. */
   readonly hiddenFiles?: ReadonlySet<string> | undefined;
-  /** Who the mounted files belong to; not needed for the superuser. */
+  /** The owner of the mounted files; not needed for root. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
 }
 
-/** Said anew below, or at odds with it: a container is in the foreground, speaks over pipes, and goes when it ends. */
+/**
+ * Options that Portolan sets itself, or that contradict them: a container runs in the foreground, uses pipes, and
+ * is removed when it ends.
+ */
 const OURS = new Set([
   "interactive",
   "tty",
@@ -36,12 +39,16 @@ const OURS = new Set([
   "replace",
 ]);
 
-export function dockerArgs({ run, port }: DockerWish, box: Box, names: DockerNames): DockerCommand {
+export function dockerArgs(
+  { run, port }: DockerRequest,
+  policy: SandboxPolicy,
+  names: DockerNames,
+): DockerCommand {
   const { options, engine } = run;
   const has = (name: string): boolean => options.some((option) => option.name === name);
-  // Engines lay inner ones over outer ones, in whichever order they are told.
-  const mounts = heldFolders(mountsOf(box), mountsOf(box));
-  const limits = limitWords(box, options);
+  // Engines mount inner paths over outer ones, in any order.
+  const mounts = pinnedFolders(mountsOf(policy), mountsOf(policy));
+  const limits = limitWords(policy, options);
   const env = environment(options);
   const kept = options.filter(
     ({ name, value = "" }) =>
@@ -51,20 +58,20 @@ export function dockerArgs({ run, port }: DockerWish, box: Box, names: DockerNam
     ...["--interactive", "--rm", "--init", "--name", names.container, ...names.owner],
     ...["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--read-only"],
     ...(hasTmp(options) ? [] : ["--tmpfs", "/tmp:rw,nosuid,nodev"]),
-    ...(has("network") ? [] : ["--network", networkOf(box, port)]),
+    ...(has("network") ? [] : ["--network", networkOf(policy, port)]),
     ...(port === undefined ? [] : ["--publish", `127.0.0.1::${port}`]),
     ...limits.words,
     ...(mounts.length === 0 || has("user") || has("userns") ? [] : userWords(engine, names)),
     ...mounts.flatMap((mount) => ["--mount", mountWord(mount, names)]),
-    ...(mounts.some(({ reason }) => reason === "kept home") ? ["--env", `HOME=${box.home}`] : []),
+    ...(mounts.some(({ reason }) => reason === "kept home") ? ["--env", `HOME=${policy.home}`] : []),
     ...env.words,
     ...kept.flatMap(({ name, value }) => (value === undefined ? [`--${name}`] : [`--${name}`, value])),
   ];
   return { args: ["run", ...words, run.image, ...run.args], env: env.values };
 }
 
-/** The image brings its own system; what is not there need not be hidden. */
-export function mountsOf({ mounts }: Box): Mount[] {
+/** An image has its own system, so that paths of the machine need not be hidden unless a mount shows them. */
+export function mountsOf({ mounts }: SandboxPolicy): Mount[] {
   const reasons = new Set(["declared", "root", "kept home", "declaration"]);
   const shown = mounts.filter(({ reason, access }) => access !== "hidden" && reasons.has(reason));
   const covers = (outer: string, inner: string): boolean =>
@@ -77,8 +84,8 @@ export function mountsOf({ mounts }: Box): Mount[] {
   );
 }
 
-/** A published port needs a network, whatever else the container can reach through it. */
-function networkOf({ network }: Box, port: number | undefined): string {
+/** A published port needs a network, even if the container can then reach others through it. */
+function networkOf({ network }: SandboxPolicy, port: number | undefined): string {
   return network.length === 0 && port === undefined ? "none" : "bridge";
 }
 
@@ -86,7 +93,7 @@ function hasTmp(options: readonly DockerOption[]): boolean {
   return options.some(({ name, value = "" }) => name === "tmpfs" && /^\/tmp(?::|$)/.test(value));
 }
 
-/** Without the superuser's rights, files must belong to who uses them. */
+/** Without root's capabilities, the container's user must own the mounted files. */
 function userWords(engine: string, { user }: DockerNames): string[] {
   if (user === undefined || user.uid === 0) return [];
   return engine === "podman" ? ["--userns", "keep-id"] : ["--user", `${user.uid}:${user.gid}`];
@@ -103,7 +110,10 @@ function mountWord({ path, access }: Mount, { hiddenFiles }: DockerNames): strin
     : ["type=tmpfs", field(`target=${path}`)].join(",");
 }
 
-/** By name only: everyone on this machine can read a command line. What steers the command itself stays where it is. */
+/**
+ * Passes variables by name, because every user can read command lines. Variables for the engine's own command keep
+ * their values there.
+ */
 function environment(options: readonly DockerOption[]): { words: string[]; values: Record<string, string> } {
   const values: Record<string, string> = {};
   const words: string[] = [];
@@ -120,7 +130,7 @@ function environment(options: readonly DockerOption[]): { words: string[]; value
   return { words, values };
 }
 
-/** The option, or the kind of a `--ulimit`, that sets each. */
+/** The option, or the kind of `--ulimit`, that sets each limit. */
 const FLAGS: Readonly<Record<keyof ResourceLimits, string>> = {
   memoryBytes: "memory",
   processes: "pids-limit",
@@ -130,8 +140,11 @@ const FLAGS: Readonly<Record<keyof ResourceLimits, string>> = {
   fileBytes: "ulimit fsize",
 };
 
-/** A declared limit holds; a default one gives way to what the options say. */
-export function limitsOf({ limits, declaredLimits }: Box, options: readonly DockerOption[]): ResourceLimits {
+/** A limit of the sandbox config wins over the options; a default limit does not. */
+export function limitsOf(
+  { limits, declaredLimits }: SandboxPolicy,
+  options: readonly DockerOption[],
+): ResourceLimits {
   const given = new Set(
     options.map(({ name, value = "" }) => (name === "ulimit" ? `ulimit ${value.split("=")[0]}` : name)),
   );
@@ -141,12 +154,12 @@ export function limitsOf({ limits, declaredLimits }: Box, options: readonly Dock
 }
 
 function limitWords(
-  box: Box,
+  policy: SandboxPolicy,
   options: readonly DockerOption[],
 ): { words: string[]; replaced: ReadonlySet<string> } {
-  const limits = limitsOf(box, options);
+  const limits = limitsOf(policy, options);
   const words: string[] = [];
-  // Of two the engine takes the last one.
+  // The engine uses the last of two equal options.
   const replaced = new Set<string>();
   const add = (limit: keyof ResourceLimits, ...more: string[]): void => {
     if (limits[limit] === undefined) return;
@@ -157,7 +170,7 @@ function limitWords(
   add("memoryBytes", "--memory", `${memory}b`, "--memory-swap", `${memory}b`);
   if (memory !== undefined) replaced.add("memory-swap");
   add("processes", "--pids-limit", `${limits.processes}`);
-  // One step of niceness is a quarter of the share.
+  // One step of niceness changes the CPU share by a quarter.
   if (niceness > 0) add("niceness", "--cpu-shares", `${Math.max(2, Math.round(1_024 / 1.25 ** niceness))}`);
   for (const limit of ["openFiles", "cpuSeconds", "fileBytes"] as const) {
     const kind = FLAGS[limit].replace("ulimit ", "");

@@ -7,11 +7,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import type { Diagnostic } from "../../errors/index.ts";
 import { type DockerRun, recognise } from "../../model/index.ts";
 import { ChildGroup, type Program } from "../../process/index.ts";
-import type { Box } from "../types.ts";
+import type { SandboxPolicy } from "../types.ts";
 import { dockerArgs } from "./arguments.ts";
 import { createDocker, type DockerBackend, isPinned } from "./backend.ts";
 import { ensureImage, probeEngine, publishedPort } from "./engine.ts";
-import { missingClauses } from "./rules.ts";
+import { unenforceableRules } from "./rules.ts";
 
 const DIGEST = `@sha256:${"a".repeat(64)}`;
 let folder: string;
@@ -52,7 +52,7 @@ function parse(line: string): DockerRun {
   return found;
 }
 
-const box = (more: Partial<Box> = {}): Box => ({
+const policy = (more: Partial<SandboxPolicy> = {}): SandboxPolicy => ({
   mounts: [],
   home: "/home/box",
   network: [],
@@ -61,13 +61,13 @@ const box = (more: Partial<Box> = {}): Box => ({
   declaredLimits: new Set(),
   ...more,
 });
-const args = (line: string, more: Partial<Box> = {}, port?: number): readonly string[] =>
-  dockerArgs({ run: parse(line), port }, box(more), {
+const args = (line: string, more: Partial<SandboxPolicy> = {}, port?: number): readonly string[] =>
+  dockerArgs({ run: parse(line), port }, policy(more), {
     container: "c",
     owner: ["--label", "portolan.owner=o"],
   }).args;
-const clauses = (line: string, more: Partial<Box> = {}, port?: number): string[] =>
-  missingClauses({ run: parse(line), port, cwd: "/srv" }, box(more)).map(({ clause }) => clause);
+const problems = (line: string, more: Partial<SandboxPolicy> = {}, port?: number): string[] =>
+  unenforceableRules({ run: parse(line), port, cwd: "/srv" }, policy(more)).map(({ rule }) => rule);
 
 describe("the command line", () => {
   test("closes everything that was not granted", () => {
@@ -143,14 +143,14 @@ describe("the command line", () => {
 
   test("never holds a value of the environment", () => {
     const run = parse("docker run -e TOKEN=hush -e OTHER --env=THIRD=a=b -e DOCKER_HOST=x image");
-    const made = dockerArgs({ run }, box(), { container: "c", owner: ["--label", "portolan.owner=o"] });
+    const made = dockerArgs({ run }, policy(), { container: "c", owner: ["--label", "portolan.owner=o"] });
     expect(made.args.join(" ")).toContain("--env TOKEN --env OTHER --env THIRD --env DOCKER_HOST=x image");
     expect(made.env).toEqual({ TOKEN: "hush", THIRD: "a=b" });
   });
 
   test("lets files belong to the user, and publishes a port here only", () => {
     const names = { container: "c", owner: ["--label", "portolan.owner=o"], user: { uid: 7, gid: 8 } };
-    const granted = box({ mounts: [{ path: "/data", access: "write", reason: "declared" }] });
+    const granted = policy({ mounts: [{ path: "/data", access: "write", reason: "declared" }] });
     expect(dockerArgs({ run: parse("docker run image") }, granted, names).args.join(" ")).toContain(
       "--user 7:8",
     );
@@ -219,7 +219,7 @@ describe("what an engine cannot hold is named", () => {
     "--env-host",
   ])("%s", (flag) => {
     const mounts = [{ path: "/read", access: "read", reason: "declared" }] as const;
-    expect(clauses(`docker run -i ${flag} image`, { mounts })).toEqual([`args: ${flag}`]);
+    expect(problems(`docker run -i ${flag} image`, { mounts })).toEqual([`args: ${flag}`]);
   });
 
   test.each([
@@ -243,7 +243,7 @@ describe("what an engine cannot hold is named", () => {
       { path: "/read", access: "read", reason: "declared" },
       { path: "/write", access: "write", reason: "root" },
     ] as const;
-    expect(clauses(`docker run -i ${flag} image`, { mounts })).toEqual([]);
+    expect(problems(`docker run -i ${flag} image`, { mounts })).toEqual([]);
   });
 
   test("a granted folder of which a part is hidden, or that part", () => {
@@ -252,38 +252,38 @@ describe("what an engine cannot hold is named", () => {
       { path: "/read/secret", access: "hidden", reason: "declared" },
     ] as const;
     for (const path of ["/read", "/read/secret", "/read/secret/x"])
-      expect(clauses(`docker run -v ${path}:/x:ro image`, { mounts }), path).toHaveLength(1);
-    expect(clauses("docker run -v /read/other:/x:ro image", { mounts })).toEqual([]);
+      expect(problems(`docker run -v ${path}:/x:ro image`, { mounts }), path).toHaveLength(1);
+    expect(problems("docker run -v /read/other:/x:ro image", { mounts })).toEqual([]);
     const fixed = [
       { path: "/write", access: "write", reason: "declared" },
       { path: "/write/portolan.yaml", access: "read", reason: "declaration" },
     ] as const;
-    expect(clauses("docker run -v /write:/x image", { mounts: fixed })).toHaveLength(1);
+    expect(problems("docker run -v /write:/x image", { mounts: fixed })).toHaveLength(1);
     for (const flag of ["/write:/x:ro", "/write/sub:/x"])
-      expect(clauses(`docker run -v ${flag} image`, { mounts: fixed })).toEqual([]);
+      expect(problems(`docker run -v ${flag} image`, { mounts: fixed })).toEqual([]);
   });
 
   test("wishes of the box, too", () => {
-    expect(clauses("docker run image", { network: ["a.test", "b.test"] })).toEqual([
+    expect(problems("docker run image", { network: ["a.test", "b.test"] })).toEqual([
       "network: a.test, b.test",
     ]);
     // Its bridge leads to this machine's network, and to whoever answers for it there.
-    expect(clauses("docker run image", { network: ["*"] })).toEqual(["network: *"]);
-    expect(clauses("docker run --network bridge image", { network: ["*"] })).toEqual(["network: *"]);
-    expect(clauses("docker run image", { network: ["*"] }, 80)).toEqual(["network: *"]);
-    expect(clauses("docker run --network none image", { network: ["*"] })).toEqual([]);
+    expect(problems("docker run image", { network: ["*"] })).toEqual(["network: *"]);
+    expect(problems("docker run --network bridge image", { network: ["*"] })).toEqual(["network: *"]);
+    expect(problems("docker run image", { network: ["*"] }, 80)).toEqual(["network: *"]);
+    expect(problems("docker run --network none image", { network: ["*"] })).toEqual([]);
     for (const name of ["host", "name=host", "container:x"])
-      expect(clauses(`docker run --network ${name} image`, { network: ["*"] })).toEqual([
+      expect(problems(`docker run --network ${name} image`, { network: ["*"] })).toEqual([
         `args: --network ${name}`,
         "network: *",
       ]);
-    expect(clauses("docker run image", {}, 80)).toEqual(["network: none"]);
-    expect(clauses("docker run image", { exec: { allow: ["git"], spawn: false } })).toEqual([
+    expect(problems("docker run image", {}, 80)).toEqual(["network: none"]);
+    expect(problems("docker run image", { exec: { allow: ["git"], spawn: false } })).toEqual([
       "exec.allow",
       "exec.spawn: false",
     ]);
     const socket = [{ path: "/var/run", access: "write", reason: "declared" }] as const;
-    expect(clauses("docker run -v /var/run/docker.sock:/s image", { mounts: socket })).toHaveLength(1);
+    expect(problems("docker run -v /var/run/docker.sock:/s image", { mounts: socket })).toHaveLength(1);
   });
 });
 
@@ -303,7 +303,7 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
   test("a server speaks over its pipes; the engine sees names, and is told to end what is left", async () => {
     const line = `docker run -i -e TOKEN -e INLINE=hush stdio${DIGEST}`;
     const backend = createDocker(parse(line));
-    const spawnable = await backend.wrap(program(line, { TOKEN: "word" }), box(), context());
+    const spawnable = await backend.wrap(program(line, { TOKEN: "word" }), policy(), context());
     expect(JSON.stringify(spawnable.args)).not.toMatch(/hush|word/);
     const child = await ChildGroup.start(spawnable, "s");
     child.stdin.write(
@@ -324,7 +324,7 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
   test("a server of a port is found by the port that the engine gave", async () => {
     const line = `docker run http${DIGEST}`;
     const backend = createDocker(parse(line), { port: 8000 });
-    const spawnable = await backend.wrap(program(line), box(), context());
+    const spawnable = await backend.wrap(program(line), policy(), context());
     const { container } = spawnable;
     const signal = AbortSignal.timeout(20_000);
     const waiting = publishedPort({ file: docker, container, port: 8000, signal });
@@ -343,14 +343,14 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
   test("an engine that does not answer is said, and asked again later", async () => {
     const backend = createDocker(parse("docker run image"));
     await writeFile(join(folder, "down"), "");
-    expect(await backend.missing(box())).toEqual([
+    expect(await backend.missing(policy())).toEqual([
       expect.objectContaining({
-        clause: "docker engine",
+        rule: "docker engine",
         problem: expect.stringContaining("Cannot connect") as string,
       }),
     ]);
     await rm(join(folder, "down"));
-    expect(await backend.missing(box())).toEqual([]);
+    expect(await backend.missing(policy())).toEqual([]);
     expect(await backend.probe()).toMatchObject({ available: true, version: "99.1.0" });
     expect(await calls("version")).toHaveLength(2);
   });
@@ -389,8 +389,8 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
   test("a name that may mean another image tomorrow is warned about, once", async () => {
     const seen: Diagnostic[] = [];
     const backend = createDocker(parse("docker run some/image:latest"));
-    await backend.wrap(program("docker run some/image:latest"), box(), context(seen));
-    await backend.wrap(program("docker run some/image:latest"), box(), context(seen));
+    await backend.wrap(program("docker run some/image:latest"), policy(), context(seen));
+    await backend.wrap(program("docker run some/image:latest"), policy(), context(seen));
     expect(seen.map(({ message }) => message)).toEqual([
       "The image some/image:latest has no digest: tomorrow it may be another program.",
     ]);
@@ -406,7 +406,7 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
     ] as const;
     const { args: words } = await createDocker(parse("docker run image")).wrap(
       program("docker run image"),
-      box({ mounts }),
+      policy({ mounts }),
       context(),
     );
     expect(existsSync(secret)).toBe(true);

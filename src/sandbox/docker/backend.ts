@@ -1,19 +1,27 @@
-// The box of a server that is an image: the engine holds it, and the command that starts it is closed as far as it goes.
+// Sandbox backend for container images: the engine (docker or podman) enforces the policy.
 
 import { randomBytes } from "node:crypto";
 import { stat } from "node:fs/promises";
 import type { DockerRun } from "../../model/index.ts";
 import type { Spawnable } from "../../process/index.ts";
-import type { BackendReport, Box, Clause, SandboxBackend } from "../types.ts";
+import type { BackendReport, SandboxPolicy, RuleProblem, SandboxBackend } from "../types.ts";
 import { dockerArgs, limitsOf, mountsOf } from "./arguments.ts";
-import { clientEnvironment, type Engine, type EngineCommand, engineEnvironment, killContainer, probeEngine, steeringOf } from "./engine.ts";
+import {
+  clientEnvironment,
+  type Engine,
+  type EngineCommand,
+  engineEnvironment,
+  killContainer,
+  probeEngine,
+  steeringOf,
+} from "./engine.ts";
 import { ownerWords } from "./orphans.ts";
-import { type DockerWish, missingClauses } from "./rules.ts";
+import { type DockerRequest, unenforceableRules } from "./rules.ts";
 
 export interface DockerSpawnable extends Spawnable {
-  /** What the engine calls it. */
+  /** The name of the container. */
   readonly container: string;
-  /** By which the engine is asked about it. */
+  /** The command that reaches the engine. */
   readonly engine: EngineCommand;
 }
 
@@ -21,29 +29,32 @@ export interface DockerBackend extends SandboxBackend {
   wrap(...args: Parameters<SandboxBackend["wrap"]>): Promise<DockerSpawnable>;
 }
 
-/** Containers whose command may still run, by name. */
+/**
+ * Running containers and warnings that were given, for the whole process: its exit handler must reach every
+ * container.
+ */
 const live = new Map<string, EngineCommand>();
 const probes = new Map<string, Promise<BackendReport>>();
 const warned = new Set<string>();
 let watchingExit = false;
 
-export function createDocker(run: DockerRun, more: Omit<DockerWish, "run"> = {}): DockerBackend {
-  const wish: DockerWish = { ...more, run };
+export function createDocker(run: DockerRun, more: Omit<DockerRequest, "run"> = {}): DockerBackend {
+  const request: DockerRequest = { ...more, run };
   const probe = (): Promise<BackendReport> => probeOnce(run.engine, engineEnvironment(more.env ?? {}));
   return {
     name: "docker",
     probe,
-    async missing(box) {
+    async missing(policy) {
       const { available, findings } = await probe();
-      const clauses = missingClauses(wish, box);
-      return available ? clauses : [...findings.filter(({ ok }) => !ok).map(toClause), ...clauses];
+      const problems = unenforceableRules(request, policy);
+      return available ? problems : [...findings.filter(({ ok }) => !ok).map(toRuleProblem), ...problems];
     },
-    // An image brings its own system; of this machine there is only what is mounted.
-    held: async (box) => ({
-      box: { ...box, mounts: mountsOf(box), limits: limitsOf(box, run.options) },
-      unheldDefaults: [],
+    // An image has its own system; of the machine it sees only the mounts.
+    enforced: async (policy) => ({
+      policy: { ...policy, mounts: mountsOf(policy), limits: limitsOf(policy, run.options) },
+      unenforcedDefaults: [],
     }),
-    async wrap(program, box, { server, report }) {
+    async wrap(program, policy, { server, report }) {
       if (!isPinned(run.image) && !warned.has(run.image)) {
         warned.add(run.image);
         report({
@@ -55,11 +66,17 @@ export function createDocker(run: DockerRun, more: Omit<DockerWish, "run"> = {})
         });
       }
       const container = nameContainer();
-      const hiddenFiles = await filesAmong(box);
+      const hiddenFiles = await filesAmong(policy);
       const user =
         process.getuid === undefined ? undefined : { uid: process.getuid(), gid: process.getgid?.() ?? 0 };
-      const { args, env: own } = dockerArgs(wish, box, { container, owner: ownerWords(), hiddenFiles, user });
-      // What a declaration says about the engine holds; HOME and PATH are the command's own, not the server's.
+      const { args, env: own } = dockerArgs(request, policy, {
+        container,
+        owner: ownerWords(),
+        hiddenFiles,
+        user,
+      });
+      // Variables of the config choose the engine; HOME and PATH belong to the engine's command, not to the
+      // server.
       const env = { ...clientEnvironment(), ...withoutOwn(program.env), ...own };
       return {
         container,
@@ -73,18 +90,18 @@ export function createDocker(run: DockerRun, more: Omit<DockerWish, "run"> = {})
   };
 }
 
-/** No box beside the image itself: the command as it was declared, with a name by which its port is found. */
+/** No sandbox: the command of the config with a container name, by which its port is found. */
 export function openDocker(run: DockerRun, port: number): DockerBackend {
   return {
     ...createDocker(run, { port }),
     name: "none",
     missing: async () => [],
-    held: async (box) => ({ box, unheldDefaults: [] }),
+    enforced: async (policy) => ({ policy, unenforcedDefaults: [] }),
     async wrap({ file, args, env: declared, cwd }) {
       const env = { ...clientEnvironment(), ...declared };
       const container = nameContainer();
       const at = args.indexOf("run") + 1;
-      // One that is to be kept when it ends is kept, whoever owned it.
+      // Without `--rm` the user wants to keep the container.
       const owner = run.options.some(({ name }) => name === "rm") ? ownerWords() : [];
       const added = ["--name", container, ...owner, "--publish", `127.0.0.1::${port}`];
       return {
@@ -109,13 +126,14 @@ function lifeOf(
       if (isStarted) watch(container, engine);
     },
     ended: () => {
-      // Its command may have been killed before it could pass that on; one that never ran has nothing to end.
+      // The command may have been killed before it stopped its container. A container that never ran needs no
+      // stop.
       if (live.delete(container)) killContainer(engine, container);
     },
   };
 }
 
-/** Whether the name always means the same image. */
+/** Whether the reference always means the same image. */
 export function isPinned(image: string): boolean {
   return /@sha256:[0-9a-f]{64}$/.test(image) || /^(?:sha256:)?[0-9a-f]{64}$/.test(image);
 }
@@ -125,17 +143,17 @@ function probeOnce(engine: Engine, env: Readonly<Record<string, string>>): Promi
   let probe = probes.get(key);
   if (probe === undefined) {
     probes.set(key, (probe = probeEngine(engine, env)));
-    // An engine that does not run now may run later.
+    // An engine that does not answer now may be started later.
     void probe.then(({ available }) => available || probes.delete(key));
   }
   return probe;
 }
 
-function toClause({ what, detail, remedy }: BackendReport["findings"][number]): Clause {
-  return { clause: what, problem: detail ?? "it does not answer", remedy: remedy ?? "Start it." };
+function toRuleProblem({ what, detail, remedy }: BackendReport["findings"][number]): RuleProblem {
+  return { rule: what, problem: detail ?? "it does not answer", remedy: remedy ?? "Start it." };
 }
 
-async function filesAmong({ mounts }: Box): Promise<ReadonlySet<string>> {
+async function filesAmong({ mounts }: SandboxPolicy): Promise<ReadonlySet<string>> {
   const hidden = mounts.filter(({ access }) => access === "hidden").map(({ path }) => path);
   const files = await Promise.all(
     hidden.map((path) =>

@@ -1,10 +1,10 @@
-// Speaks with the container engine through its command: whether it answers, which port it gave, whether an image is here.
+// Runs the command of the container engine: probes it, pulls images, finds published ports, kills containers.
 
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { type DockerRun, lastOf } from "../../model/index.ts";
-import { childEnvironment, lookForProgram, runPlain, type RunResult } from "../../process/index.ts";
+import { childEnvironment, lookUpProgram, runProgram, type RunResult } from "../../process/index.ts";
 import type { BackendReport } from "../types.ts";
 
 export type Engine = DockerRun["engine"];
@@ -13,18 +13,18 @@ const PROBE_MS = 10_000;
 const PORT_MS = 10_000;
 const PULL_MS = 30 * 60_000;
 const PORT_PAUSE_MS = 50;
-/** Where the engine is, and who the user is to it. */
+/** Variables that say where the engine is and who the user is. */
 const CLIENT =
   /^(?:HOME|PATH|USERPROFILE|DOCKER_\w+|CONTAINERS?_\w+|XDG_RUNTIME_DIR|XDG_CONFIG_HOME|SSH_AUTH_SOCK)$/;
 
-/** Whether a variable steers the engine's own command, so that it cannot carry a value for the container. */
+/** Whether a variable configures the engine's own command, so that it cannot carry a value for the container. */
 export function isClientVariable(name: string): boolean {
   return (
     CLIENT.test(name) || /^(?:LD_\w+|DYLD_\w+|GO\w+|TMPDIR|SSL_CERT_\w+|https?_proxy|no_proxy)$/i.test(name)
   );
 }
 
-/** What the engine's command needs of this program's environment. */
+/** The variables of Portolan's environment that the engine's command needs. */
 export function clientEnvironment(): Record<string, string> {
   const entries = Object.entries(process.env).filter((entry): entry is [string, string] =>
     CLIENT.test(entry[0]),
@@ -32,13 +32,16 @@ export function clientEnvironment(): Record<string, string> {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** Every word to an engine goes to the same one: to which, a server's own variables may say, too. HOME and PATH are the command's own. */
+/**
+ * All commands for one server reach the same engine, which the server's variables may choose. HOME and PATH stay
+ * Portolan's own.
+ */
 export function engineEnvironment(declared: Readonly<Record<string, string>>): Record<string, string> {
   const { HOME: _home, PATH: _path, TMPDIR: _temporary, ...rest } = declared;
   return { ...clientEnvironment(), ...steeringOf(rest) };
 }
 
-/** Those variables that are for the engine's command itself. */
+/** The variables that configure the engine's command. */
 export function steeringOf(env: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => isClientVariable(name)));
 }
@@ -47,19 +50,19 @@ export function steeringOf(env: Readonly<Record<string, string>>): Record<string
 export interface EngineCommand {
   /** An absolute path. */
   readonly file: string;
-  /** Default: what it needs of this program's own. */
+  /** Default: the variables of Portolan's own environment that the command needs. */
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
 export async function probeEngine(engine: Engine, env?: EngineCommand["env"]): Promise<BackendReport> {
   const what = `${engine} engine`;
-  const file = await lookForProgram(engine).catch(() => undefined);
+  const file = await lookUpProgram(engine).catch(() => undefined);
   if (file === undefined) {
     const remedy = `Install ${engine === "docker" ? "Docker" : "Podman"}.`;
     return { available: false, findings: [{ what, ok: false, detail: `no program "${engine}"`, remedy }] };
   }
   const format = engine === "docker" ? "{{.Server.Version}}" : "{{.Client.Version}}";
-  const { stdout, stderr, code } = await ask({ file, env }, ["version", "--format", format], PROBE_MS);
+  const { stdout, stderr, code } = await runEngine({ file, env }, ["version", "--format", format], PROBE_MS);
   const version = stdout.trim();
   if (code === 0 && version !== "")
     return { available: true, version, findings: [{ what, ok: true, detail: version }] };
@@ -73,16 +76,16 @@ export interface ContainerPort extends EngineCommand {
   readonly container: string;
   /** Inside of the container. */
   readonly port: number;
-  /** Ends the asking: the container may never come up. */
+  /** Ends the wait: the container may never start. */
   readonly signal: AbortSignal;
 }
 
-/** The port on 127.0.0.1 that leads to a port of a container, as soon as there is one. */
+/** Waits for the port on 127.0.0.1 that leads to a container port. */
 export async function publishedPort(wanted: ContainerPort): Promise<number> {
   const { container, port, signal } = wanted;
   for (let pause = PORT_PAUSE_MS; ; pause = Math.min(pause * 2, 1_000)) {
     signal.throwIfAborted();
-    const { stdout, code } = await ask(wanted, ["port", container, `${port}/tcp`], PORT_MS, signal);
+    const { stdout, code } = await runEngine(wanted, ["port", container, `${port}/tcp`], PORT_MS, signal);
     const found = code === 0 ? /^(?:127\.0\.0\.1|\[::1\]):(\d{1,5})\s*$/m.exec(stdout)?.[1] : undefined;
     if (found !== undefined) return Number(found);
     await sleep(pause, undefined, { signal }).catch(() => {});
@@ -98,7 +101,7 @@ export interface ImageRequest extends EngineCommand {
     | undefined;
 }
 
-/** Pulls an image that is not here yet, so that the pull does not count as the server's start. */
+/** Pulls a missing image before the start, so that the pull does not count towards the start timeout. */
 export async function ensureImage(request: ImageRequest): Promise<void> {
   const { image, server, signal } = request;
   try {
@@ -111,10 +114,15 @@ export async function ensureImage(request: ImageRequest): Promise<void> {
 
 async function pullMissing(request: ImageRequest): Promise<void> {
   const { image, server, signal, onProgress } = request;
-  const found = await ask(request, ["image", "inspect", "--format", "{{.Id}}", image], PROBE_MS, signal);
+  const found = await runEngine(
+    request,
+    ["image", "inspect", "--format", "{{.Id}}", image],
+    PROBE_MS,
+    signal,
+  );
   if (found.code === 0) return;
   onProgress?.({ server, what: `pulling ${image}` });
-  const { code, stderr } = await ask(request, ["pull", "--quiet", image], PULL_MS, signal);
+  const { code, stderr } = await runEngine(request, ["pull", "--quiet", image], PULL_MS, signal);
   if (code === 0) return onProgress?.({ server, what: `pulled ${image}` });
   const reason = lastOf(stderr.trim().split("\n").slice(-3).join("\n"), 500) || "it gave no reason";
   throw new PortolanError("INSTALL_FAILED", `The image ${image} could not be pulled: ${reason}`, {
@@ -124,7 +132,7 @@ async function pullMissing(request: ImageRequest): Promise<void> {
   });
 }
 
-/** Ends a container that may have outlived its command. Never fails, and is not waited for. */
+/** Kills a container that may have outlived its command. Never fails, and does not wait. */
 export function killContainer({ file, env = clientEnvironment() }: EngineCommand, container: string): void {
   try {
     const child = spawn(file, ["kill", container], {
@@ -136,16 +144,16 @@ export function killContainer({ file, env = clientEnvironment() }: EngineCommand
     child.on("error", () => {});
     child.unref();
   } catch {
-    // Nothing can be started any more.
+    // The process can start no more children.
   }
 }
 
-/** Within the time; rejects when its command cannot be started, or is not waited for any more. */
-export async function ask(
+/** Runs one command of the engine. Rejects if it cannot be started or is aborted. */
+export async function runEngine(
   { file, env = clientEnvironment() }: EngineCommand,
   args: readonly string[],
   timeoutMs: number,
   signal?: AbortSignal,
 ): Promise<RunResult> {
-  return runPlain({ file, args, env: childEnvironment(env), cwd: undefined }, { timeoutMs, signal });
+  return runProgram({ file, args, env: childEnvironment(env), cwd: undefined }, { timeoutMs, signal });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { recognise } from "../../model/index.ts";
 import { ownerTagAnywhere } from "../../process/index.ts";
-import type { Box } from "../types.ts";
+import type { SandboxPolicy } from "../types.ts";
 import { openDocker } from "./backend.ts";
 import { orphansAmong, ownerWords, reapContainers } from "./orphans.ts";
 
@@ -50,7 +50,7 @@ describe.skipIf(process.platform !== "linux")("among the containers of an engine
       if (run.kind !== "docker") throw new Error(run.kind);
       const program = { file: command, args, cwd: undefined, env: {} };
       const context = { server: "s", report: () => {}, onDenied: () => {} };
-      return (await openDocker(run, 8000).wrap(program, {} as Box, context)).args.join(" ");
+      return (await openDocker(run, 8000).wrap(program, {} as SandboxPolicy, context)).args.join(" ");
     };
     expect(await words("docker run --rm image")).toContain(ownerWords().join(" "));
     expect(await words("docker run image")).not.toContain("portolan.owner");

@@ -1,10 +1,11 @@
-// What of a box an engine cannot hold: options that open the container again, and wishes that it has no means for.
+// Rules of a sandbox policy that a container engine cannot enforce: options that open the container, and rules
+// that it has no means for.
 
 import type { DockerOption, DockerRun } from "../../model/index.ts";
-import type { Box, Clause } from "../types.ts";
+import type { SandboxPolicy, RuleProblem } from "../types.ts";
 import { fileProblem, mountProblem, type ProblemFound, volumeProblem } from "./mounts.ts";
 
-/** They change how the program runs, not what it may reach. */
+/** Options that change how the program runs, not what it can reach. */
 const HARMLESS = new Set(
   `add-host attach blkio-weight cap-drop cpu-count cpu-percent cpu-period cpu-quota cpu-shares cpus cpuset-cpus
    cpuset-mems detach detach-keys disable-content-trust dns dns-opt dns-search domainname entrypoint env expose
@@ -14,83 +15,92 @@ const HARMLESS = new Set(
    read-only-tmpfs replace restart rm rmi shm-size sig-proxy stop-signal stop-timeout timeout tls-verify tmpfs tty tz
    ulimit umask unsetenv unsetenv-all user workdir passwd`.split(/\s+/),
 );
-/** Others send or write what the program says to places of their own. */
+/** Other log drivers send or write the program's output elsewhere. */
 const LOG_DRIVER = /^(?:none|local|json-file)$/;
 const LOG_OPTION = /^(?:max-size|max-file|compress|mode|max-buffer-size)=/;
-/** A name alone: with more words in it, it may be anything, the network of this machine as well. */
+/** A plain network name; other values may mean the network of this machine. */
 const NETWORK_NAME = /^[A-Za-z0-9][\w.-]*$/;
 
-export interface DockerWish {
+export interface DockerRequest {
   readonly run: DockerRun;
-  /** A port that must be reachable from here. */
+  /** A container port that must be reachable from this machine. */
   readonly port?: number | undefined;
-  /** What relative paths of its options begin at. */
+  /** The folder that relative paths of options start from. */
   readonly cwd?: string | undefined;
-  /** What is declared of the server's variables: some of them say which engine is meant. */
+  /** The variables of the server config, some of which choose the engine. */
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** How somebody says that what cannot be held is only told. */
+  /** The setting by which a user accepts unenforced rules, for hints. */
   readonly accept?: string | undefined;
 }
 
-export function missingClauses({ run, port, cwd, accept: mode }: DockerWish, box: Box): Clause[] {
-  const { network, exec } = box;
-  const clauses = run.options.flatMap((option) => wideningClause(option, box, cwd ?? process.cwd()) ?? []);
+export function unenforceableRules(
+  { run, port, cwd, accept: mode }: DockerRequest,
+  policy: SandboxPolicy,
+): RuleProblem[] {
+  const { network, exec } = policy;
+  const problems = run.options.flatMap(
+    (option) => wideningProblem(option, policy, cwd ?? process.cwd()) ?? [],
+  );
   const named = run.options.filter(({ name }) => name === "network");
   const accept = `accept that it reaches more with ${mode ?? "sandbox: warn"}`;
-  // No engine tells public addresses from those of this machine, its network, or whoever runs it.
+  // No engine separates public addresses from those of this machine and its network.
   if (network.length > 0 && !(named.length > 0 && named.every(({ value }) => value === "none")))
-    clauses.push({
-      clause: `network: ${network.join(", ")}`,
+    problems.push({
+      rule: `network: ${network.join(", ")}`,
       problem: `${run.engine} opens the whole network to a container, also addresses of this machine and its network, or none of it`,
       remedy: `Grant no network, or ${accept}.`,
     });
   else if (network.length === 0 && port !== undefined && named.length === 0)
-    clauses.push({
-      clause: "network: none",
+    problems.push({
+      rule: "network: none",
       problem: "a container whose port is published can reach out as well",
       remedy: `Use the stdio transport, or ${accept}.`,
     });
   if (exec.allow !== undefined)
-    clauses.push({
-      clause: "exec.allow",
+    problems.push({
+      rule: "exec.allow",
       problem: "which programs there are is up to the image",
       remedy: "Leave exec.allow out, or use an image that has only these.",
     });
   if (!exec.spawn)
-    clauses.push({
-      clause: "exec.spawn: false",
+    problems.push({
+      rule: "exec.spawn: false",
       problem: `${run.engine} counts threads as processes, and cannot forbid only the latter`,
       remedy: "Leave it out, or bound them with limits.processes.",
     });
-  return clauses;
+  return problems;
 }
 
-function wideningClause(option: DockerOption, box: Box, cwd: string): Clause | undefined {
-  const problem = problemOf(option, box, cwd);
+function wideningProblem(option: DockerOption, policy: SandboxPolicy, cwd: string): RuleProblem | undefined {
+  const problem = problemOf(option, policy, cwd);
   if (problem === undefined) return undefined;
   return {
-    clause: `args: ${option.name === "env" ? `--env ${option.value?.split("=", 1)[0]}` : option.text}`,
+    rule: `args: ${option.name === "env" ? `--env ${option.value?.split("=", 1)[0]}` : option.text}`,
     problem: problem.why,
     remedy: problem.remedy ?? "Leave the option out.",
   };
 }
 
-function problemOf({ name, value = "" }: DockerOption, box: Box, cwd: string): ProblemFound | undefined {
+function problemOf(
+  { name, value = "" }: DockerOption,
+  policy: SandboxPolicy,
+  cwd: string,
+): ProblemFound | undefined {
   switch (name) {
     case "network":
-      return networkProblem(value, box);
+      return networkProblem(value, policy);
     case "volume":
-      return volumeProblem(value, box, cwd);
+      return volumeProblem(value, policy, cwd);
     case "mount":
-      return mountProblem(value, box, cwd);
+      return mountProblem(value, policy, cwd);
     case "env-file":
     case "label-file":
-      return fileProblem(value, box, cwd);
+      return fileProblem(value, policy, cwd);
     case "log-driver":
     case "log-opt":
       return (name === "log-driver" ? LOG_DRIVER : LOG_OPTION).test(value)
         ? undefined
-        : { why: "it may carry what the program says out of the container" };
+        : { why: "it may send the program's output out of the container" };
     case "label":
       return value.startsWith("portolan.") ? { why: "it is how containers are found again" } : undefined;
     case "publish":
@@ -122,11 +132,11 @@ function problemOf({ name, value = "" }: DockerOption, box: Box, cwd: string): P
   }
 }
 
-function networkProblem(value: string, { network }: Box): ProblemFound | undefined {
+function networkProblem(value: string, { network }: SandboxPolicy): ProblemFound | undefined {
   if (value === "none") return undefined;
   if (value === "host" || !NETWORK_NAME.test(value))
     return { why: "it may be the network of this machine or of another container" };
-  // Then it is said of the whole list.
+  // The problem is reported for the whole allow-list instead.
   if (network.length > 0) return undefined;
   return { why: "the sandbox does not grant the network" };
 }

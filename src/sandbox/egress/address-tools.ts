@@ -1,4 +1,5 @@
-// Two programs of the system that stand by the relay: one lets bare addresses lead to it, too; the other keeps its rights from the server.
+// Programs that the relay needs: `ip` routes all addresses to the relay, `setpriv` keeps the relay's capabilities
+// from the server.
 
 import { realpathSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -6,18 +7,18 @@ import { basename, join } from "node:path";
 export interface AddressTools {
   readonly mounts: readonly string[];
   readonly caps: readonly string[];
-  /** Run by the relay before it starts the server. Absent: bare addresses cannot be reached at all from inside. */
+  /** The relay runs it before the server. Absent: the server cannot connect to addresses without a name. */
   readonly setup:
     | { readonly file: string; readonly args: readonly string[]; readonly input: string }
     | undefined;
-  /** Stands before the server's command, so that the server gets nothing of what the relay may. */
+  /** Prefix of the server's command that drops the relay's capabilities. */
   readonly drop: readonly string[];
 }
 
 const FOLDERS = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 const CAPS = ["net_admin", "setpcap", "net_bind_service"];
 
-/** Nothing where rights could not be taken away again: then there are none to be had, but to listen at low ports of the box. */
+/** Undefined without setpriv: the relay then gets no capabilities except for low ports. */
 export function findAddressTools(bareAddresses = true): AddressTools | undefined {
   const setpriv = find("setpriv");
   if (setpriv === undefined) return undefined;
@@ -42,10 +43,10 @@ function find(name: string): string | undefined {
   for (const folder of FOLDERS) {
     try {
       const file = realpathSync(join(folder, name));
-      // Those of BusyBox know too few of the options.
+      // The variants of BusyBox lack options.
       if (basename(file) === name) return file;
     } catch {
-      // Not here.
+      // The program is not in this folder.
     }
   }
   return undefined;

@@ -1,26 +1,33 @@
-// Decides where a server may connect to: the host by its rules, then every address that its name leads to.
+// Decides whether a server may connect to a host: by the rules of its allow-list, then by every address that the
+// name resolves to.
 
 import { isIP } from "node:net";
 import os from "node:os";
-import { canonicalHost, finalAddress, isSpecialAddress, matchesRule, type NetworkRule } from "../../model/index.ts";
+import {
+  canonicalHost,
+  finalAddress,
+  isSpecialAddress,
+  matchesRule,
+  type NetworkRule,
+} from "../../model/index.ts";
 import type { KnownAddresses } from "./known-addresses.ts";
 import { TooManyLookups } from "./lookup-queue.ts";
 
-/** All addresses of a name. Throws when there are none. The signal calls it off. */
+/** Returns all addresses of a name, or throws if there are none. The signal cancels it. */
 export type Lookup = (host: string, signal: AbortSignal) => Promise<readonly string[]>;
 
-/** Why not; `host` is the name by which the server knows the address, where it has one. */
+/** A refused host. `host` is the name by which the server knows the address, if it has one. */
 export interface Refusal {
   readonly denied: string;
   readonly host: string;
-  /** The rule that would grant it, where that is not the host itself. */
+  /** The rule that would allow it, if that is not the host itself. */
   readonly grant?: string;
 }
 
 export type Verdict =
   | { readonly addresses: readonly string[] }
   | Refusal
-  /** Allowed, but there is no such host. */
+  /** The allow-list permits the host, but it does not exist. */
   | { readonly unknown: string };
 
 type Find = (host: string) => Promise<readonly string[]>;
@@ -29,7 +36,7 @@ type Known = Pick<KnownAddresses, "namesOf" | "addressesOf">;
 const NOTHING_KNOWN: Known = { namesOf: () => [], addressesOf: () => [] };
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1)$/;
 
-/** Answers a look-up: every address of a name that the rules mention, whichever the port. Connections are checked again. */
+/** Answers a look-up: all addresses of a name in the allow-list, for any port. The connection is checked again. */
 export async function decideName(
   rules: readonly NetworkRule[],
   asked: string,
@@ -42,7 +49,7 @@ export async function decideName(
   return typeof addresses === "string" ? { denied: addresses, host } : { addresses };
 }
 
-/** Whether the rules name this host at all, whichever the port; otherwise the reason why not. */
+/** Why the allow-list does not contain this host for any port; undefined if it does. */
 export function reasonAgainstName(rules: readonly NetworkRule[], asked: string): string | undefined {
   const host = canonicalHost(asked);
   if (host === undefined) return MALFORMED;
@@ -52,7 +59,7 @@ export function reasonAgainstName(rules: readonly NetworkRule[], asked: string):
     : notListed(host);
 }
 
-/** Decides about a connection. The gate dials only the addresses that were checked here. */
+/** Decides about a connection. The egress proxy dials only the addresses that are checked here. */
 export async function decide(
   rules: readonly NetworkRule[],
   asked: string,
@@ -73,7 +80,7 @@ export async function decide(
   return { addresses };
 }
 
-/** An address is granted by a rule for it, or by a rule for a name that led this server to it. */
+/** An address is allowed by a rule for it, or by a rule for a name that the server resolved to it. */
 function decideAddress(
   rules: readonly NetworkRule[],
   address: string,
@@ -89,8 +96,8 @@ function decideAddress(
   }
   const permitted = listed.filter((host) => isPermitted(rules, host, address, port));
   if (permitted.length === 0) return leadsInside(shown, address, port);
-  // The program in the sandbox is connected at once, so that it cannot try the next address of the name itself. Which of several
-  // names it means is not known: only an address that all of them have is as good as the one it chose.
+  // The relay accepts the connection at once, so that the program cannot try the next address of the name itself.
+  // If several names share the address, only an address that all of them have can replace it.
   const meant = permitted.filter((host) => names.includes(host));
   const [first, ...others] = meant.map((name) => addressesOf(name));
   const shared = (first ?? []).filter(
@@ -102,7 +109,7 @@ function decideAddress(
   return { addresses: [address, ...shared] };
 }
 
-/** Inside of the sandbox `localhost` is an address by the time that something connects to it. */
+/** Inside of the sandbox, `localhost` has become an address before a program connects. */
 function listedAs(rules: readonly NetworkRule[], host: string, port: number): string {
   if (!isOwnLoopback(host) || isListed(rules, host, port)) return host;
   return isListed(rules, "localhost", port) ? "localhost" : host;
@@ -116,7 +123,7 @@ function isListed(rules: readonly NetworkRule[], host: string, port: number): bo
   return rules.some((rule) => matchesRule(rule, host, port));
 }
 
-/** A text says why it is not even tried. */
+/** Returns the reason as a text if the name is not looked up. */
 async function resolve(host: string, find: Find): Promise<readonly string[] | string> {
   try {
     const found = await find(host);
@@ -132,10 +139,10 @@ function isPermitted(rules: readonly NetworkRule[], host: string, address: strin
   return rules.some((rule) => rule.kind === "address" && matchesRule(rule, address, port));
 }
 
-/** A public address of this machine is as private as 127.0.0.1: programs that listen there expect callers from nearby. */
+/** A public address of this machine counts as private: programs that listen there expect callers from nearby. */
 function isOwnAddress(address: string): boolean {
   const final = finalAddress(address);
-  // Asked each time: they come and go with networks.
+  // Read each time, because interfaces come and go.
   return Object.values(os.networkInterfaces()).some((list) =>
     list?.some((own) => finalAddress(own.address) === final),
   );

@@ -1,4 +1,4 @@
-// Tells of denied attempts at once, in printable words, and not more often than anyone could read them.
+// Reports refused connections as they happen, as printable text and at a bounded rate.
 
 import type { Denied } from "../../model/index.ts";
 
@@ -8,23 +8,23 @@ export function createDenials(
   server: string,
   onDenied: (denied: Denied) => void,
 ): (host: string, port: number, reason: string, grant?: string) => void {
-  let [second, told, untold] = [0, 0, 0];
+  let [second, reported, omitted] = [0, 0, 0];
   return (host, port, reason, grant) => {
     const now = Math.floor(performance.now() / 1000);
-    if (now !== second) [second, told] = [now, 0];
-    if (told >= PER_SECOND) {
-      untold += 1;
+    if (now !== second) [second, reported] = [now, 0];
+    if (reported >= PER_SECOND) {
+      omitted += 1;
       return;
     }
-    told += 1;
-    const more = untold === 0 ? "" : ` (and ${untold} more before it)`;
-    untold = 0;
+    reported += 1;
+    const more = omitted === 0 ? "" : ` (and ${omitted} more before it)`;
+    omitted = 0;
     const rule = grant === undefined ? {} : { grant };
     onDenied({ server, host: printable(host), port, reason: `${reason}${more}`, ...rule });
   };
 }
 
-/** A host as a server wrote it may hold anything, such as codes that repaint a terminal. */
+/** The server chooses the host name, which may contain control characters for a terminal. */
 function printable(host: string): string {
   return host
     .slice(0, 255)

@@ -1,4 +1,4 @@
-// Programs in a real box reach what their list names, whichever client they use, and nothing else; needs bubblewrap.
+// Programs in a real sandbox reach what their list names, whichever client they use, and nothing else; needs bubblewrap.
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";

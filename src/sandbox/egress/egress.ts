@@ -1,4 +1,5 @@
-// Public face of egress: a server's network list, held by a gate outside of its box and a relay inside of it.
+// Network access of one sandboxed server: an egress proxy outside of the sandbox that checks the allow-list, and a
+// relay inside.
 
 import { randomBytes } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
@@ -9,7 +10,7 @@ import { type Denied, type NetworkRule, parseNetworkRule } from "../../model/ind
 import type { Program } from "../../process/index.ts";
 import { findAddressTools } from "./address-tools.ts";
 import type { Lookup } from "./allow-list.ts";
-import { openGate } from "./proxy.ts";
+import { openEgressProxy } from "./proxy.ts";
 import { createSocketFolder } from "./socket-folder.ts";
 
 export type { Lookup } from "./allow-list.ts";
@@ -19,22 +20,31 @@ export interface EgressOptions {
   readonly rules: readonly string[];
   readonly onDenied: (denied: Denied) => void;
   readonly lookup?: Lookup | undefined;
-  /** Whether every address leads to the gate, so that names have their real ones inside. Default: where this machine has `ip` for it. */
+  /**
+   * Whether all addresses lead to the relay, so that names keep their real addresses inside. Default: if this
+   * machine has `ip`.
+   */
   readonly bareAddresses?: boolean | undefined;
 }
 
 export interface Egress {
-  /** The gate's socket, to be mounted, read-only, at another path. Outside it is gone as soon as the relay has come: no other server finds it. */
+  /**
+   * The proxy's socket, to be mounted read-only at `inside`. Its path outside is removed once the relay has
+   * connected, so that no other server finds it.
+   */
   readonly socket: { readonly outside: string; readonly inside: string };
-  /** For the relay alone: to be readable, once, from a descriptor. Arguments and variables could be read by anyone in the box. */
+  /**
+   * Settings of the relay, to be passed in a descriptor, because any program in the sandbox could read arguments
+   * and variables.
+   */
   readonly settings: string;
-  /** To be there in the box. */
+  /** Files to create in the sandbox. */
   readonly files: readonly { readonly path: string; readonly content: string }[];
-  /** To be mounted, read-only, at the same paths. */
+  /** Paths to mount read-only. */
   readonly mounts: readonly string[];
-  /** To be kept in the box, whose network namespace must be its own. */
+  /** Capabilities to keep in the sandbox, which must have its own network namespace. */
   readonly caps: readonly string[];
-  /** What runs in the box instead of the program, and with which environment; `fd` has the settings. */
+  /** The command that runs in the sandbox instead of the program. The descriptor `fd` contains the settings. */
   command(
     program: Program,
     fd: number,
@@ -43,18 +53,18 @@ export interface Egress {
     readonly args: readonly string[];
     readonly env: Readonly<Record<string, string>>;
   };
-  /** Nothing gets out any more. */
+  /** Closes all connections and accepts no more. */
   close(): void;
 }
 
-/** Variables that would change the relay or this program's own tools; kept for the server under other names. */
+/** Variables that would affect the relay; the server gets them back from it. */
 const PUT_ASIDE = /^(NODE_|LD_|UV_|OPENSSL_|SSL_|MALLOC_|GLIBC_)/;
 
-/** Listened on whatever the rules say: attempts to get there are worth telling of, and no server may use them itself. */
+/** The relay always listens on these ports, so that attempts to reach them are reported. */
 const WATCHED_PORTS = [443, 80];
 
-/** In a folder that is the box's own whatever it is given. */
-const INSIDE = "/dev/portolan-gate";
+/** A path in a folder that every sandbox has of its own. */
+const INSIDE = "/dev/portolan-egress";
 
 export async function openEgress(options: EgressOptions): Promise<Egress> {
   const rules = options.rules.map((text) => ruleOf(text, options.server));
@@ -64,7 +74,7 @@ export async function openEgress(options: EgressOptions): Promise<Egress> {
   try {
     const { server, onDenied, lookup } = options;
     const token = randomBytes(32).toString("base64url");
-    const gate = await openGate({
+    const proxy = await openEgressProxy({
       ...{ path: folder.socket, token, server, rules, onDenied, lookup },
       onRelay: () => folder.remove(),
     });
@@ -84,7 +94,7 @@ export async function openEgress(options: EgressOptions): Promise<Egress> {
       caps: ["CAP_NET_BIND_SERVICE", ...(tools?.caps ?? [])],
       command: ({ file, args, env }, fd) => ({
         file: node,
-        // Options of the engine itself would make its cached code unusable, and the start a third longer.
+        // Options of V8 itself would invalidate its code cache and make the start a third longer.
         args: ["--v8-pool-size=0", relay, String(fd), file, ...args],
         env: Object.fromEntries(
           Object.entries(env).map(([name, value]) => [
@@ -94,7 +104,7 @@ export async function openEgress(options: EgressOptions): Promise<Egress> {
         ),
       }),
       close: () => {
-        gate.close();
+        proxy.close();
         folder.remove();
       },
     };
@@ -123,7 +133,7 @@ const FILES = (): Egress["files"] => [
   { path: "/etc/hosts", content: `127.0.0.1 localhost ${hostname()}\n` },
 ];
 
-/** It stands beside this source, and at the top of what is built, whichever of its files this one went into. */
+/** The relay is beside this source file, and at the top of the built package. */
 function findRelay(): string {
   for (const place of ["./relay.cjs", "../relay.cjs"]) {
     const file = fileURLToPath(new URL(place, import.meta.url));

@@ -1,21 +1,22 @@
-// Reads the one line with which each connection says whose it is and where it wants to go; bounded in size and time, since anyone can write it.
+// Reads the first line of a connection to the egress proxy, which says who connects and where to. Its size and
+// time are bounded, because any program may write it.
 
 import type { Socket } from "node:net";
 import { isObject } from "../../model/index.ts";
 
 export interface Header {
-  /** What only the relay of this gate was told. */
+  /** The secret that only the relay of this proxy knows. */
   readonly token: string;
-  /** Empty, with port 0: the relay says that it is there. */
+  /** Empty with port 0: the relay announces itself. */
   readonly host: string;
-  /** 0: only asks whether the name is allowed. */
+  /** 0: only looks the name up. */
   readonly port: number;
 }
 
-/** Room for the longest name, with every character of it escaped. */
+/** Enough for the longest name with every character escaped. */
 const MAX_BYTES = 2048;
 
-/** Leaves the socket paused with what came after the line. `timeout` and `closed`: nobody is waiting for an answer. */
+/** Leaves the socket paused, with the bytes after the line unread. `timeout` and `closed` need no answer. */
 export function readHeader(
   socket: Socket,
   timeoutMs: number,

@@ -1,15 +1,16 @@
-// Remembers which names of one server led to which addresses: a program connects to an address, and the rules are about names.
+// Remembers which names a server resolved to which addresses: programs connect to addresses, but the allow-list
+// contains names.
 
 const MAX_ADDRESSES = 20_000;
-/** Of one address, the latest ones: many names share an address of a CDN. */
+/** Names kept per address, newest first: many names share an address of a CDN. */
 const MAX_NAMES = 16;
 
 export interface KnownAddresses {
-  /** Addresses are remembered until they are the oldest of too many: programs use them long after they looked them up. */
+  /** Keeps each address until there are too many, because programs use addresses long after the look-up. */
   add(name: string, addresses: readonly string[]): void;
   /** Latest first. */
   namesOf(address: string): readonly string[];
-  /** All addresses of the name as of its latest look-up. */
+  /** All addresses of the name's latest look-up. */
   addressesOf(name: string): readonly string[];
 }
 

@@ -50,10 +50,10 @@ test("all gates together have a limit, and each gets its turn", async () => {
   let running = 0;
   const order: number[] = [];
   const release: (() => void)[] = [];
-  const gates = Array.from({ length: 20 }, (_, gate) =>
+  const proxyFolders = Array.from({ length: 20 }, (_, proxy) =>
     createLookups(() => {
       running += 1;
-      order.push(gate);
+      order.push(proxy);
       return new Promise((resolve) =>
         release.push(() => {
           running -= 1;
@@ -62,7 +62,9 @@ test("all gates together have a limit, and each gets its turn", async () => {
       );
     }),
   );
-  const all = gates.flatMap((gate) => [1, 2, 3, 4, 5, 6].map((number) => gate.find(`${number}.test`)));
+  const all = proxyFolders.flatMap((proxy) =>
+    [1, 2, 3, 4, 5, 6].map((number) => proxy.find(`${number}.test`)),
+  );
   expect(running).toBe(32);
   // The first ones took as much as they may while there was room; those who came later are next.
   const first = order.length;

@@ -1,13 +1,14 @@
-// Look-ups of one gate, and their share of all: a few at once, each name once, for a few seconds. Whoever asks for more waits by itself.
+// Queue of DNS look-ups: limits how many one server, and all servers together, have under way, so that one server
+// cannot block the others.
 
 import type { Lookup } from "./allow-list.ts";
 
-/** Not looked up at all: this server asks for too much. */
+/** The server has too many look-ups waiting. */
 export class TooManyLookups extends Error {}
 
 export interface Lookups {
   readonly find: (host: string) => Promise<readonly string[]>;
-  /** Calls off what is under way and what waits. */
+  /** Cancels all running and waiting look-ups. */
   close(): void;
 }
 
@@ -24,13 +25,13 @@ interface Job {
   readonly reject: (error: Error) => void;
 }
 
-/** Of all gates together. */
+/** Limit for all servers of the process, because they share its resolver. */
 const ALL_AT_ONCE = 32;
-/** After having been called off, before nobody waits for it any more. */
+/** Time between the cancellation and giving up on the look-up. */
 const GRACE_MS = 50;
 
 let running = 0;
-/** Those that could go on; whoever did goes to the end. */
+/** Queues that could run a job; a queue that ran one goes to the end. */
 const ready = new Set<Line>();
 
 export function createLookups(lookup: Lookup, limits: LookupLimits = {}): Lookups {
@@ -77,7 +78,7 @@ class Line {
   goOn(): void {
     const job = this.#waiting.shift();
     if (job === undefined) return;
-    // Its turn has come too late for whoever asked.
+    // The server has given up on the answer by now.
     if (performance.now() - job.askedAt > this.#limits.timeoutMs * 2) job.reject(new Error("too late"));
     else void this.#run(job);
   }
@@ -119,7 +120,7 @@ function advance(): void {
   }
 }
 
-/** A little after the signal: a look-up that heeds it may still give what it has. */
+/** Rejects shortly after the signal: a look-up that reacts to it may still return what it has. */
 function calledOff(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => setTimeout(() => reject(new Error("called off")), GRACE_MS), {

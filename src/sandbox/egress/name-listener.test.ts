@@ -31,7 +31,7 @@ function request(type: number, key: string): Buffer {
   return Buffer.concat([header, Buffer.from(key, "latin1")]);
 }
 
-/** A way to the socket that stays when its path is gone, as a box has it. */
+/** A way to the socket that stays when its path is gone, as a sandbox has it. */
 function dial(path: string): Socket {
   return connect({ path }).on("error", () => {});
 }

@@ -1,5 +1,6 @@
-// Hears which names a server without a network looks up. In its box a socket of ours lies where glibc asks before it looks by itself, so
-// that nothing has to run inside. It says no to every name but the box's own, and the attempt is told of.
+// Reports which host names a server without network access looks up. A socket of Portolan is mounted where glibc
+// expects its name service cache (nscd), so that no helper runs inside of the sandbox. It answers every name
+// except the sandbox's own with "not found".
 
 import { existsSync, unlink } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
@@ -7,36 +8,45 @@ import { join } from "node:path";
 import { canonicalHost, type Denied } from "../../model/index.ts";
 import { reasonAgainstName } from "./allow-list.ts";
 import { createDenials } from "./denials.ts";
-import { type Family, MAX_REQUEST_BYTES, type NameRequest, readNameRequest, writeNameAnswer } from "./nscd-protocol.ts";
+import {
+  type Family,
+  MAX_REQUEST_BYTES,
+  type NameRequest,
+  readNameRequest,
+  writeNameAnswer,
+} from "./nscd-protocol.ts";
 import { createSocketFolder, type SocketFolder } from "./socket-folder.ts";
 
 export interface NameListenerOptions {
   readonly server: string;
-  /** How the box calls itself. */
+  /** The host name of the sandbox. */
   readonly hostname: string;
   readonly onDenied: (denied: Denied) => void;
   readonly requestTimeoutMs?: number | undefined;
-  /** Of the requests at once, and those that follow in a second, before nothing more is heard. */
+  /** The burst and the rate of requests; the listener closes when a server exceeds them. */
   readonly budget?: { readonly atOnce: number; readonly perSecond: number } | undefined;
 }
 
 export interface NameListener {
-  /** To be laid into the box where programs look for it. */
+  /** The socket to mount where programs look for it. */
   readonly socket: string;
-  /** The box is being made: soon nobody needs to find the socket by its path any more. */
+  /** The sandbox is being created: soon the socket needs no path any more. */
   spawned(): void;
   close(): void;
 }
 
 const MAX_CONNECTIONS = 64;
-/** Until a box is made, however busy the machine is. One that takes longer is not heard. */
-const BOX_MADE_MS = 5_000;
-/** A program that asks for both families of a name, one after the other, makes one attempt. */
+/** Time to create a sandbox on a busy machine. A slower one cannot report look-ups. */
+const SANDBOX_CREATED_MS = 5_000;
+/** A program that asks for both address families of a name makes one attempt. */
 const SAME_ATTEMPT_MS = 500;
 const MUSL = ["/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1"];
 const BUDGET = { atOnce: 2_000, perSecond: 200 };
 
-/** Nothing where nobody would ask, or where it cannot be had: then the server is only not heard. */
+/**
+ * Undefined where the C library does not use nscd, or where the socket cannot be created: look-ups are then not
+ * reported.
+ */
 export async function openNameListener(options: NameListenerOptions): Promise<NameListener | undefined> {
   if (!asksForNames()) return undefined;
   const { requestTimeoutMs = 2_000 } = options;
@@ -51,7 +61,7 @@ export async function openNameListener(options: NameListenerOptions): Promise<Na
     open.add(socket);
     socket.on("error", () => {});
     socket.once("close", () => open.delete(socket));
-    // Each costs this program a little. Once nobody listens, those that follow cost nothing.
+    // Each request costs this process time. Once the listener is closed, further requests cost nothing.
     if (spend()) serve(socket, answer, requestTimeoutMs);
     else close();
   });
@@ -74,7 +84,7 @@ export async function openNameListener(options: NameListenerOptions): Promise<Na
   return {
     socket: place.socket,
     spawned: () => {
-      timer ??= setTimeout(() => place?.hide(), BOX_MADE_MS).unref();
+      timer ??= setTimeout(() => place?.hide(), SANDBOX_CREATED_MS).unref();
     },
     close,
   };
@@ -86,7 +96,7 @@ function serve(
   timeoutMs: number,
 ): void {
   let bytes = Buffer.alloc(0);
-  // Not of silence: whoever writes a byte now and then is late as well.
+  // A limit for the whole request, because a client may send one byte at a time.
   const timer = setTimeout(() => socket.destroy(), timeoutMs);
   socket.once("close", () => clearTimeout(timer));
   const onData = (chunk: Buffer): void => {
@@ -101,7 +111,7 @@ function serve(
   socket.on("data", onData);
 }
 
-/** What is answered, and told of on the way. Undefined: nothing. */
+/** Answers requests and reports refused names. Undefined: no answer. */
 function createAnswers({
   server,
   hostname,
@@ -130,7 +140,7 @@ function createAnswers({
   };
 }
 
-/** The root of all names is nowhere, and what is below `localhost` is here. */
+/** The root name is no host, and names below `localhost` are local. */
 function isElsewhere(host: string): boolean {
   return host !== "" && host !== "." && !host.endsWith(".localhost");
 }
@@ -158,12 +168,15 @@ function listen(server: Server, path: string): Promise<void> {
 
 interface Place {
   readonly socket: string;
-  /** Whoever has it keeps it; nobody else finds it. */
+  /** Removes the path; the sandbox keeps the socket. */
   hide(): void;
   release(): void;
 }
 
-/** One folder for all: another server's box that is given the folder around it has this one covered, whatever comes into it later. */
+/**
+ * All listeners share one folder. A sandbox that is granted the folder around it has this one covered, including
+ * sockets that are created later.
+ */
 let shared: { readonly folder: SocketFolder; readonly users: Set<string> } | undefined;
 let count = 0;
 
@@ -188,7 +201,7 @@ function takePlace(): Place {
   };
 }
 
-/** The other C library, musl, asks there only for accounts that it does not find, and takes silence for a fault. */
+/** musl uses the socket only for unknown accounts, and treats silence as an error. */
 function asksForNames(): boolean {
   return existsSync("/etc/ld.so.cache") || !MUSL.some((loader) => existsSync(loader));
 }

@@ -1,14 +1,14 @@
-// The words of the C library's name service cache (nscd), which glibc asks before it looks a name up itself: see its nscd/nscd-client.h.
-// Anyone in a box can write requests; answers never say more than where the box itself is.
+// Protocol of the name service cache daemon (nscd), which glibc queries before it resolves a name itself; see
+// nscd/nscd-client.h. Any program in the sandbox can write requests. Answers reveal only the sandbox's own names.
 
 export type Family = 4 | 6;
 
 export type NameRequest =
-  /** The addresses of a name, as it was written; of all families, or of one, by the older calls. */
+  /** The addresses of a name: of all families, or of one by the older calls. */
   | { readonly asks: "name"; readonly name: string; readonly family: Family | "all" }
   /** The name of an address. */
   | { readonly asks: "address"; readonly isLoopback: boolean; readonly family: Family }
-  /** Accounts, services, the cache itself: whoever gets no answer finds out in the files of the box. */
+  /** Accounts, services, the cache itself: without an answer, glibc reads the files of the sandbox. */
   | { readonly asks: "else" };
 
 const LOOPBACK: Readonly<Record<Family, Buffer>> = {
@@ -18,11 +18,11 @@ const LOOPBACK: Readonly<Record<Family, Buffer>> = {
 
 const VERSION = 2;
 const HEADER_BYTES = 12;
-/** As long as glibc itself sends them. */
+/** The maximum that glibc sends. */
 const MAX_KEY_BYTES = 1024;
 export const MAX_REQUEST_BYTES: number = HEADER_BYTES + MAX_KEY_BYTES;
 
-/** The numbers of the requests that are about hosts. */
+/** Request types about hosts. */
 const NAME_TYPES = new Map<number, Family | "all">([
   [4, 4],
   [5, 6],
@@ -33,7 +33,7 @@ const ADDRESS_TYPES = new Map<number, Family>([
   [7, 6],
 ]);
 
-/** `more`: it is not all there yet. */
+/** `more`: the request is incomplete. */
 export function readNameRequest(bytes: Buffer): NameRequest | "more" | "malformed" {
   if (bytes.length < HEADER_BYTES) return "more";
   const [version, type, length] = [bytes.readInt32LE(0), bytes.readInt32LE(4), bytes.readInt32LE(8)];
@@ -41,7 +41,7 @@ export function readNameRequest(bytes: Buffer): NameRequest | "more" | "malforme
   if (bytes.length < HEADER_BYTES + length) return "more";
   const key = bytes.subarray(HEADER_BYTES, HEADER_BYTES + length);
   const named = NAME_TYPES.get(type);
-  // A name ends with a zero. Another one in its midst stays, and makes it no host name.
+  // A name ends with a zero byte. Another zero byte inside of it makes it no host name.
   if (named !== undefined)
     return key.at(-1) === 0
       ? { asks: "name", name: key.toString("latin1", 0, length - 1), family: named }
@@ -52,14 +52,14 @@ export function readNameRequest(bytes: Buffer): NameRequest | "more" | "malforme
     : { asks: "address", isLoopback: LOOPBACK[family].equals(key), family };
 }
 
-/** The numbers of the operating system, not of the protocols. */
+/** AF_INET and AF_INET6 of Linux. */
 const FAMILY_NUMBERS: Readonly<Record<Family, number>> = { 4: 2, 6: 10 };
 const HOST_NOT_FOUND = 1;
 const CANONICAL = Buffer.from("localhost\0");
 
 /**
- * The box itself, by the families in which it has that name; without any there is no such host. It is never said that somebody else is
- * to be asked: glibc would take that to heart for its next hundred names.
+ * Answers with the sandbox's own addresses, or with "no such host". Never answers that the cache is disabled:
+ * glibc would then skip it for its next hundred look-ups.
  */
 export function writeNameAnswer(family: Family | "all", found: readonly Family[]): Buffer {
   return family === "all" ? allFamilies(found) : oneFamily(family, found.includes(family));
@@ -82,7 +82,7 @@ function oneFamily(family: Family, isFound: boolean): Buffer {
   return Buffer.concat([header, CANONICAL, address]);
 }
 
-/** In the order of the machine: boxes are held on x64 and arm64 only. */
+/** Little-endian, because sandboxes exist on x64 and arm64 only. */
 function numbers(...values: readonly number[]): Buffer {
   const bytes = Buffer.alloc(values.length * 4);
   for (const [index, value] of values.entries()) bytes.writeInt32LE(value, index * 4);

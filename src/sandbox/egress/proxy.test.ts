@@ -7,11 +7,11 @@ import os, { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { type Denied, type NetworkRule, parseNetworkRule } from "../../model/index.ts";
-import { type Gate, type GateOptions, openGate } from "./proxy.ts";
+import { type EgressProxy, type EgressProxyOptions, openEgressProxy } from "./proxy.ts";
 import { createSocketFolder, type SocketFolder } from "./socket-folder.ts";
 
 let folder: SocketFolder;
-let gate: Gate | undefined;
+let proxy: EgressProxy | undefined;
 let target: Server;
 let port = 0;
 let denied: Denied[] = [];
@@ -31,14 +31,14 @@ beforeEach(async () => {
 });
 
 afterEach(() => {
-  gate?.close();
-  gate = undefined;
+  proxy?.close();
+  proxy = undefined;
   folder.remove();
   target.close();
 });
 
-async function open(rules: string[], options: Partial<GateOptions> = {}): Promise<void> {
-  gate = await openGate({
+async function open(rules: string[], options: Partial<EgressProxyOptions> = {}): Promise<void> {
+  proxy = await openEgressProxy({
     path: folder.socket,
     token: "right",
     server: "tested",
@@ -313,7 +313,7 @@ test("a server that looks up too much waits for itself, and hears of it beyond a
   await expect.poll(() => denied.length).toBe(40);
   expect(denied[0]?.reason).toBe("more than 260 names are being looked up at once");
   expect(most).toBe(4);
-  gate?.close();
+  proxy?.close();
   await Promise.all(asked);
   expect(most).toBe(4);
 });
@@ -389,7 +389,7 @@ test("a thousand connections leave nothing behind", async () => {
     expect(answers.filter((answer) => answer === "+x")).toHaveLength(40);
   }
   await idle();
-  expect(gate?.connections).toBe(0);
+  expect(proxy?.connections).toBe(0);
   await new Promise<void>((resolve) => {
     const look = (): void =>
       void target.getConnections((_error, count) => (count === 0 ? resolve() : setTimeout(look, 10)));
@@ -428,7 +428,7 @@ test("when the gate closes, what is open breaks and nothing new gets through", a
   socket.on("error", () => {});
   socket.write(header("localhost"));
   await once(socket, "data");
-  gate?.close();
+  proxy?.close();
   await once(socket, "close");
   const late = connect(folder.socket);
   const [error] = (await once(late, "error")) as [NodeJS.ErrnoException];
@@ -438,5 +438,5 @@ test("when the gate closes, what is open breaks and nothing new gets through", a
 });
 
 async function idle(): Promise<void> {
-  while ((gate?.connections ?? 0) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  while ((proxy?.connections ?? 0) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -1,4 +1,5 @@
-// The only way out of a server's box: a Unix socket outside of it, where every connection is checked before it is made.
+// Egress proxy: the only way out of a server's sandbox. It listens on a Unix socket outside of the sandbox and
+// checks every connection before it dials.
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { connect, createServer, isIP, type Socket } from "node:net";
@@ -10,34 +11,37 @@ import { createKnownAddresses } from "./known-addresses.ts";
 import { createLookups } from "./lookup-queue.ts";
 import { lookUp } from "./resolve-host.ts";
 
-export interface GateOptions {
+export interface EgressProxyOptions {
   readonly path: string;
-  /** Who does not know it is not this server's relay, and is not served: a path may be found by others, too. */
+  /**
+   * Secret of this server's relay. Connections without it are refused, because other programs may find the
+   * socket's path.
+   */
   readonly token: string;
   readonly server: string;
   readonly rules: readonly NetworkRule[];
   readonly onDenied: (denied: Denied) => void;
-  /** The relay has come: from now on nobody else needs to find the way here. */
+  /** Called when the relay has connected: the socket's path is then no longer needed. */
   readonly onRelay?: (() => void) | undefined;
   readonly lookup?: Lookup | undefined;
   readonly headerTimeoutMs?: number | undefined;
-  /** At once, of one server. */
+  /** Limit of simultaneous connections of one server. */
   readonly maxConnections?: number | undefined;
 }
 
-export interface Gate {
-  /** Connections that are open at this moment, whether they got through or not. */
+export interface EgressProxy {
+  /** Open connections, whether the proxy has accepted them or not. */
   readonly connections: number;
-  /** Breaks every connection; none is made afterwards. */
+  /** Closes all connections and accepts no more. */
   close(): void;
 }
 
 const [YES, NO] = ["+", "-"];
 const DIAL_TIMEOUT_MS = 30_000;
-/** How long one side may stay silent after the other has ended: it may have gone altogether, which nothing tells. */
+/** How long one side may stay silent after the other has ended: its peer may have gone without notice. */
 const HALF_CLOSED_IDLE_MS = 300_000;
 
-export async function openGate(options: GateOptions): Promise<Gate> {
+export async function openEgressProxy(options: EgressProxyOptions): Promise<EgressProxy> {
   const { rules, headerTimeoutMs = 5000, maxConnections = 256 } = options;
   const deny = createDenials(options.server, options.onDenied);
   const lookups = createLookups(options.lookup ?? lookUp);
@@ -52,7 +56,7 @@ export async function openGate(options: GateOptions): Promise<Gate> {
     track(socket);
     void serve(socket).catch(() => socket.destroy());
   });
-  // Those that ask for names, or nothing yet, have room beside those that are carried.
+  // Look-ups and new connections have room beside the established ones.
   server.maxConnections = maxConnections * 2;
   server.on("drop", () => deny("", 0, `more than ${maxConnections * 2} connections at once`));
   server.on("error", () => {});
@@ -90,14 +94,14 @@ export async function openGate(options: GateOptions): Promise<Gate> {
     socket.end(NO, () => socket.destroy());
   }
 
-  /** Told once: it need not be this server who tries, and must not hide what this server tries. */
+  /** Reported once: another program may be the one that tries, and must not hide the attempts of this server. */
   function refuseStranger(socket: Socket): void {
     if (!isStrangerTold) deny("", 0, "the request is not one of the relay");
     isStrangerTold = true;
     socket.end(NO, () => socket.destroy());
   }
 
-  /** Returns why not, or nothing when the connection has been taken care of. */
+  /** Returns the reason for a refusal, or undefined if the connection is taken care of. */
   async function admit(socket: Socket, { host, port }: Header): Promise<Refusal | undefined> {
     if (port === 0) return answerName(socket, host);
     if (carried >= maxConnections) return { denied: `more than ${maxConnections} connections at once`, host };
@@ -105,13 +109,16 @@ export async function openGate(options: GateOptions): Promise<Gate> {
     socket.once("close", () => (carried -= 1));
     const verdict = await decide(rules, host, port, lookups.find, known);
     if ("denied" in verdict) return verdict;
-    // Closed meanwhile, or there is no such host: nothing was denied.
+    // The client has left, or the host does not exist: nothing was refused.
     if ("unknown" in verdict || socket.destroyed) socket.destroy();
     else carry(socket, verdict.addresses, port);
     return undefined;
   }
 
-  /** Writes the addresses of a name behind the sign; none when there is no such host. An empty name is the relay's greeting. */
+  /**
+   * Answers with the addresses of a name; with none if it does not exist. An empty name is the relay's
+   * announcement.
+   */
   async function answerName(socket: Socket, name: string): Promise<Refusal | undefined> {
     const verdict = name === "" ? { addresses: [] } : await decideName(rules, name, lookups.find);
     if ("denied" in verdict) return verdict;
@@ -144,7 +151,7 @@ export async function openGate(options: GateOptions): Promise<Gate> {
   }
 }
 
-/** Never by name: a second look-up could lead elsewhere. */
+/** Dials the checked addresses, never the name: a second look-up could return others. */
 function dial(addresses: readonly string[], port: number): Socket {
   const checked = addresses.map((address) => ({ address, family: isIP(address) }));
   if (checked.length === 1) return connect({ host: checked[0]?.address ?? "", port, allowHalfOpen: true });
@@ -158,7 +165,10 @@ function dial(addresses: readonly string[], port: number): Socket {
   });
 }
 
-/** Both must allow half-open connections. */
+/**
+ * Joins two sockets: bytes, backpressure and half-closes pass both ways. Both sockets must allow half-open
+ * connections.
+ */
 function join(one: Socket, other: Socket): void {
   tie(one, other);
   tie(other, one);
@@ -169,7 +179,7 @@ function join(one: Socket, other: Socket): void {
 function tie(from: Socket, to: Socket): void {
   from.on("error", () => to.destroy());
   from.on("end", () => to.setTimeout(HALF_CLOSED_IDLE_MS, () => to.destroy()));
-  // One that ended well has handed everything over; the other may still be writing it.
+  // A socket that ended cleanly has delivered everything; the other may still be writing it.
   from.on("close", () => {
     if (!from.readableEnded || !from.writableFinished) to.destroy();
   });

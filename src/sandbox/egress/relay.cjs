@@ -1,5 +1,6 @@
-// Runs before a server inside of its sandbox: answers look-ups with the addresses that the gate outside found, and carries connections
-// to the gate, which alone decides. A program that imitates or ends it gains nothing. Small, since it delays every start.
+// Relay inside of a sandbox with a network allow-list. It starts the server, answers its DNS look-ups, and
+// forwards its connections to the egress proxy outside, which alone decides. A program that replaces the relay
+// gains nothing. It is small because it delays every start.
 "use strict";
 
 const { spawn } = require("node:child_process");
@@ -7,29 +8,36 @@ const { createSocket } = require("node:dgram");
 const { closeSync, readFileSync } = require("node:fs");
 const { connect, createServer, isIP } = require("node:net");
 
-/** `token`: says to the gate whose this is; `ports`: those of the rules; `setup`: makes all addresses lead here; `drop`: gives up what that needed. */
-const { socket: gate, token, ports, setup, drop } = readSettings(Number(process.argv[2]));
+/**
+ * `token` identifies the relay to the proxy, `ports` are those of the allow-list, `setup` routes all addresses
+ * here, `drop` gives up the capabilities for that.
+ */
+const { socket: proxy, token, ports, setup, drop } = readSettings(Number(process.argv[2]));
 const KEPT = "PORTOLAN_KEPT_";
 
 const MAX_NAMES = 65_000;
-/** How long an answer holds: the gate remembers the addresses for as long as the server runs. */
+/** Lifetime of a DNS answer. The proxy remembers the addresses as long as the server runs. */
 const ANSWER_SECONDS = 30;
-/** So that every answer fits into one packet. */
+/** The limit keeps every answer within one packet. */
 const MAX_ADDRESSES = 8;
-/** By family: whether every address leads here, so that the real ones of a name can be used. */
+/** By address family: whether all addresses lead to the relay, so that real addresses can be used. */
 const leadsHere = { 4: false, 6: false };
-/** Invented address to name, where real ones cannot be used. @type {Map<string, string>} */
+/** Names by their substitute address, where real addresses cannot be used. @type {Map<string, string>} */
 const names = new Map();
-/** Name to its addresses, or why there are none; promises, since several programs may ask at once. */
+/**
+ * Addresses by name, or the reason why there are none; promises, because several programs may look up a name at
+ * once.
+ */
 const answers = new Map([["localhost", Promise.resolve(["127.0.0.1"])]]);
 
-/** The types of question that a refusal has answered. */
+/** The query types that a refusal has answered, by name. */
 const refused = new Map();
 
 main().catch((error) => fail(error, 1));
 
 async function main() {
-  // Once the gate knows that this is here, nobody else finds the way to it. Not waited for in vain: without a gate nothing gets out.
+  // Once the relay has announced itself, the proxy removes the socket's path. Without a proxy, the server starts
+  // without network.
   await Promise.all([ask(""), serveUdp(), serveDnsOverTcp(), reachAllAddresses(), ...ports.map(carry)]);
   run(process.argv.slice(3));
 }
@@ -42,14 +50,14 @@ function readSettings(fd) {
 
 function run(command) {
   const env = {};
-  // What would change this program too was put aside for the server.
+  // Variables that would have affected the relay get their names back.
   for (const [name, value] of Object.entries(process.env))
     env[name.startsWith(KEPT) ? name.slice(KEPT.length) : name] = value;
   const [file, ...args] = [...drop, ...command];
   const child = spawn(file, args, { stdio: "inherit", env });
   child.on("error", (error) => fail(error, error.code === "ENOENT" ? 127 : 126));
   const signals = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
-  // They come to the whole group, so that the server has them already; a second one means "at once" to many.
+  // The signal reaches the whole group, and so the server. Many programs treat a second signal as "exit at once".
   for (const signal of signals) process.on(signal, () => {});
   child.on("exit", (code, signal) => {
     if (signal === null) process.exit(code);
@@ -69,7 +77,7 @@ async function reachAllAddresses() {
     leadsHere[family] = await hasRoute(family, address);
 }
 
-/** To connect a datagram socket sends nothing, and fails where no route leads to the address. */
+/** Connecting a datagram socket sends nothing, and fails if there is no route to the address. */
 function hasRoute(family, address) {
   return new Promise((resolve) => {
     const socket = createSocket(`udp${family}`);
@@ -78,7 +86,7 @@ function hasRoute(family, address) {
       socket.close();
     };
     socket.once("error", () => settle(false));
-    // A failure is told to the callback, too.
+    // The callback receives failures as well.
     socket.connect(53, address, (error) => settle(error == null));
   });
 }
@@ -86,7 +94,7 @@ function hasRoute(family, address) {
 function runSetup() {
   return new Promise((resolve) => {
     const child = spawn(setup.file, setup.args, { stdio: ["pipe", "ignore", "ignore"] });
-    // Without it, addresses that no name leads to cannot be reached at all: less is heard of them, nothing gets through.
+    // Without the setup, addresses without a name cannot be reached, and attempts are not reported.
     child.on("error", resolve);
     child.on("close", resolve);
     child.stdin.on("error", () => {});
@@ -98,7 +106,7 @@ function carry(port) {
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (inner) => {
     const local = (inner.localAddress ?? "").replace(/^::ffff:/, "");
     inner.on("error", () => {});
-    const outer = connect({ path: gate, allowHalfOpen: true });
+    const outer = connect({ path: proxy, allowHalfOpen: true });
     outer.write(`${JSON.stringify({ token, host: names.get(local) ?? local, port })}\n`);
     const giveUp = () => {
       outer.destroy();
@@ -180,7 +188,7 @@ async function answer(query) {
   if ((query[2] & 0x78) !== 0) return reply(query, 12, CODES.unsupported);
   if (question === undefined) return reply(query, 12, CODES.malformed);
   const { name, type, end } = question;
-  // Which name an address has is nobody's secret here, and nobody's question either; nor is the root of all names.
+  // Reverse look-ups and the root name have no answer here.
   if (type === 12 || name === "") return reply(query, end, CODES.unknown);
   const found = await addressesOf(name, type);
   if (typeof found === "number") return reply(query, end, found);
@@ -235,10 +243,10 @@ function bytesOfIPv6(address) {
   });
 }
 
-/** The addresses that programs in here may use for a name; a code of DNS when there are none. */
+/** The addresses that programs in the sandbox may use for a name, or a DNS error code. */
 function addressesOf(name, type) {
   let answer = answers.get(name);
-  // Programs ask for IPv4 and IPv6 at once: that is one attempt. The same question again is another.
+  // Programs query IPv4 and IPv6 at once, which is one attempt. The same query again is another attempt.
   if (answer !== undefined && !(refused.get(name)?.has(type) ?? false)) {
     refused.get(name)?.add(type);
     return answer;
@@ -252,7 +260,7 @@ function addressesOf(name, type) {
     setTimeout(forget, ms).unref();
   };
   answer = ask(name).then((said) => {
-    // Without an answer of the gate there is nothing to keep.
+    // Without an answer of the proxy there is nothing to cache.
     if (said === undefined) return (keep(0), CODES.failed);
     if (said === "-") refused.set(name, new Set([type]));
     if (said === "-" || said === "+") return (keep(500), CODES.unknown);
@@ -268,7 +276,7 @@ function addressesOf(name, type) {
   return answer;
 }
 
-/** An address of this machine that stands for the name; kept, since programs may use it at any time. */
+/** A loopback address that stands for the name. It is kept, because programs may use it at any time. */
 function invent(name) {
   const number = names.size + 1;
   if (number > MAX_NAMES) return undefined;
@@ -280,7 +288,7 @@ function invent(name) {
 /** Resolves to the egress proxy's answer: `-`, or `+` and the addresses of the name. Undefined without an answer. */
 function ask(host) {
   return new Promise((resolve) => {
-    const socket = connect({ path: gate });
+    const socket = connect({ path: proxy });
     let said = "";
     socket.write(`${JSON.stringify({ token, host, port: 0 })}\n`);
     socket.on("data", (data) => (said += data.toString("latin1")));

@@ -1,5 +1,5 @@
-// All addresses of a name, as this machine finds them: its hosts file, then its name servers. Not by getaddrinfo, which holds a thread
-// that the whole program shares for as long as a name server likes to be silent, and cannot be called off.
+// Resolves a host name with the hosts file and the name servers of this machine. It avoids getaddrinfo, which
+// blocks a thread of the shared pool for as long as a name server is silent and cannot be cancelled.
 
 import { Resolver } from "node:dns/promises";
 import { readFile, stat } from "node:fs/promises";
@@ -11,11 +11,11 @@ export interface NameFiles {
 }
 
 const OF_THE_SYSTEM: NameFiles = { hosts: "/etc/hosts", resolv: "/etc/resolv.conf" };
-/** For one name server, the first time; c-ares doubles it the second time. */
+/** Timeout of the first query to a name server; c-ares doubles it for the second. */
 const ANSWER_MS = 1500;
 const MAX_SUFFIXES = 6;
 
-/** Throws when there are none. What was found before the signal came is kept. */
+/** Throws if the name has no address. Addresses found before the signal are returned. */
 export async function lookUp(
   host: string,
   signal: AbortSignal,
@@ -26,14 +26,14 @@ export async function lookUp(
   if (written !== undefined) return written;
   for (const name of await fullNames(host, files.resolv)) {
     signal.throwIfAborted();
-    const found = await ask(name, signal);
+    const found = await query(name, signal);
     if (found.length > 0) return found;
   }
   throw new Error(`${host} has no address`);
 }
 
-async function ask(name: string, signal: AbortSignal): Promise<readonly string[]> {
-  // One for each: its settings are those of this moment, and calling it off calls off nothing else.
+async function query(name: string, signal: AbortSignal): Promise<readonly string[]> {
+  // One resolver per query: it reads the current settings, and cancelling it affects no other query.
   const resolver = new Resolver({ timeout: ANSWER_MS, tries: 2 });
   const cancel = (): void => resolver.cancel();
   signal.addEventListener("abort", cancel, { once: true });
@@ -45,14 +45,14 @@ async function ask(name: string, signal: AbortSignal): Promise<readonly string[]
   }
 }
 
-/** A short name stands for one of the machine's own domains, too: so it is inside of a cluster, for example. */
+/** A short name may belong to one of the machine's search domains, for example inside of a cluster. */
 async function fullNames(host: string, file: string): Promise<string[]> {
   const text = await readFile(file, "utf8").catch(() => "");
   let suffixes: string[] = [];
   let dots = 1;
   for (const line of text.split("\n")) {
     const [keyword, ...words] = line.trim().split(/\s+/);
-    // The last line of this kind counts.
+    // The last such line wins.
     if (keyword === "search" || keyword === "domain") suffixes = words;
     const number = /\sndots:(\d+)/.exec(keyword === "options" ? line : "")?.[1];
     if (number !== undefined) dots = Number(number);
@@ -65,7 +65,7 @@ async function fullNames(host: string, file: string): Promise<string[]> {
 type Hosts = ReadonlyMap<string, readonly string[]>;
 let read: { readonly version: string; readonly hosts: Hosts } | undefined;
 
-/** It may have a hundred thousand lines: read again only when it has changed. */
+/** The hosts file may have a hundred thousand lines, so that it is read again only if it has changed. */
 async function hostsOf(file: string): Promise<Hosts> {
   try {
     const { ino, size, mtimeMs } = await stat(file);

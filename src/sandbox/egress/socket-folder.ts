@@ -1,4 +1,5 @@
-// A folder for sockets that boxes are given: only this user's, with a path that fits a socket address, gone when it is not needed.
+// Temporary folder for sockets that are mounted into sandboxes: private to the user, short enough for a socket
+// address, removed when unused.
 
 import { accessSync, constants, mkdtempSync, realpathSync, rm, rmSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -7,7 +8,7 @@ import { join } from "node:path";
 import { isOwnerGone, ownerTag } from "../../process/index.ts";
 
 const PREFIX = "portolan-egress-";
-/** What a socket's address can hold, less the zero at its end. */
+/** The longest path of a Unix socket, without its final zero byte. */
 const MAX_SOCKET_PATH = 107;
 
 const open = new Set<string>();
@@ -17,25 +18,25 @@ export interface SocketFolder {
   readonly path: string;
   readonly socket: string;
   remove(): void;
-  /** The same, without holding up this program. */
+  /** Removes the folder asynchronously. */
   removeSoon(): void;
 }
 
 export function createSocketFolder(): SocketFolder {
   const base = baseFolder();
-  // Not waited for: the folder is shared by all programs of the machine, and may hold very much.
+  // Not awaited: all programs of the machine share the base folder, which may be large.
   if (!isTidied) void removeStaleFolders(base);
   isTidied = true;
   if (open.size === 0) process.once("exit", removeAll);
   const path = mkdtempSync(join(base, `${PREFIX}${ownerTag()}-`));
   open.add(path);
   return {
-    ...{ path, socket: join(path, "gate"), remove: () => remove(path) },
+    ...{ path, socket: join(path, "proxy"), remove: () => remove(path) },
     removeSoon: () => rm(path, { recursive: true, force: true }, () => forget(path)),
   };
 }
 
-/** Those of programs that ended without a chance to tidy up. */
+/** Removes the folders of processes that ended without removing them. */
 export async function removeStaleFolders(base: string): Promise<void> {
   for (const name of await readdir(base).catch(() => [])) {
     const owner = /^(\d+\.\d+\.\d+)-/.exec(name.startsWith(PREFIX) ? name.slice(PREFIX.length) : "")?.[1];
@@ -43,7 +44,7 @@ export async function removeStaleFolders(base: string): Promise<void> {
     try {
       rmSync(join(base, name), { recursive: true, force: true });
     } catch {
-      // Another user's.
+      // The folder belongs to another user.
     }
   }
 }
@@ -71,7 +72,7 @@ function baseFolder(): string {
       accessSync(base, constants.W_OK | constants.X_OK);
       return base;
     } catch {
-      // Not there, or another user's.
+      // The folder is missing, or belongs to another user.
     }
   }
   return "/tmp";

@@ -1,10 +1,11 @@
-// Paths that a server's config names and its sandbox hides: the likeliest reason why the server fails, or why its data would be lost.
+// Finds paths that a server config names and its sandbox hides: the most likely reason why the server fails or
+// loses data.
 
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Program } from "../../process/index.ts";
-import type { Box } from "../types.ts";
+import type { SandboxPolicy } from "../types.ts";
 import { isInside } from "./paths.ts";
 
 /** A path of this machine that an argument or a variable names. */
@@ -12,35 +13,38 @@ export interface NamedPath {
   readonly path: string;
   /** `args[1]`, `env.DATABASE`. */
   readonly where: string;
-  /** Not there yet, but the folder that it would be in is. */
+  /** The path does not exist yet, but its folder does. */
   readonly isNew?: true;
-  /** In HOME or /tmp, of which the server has its own. */
+  /** The path is in HOME or /tmp, of which the sandbox has its own. */
   readonly isPrivate?: true;
 }
 
 export interface HiddenPaths {
-  /** All that is there on this machine and not in the sandbox, each once. */
+  /** Existing paths of this machine that the sandbox hides, each once. */
   readonly named: readonly NamedPath[];
-  /** Where a private HOME or /tmp would be writable in its place: these must be closed. */
+  /**
+   * Paths that the private HOME or /tmp would make writable: the sandbox must close them, so that no data is lost
+   * there.
+   */
   readonly closed: readonly string[];
 }
 
 type Named = Pick<Program, "args" | "cwd" | "env">;
-type Place = Pick<Box, "mounts" | "home" | "cwd">;
+type Place = Pick<SandboxPolicy, "mounts" | "home" | "cwd">;
 
-/** Variables of every server: that they name hidden folders is how it should be. */
+/** Variables that every server has, which may name hidden folders. */
 const USUAL = /^(?:PATH|HOME|TMPDIR|PWD|SHELL|LANG|LC_ALL|TZ)$/;
 /** Folders for temporary files. */
 const SHARED = ["/tmp", "/var/tmp"];
 const PRIVATE = { isPrivate: true } as const;
 const MAX_WORDS = 1_000;
 
-/** `homedir` is the user's own; `home` of the sandbox may be another. `cwd` is absent where nobody chose it. */
+/** `homedir` belongs to the user; `home` of the sandbox may differ. `cwd` is absent if the config names none. */
 export function hiddenPaths(program: Named, place: Place, homedir: string): HiddenPaths {
   const homes = [homedir, place.home].filter((home) => home !== sep);
   const isPrivate = (path: string): boolean => [...homes, ...SHARED].some((own) => isInside(path, own));
   const isShown = (path: string): boolean => {
-    // Over a granted `/` lie the private HOME and /tmp.
+    // Over a granted `/` the sandbox mounts its private HOME and /tmp.
     const around = place.mounts.findLast(
       (mount) => isInside(path, mount.path) && (mount.path !== sep || !isPrivate(path)),
     );
@@ -55,16 +59,16 @@ export function hiddenPaths(program: Named, place: Place, homedir: string): Hidd
   for (const { path, where, isPlain } of pathsIn(program, place.home)) {
     if (path === sep || isShown(path) || named.has(path)) continue;
     if (isShown(realOf(path))) {
-      // Granted by another name: the link that leads there must not be a private folder.
+      // The path is granted under another name: the link that leads there must not become a private folder.
       close(path);
     } else if (existsSync(path)) {
       named.set(path, { path, where, ...(isPrivate(path) ? PRIVATE : {}) });
       close(path);
     } else if (isPlain) {
       const folder = existingAbove(path);
-      // Elsewhere, only a new file in a folder that is there tells enough.
+      // Outside of HOME and /tmp, only a new file in an existing folder is certain enough.
       if (folder === sep || (!isPrivate(path) && folder !== dirname(path))) continue;
-      // A new file among the user's own is meant to stay. One in /tmp or a folder such as ~/.cache is not.
+      // A new file among the user's files is meant to stay. A file in /tmp or in a folder such as ~/.cache is not.
       const isOfHome = homes.includes(folder);
       const isKept = homes.every((home) => !isDotted(path, home)) && !SHARED.includes(folder);
       if (!isKept || isShown(folder)) continue;
@@ -72,13 +76,13 @@ export function hiddenPaths(program: Named, place: Place, homedir: string): Hidd
       close(isOfHome ? path : folder);
     }
   }
-  // The folder that a server runs in is not its own: only what is granted in it is there.
+  // The working folder shows only what is granted in it.
   const { cwd } = place;
   if (cwd !== undefined && !isShown(cwd)) close(cwd);
   return { named: [...named.values()], closed: [...closed] };
 }
 
-/** `~/.cache/x` and the like, seen from a home. */
+/** Whether the path is below a hidden folder of the home, such as `~/.cache`. */
 function isDotted(path: string, home: string): boolean {
   return path !== home && isInside(path, home) && path.slice(home.length).replace(/^\/+/, "").startsWith(".");
 }
@@ -99,7 +103,7 @@ function existingAbove(path: string): string {
 interface Word {
   readonly path: string;
   readonly where: string;
-  /** Written as a path, not as a word that happens to be the name of a file. */
+  /** Written as a path, not as a word that happens to be a file name. */
   readonly isPlain: boolean;
 }
 
@@ -113,13 +117,16 @@ function pathsIn({ args, cwd, env }: Named, home: string): Word[] {
   for (const [name, value] of Object.entries(env)) {
     if (USUAL.test(name) || value.length > 65_536) continue;
     for (const part of /^\/[^:]*(?::\/[^:]*)+$/.test(value) ? value.split(":") : [value])
-      // A relative value is a word like any other.
+      // A relative value may be any word.
       if (/^(?:~?\/|\w+:\/)/.test(part)) add(part, `env.${name}`, cwd);
   }
   return found;
 }
 
-/** `--data=./notes` names a path as well, and so do file: and sqlite: URLs. Relative ones begin where the server runs. */
+/**
+ * Paths also appear in options such as `--data=./notes` and in file: and sqlite: URLs. Relative ones start at the
+ * working folder.
+ */
 function pathIn(word: string, cwd: string | undefined, home: string): string | undefined {
   const value = /^(?:-[^=]*|[A-Za-z_][\w.-]*)=(.+)$/s.exec(word)?.[1] ?? (word.startsWith("-") ? "" : word);
   if (value === "" || value.includes("\0") || value.includes("${")) return undefined;

@@ -1,4 +1,4 @@
-// What is said about a path that is not there: why, and what would mend it, in words that can be pasted.
+// Explains why a path does not exist, and which command creates it.
 
 import { lstat, readlink, stat } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
@@ -9,7 +9,7 @@ export interface MissingPath {
   readonly remedy: string;
 }
 
-/** `isFolder` where nothing but a folder will do. */
+/** `isFolder`: the path must be a folder. */
 export async function missingPath(path: string, isFolder = false): Promise<MissingPath> {
   const [link, target] = (await danglingLink(path)) ?? [];
   if (link !== undefined && target !== undefined) {
@@ -24,12 +24,12 @@ export async function missingPath(path: string, isFolder = false): Promise<Missi
     return { problem: `${file} is a file, so that nothing is below it`, remedy: "Correct the path." };
   const problem = isFolder ? "there is no such folder" : "it does not exist";
   const create = `mkdir -p ${shellWord(path)}`;
-  // A folder in its place would keep the program from ever making its file.
+  // A folder with this name would keep the program from creating its file.
   const looksLikeFile = !isFolder && /[^.]\.[A-Za-z0-9]{1,8}$/.test(basename(path));
   return { problem, remedy: looksLikeFile ? `Create the file ${path} first, or correct the path.` : create };
 }
 
-/** The outermost link on the way that leads nowhere, and where it leads. */
+/** The outermost dangling link of the path, and its target. */
 async function danglingLink(path: string): Promise<[string, string] | undefined> {
   for (const step of stepsOf(path)) {
     const found = await lstat(step).catch(() => undefined);
@@ -49,7 +49,7 @@ async function fileAbove(path: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** `/a`, `/a/b`, `/a/b/c`. */
+/** Returns `/a`, `/a/b`, `/a/b/c`. */
 function stepsOf(path: string): string[] {
   const above = dirname(path);
   return above === path ? [] : [...stepsOf(above), path];

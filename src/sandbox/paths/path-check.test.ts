@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Box } from "../types.ts";
+import type { SandboxPolicy } from "../types.ts";
 import { createPathCheck, type PathCheck } from "./path-check.ts";
 import { isInside } from "./paths.ts";
 
@@ -27,12 +27,12 @@ beforeAll(() => {
   symlinkSync("sub/deep", at("work/in"));
   symlinkSync(at("work"), at("alias"));
   symlinkSync("hidden", at("work/veil"));
-  checkAll = createPathCheck(box());
+  checkAll = createPathCheck(policy());
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function box(): Box {
+function policy(): SandboxPolicy {
   return {
     mounts: [
       { path: at("alias"), access: "write", reason: "declared" },
@@ -149,7 +149,7 @@ test("a nested URI of a file that is inside passes", async () => {
 });
 
 test("a working folder that is empty in the box may be spoken of, but not what this machine has there", async () => {
-  const elsewhere = createPathCheck({ ...box(), cwd: at("outside") });
+  const elsewhere = createPathCheck({ ...policy(), cwd: at("outside") });
   expect(await elsewhere(["new/file", "."])).toBeUndefined();
   expect(await elsewhere(["new", "x"])).toMatchObject({ index: 1 });
 });

@@ -1,26 +1,27 @@
-// Checks paths and file URIs among a call's arguments against the box, before the call is forwarded: however they are read, they must stay inside.
+// Checks the paths and file URIs in a tool call's arguments against the sandbox policy. Every way to read them
+// must stay inside.
 
 import { lstat, realpath } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
-import type { Box } from "../types.ts";
+import type { SandboxPolicy } from "../types.ts";
 import { readings } from "./path-readings.ts";
 import { depth, isInside } from "./paths.ts";
 
-/** What is wrong with the first of the values that should not pass, or undefined. Rejects when the signal calls it off. */
+/** Returns the first value that is refused, with the reason. Rejects if the signal is aborted. */
 export type PathCheck = (
   values: readonly string[],
   signal?: AbortSignal,
 ) => Promise<{ readonly index: number; readonly problem: string } | undefined>;
 
-export function createPathCheck(box: Box): PathCheck {
-  const cwd = box.cwd ?? box.home;
+export function createPathCheck(policy: SandboxPolicy): PathCheck {
+  const cwd = policy.cwd ?? policy.home;
   let places: Promise<Places> | undefined;
   return async (values, signal) => {
-    places ??= placesOf(box);
-    // Each name is looked at once, however often the values lead past it.
+    places ??= placesOf(policy);
+    // Each file name is looked up once per call.
     const walker = createWalker(signal);
     for (const [index, value] of values.entries()) {
-      const problem = await problemOf(value, box.home, cwd, await places, walker);
+      const problem = await problemOf(value, policy.home, cwd, await places, walker);
       if (problem !== undefined) return { index, problem };
     }
     return undefined;
@@ -39,10 +40,10 @@ async function problemOf(
   for (const reading of read) {
     const absolute = reading.startsWith(sep) ? reading : `${cwd}${sep}${reading}`;
     const walked = await walk(absolute);
-    // As text, and as the system walks it: they differ where `..` follows a link.
+    // As text, and as the kernel resolves it: the two differ if `..` follows a link.
     for (const path of [resolve(absolute), walked.path]) {
       const given = visible.filter((folder) => isInside(path, folder));
-      // What is given may lie in a folder that is hidden, and the other way round: the inner one counts.
+      // A granted folder may contain a hidden one, and the other way round: the inner one wins.
       const inner = Math.max(0, ...given.map(depth));
       if (hidden.some((folder) => isInside(path, folder) && depth(folder) >= inner))
         return "is hidden from this server";
@@ -54,9 +55,9 @@ async function problemOf(
 }
 
 interface Walked {
-  /** Where the system would arrive; names that do not exist are taken as they are. */
+  /** The path that the kernel would reach; names that do not exist stay as they are. */
   readonly path: string;
-  /** How far of it there is something. */
+  /** The part of the path that exists. */
   readonly existing: string;
 }
 
@@ -72,7 +73,7 @@ function createWalker(signal: AbortSignal | undefined): Walker {
   };
   return async (path) => {
     let existing: string = sep;
-    /** Below what exists nothing needs to be looked for. */
+    /** Names below a missing one are not looked up. */
     const missing: string[] = [];
     for (const name of path.split(sep)) {
       if (name === "" || name === ".") continue;
@@ -91,9 +92,9 @@ function createWalker(signal: AbortSignal | undefined): Walker {
   };
 }
 
-/** Of a name in a folder whose own path is the real one. */
+/** Resolves one name in a folder whose path is already real. */
 async function realOf(path: string): Promise<string> {
-  // Elsewhere one name may be written in several ways.
+  // On other systems one file may have several spellings.
   const isPlain = process.platform === "linux" && !(await lstat(path)).isSymbolicLink();
   return isPlain ? path : realpath(path);
 }
@@ -101,11 +102,11 @@ async function realOf(path: string): Promise<string> {
 interface Places {
   readonly visible: readonly string[];
   readonly hidden: readonly string[];
-  /** The box's own HOME, /tmp and working folder. What this machine has in its own is not meant, and is not there. */
+  /** The sandbox's own HOME, /tmp and working folder. The machine's files at these paths are not visible. */
   readonly own: readonly string[];
 }
 
-async function placesOf({ mounts, home, cwd }: Box): Promise<Places> {
+async function placesOf({ mounts, home, cwd }: SandboxPolicy): Promise<Places> {
   const both = async (paths: readonly string[]): Promise<string[]> => {
     const real = await Promise.all(paths.map((path) => realpath(path).catch(() => path)));
     return [...new Set([...paths, ...real])];

@@ -1,4 +1,4 @@
-// Paths as declarations write them: `~/`, `/folder/**`, and patterns that are looked up once, when the server starts.
+// Paths of a sandbox config: `~/`, `/folder/**`, and patterns that are expanded once, when the server starts.
 
 import { readdir } from "node:fs/promises";
 import { dirname, join, normalize, sep } from "node:path";
@@ -8,9 +8,9 @@ const MAX_VISITED = 20_000;
 const MAX_MATCHES = 256;
 
 export interface DeclaredPath {
-  /** Absolute; of a pattern, the folder above its first wildcard. */
+  /** Absolute. For a pattern: the folder above its first wildcard. */
   readonly path: string;
-  /** The names below it, when there are wildcards in them. */
+  /** The names with wildcards below it. */
   readonly pattern: readonly string[] | undefined;
 }
 
@@ -23,7 +23,7 @@ export function parseDeclared(written: string, homedir: string): DeclaredPath {
   return { path: sep + names.slice(0, first).join(sep), pattern: names.slice(first) };
 }
 
-/** Undefined when there is too much to look through, or to mount one by one. */
+/** Undefined if there are too many files to search or to mount one by one. */
 export async function expandPattern({ path, pattern }: DeclaredPath): Promise<string[] | undefined> {
   const found = new Set<string>();
   let visited = 0;
@@ -43,7 +43,7 @@ export async function expandPattern({ path, pattern }: DeclaredPath): Promise<st
           if (after.length === 0) found.add(whole);
           else next.push({ folder: whole, rest: after });
         }
-        // Links are not followed in search of more: they may lead back.
+        // Links are not followed, because they may form a cycle.
         if (deep && entry.isDirectory()) next.push({ folder: whole, rest });
       }
       if (found.size > MAX_MATCHES) return undefined;
@@ -53,12 +53,12 @@ export async function expandPattern({ path, pattern }: DeclaredPath): Promise<st
   return [...found].sort();
 }
 
-/** What to name instead of a pattern. */
+/** The folder to grant instead of a pattern. */
 export function folderOf(declared: DeclaredPath): string {
   return declared.pattern === undefined ? dirname(declared.path) : declared.path;
 }
 
-/** `*` and `?`, in time that no pattern can blow up: only the last `*` is ever tried again. */
+/** Matches `*` and `?` in bounded time: only the last `*` is tried again. */
 function matches(name: string, pattern: string): boolean {
   let [at, within, star, mark] = [0, 0, -1, 0];
   while (at < name.length) {

@@ -1,19 +1,20 @@
-// What programs could take a text for, when they expect a path: with its URI undone, its escapes undone, its ends trimmed, or as it stands.
+// All paths that a program could read from a text: with its URI decoded, its escapes decoded, its ends trimmed, or
+// as it is.
 
 import { expandHome } from "./paths.ts";
 
 const MAX_LENGTH = 4096;
 const SCHEME = /^[a-z][\d+.a-z-]+:/i;
 const FILE = /^file:/i;
-/** `jar:file:/…`, `view-source:file:/…`, `git+file:/…`: some program undoes the outer ones. */
+/** `jar:file:/…`, `view-source:file:/…`, `git+file:/…`: some programs remove the outer scheme. */
 const NESTED_FILE = /^(?:[\d.a-z-]*[:+])+(file:[/\\].*)$/is;
 const ENCODED_SEPARATOR = /%(?:2f|5c|00)/i;
-/** A percent sign, encoded, before what would be an escape once more. */
+/** An encoded percent sign before another escape. */
 const ENCODED_TWICE = /%25[\da-f]{2}/i;
-/** All but those which URLs are allowed to be torn apart with. */
+/** All control characters except those that URL parsers remove. */
 const CONTROL = /[^\P{Cc}\t\n\r]/u;
 
-/** The paths that it could be; empty for what is none, a text for what is refused as it stands. */
+/** Returns the possible paths; none if the text is no path; a text with the reason if it is refused. */
 export function readings(value: string, home: string): string[] | string {
   if (value.length > MAX_LENGTH) return "is too long for a path";
   if (CONTROL.test(value)) return "has a control character in it";
@@ -22,7 +23,7 @@ export function readings(value: string, home: string): string[] | string {
   if (uri === undefined) {
     const whole = decode(plain) ?? plain;
     if (FILE.test(whole) || NESTED_FILE.test(whole)) return "has an encoded scheme in it";
-    // A program that takes another URI for a path, nevertheless, must not be led upwards.
+    // If a program reads this URI as a path nevertheless, it must not lead upwards.
     if (SCHEME.test(plain)) return leadsUp(whole) ? "leads out of its folder" : [];
   }
   if (ENCODED_SEPARATOR.test(plain)) return "has an encoded separator in it";
@@ -42,7 +43,7 @@ function pathsOf(written: readonly string[], home: string): string[] | string {
   return [...new Set([...slashed, ...slashed.map((one) => expandHome(one, home))])];
 }
 
-/** Whoever parses URLs overlooks spaces around them, and line ends and tabs anywhere. */
+/** URL parsers ignore spaces around a URL, and tabs and line ends anywhere in it. */
 function asInUrls(text: string): string {
   const joined = text.replace(/[\t\n\r]+/g, "");
   let [start, end] = [0, joined.length];
@@ -51,11 +52,14 @@ function asInUrls(text: string): string {
   return joined.slice(start, end);
 }
 
-/** `file:/path`, `file:///path`, `file://localhost/path`; a query or a fragment is taken for a part of the name, as simple programs do. */
+/**
+ * `file:/path`, `file:///path`, `file://localhost/path`. A query or a fragment counts as part of the name, as
+ * simple programs read it.
+ */
 function pathOfUri(uri: string): string | undefined {
   const rest = uri.slice("file:".length);
   const path = rest.startsWith("//") ? /^\/\/(?:localhost)?(\/.*)$/is.exec(rest)?.[1] : rest;
-  // Four slashes and more: another machine's name, to some.
+  // With four slashes or more, some programs read a host name.
   return path?.startsWith("/") === true && !path.startsWith("//") ? path : undefined;
 }
 
@@ -67,7 +71,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** Whether there are more `..` in it than names for them to take back. */
+/** Whether the text contains more `..` than names before them. */
 function leadsUp(value: string): boolean {
   let depth = 0;
   for (const name of value.split(/[/\\]+/)) {

@@ -1,12 +1,12 @@
-// Paths as a box compares them: whole names, links followed one by one.
+// Path functions of the sandbox: they compare whole names and resolve symbolic links one by one.
 
 import { readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 
-/** As many as the kernel follows. */
+/** The limit of the kernel. */
 const MAX_LINKS = 40;
 
-/** The folder itself, or something in it; `/workspace-evil` is not in `/workspace`. */
+/** Whether the path is the folder itself or inside of it; `/workspace-evil` is not inside of `/workspace`. */
 export function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
@@ -15,24 +15,24 @@ export function depth(path: string): number {
   return path.split(sep).filter((name) => name !== "").length;
 }
 
-/** `~` and `~/…`; a tilde elsewhere is a name like any other. */
+/** Expands `~` and `~/…`. */
 export function expandHome(path: string, homedir: string): string {
   return path === "~" || path.startsWith("~/") ? join(homedir, path.slice(1)) : path;
 }
 
 export interface Link {
   readonly path: string;
-  /** As it is written in the link. */
+  /** The target as the link contains it. */
   readonly target: string;
 }
 
 export interface Resolved {
   readonly real: string;
-  /** The links on the way, in the order in which they are met. */
+  /** The links of the path, in the order of resolution. */
   readonly links: readonly Link[];
 }
 
-/** Undefined when there is nothing at that path. */
+/** Undefined if the path does not exist. */
 export async function resolveLinks(path: string): Promise<Resolved | undefined> {
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined) return undefined;
@@ -58,30 +58,33 @@ export async function resolveLinks(path: string): Promise<Resolved | undefined> 
   return { real, links };
 }
 
-/** The first of the links that a server could have laid itself, since it may write where the link lies. A grant that is a link is not: its folder is not granted. */
-export function laidLink(links: readonly Link[], writable: readonly string[]): Link | undefined {
+/**
+ * The first link that the server could have created, because it may write the link's folder. A granted path that
+ * is itself a link does not count.
+ */
+export function writableLink(links: readonly Link[], writable: readonly string[]): Link | undefined {
   return links.find(({ path }) => writable.some((folder) => folder !== path && isInside(path, folder)));
 }
 
-/** Whether the server may change what is found at this path, or where it leads. */
+/** Whether the server can change the file at this path, or where the path leads. */
 export function isSteered({ real, links }: Resolved, writable: readonly string[]): boolean {
-  return laidLink(links, writable) !== undefined || writable.some((folder) => isInside(real, folder));
+  return writableLink(links, writable) !== undefined || writable.some((folder) => isInside(real, folder));
 }
 
-/** Folders as they are written, and where they really lie. */
-export async function bothWays(folders: readonly string[]): Promise<string[]> {
+/** The folders as written, and their real paths. */
+export async function withRealPaths(folders: readonly string[]): Promise<string[]> {
   const real = await Promise.all(folders.map((path) => realpath(path).catch(() => path)));
   return [...new Set([...folders, ...real])];
 }
 
-/** The links on the way to a file, and where it lies, or would. */
-export async function wayTo(
+/** The links of a path and its real location, which need not exist. */
+export async function resolvePath(
   path: string,
 ): Promise<{ readonly links: readonly string[]; readonly end: string }> {
   const resolved = await resolveLinks(path);
   if (resolved !== undefined) return { links: resolved.links.map((link) => link.path), end: resolved.real };
   const folder = dirname(path);
   if (folder === path) return { links: [], end: path };
-  const way = await wayTo(folder);
+  const way = await resolvePath(folder);
   return { links: way.links, end: join(way.end, basename(path)) };
 }

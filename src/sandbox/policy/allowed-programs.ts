@@ -1,4 +1,4 @@
-// The system of a box with `exec.allow`: libraries stay, and of the programs only those that are named.
+// System paths of a sandbox with `exec.allow`: all libraries, and only the programs that it names.
 
 import { readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -6,13 +6,16 @@ import { interpretersOf } from "./interpreters.ts";
 import { isInside, isSteered, resolveLinks } from "../paths/paths.ts";
 import { findProgram, systemPaths, withReal } from "./system-paths.ts";
 
-/** Where programs lie; only single ones of them are mounted. */
+/** Folders of programs, from which single files are mounted. */
 const PROGRAM_FOLDERS = [
   ...["/usr/bin", "/usr/sbin", "/usr/games", "/usr/libexec", "/bin", "/sbin"],
   ...["/usr/local/bin", "/usr/local/sbin", "/usr/local/games", "/usr/local/libexec"],
 ];
 
-/** Folders of programs amid libraries, and whose helpers they are; covered unless one of those is named. */
+/**
+ * Folders of helper programs among libraries, with the programs that use them; hidden unless one of those is
+ * allowed.
+ */
 const HELPERS: Readonly<Record<string, RegExp>> = {
   "git-core": /^git/,
   gcc: /(?:gcc|g\+\+|cc|c\+\+|cpp|clang|rustc|gfortran|ld)(?:-\d+)?$/,
@@ -36,18 +39,21 @@ const HELPERS: Readonly<Record<string, RegExp>> = {
   "google-cloud-sdk": /^(?:gcloud|gsutil|bq)$/,
 };
 
-/** And how deep to look: `/usr/lib/jvm/java-17/bin`, `/usr/share/maven/bin`. */
+/** Library folders to search, with the depth: `/usr/lib/jvm/java-17/bin`, `/usr/share/maven/bin`. */
 const LIBRARIES = [["/usr/lib", 3] as const, ["/usr/local/lib", 3] as const, ["/usr/share", 2] as const];
 
 export interface Allowed {
   readonly paths: readonly string[];
-  /** Folders within them that are to be covered. */
+  /** Folders inside of `paths` that must be hidden. */
   readonly hidden: readonly string[];
-  /** Names for which there is no program. */
+  /** Names of programs that do not exist. */
   readonly unknown: readonly string[];
 }
 
-/** With the interpreters that the programs' first lines name; but what the server may write itself brings nothing along. */
+/**
+ * Includes the interpreters in the first lines of the programs, except for programs that the server can write
+ * itself.
+ */
 export async function systemWithOnly(
   programs: readonly string[],
   searchPath: string | undefined,
@@ -78,7 +84,7 @@ async function withInterpreters(
 ): Promise<string[]> {
   const all: string[] = [];
   let open = [path];
-  // An interpreter may be a script itself, but not for ever.
+  // An interpreter may itself be a script, up to a bounded depth.
   for (let round = 0; round < 3; round += 1) {
     const next: string[] = [];
     for (const one of open) {
@@ -92,7 +98,7 @@ async function withInterpreters(
   return all;
 }
 
-/** A path of the system, or the parts of it that are not folders of programs. */
+/** A system path, or its parts without the folders of programs. */
 async function withoutPrograms(path: string): Promise<string[]> {
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined || PROGRAM_FOLDERS.includes(real)) return [];
@@ -105,7 +111,7 @@ async function withoutPrograms(path: string): Promise<string[]> {
 
 let known: Promise<readonly string[]> | undefined;
 
-/** A machine's layout is looked at once. */
+/** Searched once per process, because the layout of the machine does not change. */
 function hideable(): Promise<readonly string[]> {
   known ??= Promise.all(LIBRARIES.map(([folder, deep]) => programsIn(folder, deep))).then((found) =>
     found.flat(),
@@ -117,7 +123,7 @@ async function programsIn(folder: string, deep: number): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const found = await Promise.all(
     entries.map(async (entry) => {
-      // Modules of interpreters, and the plain libraries.
+      // Modules of interpreters and plain libraries contain no programs.
       if (!entry.isDirectory() || /^(?:python|perl|node_modules|doc$)|-linux-/.test(entry.name)) return [];
       const path = join(folder, entry.name);
       if (/^(?:s?bin|libexec)$/.test(entry.name)) return [path];
@@ -128,7 +134,7 @@ async function programsIn(folder: string, deep: number): Promise<string[]> {
   return found.flat();
 }
 
-/** Elsewhere the helpers of git lie in a folder that is not mounted at all. */
+/** On some systems, the helpers of git are in a folder that is not mounted. */
 async function helperFolders(): Promise<string[]> {
   const folders = Object.keys(HELPERS).map((name) => join("/usr/libexec", name));
   const real = await Promise.all(folders.map((path) => realpath(path).catch(() => undefined)));

@@ -1,4 +1,4 @@
-// Boxes worked out from declarations, on real folders: what is in them, what lies over what, and what is refused in which words.
+// Sandboxes worked out from declarations, on real folders: what is in them, what lies over what, and what is refused in which words.
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SandboxDeclaration } from "../../model/index.ts";
 import type { Mount } from "../types.ts";
-import { type BoxRequest, DEFAULT_LIMITS, type MadeBox, makeBox } from "./create-policy.ts";
+import { type PolicyRequest, DEFAULT_LIMITS, type CreatedPolicy, createPolicy } from "./create-policy.ts";
 
 let folder = "";
 const at = (...names: string[]): string => join(folder, ...names);
@@ -23,16 +23,16 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function make(declaration?: SandboxDeclaration, more: Partial<BoxRequest> = {}): Promise<MadeBox> {
+function make(declaration?: SandboxDeclaration, more: Partial<PolicyRequest> = {}): Promise<CreatedPolicy> {
   const program = { file: "/bin/sh", args: [], cwd: undefined, env: { PATH: "/usr/bin:/bin" } };
-  return makeBox({
-    ...{ program, declaration, roots: [], ownFolders: [at("own")], keptHome: undefined },
+  return createPolicy({
+    ...{ program, declaration, roots: [], programFolders: [at("own")], keptHome: undefined },
     ...{ homedir: at("home"), ...more },
   });
 }
 
-function given({ box }: MadeBox): string[] {
-  return box.mounts
+function given({ policy }: CreatedPolicy): string[] {
+  return policy.mounts
     .filter(({ reason }) => reason !== "system")
     .map(({ path, access, reason }) => `${access} ${path.replace(`${folder}/`, "")} (${reason})`);
 }
@@ -42,11 +42,16 @@ describe("the default profile", () => {
     const made = await make();
     expect(made.problems).toEqual([]);
     expect(given(made)).toEqual(["read own (own)"]);
-    const { box } = made;
-    expect(box).toMatchObject({ home: at("home"), cwd: process.cwd(), network: [], limits: DEFAULT_LIMITS });
-    expect(box.exec).toEqual({ allow: undefined, spawn: true });
-    expect(box.declaredLimits.size).toBe(0);
-    const system = box.mounts.filter(({ reason }) => reason === "system");
+    const { policy } = made;
+    expect(policy).toMatchObject({
+      home: at("home"),
+      cwd: process.cwd(),
+      network: [],
+      limits: DEFAULT_LIMITS,
+    });
+    expect(policy.exec).toEqual({ allow: undefined, spawn: true });
+    expect(policy.declaredLimits.size).toBe(0);
+    const system = policy.mounts.filter(({ reason }) => reason === "system");
     expect(system.every(({ access }) => access === "read")).toBe(true);
     const paths = system.map(({ path }) => path);
     expect(paths).toContain("/usr");
@@ -56,21 +61,21 @@ describe("the default profile", () => {
   });
 
   test("a working folder is there to be read, unless it is everybody's", async () => {
-    const program = (cwd: string): Pick<BoxRequest, "program"> => ({
+    const program = (cwd: string): Pick<PolicyRequest, "program"> => ({
       program: { file: "/bin/sh", args: [], cwd, env: {} },
     });
     const made = await make(undefined, program(at("data")));
     expect(given(made)).toEqual(["read own (own)", "read data (cwd)"]);
-    expect(made.box.cwd).toBe(at("data"));
+    expect(made.policy.cwd).toBe(at("data"));
     const home = await make(undefined, program(at("home")));
     expect(given(home)).toEqual(["read own (own)"]);
-    expect(home.box.cwd).toBe(at("home"));
+    expect(home.policy.cwd).toBe(at("home"));
     expect(given(await make(undefined, program("/")))).toEqual(["read own (own)"]);
     expect(given(await make(undefined, { ...program(at("data")), cwdGranted: false }))).toEqual([
       "read own (own)",
     ]);
     expect((await make(undefined, program(at("nowhere")))).problems).toMatchObject([
-      { clause: `cwd: ${at("nowhere")}`, remedy: `mkdir -p ${at("nowhere")}` },
+      { rule: `cwd: ${at("nowhere")}`, remedy: `mkdir -p ${at("nowhere")}` },
     ]);
   });
 
@@ -78,36 +83,36 @@ describe("the default profile", () => {
     const program = { file: "/bin/sh", args: [], cwd: at("data/link"), env: {} };
     const steered = await make({ fs: { write: [at("data")] } }, { program });
     expect(steered.problems).toMatchObject([
-      { clause: `cwd: ${at("data/link")}`, remedy: `Write cwd: ${at("elsewhere")}.` },
+      { rule: `cwd: ${at("data/link")}`, remedy: `Write cwd: ${at("elsewhere")}.` },
     ]);
     const granted = await make({ fs: { write: [at("data")], read: [at("elsewhere")] } }, { program });
     expect(granted.problems).toEqual([]);
   });
 
   test("without one it runs where this program does, whether it may touch that folder or not", async () => {
-    expect((await make()).box.cwd).toBe(process.cwd());
+    expect((await make()).policy.cwd).toBe(process.cwd());
   });
 
   test("a user's home that the config names, or that the server runs in, is not its private HOME", async () => {
     const program = { file: "/bin/sh", args: [at("home/project")], cwd: at("home"), env: {} };
-    const { box, notGranted } = await make(undefined, { program, cwdGranted: false });
-    expect(box).toMatchObject({ home: "/tmp/home", cwd: at("home") });
-    expect(box.closed).toEqual([at("home/project"), at("home")]);
+    const { policy, notGranted } = await make(undefined, { program, cwdGranted: false });
+    expect(policy).toMatchObject({ home: "/tmp/home", cwd: at("home") });
+    expect(policy.closed).toEqual([at("home/project"), at("home")]);
     expect(notGranted).toEqual([{ path: at("home/project"), where: "args[0]", isPrivate: true }]);
     const kept = await make({ home: "kept" }, { program, cwdGranted: false, keptHome: at("kept") });
-    expect(kept.box.home).toBe(at("kept"));
+    expect(kept.policy.home).toBe(at("kept"));
   });
 
   test("a kept HOME is a folder of its own", async () => {
     const made = await make({ home: "kept" }, { keptHome: at("kept") });
-    expect(made.box.home).toBe(at("kept"));
+    expect(made.policy.home).toBe(at("kept"));
     expect(given(made)).toContain("write kept (kept home)");
   });
 
   test("limits that are declared are told from those that are not", async () => {
-    const { box } = await make({ limits: { processes: 10, cpuSeconds: 5 } });
-    expect(box.limits).toEqual({ ...DEFAULT_LIMITS, processes: 10, cpuSeconds: 5 });
-    expect([...box.declaredLimits].sort()).toEqual(["cpuSeconds", "processes"]);
+    const { policy } = await make({ limits: { processes: 10, cpuSeconds: 5 } });
+    expect(policy.limits).toEqual({ ...DEFAULT_LIMITS, processes: 10, cpuSeconds: 5 });
+    expect([...policy.declaredLimits].sort()).toEqual(["cpuSeconds", "processes"]);
   });
 });
 
@@ -130,7 +135,7 @@ describe("what is granted", () => {
     const made = await make({ fs: { read: [at("data/logs")], write: [at("data"), at("own")] } });
     const paths = given(made);
     expect(paths).toEqual(["write data (declared)", "write own (declared)", "read data/logs (declared)"]);
-    const inner = await make({ fs: { write: [folder] } }, { ownFolders: [at("own/lib")] });
+    const inner = await make({ fs: { write: [folder] } }, { programFolders: [at("own/lib")] });
     expect(given(inner)).toEqual([`write ${folder} (declared)`]);
   });
 
@@ -144,7 +149,7 @@ describe("what is granted", () => {
     ]);
     const none = await make({ fs: { write: [at("data/*.log")] } });
     expect(none.problems).toMatchObject([
-      { clause: `fs.write: ${at("data/*.log")}`, remedy: `Grant the folder ${at("data")}.` },
+      { rule: `fs.write: ${at("data/*.log")}`, remedy: `Grant the folder ${at("data")}.` },
     ]);
   });
 
@@ -163,7 +168,7 @@ describe("what is granted", () => {
   test("not through a link that the server could lay itself", async () => {
     const made = await make({ fs: { write: [at("data")], read: [at("data/link")] } });
     expect(made.problems).toMatchObject([
-      { clause: `fs.read: ${at("data/link")}`, remedy: `Grant ${at("elsewhere")} itself.` },
+      { rule: `fs.read: ${at("data/link")}`, remedy: `Grant ${at("elsewhere")} itself.` },
     ]);
     expect(given(made)).not.toContain("read elsewhere (declared)");
     const roots = await make({ fs: { read: [at("data/link")] } }, { roots: [at("data")] });
@@ -175,22 +180,22 @@ describe("what is granted", () => {
   test.each([
     {
       fs: { read: ["/nowhere/at/all"] },
-      clause: "fs.read: /nowhere/at/all",
+      rule: "fs.read: /nowhere/at/all",
       remedy: "mkdir -p /nowhere/at/all",
     },
-    { fs: { write: ["/"] }, clause: "fs.write: /" },
-    { fs: { write: ["/**"] }, clause: "fs.write: /**" },
-    { fs: { read: ["/proc/1"] }, clause: "fs.read: /proc/1" },
-    { fs: { write: ["/dev/"] }, clause: "fs.write: /dev/" },
-    { fs: { read: ["/sys"] }, clause: "fs.read: /sys" },
-  ])("refused: $clause", async ({ fs, ...clause }) => {
+    { fs: { write: ["/"] }, rule: "fs.write: /" },
+    { fs: { write: ["/**"] }, rule: "fs.write: /**" },
+    { fs: { read: ["/proc/1"] }, rule: "fs.read: /proc/1" },
+    { fs: { write: ["/dev/"] }, rule: "fs.write: /dev/" },
+    { fs: { read: ["/sys"] }, rule: "fs.read: /sys" },
+  ])("refused: $clause", async ({ fs, ...rule }) => {
     const made = await make({ fs });
-    expect(made.problems).toMatchObject([clause]);
+    expect(made.problems).toMatchObject([rule]);
     expect(given(made)).toEqual(["read own (own)"]);
   });
 
   test("a caller's root is not the whole machine", async () => {
-    expect((await make(undefined, { roots: ["/"] })).problems).toMatchObject([{ clause: "root: /" }]);
+    expect((await make(undefined, { roots: ["/"] })).problems).toMatchObject([{ rule: "root: /" }]);
   });
 });
 
@@ -203,20 +208,20 @@ describe("what is denied", () => {
       fs: { read: [at("data"), at("data/secret/public")], deny: [at("data/secret"), at("data/a.txt")] },
     });
     expect(made.problems).toEqual([]);
-    expect(hidden(made.box.mounts)).toEqual([at("data/secret"), at("data/a.txt")]);
+    expect(hidden(made.policy.mounts)).toEqual([at("data/secret"), at("data/a.txt")]);
     expect(given(made)).not.toContain("read data/secret/public (declared)");
   });
 
   test("is where a link leads, not the link", async () => {
     const made = await make({ fs: { read: [folder], deny: [at("data/link")] } });
-    expect(hidden(made.box.mounts)).toEqual([at("elsewhere")]);
+    expect(hidden(made.policy.mounts)).toEqual([at("elsewhere")]);
   });
 
   test("is not a pattern, nor what does not exist yet in a folder that is granted", async () => {
     const made = await make({ fs: { read: [at("data")], deny: [at("data/*.txt"), at("data/later")] } });
     expect(made.problems).toMatchObject([
-      { clause: `fs.deny: ${at("data/*.txt")}`, remedy: `Name the files, or the folder ${at("data")}.` },
-      { clause: `fs.deny: ${at("data/later")}` },
+      { rule: `fs.deny: ${at("data/*.txt")}`, remedy: `Name the files, or the folder ${at("data")}.` },
+      { rule: `fs.deny: ${at("data/later")}` },
     ]);
     expect((await make({ fs: { deny: ["~/.ssh"] } })).problems).toEqual([]);
   });
@@ -224,23 +229,21 @@ describe("what is denied", () => {
   test("is not at the end of a link that the server could lay anew", async () => {
     const made = await make({ fs: { write: [at("data")], deny: [at("data/link")] } });
     expect(made.problems).toMatchObject([
-      { clause: `fs.deny: ${at("data/link")}`, remedy: `Deny ${at("elsewhere")} itself.` },
+      { rule: `fs.deny: ${at("data/link")}`, remedy: `Deny ${at("elsewhere")} itself.` },
     ]);
   });
 
   test("is not the server itself", async () => {
-    expect((await make({ fs: { deny: ["/usr"] } })).problems).toMatchObject([{ clause: "fs.deny: /usr" }]);
-    expect((await make({ fs: { deny: [folder] } })).problems).toMatchObject([
-      { clause: `fs.deny: ${folder}` },
-    ]);
+    expect((await make({ fs: { deny: ["/usr"] } })).problems).toMatchObject([{ rule: "fs.deny: /usr" }]);
+    expect((await make({ fs: { deny: [folder] } })).problems).toMatchObject([{ rule: `fs.deny: ${folder}` }]);
   });
 });
 
 describe("exec.allow", () => {
   test("leaves libraries and takes programs away, but for those and the server", async () => {
-    const { box, problems } = await make({ exec: { allow: ["env", "no-such-program"] } });
-    expect(problems).toMatchObject([{ clause: "exec.allow: no-such-program" }]);
-    const paths = box.mounts.map(({ path }) => path);
+    const { policy, problems } = await make({ exec: { allow: ["env", "no-such-program"] } });
+    expect(problems).toMatchObject([{ rule: "exec.allow: no-such-program" }]);
+    const paths = policy.mounts.map(({ path }) => path);
     expect(paths).not.toContain("/usr");
     expect(paths).not.toContain("/usr/bin");
     expect(paths).toContain("/usr/lib");

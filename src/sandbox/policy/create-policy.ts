@@ -1,66 +1,69 @@
-// Works out one server's box: the default profile, what its declaration adds and takes away, and the caller's folders.
+// Creates the sandbox policy of one server from the default profile, its sandbox config and the caller's folders.
 
 import { normalize, sep } from "node:path";
 import type { ResourceLimits, SandboxDeclaration } from "../../model/index.ts";
 import type { Program } from "../../process/index.ts";
 import { hiddenPaths, type HiddenPaths, type NamedPath } from "../paths/hidden-paths.ts";
 import { missingPath } from "../paths/missing-path.ts";
-import { bothWays, depth, isInside, laidLink, resolveLinks } from "../paths/paths.ts";
-import type { Box, Clause, Mount } from "../types.ts";
+import { withRealPaths, depth, isInside, writableLink, resolveLinks } from "../paths/paths.ts";
+import type { SandboxPolicy, RuleProblem, Mount } from "../types.ts";
 import { systemWithOnly } from "./allowed-programs.ts";
 import { declaredMounts, deniedMounts, writableFolders } from "./grants.ts";
-import { guardedMounts } from "./protected-paths.ts";
+import { protectedMounts } from "./protected-paths.ts";
 import { socketCovers } from "./sockets.ts";
 import { systemPaths } from "./system-paths.ts";
 
-export interface BoxRequest {
+export interface PolicyRequest {
   readonly program: Program;
   readonly declaration: SandboxDeclaration | undefined;
-  /** Folders that the caller works in; given for writing. */
+  /** Folders of the caller, granted for writing. */
   readonly roots: readonly string[];
-  /** What the program needs of its own; see `ownFolders`. */
-  readonly ownFolders: readonly string[];
-  /** Files and folders of certificates that its variables name. Default: none. */
+  /** The folders of the program itself; see `programFolders`. */
+  readonly programFolders: readonly string[];
+  /** Certificates that the server's variables name. Default: none. */
   readonly certificates?: readonly string[] | undefined;
-  /** The folder that is its HOME from one start to the next. */
+  /** The HOME folder that survives from one start to the next. */
   readonly keptHome: string | undefined;
-  /** Whether the working folder may be read; otherwise it is there, and empty unless something else grants it. Default: true. */
+  /**
+   * Whether the working folder may be read. If not, it exists but is empty unless another rule grants it. Default:
+   * true.
+   */
   readonly cwdGranted?: boolean | undefined;
-  /** Of the user that this program runs as. */
+  /** The home of the user who runs Portolan. */
   readonly homedir: string;
-  /** Whether its arguments are about this machine; those of an image are not. Default: true. */
+  /** Whether arguments may name paths of this machine; those of an image do not. Default: true. */
   readonly namesPaths?: boolean | undefined;
 }
 
-export interface MadeBox {
-  readonly box: Box;
-  /** What was asked for and cannot be had, however good the backend. */
-  readonly problems: readonly Clause[];
-  /** Paths that its arguments and variables name and that it does not have. */
+export interface CreatedPolicy {
+  readonly policy: SandboxPolicy;
+  /** Rules that no backend could enforce. */
+  readonly problems: readonly RuleProblem[];
+  /** Paths that the arguments and variables name and the policy does not grant. */
   readonly notGranted: readonly NamedPath[];
 }
 
 export const DEFAULT_LIMITS: ResourceLimits = {
-  // Newer runtimes reserve half a GiB for every thread that runs code, and the kernel counts it.
+  // Newer runtimes reserve half a GiB of address space per thread, which the kernel counts.
   memoryBytes: 4 * 1024 ** 3,
   processes: 256,
   openFiles: 1024,
 };
 
-export async function makeBox(request: BoxRequest): Promise<MadeBox> {
+export async function createPolicy(request: PolicyRequest): Promise<CreatedPolicy> {
   const { program, declaration } = request;
   const writable = await writableFolders(request);
   const [system, declared, homes] = await Promise.all([
     systemMounts(request, writable),
     declaredMounts(request, writable),
-    bothWays([request.homedir]),
+    withRealPaths([request.homedir]),
   ]);
   const own = await ownMounts(request, writable, homes);
   const given = [...own.mounts, ...declared.mounts];
-  const guarded = await guardedMounts({ grants: given, writable, homedir: request.homedir });
-  const left = given.filter((mount) => !guarded.refused.includes(mount));
-  const laid = layered([...system.mounts, ...left, ...guarded.mounts]);
-  const grants = laid.filter(({ access }) => access !== "hidden");
+  const protectedPaths = await protectedMounts({ grants: given, writable, homedir: request.homedir });
+  const left = given.filter((mount) => !protectedPaths.refused.includes(mount));
+  const layers = layered([...system.mounts, ...left, ...protectedPaths.mounts]);
+  const grants = layers.filter(({ access }) => access !== "hidden");
   const denials = declaration?.fs?.deny ?? [];
   const [denied, sockets] = await Promise.all([
     deniedMounts(denials, request.homedir, grants, program.file, writable),
@@ -74,16 +77,16 @@ export async function makeBox(request: BoxRequest): Promise<MadeBox> {
     covers.filter(
       ({ path }) =>
         !denied.mounts.some((other) => isInside(path, other.path)) &&
-        laid.findLast((other) => isInside(path, other.path))?.access !== "hidden",
+        layers.findLast((other) => isInside(path, other.path))?.access !== "hidden",
     ),
   );
-  const mounts = laid
+  const mounts = layers
     .filter(({ path }) => !hidden.some((other) => isInside(path, other.path)))
     .concat(hidden);
-  // Where it really lies: a link to it may be among what is granted.
+  // The real path, because the policy may grant a link to it.
   const homedir = homes.at(-1) ?? request.homedir;
   const usual = request.keptHome ?? (homedir === sep ? "/home/user" : homedir);
-  // Relative words of its command line mean the folder that it was started from, whether it may touch that or not.
+  // Relative arguments start at the folder that Portolan was started from, whether the server may read it or not.
   const cwd = normalize(program.cwd ?? process.cwd());
   const { named, closed } =
     request.namesPaths === false
@@ -91,10 +94,10 @@ export async function makeBox(request: BoxRequest): Promise<MadeBox> {
       : hiddenPaths({ ...program, cwd }, { mounts, home: usual, cwd }, homedir);
   const home = closed.includes(usual) ? otherHome(usual, mounts) : usual;
   const limits = Object.entries(declaration?.limits ?? {}).filter(([, value]) => value !== undefined);
-  const parts = [system, own, declared, guarded, denied, sockets];
+  const parts = [system, own, declared, protectedPaths, denied, sockets];
   const steered = await steeredCwd(program.cwd, writable, grants);
   return {
-    box: {
+    policy: {
       mounts,
       home,
       cwd: cwd === sep && program.cwd === undefined ? home : cwd,
@@ -111,7 +114,7 @@ export async function makeBox(request: BoxRequest): Promise<MadeBox> {
 
 const NOTHING_NAMED: HiddenPaths = { named: [], closed: [] };
 
-/** A private HOME beside the user's own, which is named and must not be written in vain. */
+/** Another private HOME, because the config names the user's own, where writing must fail. */
 function otherHome(home: string, mounts: readonly Mount[]): string {
   const candidates = ["/tmp/home", "/home/portolan"];
   return candidates.find((path) => !mounts.some((mount) => isInside(path, mount.path))) ?? home;
@@ -119,11 +122,11 @@ function otherHome(home: string, mounts: readonly Mount[]): string {
 
 interface Part {
   readonly mounts: readonly Mount[];
-  readonly problems: readonly Clause[];
+  readonly problems: readonly RuleProblem[];
 }
 
 async function systemMounts(
-  { program, declaration }: BoxRequest,
+  { program, declaration }: PolicyRequest,
   writable: readonly string[],
 ): Promise<Part & { readonly hidden: readonly Mount[] }> {
   const allow = declaration?.exec?.allow;
@@ -136,61 +139,61 @@ async function systemMounts(
     mounts: mounts(paths),
     hidden: mounts(hidden, "hidden"),
     problems: unknown.map((name) => ({
-      clause: `exec.allow: ${name}`,
+      rule: `exec.allow: ${name}`,
       problem: "there is no such program",
       remedy: "Install it, give its full path, or take it out of exec.allow.",
     })),
   };
 }
 
-/** The server's folders, its working folder and its kept HOME. */
+/** The program's folders, the working folder and the kept HOME. */
 async function ownMounts(
-  { program, ownFolders, certificates = [], keptHome, cwdGranted = true }: BoxRequest,
+  { program, programFolders, certificates = [], keptHome, cwdGranted = true }: PolicyRequest,
   writable: readonly string[],
   homes: readonly string[],
 ): Promise<Part> {
   const mounts: Mount[] = [];
-  const problems: Clause[] = [];
+  const problems: RuleProblem[] = [];
   const add = async (path: string, access: "read" | "write", reason: Mount["reason"]): Promise<boolean> => {
     const resolved = await resolveLinks(path);
     if (resolved === undefined) return false;
     const { real, links } = resolved;
     if (reason === "cwd" && [real, path].some((one) => isTooWide(one, homes))) return true;
-    // Otherwise a server could lay a link into a folder of its own, and be given what it leads to at the next start.
-    const isLaid = laidLink(links, writable) !== undefined;
-    for (const one of isLaid ? [] : new Set([real, path])) mounts.push({ path: one, access, reason });
+    // If the server created this link in a folder of its own, the policy would grant its target at the next start.
+    const isSteered = writableLink(links, writable) !== undefined;
+    for (const one of isSteered ? [] : new Set([real, path])) mounts.push({ path: one, access, reason });
     return true;
   };
-  for (const folder of ownFolders) await add(folder, "read", "own");
+  for (const folder of programFolders) await add(folder, "read", "own");
   await add(program.file, "read", "own");
   for (const path of certificates) await add(path, "read", "certificates");
   if (program.cwd !== undefined && cwdGranted) {
     if (!(await add(program.cwd, "read", "cwd"))) {
-      problems.push({ clause: `cwd: ${program.cwd}`, ...(await missingPath(program.cwd, true)) });
+      problems.push({ rule: `cwd: ${program.cwd}`, ...(await missingPath(program.cwd, true)) });
     }
   }
   if (keptHome !== undefined) await add(keptHome, "write", "kept home");
   return { mounts, problems };
 }
 
-/** Working folders which are that of everybody and everything: they are there, and empty. */
+/** Working folders that are too wide to grant: they exist and are empty. */
 function isTooWide(path: string, homes: readonly string[]): boolean {
   return [...homes, "/tmp", "/proc", "/sys", "/dev", "/run"].some((one) => isInside(one, path));
 }
 
-/** Outer folders first, so that inner ones lie over them; what would change nothing is left out. */
+/** Sorts outer folders before inner ones, and leaves out mounts without effect. */
 function layered(mounts: readonly Mount[]): Mount[] {
   const kept: Mount[] = [];
   const byDepth = mounts.toSorted((a, b) => depth(a.path) - depth(b.path) || rank(b) - rank(a));
   for (const mount of byDepth) {
-    // Over a granted `/` lie the box's own HOME and /tmp, so that it does not stand for what is in those.
+    // Over a granted `/` the sandbox mounts its own HOME and /tmp, so that `/` does not cover paths in those.
     const below = kept.findLast(({ path }) => path !== sep && isInside(mount.path, path));
     const isAsked = isGuard(mount) || mount.reason === "declared" || mount.reason === "root";
-    // What is granted for writing is not taken back by what a server is given unasked.
-    const isHeld =
+    // A default mount does not take back what the config grants for writing.
+    const isRedundant =
       below !== undefined &&
       (below.access === mount.access || below.path === mount.path || (!isAsked && below.access === "write"));
-    if (!isHeld) kept.push(mount);
+    if (!isRedundant) kept.push(mount);
   }
   return kept;
 }
@@ -205,21 +208,24 @@ function rank(mount: Mount): number {
   return (access === "write" ? 2 : 0) + (reason === "declared" || reason === "root" ? 1 : 0);
 }
 
-/** Nothing when the folder is there for another reason. */
+/**
+ * A working folder behind a link that the server could have created: the policy does not grant the link's target,
+ * so that the server could not start there. Empty if another rule grants it.
+ */
 async function steeredCwd(
   cwd: string | undefined,
   writable: readonly string[],
   grants: readonly Mount[],
-): Promise<Clause[]> {
+): Promise<RuleProblem[]> {
   const resolved = cwd === undefined ? undefined : await resolveLinks(cwd);
   if (resolved === undefined) return [];
   const { real, links } = resolved;
-  const laid = laidLink(links, writable);
-  if (laid === undefined || grants.some(({ path }) => isInside(real, path))) return [];
+  const link = writableLink(links, writable);
+  if (link === undefined || grants.some(({ path }) => isInside(real, path))) return [];
   return [
     {
-      clause: `cwd: ${cwd}`,
-      problem: `${laid.path} is a link in a folder that the server may write to, so it could lead anywhere`,
+      rule: `cwd: ${cwd}`,
+      problem: `${link.path} is a link in a folder that the server may write to, so it could lead anywhere`,
       remedy: `Write cwd: ${real}.`,
     },
   ];

@@ -1,52 +1,56 @@
-// What a declaration and a caller grant and deny, as mounts; what cannot be one is told in the declaration's own words.
+// Mounts that the sandbox config and the caller's roots grant or deny, and the problems of rules that cannot
+// become a mount.
 
 import { sep } from "node:path";
 import { type MissingPath, missingPath } from "../paths/missing-path.ts";
 import { expandPattern, folderOf, parseDeclared } from "../paths/path-pattern.ts";
-import { bothWays, isInside, laidLink, resolveLinks } from "../paths/paths.ts";
-import type { Clause, Mount } from "../types.ts";
-import type { BoxRequest } from "./create-policy.ts";
+import { withRealPaths, isInside, writableLink, resolveLinks } from "../paths/paths.ts";
+import type { RuleProblem, Mount } from "../types.ts";
+import type { PolicyRequest } from "./create-policy.ts";
 
-/** The kernel's own; a box has its own of each. */
+/** Kernel file systems, of which every sandbox has its own. */
 const KERNEL = ["/proc", "/sys", "/dev"];
 
 export interface Mounts {
   readonly mounts: Mount[];
-  readonly problems: Clause[];
+  readonly problems: RuleProblem[];
 }
 
 type Access = "read" | "write";
 
 interface Grant {
-  readonly clause: string;
+  readonly rule: string;
   readonly path: string;
   readonly access: Access;
 }
 
-/** Folders in which the server itself may lay files and links, in both spellings: what is found there must not decide what it is given. */
+/**
+ * Folders in which the server can create files and links, as written and as real paths. Files found there must not
+ * decide what the policy grants.
+ */
 export async function writableFolders({
   declaration,
   roots,
   keptHome,
   homedir,
-}: Pick<BoxRequest, "declaration" | "roots" | "keptHome" | "homedir">): Promise<string[]> {
+}: Pick<PolicyRequest, "declaration" | "roots" | "keptHome" | "homedir">): Promise<string[]> {
   const written = declaration?.fs?.write ?? [];
   const declared = await Promise.all(written.map((one) => paths("fs.write", one, homedir)));
   const found = declared.flatMap((one) => (Array.isArray(one) ? one : []));
-  return bothWays([...found, ...roots, ...(keptHome === undefined ? [] : [keptHome])]);
+  return withRealPaths([...found, ...roots, ...(keptHome === undefined ? [] : [keptHome])]);
 }
 
 export async function declaredMounts(
-  { declaration, roots, homedir }: BoxRequest,
+  { declaration, roots, homedir }: PolicyRequest,
   writable: readonly string[],
 ): Promise<Mounts> {
-  const problems: Clause[] = [];
+  const problems: RuleProblem[] = [];
   const grants: Grant[] = [];
   for (const access of ["read", "write"] as const) {
     for (const written of declaration?.fs?.[access] ?? []) {
-      const clause = `fs.${access}: ${written}`;
-      const found = await paths(clause, written, homedir);
-      if (Array.isArray(found)) grants.push(...found.map((path) => ({ clause, path, access })));
+      const rule = `fs.${access}: ${written}`;
+      const found = await paths(rule, written, homedir);
+      if (Array.isArray(found)) grants.push(...found.map((path) => ({ rule, path, access })));
       else problems.push(found);
     }
   }
@@ -60,8 +64,8 @@ export async function declaredMounts(
     }
   }
   for (const root of roots) {
-    const found = await granted({ clause: `root: ${root}`, path: root, access: "write" }, writable);
-    // A caller may name folders that are not on this machine; it is not the server's fault.
+    const found = await granted({ rule: `root: ${root}`, path: root, access: "write" }, writable);
+    // A caller may name folders that do not exist on this machine, which is no problem of the server.
     if (Array.isArray(found)) {
       mounts.push(...found.map((path) => ({ path, access: "write" as const, reason: "root" as const })));
     } else if (root === sep) {
@@ -84,7 +88,7 @@ export async function deniedMounts(
   for (const written of denied) {
     const declared = parseDeclared(written, homedir);
     const tell = (problem: string, remedy: string): number =>
-      found.problems.push({ clause: `fs.deny: ${written}`, problem, remedy });
+      found.problems.push({ rule: `fs.deny: ${written}`, problem, remedy });
     if (declared.pattern !== undefined) {
       tell(
         "a pattern cannot be hidden: files that match may come at any time",
@@ -95,10 +99,10 @@ export async function deniedMounts(
     const resolved = await resolveLinks(declared.path);
     const real = resolved?.real ?? declared.path;
     const needed = own.find((path) => isInside(path, real));
-    const laid = laidLink(resolved?.links ?? [], writable);
-    if (laid !== undefined) {
+    const link = writableLink(resolved?.links ?? [], writable);
+    if (link !== undefined) {
       tell(
-        `${laid.path} is a link in a folder that the server may write to, so it could lead elsewhere next time`,
+        `${link.path} is a link in a folder that the server may write to, so it could lead elsewhere next time`,
         `Deny ${real} itself.`,
       );
     } else if (needed !== undefined) {
@@ -119,7 +123,7 @@ function createFirst({ remedy }: MissingPath): string {
   return remedy.startsWith("mkdir") ? `Create it first (${remedy})` : remedy.replace(/\.$/, "");
 }
 
-async function paths(clause: string, written: string, homedir: string): Promise<string[] | Clause> {
+async function paths(rule: string, written: string, homedir: string): Promise<string[] | RuleProblem> {
   const declared = parseDeclared(written, homedir);
   if (declared.pattern === undefined) return [declared.path];
   const found = await expandPattern(declared);
@@ -127,32 +131,37 @@ async function paths(clause: string, written: string, homedir: string): Promise<
   const problem =
     found === undefined
       ? "it matches too much to give piece by piece"
-      : "nothing matches it now, and what comes later would not be seen";
-  return { clause, problem, remedy: `Grant the folder ${folderOf(declared)}.` };
+      : "no file matches it now, and later files would not be granted";
+  return { rule, problem, remedy: `Grant the folder ${folderOf(declared)}.` };
 }
 
-/** What is granted, and the place it really lies at. */
+/** The granted path and its real location. */
 async function granted(
-  { clause, path, access }: Grant,
+  { rule, path, access }: Grant,
   writable: readonly string[],
-): Promise<string[] | Clause> {
+): Promise<string[] | RuleProblem> {
   const resolved = await resolveLinks(path);
   if (resolved === undefined) {
-    return { clause, ...(await missingPath(path)) };
+    return { rule, ...(await missingPath(path)) };
   }
   const { real, links } = resolved;
   const kernel = KERNEL.find((one) => isInside(real, one) || isInside(path, one));
   if (kernel !== undefined) {
-    return { clause, problem: `a box has its own ${kernel}`, remedy: `Take it out of the declaration.` };
+    return {
+      rule,
+      problem: `every sandbox has its own ${kernel}`,
+      remedy: `Remove it from the server's config.`,
+    };
   }
   if (real === sep && access === "write") {
-    return { clause, problem: "that is the whole machine", remedy: "Name the folders that it works in." };
+    return { rule, problem: "that is the whole machine", remedy: "Name the folders that it works in." };
   }
-  // Otherwise a server could lay a link into a folder it may write to, and be given what that leads to at the next start.
-  const steered = laidLink(links, writable);
+  // If the server created this link in a folder that it may write, the policy would grant its target at the next
+  // start.
+  const steered = writableLink(links, writable);
   if (steered !== undefined) {
     return {
-      clause,
+      rule,
       problem: `${steered.path} is a link in a folder that the server may write to, so it could lead anywhere`,
       remedy: `Grant ${real} itself.`,
     };

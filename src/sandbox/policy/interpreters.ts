@@ -1,4 +1,4 @@
-// What the first line of a script names: the interpreter, and with `env` the program that it looks for.
+// Reads the interpreter from the first line of a script, including the program that `env` starts.
 
 import { open } from "node:fs/promises";
 import { basename } from "node:path";
@@ -18,7 +18,7 @@ export async function interpretersOf(path: string, searchPath: string | undefine
   return wanted === undefined ? [program] : [program, wanted];
 }
 
-/** Of a script that its server may rewrite: at most one of the usual interpreters, which `env` looks for by its bare name. */
+/** For a script that the server can rewrite: only a well-known interpreter, which `env` looks up by name. */
 export async function usualInterpretersOf(path: string, searchPath: string | undefined): Promise<string[]> {
   const name = (await firstLineOf(path))?.name;
   const wanted =
@@ -47,7 +47,10 @@ async function firstLineOf(path: string): Promise<FirstLine | undefined> {
   }
 }
 
-/** The program among the words of `env`; an operand of an option is not one, and an option that is not known here may have some. */
+/**
+ * The program among the arguments of `env`. Operands of options are skipped; an unknown option may have operands,
+ * so that it ends the search.
+ */
 function nameAmong(words: readonly string[]): string | undefined {
   for (let at = 0; at < words.length; at += 1) {
     const word = words[at] ?? "";

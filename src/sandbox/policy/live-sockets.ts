@@ -1,25 +1,26 @@
-// Unix sockets that programs of this machine have open. The kernel lists each by the name that it was bound with, and that may be a relative one.
+// Lists the Unix sockets that are open on this machine. The kernel names each as it was bound, which may be a
+// relative path.
 
 import { readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 
-/** Beyond this many combinations of a name and a folder a search costs less. */
+/** Above this number of combinations of name and folder, a file search is cheaper. */
 const MAX_COMBINED = 500;
 const ACCEPTS = 0x1_00_00;
 const DATAGRAM = 2;
 
 export interface LiveSockets {
-  /** Where they lie, or may lie. */
+  /** The paths where sockets are, or may be. */
   readonly paths: readonly string[];
-  /** Whether there are some of which nobody could tell where. */
+  /** Whether the path of some socket is unknown. */
   readonly unplaced: boolean;
 }
 
-/** Those of containers are not among them. */
+/** Sockets of containers are not included. */
 export async function liveSockets(): Promise<LiveSockets> {
   const { absolute, relative, isOdd } = parseList(await readFile("/proc/net/unix", "utf8").catch(() => ""));
   const placed = await realPlaces(absolute);
-  // Most machines have none, and then this costs nothing.
+  // Most machines have none.
   if (relative.size === 0) return { paths: placed, unplaced: isOdd };
   const found = await byWorkingFolder(relative);
   return { paths: [...placed, ...found.paths], unplaced: isOdd || found.unplaced };
@@ -27,13 +28,13 @@ export async function liveSockets(): Promise<LiveSockets> {
 
 interface Listed {
   readonly absolute: ReadonlySet<string>;
-  /** How many sockets can be reached by each name. */
+  /** The number of reachable sockets with each relative name. */
   readonly relative: ReadonlyMap<string, number>;
-  /** Something in it leads nowhere from here. */
+  /** Whether a line could not be interpreted. */
   readonly isOdd: boolean;
 }
 
-/** `Num RefCount Protocol Flags Type St Inode Path`; names that begin with `@` are not in any folder. */
+/** Parses `Num RefCount Protocol Flags Type St Inode Path`. Names that begin with `@` are not in the file system. */
 export function parseList(text: string): Listed {
   const absolute = new Set<string>();
   const relative = new Map<string, number>();
@@ -42,11 +43,11 @@ export function parseList(text: string): Listed {
     if (line === "") continue;
     const [, flags = "", type = "", name = ""] =
       /^[\da-f]+: [\da-f]+ [\da-f]+ ([\da-f]+) ([\da-f]+) [\da-f]+ +\d+(?: (.*))?$/i.exec(line) ?? [];
-    // The rest of a name with a line break in it, or a descriptor of another program on the way.
+    // The rest of a name with a line break, or a path through a descriptor of another process.
     if (flags === "" || name.startsWith("/proc/")) isOdd = true;
     else if (name.startsWith(sep)) absolute.add(name);
     else if (name !== "" && !name.startsWith("@")) {
-      // A connection bears the name of the socket that it was made to.
+      // A connection carries the name of the socket that it connects to.
       const isReachable = (parseInt(flags, 16) & ACCEPTS) !== 0 || parseInt(type, 16) === DATAGRAM;
       if (isReachable) relative.set(name, (relative.get(name) ?? 0) + 1);
     }
@@ -54,7 +55,7 @@ export function parseList(text: string): Listed {
   return { absolute, relative, isOdd };
 }
 
-/** With links on the way followed: what is granted is compared by where it really lies. */
+/** Resolves links, because the policy contains real paths. */
 async function realPlaces(paths: ReadonlySet<string>): Promise<string[]> {
   const folders = new Map<string, Promise<string>>();
   const real = (folder: string): Promise<string> => {
@@ -65,7 +66,10 @@ async function realPlaces(paths: ReadonlySet<string>): Promise<string[]> {
   return Promise.all([...paths].map(async (path) => join(await real(dirname(path)), basename(path))));
 }
 
-/** A name begins at the folder that its program was in. Of other users' programs that is not told, and a program may have gone elsewhere since. */
+/**
+ * A relative name starts at the working folder of its process. That of other users' processes is unknown, and a
+ * process may have changed it.
+ */
 async function byWorkingFolder(names: ReadonlyMap<string, number>): Promise<LiveSockets> {
   const processes = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
   const links = processes.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => undefined));

@@ -4,9 +4,9 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { behindShim } from "../../process/index.ts";
+import { resolveShim } from "../../process/index.ts";
 import { interpretersOf } from "./interpreters.ts";
-import { ownFolders } from "./program-folders.ts";
+import { programFolders } from "./program-folders.ts";
 
 let folder = "";
 const at = (name: string): string => join(folder, name);
@@ -25,18 +25,18 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test("nothing for a program of the system", async () => {
-  expect(await ownFolders("/bin/sh", ["-c", "true"], undefined)).toEqual([]);
+  expect(await programFolders("/bin/sh", ["-c", "true"], undefined)).toEqual([]);
 });
 
 test("a script's package, whatever options stand before it", async () => {
   lay("app/package.json", "{}");
   const script = lay("app/dist/bin/server.js");
-  expect(await ownFolders("/usr/bin/node", ["--no-warnings", script, folder], undefined)).toEqual([
+  expect(await programFolders("/usr/bin/node", ["--no-warnings", script, folder], undefined)).toEqual([
     at("app"),
   ]);
-  expect(await ownFolders("/usr/bin/node", ["dist/bin/server.js"], at("app"))).toEqual([at("app")]);
-  expect(await ownFolders("/usr/bin/node", ["."], at("app"))).toEqual([at("app")]);
-  expect(await ownFolders("/usr/bin/python3", ["-m", "http.server"], at("app"))).toEqual([]);
+  expect(await programFolders("/usr/bin/node", ["dist/bin/server.js"], at("app"))).toEqual([at("app")]);
+  expect(await programFolders("/usr/bin/node", ["."], at("app"))).toEqual([at("app")]);
+  expect(await programFolders("/usr/bin/python3", ["-m", "http.server"], at("app"))).toEqual([]);
 });
 
 test("the outermost node_modules, through the link in its .bin", async () => {
@@ -44,23 +44,25 @@ test("the outermost node_modules, through the link in its .bin", async () => {
   const script = lay("project/node_modules/server/node_modules/inner/cli.js");
   mkdirSync(at("project/node_modules/.bin"));
   symlinkSync("../server/node_modules/inner/cli.js", at("project/node_modules/.bin/inner"));
-  expect(await ownFolders("/usr/bin/node", [script], undefined)).toEqual([at("project/node_modules")]);
-  expect(await ownFolders(at("project/node_modules/.bin/inner"), [], undefined)).toEqual([
+  expect(await programFolders("/usr/bin/node", [script], undefined)).toEqual([at("project/node_modules")]);
+  expect(await programFolders(at("project/node_modules/.bin/inner"), [], undefined)).toEqual([
     at("project/node_modules"),
   ]);
 });
 
 test("a script without a package brings its neighbours, but not a whole home", async () => {
-  expect(await ownFolders("/usr/bin/python3", [lay("loose/server.py")], undefined)).toEqual([at("loose")]);
-  expect(await ownFolders("/usr/bin/node", [homedir()], undefined)).not.toContain(dirname(homedir()));
+  expect(await programFolders("/usr/bin/python3", [lay("loose/server.py")], undefined)).toEqual([
+    at("loose"),
+  ]);
+  expect(await programFolders("/usr/bin/node", [homedir()], undefined)).not.toContain(dirname(homedir()));
 });
 
 test("an installation: its prefix; a single binary: itself", async () => {
   const node = lay("versions/v20/bin/node");
   lay("versions/v20/lib/x");
-  expect(await ownFolders(node, [], undefined)).toEqual([at("versions/v20")]);
+  expect(await programFolders(node, [], undefined)).toEqual([at("versions/v20")]);
   const tool = lay("tools/bin/tool");
-  expect(await ownFolders(tool, [], undefined)).toEqual([tool]);
+  expect(await programFolders(tool, [], undefined)).toEqual([tool]);
 });
 
 test("a venv, and the installation that it stands on", async () => {
@@ -71,19 +73,19 @@ test("a venv, and the installation that it stands on", async () => {
   mkdirSync(at("venv/bin"));
   symlinkSync(python, at("venv/bin/python"));
   const expected = [at("pythons/3.11"), at("venv")];
-  expect((await ownFolders(at("venv/bin/python"), [], undefined)).sort()).toEqual(expected);
+  expect((await programFolders(at("venv/bin/python"), [], undefined)).sort()).toEqual(expected);
   const script = lay("venv/bin/mcp-server", `#!${at("venv/bin/python")}\n`);
-  expect((await ownFolders(script, [], undefined)).sort()).toEqual(expected);
+  expect((await programFolders(script, [], undefined)).sort()).toEqual(expected);
   lay("private/bin/notes");
   lay("forged/pyvenv.cfg", `home = ${at("private/bin")}\n`);
-  expect(await ownFolders(lay("forged/bin/server"), [], undefined)).toEqual([at("forged")]);
+  expect(await programFolders(lay("forged/bin/server"), [], undefined)).toEqual([at("forged")]);
 });
 
 test("the interpreter that a script's first line looks for", async () => {
   const python = lay("other/bin/python3");
   lay("other/lib/x");
   const script = lay("scripts/bin/run", "#!/usr/bin/env python3\n");
-  const found = await ownFolders(script, [], undefined, { environment: { PATH: dirname(python) } });
+  const found = await programFolders(script, [], undefined, { environment: { PATH: dirname(python) } });
   expect(found.sort()).toEqual([at("other"), script].sort());
 });
 
@@ -91,12 +93,12 @@ test("a shim's real program, or else all that the shim may look through", async 
   const shim = lay(".pyenv/shims/python3", "#!/usr/bin/env bash\n");
   const real = lay(".pyenv/versions/3.12.1/bin/python3");
   lay(".pyenv/version", "3.12.1\n");
-  expect(await behindShim(shim, folder, {})).toBe(real);
-  expect(await behindShim(shim, folder, { PYENV_VERSION: "9.9.9" })).toBe(shim);
+  expect(await resolveShim(shim, folder, {})).toBe(real);
+  expect(await resolveShim(shim, folder, { PYENV_VERSION: "9.9.9" })).toBe(shim);
   lay("project/.python-version", "9.9.9\n3.12.1\n");
-  expect(await behindShim(shim, at("project"), {})).toBe(real);
-  expect(await behindShim("/bin/sh", folder, {})).toBe("/bin/sh");
-  expect(await ownFolders(shim, [], undefined)).toEqual([at(".pyenv")]);
+  expect(await resolveShim(shim, at("project"), {})).toBe(real);
+  expect(await resolveShim("/bin/sh", folder, {})).toBe("/bin/sh");
+  expect(await programFolders(shim, [], undefined)).toEqual([at(".pyenv")]);
 });
 
 test("a script by the name that it is called by, without its ending too", async () => {
@@ -104,10 +106,10 @@ test("a script by the name that it is called by, without its ending too", async 
   lay("named/server.js");
   lay("data/notes.txt");
   symlinkSync(at("named"), at("by-link"));
-  expect(await ownFolders("/usr/bin/node", [at("named/server"), at("data/notes.txt")], undefined)).toEqual([
-    at("named"),
-  ]);
-  expect(await ownFolders("/usr/bin/node", [at("by-link/server.js")], undefined)).toEqual([
+  expect(
+    await programFolders("/usr/bin/node", [at("named/server"), at("data/notes.txt")], undefined),
+  ).toEqual([at("named")]);
+  expect(await programFolders("/usr/bin/node", [at("by-link/server.js")], undefined)).toEqual([
     at("named"),
     at("by-link/server.js"),
   ]);
@@ -121,15 +123,17 @@ describe("in a folder that the server may write", () => {
     const writable = [at("mine")];
     symlinkSync(victim, at("mine/link.js"));
     for (const name of ["link.js", "./link", at("mine/link.js")])
-      expect(await ownFolders("/usr/bin/node", [name, victim], at("mine"), { writable })).toEqual([]);
-    expect(await ownFolders(at("mine/link.js"), [], undefined, { writable })).toEqual([]);
+      expect(await programFolders("/usr/bin/node", [name, victim], at("mine"), { writable })).toEqual([]);
+    expect(await programFolders(at("mine/link.js"), [], undefined, { writable })).toEqual([]);
     for (const line of [victim, `/usr/bin/env ${victim}`, `/usr/bin/env -S -u X ${victim}`]) {
       const script = lay("mine/script", `#!${line}\n`);
-      expect(await ownFolders(script, [], undefined, { writable })).toEqual([]);
+      expect(await programFolders(script, [], undefined, { writable })).toEqual([]);
     }
     lay("mine/sub/package.json", "{}");
     const inner = lay("mine/sub/server.js");
-    expect(await ownFolders("/usr/bin/node", [inner], undefined, { writable: [at("mine/sub")] })).toEqual([]);
+    expect(await programFolders("/usr/bin/node", [inner], undefined, { writable: [at("mine/sub")] })).toEqual(
+      [],
+    );
   });
 
   test("a usual interpreter is found all the same: by its bare name, or where a version manager keeps it", async () => {
@@ -140,24 +144,24 @@ describe("in a folder that the server may write", () => {
     mkdirSync(at("workspace/.venv/bin"), { recursive: true });
     symlinkSync(python, at("workspace/.venv/bin/python"));
     const kept = [at("user/.local/share/uv/python/cpython-3.12")];
-    expect(await ownFolders(at("workspace/.venv/bin/python"), [], undefined, { writable })).toEqual(kept);
+    expect(await programFolders(at("workspace/.venv/bin/python"), [], undefined, { writable })).toEqual(kept);
     symlinkSync("cpython-3.12", at("user/.local/share/uv/python/cpython-3"));
     symlinkSync(
       at("user/.local/share/uv/python/cpython-3/bin/python3.12"),
       at("workspace/.venv/bin/python3"),
     );
-    expect(await ownFolders(at("workspace/.venv/bin/python3"), [], undefined, { writable })).toEqual([
+    expect(await programFolders(at("workspace/.venv/bin/python3"), [], undefined, { writable })).toEqual([
       ...kept,
       at("user/.local/share/uv/python/cpython-3"),
     ]);
     lay("user/.ssh/bin/python3");
     symlinkSync(at("user/.ssh/bin/python3"), at("workspace/.venv/bin/python2"));
-    expect(await ownFolders(at("workspace/.venv/bin/python2"), [], undefined, { writable })).toEqual([]);
+    expect(await programFolders(at("workspace/.venv/bin/python2"), [], undefined, { writable })).toEqual([]);
     const node = lay("user/tools/node-20/bin/node");
     lay("user/tools/node-20/lib/x");
     const script = lay("workspace/cli", "#!/usr/bin/env node\n");
     const environment = { PATH: dirname(node) };
-    expect(await ownFolders(script, [], undefined, { writable, environment })).toEqual([
+    expect(await programFolders(script, [], undefined, { writable, environment })).toEqual([
       at("user/tools/node-20"),
     ]);
     vi.unstubAllEnvs();
@@ -190,11 +194,11 @@ test("a HOME is too wide in both spellings, and what lands in it is not one proj
     vi.stubEnv("HOME", home);
     for (const one of [at("people/me"), at("home-link/me")]) {
       const called = (path: string): string => path.replace(at("people/me"), one);
-      const found = await ownFolders("/usr/bin/node", [called(script)], undefined);
+      const found = await programFolders("/usr/bin/node", [called(script)], undefined);
       expect(found).toEqual([...new Set([script, called(script)])]);
-      const downloaded = await ownFolders("/usr/bin/python3", [called(download)], undefined);
+      const downloaded = await programFolders("/usr/bin/python3", [called(download)], undefined);
       expect(downloaded).toEqual([...new Set([download, called(download)])]);
-      expect(await ownFolders(called(tool), [], undefined)).toEqual([tool, at("people/me/.local/lib")]);
+      expect(await programFolders(called(tool), [], undefined)).toEqual([tool, at("people/me/.local/lib")]);
     }
   }
   vi.unstubAllEnvs();

@@ -1,26 +1,27 @@
-// What a plain command needs of its own: the folder its program is installed in, and that of the script it is to run. Never more, and nothing that the server itself could have steered.
+// Infers the folders that a local command needs: where its program is installed, and where its script is. Paths
+// that the server itself could have changed grant nothing.
 
 import { access, readFile, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { INTERPRETER, interpretersOf, usualInterpretersOf } from "./interpreters.ts";
-import { bothWays, isInside, isSteered, type Resolved, resolveLinks } from "../paths/paths.ts";
+import { withRealPaths, isInside, isSteered, type Resolved, resolveLinks } from "../paths/paths.ts";
 import { isSystem } from "./system-paths.ts";
 
 /** `node -e`, `python -c`, `python -m`, `deno eval`, `sh -c`. */
 const CODE_OPTION = /^(?:-[a-z]*[cempE]|--eval|--print|--command|eval)(?:=|$)/;
 
-/** What interpreters try when there is no file of the very name. */
+/** File endings that interpreters add. */
 const ENDINGS = ["", ".js", ".cjs", ".mjs", ".ts", ".tsx", ".jsx", ".json", ".node"];
 
-/** A file that says: from here down it is one project. */
+/** Files that mark the top folder of a project. */
 const MARKS = ["package.json", "pyproject.toml", "setup.py", "deno.json", "Gemfile", "composer.json"].concat([
   "go.mod",
   "Cargo.toml",
   "pyvenv.cfg",
 ]);
 
-/** Where version managers keep interpreters, and nothing of their owner, seen from a home. */
+/** Folders of version managers below a home, which contain interpreters and no private files. */
 const STORES = [".local/share/uv/python", ".pyenv/versions", ".nvm/versions", ".volta/tools/image"].concat([
   ".asdf/installs",
   ".local/share/mise/installs",
@@ -31,25 +32,28 @@ const STORES = [".local/share/uv/python", ".pyenv/versions", ".nvm/versions", ".
 
 export interface OwnOptions {
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Folders that the server may write, in both spellings. From a file or a link in there nothing is inferred: the server may have put it there, to get more at its next start. */
+  /**
+   * Folders that the server may write, as written and as real paths. A file or link in them grants nothing,
+   * because the server may have created it to get more at its next start.
+   */
   readonly writable?: readonly string[] | undefined;
 }
 
 interface Ground {
-  /** The user's home, as it is written and where it really lies. */
+  /** The user's home, as written and as a real path. */
   readonly homes: readonly string[];
   readonly writable: readonly string[];
 }
 
-/** Read-only folders and files; empty when everything is part of the system. */
-export async function ownFolders(
+/** Folders and files to grant read-only; empty if everything belongs to the system. */
+export async function programFolders(
   file: string,
   args: readonly string[],
   cwd: string | undefined,
   { environment = process.env, writable = [] }: OwnOptions = {},
 ): Promise<string[]> {
   const found = new Set<string>();
-  const ground: Ground = { homes: await bothWays([homedir()]), writable };
+  const ground: Ground = { homes: await withRealPaths([homedir()]), writable };
   const add = async (path: string): Promise<void> => {
     for (const one of await ofProgram(path, ground)) if (!(await isSystem(one))) found.add(one);
   };
@@ -65,19 +69,20 @@ export async function ownFolders(
   return [...found].filter((path) => ![...found].some((other) => other !== path && isInside(path, other)));
 }
 
-/** The folders of a program outside of the system, or nothing. */
+/** The folders of a program outside of the system. */
 async function ofProgram(file: string, ground: Ground): Promise<string[]> {
   const resolved = await resolveLinks(file);
   if (resolved === undefined) return [];
   const { real } = resolved;
   if (isSteered(resolved, ground.writable)) {
-    // A venv in a project: its python is a link, and must lead to a python; by way of further links, perhaps.
+    // The python of a virtual environment in a project is a link, which must lead to an interpreter of a version
+    // manager.
     if (!isKept(real, ground)) return [];
     const ways = resolved.links.map(({ path }) => path);
     return [...(await homeOfProgram(real, ground)), ...ways].filter((path) => isKept(path, ground));
   }
   const folders = await homeOfProgram(real, ground);
-  // `.venv/bin/python` is a link to another installation; the link's own folder holds the packages.
+  // `.venv/bin/python` links to another installation; the folder of the link contains the packages.
   if (real !== file) {
     const written = join(await realpath(dirname(file)), basename(file));
     folders.push(...(await homeOfProgram(written, ground)).filter((folder) => folder !== written));
@@ -86,7 +91,7 @@ async function ofProgram(file: string, ground: Ground): Promise<string[]> {
   return [...folders, ...bases.flat()];
 }
 
-/** Inside of one of the stores, and not where the server may write. */
+/** Whether the path is inside of a version manager's folder that the server cannot write. */
 function isKept(path: string, { homes, writable }: Ground): boolean {
   const stores = homes.flatMap((home) => STORES.map((store) => join(home, store)));
   return (
@@ -95,14 +100,14 @@ function isKept(path: string, { homes, writable }: Ground): boolean {
   );
 }
 
-/** `<prefix>/bin/program` belongs to its prefix, if that looks like one; otherwise to its package; otherwise it stands alone. */
+/** `<prefix>/bin/program` belongs to its prefix if that looks like one, else to its package, else it stands alone. */
 async function homeOfProgram(file: string, { homes }: Ground): Promise<string[]> {
   const folder = dirname(file);
   const prefix = dirname(folder);
-  // A shim looks for the real program somewhere beside itself.
+  // A shim searches for the real program beside itself.
   if (basename(folder) === "shims" && !isTooWide(prefix, homes)) return [prefix];
   if (basename(folder) === "bin" && homes.some((home) => prefix === join(home, ".local"))) {
-    // Next to the libraries lie keyrings.
+    // Other folders beside the libraries contain keyrings.
     return (await exists(join(prefix, "lib"))) ? [file, join(prefix, "lib")] : [file];
   }
   if (basename(folder) === "bin" && !isTooWide(prefix, homes)) {
@@ -113,7 +118,7 @@ async function homeOfProgram(file: string, { homes }: Ground): Promise<string[]>
   return [(await packageOf(file, homes)) ?? file];
 }
 
-/** The script's package; and the path by which it is called, when that leads through links. */
+/** The package of the script, and the path of the script if it contains links. */
 async function ofScriptAmong(args: readonly string[], cwd: string, ground: Ground): Promise<string[]> {
   const script = await scriptOf(args, cwd);
   if (script === undefined || isSteered(script, ground.writable) || (await isSystem(script.real))) return [];
@@ -121,7 +126,10 @@ async function ofScriptAmong(args: readonly string[], cwd: string, ground: Groun
   return script.links.length === 0 ? [folder] : [folder, script.written];
 }
 
-/** A script's package. Without one, its neighbours may be parts of it, unless the folder is one where everything lands. */
+/**
+ * The package of a script. Without a package its folder, because neighbouring files may be part of it, unless the
+ * folder is a general one.
+ */
 async function ofScript(script: string, homes: readonly string[]): Promise<string> {
   const isFolder = (await stat(script)).isDirectory();
   const found = await packageOf(isFolder ? join(script, "index") : script, homes);
@@ -132,7 +140,7 @@ async function ofScript(script: string, homes: readonly string[]): Promise<strin
   return isTooWide(folder, homes) || isMixed ? script : folder;
 }
 
-/** A venv names the installation that it stands on. */
+/** The installation that a virtual environment is based on. */
 async function basesOfVenv(prefix: string, { homes, writable }: Ground): Promise<string[]> {
   const text = await readFile(join(prefix, "pyvenv.cfg"), "utf8").catch(() => "");
   const base = /^home\s*=\s*(.+)$/m.exec(text)?.[1]?.trim();
@@ -141,18 +149,18 @@ async function basesOfVenv(prefix: string, { homes, writable }: Ground): Promise
   if (resolved === undefined || isSteered(resolved, writable)) return [];
   const { real } = resolved;
   if (basename(real) !== "bin" || isTooWide(dirname(real), homes)) return [];
-  // The file may have been written by the server itself, to be given some other folder at the next start.
+  // The server may have written this file to be granted another folder, so that it must contain a python.
   const pythons = await Promise.all(["python", "python3", "pypy3"].map((name) => exists(join(real, name))));
   return pythons.includes(true) ? [dirname(real)] : [];
 }
 
-/** The first argument that is a file, with the options before it passed over. */
+/** The first argument that is a file, after options. */
 async function scriptOf(
   args: readonly string[],
   cwd: string,
 ): Promise<(Resolved & { readonly written: string }) | undefined> {
   for (const argument of args) {
-    // The code stands on the command line itself, so that what follows are its arguments.
+    // The code is on the command line, so that the next words are its arguments.
     if (CODE_OPTION.test(argument)) return undefined;
     if (argument.startsWith("-") || argument.includes("\0")) continue;
     for (const ending of ENDINGS) {
@@ -164,7 +172,7 @@ async function scriptOf(
   return undefined;
 }
 
-/** The nearest folder with a mark of a project, or the outermost node_modules around it. */
+/** The nearest folder with a project marker, or the outermost node_modules. */
 async function packageOf(file: string, homes: readonly string[]): Promise<string | undefined> {
   const names = file.split(sep);
   const modules = names.indexOf("node_modules");
@@ -175,7 +183,7 @@ async function packageOf(file: string, homes: readonly string[]): Promise<string
   return undefined;
 }
 
-/** The user's home, what lies above it, and what everybody shares. */
+/** The user's home, the folders above it, and shared folders. */
 function isTooWide(folder: string, homes: readonly string[]): boolean {
   const shared = ["/tmp", "/var/tmp", "/opt", "/srv", "/home", "/root", "/mnt", "/media", "/var", "/run"];
   return (

@@ -1,32 +1,33 @@
-// What no box may change or see, whatever is granted: the declarations that decide about boxes, and Portolan's own data.
+// Paths that no server may write or see, whatever its sandbox config grants: config files, which decide about
+// sandboxes, and Portolan's own data.
 
 import { mkdir, realpath, stat } from "node:fs/promises";
 import { isAbsolute, relative, sep } from "node:path";
-import { isInside, laidLink, resolveLinks } from "../paths/paths.ts";
-import type { Clause, Mount } from "../types.ts";
+import { isInside, writableLink, resolveLinks } from "../paths/paths.ts";
+import type { RuleProblem, Mount } from "../types.ts";
 
-export interface Guarded {
-  /** To be laid between the grants: they cover what is around them, and what is granted inside of them covers them. */
+export interface ProtectedPaths {
+  /** Mounts to place between the grants: each covers the grants around it, and is covered by grants inside of it. */
   readonly mounts: readonly Mount[];
-  /** Grants that are left out. */
+  /** Grants that are removed. */
   readonly refused: readonly Mount[];
-  readonly problems: readonly Clause[];
+  readonly problems: readonly RuleProblem[];
 }
 
 interface Ground {
-  /** All that is granted, but the system. */
+  /** All grants except those of the system. */
   readonly grants: readonly Mount[];
-  /** Folders that the server may write, in both spellings. */
+  /** Folders that the server may write, as written and as real paths. */
   readonly writable: readonly string[];
   readonly homedir: string;
 }
 
-export async function guardedMounts(ground: Ground): Promise<Guarded> {
+export async function protectedMounts(ground: Ground): Promise<ProtectedPaths> {
   const { default: envPaths } = await import("env-paths");
   const { data, cache, log, config } = envPaths("portolan", { suffix: "" });
   const [own, declarations] = await Promise.all([
     ownData([data, cache], [log], ground),
-    declarationsIn(ground, config),
+    configFilesIn(ground, config),
   ]);
   const parts = [own, declarations];
   return {
@@ -36,12 +37,12 @@ export async function guardedMounts(ground: Ground): Promise<Guarded> {
   };
 }
 
-/** The store of packages, tokens, keys, homes of other servers. What a server has of its own in there it is given over this. */
-async function ownData(needed: string[], perhaps: string[], ground: Ground): Promise<Guarded> {
+/** Portolan's store, tokens, keys and the HOMEs of other servers. The server's own entries are mounted over this. */
+async function ownData(needed: string[], perhaps: string[], ground: Ground): Promise<ProtectedPaths> {
   const { grants, writable } = ground;
   const mounts: Mount[] = [];
   const refused: Mount[] = [];
-  const problems: Clause[] = [];
+  const problems: RuleProblem[] = [];
   for (const folder of [...needed, ...perhaps]) {
     const real = await realpath(folder).catch(() => folder);
     const isOf = (path: string): boolean => [folder, real].some((one) => isInside(path, one));
@@ -50,23 +51,23 @@ async function ownData(needed: string[], perhaps: string[], ground: Ground): Pro
       if (isOwn(mount.path, grants)) continue;
       refused.push(mount);
       problems.push({
-        clause: clauseOf(mount),
+        rule: ruleOf(mount),
         problem: "it is Portolan's own data, which no server may see",
-        remedy: "Take it out of the declaration.",
+        remedy: "Remove it from the server's config.",
       });
     }
     if (around.length === 0) continue;
-    // What is not there yet could not be covered, and would be seen, or be made by the server, later.
+    // A folder that does not exist cannot be covered, and the server could create it later.
     if (needed.includes(folder)) await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => {});
     const resolved = await resolveLinks(folder);
-    const laid = laidLink(resolved?.links ?? [], writable);
-    if (laid !== undefined) problems.push(steered(laid.path, "Portolan's own data", ground));
+    const link = writableLink(resolved?.links ?? [], writable);
+    if (link !== undefined) problems.push(steered(link.path, "Portolan's own data", ground));
     if (resolved !== undefined) mounts.push({ path: resolved.real, access: "hidden", reason: "portolan" });
   }
   return { mounts, refused, problems };
 }
 
-async function declarationsIn(ground: Ground, config: string): Promise<Guarded> {
+async function configFilesIn(ground: Ground, config: string): Promise<ProtectedPaths> {
   const written = ground.grants.filter(({ access, reason }) => access === "write" && reason !== "kept home");
   if (written.length === 0) return { mounts: [], refused: [], problems: [] };
   const { declarationsInUse, usualDeclarations } = await import("../../catalog/index.ts");
@@ -79,33 +80,33 @@ async function declarationsIn(ground: Ground, config: string): Promise<Guarded> 
   ]);
   const mounts = new Map<string, Mount>();
   const refused: Mount[] = [];
-  const problems = new Map<string, Clause>();
+  const problems = new Map<string, RuleProblem>();
   const all = await Promise.all(
     [...candidates].map(async (path) => ({ path, resolved: await resolveLinks(path) })),
   );
   for (const { path, resolved } of all) {
-    // Nobody can cover what is not there; what comes later is not taken while servers run.
+    // A file that does not exist cannot be covered; the write history refuses it when it appears.
     if (resolved === undefined) continue;
-    const laid = laidLink(resolved.links, ground.writable);
-    if (laid !== undefined) problems.set(laid.path, steered(laid.path, "declarations", ground));
+    const link = writableLink(resolved.links, ground.writable);
+    if (link !== undefined) problems.set(link.path, steered(link.path, "config files", ground));
     const { real } = resolved;
     if (!written.some((mount) => isInside(real, mount.path))) continue;
     const named = written.filter((mount) => mount.path === real || mount.path === path);
-    // A workspace may be in there: then its declarations are looked after one by one.
+    // The folder may be a workspace, whose config files are protected one by one.
     if (path === config && named.length > 0) continue;
     const there = await stat(real).catch(() => undefined);
     for (const mount of named) {
       refused.push(mount);
       problems.set(mount.path, {
-        clause: clauseOf(mount),
-        problem: "declarations decide about sandboxes, so that no server may write them",
+        rule: ruleOf(mount),
+        problem: "config files decide about sandboxes, so that no server may write them",
         remedy: "Grant it with fs.read.",
       });
     }
     if (there?.isFile() === true && there.nlink > 1) {
       problems.set(real, {
-        clause: clauseAround(real, ground),
-        problem: `${real} is a declaration, and has another name by which the server could write it (a hard link)`,
+        rule: ruleAround(real, ground),
+        problem: `${real} is a config file with a hard link, by which the server could write it`,
         remedy: `Make it a file of its own: cp ${real} ${real}.new && mv ${real}.new ${real}`,
       });
     }
@@ -114,7 +115,7 @@ async function declarationsIn(ground: Ground, config: string): Promise<Guarded> 
   return { mounts: [...mounts.values()], refused, problems: [...problems.values()] };
 }
 
-/** The files of other clients, by which those start servers. They are in the home, in folders of settings. */
+/** Config files of other MCP clients, by which those start servers. They are in settings folders of the home. */
 async function ofClients(written: readonly Mount[], homedir: string): Promise<string[]> {
   const homes = [homedir, await realpath(homedir).catch(() => homedir)];
   const isNear = (path: string): boolean =>
@@ -129,32 +130,32 @@ async function ofClients(written: readonly Mount[], homedir: string): Promise<st
   return found.map(({ file }) => file);
 }
 
-/** Granted by somebody, and not inferred from what the server is. */
+/** Granted by a config or a caller, not inferred from the program. */
 function isGiven(reason: Mount["reason"]): boolean {
   return reason === "declared" || reason === "root" || reason === "cwd";
 }
 
-/** Its own entry of the store, and its kept HOME. */
+/** The server's own entry of the store, and its kept HOME. */
 function isOwn(path: string, grants: readonly Mount[]): boolean {
   return grants.some(
     (mount) => (mount.reason === "own" || mount.reason === "kept home") && isInside(path, mount.path),
   );
 }
 
-function steered(link: string, what: string, ground: Ground): Clause {
+function steered(link: string, what: string, ground: Ground): RuleProblem {
   return {
-    clause: clauseAround(link, ground),
-    problem: `${link} leads to ${what}, and is a link, which the server could change`,
-    remedy: `Put what it leads to in its place, or grant something narrower.`,
+    rule: ruleAround(link, ground),
+    problem: `${link} leads to ${what} through a link that the server could change`,
+    remedy: `Replace the link with its target, or grant a narrower folder.`,
   };
 }
 
-function clauseAround(path: string, { grants }: Ground): string {
+function ruleAround(path: string, { grants }: Ground): string {
   const around = grants.findLast((mount) => mount.access === "write" && isInside(path, mount.path));
-  return around === undefined ? `fs: ${path}` : clauseOf(around);
+  return around === undefined ? `fs: ${path}` : ruleOf(around);
 }
 
-function clauseOf({ path, access, reason }: Mount): string {
+function ruleOf({ path, access, reason }: Mount): string {
   if (reason === "root" || reason === "cwd") return `${reason}: ${path}`;
   return `fs.${access}: ${path}`;
 }

@@ -1,30 +1,31 @@
-// Unix sockets in granted folders: whoever can name one can talk to the program behind it, and a mount for reading only does not change that. So they are covered.
+// Hides Unix sockets in granted folders. A program that can open a socket can talk to the process behind it, even
+// through a read-only mount.
 
 import { readdir, realpath, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, sep } from "node:path";
 import { isInside } from "../paths/paths.ts";
-import type { Clause, Mount } from "../types.ts";
+import type { RuleProblem, Mount } from "../types.ts";
 import { liveSockets } from "./live-sockets.ts";
 
 const MAX_DEPTH = 8;
 const MAX_ENTRIES = 20_000;
 const MAX_FOLDERS = 1_000;
-/** For a search that is made only because of sockets of which the place is not known. */
+/** Time limit of the search for sockets whose path is unknown. */
 const MAX_FURTHER_MS = 250;
 const AT_ONCE = 64;
-/** Each is a mount of its own. */
+/** Each hidden socket is one mount. */
 const MAX_COVERED = 1_000;
 
-/** The kernel's, and the system's: they hold none, or the box has its own. */
+/** System folders, which contain no sockets or which the sandbox has of its own. */
 const NOT_LOOKED_INTO = ["/proc", "/sys", "/dev", "/usr", "/nix", "/gnu"];
 
 export interface Covers {
   readonly mounts: readonly Mount[];
-  readonly problems: readonly Clause[];
+  readonly problems: readonly RuleProblem[];
 }
 
-/** A socket that is granted by its own path is meant, and stays. */
+/** A socket that the config grants by its own path stays visible. */
 export async function socketCovers(
   grants: readonly Mount[],
   declared: readonly Mount[],
@@ -43,7 +44,7 @@ export async function socketCovers(
   const [live, known, scanned] = await Promise.all([
     liveSockets(),
     isAsked ? wellKnown(homedir) : [],
-    // In a program's own folder what listens now is enough, if it is known where.
+    // In a program's own folder, the open sockets are enough if their paths are known.
     Promise.all(looked.filter(({ reason }) => reason !== "own").map(({ path }) => scan(path, isLookedInto))),
   ]);
   const further = live.unplaced ? await scanFurther(looked.map(({ path }) => path)) : [];
@@ -64,16 +65,16 @@ export async function socketCovers(
   return { mounts, problems };
 }
 
-function tooMany(grants: readonly Mount[], sockets: readonly string[]): Clause {
+function tooMany(grants: readonly Mount[], sockets: readonly string[]): RuleProblem {
   const most = grants.find(({ path }) => isInside(sockets[0] ?? "", path))?.path ?? sep;
   return {
-    clause: `fs: ${most}`,
+    rule: `fs: ${most}`,
     problem: `it has ${sockets.length} sockets of other programs in it, too many to cover`,
     remedy: "Grant something narrower.",
   };
 }
 
-/** Also where nobody looks otherwise: in a program's own folder, and in node_modules. */
+/** Also searches a program's own folder and node_modules. */
 async function scanFurther(roots: readonly string[]): Promise<string[]> {
   const until = performance.now() + MAX_FURTHER_MS;
   const isGoingOn = (folder: string, path: string): boolean =>
@@ -81,7 +82,7 @@ async function scanFurther(roots: readonly string[]): Promise<string[]> {
   return (await Promise.all(roots.map((root) => scan(root, isGoingOn)))).flat();
 }
 
-/** Level by level, so that what lies near is found also where there is much. */
+/** Searches level by level, so that nearby sockets are found even in a large folder. */
 async function scan(
   root: string,
   enters: (folder: string, path: string, name: string) => boolean,
@@ -111,30 +112,33 @@ async function scan(
   return found;
 }
 
-/** Not into what package managers and git keep by the thousand; git's own socket lies on the first level. */
+/** Skips the contents of node_modules and .git; the socket of git is on its first level. */
 function isLookedInto(folder: string, path: string, name: string): boolean {
   return name !== "node_modules" && !folder.endsWith(`${sep}.git`) && !NOT_LOOKED_INTO.includes(path);
 }
 
-/** Nothing but sockets in them, of the desktop and of this program: covered as a whole, so that later ones are not seen either. */
+/**
+ * Folders that contain only sockets, of the desktop and of Portolan: hidden as a whole, so that later sockets are
+ * hidden too.
+ */
 async function wellKnownFolders(isShown: (path: string) => boolean): Promise<string[]> {
   const { XDG_RUNTIME_DIR } = process.env;
   const temporary = [...new Set(["/tmp", await realpath(tmpdir()).catch(() => "/tmp")])].filter(isShown);
-  const gates = temporary.map(async (folder) =>
+  const proxyFolders = temporary.map(async (folder) =>
     (await readdir(folder).catch(() => []))
       .filter((name) => name.startsWith("portolan-egress-"))
       .map((name) => join(folder, name)),
   );
   const folders = [
     ...["/run/user", XDG_RUNTIME_DIR ?? "/run/user", "/tmp/.X11-unix", "/tmp/.ICE-unix"],
-    ...(await Promise.all(gates)).flat(),
+    ...(await Promise.all(proxyFolders)).flat(),
   ];
   const real = await Promise.all(folders.map((path) => realpath(path).catch(() => undefined)));
   const all = [...new Set(real)].filter((path) => path !== undefined);
   return all.filter((path) => !all.some((other) => other !== path && isInside(path, other)));
 }
 
-/** Doors to everything else, of which a search must not miss one. */
+/** Sockets with wide access, which the search must not miss. */
 async function wellKnown(homedir: string): Promise<string[]> {
   const {
     SSH_AUTH_SOCK = "",

@@ -1,10 +1,13 @@
-// The read-only system of a box: what programs need of a machine to run at all, and nothing that is about its owner.
+// System paths of every sandbox: what programs need to run at all, and nothing about the user.
 
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { isInside } from "../paths/paths.ts";
 
-/** Single folders of /etc, since next to certificates lie private keys. Accounts, hosts and name servers are stubs of the backend. */
+/**
+ * Single folders of /etc, because private keys are next to certificates. The backend provides accounts, hosts and
+ * name servers.
+ */
 const SYSTEM = [
   ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"],
   ["/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/ca-certificates"],
@@ -16,13 +19,16 @@ const SYSTEM = [
 
 let whole: Promise<readonly string[]> | undefined;
 
-/** All that exist: links, and what they lead to. A machine's layout is looked at once. */
+/**
+ * Existing paths, with their link targets. Read once per process, because the layout of the machine does not
+ * change.
+ */
 export function systemPaths(): Promise<readonly string[]> {
   whole ??= existing(SYSTEM).then(withReal);
   return whole;
 }
 
-/** Folders that are never a server's own, since the box has them anyway. */
+/** Paths that every sandbox has, so that they are never a program's own folder. */
 export async function isSystem(path: string): Promise<boolean> {
   const system = await systemPaths();
   return system.some((folder) => isInside(path, folder));

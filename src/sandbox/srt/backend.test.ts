@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { without } from "../../../test/needs.ts";
-import type { Box, Mount } from "../types.ts";
+import type { SandboxPolicy, Mount } from "../types.ts";
 import { createSrt } from "./backend.ts";
 
 const cache = fileURLToPath(new URL("../../../.cache/srt/", import.meta.url));
@@ -30,7 +30,7 @@ const missing = report.available ? [] : [`srt: ${report.findings.at(-1)?.detail}
 const read = (path: string): Mount => ({ path, access: "read", reason: "system" });
 const SYSTEM = ["/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/ssl"];
 
-function box(mounts: Mount[], more: Partial<Box> = {}): Box {
+function policy(mounts: Mount[], more: Partial<SandboxPolicy> = {}): SandboxPolicy {
   return {
     mounts: [...SYSTEM.filter((path) => existsSync(path)).map(read), ...mounts],
     home: "/home/user",
@@ -45,15 +45,15 @@ function box(mounts: Mount[], more: Partial<Box> = {}): Box {
 test("without the package it is said how to get it, and nothing is held", async () => {
   const backend = createSrt({ from: nowhere, shared: async () => undefined });
   expect(await backend.probe()).toMatchObject({ available: false });
-  expect(await backend.missing(box([]))).toMatchObject([
+  expect(await backend.missing(policy([]))).toMatchObject([
     {
-      clause: "sandbox",
+      rule: "sandbox",
       problem: "@anthropic-ai/sandbox-runtime: it is not installed",
       remedy: "npm install -g @anthropic-ai/sandbox-runtime",
     },
   ]);
   await expect(
-    backend.wrap({ file: "/bin/true", args: [], cwd: "/", env: {} }, box([]), context),
+    backend.wrap({ file: "/bin/true", args: [], cwd: "/", env: {} }, policy([]), context),
   ).rejects.toThrow("not installed");
 });
 
@@ -102,17 +102,17 @@ describe("srt", without(missing), () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test("names every clause that it cannot hold", async () => {
-    const asked = box([read("/data/[a]")], {
+    const asked = policy([read("/data/[a]")], {
       network: ["api.example.com", "*"],
       exec: { allow: ["/usr/bin/git"], spawn: false },
       limits: { memoryBytes: 1, processes: 2 },
       declaredLimits: new Set(["memoryBytes"]),
     });
-    expect((await backend.missing(asked)).map(({ clause }) => clause)).toEqual([
+    expect((await backend.missing(asked)).map(({ rule }) => rule)).toEqual([
       ...["network: api.example.com", "network: *", "exec.allow: /usr/bin/git", "exec.spawn: false"],
       ...["limits.memory: 1", "fs: /data/[a]"],
     ]);
-    expect(await backend.missing(box([]))).toEqual([]);
+    expect(await backend.missing(policy([]))).toEqual([]);
   });
 
   test("only what is granted is there, and only what is granted for it can be written", async () => {
@@ -137,7 +137,7 @@ describe("srt", without(missing), () => {
       { path: join(folder, "granted/hidden"), access: "hidden", reason: "declared" },
       read(process.execPath),
     ];
-    const { stdout, stderr, code } = await run(["-e", script, "--", "it's", "$(x) `y`"], box(mounts));
+    const { stdout, stderr, code } = await run(["-e", script, "--", "it's", "$(x) `y`"], policy(mounts));
     expect(stderr).toBe("");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual([
@@ -171,7 +171,7 @@ describe("srt", without(missing), () => {
       { path: at("data/own"), access: "read", reason: "own" },
       read(process.execPath),
     ];
-    const { stdout, stderr } = await run(["-e", script], box(mounts));
+    const { stdout, stderr } = await run(["-e", script], policy(mounts));
     expect(stderr).toBe("");
     expect(JSON.parse(stdout)).toEqual(["EROFS", "EBUSY", "EBUSY", "done", "ENOENT", "data/own/a"]);
   });
@@ -183,7 +183,7 @@ describe("srt", without(missing), () => {
     };
     const spawnable = await backend.wrap(
       { ...program, cwd: "/", env: { PATH: "/usr/bin:/bin" } },
-      box([read(process.execPath)]),
+      policy([read(process.execPath)]),
       context,
     );
     const starter = `require("node:child_process").spawn(process.argv[1], process.argv.slice(2), { stdio: "inherit" })`;
@@ -194,14 +194,14 @@ describe("srt", without(missing), () => {
     });
     await once(parent.stdout, "data");
     parent.kill("SIGKILL");
-    // All that is in the box has this pipe open.
+    // All that is in the sandbox has this pipe open.
     await once(parent, "close");
     spawnable.ended();
   });
 
   async function run(
     args: string[],
-    within: Box,
+    within: SandboxPolicy,
   ): Promise<{ stdout: string; stderr: string; code: number | null }> {
     const program = {
       file: process.execPath,
@@ -211,7 +211,7 @@ describe("srt", without(missing), () => {
     };
     const spawnable = await backend.wrap(program, within, context);
     const child = spawn(spawnable.file, spawnable.args, { env: spawnable.env, cwd: spawnable.cwd ?? "/" });
-    // Outside of the box it would be the loader of the sandbox itself that obeys it.
+    // Outside of the sandbox it would be the loader of the sandbox itself that obeys it.
     expect(spawnable.env).not.toHaveProperty("LD_LIBRARY_PATH");
     spawnable.spawned();
     let [stdout, stderr] = ["", ""];

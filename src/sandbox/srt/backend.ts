@@ -1,26 +1,34 @@
-// The backend for where there is no bubblewrap of ours: Anthropic's sandbox-runtime, when it is installed. It holds less, and says so.
+// Sandbox backend for systems without bubblewrap: Anthropic's sandbox-runtime (srt), if it is installed. It
+// enforces fewer rules.
 
 import { spawn } from "node:child_process";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { limitClause } from "../../model/index.ts";
+import { limitRule } from "../../model/index.ts";
 import type { Program, Spawnable } from "../../process/index.ts";
 import { isInside } from "../paths/paths.ts";
-import { heldFolders } from "../paths/pinned-folders.ts";
-import type { BackendReport, Box, Clause, Finding, SandboxBackend } from "../types.ts";
-import { createSession, type Filesystem, loadRuntime, PACKAGE, sharedModules, type SrtPlaces } from "./runtime.ts";
+import { pinnedFolders } from "../paths/pinned-folders.ts";
+import type { BackendReport, SandboxPolicy, RuleProblem, Finding, SandboxBackend } from "../types.ts";
+import {
+  createSession,
+  type Filesystem,
+  loadRuntime,
+  PACKAGE,
+  sharedModules,
+  type SrtPlaces,
+} from "./runtime.ts";
 
 const INSTALL = `npm install -g ${PACKAGE}`;
 
-/** Its own places for temporary files, which all of its sandboxes would share. */
+/** Temporary folders of srt, which all its sandboxes would share. */
 const SHARED = ["/tmp/claude", "/private/tmp/claude"];
 const SHELL = "/bin/sh";
-/** Variables by which the shell and the sandbox's own programs, outside of the box, could be made to run other code. */
+/** Variables that could make the shell or srt's own programs, outside of the sandbox, run other code. */
 const INSIDE_ONLY =
   /^(?:LD_|DYLD_|MALLOC_|GLIBC_TUNABLES$|GCONV_PATH$|LOCPATH$|NLSPATH$|BASH_|SHELLOPTS$|ENV$)/;
 
-/** It is looked for beside this module, and among what is installed for all programs. */
+/** Looks for the package beside this module and among the globally installed packages. */
 export function createSrt({
   from = import.meta.url,
   shared = sharedModules,
@@ -33,12 +41,15 @@ export function createSrt({
   return {
     name: "srt",
     probe,
-    missing: async (box) => missing(box, await probe()),
-    held: async (box) => ({ box: { ...box, limits: {} }, unheldDefaults: unheldDefaults(box) }),
-    wrap: async (program, box) => wrap(program, box),
+    missing: async (policy) => missing(policy, await probe()),
+    enforced: async (policy) => ({
+      policy: { ...policy, limits: {} },
+      unenforcedDefaults: unenforcedDefaults(policy),
+    }),
+    wrap: async (program, policy) => wrap(program, policy),
   };
 
-  async function wrap(program: Program, box: Box): Promise<Spawnable> {
+  async function wrap(program: Program, policy: SandboxPolicy): Promise<Spawnable> {
     const { runtime, folder, leave } = await session.enter();
     const home = await privateFolder();
     const ended = (): void => {
@@ -46,21 +57,22 @@ export function createSrt({
       void rm(home, { recursive: true, force: true });
     };
     try {
-      const isMounted = box.mounts.some(({ path, access }) => access === "write" && path === box.home);
-      const HOME = isMounted ? box.home : home;
-      // It sets TMPDIR inside to a folder that all share.
+      const isMounted = policy.mounts.some(({ path, access }) => access === "write" && path === policy.home);
+      const HOME = isMounted ? policy.home : home;
+      // srt sets TMPDIR to a folder that all its sandboxes share.
       const own = Object.entries({ ...program.env, HOME, TMPDIR: home });
       const inside = own.filter(([name]) => INSIDE_ONLY.test(name) || name === "TMPDIR");
       const exported = inside
         .filter(([name]) => /^\w+$/.test(name))
         .map(([name, value]) => `export ${name}=${quote(value)}; `);
-      const filesystem = filesystemOf(box, home, folder);
+      const filesystem = filesystemOf(policy, home, folder);
       const command = `${exported.join("")}exec ${[program.file, ...program.args].map(quote).join(" ")}`;
       const wrapped = await runtime.wrapWithSandbox(command, SHELL, { filesystem });
-      // Without `exec`, a shell stays between us and the box, and the box outlives us. As `bash` it would read the user's .bashrc.
+      // Without `exec`, a shell stays between Portolan and the sandbox, which would outlive Portolan. `bash` would
+      // read the user's .bashrc.
       const args = ["-c", `exec ${wrapped}`];
       const env = Object.fromEntries(own.filter(([name]) => !INSIDE_ONLY.test(name)));
-      return { file: SHELL, args, env, cwd: box.cwd ?? HOME, fds: [], spawned: () => {}, ended };
+      return { file: SHELL, args, env, cwd: policy.cwd ?? HOME, fds: [], spawned: () => {}, ended };
     } catch (error) {
       ended();
       throw error;
@@ -68,14 +80,17 @@ export function createSrt({
   }
 }
 
-function filesystemOf(box: Box, home: string, itself: string): Filesystem {
-  const shown = box.mounts.filter(({ access }) => access !== "hidden");
-  // What may be written holds for all that is inside, unless it is taken back.
+function filesystemOf(policy: SandboxPolicy, home: string, itself: string): Filesystem {
+  const shown = policy.mounts.filter(({ access }) => access !== "hidden");
+  // srt applies a write grant to everything inside of the folder.
   const written = shown.filter(({ access }) => access === "write");
   const fixed = shown.filter(
     ({ path, access }) => access === "read" && written.some((outer) => isInside(path, outer.path)),
   );
-  const all = [...heldFolders(shown, box.mounts), ...box.mounts.filter(({ access }) => access === "hidden")];
+  const all = [
+    ...pinnedFolders(shown, policy.mounts),
+    ...policy.mounts.filter(({ access }) => access === "hidden"),
+  ];
   const paths = (wanted: string): string[] =>
     all.filter(({ access }) => access === wanted).map(({ path }) => path);
   return {
@@ -86,53 +101,53 @@ function filesystemOf(box: Box, home: string, itself: string): Filesystem {
   };
 }
 
-function missing(box: Box, report: BackendReport): Clause[] {
+function missing(policy: SandboxPolicy, report: BackendReport): RuleProblem[] {
   const fault = report.findings.find(({ ok }) => !ok);
   if (!report.available)
     return [
       {
-        clause: "sandbox",
+        rule: "sandbox",
         problem: fault === undefined ? `${PACKAGE} cannot be used here` : `${fault.what}: ${fault.detail}`,
         remedy: fault?.remedy ?? "portolan doctor",
       },
     ];
-  const clauses: Clause[] = box.network.map((rule) => ({
-    clause: `network: ${rule}`,
+  const problems: RuleProblem[] = policy.network.map((rule) => ({
+    rule: `network: ${rule}`,
     problem: `${PACKAGE} has one list for all servers of a process, so nothing is let through`,
     remedy: "Use bubblewrap, on Linux, or run the server from an image.",
   }));
-  const cannot = (clause: string): number =>
-    clauses.push({
-      clause,
-      problem: `${PACKAGE} cannot hold it`,
+  const cannot = (rule: string): number =>
+    problems.push({
+      rule,
+      problem: `${PACKAGE} cannot enforce it`,
       remedy: "Use bubblewrap, on Linux, or leave it out.",
     });
-  if (box.exec.allow !== undefined) cannot(`exec.allow: ${box.exec.allow.join(", ")}`);
-  if (!box.exec.spawn) cannot("exec.spawn: false");
-  for (const name of box.declaredLimits) cannot(limitClause(name, box.limits[name]));
-  for (const { path } of box.mounts) if (/[*?[\]{}]/.test(path)) cannot(`fs: ${path}`);
-  // There, what is allowed wins over what is hidden inside of it.
+  if (policy.exec.allow !== undefined) cannot(`exec.allow: ${policy.exec.allow.join(", ")}`);
+  if (!policy.exec.spawn) cannot("exec.spawn: false");
+  for (const name of policy.declaredLimits) cannot(limitRule(name, policy.limits[name]));
+  for (const { path } of policy.mounts) if (/[*?[\]{}]/.test(path)) cannot(`fs: ${path}`);
+  // On macOS, srt prefers a granted folder over a hidden path inside of it.
   if (process.platform === "darwin")
-    for (const { path, access, reason } of box.mounts)
+    for (const { path, access, reason } of policy.mounts)
       if (access === "hidden") cannot(reason === "portolan" ? `fs: ${path} hidden` : `fs.deny: ${path}`);
-  return clauses;
+  return problems;
 }
 
-/** It sets no limits at all. */
-function unheldDefaults({ limits, declaredLimits }: Box): Clause[] {
-  const names = Object.keys(limits) as (keyof Box["limits"])[];
+/** srt sets no limits. */
+function unenforcedDefaults({ limits, declaredLimits }: SandboxPolicy): RuleProblem[] {
+  const names = Object.keys(limits) as (keyof SandboxPolicy["limits"])[];
   return names
     .filter((name) => !declaredLimits.has(name))
     .map((name) => ({
-      clause: limitClause(name, limits[name]),
-      problem: `${PACKAGE} cannot hold it`,
+      rule: limitRule(name, limits[name]),
+      problem: `${PACKAGE} cannot enforce it`,
       remedy: "Use bubblewrap, on Linux.",
     }));
 }
 
 async function tryOut(
   places: SrtPlaces,
-  wrap: (program: Program, box: Box) => Promise<Spawnable>,
+  wrap: (program: Program, policy: SandboxPolicy) => Promise<Spawnable>,
 ): Promise<BackendReport> {
   const findings: Finding[] = [];
   let version: string | undefined;
@@ -143,27 +158,27 @@ async function tryOut(
   try {
     const { runtime, version: found } = await loadRuntime(places);
     version = found;
-    // There, it cannot be told per server what may be read and written.
+    // On Windows, srt cannot separate the files of servers.
     if (process.platform === "win32" || !runtime.isSupportedPlatform())
-      return report("platform", `${PACKAGE} cannot hold a box of its own for each server here`);
+      return report("platform", `${PACKAGE} cannot sandbox each server separately on this platform`);
     const { errors } = await runtime.checkDependenciesAsync();
     if (errors.length > 0)
-      return report("what it needs", errors.join("; "), "sudo apt-get install bubblewrap socat ripgrep");
+      return report("dependencies", errors.join("; "), "sudo apt-get install bubblewrap socat ripgrep");
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
     return report(PACKAGE, isMissing ? "it is not installed" : String(error), INSTALL);
   }
   try {
     const failure = await runTrue(wrap);
-    return report("a box", failure);
+    return report("test sandbox", failure);
   } catch (error) {
-    return report("a box", String(error));
+    return report("test sandbox", String(error));
   }
 }
 
-/** Undefined when it worked. */
+/** Undefined if it worked. */
 async function runTrue(
-  wrap: (program: Program, box: Box) => Promise<Spawnable>,
+  wrap: (program: Program, policy: SandboxPolicy) => Promise<Spawnable>,
 ): Promise<string | undefined> {
   const places = [
     "/usr",

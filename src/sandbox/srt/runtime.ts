@@ -1,11 +1,12 @@
-// The package of srt as it is found here, and its one state for the whole process: begun with the first box, ended with the last.
+// Loads the srt package and manages its state, which is one per process: the first sandbox initialises it, the
+// last one resets it.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { lookForProgram, runPlain } from "../../process/index.ts";
+import { lookUpProgram, runProgram } from "../../process/index.ts";
 
 export const PACKAGE = "@anthropic-ai/sandbox-runtime";
 
@@ -18,7 +19,7 @@ export interface Filesystem {
   readonly denyWrite: readonly string[];
 }
 
-/** As much of the package as is used. */
+/** The part of the package's API that Portolan uses. */
 interface Runtime {
   readonly SandboxManager: {
     isSupportedPlatform(): boolean;
@@ -32,11 +33,11 @@ interface Runtime {
 
 export type Manager = Runtime["SandboxManager"];
 
-/** Where the package is looked for. */
+/** Where the package is searched for. */
 export interface SrtPlaces {
   /** The module whose packages are searched first. */
   readonly from: string;
-  /** The folder of packages that are installed for all programs. */
+  /** The folder of globally installed packages. */
   readonly shared: () => Promise<string | undefined>;
 }
 
@@ -84,8 +85,8 @@ export async function loadRuntime(
 }
 
 /**
- * By hand: the package shows `import` only, and its helper programs must be in the box, so its folder must be known.
- * Never in the folder that is worked in: whoever wrote that would run code in this program, outside of any box.
+ * Resolved by hand, because the package exports `import` only and its folder must be granted. Never searches the
+ * working folder: its author could run code in Portolan, outside of any sandbox.
  */
 async function find({ from, shared }: SrtPlaces): Promise<{ folder: string; version: string }> {
   for (const modules of createRequire(from).resolve.paths(PACKAGE) ?? []) {
@@ -109,15 +110,15 @@ function lookInto(modules: string): { folder: string; version: string } | undefi
   }
 }
 
-/** Where `npm install -g` puts packages; only npm itself knows. */
+/** The folder of `npm install -g`, which only npm knows. */
 export async function sharedModules(): Promise<string | undefined> {
-  const file = await lookForProgram("npm");
+  const file = await lookUpProgram("npm");
   if (file === undefined) return undefined;
-  // Settings of the folder that is worked in, or of an npm around this program, are not the user's own.
+  // Settings of the working folder, or of an npm that started Portolan, are not the user's own.
   const { PATH = "", HOME = homedir(), NPM_CONFIG_PREFIX: prefix } = process.env;
   const env = { PATH, HOME, ...(prefix === undefined ? {} : { NPM_CONFIG_PREFIX: prefix }) };
   const asking = { file, args: ["root", "--global"], cwd: homedir(), env };
-  const said = await runPlain(asking, { timeoutMs: NPM_MS }).catch(() => undefined);
+  const said = await runProgram(asking, { timeoutMs: NPM_MS }).catch(() => undefined);
   const folder = said?.stdout.trim() ?? "";
   return said?.code === 0 && isAbsolute(folder) ? folder : undefined;
 }

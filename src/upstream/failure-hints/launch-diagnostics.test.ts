@@ -56,7 +56,7 @@ const start = (backend: string, network: string[] = []): LaunchNews =>
     type: "planned",
     plan: {
       notGranted: [],
-      sandbox: { backend, mode: "enforce", box: { network, limits: {} }, missing: [] },
+      sandbox: { backend, mode: "enforce", policy: { network, limits: {} }, missing: [] },
     },
   }) as unknown as LaunchNews;
 
@@ -102,7 +102,7 @@ test("a path that the config names and the sandbox hides is reported once, with 
   ];
   const planned = {
     type: "planned",
-    plan: { notGranted, sandbox: { mode: "enforce", box: { network: [] } } },
+    plan: { notGranted, sandbox: { mode: "enforce", policy: { network: [] } } },
   };
   onLaunch(planned as unknown as LaunchNews);
   onLaunch(planned as unknown as LaunchNews);
@@ -147,14 +147,14 @@ test("a path of a call that the sandbox hides is reported, and explains an error
 
 test("a rule that is not enforced is reported once, with its reason and the setting that permits it", () => {
   const { onLaunch, told } = setUp();
-  const planned = (by: string, clause: string): LaunchNews =>
+  const planned = (by: string, rule: string): LaunchNews =>
     ({
       type: "planned",
       plan: {
         notGranted: [],
         sandbox: {
-          ...{ mode: "warn", by, box: { network: [] } },
-          missing: [{ clause, problem: "bubblewrap is not installed", remedy: "install it" }],
+          ...{ mode: "warn", by, policy: { network: [] } },
+          missing: [{ rule, problem: "bubblewrap is not installed", remedy: "install it" }],
         },
       },
     }) as unknown as LaunchNews;

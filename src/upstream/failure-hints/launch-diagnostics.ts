@@ -75,7 +75,7 @@ export function createLaunchDiagnostics(
         heardDenied(news);
       } else if (news.type === "planned") {
         ({ plan, hiddenAmong } = news);
-        granted = news.plan.sandbox.box.network;
+        granted = news.plan.sandbox.policy.network;
         reportNamed(news.plan.notGranted);
         if (!relaxed && news.plan.sandbox.mode === "warn") {
           relaxed = true;
@@ -129,10 +129,10 @@ export function createLaunchDiagnostics(
   }
 
   function reportMissing({ missing, by }: LaunchPlan["sandbox"]): void {
-    for (const { clause, problem, remedy } of missing) {
-      const [rule, without] =
-        clause === "sandbox" ? ["Sandbox", "unsandboxed"] : [`Sandbox rule "${clause}"`, "without this rule"];
-      const message = `${rule} not enforced for server "${server}": ${problem}. The server runs ${without} because ${WARN_SET_BY[by]}.`;
+    for (const { rule, problem, remedy } of missing) {
+      const [subject, without] =
+        rule === "sandbox" ? ["Sandbox", "unsandboxed"] : [`Sandbox rule "${rule}"`, "without this rule"];
+      const message = `${subject} not enforced for server "${server}": ${problem}. The server runs ${without} because ${WARN_SET_BY[by]}.`;
       report({ code: "SANDBOX_UNAVAILABLE", severity: "warning", server, message, hint: remedy });
     }
   }

@@ -4,7 +4,7 @@ import type { LaunchPlan } from "../../launch/index.ts";
 import { limitHint } from "./limit-hint.ts";
 
 const plan = (limits: object, backend = "bubblewrap"): LaunchPlan =>
-  ({ sandbox: { backend, box: { limits } } }) as unknown as LaunchPlan;
+  ({ sandbox: { backend, policy: { limits } } }) as unknown as LaunchPlan;
 const died = (data: Record<string, unknown>): PortolanError =>
   new PortolanError("SERVER_CRASHED", "it died", { data });
 

@@ -10,7 +10,7 @@ function hintFor(
 ): string | undefined {
   const [program = "", ...args] = line.split(" ");
   return fetcherHint({
-    ...{ program: `/usr/bin/${program}`, args, sandbox: { backend, box: { network } } },
+    ...{ program: `/usr/bin/${program}`, args, sandbox: { backend, policy: { network } } },
   } as unknown as LaunchPlan);
 }
 

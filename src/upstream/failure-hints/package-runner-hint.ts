@@ -14,7 +14,7 @@ const WITH_VALUE = new Set(
 
 /** Undefined for other programs, and where the network is granted. */
 export function fetcherHint({ program, args, sandbox }: LaunchPlan): string | undefined {
-  if (sandbox.backend === "none" || sandbox.box.network.length > 0) return undefined;
+  if (sandbox.backend === "none" || sandbox.policy.network.length > 0) return undefined;
   const name = basename(program).replace(/\.(?:exe|cmd)$/i, "");
   const remedy = remedyFor(name, args);
   if (remedy === undefined) return undefined;

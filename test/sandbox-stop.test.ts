@@ -1,4 +1,4 @@
-// Real boxes that are asked to end: when there is nobody in them yet or no more, and when the server has gone its own way.
+// Real sandboxes that are asked to end: when there is nobody in them yet or no more, and when the server has gone its own way.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -6,10 +6,10 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { needs } from "../../test/needs.ts";
-import { ChildGroup, runAttached, type Spawnable, stateOf } from "../process/index.ts";
-import { askBox } from "../sandbox/index.ts";
-import { prepare } from "./prepare.ts";
+import { needs } from "./needs.ts";
+import { ChildGroup, runAttached, type Spawnable, stateOf } from "../src/process/index.ts";
+import { terminateServer } from "../src/sandbox/bubblewrap/terminate.ts";
+import { prepare } from "../src/launch/prepare.ts";
 
 function scratch(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-ask-")));
@@ -73,16 +73,16 @@ describe("a box", needs("bubblewrap"), () => {
     const early = spawn("/bin/sleep", ["100"], { stdio: "ignore", detached: true });
     onTestFinished(() => void early.kill("SIGKILL"));
     await once(early, "spawn");
-    for (const inside of ["server", "relay", "relay and box"] as const)
-      expect(askBox(early, inside)).toBe(false);
+    for (const inside of ["server", "relay", "relay and sandbox"] as const)
+      expect(terminateServer(early, inside)).toBe(false);
     expect(stateOf(early.pid ?? Number.NaN)?.isDead).toBe(false);
     early.kill("SIGKILL");
     await once(early, "exit");
-    expect(askBox(early, "server")).toBe(false);
+    expect(terminateServer(early, "server")).toBe(false);
     // The number of one that has ended may be another's by now, such as this one's.
     const running = await ChildGroup.start(await boxed(process.execPath, ["-e", SAVING], folder), "s");
     await isUp(folder);
-    expect(askBox({ pid: process.pid, exitCode: 0, signalCode: null }, "server")).toBe(false);
+    expect(terminateServer({ pid: process.pid, exitCode: 0, signalCode: null }, "server")).toBe(false);
     expect(existsSync(join(folder, "saved"))).toBe(false);
     running.signal("SIGKILL");
     await running.exited;
@@ -96,11 +96,11 @@ describe("a box", needs("bubblewrap"), () => {
     spawnable.spawned();
     const ended = once(child, "exit");
     while (child.exitCode === null && child.signalCode === null) {
-      spawnable.ask?.(child);
+      spawnable.terminate?.(child);
       await new Promise((resolve) => setImmediate(resolve));
     }
     await ended;
     spawnable.ended();
-    expect(spawnable.ask?.(child)).toBe(false);
+    expect(spawnable.terminate?.(child)).toBe(false);
   });
 });
