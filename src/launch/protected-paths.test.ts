@@ -227,7 +227,7 @@ describe("a box is refused when", needs("bubblewrap"), () => {
     lay("w/portolan.yaml", "servers: {}\n");
     lay("data/portolan/gateway/token", "hush");
     await loadCatalog(at("w"));
-    expect(await refusal({ fs: { write: [at("w/portolan.yaml")] } })).toContain("declarations decide");
+    expect(await refusal({ fs: { write: [at("w/portolan.yaml")] } })).toContain("config files decide");
     expect(await refusal({ fs: { read: [at("w/portolan.yaml")] } })).toBe("");
     for (const path of ["data/portolan", "data/portolan/gateway/token"])
       expect(await refusal({ fs: { read: [at(path)] } })).toContain("Portolan's own data");
