@@ -84,7 +84,9 @@ describe("layers", () => {
   });
 
   test("another room is imported only through its index.ts", () => {
-    const wrong = imports.filter(({ from, to }) => isInSrc(to) && roomOf(to) !== roomOf(from) && !isPublic(to));
+    const wrong = imports.filter(
+      ({ from, to }) => isInSrc(to) && roomOf(to) !== roomOf(from) && !isPublic(to),
+    );
     expect(wrong.map(describeImport)).toEqual([]);
   });
 
@@ -183,7 +185,13 @@ describe("the scan itself", () => {
   });
 
   test("sees the paths in a README.md", () => {
-    const text = ["The entry is `open.ts`; see `src/model/json.ts`.", "```", "  parts/    folder", "    a-b.mjs  file", "```"];
+    const text = [
+      "The entry is `open.ts`; see `src/model/json.ts`.",
+      "```",
+      "  parts/    folder",
+      "    a-b.mjs  file",
+      "```",
+    ];
     expect(pathsIn(text.join("\n"))).toEqual(["open.ts", "src/model/json.ts", "a-b.mjs", "parts"]);
   });
 
