@@ -2,7 +2,17 @@
 
 import { ERROR_CODES, PortolanError, type Report } from "../../errors/index.ts";
 import type { LaunchNews, LaunchPlan } from "../../launch/index.ts";
-import { createDeniedReport, type Denied, deniedHint, hiddenPathMessage, isObject, type JsonObject, matchesRule, parseNetworkRule, pathGrant } from "../../model/index.ts";
+import {
+  createDeniedReport,
+  type Denied,
+  deniedHint,
+  hiddenPathMessage,
+  isObject,
+  type JsonObject,
+  matchesRule,
+  parseNetworkRule,
+  pathGrant,
+} from "../../model/index.ts";
 import type { NamedPath } from "../../sandbox/index.ts";
 import type { Call } from "../upstream.ts";
 import { failedConnections } from "./failed-connections.ts";
