@@ -45,7 +45,7 @@ describe.each(BROKEN)("%s is wrong", (_, files, where) => {
     expect(listed.out).toContain("function t1");
     expect(listed.out).toContain(where);
     const status = await here.run("status", "--text");
-    expect(status.out).toMatch(/a-mcp@1\.0\.0 {2}fits, serves t1/);
+    expect(status.out).toMatch(/a-mcp@1\.0\.0 {2}verified, serves t1/);
     expect(status.out).toContain(where);
     const validated = await here.run("validate", "--text");
     expect(validated.code).toBe(1);
@@ -120,7 +120,7 @@ describe("one driver that is wrong", () => {
     here.change(".drivers/c-mcp/DRIVER.md", (text) => text.replace("id: c-mcp", "id: a-mcp"));
     expect((await here.run("resolve", "t1")).code).toBe(0);
     const status = await here.run("status", "--text");
-    expect(status.out).toContain("a-mcp@1.0.0  fits, serves t1");
+    expect(status.out).toContain("a-mcp@1.0.0  verified, serves t1");
     expect(status.out).toContain("driver a-mcp is declared twice");
     expect((await here.run("why", "a-mcp", "--text")).out).toContain("driver a-mcp is declared twice");
   });

@@ -147,7 +147,7 @@ describe("registration", () => {
             { hint: expect.stringMatching(/raise the version to 2\.0\.0.*portolan drivers accept cat-mcp/) },
           ],
         },
-        { id: "filesystem-mcp", server: "fits" },
+        { id: "filesystem-mcp", server: "verified" },
       ],
     });
     // A contract is called by its own name.

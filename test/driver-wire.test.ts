@@ -33,7 +33,7 @@ async function open({ folder }: DriverWorkspace): Promise<Opened> {
   const workspace = await openWorkspace(folder, { snapshots: false, watchFiles: false, onEvent });
   onTestFinished(() => workspace.close());
   const contracts = (await workspace.contracts()) as Contracts;
-  await until(() => contracts.status()[0]?.server !== "unchecked");
+  await until(() => contracts.status()[0]?.server !== "unverified");
   return { contracts, events, diagnostics: () => workspace.diagnostics };
 }
 
@@ -78,7 +78,7 @@ test.each([
   const { contracts } = await open(
     driverWorkspace({ server: at(server), driver: `protocol_version: "${written}"` }),
   );
-  expect(contracts.status()).toMatchObject([{ server: "fits", protocolVersion: revision, problems: [] }]);
+  expect(contracts.status()).toMatchObject([{ server: "verified", protocolVersion: revision, problems: [] }]);
   expect(offered).toEqual([revision]);
 });
 
@@ -90,7 +90,7 @@ test("a server that speaks another revision than declared serves, with a warning
   expect(offered).toEqual(["2025-06-18"]);
   expect(contracts.status()).toMatchObject([
     {
-      server: "fits",
+      server: "verified",
       protocolVersion: "2024-11-05",
       problems: [
         {
@@ -119,7 +119,7 @@ test("a server of the era before is not for a driver of the modern one, and the 
 test("a modern server is told to be one", async () => {
   const server = await remote({ "server/discover": ({ json }) => json(DISCOVER) }, "modern");
   const { contracts } = await open(driverWorkspace({ server: at(server) }));
-  expect(contracts.status()).toMatchObject([{ server: "fits", protocolVersion: "2026-07-28" }]);
+  expect(contracts.status()).toMatchObject([{ server: "verified", protocolVersion: "2026-07-28" }]);
 });
 
 const busy = (times: number): Promise<RouteServer> =>

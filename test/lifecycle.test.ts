@@ -165,7 +165,7 @@ test("a contracts handle serves after a driver was edited, and after its server 
   const third = await who(contracts);
   expect([second.name, third.name]).toEqual(["a", "a"]);
   expect(third.pid).not.toBe(second.pid);
-  expect(contracts.status()).toMatchObject([{ id: "a-mcp", server: "fits" }]);
+  expect(contracts.status()).toMatchObject([{ id: "a-mcp", server: "verified" }]);
 });
 
 test("when the preferred driver's server is killed and its program is gone, the very next call reaches the other driver", async () => {
@@ -178,7 +178,7 @@ test("when the preferred driver's server is killed and its program is gone, the 
   rmSync(program("a"));
   process.kill(pid, "SIGKILL");
   // A call that is sent before the end of the process is noticed may have run, and does not move.
-  await until(() => contracts.status().some(({ id, server }) => id === "a-mcp" && server !== "fits"));
+  await until(() => contracts.status().some(({ id, server }) => id === "a-mcp" && server !== "verified"));
   const served = [await who(contracts), await who(contracts), await who(contracts)];
   expect(served.map((one) => one.name)).toEqual(["b", "b", "b"]);
   // It is skipped for as long as it is broken, and comes back when it works again.

@@ -153,7 +153,7 @@ describe("registration (D5)", () => {
     ]);
     expect(contracts.status()).toMatchObject([
       { id: "bad", server: "refused" },
-      { id: "files-mcp", server: "fits", contracts: ["fs-read"] },
+      { id: "files-mcp", server: "verified", contracts: ["fs-read"] },
     ]);
     expect(await call(contracts)).toMatchObject({ _meta: { "portolan/driver": "files-mcp" } });
   });
@@ -184,7 +184,7 @@ describe("registration (D5)", () => {
     broken = false;
     await sleep(1_100);
     expect(await call(contracts)).toMatchObject({ content: [{ text: "x" }] });
-    expect(contracts.status()).toMatchObject([{ server: "fits" }]);
+    expect(contracts.status()).toMatchObject([{ server: "verified" }]);
   });
 
   test("lazy: the server starts with the first call, and is looked at then", async () => {
@@ -220,7 +220,7 @@ test("a driver takes the place of its earlier version, and a breaking change wan
   expect(await contracts.register(breaking)).toMatchObject([
     { severity: "warning", hint: expect.stringContaining("2.0.0") as string },
   ]);
-  expect(contracts.status()).toMatchObject([{ version: "1.1.0", server: "fits" }]);
+  expect(contracts.status()).toMatchObject([{ version: "1.1.0", server: "verified" }]);
   expect(news).toEqual([]);
   const strict = await open([driver()], async () => upstream, { bumps: "enforce" });
   await strict.contracts.register(breaking);
@@ -266,7 +266,7 @@ test("a server that changes under a driver is looked at again: withdrawn, and ta
   server.tools = [tool()];
   await sleep(250);
   changed();
-  await vi.waitFor(() => expect(contracts.status()[0]).toMatchObject({ id: "a", server: "fits" }));
+  await vi.waitFor(() => expect(contracts.status()[0]).toMatchObject({ id: "a", server: "verified" }));
   expect(news).toEqual([]);
 });
 

@@ -7,7 +7,7 @@ import { standingOf } from "./driver-state.ts";
 const report = (more: Partial<DriverReport> = {}): DriverReport => ({
   id: "a-mcp",
   version: "1.0.0",
-  server: "fits",
+  server: "verified",
   auth: "authed",
   health: "unknown",
   contracts: ["it"],
@@ -23,10 +23,16 @@ const told = (more: Partial<Diagnostic>): Diagnostic => ({
 const refreshing = { auth: { refresh: { command: "x" } } } as unknown as Driver;
 
 test.each<[string, DriverReport | undefined, Diagnostic[], Driver | undefined, string]>([
-  ["fits", report(), [], undefined, "serves"],
-  ["unchecked, and nothing against it", report({ server: "unchecked" }), [], undefined, "serves"],
-  ["unchecked for a reason", report({ server: "unchecked" }), [told({})], undefined, "it cannot be used now"],
-  ["fits now, after a reason", report(), [told({})], undefined, "serves"],
+  ["verified", report(), [], undefined, "serves"],
+  ["unverified, and nothing against it", report({ server: "unverified" }), [], undefined, "serves"],
+  [
+    "unverified for a reason",
+    report({ server: "unverified" }),
+    [told({})],
+    undefined,
+    "it cannot be used now",
+  ],
+  ["verified now, after a reason", report(), [told({})], undefined, "serves"],
   ["refused", report({ server: "refused", reason: "no" }), [], undefined, "no"],
   ["unreachable", report({ server: "unreachable", reason: "gone" }), [], undefined, "gone"],
   ["ill", report({ health: "failed" }), [], undefined, "its health check failed"],
@@ -37,7 +43,7 @@ test.each<[string, DriverReport | undefined, Diagnostic[], Driver | undefined, s
     undefined,
     "its health check failed: status 503",
   ],
-  ["restarting", report({ server: "unchecked", reason: "it crashed" }), [], undefined, "it crashed"],
+  ["restarting", report({ server: "unverified", reason: "it crashed" }), [], undefined, "it crashed"],
   ["nobody", report({ auth: "unauthed" }), [], undefined, "login: nobody is logged in: portolan login a-mcp"],
   ["unknown", report({ auth: "unknown" }), [], undefined, "login: nobody is logged in: portolan login a-mcp"],
   ["over", report({ auth: "expired" }), [], undefined, "login: its login has expired: portolan login a-mcp"],
@@ -50,5 +56,5 @@ test.each<[string, DriverReport | undefined, Diagnostic[], Driver | undefined, s
 
 test("only a driver whose server was verified is known to work", () => {
   expect(standingOf(report(), []).verified).toBe(true);
-  expect(standingOf(report({ server: "unchecked" }), []).verified).toBe(false);
+  expect(standingOf(report({ server: "unverified" }), []).verified).toBe(false);
 });

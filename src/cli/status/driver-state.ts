@@ -25,7 +25,7 @@ export function standingOf(
 ): Standing {
   if (report === undefined) return { serves: false, verified: false, login: false, reason: firstError(told) };
   const { server, auth, health, healthReason, reason } = report;
-  const verified = server === "fits";
+  const verified = server === "verified";
   if (server === "refused" || server === "unreachable")
     return { serves: false, verified, login: false, reason: reason ?? firstError(told) };
   // A login that can be renewed is, by the next call.

@@ -17,8 +17,8 @@ export interface DriverRow {
 }
 
 const WORDS: Readonly<Record<DriverReport["server"], string>> = {
-  fits: "fits",
-  unchecked: "not looked at yet",
+  verified: "verified",
+  unverified: "not verified yet",
   unreachable: "cannot be reached",
   refused: "refused",
 };
@@ -67,14 +67,14 @@ export function summarizeDrivers(drivers: readonly DriverRow[]): string {
 
 /** `cannot be used` is for those that nobody looked at because something else keeps them from serving. */
 export function standingLabel({ report, standing }: DriverRow, colors: Colors): string {
-  const isHeld = report.server === "unchecked" && !standing.serves;
+  const isHeld = report.server === "unverified" && !standing.serves;
   return isHeld && !standing.login ? colors.yellow("cannot be used") : stateLabel(report, colors);
 }
 
 function stateLabel({ server }: DriverReport, colors: Colors): string {
   const paints: Readonly<Record<DriverReport["server"], Paint>> = {
-    fits: colors.green,
-    unchecked: colors.dim,
+    verified: colors.green,
+    unverified: colors.dim,
     unreachable: colors.yellow,
     refused: colors.red,
   };

@@ -100,12 +100,12 @@ function adviceOn(
       ...hints,
     ];
   const [secret] = new SecretGrants([], async () => undefined).namesOf(driver);
-  if (secret !== undefined && report?.server === "unchecked")
+  if (secret !== undefined && report?.server === "unverified")
     return [
       ...new Set(hints),
       "See which of its secrets have a value, and who may have them: portolan secrets check",
     ];
-  if (report?.server === "unreachable" || (report?.server === "unchecked" && hints.length === 0))
+  if (report?.server === "unreachable" || (report?.server === "unverified" && hints.length === 0))
     return [...hints, `See how its server is started: portolan why --plan ${id}`];
   return hints.length === 0 ? [`Correct its file, then: portolan why ${id}`] : [...new Set(hints)];
 }

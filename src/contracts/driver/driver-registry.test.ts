@@ -68,7 +68,7 @@ describe("a server that hangs", () => {
       acquire: ({ id }) => (id === "hung" ? hangs : upstream),
     });
     expect(performance.now() - begun).toBeLessThan(15_000);
-    expect(opened.contracts.status()).toMatchObject([{ server: "fits" }, { server: "unchecked" }]);
+    expect(opened.contracts.status()).toMatchObject([{ server: "verified" }, { server: "unverified" }]);
     expect((await call(opened.contracts)).result.ok).toBe(true);
     let settled = false;
     const settling = opened.contracts.settled().then(() => (settled = true));
@@ -77,7 +77,7 @@ describe("a server that hangs", () => {
     end(new PortolanError("SERVER_START_FAILED", "too late"));
     await settling;
     expect(opened.diagnostics).toMatchObject([{ severity: "warning", server: "hung" }]);
-    expect(opened.contracts.status()).toMatchObject([{ server: "fits" }, { server: "unreachable" }]);
+    expect(opened.contracts.status()).toMatchObject([{ server: "verified" }, { server: "unreachable" }]);
   });
 
   test("keeps nobody who closes, and is not told of then", async () => {
@@ -135,7 +135,7 @@ describe("users with processes of their own", () => {
     await vi.waitFor(() =>
       expect(contracts.status({ userId: "ann" })).toMatchObject([{ server: "refused" }]),
     );
-    expect(contracts.status({ userId: "bob" })).toMatchObject([{ server: "fits" }]);
+    expect(contracts.status({ userId: "bob" })).toMatchObject([{ server: "verified" }]);
     expect((await call(contracts, "bob")).result).toMatchObject({ value: "bob" });
     // Looked at again, and still good: that says nothing about the other one.
     await sleep(250);
@@ -243,7 +243,7 @@ describe("a server that runs", () => {
     failing = false;
     await sleep(250);
     changed();
-    await vi.waitFor(() => expect(contracts.status()).toMatchObject([{ server: "fits" }]));
+    await vi.waitFor(() => expect(contracts.status()).toMatchObject([{ server: "verified" }]));
     expect((await call(contracts)).result).toMatchObject({ ok: true });
   });
 
@@ -271,8 +271,8 @@ describe("a server that runs", () => {
     upstream = good.upstream;
     await bad.upstream.close();
     expect(contracts.status()).toMatchObject([{ server: "refused" }]);
-    await vi.waitFor(() => expect(contracts.status()).toMatchObject([{ server: "unchecked" }]), 3_000);
+    await vi.waitFor(() => expect(contracts.status()).toMatchObject([{ server: "unverified" }]), 3_000);
     expect((await call(contracts)).result).toMatchObject({ value: "good" });
-    expect(contracts.status()).toMatchObject([{ server: "fits", problems: [] }]);
+    expect(contracts.status()).toMatchObject([{ server: "verified", problems: [] }]);
   });
 });

@@ -9,7 +9,7 @@ import type { HealthStatus } from "./health-check.ts";
 import type { RegisteredDriver } from "./registered-driver.ts";
 
 /** `unreachable`: the server did not start or answer. `refused`: it does not match the contracts. */
-export type ServerStatus = "fits" | "unchecked" | "unreachable" | "refused";
+export type ServerStatus = "verified" | "unverified" | "unreachable" | "refused";
 
 export interface DriverReport {
   readonly id: string;
@@ -50,10 +50,9 @@ export function reportOf(
 }
 
 function serverStatusOf(state: SettledState): ServerStatus {
-  if (state.kind === "verified") return "fits";
-  if (state.kind === "refused") return "refused";
+  if (state.kind === "verified" || state.kind === "refused") return state.kind;
   // Without its secret the server was not even started.
-  return state.kind === "unavailable" && state.fault.code !== "auth_required" ? "unreachable" : "unchecked";
+  return state.kind === "unavailable" && state.fault.code !== "auth_required" ? "unreachable" : "unverified";
 }
 
 function reasonOf(state: SettledState): string | undefined {

@@ -77,12 +77,12 @@ describe("in the place of other contracts", () => {
     expect(performance.now() - begun).toBeLessThan(15_000);
     await vi.waitFor(async () => expect(await ask(after, "fs-list")).toBe("quick"));
     expect(await ask(after)).toBe("old");
-    expect(serving(after)).toEqual(["files-mcp@1.0.0 fits", "lists-mcp@1.0.0 fits"]);
+    expect(serving(after)).toEqual(["files-mcp@1.0.0 verified", "lists-mcp@1.0.0 verified"]);
     expect(before.isHandingOver).toBe(true);
     come(await server("new"));
     await after.settled();
     expect(await ask(after)).toBe("new");
-    expect(serving(after)).toEqual(["files-mcp@1.1.0 fits", "lists-mcp@1.0.0 fits"]);
+    expect(serving(after)).toEqual(["files-mcp@1.1.0 verified", "lists-mcp@1.0.0 verified"]);
     await vi.waitFor(() => expect(before.isHandingOver).toBe(false));
   });
 
@@ -109,11 +109,11 @@ describe("in the place of other contracts", () => {
     expect(await ask(after)).toBe("old");
     // Nobody is to serve this one.
     expect(await ask(after, "fs-list")).toBe("no_route");
-    expect(serving(after)).toEqual(["files-mcp@1.0.0 fits", "heir-mcp@1.0.0 unchecked"]);
+    expect(serving(after)).toEqual(["files-mcp@1.0.0 verified", "heir-mcp@1.0.0 unverified"]);
     come(await server("new"));
     await after.settled();
     expect(await ask(after)).toBe("new");
-    expect(serving(after)).toEqual(["heir-mcp@1.0.0 fits"]);
+    expect(serving(after)).toEqual(["heir-mcp@1.0.0 verified"]);
   });
 
   test("one that gives up a contract waits for the other that takes it", async () => {

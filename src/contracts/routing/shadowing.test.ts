@@ -84,7 +84,7 @@ describe("one that failed", () => {
     });
     expect(await ask(contracts)).toBe("tool_unavailable");
     broken = false;
-    await vi.waitFor(() => expect(contracts.status()).toMatchObject([{ server: "unchecked" }]), 5_000);
+    await vi.waitFor(() => expect(contracts.status()).toMatchObject([{ server: "unverified" }]), 5_000);
     expect(await ask(contracts)).toBe("cheap");
   });
 
@@ -129,7 +129,7 @@ describe("one that failed", () => {
       probe: "lazy",
     });
     expect(await ask(contracts)).toBe("dear");
-    expect(contracts.status()).toMatchObject([{ server: "unreachable" }, { server: "fits" }]);
+    expect(contracts.status()).toMatchObject([{ server: "unreachable" }, { server: "verified" }]);
   });
 });
 
@@ -201,7 +201,10 @@ describe("one that is not well", () => {
     });
     expect(await ask(contracts)).toBe("dear");
     expect(run).toHaveBeenCalledTimes(1);
-    expect(contracts.status()).toMatchObject([{ server: "fits", health: "failed" }, { server: "fits" }]);
+    expect(contracts.status()).toMatchObject([
+      { server: "verified", health: "failed" },
+      { server: "verified" },
+    ]);
     const { phases } = contracts.explain("fs-read") ?? {};
     expect(phases?.[1]).toMatchObject({ rejected: [{ driver: cheap().id, code: "tool_unavailable" }] });
   });

@@ -143,7 +143,7 @@ describe("what the server does not have", () => {
   test("is told, with what there is, and not offered", async () => {
     const { upstream } = await healthy();
     const { contracts, diagnostics } = await open([own], async () => upstream);
-    expect(contracts.status()).toMatchObject([{ server: "fits" }]);
+    expect(contracts.status()).toMatchObject([{ server: "verified" }]);
     expect(await listed(contracts)).toEqual(["sum", "file:///{any}", "note://{day}", "file:///notes/{name}"]);
     expect(diagnostics).toMatchObject([
       {
@@ -165,7 +165,7 @@ describe("what the server does not have", () => {
     }) as typeof upstream;
     const { contracts } = await open([own], async () => bare);
     expect(await listed(contracts)).toEqual([]);
-    expect(contracts.status()).toMatchObject([{ server: "fits" }]);
+    expect(contracts.status()).toMatchObject([{ server: "verified" }]);
   });
 });
 
@@ -227,7 +227,7 @@ describe("resources (D23)", () => {
       [own("a", "mcp_x"), own("b", "mcp_x"), own("c", "git")],
       async () => upstream,
     );
-    expect(contracts.status().map(({ server }) => server)).toEqual(["fits", "refused", "refused"]);
+    expect(contracts.status().map(({ server }) => server)).toEqual(["verified", "refused", "refused"]);
     expect(diagnostics.map(({ message }) => message)).toEqual([
       "b: the ref_kind_id mcp_x is that of a",
       "c: the ref_kind_id git is one of the kinds that every host has",

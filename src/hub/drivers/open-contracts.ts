@@ -152,22 +152,22 @@ async function open({
   const upstream = await openContracts(opening, before);
   if (options.keepsNothing === true) return { upstream, keep: async () => {} };
   let kept: Promise<void> | undefined;
-  const keep = (): Promise<void> => (kept ??= keepFitting(upstream, endpoint, contracts, report));
+  const keep = (): Promise<void> => (kept ??= keepVerified(upstream, endpoint, contracts, report));
   // Slow servers are verified later. On an earlier release only the drivers verified by then are stored.
   void upstream.settled().then(keep);
   return { upstream, keep };
 }
 
 /** Stores verified drivers only, because drafts may change freely. */
-async function keepFitting(
+async function keepVerified(
   upstream: Contracts,
   endpoint: ContractsEndpoint,
   contracts: readonly Contract[],
   report: Report,
 ): Promise<void> {
-  const fitting = upstream.status().filter(({ server }) => server === "fits");
-  const ids = new Set(fitting.map(({ id }) => id));
-  const served = new Set(fitting.flatMap((one) => one.contracts));
+  const verified = upstream.status().filter(({ server }) => server === "verified");
+  const ids = new Set(verified.map(({ id }) => id));
+  const served = new Set(verified.flatMap((one) => one.contracts));
   const kept = {
     drivers: endpoint.drivers.flatMap(({ driver }) => (ids.has(driver.id) ? [driver] : [])),
     contracts: contracts.filter(({ id }) => served.has(id)),
