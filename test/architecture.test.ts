@@ -8,6 +8,7 @@ import manifest from "../package.json" with { type: "json" };
 
 /** A room is a top-level folder of src/. It imports only from the rooms before it in this list. */
 const ORDER = [
+  "base",
   "errors",
   "model",
   "schema",
@@ -236,9 +237,13 @@ function roomOf(path: string): string {
   return path.includes("/") ? path.slice(0, path.indexOf("/")) : "";
 }
 
-/** Other rooms may import this file. Each format has its own index.ts. */
+/** Other rooms may import this file. Each format has its own index.ts; base/ has none, because each of its files is for everyone. */
 function isPublic(file: string): boolean {
-  return file === `${roomOf(file)}/index.ts` || /^formats\/[^/]+\/index\.ts$/.test(file);
+  return (
+    file.startsWith("base/") ||
+    file === `${roomOf(file)}/index.ts` ||
+    /^formats\/[^/]+\/index\.ts$/.test(file)
+  );
 }
 
 /** src/index.ts is below every room: it may import them all, and none may import it. */

@@ -1,5 +1,6 @@
 // Validates the config of `connectMcp()` and converts it to a server definition.
 
+import { HTTP_SCHEMES, WEBSOCKET_SCHEMES } from "../base/net/urls.ts";
 import { PortolanError } from "../errors/index.ts";
 import {
   DEFAULT_LIMITS,
@@ -12,9 +13,9 @@ import {
 import type { McpConfig, McpStdioConfig } from "./types.ts";
 
 const PROTOCOLS: ReadonlyMap<string, readonly string[]> = new Map([
-  ["http", ["http:", "https:"]],
-  ["sse", ["http:", "https:"]],
-  ["websocket", ["ws:", "wss:"]],
+  ["http", HTTP_SCHEMES],
+  ["sse", HTTP_SCHEMES],
+  ["websocket", WEBSOCKET_SCHEMES],
 ]);
 
 export function toServerDefinition(config: McpConfig): ServerDefinition {

@@ -1,7 +1,7 @@
 // Splits a command line of a config into words, and throws if it cannot be used.
 
+import { splitCommandLine } from "../base/text/command-line.ts";
 import { PortolanError } from "../errors/index.ts";
-import { splitCommandLine } from "../model/index.ts";
 
 export function splitCommand(text: string): readonly string[] {
   const words = splitCommandLine(text);

@@ -5,9 +5,10 @@ import { lookup } from "node:dns";
 import { open, rm, stat } from "node:fs/promises";
 import { type IncomingMessage, get as httpGet } from "node:http";
 import { get as httpsGet } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
+import type { LookupFunction } from "node:net";
+import { isSecureUrl, parseUrl, publicPart } from "../base/net/urls.ts";
+import { isLoopbackHost, isSpecialAddress } from "../base/net/addresses.ts";
 import { PortolanError } from "../errors/index.ts";
-import { isSpecialAddress } from "../model/index.ts";
 import { isNetworkFailure } from "./npm/network.ts";
 import type { Progress } from "./progress.ts";
 
@@ -36,7 +37,7 @@ export async function download({
   signal,
   onBytes,
 }: DownloadOptions): Promise<void> {
-  const response = await follow(checkUrl(url, url), url, signal);
+  const response = await follow(checkUrl(parseUrl(url), url), url, signal);
   const hash = createHash("sha256");
   const total = Number(response.headers["content-length"] ?? Number.NaN);
   let bytes = 0;
@@ -88,8 +89,7 @@ async function follow(
     response.destroy();
     if (statusCode < 300 || statusCode >= 400 || headers.location === undefined)
       throw downloadError(declared, `the server answered with status ${statusCode}`);
-    const next = URL.canParse(headers.location, url.href) ? new URL(headers.location, url.href).href : "";
-    const target = checkUrl(next, declared);
+    const target = checkUrl(parseUrl(headers.location, url), declared);
     if (isSpecialHost(target) && target.host !== first.host)
       throw downloadError(declared, `it leads to the private address ${target.host}`);
     url = target;
@@ -121,17 +121,15 @@ const publicLookup: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, found) => {
     if (error !== null) return callback(error, "", 0);
     const special = found.find(({ address }) => isSpecialAddress(address));
-    if (special !== undefined && hostname !== "localhost")
+    if (special !== undefined && !isLoopbackHost(hostname))
       return callback(new Error(`${hostname} leads to the private address ${special.address}`), "", 0);
     if (options.all === true) callback(null, found);
     else callback(null, found[0]?.address ?? "", found[0]?.family);
   });
 };
 
-function checkUrl(text: string, declared: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const loopback = url !== undefined && /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname);
-  if (url?.protocol === "https:" || (url?.protocol === "http:" && loopback)) return url;
+function checkUrl(url: URL | undefined, declared: string): URL {
+  if (url !== undefined && isSecureUrl(url)) return url;
   throw downloadError(
     declared,
     url === undefined ? "it is no address" : `it is not https: ${url.protocol}//${url.host}`,
@@ -139,8 +137,7 @@ function checkUrl(text: string, declared: string): URL {
 }
 
 function isSpecialHost({ hostname }: URL): boolean {
-  const host = hostname.replace(/^\[|\]$/g, "");
-  return host === "localhost" || (isIP(host) !== 0 && isSpecialAddress(host));
+  return isLoopbackHost(hostname) || isSpecialAddress(hostname);
 }
 
 function downloadError(
@@ -149,7 +146,8 @@ function downloadError(
   { hint, reason, cause }: { hint?: string; reason?: string; cause?: unknown } = {},
 ): PortolanError {
   // A URL may contain credentials, also in its query.
-  const shown = URL.canParse(url) ? `${new URL(url).origin}${new URL(url).pathname}` : "the address";
+  const parsed = parseUrl(url);
+  const shown = parsed === undefined ? "the address" : publicPart(parsed);
   const code = reason ?? (cause as NodeJS.ErrnoException | undefined)?.code;
   const isOffline = isNetworkFailure(code);
   return new PortolanError("INSTALL_FAILED", `${shown} could not be downloaded: ${why}.`, {

@@ -1,15 +1,9 @@
 // Runs a program's version command and compares the result with a range. Neither the program nor the pattern is
 // trusted.
 
+import { firstWords } from "../base/text/truncate.ts";
 import { isPortolanError, PortolanError } from "../errors/index.ts";
-import {
-  firstOf,
-  parseRange,
-  parseVersion,
-  satisfies,
-  type Version,
-  type VersionCheck,
-} from "../model/index.ts";
+import { parseRange, parseVersion, satisfies, type Version, type VersionCheck } from "../model/index.ts";
 import type { Program, RunProgram } from "../process/index.ts";
 import { isSafePattern } from "../schema/index.ts";
 
@@ -45,7 +39,7 @@ export async function checkVersion(
   const begun = performance.now();
   const { stdout, stderr, code } = await run(program, { timeoutMs, signal });
   const isLate = code === null && performance.now() - begun >= timeoutMs;
-  const line = firstOf((stdout.trim() || stderr.trim()).split("\n", 1)[0] ?? "", 200);
+  const line = firstWords((stdout.trim() || stderr.trim()).split("\n", 1)[0] ?? "", 200);
   const said = line === "" ? "says nothing" : `says ${JSON.stringify(line)}`;
   const untold = (why: string): Checked => ({
     ok: false,
@@ -62,12 +56,12 @@ export async function checkVersion(
     return untold(isLate ? `did not end within ${timeoutMs / 1_000} s, and ${said}` : said);
   const parsed = toVersion(version);
   if (parsed === undefined)
-    return untold(`${said}, in which ${check.parse} finds ${JSON.stringify(firstOf(version, 60))}`);
+    return untold(`${said}, in which ${check.parse} finds ${JSON.stringify(firstWords(version, 60))}`);
   if (satisfies(parsed, range)) return { ok: true, version, problem: undefined };
   return {
     ok: false,
     version,
-    problem: `its version is ${firstOf(version, 60)}, not in the range ${check.range}`,
+    problem: `its version is ${firstWords(version, 60)}, not in the range ${check.range}`,
   };
 }
 

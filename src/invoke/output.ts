@@ -1,13 +1,7 @@
 // MCP tool results: built from the outcome of an invocation.
 
-import {
-  firstOf,
-  isObject,
-  lastOf,
-  type CallToolResult,
-  type ContentBlock,
-  OUTPUT_MISMATCH,
-} from "../model/index.ts";
+import { firstWords, lastWords } from "../base/text/truncate.ts";
+import { isObject, type CallToolResult, type ContentBlock, OUTPUT_MISMATCH } from "../model/index.ts";
 import { formatProblem, measureInstance, type SchemaValidator } from "../schema/index.ts";
 import { decodeText, isJson, isTextual, mediaType } from "./media-type.ts";
 import type { Outcome } from "./types.ts";
@@ -53,7 +47,7 @@ export function toToolResult(outcome: Outcome, { validator, repeatable }: Result
 
 /** The stderr output of a command that succeeded: many commands report there what they did. */
 function stderrOf({ stderr = "" }: Outcome): ContentBlock[] {
-  const shown = stderr.trim() === "" ? "" : lastOf(stderr.trimEnd(), STDERR_CHARS);
+  const shown = stderr.trim() === "" ? "" : lastWords(stderr.trimEnd(), STDERR_CHARS);
   return shown === "" ? [] : [text(`stderr:\n${shown}`)];
 }
 
@@ -99,7 +93,7 @@ function mismatch(value: unknown, validator: SchemaValidator): string | undefine
 }
 
 function shortened(block: ContentBlock): ContentBlock {
-  return typeof block.text === "string" ? text(firstOf(block.text, SHOWN_CHARS)) : block;
+  return typeof block.text === "string" ? text(firstWords(block.text, SHOWN_CHARS)) : block;
 }
 
 function text(value: string): ContentBlock {

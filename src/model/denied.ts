@@ -1,6 +1,7 @@
 // What a server was refused, in words: what happened, and exactly what would grant it.
 
 import { isIP } from "node:net";
+import { bracketed } from "../base/net/addresses.ts";
 import type { Report } from "../errors/index.ts";
 import { parseNetworkRule } from "./network-rule.ts";
 
@@ -45,7 +46,7 @@ export function deniedHint(denied: readonly Denied[], granted: readonly string[]
 
 /** Empty when it is not known. */
 function targetOf({ host, port }: Pick<Denied, "host" | "port">): string {
-  const address = isIP(host) === 6 ? `[${host}]` : host;
+  const address = bracketed(host);
   return port === 0 ? address : `${address}:${port}`;
 }
 

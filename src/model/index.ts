@@ -1,6 +1,5 @@
 // Public face of the model room.
 
-export { finalAddress, isSpecialAddress } from "./address.ts";
 export { splitCommandLine } from "./command-line.ts";
 export type { DockerOption, DockerRun } from "./program/docker-run.ts";
 export { type PackageSpec, parsePackageSpec } from "./program/package-spec.ts";

@@ -2,7 +2,7 @@
 
 import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
-import { isSpecialAddress } from "./address.ts";
+import { bracketed, canonicalAddress, isLocalhostName, isSpecialAddress } from "../base/net/addresses.ts";
 
 export interface NetworkRule {
   /** The one spelling of this rule. */
@@ -47,7 +47,7 @@ export function matchesRule(rule: NetworkRule, host: string, port: number): bool
   const asked = canonicalHost(host);
   if (asked === undefined) return false;
   if (rule.kind === "names below") return isIP(asked) === 0 && asked.endsWith(`.${rule.host}`);
-  if (rule.kind === "public") return !isSpecialAddress(asked) && !/(^|\.)localhost$/.test(asked);
+  if (rule.kind === "public") return !isSpecialAddress(asked) && !isLocalhostName(asked);
   return asked === rule.host;
 }
 
@@ -58,7 +58,7 @@ export function matchesRule(rule: NetworkRule, host: string, port: number): bool
 export function canonicalHost(text: string): string | undefined {
   if (text.length > 300 || /[\s\p{Cc}%/\\?#@*]/u.test(text)) return undefined;
   const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text;
-  if (isIP(bare) === 6) return shortestIpv6(bare);
+  if (isIP(bare) === 6) return canonicalAddress(bare);
   if (/[:[\]]/.test(text)) return undefined;
   // Lower case, one kind of dot, xn-- for what is not ASCII; and numbers such as 0x7f.1 become the address that they mean.
   const ascii = domainToASCII(text);
@@ -106,18 +106,6 @@ function splitPort(text: string): { host: string; port: number | undefined } | u
   return /^[1-9]\d{0,4}$/.test(digits) && Number(digits) < 65_536
     ? { host, port: Number(digits) }
     : undefined;
-}
-
-function shortestIpv6(address: string): string {
-  const short = new URL(`http://[${address}]/`).hostname.slice(1, -1);
-  const mapped = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(short);
-  if (mapped === null) return short;
-  const [high, low] = [parseInt(mapped[1] ?? "", 16), parseInt(mapped[2] ?? "", 16)];
-  return [high >> 8, high & 255, low >> 8, low & 255].join(".");
-}
-
-function bracketed(address: string): string {
-  return isIP(address) === 6 ? `[${address}]` : address;
 }
 
 function hostOfUrl(text: string): string {

@@ -4,8 +4,8 @@
 import type { ChildProcess } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import spawn from "cross-spawn";
+import { lastWords } from "../base/text/truncate.ts";
 import { PortolanError } from "../errors/index.ts";
-import { lastOf } from "../model/index.ts";
 import { CHILD_VARIABLE, endLeftovers, endLeftoversNow, newMark } from "./leftovers.ts";
 import { OWNER_VARIABLE } from "./orphans.ts";
 import { stdioOf } from "./stdio.ts";
@@ -107,7 +107,7 @@ export class ChildGroup {
 
   stderrTail(): string {
     const text = Buffer.concat(this.#stderr).toString("utf8").trimEnd();
-    return lastOf(text.split("\n").slice(-STDERR_TAIL_LINES).join("\n"), STDERR_TAIL_CHARS);
+    return lastWords(text.split("\n").slice(-STDERR_TAIL_LINES).join("\n"), STDERR_TAIL_CHARS);
   }
 
   /** Closes stdin, then sends SIGTERM, then SIGKILL. The child and its helpers are gone after five seconds at most. */

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
+import { shellWord } from "../../base/text/command-line.ts";
 import { checkDriver } from "../../contracts/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import {
@@ -12,13 +13,7 @@ import {
   writeDriver,
   writeTool,
 } from "../../formats/driver/index.ts";
-import {
-  type Contract,
-  type Driver,
-  type LaunchSettings,
-  shellWord,
-  type ToolDefinition,
-} from "../../model/index.ts";
+import type { Contract, Driver, LaunchSettings, ToolDefinition } from "../../model/index.ts";
 import type { NewFile } from "../output/write-files.ts";
 import { isDeprecated } from "./bind.ts";
 import type { Choice } from "./choose.ts";

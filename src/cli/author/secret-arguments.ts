@@ -1,5 +1,6 @@
 // Secrets among the arguments and in the address of a server: found by their names and their forms, and replaced by references.
 
+import { isHttpUrl } from "../../base/net/urls.ts";
 import { isSecretName, looksRandom } from "../output/endpoint-label.ts";
 
 /** Gives the reference that takes the place of a value; `what` is how the server gets it, such as `--password`. */
@@ -66,7 +67,7 @@ function wordOf(word: string, refer: Refer): string {
 }
 
 function inAddress(text: string, refer: Refer): string {
-  return /^https?:\/\//i.test(text) ? urlWithoutSecrets(text, refer) : text;
+  return isHttpUrl(text) ? urlWithoutSecrets(text, refer) : text;
 }
 
 /** A connection string, or a document with a secret in it: of these no part is a value by itself. */
@@ -74,7 +75,7 @@ function isWholeSecret(text: string): boolean {
   if (/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*:[^/?#]*@/i.test(text)) return true;
   if (
     /^[a-z][a-z0-9+.-]*:\/\//i.test(text) &&
-    !/^https?:/i.test(text) &&
+    !isHttpUrl(text) &&
     /[?&;](?:password|pwd|token|secret)=/i.test(text)
   )
     return true;

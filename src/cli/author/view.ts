@@ -1,5 +1,6 @@
 // What authoring made of a server, for people and for programs.
 
+import { shellWord } from "../../base/text/command-line.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { Colors } from "../terminal/colors.ts";
 import type { Cli } from "../context.ts";
@@ -7,7 +8,6 @@ import { endpointWords } from "./server-label.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
 import { displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
-import { shellWord } from "../../model/index.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import type { Draft } from "./draft.ts";
 import type { ProposedFile } from "./files.ts";

@@ -1,5 +1,6 @@
 // A text from the web, for a person who named its address: within limits of time and size, and from that host alone.
 
+import { isSecureUrl } from "../../base/net/urls.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 
@@ -12,7 +13,6 @@ const TIMEOUT_MS = 20_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_REDIRECTS = 5;
 const ACCEPT = "application/json, application/yaml, text/yaml, */*;q=0.5";
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]|(?:.+\.)?localhost)$/i;
 
 /** The text, and where it was found at last. */
 export async function fetchText(
@@ -78,7 +78,7 @@ function parseAddress(address: string): URL {
     throw new PortolanError("TARGET_INVALID", `The URL of ${url.host} holds a user name or password.`, {
       hint: "Fetch it yourself, and give the file.",
     });
-  if (url.protocol === "https:" || (url.protocol === "http:" && LOOPBACK.test(url.hostname))) return url;
+  if (isSecureUrl(url)) return url;
   throw new PortolanError(
     "TARGET_INVALID",
     `${labelOf(url)} is not fetched: only https is, and http from this computer.`,

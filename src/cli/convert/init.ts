@@ -2,9 +2,9 @@
 
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { MCPFILE_TEMPLATE } from "../../formats/mcpfile/index.ts";
-import { shellWord } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { writeFiles } from "../output/write-files.ts";
 import { pathLabeller } from "../workspace/folder.ts";

@@ -1,8 +1,9 @@
 // What a conversion has to say beside its result: on stderr, so that stdout is the file and nothing else.
 
+import { shellWord } from "../../base/text/command-line.ts";
+import { isHttpUrl } from "../../base/net/urls.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { ConvertedApi } from "../../formats/openapi/index.ts";
-import { shellWord } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
 import { count } from "../terminal/format.ts";
@@ -38,7 +39,7 @@ export function noteFindings(diagnostics: readonly Diagnostic[], { io, output, o
   const labelFile = pathLabeller(io);
   const shown = diagnostics.filter(({ severity }) => options.verbose || severity !== "info");
   const most = options.verbose ? shown.length : MOST_SHOWN;
-  const label = (file: string): string => (/^https?:/i.test(file) ? file : labelFile(file));
+  const label = (file: string): string => (isHttpUrl(file) ? file : labelFile(file));
   for (const finding of shown.slice(0, most))
     output.note(describeDiagnostic(finding, { colors: output.noteColors, width: undefined, label }));
   if (shown.length > most)

@@ -2,10 +2,11 @@
 
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { writeAtomic } from "../../base/files/atomic-write.ts";
+import { withFileLock } from "../../base/files/file-lock.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { readText, toPlain } from "../../formats/document/index.ts";
 import { looksLikeWorkspace, parseWorkspace } from "../../formats/workspace/index.ts";
-import { withFileLock, writeWhole } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { configError } from "../output/diagnostic.ts";
 import { findWorkspace, pathLabeller } from "../workspace/folder.ts";
@@ -39,7 +40,7 @@ export async function changeOwnFile(
         (found) => found.mode & 0o777,
         () => 0o644,
       );
-      await writeWhole(file, Buffer.from(after, "utf8"), { mode });
+      await writeAtomic(file, Buffer.from(after, "utf8"), { mode });
       return { ...own, after };
     },
     { code: "FILE_FAILED", signal: cli.interrupt.signal },

@@ -1,5 +1,6 @@
 // A server's question put to the person at the terminal: a form field by field, or a page to open with consent.
 
+import { isHttpUrl, isSecureUrl, parseUrl } from "../../base/net/urls.ts";
 import type { ElicitRequest, ElicitResult, JsonObject } from "../../model/index.ts";
 import { setOwn } from "../arguments/json-schema.ts";
 import type { Prompter } from "../terminal/prompter.ts";
@@ -202,8 +203,7 @@ async function askForPage(
     );
     return { action: "decline" };
   }
-  const local = ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
-  const warning = url.protocol === "http:" && !local ? "\nThe page is not encrypted (http)." : "";
+  const warning = isSecureUrl(url) ? "" : "\nThe page is not encrypted (http).";
   prompter.say(
     `${plainText(request.message)}\n\nhost  ${url.host}\nURL   ${url.href}${warning}`,
     `A web page to open, from ${plainLine(context.server, 100)}`,
@@ -228,9 +228,8 @@ async function askForPage(
 
 /** Only a web page is ever opened; the address is the parser's own spelling, not the server's. */
 function parsePage(text: unknown): URL | undefined {
-  if (typeof text !== "string" || !URL.canParse(text)) return undefined;
-  const url = new URL(text);
-  return url.protocol === "https:" || url.protocol === "http:" ? url : undefined;
+  const url = typeof text === "string" ? parseUrl(text) : undefined;
+  return url !== undefined && isHttpUrl(url) ? url : undefined;
 }
 
 const SKIP = { value: "skip", label: "(no answer)" };

@@ -2,8 +2,8 @@
 
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { writeAtomic } from "../../base/files/atomic-write.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { writeWhole } from "../../secrets/index.ts";
 
 export interface NewFile {
   /** Absolute. */
@@ -58,7 +58,7 @@ export async function writeFiles(
     try {
       await mkdir(dirname(path), { recursive: true });
       // What came to be there since is not overwritten either.
-      if (force) await writeWhole(path, Buffer.from(text, "utf8"), { mode: 0o644 });
+      if (force) await writeAtomic(path, Buffer.from(text, "utf8"), { mode: 0o644 });
       else await writeFile(path, text, { flag: "wx", mode: 0o644 });
     } catch (cause) {
       const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);

@@ -1,5 +1,6 @@
 // What there is to know once a gateway runs: where, what it serves, and what to tell clients.
 
+import { isLoopbackHost } from "../../base/net/addresses.ts";
 import type { Gateway } from "../../gateway/index.ts";
 import type { Hub } from "../../hub/index.ts";
 import type { GatewaySettings } from "../../model/index.ts";
@@ -109,7 +110,7 @@ export function greetingText(greeting: Greeting, colors: Colors, columns: number
 /** Whoever opens it to others should know that they did, and what that means. */
 function publicNotes({ settings, token }: Greeting): string[] {
   const { host = "127.0.0.1", tls } = settings;
-  if (/^(?:localhost|::1|127(?:\.\d{1,3}){3})$/.test(host)) return [];
+  if (isLoopbackHost(host)) return [];
   return [
     `It listens at ${host === "0.0.0.0" || host === "::" ? "all addresses of this computer" : host}, where others may reach it.`,
     ...(tls === undefined && token !== undefined

@@ -1,6 +1,8 @@
 // Entries that lead back to this very gateway: clients have them in their files, but a gateway that served itself would never end.
 
 import { basename } from "node:path";
+import { bracketed, isLoopbackHost } from "../../base/net/addresses.ts";
+import { defaultPort, portOf } from "../../base/net/urls.ts";
 import type { DeclaredServer } from "../../model/index.ts";
 
 export interface OwnPlace {
@@ -39,22 +41,18 @@ function isOwnUrl(url: string, { host, port, allowedHosts = [] }: OwnPlace): boo
   } catch {
     return false;
   }
-  const usual = parsed.protocol === "https:" || parsed.protocol === "wss:" ? 443 : 80;
+  const usual = defaultPort(parsed.protocol);
   const theirs = parsed.hostname.toLowerCase();
-  const theirPort = Number(parsed.port || usual);
+  const theirPort = portOf(parsed);
   // A proxy may stand before a gateway that has a public name, at the usual port.
   const names = [theirs, `${theirs}:${theirPort}`];
   if (allowedHosts.some((name) => names.includes(name.toLowerCase())) && [usual, port].includes(theirPort))
     return true;
   if (port === 0 || theirPort !== port) return false;
   const everywhere = host === "0.0.0.0" || host === "::";
-  return theirs === bracketed(host) || ((everywhere || isLocal(bracketed(host))) && isLocal(theirs));
+  return theirs === bracketed(host.toLowerCase()) || ((everywhere || isLocal(host)) && isLocal(theirs));
 }
 
 function isLocal(host: string): boolean {
-  return host === "localhost" || host === "[::1]" || host === "0.0.0.0" || /^127(?:\.\d{1,3}){3}$/.test(host);
-}
-
-function bracketed(host: string): string {
-  return host.includes(":") ? `[${host}]` : host.toLowerCase();
+  return isLoopbackHost(host) || host === "0.0.0.0";
 }

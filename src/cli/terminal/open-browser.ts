@@ -1,6 +1,7 @@
 // Opens a web page in the user's browser: an argument list, never a shell, and only http and https.
 
 import { spawn } from "node:child_process";
+import { isHttpUrl, parseUrl } from "../base/net/urls.ts";
 
 /** False when the browser cannot be started; the caller then shows the address. */
 export async function openBrowser(
@@ -21,9 +22,9 @@ export async function openBrowser(
 }
 
 export function browserCommand(url: string, platform: NodeJS.Platform): [string, ...string[]] | undefined {
-  if (!URL.canParse(url)) return undefined;
-  const { href, protocol } = new URL(url);
-  if (protocol !== "https:" && protocol !== "http:") return undefined;
+  const parsed = parseUrl(url);
+  if (parsed === undefined || !isHttpUrl(parsed)) return undefined;
+  const { href } = parsed;
   if (platform === "darwin") return ["open", href];
   if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler", href];
   return ["xdg-open", href];

@@ -2,9 +2,10 @@
 
 import { mkdir, readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { writeAtomic } from "../../base/files/atomic-write.ts";
+import { withFileLock } from "../../base/files/file-lock.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
-import { withFileLock, writeWhole } from "../../secrets/index.ts";
 
 export type AuthState = "unknown" | "unauthed" | "logging-in" | "authed" | "expired";
 
@@ -60,7 +61,7 @@ export function createAuthStore(file: string | undefined): AuthStore {
           all.set(key, records.get(key) ?? record);
           const kept = [...all].slice(-MOST_RECORDS);
           const text = JSON.stringify({ version: 1, logins: Object.fromEntries(kept) }, undefined, 2);
-          await writeWhole(file, Buffer.from(`${text}\n`), { mode: 0o600 });
+          await writeAtomic(file, Buffer.from(`${text}\n`), { mode: 0o600 });
         });
       } catch (cause) {
         const why = cause instanceof Error ? cause.message : String(cause);

@@ -1,8 +1,9 @@
 // One attempt of a call by one driver: acquires the server, sends the arguments, and repeats within the contract's limits.
 
+import { retryAfterMs } from "../../base/time/retry.ts";
 import { isPortolanError } from "../../errors/index.ts";
 import { type DriverError, isObject, type JsonObject, type RetryRule } from "../../model/index.ts";
-import { type Call, retryAfterMs, timerMs, type Upstream, within } from "../../upstream/index.ts";
+import { type Call, timerMs, type Upstream, within } from "../../upstream/index.ts";
 import { auditOfCalls } from "./audit.ts";
 import type { CallTime, CheckedCall, DispatchParts, ReadyTool } from "./contract-call.ts";
 import { fail, Failure } from "./failure.ts";

@@ -1,14 +1,15 @@
 // How an entry says that its server is reached: the program to start, or the address to call.
 
+import { HTTP_SCHEMES, WEBSOCKET_SCHEMES } from "../../base/net/urls.ts";
 import { type Endpoint, formatReference } from "../../model/index.ts";
 import { expandHome, type ReadContext } from "./context.ts";
 import { type EntryReader, kindOf } from "./entry-reader.ts";
 import { parsePieces, withStandIns } from "./pieces.ts";
 
 const PROTOCOLS: Readonly<Record<string, readonly string[]>> = {
-  http: ["http:", "https:"],
-  sse: ["http:", "https:"],
-  websocket: ["ws:", "wss:"],
+  http: HTTP_SCHEMES,
+  sse: HTTP_SCHEMES,
+  websocket: WEBSOCKET_SCHEMES,
 };
 
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;

@@ -1,5 +1,6 @@
 // One entry of a client's file as a server. Lenient in how things are spelled, strict in what they are.
 
+import { isWebSocketUrl } from "../../base/net/urls.ts";
 import { didYouMean } from "../../errors/index.ts";
 import type { Endpoint } from "../../model/index.ts";
 import type { ReadContext } from "./context.ts";
@@ -83,7 +84,7 @@ function readEndpoint(
     return readUrl(reader, transport);
   const command = readCommand(reader, context);
   if (transport === "stdio") return command;
-  readUrl(reader, /^wss?:/i.test(String(reader.raw("url"))) ? "websocket" : "http");
+  readUrl(reader, isWebSocketUrl(String(reader.raw("url"))) ? "websocket" : "http");
   return undefined;
 }
 
@@ -139,7 +140,7 @@ function readTransport(reader: EntryReader, client: ClientId): Endpoint["transpo
       "there is neither a command nor a url",
       misspelled(reader) ?? "Add one of them.",
     );
-  if (/^wss?:/i.test(String(reader.raw("url")))) return "websocket";
+  if (isWebSocketUrl(String(reader.raw("url")))) return "websocket";
   // Gemini CLI tells the two transports apart by the name of the key.
   return client === "gemini" && url === "url" ? "sse" : "http";
 }

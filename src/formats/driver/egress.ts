@@ -1,5 +1,6 @@
 // A remote server must be among the hosts that its driver says it reaches: without a list it reaches none.
 
+import { portOf } from "../../base/net/urls.ts";
 import { type DriverServer, matchesRule, parseNetworkRule } from "../../model/index.ts";
 import { type Diagnostics, quoted, type TextNode } from "../document/index.ts";
 
@@ -16,11 +17,10 @@ export function checkEgress(
   diagnostics: Diagnostics,
 ): void {
   if (server?.kind !== "remote") return;
-  const { hostname, port, protocol } = new URL(server.url);
-  const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+  const url = new URL(server.url);
   const reached = rules?.some((text) => {
     const parsed = parseNetworkRule(text);
-    return parsed.ok && matchesRule(parsed.rule, hostname.replace(/^\[|\]$/g, ""), number);
+    return parsed.ok && matchesRule(parsed.rule, url.hostname, portOf(url));
   });
   if (reached === true) return;
   const host = hostRule(server.url);

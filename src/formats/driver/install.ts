@@ -1,6 +1,7 @@
 // The ways to install a driver's program: each method with the fields that it takes; what is not known here is passed over.
 
 import { resolve } from "node:path";
+import { isHttpUrl, parseUrl } from "../../base/net/urls.ts";
 import { didYouMean } from "../../errors/index.ts";
 import type { InstallMethod } from "../../model/index.ts";
 import { definedOnly } from "../manifest/index.ts";
@@ -122,8 +123,8 @@ function usableUrl(
 ): boolean {
   if (url === undefined) return true;
   const place = nodeAt(node, "url") ?? node;
-  const protocol = URL.canParse(url) ? new URL(url).protocol : undefined;
-  if (protocol !== "https:" && protocol !== "http:") {
+  const parsed = parseUrl(url);
+  if (parsed === undefined || !isHttpUrl(parsed)) {
     const hint = /^docker:/i.test(url)
       ? "The image of server.image is pulled when it starts; remove this entry."
       : "Write an address that begins with https://.";

@@ -1,6 +1,7 @@
 // Schemas of how a program gets onto the machine: install methods, version check, supported machines.
 
-import { type InstallMethod, parseRange, splitCommandLine } from "../../model/index.ts";
+import { splitCommandLine } from "../../base/text/command-line.ts";
+import { type InstallMethod, parseRange } from "../../model/index.ts";
 import { quoted, type TextNode, toLabel } from "../document/index.ts";
 import {
   duration,

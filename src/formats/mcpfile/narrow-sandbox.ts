@@ -1,5 +1,6 @@
 // A command's own sandbox inside of its file's: it may take away, and never add.
 
+import { isLocalhostName } from "../../base/net/addresses.ts";
 import {
   LIMIT_NAMES,
   matchesRule,
@@ -112,7 +113,7 @@ function isCovered(rule: NetworkRule, by: readonly NetworkRule[]): boolean {
   const covers = (outer: NetworkRule, port: number): boolean => {
     if (rule.kind === "name" || rule.kind === "address") return matchesRule(outer, rule.host, port);
     if (!outer.ports.includes(port)) return false;
-    if (outer.kind === "public") return rule.kind === "public" || !/(^|\.)localhost$/.test(rule.host);
+    if (outer.kind === "public") return rule.kind === "public" || !isLocalhostName(rule.host);
     return (
       rule.kind === "names below" &&
       outer.kind === "names below" &&

@@ -1,5 +1,6 @@
 // A description of an HTTP API as a mcpfile: each operation a tool. What cannot be one is reported, and the rest works.
 
+import { isHttpUrl } from "../../base/net/urls.ts";
 import type { JsonObject } from "../../model/index.ts";
 import { quoted } from "../document/index.ts";
 import { Bases } from "./bases.ts";
@@ -170,7 +171,7 @@ function semantic(version: string): string {
 
 /** Without what a URL may carry that is nobody's business. */
 function source(file: string): string {
-  if (!/^https?:/i.test(file) || !URL.canParse(file)) return file;
+  if (!isHttpUrl(file) || !URL.canParse(file)) return file;
   const { origin, pathname } = new URL(file);
   return `${origin}${pathname}`;
 }

@@ -1,6 +1,6 @@
 // Which operations were asked for: patterns with `*`, matched in time that grows with the text and never faster.
 
-import { toWildcard } from "../../model/index.ts";
+import { toWildcard } from "../../base/text/wildcard.ts";
 
 export interface Candidate {
   readonly label: string;

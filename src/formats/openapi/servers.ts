@@ -1,5 +1,6 @@
 // The base URL of an API: from its servers, from host and path in Swagger 2, or as the caller says.
 
+import { isHttpUrl } from "../../base/net/urls.ts";
 import { isObject } from "../../model/index.ts";
 import { quoted } from "../document/index.ts";
 import { child, items, type Spec, textOf } from "./document.ts";
@@ -106,7 +107,7 @@ function older(root: At, address: Address): string {
 function parse(text: string, base?: string): URL | undefined {
   try {
     const url = base === undefined ? new URL(text) : new URL(text, base);
-    return url.protocol === "http:" || url.protocol === "https:" ? url : undefined;
+    return isHttpUrl(url) ? url : undefined;
   } catch {
     return undefined;
   }

@@ -1,10 +1,11 @@
 // The front door of the gateway: by which name it was reached, from which page, and by whom.
 
 import type { IncomingMessage } from "node:http";
+import { isLoopbackHost, withPort } from "../../base/net/addresses.ts";
 import { PortolanError, type Report } from "../../errors/index.ts";
 import type { GatewaySettings } from "../../model/index.ts";
 import { corsHeaders } from "./cors.ts";
-import { bracketed, createHostRules, isLoopback } from "./hosts.ts";
+import { createHostRules } from "./hosts.ts";
 import { createIssuerDoor, type IssuerDoor } from "./oauth.ts";
 import { createPrincipal } from "./callers.ts";
 import { badToken, type Challenge, noToken } from "./refusals.ts";
@@ -42,7 +43,7 @@ export function createDoor(options: DoorOptions): Door {
   const now = options.now ?? (() => performance.now());
   const hosts = createHostRules(settings, boundHost);
   const issuer = createIssuer(options, now);
-  if (settings.auth === "none" && !isLoopback(bracketed(boundHost)))
+  if (settings.auth === "none" && !isLoopbackHost(boundHost))
     options.report({
       code: "CONFIG_INVALID",
       severity: "warning",
@@ -110,7 +111,7 @@ function createIssuer(options: DoorOptions, now: () => number): IssuerDoor | und
       },
     );
   const resource = (): string =>
-    oauth.resource ?? `${tls ? "https" : "http"}://${bracketed(boundHost)}:${boundPort()}/mcp`;
+    oauth.resource ?? `${tls ? "https" : "http"}://${withPort(boundHost, boundPort())}/mcp`;
   const fetch = options.fetch ?? globalThis.fetch;
   return createIssuerDoor({ settings, oauth, resource, fetch, now, report });
 }

@@ -3,9 +3,10 @@
 import { createHash, randomBytes } from "node:crypto";
 import { type FileHandle, mkdir, open, realpath, stat, chmod } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { removeLeftovers, writeAtomic } from "../../base/files/atomic-write.ts";
+import { withFileLock } from "../../base/files/file-lock.ts";
 import { PortolanError, type Report } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
-import { removeLeftovers, withFileLock, writeWhole } from "../../secrets/index.ts";
 
 export interface Access {
   readonly token: string;
@@ -76,7 +77,7 @@ function create(): Kept {
 
 async function write(file: string, workspace: string, { token, key }: Kept): Promise<void> {
   const content = { version: VERSION, workspace, token, key: key.toString("base64url") };
-  await writeWhole(file, Buffer.from(`${JSON.stringify(content, null, 2)}\n`), { mode: 0o600 });
+  await writeAtomic(file, Buffer.from(`${JSON.stringify(content, null, 2)}\n`), { mode: 0o600 });
 }
 
 /** Nothing when there is no such file. */

@@ -1,8 +1,8 @@
 // Where an issuer keeps its keys: asked of its metadata, as RFC 8414 and OpenID Connect place it.
 
+import { isSecureUrl, parseUrl } from "../../base/net/urls.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
-import { isLoopback } from "./hosts.ts";
 
 const TIMEOUT_MS = 5_000;
 
@@ -53,10 +53,9 @@ async function readMetadata(
   // Metadata of someone else would bring someone else's keys.
   if (metadata.issuer !== issuer) return `it is that of ${JSON.stringify(metadata.issuer)}`;
   const { jwks_uri: keys } = metadata;
-  if (typeof keys !== "string" || !URL.canParse(keys)) return "it has no jwks_uri";
-  const { protocol, hostname } = new URL(keys);
-  const safe = protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
-  return safe ? new URL(keys) : "its jwks_uri is not https";
+  const url = typeof keys === "string" ? parseUrl(keys) : undefined;
+  if (url === undefined) return "it has no jwks_uri";
+  return isSecureUrl(url) ? url : "its jwks_uri is not https";
 }
 
 /** What went wrong on the network, which `fetch` hides in the cause. */

@@ -1,5 +1,6 @@
 // Which Host and Origin the gateway answers to, so that no web page reaches it by a name of its own (DNS rebinding).
 
+import { bracketed, isLoopbackHost } from "../../base/net/addresses.ts";
 import type { GatewaySettings } from "../../model/index.ts";
 import { wrongHost, wrongOrigin } from "./refusals.ts";
 import type { Refusal } from "./types.ts";
@@ -22,19 +23,19 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: "80", https: "44
 
 export function createHostRules(settings: GatewaySettings, boundHost: string): HostRules {
   const bound = (parseHost(bracketed(boundHost)) ?? { name: "" }).name;
-  const local = isLoopback(bound);
+  const local = isLoopbackHost(bound);
   const everywhere = bound === "0.0.0.0" || bound === "[::]";
   const listed = settings.allowedHosts?.map(toHostTest) ?? [];
   const origins = new Set(settings.allowedOrigins?.map((origin) => origin.toLowerCase()));
 
   const knowsHost = (host: HostPort): boolean => {
     if (listed.some((matches) => matches(host))) return true;
-    if (local) return isLoopback(host.name);
+    if (local) return isLoopbackHost(host.name);
     if (settings.allowedHosts !== undefined) return false;
     // Whoever came by a name of their own still needs a token.
     if (settings.auth !== "none") return true;
     // No name server can make an address mean another one.
-    return host.name === bound || (everywhere && (isAddress(host.name) || isLoopback(host.name)));
+    return host.name === bound || (everywhere && (isAddress(host.name) || isLoopbackHost(host.name)));
   };
 
   const knowsOrigin = (origin: string, host: string | undefined): boolean => {
@@ -43,7 +44,7 @@ export function createHostRules(settings: GatewaySettings, boundHost: string): H
     const [, scheme = "", rest = ""] = ORIGIN.exec(lower) ?? [];
     const from = parseHost(rest);
     if (from === undefined || !(scheme === "http" || scheme === "https")) return false;
-    if (local && isLoopback(from.name)) return true;
+    if (local && isLoopbackHost(from.name)) return true;
     const to = parseHost(host ?? "");
     const usual = DEFAULT_PORTS[scheme];
     return from.name === to?.name && (from.port ?? usual) === (to.port ?? usual);
@@ -66,15 +67,6 @@ export function createHostRules(settings: GatewaySettings, boundHost: string): H
       return origin === undefined || knowsOrigin(origin, host) ? undefined : wrongOrigin();
     },
   };
-}
-
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
-/** As a URL writes it. */
-export function bracketed(host: string): string {
-  return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
 }
 
 function isAddress(name: string): boolean {

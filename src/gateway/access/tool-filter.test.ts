@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { toWildcard } from "../../base/text/wildcard.ts";
 import type { GatewayToolRules, ToolAnnotations, ToolTrait } from "../../model/index.ts";
 import type { ToolView, ViewedTool } from "./types.ts";
-import { toWildcard } from "../../model/index.ts";
 import { createView, hasTrait } from "./tool-filter.ts";
 
 const tool = (more: Partial<ViewedTool> = {}): ViewedTool => ({

@@ -1,12 +1,7 @@
 // Which tools a caller sees: the rules of its declaration, ready to be asked for every tool.
 
-import {
-  type GatewayCaller,
-  type GatewayToolRules,
-  type ToolAnnotations,
-  type ToolTrait as Trait,
-  toWildcard,
-} from "../../model/index.ts";
+import { toWildcard } from "../../base/text/wildcard.ts";
+import type { GatewayCaller, GatewayToolRules, ToolAnnotations, ToolTrait as Trait } from "../../model/index.ts";
 import type { ToolView, ViewedServer, ViewedTool } from "./types.ts";
 
 type ToolTest = (tool: ViewedTool) => boolean;

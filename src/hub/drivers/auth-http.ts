@@ -4,9 +4,11 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { lookup as lookUp } from "node:dns/promises";
 import { isIP } from "node:net";
+import { isHttpUrl, parseUrl, portOf, publicPart } from "../../base/net/urls.ts";
+import { isLoopbackAddress, isLoopbackHost, isSpecialAddress } from "../../base/net/addresses.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Driver, HttpExpectation, NetworkRule } from "../../model/index.ts";
-import { isSpecialAddress, parseNetworkRule } from "../../model/index.ts";
+import { parseNetworkRule } from "../../model/index.ts";
 
 const LIMIT_MS = 10_000;
 
@@ -49,17 +51,16 @@ export async function sendOnce(
 
 async function allowedAddresses(url: URL, driver: Driver): Promise<readonly string[]> {
   const { protocol, hostname, username, password } = url;
-  if (protocol !== "https:" && protocol !== "http:") throw refused(driver, url, "it is not https");
+  if (!isHttpUrl(url)) throw refused(driver, url, "it is not https");
   if (username !== "" || password !== "") throw refused(driver, url, "it holds a user name or a password");
-  const port = url.port === "" ? (protocol === "https:" ? 443 : 80) : Number(url.port);
+  const port = portOf(url);
   const { decideHost } = await import("../../sandbox/index.ts");
   const lookup = async (host: string): Promise<string[]> =>
     (await lookUp(host, { all: true })).map(({ address }) => address);
   const verdict = await decideHost(rulesFor(driver, port), hostname, port, lookup);
   if ("denied" in verdict) throw refused(driver, url, verdict.denied);
   if ("unknown" in verdict) throw failed(driver, url, `there is no host ${verdict.unknown}`);
-  const isNear = verdict.addresses.every((address) => address === "::1" || address.startsWith("127."));
-  if (protocol === "http:" && !isNear)
+  if (protocol === "http:" && !verdict.addresses.every(isLoopbackAddress))
     throw refused(driver, url, "without https, only this computer is asked");
   return verdict.addresses;
 }
@@ -74,27 +75,22 @@ function rulesFor({ launch, endpoint }: Driver, port: number): NetworkRule[] {
 }
 
 function ownRule(address: string): string[] {
-  if (!URL.canParse(address)) return [];
-  const { hostname, port, protocol } = new URL(address);
-  const isNear = hostname === "localhost" || isSpecialAddress(hostname);
-  return isNear ? [`${hostname}:${port === "" ? (protocol === "https:" ? 443 : 80) : port}`] : [];
+  const url = parseUrl(address);
+  if (url === undefined) return [];
+  const isNear = isLoopbackHost(url.hostname) || isSpecialAddress(url.hostname);
+  return isNear ? [`${url.hostname}:${portOf(url)}`] : [];
 }
 
 function refused(driver: Driver, url: URL, reason: string): PortolanError {
-  return new PortolanError("SANDBOX_DENIED", `${driver.id}: ${labelOf(url)} is not asked: ${reason}`, {
+  return new PortolanError("SANDBOX_DENIED", `${driver.id}: ${publicPart(url)} is not asked: ${reason}`, {
     server: driver.id,
     hint: `Use an https address, or list the host in network.egress of ${driver.origin.file}.`,
   });
 }
 
 function failed(driver: Driver, url: URL, reason: string, cause?: unknown): PortolanError {
-  return new PortolanError("HTTP_ERROR", `${driver.id}: ${labelOf(url)} cannot be asked: ${reason}`, {
+  return new PortolanError("HTTP_ERROR", `${driver.id}: ${publicPart(url)} cannot be asked: ${reason}`, {
     server: driver.id,
     cause,
   });
-}
-
-/** The URL without parts that may be secret. */
-function labelOf({ origin, pathname }: URL): string {
-  return `${origin}${pathname}`;
 }

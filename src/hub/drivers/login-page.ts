@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { isSecureUrl } from "../../base/net/urls.ts";
 import type { LoginResult, RunOptions } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 
@@ -28,8 +29,7 @@ export async function showLogin(
 ): Promise<LoginResult> {
   if (person === undefined)
     throw new PortolanError("AUTH_REQUIRED", `nobody is there to open ${address}`, { server: driver.id });
-  const { protocol, hostname } = new URL(address);
-  if (protocol !== "https:" && !(protocol === "http:" && isThisComputer(hostname)))
+  if (!isSecureUrl(new URL(address)))
     throw new PortolanError("AUTH_REQUIRED", `${address} is not https, and is not opened`, {
       server: driver.id,
       hint: `Correct auth.login.url in ${driver.origin.file}.`,
@@ -42,10 +42,6 @@ export async function showLogin(
   if (done === undefined)
     throw new PortolanError("AUTH_REQUIRED", "nothing tells when the login is done", { server: driver.id });
   return done ? { ok: true } : { ok: false, reason: "user_cancelled" };
-}
-
-function isThisComputer(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
 }
 
 async function present(person: Person, url: string): Promise<void> {

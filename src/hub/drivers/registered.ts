@@ -3,8 +3,9 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { writeAtomic } from "../../base/files/atomic-write.ts";
+import { withFileLock } from "../../base/files/file-lock.ts";
 import { isObject } from "../../model/index.ts";
-import { withFileLock, writeWhole } from "../../secrets/index.ts";
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
@@ -38,7 +39,7 @@ export async function remember<T>(kind: Kind<T>, root: string, things: readonly 
     ]);
     const whole = { version: 1, root, [kind.name]: Object.fromEntries(all) };
     const bytes = Buffer.from(`${JSON.stringify(whole)}\n`);
-    if (bytes.length <= MAX_BYTES) await writeWhole(file, bytes, { mode: 0o600 });
+    if (bytes.length <= MAX_BYTES) await writeAtomic(file, bytes, { mode: 0o600 });
   });
 }
 

@@ -1,6 +1,7 @@
 // Tool and prompt names in a hub: a pure function of the naming template, the alias and the server's own name.
 
-import { type ContractsEndpoint, type DeclaredServer, toWildcard } from "../../model/index.ts";
+import { toWildcard } from "../../base/text/wildcard.ts";
+import type { ContractsEndpoint, DeclaredServer } from "../../model/index.ts";
 import { exposedName, exposedNames } from "../../client/index.ts";
 
 export const DEFAULT_NAMING = "mcp_{alias}_{tool}";

@@ -5,8 +5,8 @@ import { spawn } from "node:child_process";
 import { access, readFile, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { lastWords } from "../../base/text/truncate.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { lastOf } from "../../model/index.ts";
 import { childEnvironment } from "../../process/index.ts";
 import { createRedactor, Secret } from "../../secrets/index.ts";
 import { guardWords } from "./guard.ts";
@@ -180,7 +180,7 @@ function reasonOf(output: string, env: Readonly<Record<string, string>>, npmrc: 
     )
     .filter((line) => line !== "" && !NOISE.test(line));
   const text = lines.slice(-REASON_LINES).join("\n");
-  return lastOf(
+  return lastWords(
     redactor
       .redactText(text)
       .replace(/(\/\/)[^/\s@]+@/g, "$1[redacted]@")

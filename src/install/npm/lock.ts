@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { isHttpUrl } from "../../base/net/urls.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 
@@ -61,7 +62,7 @@ function whyNot(place: string, { link, resolved, integrity, inBundle }: Locked):
   if (link || !place.startsWith("node_modules/")) return "is a link to a folder of this machine";
   if (resolved === undefined) return inBundle ? undefined : "does not say where it comes from";
   if (/^git\b|^(?:github|gitlab|bitbucket|gist|ssh):/i.test(resolved)) return "is a git repository";
-  if (!/^https?:\/\//i.test(resolved)) return "is a file or folder of this machine";
+  if (!isHttpUrl(resolved)) return "is a file or folder of this machine";
   return integrity === undefined ? "has no hash to know it by" : undefined;
 }
 

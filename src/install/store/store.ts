@@ -4,9 +4,10 @@
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
+import { removeLeftovers, writeAtomic } from "../../base/files/atomic-write.ts";
+import { withFileLock } from "../../base/files/file-lock.ts";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
-import { removeLeftovers, withFileLock, writeWhole } from "../../secrets/index.ts";
 import { makeFolder } from "./make-folder.ts";
 import { brokenParts } from "./broken-parts.ts";
 import { type Seals, sealFiles } from "./seals.ts";
@@ -121,11 +122,11 @@ export function openStore(root: string, kind: "npm" | "files", pause: Pause = as
   const keep = async (folder: string, record: StoreRecord): Promise<void> => {
     await refuseFullDisk(folder);
     const bytes = Buffer.from(`${JSON.stringify(record, undefined, 2)}\n`);
-    await writeWhole(join(folder, MARKER), bytes, { mode: 0o644 });
+    await writeAtomic(join(folder, MARKER), bytes, { mode: 0o644 });
     await pause("marked");
     await placeFolder(folder, folderOf(record.key), record);
     await pause("placed");
-    await writeWhole(recordOf(record.spec), bytes, { mode: 0o644 });
+    await writeAtomic(recordOf(record.spec), bytes, { mode: 0o644 });
     await removeLeftovers(recordOf(record.spec));
   };
 

@@ -2,7 +2,8 @@
 
 import { lookup as dnsLookup, type LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
-import { type HttpInvocation, isSpecialAddress } from "../../model/index.ts";
+import { isSpecialAddress } from "../../base/net/addresses.ts";
+import type { HttpInvocation } from "../../model/index.ts";
 
 /** A DNS name resolved to a private address, which is allowed only if the URL spells the address out. */
 export class PrivateAddress extends Error {

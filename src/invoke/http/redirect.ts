@@ -1,5 +1,6 @@
 // Redirect policy: same host only, never from https to http, and without credentials when the origin changes.
 
+import { isHttpUrl, parseUrl } from "../../base/net/urls.ts";
 import type { HttpRequest } from "./request.ts";
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -12,7 +13,7 @@ export function followRedirect(
   location: string | undefined,
 ): HttpRequest | string | undefined {
   if (!REDIRECTS.has(status) || location === undefined) return undefined;
-  const url = URL.canParse(location, request.url.href) ? new URL(location, request.url) : undefined;
+  const url = parseUrl(location, request.url);
   if (url === undefined) return "it redirects to something that is not a URL";
   const refusal = refuse(request.url, url);
   if (refusal !== undefined) return refusal;
@@ -27,7 +28,7 @@ export function followRedirect(
 }
 
 function refuse(from: URL, to: URL): string | undefined {
-  if (to.protocol !== "http:" && to.protocol !== "https:")
+  if (!isHttpUrl(to))
     return `it redirects to ${to.protocol.slice(0, 20)} which is not HTTP`;
   if (from.protocol === "https:" && to.protocol === "http:")
     return "it redirects from https to http, which is not followed";

@@ -2,7 +2,8 @@
 
 import { STATUS_CODES } from "node:http";
 import type { Dispatcher } from "undici";
-import { firstOf, type HttpInvocation, type JsonObject } from "../../model/index.ts";
+import { firstWords } from "../../base/text/truncate.ts";
+import type { HttpInvocation, JsonObject } from "../../model/index.ts";
 import { decodeText, isTextual } from "../media-type.ts";
 import type { Outcome, Run, Runner } from "../types.ts";
 import { withDeadline } from "../running-requests.ts";
@@ -80,7 +81,7 @@ async function toOutcome(
   const meta: JsonObject = { "portolan/http": { status } };
   const contentType = one(headers["content-type"]) ?? (isTextual(undefined, bytes) ? undefined : BINARY);
   if (request.method === "HEAD") return { bytes, contentType: "text/plain", meta, ...failure(status, "") };
-  const shown = isTextual(contentType, bytes) ? firstOf(decodeText(bytes, contentType), SHOWN_CHARS) : "";
+  const shown = isTextual(contentType, bytes) ? firstWords(decodeText(bytes, contentType), SHOWN_CHARS) : "";
   const problem = failure(status, shown);
   return problem === undefined
     ? { bytes, contentType, meta }

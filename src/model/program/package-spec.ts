@@ -1,5 +1,6 @@
 // Parses a package spec: a name with a version, range or tag; never a folder, an archive, a URL or a repository.
 
+import { isHttpUrl, parseUrl } from "../../base/net/urls.ts";
 import { parseRange } from "../semver.ts";
 
 export interface PackageSpec {
@@ -25,8 +26,8 @@ export function parsePackageSpec(text: string): PackageSpec | string {
   const found = parseName(text.slice(0, split));
   if (typeof found === "string") return found;
   const written = text.slice(split + REGISTRY.length);
-  const url = URL.canParse(written) ? new URL(written) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol))
+  const url = parseUrl(written);
+  if (url === undefined || !isHttpUrl(url))
     return `"${written}" is not the address of a registry`;
   // The spec is shown and stored, so that it must not contain credentials.
   if (url.username !== "" || url.password !== "")

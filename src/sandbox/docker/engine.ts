@@ -2,8 +2,9 @@
 
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { lastWords } from "../../base/text/truncate.ts";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
-import { type DockerRun, lastOf } from "../../model/index.ts";
+import type { DockerRun } from "../../model/index.ts";
 import { childEnvironment, lookUpProgram, runProgram, type RunResult } from "../../process/index.ts";
 import type { BackendReport } from "../types.ts";
 
@@ -66,7 +67,7 @@ export async function probeEngine(engine: Engine, env?: EngineCommand["env"]): P
   const version = stdout.trim();
   if (code === 0 && version !== "")
     return { available: true, version, findings: [{ what, ok: true, detail: version }] };
-  const detail = lastOf(stderr.trim().split("\n").at(-1) ?? "", 300) || "it does not answer";
+  const detail = lastWords(stderr.trim().split("\n").at(-1) ?? "", 300) || "it does not answer";
   const remedy =
     engine === "docker" ? "Start Docker: systemctl start docker, or Docker Desktop." : "podman machine start";
   return { available: false, findings: [{ what, ok: false, detail, remedy }] };
@@ -124,7 +125,7 @@ async function pullMissing(request: ImageRequest): Promise<void> {
   onProgress?.({ server, what: `pulling ${image}` });
   const { code, stderr } = await runEngine(request, ["pull", "--quiet", image], PULL_MS, signal);
   if (code === 0) return onProgress?.({ server, what: `pulled ${image}` });
-  const reason = lastOf(stderr.trim().split("\n").slice(-3).join("\n"), 500) || "it gave no reason";
+  const reason = lastWords(stderr.trim().split("\n").slice(-3).join("\n"), 500) || "it gave no reason";
   throw new PortolanError("INSTALL_FAILED", `The image ${image} could not be pulled: ${reason}`, {
     server,
     hint: "Check the image's name, the network, and whether you are signed in to its registry.",

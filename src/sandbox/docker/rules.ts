@@ -1,6 +1,7 @@
 // Rules of a sandbox policy that a container engine cannot enforce: options that open the container, and rules
 // that it has no means for.
 
+import { isLoopbackHost } from "../../base/net/addresses.ts";
 import type { DockerOption, DockerRun } from "../../model/index.ts";
 import type { SandboxPolicy, RuleProblem } from "../types.ts";
 import { fileProblem, mountProblem, type ProblemFound, volumeProblem } from "./mounts.ts";
@@ -104,7 +105,7 @@ function problemOf(
     case "label":
       return value.startsWith("portolan.") ? { why: "it is how containers are found again" } : undefined;
     case "publish":
-      return /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):/.test(value)
+      return isLoopbackHost(/^(\[[^\]]*\]|[^:]*):/.exec(value)?.[1] ?? "")
         ? undefined
         : { why: "it opens a port to the whole network", remedy: `Write it as 127.0.0.1:${value}.` };
     case "security-opt":

@@ -3,13 +3,8 @@
 
 import { isIP } from "node:net";
 import os from "node:os";
-import {
-  canonicalHost,
-  finalAddress,
-  isSpecialAddress,
-  matchesRule,
-  type NetworkRule,
-} from "../../model/index.ts";
+import { finalAddress, isLoopbackAddress, isSpecialAddress, withPort } from "../../base/net/addresses.ts";
+import { canonicalHost, matchesRule, type NetworkRule } from "../../model/index.ts";
 import type { KnownAddresses } from "./known-addresses.ts";
 import { TooManyLookups } from "./lookup-queue.ts";
 
@@ -34,7 +29,6 @@ type Find = (host: string) => Promise<readonly string[]>;
 type Known = Pick<KnownAddresses, "namesOf" | "addressesOf">;
 
 const NOTHING_KNOWN: Known = { namesOf: () => [], addressesOf: () => [] };
-const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1)$/;
 
 /** Answers a look-up: all addresses of a name in the allow-list, for any port. The connection is checked again. */
 export async function decideName(
@@ -135,7 +129,7 @@ async function resolve(host: string, find: Find): Promise<readonly string[] | st
 
 function isPermitted(rules: readonly NetworkRule[], host: string, address: string, port: number): boolean {
   if (!isSpecialAddress(address) && !isOwnAddress(address)) return true;
-  if (host === "localhost" && LOOPBACK.test(address)) return true;
+  if (host === "localhost" && isLoopbackAddress(address)) return true;
   return rules.some((rule) => rule.kind === "address" && matchesRule(rule, address, port));
 }
 
@@ -160,8 +154,4 @@ function leadsInside(host: string, address: string, port: number): Refusal {
   const which = host === address ? `${address} ${what}` : `${host} leads to ${address}, which ${what}`;
   const grant = withPort(address, port);
   return { denied: `${which}; to allow it, list ${grant}, too`, host, grant };
-}
-
-function withPort(host: string, port: number): string {
-  return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -4,6 +4,7 @@
 import { Resolver } from "node:dns/promises";
 import { readFile, stat } from "node:fs/promises";
 import { isIP } from "node:net";
+import { isLocalhostName } from "../../base/net/addresses.ts";
 
 export interface NameFiles {
   readonly hosts: string;
@@ -21,7 +22,7 @@ export async function lookUp(
   signal: AbortSignal,
   files: NameFiles = OF_THE_SYSTEM,
 ): Promise<readonly string[]> {
-  if (/(^|\.)localhost$/.test(host)) return ["127.0.0.1", "::1"];
+  if (isLocalhostName(host)) return ["127.0.0.1", "::1"];
   const written = (await hostsOf(files.hosts)).get(host);
   if (written !== undefined) return written;
   for (const name of await fullNames(host, files.resolv)) {

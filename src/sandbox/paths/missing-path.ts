@@ -2,7 +2,7 @@
 
 import { lstat, readlink, stat } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
-import { shellWord } from "../../model/index.ts";
+import { shellWord } from "../../base/text/command-line.ts";
 
 export interface MissingPath {
   readonly problem: string;

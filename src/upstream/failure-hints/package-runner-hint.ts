@@ -2,8 +2,8 @@
 // network: the commands that install the package once.
 
 import { basename } from "node:path";
+import { shellWord } from "../../base/text/command-line.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
-import { shellWord } from "../../model/index.ts";
 
 /** Options of uvx and pipx that are followed by a value. */
 const WITH_VALUE = new Set(

@@ -1,7 +1,8 @@
 // Path guard of a sandboxed server: refuses calls whose paths or file URIs are outside of its sandbox.
 
+import { toWildcard } from "../../base/text/wildcard.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { isObject, type SandboxDeclaration, toWildcard } from "../../model/index.ts";
+import { isObject, type SandboxDeclaration } from "../../model/index.ts";
 import type { PathCheck } from "../../sandbox/index.ts";
 import type { Call } from "../upstream.ts";
 import { within } from "../waiting.ts";

@@ -1,8 +1,9 @@
 // stdio transport: one child process, one JSON-RPC message per line.
 
+import { firstWords } from "../../base/text/truncate.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { launch } from "../../launch/index.ts";
-import { firstOf, type RequestId, type StdioEndpoint } from "../../model/index.ts";
+import type { RequestId, StdioEndpoint } from "../../model/index.ts";
 import type { ChildGroup, Exit } from "../../process/index.ts";
 import { LineReader } from "./lines.ts";
 import type { OutgoingMessage } from "./outgoing-message.ts";
@@ -131,7 +132,7 @@ export class StdioTransport implements Transport {
       code: "PROTOCOL_ERROR",
       severity: "warning",
       server: this.#options.server,
-      message: `Ignored text on stdout that is not JSON-RPC: ${JSON.stringify(firstOf(line, 120))}`,
+      message: `Ignored text on stdout that is not JSON-RPC: ${JSON.stringify(firstWords(line, 120))}`,
     });
   }
 

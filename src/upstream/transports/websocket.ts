@@ -1,8 +1,9 @@
 // WebSocket transport: one JSON-RPC message per text frame, subprotocol `mcp`.
 
 import type { WebSocket } from "ws";
+import { firstWords } from "../../base/text/truncate.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { firstOf, type UrlEndpoint, isRpcMessage, parseMessages } from "../../model/index.ts";
+import { type UrlEndpoint, isRpcMessage, parseMessages } from "../../model/index.ts";
 import type { OutgoingMessage } from "./outgoing-message.ts";
 import type { Transport, TransportCounters, TransportEvents, TransportOptions } from "./transport.ts";
 
@@ -126,7 +127,7 @@ export class WebSocketTransport implements Transport {
     }
     const why =
       cause === undefined
-        ? `code ${code}${reason === "" ? "" : `, ${firstOf(reason, 120)}`}`
+        ? `code ${code}${reason === "" ? "" : `, ${firstWords(reason, 120)}`}`
         : cause.message || cause.code;
     return new PortolanError("CONNECTION_LOST", `the WebSocket to ${server} closed (${why})`, {
       server,

@@ -1,6 +1,8 @@
 // One HTTP request and its response on undici's dispatcher, with redirects within the origin, body limits and typed failures.
 
-import { firstOf, type RpcErrorObject } from "../../../model/index.ts";
+import { firstWords } from "../../../base/text/truncate.ts";
+import { parseUrl } from "../../../base/net/urls.ts";
+import type { RpcErrorObject } from "../../../model/index.ts";
 import type { Agent, Dispatcher } from "undici";
 import { PortolanError } from "../../../errors/index.ts";
 import { ByteBuffer } from "../byte-buffer.ts";
@@ -64,7 +66,7 @@ export function exchange(agent: Agent, request: ExchangeRequest, events: Exchang
       },
       failed: (failure) => fail(failure.error, failure),
       redirected: (location) => {
-        const next = URL.canParse(location, url.href) ? new URL(location, url.href) : undefined;
+        const next = parseUrl(location, url);
         const to = next === undefined ? location : next.origin;
         if (next?.origin !== url.origin)
           fail(redirectError(request.server, `the server redirects to another origin, ${to}`));
@@ -101,7 +103,7 @@ export function exchange(agent: Agent, request: ExchangeRequest, events: Exchang
 /** Adds the response headers as a non-enumerable field, so that they are not printed: some of them are secret. */
 function withHeaders(headers: HeaderMap, data: Record<string, unknown>): Record<string, unknown> {
   const small = Object.entries(headers).flatMap(([name, value]) =>
-    value === undefined || name === "set-cookie" ? [] : [[name, firstOf(String(value), SHOWN_BODY_CHARS)]],
+    value === undefined || name === "set-cookie" ? [] : [[name, firstWords(String(value), SHOWN_BODY_CHARS)]],
   );
   return Object.defineProperty(data, "headers", { value: Object.fromEntries(small), enumerable: false });
 }
@@ -186,7 +188,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     const message = `${this.#request.server} answered with ${contentType(this.#headers) || "something"} that is not JSON`;
     const error = new PortolanError("PROTOCOL_ERROR", message, {
       server: this.#request.server,
-      data: { status: this.#status, body: firstOf(text, SHOWN_BODY_CHARS) },
+      data: { status: this.#status, body: firstWords(text, SHOWN_BODY_CHARS) },
     });
     this.#events.failed(this.#failure(error));
   }
@@ -200,15 +202,15 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
         : this.#status === 429
           ? "RATE_LIMITED"
           : "HTTP_ERROR";
-    const said = typeof rpc?.message === "string" ? `: ${firstOf(rpc.message, SHOWN_BODY_CHARS)}` : "";
+    const said = typeof rpc?.message === "string" ? `: ${firstWords(rpc.message, SHOWN_BODY_CHARS)}` : "";
     const challenge = this.#headers["www-authenticate"];
     const retryAfter = this.#headers["retry-after"];
     const error = new PortolanError(code, `${this.#request.server} answered HTTP ${this.#status}${said}`, {
       server: this.#request.server,
       data: withHeaders(this.#headers, {
         status: this.#status,
-        ...(text === "" ? {} : { body: firstOf(text, SHOWN_BODY_CHARS) }),
-        ...(challenge === undefined ? {} : { challenge: firstOf(String(challenge), SHOWN_BODY_CHARS) }),
+        ...(text === "" ? {} : { body: firstWords(text, SHOWN_BODY_CHARS) }),
+        ...(challenge === undefined ? {} : { challenge: firstWords(String(challenge), SHOWN_BODY_CHARS) }),
         ...(retryAfter === undefined ? {} : { retryAfter: String(retryAfter) }),
       }),
     });

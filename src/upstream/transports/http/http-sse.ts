@@ -1,6 +1,7 @@
 // HTTP+SSE transport of 2024-11-05: one POST per message to the server, one long event stream from it.
 
 import type { Agent } from "undici";
+import { parseUrl } from "../../../base/net/urls.ts";
 import { PortolanError } from "../../../errors/index.ts";
 import { type UrlEndpoint, isRpcMessage, parseMessages } from "../../../model/index.ts";
 import { isRequest, type OutgoingMessage } from "../outgoing-message.ts";
@@ -136,7 +137,7 @@ export class HttpSseTransport implements Transport {
 
   #setPostUrl(data: string): PortolanError | undefined {
     const { server } = this.#options;
-    const url = URL.canParse(data, this.#url.href) ? new URL(data, this.#url.href) : undefined;
+    const url = parseUrl(data, this.#url);
     if (url?.origin === this.#url.origin) {
       this.#postUrl = url;
       return undefined;
