@@ -29,6 +29,5 @@ export {
 export { openUpstream, type UpstreamOptions } from "./open-upstream.ts";
 export { timerMs, within } from "./waiting.ts";
 export { type ParamHeader, paramHeaders } from "./session/param-headers.ts";
-export { retryAfterMs } from "./transports/http/rules.ts";
 export { LineReader } from "./transports/lines.ts";
 export type { MemoryServer } from "./transports/memory.ts";

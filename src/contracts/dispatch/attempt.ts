@@ -1,6 +1,6 @@
 // One attempt of a call by one driver: acquires the server, sends the arguments, and repeats within the contract's limits.
 
-import { retryAfterMs } from "../../base/time/retry.ts";
+import { backoffMs, retryAfterMs } from "../../base/time/retry.ts";
 import { isPortolanError } from "../../errors/index.ts";
 import { type DriverError, isObject, type JsonObject, type RetryRule } from "../../model/index.ts";
 import { type Call, timerMs, type Upstream, within } from "../../upstream/index.ts";
@@ -193,7 +193,7 @@ function pauseBefore(
   { error: { cause } }: Failure,
 ): number | undefined {
   if (rule === undefined || retry >= rule.maxAttempts) return undefined;
-  const ms = rule.backoff === "fixed" ? rule.initialMs : rule.initialMs * 2 ** (retry - 1);
+  const failures = rule.backoff === "fixed" ? 0 : retry - 1;
   const wanted = isPortolanError(cause) ? retryAfterMs(asText(cause.data.retryAfter)) : undefined;
   return Math.max(Math.min(ms, MAX_PAUSE_MS), wanted ?? 0);
 }

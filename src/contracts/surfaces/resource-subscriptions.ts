@@ -1,5 +1,6 @@
 // Subscriptions to resources of drivers: each is made at the server that has the resource, and moves when another driver takes it over.
 
+import { backoffMs } from "../../base/time/retry.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Upstream } from "../../upstream/index.ts";
 import type { DriverSurfaces } from "./driver-surfaces.ts";
@@ -152,7 +153,7 @@ export class ResourceSubscriptions {
   #again(wanted: Wanted): void {
     if (this.#wanted.get(wanted.uri) !== wanted) return;
     clearTimeout(wanted.retry);
-    const delay = Math.min(FIRST_RETRY_MS * 2 ** wanted.failures, MAX_RETRY_MS);
+    const delay = backoffMs(wanted.failures, FIRST_RETRY_MS, MAX_RETRY_MS);
     wanted.failures += 1;
     wanted.retry = setTimeout(() => {
       void this.#move(wanted).catch(() => this.#again(wanted));

@@ -1,6 +1,7 @@
 // Legacy sessions beside the main connection of one server: one per caller over HTTP, or one for all callers where each
 // session costs a process. Opened when first needed, closed when idle or when the caller has left.
 
+import { backoffMs } from "../../base/time/retry.ts";
 import { isPortolanError, type PortolanError, type Report, toPortolanError } from "../../errors/index.ts";
 import type { JsonObject } from "../../model/index.ts";
 import { type Call, type Caller, type SessionHandle, type Upstream, within } from "../../upstream/index.ts";
@@ -202,7 +203,7 @@ export class LegacySessions {
     if (session.closing.signal.aborted) return;
     const { alias, report } = this.#options;
     const refused = isRefusal(error);
-    const delay = Math.min(RETRY_MS * 2 ** this.#failures, MAX_RETRY_MS);
+    const delay = backoffMs(this.#failures, RETRY_MS, MAX_RETRY_MS);
     this.#failures += 1;
     this.#blockedUntil = refused ? Infinity : performance.now() + delay;
     if (refused || this.#reported) return;

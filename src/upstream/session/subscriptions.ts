@@ -1,5 +1,6 @@
 // Subscriptions of one session to list changes and resource updates: by requests in the legacy era, by one stream in the modern era.
 
+import { backoffMs } from "../../base/time/retry.ts";
 import { isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { JsonObject, RequestId } from "../../model/index.ts";
 import { envelope } from "./envelope.ts";
@@ -159,7 +160,7 @@ export class Subscriptions {
   }
 
   #again(failures: number): void {
-    const delay = Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS);
+    const delay = backoffMs(failures, FIRST_RETRY_MS, MAX_RETRY_MS);
     this.#retry = setTimeout(() => {
       this.#listen(failures).then(this.#options.missed, () => {});
     }, delay).unref();

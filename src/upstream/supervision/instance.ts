@@ -6,6 +6,7 @@
 //     failed, blocked --call after retryAt, timer, recheck--> starting
 //     any --drain--> draining --last call or deadline--> stopped          any --stop--> stopped
 
+import { backoffMs } from "../../base/time/retry.ts";
 import type { PortolanError } from "../../errors/index.ts";
 import type { UpstreamState } from "../upstream.ts";
 
@@ -297,7 +298,7 @@ function recheckMs({ error: { code } }: Fault): number {
 }
 
 function backOff(count: number): number {
-  return Math.min(FIRST_DELAY_MS * 2 ** (count - 1), MAX_DELAY_MS);
+  return backoffMs(count - 1, FIRST_DELAY_MS, MAX_DELAY_MS);
 }
 
 function withFirst(effect: Effect, [one, effects]: Step): Step {

@@ -1,11 +1,12 @@
 // One request over Streamable HTTP, from its POST to its response: repeated after 429, resumed when its stream breaks off.
 
+import { retryAfterMs } from "../../../base/time/retry.ts";
 import { PortolanError } from "../../../errors/index.ts";
 import type { RequestId, RpcMessage } from "../../../model/index.ts";
 import type { ExchangeEvents, HttpFailure } from "./exchange.ts";
 import type { ProtocolHeaders } from "./headers.ts";
 import { neverRan } from "../never-ran.ts";
-import { errorFor, isSessionLoss, parseJson, retryAfterMs, retryDelay } from "./rules.ts";
+import { errorFor, isSessionLoss, parseJson, retryDelay } from "./rules.ts";
 import type { SendQueue } from "../send-queue.ts";
 import type { SseParser } from "./sse-parser.ts";
 

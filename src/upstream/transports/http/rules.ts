@@ -1,5 +1,6 @@
 // Protocol rules for HTTP responses: lost sessions, JSON-RPC errors in failed responses, retry delays.
 
+import { backoffMs } from "../../../base/time/retry.ts";
 import { type RequestId, type RpcErrorObject, isModernErrorCode, isObject } from "../../../model/index.ts";
 import type { HttpFailure } from "./exchange.ts";
 
@@ -28,8 +29,7 @@ export function errorFor(json: unknown, id: RequestId): RpcErrorObject | undefin
 
 /** The delay that the server requested, within limits, doubled after every failure. */
 export function retryDelay(wanted: number | undefined, failures: number): number {
-  const delay = (wanted ?? DEFAULT_RETRY_MS) * 2 ** Math.min(failures, 10);
-  return Math.min(Math.max(delay, MIN_RETRY_MS * 2 ** Math.min(failures, 10)), MAX_RETRY_MS);
+  return backoffMs(failures, Math.max(wanted ?? DEFAULT_RETRY_MS, MIN_RETRY_MS), MAX_RETRY_MS);
 }
 
 export function isAnswerTo(value: unknown, id: RequestId): boolean {
@@ -42,16 +42,4 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Parses `Retry-After`, which is a number of seconds or a date. */
-export function retryAfterMs(
-  value: string | string[] | undefined,
-  now: number = Date.now(),
-): number | undefined {
-  const text = Array.isArray(value) ? value[0] : value;
-  if (text === undefined) return undefined;
-  if (/^\d+$/.test(text)) return Number(text) * 1_000;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }
