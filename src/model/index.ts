@@ -1,12 +1,10 @@
 // Public face of the model room.
 
-export { splitCommandLine } from "./command-line.ts";
 export type { DockerOption, DockerRun } from "./program/docker-run.ts";
 export { type PackageSpec, parsePackageSpec } from "./program/package-spec.ts";
 export { programName, type Recognised, recognise } from "./program/recognise.ts";
 export { LIMIT_NAMES, limitRule, writtenSize } from "./limit-words.ts";
 export { hiddenPathMessage, pathGrant } from "./hidden-path.ts";
-export { shellWord } from "./shell-word.ts";
 export { idIn, isNamed, majorKey } from "./contract-name.ts";
 export type {
   Binding,
@@ -39,7 +37,6 @@ export type {
   SecretOperation,
   TextPlace,
 } from "./contract.ts";
-export { firstOf, lastOf } from "./cut.ts";
 export { createDeniedReport, type Denied, deniedHint, type ReportDenied } from "./denied.ts";
 export {
   GATEWAY_DEFAULTS,
@@ -186,4 +183,3 @@ export {
   type StdioEndpoint,
   type UrlEndpoint,
 } from "./server-definition.ts";
-export { toWildcard } from "./wildcard.ts";

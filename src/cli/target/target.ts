@@ -1,5 +1,6 @@
 // What the user wants to talk to: a URL, a quoted command, or the words after `--`.
 
+import { splitCommandLine } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
 
 export interface UrlTarget {
@@ -162,62 +163,14 @@ function notACommand(
   });
 }
 
-const REFUSED = /[|&;<>`\n]/;
-
-/**
- * Splits a command into words the way a POSIX shell does, quotes and backslashes included, and does nothing else that a shell does.
- * What only a shell could carry out is refused, so that it never silently becomes an argument.
- */
-export function splitWords(text: string, windows = false): string[] {
-  const words: string[] = [];
-  let word: string | undefined;
-  for (let index = 0; index < text.length; index += 1) {
-    const character = text[index] as string;
-    const next = text[index + 1];
-    if (character === "'" || character === '"') {
-      const quoted = readQuoted(text, index, windows);
-      word = (word ?? "") + quoted.text;
-      index = quoted.end;
-    } else if (character === "\\" && (!windows || next === '"')) {
-      if (next === undefined) throw unsplittable(text, "It ends in a backslash.");
-      if (next !== "\n") word = (word ?? "") + next;
-      index += 1;
-    } else if (/[ \t\r]/.test(character) || (character === "\n" && text.slice(index).trim() === "")) {
-      if (word !== undefined) words.push(word);
-      word = undefined;
-    } else if (REFUSED.test(character) || (character === "$" && next === "(")) {
-      const shown = character === "$" ? "$(" : character === "\n" ? "a line break" : character;
-      throw unsplittable(text, `${shown} has a meaning only in a shell, and no shell is used.`);
-    } else word = (word ?? "") + character;
-  }
-  if (word !== undefined) words.push(word);
-  return words;
-}
-
-function readQuoted(text: string, start: number, windows: boolean): { text: string; end: number } {
-  const quote = text[start] as string;
-  let content = "";
-  for (let index = start + 1; index < text.length; index += 1) {
-    const character = text[index] as string;
-    if (character === quote) return { text: content, end: index };
-    const next = text[index + 1];
-    if (
-      character === "\\" &&
-      quote === '"' &&
-      next !== undefined &&
-      (windows ? next === '"' : '"\\$`\n'.includes(next))
-    ) {
-      if (next !== "\n") content += next;
-      index += 1;
-    } else content += character;
-  }
-  throw unsplittable(text, `A ${quote} is not closed.`);
-}
-
-function unsplittable(text: string, reason: string): PortolanError {
-  return new PortolanError(
+/** Splits a command that a person typed into words. No shell runs it, so text that only a shell understands is refused. */
+export function splitWords(text: string, windows = false): readonly string[] {
+  const words = splitCommandLine(text, { typed: true, windows });
+  if (!("problem" in words)) return words;
+  const shown = JSON.stringify(text.slice(0, 200));
+  throw new PortolanError(
     "TARGET_INVALID",
-    `The command ${JSON.stringify(text.slice(0, 200))} cannot be split into words. ${reason}`,
+    `The command ${shown} cannot be split into words: ${words.problem}.`,
     {
       hint: "Put quotes around the part that is meant literally, or start a shell yourself: -- sh -c '…'",
     },

@@ -1,4 +1,4 @@
-// Patterns in which `*` stands for anything. Each part is looked for once, so that no pattern takes long.
+// Patterns in which `*` matches any text. The search for each part runs once, so that no pattern is slow.
 
 export function toWildcard(pattern: string): (text: string) => boolean {
   const [first = "", ...middle] = pattern.split("*");
