@@ -17,6 +17,10 @@ const FAULTS: Readonly<Record<string, MachineFault>> = {
     what: "the disk may only be read",
     hint: "Make it writable, or choose another folder for Portolan's data with XDG_DATA_HOME.",
   },
+  LOCK_HELD: {
+    what: "another process uses the file",
+    hint: "Wait for it to finish, or remove the lock file if you know that it is left over.",
+  },
   ENOMEM: { what: "there is not enough memory", hint: "End other programs, and try again." },
 };
 

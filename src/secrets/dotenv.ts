@@ -3,7 +3,7 @@
 import { stat } from "node:fs/promises";
 import type { Diagnostic, Report } from "../errors/index.ts";
 import { type DotenvText, parseDotenv } from "./dotenv-text.ts";
-import { isReadableByOthers, readLimited } from "./limited-read.ts";
+import { isReadableByOthers, readLimited } from "../base/files/limited-read.ts";
 import { Secret } from "./secret.ts";
 import type { CheckFile, SecretSource } from "./source.ts";
 

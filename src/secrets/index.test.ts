@@ -44,7 +44,7 @@ test("the room offers these values", async () => {
       "toSecretError",
       "withFileLock",
       "withRedactedError",
-      "writeWhole",
+      "writeAtomic",
     ]
   `);
 });

@@ -1,7 +1,6 @@
 // Public face of the secrets room. Importing it loads no keyring and no cryptography; both come with the first secret that needs them.
 
 export type { Environment } from "./environment.ts";
-export { type LockOptions, withFileLock } from "./file-lock.ts";
 export type { PassphraseRequest, PromptPassphrase } from "./passphrase.ts";
 export { withRedactedError } from "./redact-error.ts";
 export { createRedactor, type Redactor } from "./redactor.ts";
@@ -24,4 +23,3 @@ export {
   type SecretStoreOptions,
   type WritableSource,
 } from "./store.ts";
-export { removeLeftovers, writeWhole, type WriteOptions } from "./whole-file.ts";

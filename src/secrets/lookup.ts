@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { type ErrorCode, isPortolanError } from "../errors/index.ts";
 import type { Reference } from "../model/index.ts";
 import { isPlainVariable } from "./environment.ts";
-import { readLimited } from "./limited-read.ts";
+import { readLimited } from "../base/files/limited-read.ts";
 import { Secret } from "./secret.ts";
 import type { SecretStore } from "./store.ts";
 

@@ -4,7 +4,7 @@ import type { PortolanError, Report } from "../errors/index.ts";
 import { within } from "./deadline.ts";
 import type { Environment } from "./environment.ts";
 import type { Keyring } from "./keyring-access.ts";
-import { isReadableByOthers, readLimited } from "./limited-read.ts";
+import { isReadableByOthers, readLimited } from "../base/files/limited-read.ts";
 import { Secret } from "./secret.ts";
 import { vaultError, wrongPassphrase } from "./vault-errors.ts";
 

@@ -1,6 +1,6 @@
 // What can be wrong with a vault, said so that the reader knows which of it is.
 
-import { isPortolanError, PortolanError } from "../errors/index.ts";
+import { isPortolanError, machineFault, PortolanError } from "../errors/index.ts";
 
 export function vaultError(
   vault: string,
@@ -57,7 +57,8 @@ export function toVaultError(vault: string, doing: "read" | "written", thrown: u
         vault,
         "not-written",
         `The vault ${vault} could not be written: ${why}.`,
-        "What was in it before is unchanged. Check the disk and the folder, then try again.",
+        machineFault(thrown)?.hint ??
+          "Its content is unchanged. Check the disk and the folder, then try again.",
         thrown,
       );
 }

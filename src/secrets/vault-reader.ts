@@ -3,7 +3,7 @@
 import type { Report } from "../errors/index.ts";
 import type { Environment } from "./environment.ts";
 import type { Keyring } from "./keyring-access.ts";
-import { readLimited } from "./limited-read.ts";
+import { readLimited } from "../base/files/limited-read.ts";
 import { findPassphrase, type PromptPassphrase } from "./passphrase.ts";
 import type { Secret } from "./secret.ts";
 import { toVaultError, unreadableVault, wrongPassphrase } from "./vault-errors.ts";

@@ -3,7 +3,7 @@
 import { mkdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { PortolanError } from "../errors/index.ts";
-import { withFileLock } from "./file-lock.ts";
+import { withFileLock } from "../base/files/file-lock.ts";
 import { keepPassphrase } from "./passphrase.ts";
 import { Secret } from "./secret.ts";
 import type { SecretSource } from "./source.ts";
@@ -18,7 +18,7 @@ import {
   type VaultContent,
   type VaultReaderOptions,
 } from "./vault-reader.ts";
-import { removeLeftovers, writeWhole, type WriteOptions } from "./whole-file.ts";
+import { removeLeftovers, writeAtomic, type WriteOptions } from "../base/files/atomic-write.ts";
 
 export interface VaultOptions extends VaultReaderOptions {
   readonly file: string;
@@ -66,9 +66,9 @@ export function createVault(options: VaultOptions): Vault {
       if (sealed.length > MAX_VAULT_BYTES)
         throw new Error(`it would be larger than ${MAX_VAULT_BYTES} bytes`);
       await removeLeftovers(vault);
-      await writeWhole(vault, sealed, { ...options.write, mode: 0o600 });
+      await writeAtomic(vault, sealed, { ...options.write, mode: 0o600 });
     };
-    await withFileLock(vault, write, { code: "SECRET_STORE_FAILED", waitMs: options.lockWaitMs });
+    await withFileLock(vault, write, { waitMs: options.lockWaitMs });
   }
 
   async function startContent(passphrase: Secret): Promise<VaultContent> {

@@ -2,8 +2,8 @@
 
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { writeAtomic } from "../../base/files/atomic-write.ts";
 import { withFileLock } from "../../base/files/file-lock.ts";
+import { writeAtomic } from "../../base/files/atomic-write.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { readText, toPlain } from "../../formats/document/index.ts";
 import { looksLikeWorkspace, parseWorkspace } from "../../formats/workspace/index.ts";
@@ -43,7 +43,7 @@ export async function changeOwnFile(
       await writeAtomic(file, Buffer.from(after, "utf8"), { mode });
       return { ...own, after };
     },
-    { code: "FILE_FAILED", signal: cli.interrupt.signal },
+    { signal: cli.interrupt.signal },
   ).catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === undefined || !/^E[A-Z]+$/.test(thrown.code)) throw thrown;
     throw new PortolanError("FILE_FAILED", `${file} cannot be written (${thrown.code}).`, { cause: thrown });

@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { writeAtomic } from "../../base/files/atomic-write.ts";
 import { withFileLock } from "../../base/files/file-lock.ts";
+import { writeAtomic } from "../../base/files/atomic-write.ts";
 import { isObject } from "../../model/index.ts";
 
 const MAX_BYTES = 16 * 1024 * 1024;

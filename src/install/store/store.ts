@@ -163,7 +163,7 @@ export function openStore(root: string, kind: "npm" | "files", pause: Pause = as
         const before = again ? undefined : await find(spec);
         if (before !== undefined) return before;
         for (const path of [entries, specs, work]) await makeFolder(path, 0o755);
-        return await withFileLock(lock, install, { waitMs: WAIT_MS, signal, code: "INSTALL_FAILED" });
+        return await withFileLock(lock, install, { waitMs: WAIT_MS, signal });
       } catch (error) {
         throw signal?.aborted === true ? (signal.reason as Error) : storeError(error, spec);
       }
@@ -266,6 +266,6 @@ function storeError(error: unknown, spec: string): unknown {
   return new PortolanError("INSTALL_FAILED", `${spec} could not be installed: ${message}`, {
     cause: error,
     data: { spec, reason: code },
-    hint: hints[code],
+    hint: hints[code] ?? machineFault(error)?.hint,
   });
 }

@@ -1,29 +1,37 @@
-// A lock between processes: a file beside the thing that is locked, which names its owner. A dead owner's lock is taken over.
+// Lock between processes: a file `x.lock` beside the locked file `x`, which names its owner. The lock of a dead owner is taken over.
 
 import { constants, type Stats } from "node:fs";
 import { copyFile, link, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ErrorCode, PortolanError } from "../errors/index.ts";
 import { describeThisProcess, type ProcessIdentity, stateOf } from "./process-identity.ts";
 
 export interface LockOptions {
   readonly waitMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  readonly code?: ErrorCode | undefined;
+}
+
+/** Another process held the lock for as long as the caller was ready to wait. */
+export class LockHeldError extends Error {
+  readonly code = "LOCK_HELD";
+  readonly hint = "Wait for it to finish, or remove the lock file if you know that it is left over.";
+
+  constructor(lock: string, pid: number | undefined) {
+    super(`${pid === undefined ? "an unknown process" : `process ${pid}`} holds the lock ${lock}`);
+  }
 }
 
 interface Owner extends ProcessIdentity {
-  /** Different for every time a lock is taken. */
+  /** A lock gets a new token each time a process takes it. */
   readonly token: string;
 }
 
 const WAIT_MS = 10_000;
-/** Locks are held for moments. An owner that cannot be looked at (another machine, another container) is given this long. */
+/** Locks are held for moments. The lock of an owner on another machine or in another container expires after this time. */
 const UNKNOWN_OWNER_MS = 60_000;
-/** A crash while taking over a dead owner's lock leaves a claim, which is a lock of its own. */
+/** A crash during a take-over leaves a claim behind, which is a lock itself. This limits how many claims are taken over in a row. */
 const MAX_CLAIMS = 3;
 
-/** Runs `work` while this process alone holds the lock of `file`. Not re-entrant. */
+/** Runs `work` while this process holds the lock of `file`. The lock is not re-entrant. Throws `LockHeldError` after `waitMs`. */
 export async function withFileLock<T>(
   file: string,
   work: () => Promise<T>,
@@ -51,7 +59,7 @@ async function takeLock(path: string, deadline: number, options: LockOptions, de
         const replace = (): Promise<void> => rename(temporary, path);
         if (await takeOver(path, holder.token, replace, deadline, options, depth)) return owner;
       }
-      if (performance.now() >= deadline) throw lockError(path, holder?.pid, options);
+      if (performance.now() >= deadline) throw new LockHeldError(path, holder?.pid);
       await sleep(pause * (0.5 + Math.random()), undefined, { signal: options.signal });
     }
   } finally {
@@ -60,8 +68,8 @@ async function takeLock(path: string, deadline: number, options: LockOptions, de
 }
 
 /**
- * Replaces a dead owner's lock by ours. Two processes may see the same dead owner, and the slower one must not remove the faster one's
- * fresh lock: so only who holds the claim named after the dead owner's token may replace it, and looks again once the claim is held.
+ * Replaces the lock of a dead owner. Two processes may see the same dead owner, and the slower one must not remove the new lock of the
+ * faster one. So a process first takes a claim named after the dead owner's token, and then reads the lock again.
  */
 async function takeOver(
   path: string,
@@ -82,7 +90,7 @@ async function takeOver(
   }
 }
 
-/** The lock appears with its content in one step, so that nobody reads half of it. */
+/** Creates the lock file with its content in one step, so that no process reads half of it. */
 async function placeLock(temporary: string, path: string): Promise<boolean> {
   try {
     await link(temporary, path);
@@ -92,7 +100,7 @@ async function placeLock(temporary: string, path: string): Promise<boolean> {
     if (code === "EEXIST") return false;
     if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP" && code !== "ENOSYS") throw error;
   }
-  // A file system without hard links.
+  // This file system has no hard links.
   try {
     await copyFile(temporary, path, constants.COPYFILE_EXCL);
     return true;
@@ -108,7 +116,7 @@ interface Holder {
   readonly dead: boolean;
 }
 
-/** Nothing when the lock is gone. */
+/** Returns undefined when the lock is gone. */
 async function readOwner(path: string): Promise<Holder | undefined> {
   let text: string;
   let found: Stats;
@@ -143,19 +151,11 @@ function parseOwner(text: string): Owner | undefined {
   }
 }
 
-/** Never fails: the work is done, and a lock that stays behind is seen to be ours until this process ends, and dead after that. */
+/** Never throws: the work is done. Other processes recognise a lock that stays behind as dead once this process has ended. */
 async function releaseLock(path: string, owner: Owner): Promise<void> {
   try {
     if ((await readOwner(path))?.token === owner.token) await rm(path, { force: true });
   } catch {
-    // See above.
+    // The lock stays behind.
   }
-}
-
-function lockError(path: string, pid: number | undefined, options: LockOptions): PortolanError {
-  const who = pid === undefined ? "something unknown" : `process ${pid}`;
-  return new PortolanError(options.code ?? "FILE_FAILED", `${who} holds the lock ${path}.`, {
-    hint: "Wait for it to finish, or remove the lock file if you know that it is left over.",
-    data: { lock: path, ...(pid === undefined ? {} : { pid }) },
-  });
 }

@@ -1,15 +1,15 @@
-// Files that others name: read up to a limit, and never waiting for a pipe that nobody writes to.
+// Bounded file reads: at most a given size, and never waiting for a pipe without a writer.
 
 import { constants } from "node:fs";
 import { open, stat } from "node:fs/promises";
 
-/** At most `limit` bytes of a file, or an error that says why not. Only regular files, unless pipes are wanted too. */
+/** Reads a file of at most `limit` bytes. Throws for larger files and, unless `pipes` is set, for anything but a regular file. */
 export async function readLimited(
   path: string,
   limit: number,
   { pipes = false }: { pipes?: boolean } = {},
 ): Promise<Buffer> {
-  // Opening a pipe that nobody writes to would wait for ever.
+  // Opening a pipe without a writer would wait for ever.
   const file = await open(
     path,
     pipes ? constants.O_RDONLY : constants.O_RDONLY | (constants.O_NONBLOCK ?? 0),
@@ -30,7 +30,7 @@ export async function readLimited(
   }
 }
 
-/** Whether others than the owner may read a file; systems without such bits answer no. */
+/** Returns true if other users may read a file; false on systems without permission bits. */
 export async function isReadableByOthers(path: string): Promise<boolean> {
   if (process.platform === "win32") return false;
   const found = await stat(path).catch(() => undefined);

@@ -58,10 +58,8 @@ describe("the lock", () => {
   test("of a living process is waited for, then the waiting ends with its pid", async () => {
     await writeLock({});
     const started = performance.now();
-    await expect(
-      withFileLock(file, async () => "wrong", { waitMs: 150, code: "SECRET_STORE_FAILED" }),
-    ).rejects.toMatchObject({
-      code: "SECRET_STORE_FAILED",
+    await expect(withFileLock(file, async () => "wrong", { waitMs: 150 })).rejects.toMatchObject({
+      code: "LOCK_HELD",
       message: expect.stringContaining(`process ${process.pid} holds`) as string,
     });
     expect(performance.now() - started).toBeGreaterThanOrEqual(150);
@@ -124,7 +122,7 @@ describe("a lock that was left behind", () => {
     if (owner === undefined) await writeFile(lockFile(), "{");
     else await writeLock(owner);
     await expect(withFileLock(file, async () => "wrong", { waitMs: 50 })).rejects.toMatchObject({
-      code: "FILE_FAILED",
+      code: "LOCK_HELD",
     });
     const before = new Date(Date.now() - 61_000);
     await utimes(lockFile(), before, before);

@@ -1,11 +1,11 @@
-// Which process holds something: pid and start time, so that a reused pid is not taken for the old owner.
+// Identity of a process: pid, start time and machine, so that a reused pid is not mistaken for the old process.
 
 import { readFile, readlink } from "node:fs/promises";
 import { hostname } from "node:os";
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** When it started, in whatever unit the system gives; equal for the same process. */
+  /** Start time in a unit of the system; only equality matters. */
   readonly started: string | null;
   readonly host: string;
   /** Changes with every boot of the machine. */
@@ -23,7 +23,7 @@ export async function describeThisProcess(): Promise<ProcessIdentity> {
   };
 }
 
-/** `unknown` when the process belongs to another machine or container and cannot be looked at from here. */
+/** Returns `unknown` for a process of another machine or container. */
 export async function stateOf(owner: ProcessIdentity): Promise<"alive" | "dead" | "unknown"> {
   const here = await machine();
   if (owner.host !== hostname()) return "unknown";
@@ -54,7 +54,7 @@ async function machine(): Promise<{ boot: string | null; namespace: string | nul
 
 async function startOf(pid: number): Promise<{ started: string | null; ended: boolean }> {
   if (process.platform === "linux") return startFromProc(pid);
-  // Windows has no cheap way to ask; there the pid alone decides.
+  // Windows has no cheap way to read the start time, so the pid alone decides.
   if (process.platform === "win32") return { started: null, ended: false };
   return { started: await startFromPs(pid), ended: false };
 }
@@ -62,7 +62,7 @@ async function startOf(pid: number): Promise<{ started: string | null; ended: bo
 async function startFromProc(pid: number): Promise<{ started: string | null; ended: boolean }> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
   if (stat === undefined) return { started: null, ended: false };
-  // The program's name, in parentheses, may hold spaces and parentheses itself; fields are counted after it.
+  // The program name, in parentheses, may contain spaces and parentheses. The fields are counted after it.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return { started: fields[19] ?? null, ended: fields[0] === "Z" || fields[0] === "X" };
 }

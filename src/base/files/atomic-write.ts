@@ -1,4 +1,4 @@
-// Files that are written whole or not at all: temporary file, flush, checked size, rename, flushed folder.
+// Atomic file writes: temporary file, flush, size check, rename, flush of the folder. A reader sees the old or the new content.
 
 import { type FileHandle, open, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -7,15 +7,15 @@ const LEFTOVER_AGE_MS = 60_000;
 
 export interface WriteOptions {
   readonly mode: number;
-  /** Stands in for the disk in tests of faults that a disk does not produce on command. */
+  /** Replaces the disk in tests of faults that a real disk does not produce on command. */
   readonly writeBytes?: ((file: FileHandle, bytes: Uint8Array) => Promise<void>) | undefined;
   /** Called between the temporary file and the rename. */
   readonly beforeRename?: (() => Promise<void>) | undefined;
 }
 
-/** Replaces the content of `path`. On any failure the old content is untouched and the temporary file is gone. */
-export async function writeWhole(path: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
-  // A link stays a link: what it points to is replaced.
+/** Replaces the content of `path`. After a failure the old content is unchanged and the temporary file is removed. */
+export async function writeAtomic(path: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
+  // A symbolic link stays; the file that it points to is replaced.
   const target = await realpath(path).catch(() => path);
   const temporary = `${target}.${globalThis.crypto.randomUUID()}.tmp`;
   try {
@@ -39,7 +39,7 @@ export async function writeWhole(path: string, bytes: Uint8Array, options: Write
   await syncFolder(dirname(target));
 }
 
-/** What killed writers left beside `path`. For who holds the lock of `path`: no other writer is at work. */
+/** Removes temporary files that killed writers left beside `path`. The caller holds the lock of `path`, so no other writer is active. */
 export async function removeLeftovers(path: string): Promise<void> {
   const target = await realpath(path).catch(() => path);
   const folder = dirname(target);
@@ -48,7 +48,7 @@ export async function removeLeftovers(path: string): Promise<void> {
     if (!name.startsWith(prefix)) continue;
     const rest = name.slice(prefix.length);
     const ours = /^[0-9a-f-]{36}\.tmp$/.test(rest);
-    // Those of a lock may belong to someone who waits for it, but nobody waits for a minute.
+    // Files of a lock may belong to a process that waits for it, but none waits for a minute.
     const ofLock = /^lock\.[\w.-]+\.(tmp|claim)$/.test(rest);
     if (ours || (ofLock && (await isOld(join(folder, name)))))
       await rm(join(folder, name), { force: true }).catch(() => {});
@@ -64,7 +64,7 @@ async function isOld(path: string): Promise<boolean> {
   return found !== undefined && Date.now() - found.mtimeMs > LEFTOVER_AGE_MS;
 }
 
-/** Makes the rename itself last. Not every system can open a folder; there it does so by itself. */
+/** Makes the rename durable. Systems that cannot open a folder do not need this. */
 async function syncFolder(path: string): Promise<void> {
   try {
     const folder = await open(path, "r");
@@ -74,6 +74,6 @@ async function syncFolder(path: string): Promise<void> {
       await folder.close();
     }
   } catch {
-    // See above.
+    // This system cannot open a folder.
   }
 }
