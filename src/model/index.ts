@@ -51,6 +51,7 @@ export {
   type GatewayTransports,
   type ToolTrait,
 } from "./gateway-settings.ts";
+export { HEADER } from "./headers.ts";
 export { isObject, type Json, type JsonObject } from "./json.ts";
 export {
   evaluateJsonPath,

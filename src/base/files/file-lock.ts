@@ -13,7 +13,6 @@ export interface LockOptions {
 /** Another process held the lock for as long as the caller was ready to wait. */
 export class LockHeldError extends Error {
   readonly code = "LOCK_HELD";
-  readonly hint = "Wait for it to finish, or remove the lock file if you know that it is left over.";
 
   constructor(lock: string, pid: number | undefined) {
     super(`${pid === undefined ? "an unknown process" : `process ${pid}`} holds the lock ${lock}`);

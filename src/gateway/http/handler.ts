@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ERROR_CODES, isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
-import { hasMethod, isRpcMessage, LEGACY_REVISIONS, MODERN_REVISION, RPC } from "../../model/index.ts";
+import { hasMethod, HEADER, isRpcMessage, LEGACY_REVISIONS, MODERN_REVISION, RPC } from "../../model/index.ts";
 import type { Admission, Door, Principal, Refusal } from "../access/access-control.ts";
 import { declaresRevision } from "../common/envelope.ts";
 import { type Intake, MAX_BATCH, type Parsed } from "../common/intake.ts";
@@ -120,7 +120,7 @@ export class HttpFront {
 
   #admit(request: IncomingMessage, response: ServerResponse, route: McpRoute): void {
     // A client may still answer what a call under way has asked it.
-    if (this.#draining && request.headers["mcp-session-id"] === undefined) return refuse(response, STOPPING);
+    if (this.#draining && request.headers[HEADER.SESSION_ID] === undefined) return refuse(response, STOPPING);
     const admission = this.#options.door.admit(request);
     if (!(admission instanceof Promise)) return this.#admitted(admission, request, response, route);
     admission.then(
@@ -140,7 +140,7 @@ export class HttpFront {
       if (request.method === "POST") return this.#post(request, response, visit);
       const { legacy } = this.#options;
       // Only what came before has streams and sessions.
-      const isLegacy = request.headers["mcp-protocol-version"] !== MODERN_REVISION;
+      const isLegacy = request.headers[HEADER.PROTOCOL_VERSION] !== MODERN_REVISION;
       if (isLegacy && request.method === "GET")
         return legacy.get(request, response, visit, readAccept(request.headers.accept));
       if (isLegacy && request.method === "DELETE") return legacy.delete(request, response, visit);
@@ -218,12 +218,12 @@ export class HttpFront {
   ): void {
     const { legacy, modern } = this.#options;
     const { response } = exchange;
-    const version = request.headers["mcp-protocol-version"];
+    const version = request.headers[HEADER.PROTOCOL_VERSION];
     const isMessage = isRpcMessage(body);
     const isModern =
       (version !== undefined &&
         !LEGACY_REVISIONS.includes(version as string) &&
-        request.headers["mcp-session-id"] === undefined) ||
+        request.headers[HEADER.SESSION_ID] === undefined) ||
       (isMessage && hasMethod(body) && declaresRevision(body.params));
     if (!isModern) return legacy.post(request, exchange, body, visit, accepts);
     if (!isMessage || !hasMethod(body))

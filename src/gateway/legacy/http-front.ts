@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
   hasMethod,
+  HEADER,
   isRpcMessage,
   LEGACY_REVISIONS,
   RPC,
@@ -68,7 +69,7 @@ export class LegacyHttp {
         : this.#find(request, visit);
     if (session === "refused") return;
     if (session === undefined) return this.#unknown(request, response);
-    const version = request.headers["mcp-protocol-version"];
+    const version = request.headers[HEADER.PROTOCOL_VERSION];
     if (version !== undefined && !LEGACY_REVISIONS.includes(version as string))
       return this.#refuse(response, 400, RPC.INVALID_REQUEST, "Unsupported MCP-Protocol-Version");
     // Later revisions took batches away.
@@ -106,9 +107,9 @@ export class LegacyHttp {
       );
     const session = this.#find(request, visit);
     if (session === undefined) return this.#unknown(request, response);
-    const seen = readEventId(String(request.headers["last-event-id"] ?? ""));
+    const seen = readEventId(String(request.headers[HEADER.LAST_EVENT_ID] ?? ""));
     const broken = seen === undefined ? undefined : session.streams.get(seen.stream);
-    const writer = new EventWriter(response, { "mcp-session-id": session.legacy.id });
+    const writer = new EventWriter(response, { [HEADER.SESSION_ID]: session.legacy.id });
     if (seen === undefined) session.standing.attach(writer);
     // What is not known any more had come to its end.
     else if (broken === undefined) writer.end();
@@ -158,7 +159,7 @@ export class LegacyHttp {
 
   /** A session is found by whoever made it, at the address where it was made. */
   #find({ headers }: IncomingMessage, { principal, offer }: Visit): HttpSession | undefined {
-    const session = this.#sessions.get(String(headers["mcp-session-id"]));
+    const session = this.#sessions.get(String(headers[HEADER.SESSION_ID]));
     if (session === undefined) return undefined;
     const made = session.legacy.visit;
     if (made.principal.name !== principal.name || made.offer !== offer) return undefined;
@@ -172,7 +173,7 @@ export class LegacyHttp {
     const { legacy, streams } = session;
     return new LegacyReply(exchange, {
       accepts,
-      headers: { "mcp-session-id": legacy.id },
+      headers: { [HEADER.SESSION_ID]: legacy.id },
       primed: legacy.revision >= PRIMED_SINCE,
       streams,
       newStreamId: () => String((session.streamCount += 1)),
@@ -209,7 +210,7 @@ export class LegacyHttp {
   }
 
   #unknown({ headers }: IncomingMessage, response: ServerResponse): void {
-    if (headers["mcp-session-id"] === undefined)
+    if (headers[HEADER.SESSION_ID] === undefined)
       return this.#refuse(response, 400, RPC.INVALID_REQUEST, "Mcp-Session-Id is missing; initialize first");
     this.#refuse(response, 404, SESSION_NOT_FOUND, "Session not found; initialize again");
   }

@@ -2,7 +2,7 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { HubView } from "../../hub/index.ts";
-import { isObject, META, RPC, type JsonObject, type RpcRequest } from "../../model/index.ts";
+import { HEADER, isObject, type JsonObject, META, RPC, type RpcRequest } from "../../model/index.ts";
 import { type ParamHeader, paramHeaders } from "../../upstream/index.ts";
 import { RpcRefusal } from "../common/messages.ts";
 
@@ -23,13 +23,13 @@ export function checkHeaders(headers: IncomingHttpHeaders, message: RpcRequest, 
   const { method, params } = message;
   const declared = isObject(params?._meta) ? params._meta[META.PROTOCOL_VERSION] : undefined;
   // What the body lacks is the body's fault, and told as such later.
-  if (typeof declared === "string" && headers["mcp-protocol-version"] !== declared)
-    throw mismatch("MCP-Protocol-Version", headers["mcp-protocol-version"], declared);
-  if (headers["mcp-method"] !== method) throw mismatch("Mcp-Method", headers["mcp-method"], method);
+  if (typeof declared === "string" && headers[HEADER.PROTOCOL_VERSION] !== declared)
+    throw mismatch("MCP-Protocol-Version", headers[HEADER.PROTOCOL_VERSION], declared);
+  if (headers[HEADER.METHOD] !== method) throw mismatch("Mcp-Method", headers[HEADER.METHOD], method);
   const field = NAMED[method];
   const name = field === undefined ? undefined : params?.[field];
   if (typeof name === "string") {
-    const given = headers["mcp-name"];
+    const given = headers[HEADER.NAME];
     if (given !== name && decode(given) !== name) throw mismatch("Mcp-Name", given, name);
   }
   if (method === "tools/call") checkParams(headers, params ?? {}, view);

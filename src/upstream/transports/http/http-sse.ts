@@ -3,7 +3,7 @@
 import type { Agent } from "undici";
 import { parseUrl } from "../../../base/net/urls.ts";
 import { PortolanError } from "../../../errors/index.ts";
-import { type UrlEndpoint, isRpcMessage, parseMessages } from "../../../model/index.ts";
+import { HEADER, isRpcMessage, parseMessages, type UrlEndpoint } from "../../../model/index.ts";
 import { isRequest, type OutgoingMessage } from "../outgoing-message.ts";
 import type { Transport, TransportCounters, TransportEvents, TransportOptions } from "../transport.ts";
 import { baseHeaders, createAgent } from "./agent.ts";
@@ -121,7 +121,7 @@ export class HttpSseTransport implements Transport {
 
   abandon(): void {}
   negotiated(_era: string, revision: string): void {
-    this.#headers["mcp-protocol-version"] = revision;
+    this.#headers[HEADER.PROTOCOL_VERSION] = revision;
   }
   listen(): void {}
 

@@ -1,5 +1,6 @@
 // Legacy GET stream for messages that belong to no request. It is opened again when it ends, unless the server has none.
 
+import { HEADER } from "../../../model/index.ts";
 import type { ExchangeEvents } from "./exchange.ts";
 import { parseJson, retryDelay } from "./rules.ts";
 import type { SseParser } from "./sse-parser.ts";
@@ -35,9 +36,20 @@ export class NotificationStream {
       const timer = setTimeout(() => this.#listen(resumeAt, next), retryDelay(parser?.retryMs, next)).unref();
       this.#stop = () => clearTimeout(timer);
     };
-    const stream = this.#options.open(lastEventId === undefined ? {} : { "last-event-id": lastEventId }, {
-      started: (_headers, started) => {
-        parser = started;
+    const stream = this.#options.open(
+      lastEventId === undefined ? {} : { [HEADER.LAST_EVENT_ID]: lastEventId },
+      {
+        started: (_headers, started) => {
+          parser = started;
+        },
+        event: ({ data }) => this.#options.deliver(parseJson(data)),
+        ended: again,
+        // Anything but a stream says that the server has none.
+        json: () => {},
+        empty: () => {},
+        failed: ({ status }) => {
+          if (status === undefined || status >= 500) again();
+        },
       },
       event: ({ data }) => this.#options.deliver(parseJson(data)),
       ended: again,

@@ -2,7 +2,7 @@
 
 import { retryAfterMs } from "../../../base/time/retry.ts";
 import { PortolanError } from "../../../errors/index.ts";
-import type { RequestId, RpcMessage } from "../../../model/index.ts";
+import { HEADER, type RequestId, type RpcMessage } from "../../../model/index.ts";
 import type { ExchangeEvents, HttpFailure } from "./exchange.ts";
 import type { ProtocolHeaders } from "./headers.ts";
 import { neverRan } from "../never-ran.ts";
@@ -112,7 +112,7 @@ export class PendingRequest {
     const transport = this.#transport;
     const id = this.#id;
     const { status, json } = failure;
-    if (this.#headers["mcp-session-id"] !== undefined && isSessionLoss(failure))
+    if (this.#headers[HEADER.SESSION_ID] !== undefined && isSessionLoss(failure))
       return this.#sessionLost(failure.error);
     const error = errorFor(json, id);
     // A JSON-RPC error for this request is the server's response, whatever the HTTP status.
