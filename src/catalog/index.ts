@@ -1,11 +1,11 @@
 // Public face of the catalog room.
 
-export type { CatalogChange } from "./changes.ts";
+export type { CatalogChange } from "./watch/changes.ts";
 export { fatalErrors } from "./fatal.ts";
 export type { ParseClientFile } from "./formats.ts";
-export { declarationsInUse, usualDeclarations } from "./in-use.ts";
+export { declarationsInUse, usualDeclarations } from "./files/in-use.ts";
 export { loadCatalog } from "./load.ts";
 export type { Catalog, CatalogFile, CatalogOptions, CatalogSettings } from "./types.ts";
-export { isUndeclared } from "./sources.ts";
+export { isUndeclared } from "./files/sources.ts";
 export { type ClientFiles, validateFiles, type Validation } from "./validate.ts";
-export { type CatalogWatch, watchCatalog, type WatchOptions } from "./watch.ts";
+export { type CatalogWatch, watchCatalog, type WatchOptions } from "./watch/watch.ts";

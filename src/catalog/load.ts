@@ -4,17 +4,16 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer } from "../model/index.ts";
-import { namesBeside } from "./beside.ts";
-import type { DriverMemory } from "./driver-reader.ts";
-import { findDrivers } from "./drivers.ts";
-import { finishServers } from "./finish.ts";
+import { namesBeside } from "./files/server-config-file.ts";
+import type { DriverMemory } from "./drivers/driver-reader.ts";
+import { findDrivers } from "./drivers/drivers.ts";
 import type { FormatContext, WorkspaceSettings } from "./formats.ts";
 import { mergeServers } from "./merge.ts";
-import { noteInUse } from "./in-use.ts";
+import { noteInUse } from "./files/in-use.ts";
 import { type Memory, readSource, type ReadSource } from "./read-source.ts";
-import { chooseNaming, toSettings } from "./settings.ts";
-import { listedSources, type SourceFile, type Sources, usualSources } from "./sources.ts";
-import { Taken } from "./taken.ts";
+import { chooseNaming, finishServers, toSettings } from "./settings.ts";
+import { listedSources, type SourceFile, type Sources, usualSources } from "./files/sources.ts";
+import { Taken } from "./files/taken.ts";
 import { type Catalog, type CatalogFile, type CatalogOptions, OWN_NAMES } from "./types.ts";
 
 /** What to watch so that no change of the catalog is missed. */

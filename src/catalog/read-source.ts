@@ -1,11 +1,11 @@
 // One file of a workspace: read, told apart, parsed; a bad state of it never replaces a good one.
 
 import { type Diagnostic, toPortolanError } from "../errors/index.ts";
-import { readBeside } from "./beside.ts";
+import { readBeside } from "./files/server-config-file.ts";
 import { type FormatContext, KNOWN_FORMATS, type ParsedFile, parseDeclaration, UNKNOWN } from "./formats.ts";
-import { readDeclarationFile } from "./read-file.ts";
-import type { SourceFile } from "./sources.ts";
-import type { ReadDeclaration } from "./taken.ts";
+import { readDeclarationFile } from "./files/read-file.ts";
+import type { SourceFile } from "./files/sources.ts";
+import type { ReadDeclaration } from "./files/taken.ts";
 
 /** The last good state of each file, by absolute path; its text with that of the file beside it. */
 export type Memory = Map<string, { readonly text: string; readonly parsed: ParsedFile }>;

@@ -3,7 +3,7 @@
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer, GatewaySettings } from "../model/index.ts";
 import type { ParseClientFile, ServerDefaults } from "./formats.ts";
-import type { WriterOf } from "./taken.ts";
+import type { WriterOf } from "./files/taken.ts";
 
 export interface Catalog {
   /** Absolute. */

@@ -4,10 +4,10 @@ import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer } from "../model/index.ts";
-import { CONTRACTS_ALIAS } from "./drivers.ts";
+import { CONTRACTS_ALIAS } from "./drivers/drivers.ts";
 import { loadCatalog } from "./load.ts";
 import { readSource } from "./read-source.ts";
-import { isUndeclared } from "./sources.ts";
+import { isUndeclared } from "./files/sources.ts";
 import {
   type CatalogFile,
   type CatalogOptions,
@@ -23,7 +23,7 @@ import {
   foreignDrivers,
   isDriverFile,
   sharedFiles,
-} from "./validate-drivers.ts";
+} from "./drivers/validate-drivers.ts";
 
 export interface Validation {
   /** False when there is any error. */

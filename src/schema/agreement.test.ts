@@ -5,8 +5,8 @@ import fc from "fast-check";
 import * as z from "zod";
 import { expect, test } from "vitest";
 import { isObject } from "../model/index.ts";
-import { createValidator } from "./validator.ts";
-import { toZodView } from "./zod-view.ts";
+import { createValidator } from "./validator/validator.ts";
+import { toZodView } from "./zod/zod-view.ts";
 
 type Any = fc.Arbitrary<unknown>;
 

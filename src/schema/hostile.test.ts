@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type CheckResult, createValidator } from "./validator.ts";
+import { type CheckResult, createValidator } from "./validator/validator.ts";
 
 async function timed(schema: unknown, value: unknown, budgetMs: number): Promise<CheckResult["valid"]> {
   const validator = await createValidator(schema, { budgetMs });

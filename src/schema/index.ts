@@ -12,8 +12,8 @@ export {
 } from "./bounds.ts";
 export { type Budgeted, withinBudget } from "./budget.ts";
 export { closedSchema } from "./closed.ts";
-export { compareSchemas, type Demand, describeView, meant, type Mismatch } from "./compatibility.ts";
-export { type PathView, viewAtPath } from "./compatibility-path.ts";
+export { compareSchemas, type Demand, describeView, meant, type Mismatch } from "./compatibility/compare.ts";
+export { type PathView, viewAtPath } from "./compatibility/path-view.ts";
 export {
   fieldNames,
   fieldOf,
@@ -24,16 +24,16 @@ export {
   typesOf,
   viewOf,
   viewSchema,
-} from "./compatibility-view.ts";
-export { type DeclaredPath, declaredPaths } from "./declared-paths.ts";
+} from "./compatibility/view.ts";
+export { type DeclaredPath, declaredPaths } from "./compatibility/declared-paths.ts";
 export { type Dialect, dialectOf } from "./dialect.ts";
 export { isWellFormed } from "./keyword-shapes.ts";
-export { formatProblem, type Problem } from "./problems.ts";
-export { isSafePattern } from "./safe-pattern.ts";
+export { formatProblem, type Problem } from "./validator/problems.ts";
+export { isSafePattern } from "./pattern/safe-pattern.ts";
 export {
   type CheckResult,
   createValidator,
   type SchemaValidator,
   type ValidatorOptions,
-} from "./validator.ts";
-export { toZodView } from "./zod-view.ts";
+} from "./validator/validator.ts";
+export { toZodView } from "./zod/zod-view.ts";

@@ -1,9 +1,9 @@
 // Public face of the secrets room. Importing it loads no keyring and no cryptography; both come with the first secret that needs them.
 
-export type { Environment } from "./environment.ts";
-export type { PassphraseRequest, PromptPassphrase } from "./passphrase.ts";
-export { withRedactedError } from "./redact-error.ts";
-export { createRedactor, type Redactor } from "./redactor.ts";
+export type { Environment } from "./sources/environment.ts";
+export type { PassphraseRequest, PromptPassphrase } from "./vault/passphrase.ts";
+export { withRedactedError } from "./redaction/redact-error.ts";
+export { createRedactor, type Redactor } from "./redaction/redactor.ts";
 export {
   type MissingSecret,
   type ResolvedEndpoint,
@@ -15,7 +15,7 @@ export {
 } from "./resolve.ts";
 export { REDACTED, Secret } from "./secret.ts";
 export { textsOf } from "./endpoint-texts.ts";
-export type { CheckFile, SecretSource, SourceName, SourceStatus } from "./source.ts";
+export type { CheckFile, SecretSource, SourceName, SourceStatus } from "./sources/source.ts";
 export {
   createSecretStore,
   type FoundSecret,

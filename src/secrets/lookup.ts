@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { type ErrorCode, isPortolanError } from "../errors/index.ts";
 import type { Reference } from "../model/index.ts";
-import { isPlainVariable } from "./environment.ts";
+import { isPlainVariable } from "./sources/environment.ts";
 import { readLimited } from "../base/files/limited-read.ts";
 import { Secret } from "./secret.ts";
 import type { SecretStore } from "./store.ts";

@@ -7,12 +7,12 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { PortolanError } from "../errors/index.ts";
 import type { Endpoint } from "../model/index.ts";
-import { createEnvironmentSource } from "./environment.ts";
-import { createRedactor } from "./redactor.ts";
+import { createEnvironmentSource } from "./sources/environment.ts";
+import { createRedactor } from "./redaction/redactor.ts";
 import { escapeReferences } from "../model/index.ts";
 import { resolveEndpoint, toSecretError, type UnresolvedEndpoint } from "./resolve.ts";
 import { Secret } from "./secret.ts";
-import type { SecretSource } from "./source.ts";
+import type { SecretSource } from "./sources/source.ts";
 import { type SecretStore, storeOf } from "./store.ts";
 
 let baseDir: string;

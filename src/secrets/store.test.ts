@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Diagnostic } from "../errors/index.ts";
-import { createDotenvSource } from "./dotenv.ts";
-import { createEnvironmentSource, isPlainVariable } from "./environment.ts";
+import { createDotenvSource } from "./sources/dotenv.ts";
+import { createEnvironmentSource, isPlainVariable } from "./sources/environment.ts";
 import { Secret } from "./secret.ts";
-import type { SecretSource, SourceName } from "./source.ts";
+import type { SecretSource, SourceName } from "./sources/source.ts";
 import { createSecretStore, type SecretStore, type SecretStoreOptions, storeOf } from "./store.ts";
 
 let folder: string;

@@ -2,14 +2,13 @@
 
 import { PortolanError, type Report } from "../errors/index.ts";
 import { isReferenceName } from "../model/index.ts";
-import { createDotenvSource } from "./dotenv.ts";
-import { createEnvironmentSource, type Environment } from "./environment.ts";
-import { createKeyringSource } from "./keyring.ts";
-import { createKeyring } from "./keyring-access.ts";
-import type { PromptPassphrase } from "./passphrase.ts";
+import { createDotenvSource } from "./sources/dotenv.ts";
+import { createEnvironmentSource, type Environment } from "./sources/environment.ts";
+import { createKeyring, createKeyringSource } from "./sources/keyring.ts";
+import type { PromptPassphrase } from "./vault/passphrase.ts";
 import { Secret } from "./secret.ts";
-import type { CheckFile, SecretSource, SourceName, SourceStatus } from "./source.ts";
-import { createLazyVault } from "./vault-lazy.ts";
+import type { CheckFile, SecretSource, SourceName, SourceStatus } from "./sources/source.ts";
+import { createLazyVault } from "./vault/vault-lazy.ts";
 
 export interface SecretStoreOptions {
   readonly env: Environment;

@@ -1,0 +1,89 @@
+// The files that drivers are made of, read: each once, and with what it last said when it was right.
+
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Diagnostic } from "../../errors/index.ts";
+import { unparsed } from "../read-source.ts";
+import type { ReadDeclaration } from "../files/taken.ts";
+
+/** What each file last said when it was right. */
+export type DriverMemory = Map<string, unknown>;
+
+export interface ParsedDriverFile<T> {
+  readonly value: T | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const MAX_FOLDERS = 1_000;
+
+export class DriverReader {
+  readonly files: { file: string; format: string; valid: boolean }[] = [];
+  readonly diagnostics: Diagnostic[] = [];
+  /** Files that something means and that are not there. */
+  readonly missing: string[] = [];
+  readonly read: ReadDeclaration;
+  readonly #memory: DriverMemory;
+  readonly #read = new Map<string, Promise<unknown>>();
+
+  constructor(memory: DriverMemory, read: ReadDeclaration) {
+    this.#memory = memory;
+    this.read = read;
+  }
+
+  /** What a file says, or last said when it was right; undefined when it is not there. Read once, however often it is meant. */
+  parse<T>(
+    file: string,
+    format: string,
+    parse: (text: string) => Promise<ParsedDriverFile<T>>,
+  ): Promise<T | undefined> {
+    let found = this.#read.get(file);
+    if (found === undefined) this.#read.set(file, (found = this.#parse(file, format, parse)));
+    return found as Promise<T | undefined>;
+  }
+
+  async #parse<T>(
+    file: string,
+    format: string,
+    parse: (text: string) => Promise<ParsedDriverFile<T>>,
+  ): Promise<T | undefined> {
+    const read = await this.read(file);
+    if (read.kind === "missing") {
+      this.#memory.delete(file);
+      return undefined;
+    }
+    if (read.kind === "problem") {
+      const message = `${file} cannot be read: ${read.message}`;
+      this.diagnostics.push({ code: "FILE_FAILED", severity: "error", message, file });
+      return this.#memory.get(file) as T | undefined;
+    }
+    const { value, diagnostics } = await parse(read.text).catch((thrown: unknown) => ({
+      value: undefined,
+      diagnostics: unparsed(thrown, file).diagnostics,
+    }));
+    this.diagnostics.push(...diagnostics);
+    const valid = value !== undefined || !diagnostics.some(({ severity }) => severity === "error");
+    this.files.push({ file, format, valid });
+    if (value !== undefined) this.#memory.set(file, value);
+    // Right, but not for us: what it said before does not count any more.
+    else if (valid) this.#memory.delete(file);
+    return value ?? (this.#memory.get(file) as T | undefined);
+  }
+}
+
+/** `<folder>/<anything>/<name>`, sorted. */
+export async function below(folder: string, name: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const folders = entries
+    .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
+    .slice(0, MAX_FOLDERS);
+  const files = folders.map((entry) => join(folder, entry.name, name)).toSorted();
+  const there = await Promise.all(files.map(isFile));
+  return files.filter((_, index) => there[index]);
+}
+
+export async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}

@@ -1,0 +1,213 @@
+// Which secrets a workspace knows and who may have each: its own inventory, then what drivers bring or refer to.
+
+import { realpath } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import type { Diagnostic } from "../../errors/index.ts";
+import type { SecretEntry } from "../../model/index.ts";
+import { below, type DriverReader, isFile } from "./driver-reader.ts";
+import { driverFormats } from "../formats.ts";
+
+/** A file that a driver names, such as a SECRETS.md with `auth.ref`. */
+export interface SecretsRef {
+  /** The DRIVER.md that names it. */
+  readonly file: string;
+  readonly path: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A DRIVER.md, and the id of its driver; undefined where the file is wrong, or not in use. */
+export interface DriverFile {
+  readonly file: string;
+  readonly id: string | undefined;
+}
+
+/** One inventory; `driver` is absent for the workspace's own. */
+interface Inventory {
+  readonly driver?: string | undefined;
+  readonly entries: readonly SecretEntry[];
+}
+
+/**
+ * The workspace's own inventory (`.secrets`) serves every driver that its grants name. An inventory that a driver brings or refers to
+ * serves that driver only: otherwise a new driver could ask for the secrets of all others by their names.
+ */
+export async function readSecrets(
+  top: string,
+  drivers: readonly DriverFile[],
+  refs: readonly SecretsRef[],
+  reader: DriverReader,
+): Promise<SecretEntry[]> {
+  const { mergeSecrets } = await driverFormats();
+  const shared = join(top, ".secrets");
+  const sharedFiles = [...new Set([join(shared, "SECRETS.md"), ...(await below(shared, "SECRETS.md"))])];
+  const own = await Promise.all(sharedFiles.map((file) => readSecretsFile(file, reader)));
+  const brought = await Promise.all(
+    (await inventoriesOf(top, drivers, refs, sharedFiles, reader)).map(
+      async ({ file, driver }): Promise<Inventory> => ({
+        driver,
+        entries: (await readSecretsFile(file, reader)) ?? [],
+      }),
+    ),
+  );
+  const workspace = mergeSecrets(own.map((list) => list ?? []));
+  reader.diagnostics.push(...workspace.diagnostics);
+  const ofDrivers = [...new Set(brought.map(({ driver }) => driver))].map((driver): Inventory => {
+    const merged = mergeSecrets(brought.flatMap((one) => (one.driver === driver ? [one.entries] : [])));
+    reader.diagnostics.push(...merged.diagnostics);
+    return { driver, entries: merged.secrets };
+  });
+  const all: Inventory[] = [{ entries: workspace.secrets }, ...ofDrivers];
+  return [...workspace.secrets, ...(await unshared(all, reader))];
+}
+
+/** The files that drivers bring or refer to, each with the driver that it serves. */
+async function inventoriesOf(
+  top: string,
+  drivers: readonly DriverFile[],
+  refs: readonly SecretsRef[],
+  sharedFiles: readonly string[],
+  reader: DriverReader,
+): Promise<{ readonly file: string; readonly driver: string | undefined }[]> {
+  const idOf = new Map(drivers.map(({ file, id }) => [file, id]));
+  const beside = drivers.map(({ file, id }) => ({ file: join(dirname(file), "SECRETS.md"), driver: id }));
+  const found = await Promise.all(
+    refs.map(async (ref) => {
+      const files = await findRef(ref, top, reader, AUTH_REF);
+      return files.map((file) => ({ file, ref, driver: idOf.get(ref.file) }));
+    }),
+  );
+  const referred = found.flat().filter(({ file }) => !sharedFiles.includes(file));
+  const real = await Promise.all(referred.map(({ file }) => realpath(file).catch(() => file)));
+  const folders = await Promise.all(
+    drivers.map(async ({ file }) => ({
+      file,
+      folder: await realpath(dirname(file)).catch(() => dirname(file)),
+    })),
+  );
+  const kept = referred.filter(({ ref, driver }, index) => {
+    const path = real[index] ?? "";
+    const around = folders.filter(({ folder }) => isBelow(path, folder));
+    const owner = around.toSorted((a, b) => b.folder.length - a.folder.length)[0]?.file;
+    const other =
+      owner === undefined
+        ? referred.find((one, at) => one.driver !== driver && real[at] === path)?.ref.file
+        : owner === ref.file
+          ? undefined
+          : owner;
+    if (other === undefined) return true;
+    reader.diagnostics.push({
+      code: "FILE_FAILED",
+      severity: "error",
+      message: `auth.ref ${ref.path} is not used: it is the inventory of another driver as well (${idOf.get(other) ?? other})`,
+      ...{ file: ref.file, line: ref.line, column: ref.column },
+      hint: SHARE,
+    });
+    return false;
+  });
+  const files = [...beside, ...kept.map(({ file, driver }) => ({ file, driver }))];
+  return files.filter(({ file }, index) => files.findIndex((one) => one.file === file) === index);
+}
+
+const SHARE =
+  "To share a secret between drivers, list it in .secrets/SECRETS.md; otherwise give each driver one with names of its own.";
+
+/** Entries that only their own driver names. One value is stored under a name, so that two with the same name would share it. */
+async function unshared(inventories: readonly Inventory[], reader: DriverReader): Promise<SecretEntry[]> {
+  const { variablesOf } = await driverFormats();
+  const keysOf = (entry: SecretEntry): string[] =>
+    variablesOf(entry).map((name) => name.replaceAll("-", "_").toUpperCase());
+  const listedBy = new Map<string, Inventory[]>();
+  for (const inventory of inventories) {
+    // A driver whose file is wrong starts nothing, and takes no name from others.
+    if (inventory.driver === undefined && inventory !== inventories[0]) continue;
+    for (const key of new Set(inventory.entries.flatMap(keysOf)))
+      listedBy.set(key, [...(listedBy.get(key) ?? []), inventory]);
+  }
+  return inventories.slice(1).flatMap((inventory) => {
+    const { driver } = inventory;
+    if (driver === undefined) return [];
+    return inventory.entries.flatMap((entry) => {
+      for (const key of keysOf(entry)) {
+        const other = listedBy.get(key)?.find((one) => one !== inventory);
+        if (other === undefined) continue;
+        const isOfWorkspace = other.driver === undefined;
+        const where = isOfWorkspace
+          ? "is in the workspace's own inventory"
+          : `is also in that of ${other.driver}`;
+        const { file, line, column } = entry.origin;
+        reader.diagnostics.push({
+          code: "NAME_AMBIGUOUS",
+          severity: "error",
+          message: `the secret ${entry.slug} of the driver ${driver} is not used: ${key} ${where}`,
+          ...{ file, line, column },
+          hint: isOfWorkspace
+            ? "Grant it there, in .secrets/SECRETS.md, or give this one names of its own."
+            : SHARE,
+        });
+        return [];
+      }
+      return [{ ...entry, driver }];
+    });
+  });
+}
+
+export async function readSecretsFile(
+  file: string,
+  reader: DriverReader,
+): Promise<readonly SecretEntry[] | undefined> {
+  const { parseSecrets } = await driverFormats();
+  return reader.parse(file, "secrets", async (text) => {
+    const { secrets, diagnostics } = parseSecrets(text, file);
+    const valid = !diagnostics.some(({ severity }) => severity === "error");
+    return { value: valid ? secrets : undefined, diagnostics };
+  });
+}
+
+/** What is meant by a reference: the field, the file's name, and what to say of one that lies outside. */
+export interface RefKind {
+  readonly field: string;
+  readonly name: string;
+  readonly move: string;
+}
+
+const AUTH_REF: RefKind = {
+  field: "auth.ref",
+  name: "SECRETS.md",
+  move: "Keep the SECRETS.md in the workspace; the values of secrets are elsewhere in any case.",
+};
+
+/** From the driver's folder, or else from the workspace; never from outside of it, however the path leads there. */
+export async function findRef(
+  ref: SecretsRef,
+  top: string,
+  reader: DriverReader,
+  { field, name, move }: RefKind,
+): Promise<string[]> {
+  const { file, line, column, path } = ref;
+  const refuse = (message: string, hint: string): string[] => {
+    const finding = { code: "FILE_FAILED", severity: "error", message, file, line, column, hint } as const;
+    reader.diagnostics.push(finding satisfies Diagnostic);
+    return [];
+  };
+  const paths = [dirname(file), top].map((base) =>
+    /\.md$/i.test(path) ? resolve(base, path) : resolve(base, path, name),
+  );
+  const inside = [...new Set(paths)].filter((one) => isBelow(one, top));
+  const outside = `${field} ${path} is outside of the workspace, and is not read`;
+  if (inside.length === 0) return refuse(outside, move);
+  const there = await Promise.all(inside.map(isFile));
+  const found = inside.find((_, index) => there[index]);
+  if (found === undefined) {
+    reader.missing.push(...inside);
+    const hint = `Write it, or correct the path: it is looked for from the folder of this file, then from the workspace.`;
+    return refuse(`${field} ${path} is not there`, hint);
+  }
+  const [real, root] = await Promise.all([found, top].map((one) => realpath(one).catch(() => undefined)));
+  return real === undefined || root === undefined || !isBelow(real, root) ? refuse(outside, move) : [found];
+}
+
+export function isBelow(file: string, folder: string): boolean {
+  const path = relative(folder, file);
+  return path !== "" && path !== ".." && !path.startsWith(`..${sep}`) && !isAbsolute(path);
+}

@@ -1,0 +1,67 @@
+// The skills that prompts of drivers become a part of: read for their names; a prompt whose skill is not there is not offered.
+
+import { basename, dirname } from "node:path";
+import type { DeclaredDriver, Driver, DriverPrompt } from "../../model/index.ts";
+import type { DriverReader } from "./driver-reader.ts";
+import { findRef, type RefKind } from "./driver-secrets.ts";
+import { driverFormats } from "../formats.ts";
+
+type SkillPrompt = Extract<DriverPrompt, { readonly integrateAs: "skill_block" }>;
+
+const SKILL_REF: RefKind = {
+  field: "skill_ref",
+  name: "SKILL.md",
+  move: "Keep the SKILL.md in the workspace.",
+};
+
+export async function withSkills(
+  declared: DeclaredDriver,
+  top: string,
+  reader: DriverReader,
+): Promise<DeclaredDriver> {
+  const { driver } = declared;
+  const blocks = driver.prompts.filter(
+    (prompt): prompt is SkillPrompt => prompt.integrateAs === "skill_block",
+  );
+  if (blocks.length === 0) return declared;
+  const skills = await Promise.all(
+    blocks.map(async (prompt) => [prompt.skillRef, await skillOf(prompt, driver, top, reader)] as const),
+  );
+  return { ...declared, driver: { ...driver, skills: Object.fromEntries(skills) } };
+}
+
+async function skillOf(
+  { name, skillRef: path }: SkillPrompt,
+  { origin: { file, places } }: Driver,
+  top: string,
+  reader: DriverReader,
+): Promise<string | null> {
+  const place = places?.[`skill_ref:${name}`] ?? { line: 1, column: 1 };
+  const [found] = await findRef({ file, path, ...place }, top, reader, SKILL_REF);
+  if (found === undefined) return null;
+  const skill = await readSkill(found, reader);
+  const tell = (severity: "error" | "warning", message: string, hint: string): void => {
+    reader.diagnostics.push({ code: "DECLARATION_INVALID", severity, message, file, ...place, hint });
+  };
+  if (skill === undefined) {
+    const message = `skill_ref ${path}: the skill cannot be read, so that the prompt ${name} is not offered`;
+    tell("error", message, `Correct ${found}, or write integrate_as: raw.`);
+    return null;
+  }
+  const folder = basename(dirname(found));
+  if (skill !== folder)
+    tell(
+      "warning",
+      `skill_ref ${path}: the skill is called ${skill}, and its folder ${folder}`,
+      `The prompt is offered as ${skill}/${name}. Give the folder the name of the skill.`,
+    );
+  return skill;
+}
+
+async function readSkill(file: string, reader: DriverReader): Promise<string | undefined> {
+  const { parseSkill } = await driverFormats();
+  return reader.parse(file, "skill", async (text) => {
+    const { skill, diagnostics } = parseSkill(text, file);
+    return { value: skill?.name, diagnostics };
+  });
+}

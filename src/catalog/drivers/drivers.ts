@@ -1,0 +1,234 @@
+// The drivers and contracts of a workspace: `.drivers/<id>/DRIVER.md` with what lies beside it, and every TOOL.md that they mean.
+
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import type { Diagnostic } from "../../errors/index.ts";
+import type { Contract, ContractPolicy, DeclaredDriver, DeclaredServer } from "../../model/index.ts";
+import { below, type DriverMemory, DriverReader, isFile } from "./driver-reader.ts";
+import { isBelow, readSecrets, type SecretsRef } from "./driver-secrets.ts";
+import { withSkills } from "./driver-skills.ts";
+import { driverFormats } from "../formats.ts";
+import { readDeclarationFile } from "../files/read-file.ts";
+import type { ReadDeclaration } from "../files/taken.ts";
+
+/** The alias of all contracts together. */
+export const CONTRACTS_ALIAS = "contracts";
+
+export interface FoundDrivers {
+  /** Undefined when there are no drivers. */
+  readonly server?: DeclaredServer | undefined;
+  readonly files: readonly { readonly file: string; readonly format: string; readonly valid: boolean }[];
+  /** What else lies beside drivers and is read or run with them, whether it is there or not. */
+  readonly beside: readonly string[];
+  /** Those that something means and that are not there. */
+  readonly missing: readonly string[];
+  /** Where more may appear. */
+  readonly folders: readonly string[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const ENTRIES = ["driver.ts", "driver.mts", "driver.js", "driver.mjs"];
+
+/** `only` is a DRIVER.md that was named by itself. */
+export async function findDrivers(
+  top: string,
+  policy: ContractPolicy,
+  memory: DriverMemory,
+  only?: string,
+  read: ReadDeclaration = readDeclarationFile,
+): Promise<FoundDrivers> {
+  const files = only === undefined ? await below(join(top, ".drivers"), "DRIVER.md") : [only];
+  const reader = new DriverReader(memory, read);
+  const folders = [".drivers", ".tools", "tools", ".secrets"].map((name) => join(top, name));
+  if (files.length === 0) return { files: [], beside: [], missing: [], folders, diagnostics: [] };
+  const found = await Promise.all(files.map((file) => readDriver(file, reader)));
+  const declared = found.flatMap((one) => one?.declared ?? []);
+  const drivers = await Promise.all(declared.map((one) => withSkills(one, top, reader)));
+  const contracts = await readContracts(top, drivers, reader);
+  const refs = found.flatMap((one) => one?.ref ?? []);
+  const twice = duplicates(drivers);
+  const kept = drivers.filter((one) => !twice.losers.has(one));
+  const ids = new Map(kept.map(({ driver }) => [driver.origin.file, driver.id]));
+  const secrets = await readSecrets(
+    top,
+    files.map((file) => ({ file, id: ids.get(file) })),
+    refs,
+    reader,
+  );
+  const [first] = kept;
+  const endpoint = { transport: "contracts", contracts, drivers: kept, secrets, policy, root: top } as const;
+  return {
+    server: first && {
+      alias: CONTRACTS_ALIAS,
+      origin: { ...first.driver.origin, line: 1, column: 1 },
+      endpoint,
+      enabled: true,
+    },
+    files: reader.files,
+    beside: files.flatMap((file) => ["server.json", ...ENTRIES].map((name) => join(dirname(file), name))),
+    missing: reader.missing,
+    folders: [...folders, ...(only === undefined ? [] : [dirname(only)])],
+    diagnostics: [
+      ...reader.diagnostics,
+      ...twice.diagnostics,
+      ...kept.flatMap((one) => unagreed(one, policy)),
+    ],
+  };
+}
+
+export interface ReadDriver {
+  readonly declared: DeclaredDriver;
+  readonly ref?: SecretsRef | undefined;
+}
+
+/** With what lies beside it; undefined when it is wrong, or of another kind. */
+export async function readDriver(file: string, reader: DriverReader): Promise<ReadDriver | undefined> {
+  const folder = dirname(file);
+  const { parseDriver } = await driverFormats();
+  const server = await reader.read(join(folder, "server.json"));
+  const serverJson =
+    server.kind === "text" ? { text: server.text, file: join(folder, "server.json") } : undefined;
+  const read = await reader.parse(file, "driver", async (text) => {
+    const { driver, secretsRef, diagnostics } = parseDriver(text, file, { serverJson });
+    const value = driver && { driver, text, ref: secretsRef && { ...secretsRef, file } };
+    return { value, diagnostics };
+  });
+  if (read === undefined) return undefined;
+  const { driver, text, ref } = read;
+  reader.diagnostics.push(...(await checkVendored(text, file)));
+  const entries = await Promise.all(
+    ENTRIES.map(async (name) => {
+      const path = join(folder, name);
+      return (await isFile(path)) && (await reader.read(path)).kind !== "missing";
+    }),
+  );
+  const entry = ENTRIES[entries.indexOf(true)];
+  if (entry === undefined) return { declared: { driver }, ref };
+  return { declared: { driver, entry: join(folder, entry), source: { text, serverJson } }, ref };
+}
+
+/** Those that bindings name by a path, from the workspace or from their driver; and all in the usual places, for those named by id. */
+async function readContracts(
+  top: string,
+  drivers: readonly DeclaredDriver[],
+  reader: DriverReader,
+): Promise<Contract[]> {
+  const usual = [join(top, ".tools"), join(top, "tools")];
+  const own = drivers.map(({ driver }) => join(dirname(driver.origin.file), "tools"));
+  const found = await Promise.all([...usual, ...own].map((folder) => below(folder, "TOOL.md")));
+  const named = drivers.flatMap(({ driver }) =>
+    driver.implements.flatMap(({ tool }) =>
+      [top, dirname(driver.origin.file)].flatMap((base) => {
+        const path = resolve(base, tool);
+        return /\.md$/i.test(tool) ? [path] : /[\\/]/.test(tool) ? [join(path, "TOOL.md")] : [];
+      }),
+    ),
+  );
+  // What lies outside of the workspace is nobody's contract here.
+  const files = [...new Set([...named, ...found.flat()])].filter((file) => isBelow(file, top)).toSorted();
+  const contracts = await Promise.all(files.map((file) => readContract(file, reader)));
+  return chooseContracts(
+    top,
+    contracts.filter((contract) => contract !== undefined),
+    reader.diagnostics,
+  );
+}
+
+export async function readContract(file: string, reader: DriverReader): Promise<Contract | undefined> {
+  const { checkExamples, parseTool } = await driverFormats();
+  return reader.parse(file, "tool", async (text) => {
+    const { contract: value, diagnostics } = parseTool(text, file);
+    const examples = value === undefined ? [] : await checkExamples(value, text);
+    return { value, diagnostics: [...diagnostics, ...examples] };
+  });
+}
+
+/** The workspace's own contracts hold; a driver cannot bring another promise under the same name, nor two drivers one each. */
+function chooseContracts(top: string, contracts: readonly Contract[], diagnostics: Diagnostic[]): Contract[] {
+  const isOfDriver = ({ origin }: Contract): boolean => isBelow(origin.file, join(top, ".drivers"));
+  const refuse = ({ id, origin }: Contract, other: Contract): void => {
+    const { file, line, column } = origin;
+    const message = `the contract ${id} is declared twice: ${file} is not used, because of ${other.origin.file}`;
+    const hint = "Give one of the two another id, or remove one.";
+    diagnostics.push({ code: "NAME_AMBIGUOUS", severity: "error", message, file, line, column, hint });
+  };
+  const kept: Contract[] = [];
+  for (const contract of contracts.filter((one) => !isOfDriver(one))) {
+    const other = kept.find((one) => one.id === contract.id && majorOf(one) === majorOf(contract));
+    if (other === undefined) kept.push(contract);
+    else refuse(contract, other);
+  }
+  const brought = contracts.filter(isOfDriver);
+  for (const contract of brought) {
+    const other =
+      kept.find((one) => !isOfDriver(one) && one.id === contract.id) ??
+      brought.find(
+        (one) => one !== contract && one.id === contract.id && folderOf(one, top) !== folderOf(contract, top),
+      );
+    if (other === undefined) kept.push(contract);
+    else refuse(contract, other);
+  }
+  return kept;
+}
+
+const majorOf = ({ version }: Contract): string => version.split(".", 1)[0] ?? "";
+
+/** Which driver's folder it is in. */
+function folderOf({ origin }: Contract, top: string): string {
+  return relative(join(top, ".drivers"), origin.file).split(sep, 1)[0] ?? "";
+}
+
+/** A driver's file may ask for less than a whole sandbox, and only its workspace can agree. */
+function unagreed({ driver: { id, launch, origin } }: DeclaredDriver, policy: ContractPolicy): Diagnostic[] {
+  const { askedMode } = launch;
+  if (askedMode === undefined || Object.hasOwn(policy.sandbox ?? {}, id)) return [];
+  return [
+    {
+      code: "SANDBOX_UNAVAILABLE",
+      severity: "info",
+      server: id,
+      message: `driver ${id} asks for the sandbox mode ${askedMode}, which has no effect until the workspace agrees`,
+      file: origin.file,
+      line: origin.line,
+      column: origin.column,
+      hint: `To agree, write contracts: { sandbox: { ${id}: ${askedMode} } } into portolan.yaml. Until then its sandbox is enforced, or it does not start.`,
+    },
+  ];
+}
+
+/** Of several with one id, that in the folder of this name; without one nobody knows which is meant. */
+function duplicates(drivers: readonly DeclaredDriver[]): {
+  readonly losers: ReadonlySet<DeclaredDriver>;
+  readonly diagnostics: Diagnostic[];
+} {
+  const losers = new Set<DeclaredDriver>();
+  const diagnostics: Diagnostic[] = [];
+  for (const one of drivers) {
+    const { id, origin } = one.driver;
+    const others = drivers.filter((other) => other !== one && other.driver.id === id);
+    if (others.length === 0 || basename(dirname(origin.file)) === id) continue;
+    losers.add(one);
+    diagnostics.push({
+      code: "NAME_AMBIGUOUS",
+      severity: "error",
+      server: id,
+      message: `driver ${id} is declared twice: ${origin.file} is not used, because of ${others[0]?.driver.origin.file ?? ""}`,
+      file: origin.file,
+      line: origin.line,
+      column: origin.column,
+      hint: `Give one of the two another id, or put the right one into .drivers/${id}.`,
+    });
+  }
+  return { losers, diagnostics };
+}
+
+/** Reports vendored programs of a driver that do not exist. This is checked at each load, because programs come and go without a change of the file. */
+async function checkVendored(text: string, file: string): Promise<readonly Diagnostic[]> {
+  const { vendoredPrograms } = await driverFormats();
+  const found = vendoredPrograms(text, file).map(async ({ path, line, column }): Promise<Diagnostic[]> => {
+    if (await isFile(path)) return [];
+    const message = `the vendored program ${path} does not exist`;
+    const hint = "Add the program; its path is relative to this file.";
+    return [{ code: "DECLARATION_INVALID", severity: "warning", message, hint, file, line, column }];
+  });
+  return (await Promise.all(found)).flat();
+}

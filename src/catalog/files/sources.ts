@@ -1,0 +1,65 @@
+// Which files a workspace is made of: those it lists, or those with the usual names.
+
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import type { Diagnostic } from "../../errors/index.ts";
+import type { PlacedWord } from "../formats.ts";
+import { findFiles, isPattern, splitPattern } from "./glob.ts";
+import { type Catalog, USUAL_NAMES } from "../types.ts";
+
+/** A file to read. What was named must be there and be a declaration; what was only looked for need not. */
+export interface SourceFile {
+  readonly file: string;
+  readonly named?: PlacedWord | undefined;
+  /** Found by a pattern. */
+  readonly matched?: boolean | undefined;
+}
+
+export interface Sources {
+  readonly files: readonly SourceFile[];
+  /** Folders in which a pattern looks for files. */
+  readonly folders: readonly string[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Whether a folder leaves it to the config files of other MCP clients which servers there are. */
+export function isUndeclared({ servers, files }: Pick<Catalog, "servers" | "files">): boolean {
+  return servers.length === 0 && !files.some(({ format }) => format === "workspace");
+}
+
+export function usualSources(folder: string): Sources {
+  return { files: USUAL_NAMES.map((name) => ({ file: join(folder, name) })), folders: [], diagnostics: [] };
+}
+
+export async function listedSources(
+  folder: string,
+  own: string,
+  listed: readonly PlacedWord[],
+  home: string | undefined,
+): Promise<Sources> {
+  const files = new Map<string, SourceFile>();
+  const folders: string[] = [];
+  const diagnostics: Diagnostic[] = [];
+  const warn = ({ line, column }: PlacedWord, message: string, hint: string): void => {
+    diagnostics.push({ code: "FILE_FAILED", severity: "warning", message, file: own, line, column, hint });
+  };
+  for (const source of listed) {
+    const path = source.text.replace(/^~(?=[\\/])/, () => home ?? homedir());
+    if (!isPattern(path)) {
+      const file = resolve(folder, path);
+      if (file !== own && !files.has(file)) files.set(file, { file, named: source });
+      continue;
+    }
+    const { base, steps } = splitPattern(path);
+    const top = resolve(folder, base);
+    folders.push(top);
+    const found = await findFiles(top, steps);
+    for (const file of found.files)
+      if (file !== own && !files.has(file)) files.set(file, { file, matched: true });
+    if (found.files.length === 0)
+      warn(source, `no file matches ${source.text}`, "Patterns are relative to the folder of this file.");
+    if (!found.complete)
+      warn(source, `${source.text} has too many files to look at`, "Name a folder nearer to the files.");
+  }
+  return { files: [...files.values()], folders, diagnostics };
+}

@@ -1,0 +1,59 @@
+// Reads declarations again while servers run: a new state of a file that one of them may have written from its sandbox is told, and not taken.
+
+import type { Diagnostic } from "../../errors/index.ts";
+import { type FileText, readDeclarationFile } from "./read-file.ts";
+
+export type ReadDeclaration = (file: string) => Promise<FileText>;
+
+/** The server that may have written this file, if any may. */
+export type WriterOf = (file: string) => Promise<string | undefined>;
+
+export class Taken {
+  readonly #writerOf: WriterOf | undefined;
+  readonly #states = new Map<string, FileText>();
+  readonly #refused = new Map<string, Diagnostic>();
+  #isFirst = true;
+
+  constructor(writerOf: WriterOf | undefined) {
+    this.#writerOf = writerOf;
+  }
+
+  /** What was not taken since the last call. The first reading takes everything: it is the user who starts this program. */
+  finish(): Diagnostic[] {
+    this.#isFirst = false;
+    const refused = [...this.#refused.values()];
+    this.#refused.clear();
+    return refused;
+  }
+
+  readonly read: ReadDeclaration = async (file) => {
+    const now = await readDeclarationFile(file);
+    const before = this.#states.get(file) ?? { kind: "missing" };
+    if (!this.#isFirst && !isSame(before, now)) {
+      const writer = await this.#writerOf?.(file);
+      if (writer !== undefined) {
+        this.#refused.set(file, refusal(file, writer, before, now));
+        return before;
+      }
+    }
+    this.#states.set(file, now);
+    return now;
+  };
+}
+
+function isSame(a: FileText, b: FileText): boolean {
+  if (a.kind === "text") return b.kind === "text" && a.text === b.text;
+  return a.kind === b.kind;
+}
+
+function refusal(file: string, server: string, before: FileText, now: FileText): Diagnostic {
+  const what =
+    now.kind === "missing" ? "is gone" : before.kind === "missing" ? "is new" : "has changed or was replaced";
+  return {
+    code: "DECLARATION_INVALID",
+    severity: "warning",
+    message: `${file} ${what}, and this is not taken: ${server} may have done it, from its sandbox`,
+    file,
+    hint: "Look at it. If it is as you want it, start portolan again.",
+  };
+}

@@ -1,0 +1,138 @@
+// Whether what one schema describes can be taken where another one is asked for. Only what is certain counts as a mismatch.
+
+import {
+  fieldNames,
+  fieldOf,
+  isWhole,
+  itemOf,
+  requiredOf,
+  type SchemaView,
+  typesOf,
+  valuesOf,
+} from "./view.ts";
+import { alternatives, nearest, quote } from "../words.ts";
+
+/**
+ * `error`: values that the giver may rightly give are certainly refused, by their type, their value or their fields.
+ * `warning`: some of them are.
+ */
+export interface Mismatch {
+  /** Names of fields from the outside in; `[]` stands for the entries of a list. */
+  readonly path: readonly string[];
+  readonly severity: "error" | "warning";
+  readonly message: string;
+}
+
+/**
+ * Who promises what. `all`: everything that the giver can give must be taken, as with arguments of a call.
+ * `some`: the giver may leave out and add what it likes, and only what can never fit counts, as with a result.
+ */
+export type Demand = "all" | "some";
+
+const MOST_DEPTH = 12;
+const MOST_MISMATCHES = 20;
+
+export function compareSchemas(given: SchemaView, taken: SchemaView, demand: Demand): readonly Mismatch[] {
+  const found: Mismatch[] = [];
+  compare(given, taken, demand, [], found);
+  return found;
+}
+
+function compare(
+  given: SchemaView,
+  taken: SchemaView,
+  demand: Demand,
+  path: readonly string[],
+  found: Mismatch[],
+): void {
+  if (path.length > MOST_DEPTH || found.length >= MOST_MISMATCHES) return;
+  const [gives, takes] = [typesOf(given), typesOf(taken)];
+  // A place without any value: there is nothing to be refused.
+  if (gives.size === 0) return;
+  const common = [...gives].filter((type) => takes.has(type));
+  const add = (severity: Mismatch["severity"], message: string): void =>
+    void found.push({ path, severity, message });
+  if (common.length === 0)
+    return add("error", `${describeView(given)} where ${describeView(taken)} is taken`);
+  const refused = [...gives].filter((type) => !takes.has(type));
+  if (refused.length > 0 && gives.size < 6 && demand === "all")
+    add("warning", `may be ${alternatives(refused)}, and only ${describeView(taken)} is taken`);
+  if (!compareValues(given, taken, demand, add)) return;
+  if (common.length > 1) return;
+  if (common[0] === "object") compareObjects(given, taken, demand, path, found);
+  if (common[0] === "array") {
+    const [gets, wants] = [itemOf(given, undefined), itemOf(taken, undefined)];
+    if (gets !== undefined && wants !== undefined) compare(gets, wants, demand, [...path, "[]"], found);
+  }
+}
+
+/** False when no value of one is a value of the other. */
+function compareValues(
+  given: SchemaView,
+  taken: SchemaView,
+  demand: Demand,
+  add: (severity: Mismatch["severity"], message: string) => void,
+): boolean {
+  const [gives, takes] = [valuesOf(given), valuesOf(taken)];
+  if (takes === undefined) return true;
+  if (gives === undefined) return true;
+  const known = new Set(takes.map((value) => JSON.stringify(value)));
+  const refused = gives.filter((value) => !known.has(JSON.stringify(value)));
+  if (refused.length === 0) return true;
+  const wanted = alternatives(takes.map(quote));
+  if (refused.length === gives.length) {
+    add("error", `${alternatives(gives.map(quote))} where ${wanted} is taken`);
+    return false;
+  }
+  if (demand === "all") add("warning", `may be ${alternatives(refused.map(quote))}, and ${wanted} is taken`);
+  return true;
+}
+
+function compareObjects(
+  given: SchemaView,
+  taken: SchemaView,
+  demand: Demand,
+  path: readonly string[],
+  found: Mismatch[],
+): void {
+  const [gives, needs] = [requiredOf(given), requiredOf(taken)];
+  const add = (message: string, severity: Mismatch["severity"] = "error"): void =>
+    void found.push({ path, severity, message });
+  const known = fieldNames(given);
+  for (const name of known) {
+    const [from, to] = [fieldOf(given, name), fieldOf(taken, name)];
+    if (from.state !== "declared") continue;
+    const certain = demand === "all" || gives.has(name) || needs.has(name);
+    if (to.state === "closed" && (demand === "all" || gives.has(name)))
+      add(`the field ${quote(name)} is not taken${meant(name, fieldNames(taken))}`);
+    if (to.state === "declared" && certain) compare(from.view, to.view, demand, [...path, name], found);
+  }
+  for (const name of needs) {
+    if (gives.has(name)) continue;
+    const { state } = fieldOf(given, name);
+    if (state === "closed") add(`the field ${quote(name)} is required and never given${meant(name, known)}`);
+    else if (demand === "all") add(`the field ${quote(name)} is required and may be missing`);
+    // Nothing forbids it; but who says what there is would have said this, too.
+    else if (state === "open" && known.length > 0)
+      add(`the field ${quote(name)} is required and not declared${meant(name, known)}`, "warning");
+  }
+}
+
+/** `string`, `"a" or "b"`, `object or null`: what a place holds, in words. */
+export function describeView(view: SchemaView): string {
+  const values = valuesOf(view);
+  if (values !== undefined && values.length > 0) return alternatives(values.map(quote));
+  const types = [...typesOf(view)];
+  if (types.length === 6) return "any value";
+  if (types.length === 0) return "no value at all";
+  const item = types.length === 1 && types[0] === "array" ? itemOf(view, undefined) : undefined;
+  if (item !== undefined && typesOf(item).size < 3) return `array of ${[...typesOf(item)].join(" or ")}`;
+  return alternatives(types.map((type) => (type === "number" && isWhole(view) ? "integer" : type)));
+}
+
+/** ` (did you mean "x"?)`, or the names that there are, or nothing. */
+export function meant(name: string, known: readonly string[]): string {
+  const near = nearest(name, known);
+  if (near !== undefined) return ` (did you mean ${quote(near)}?)`;
+  return known.length === 0 ? "" : ` (there are ${alternatives(known.map(quote)).replace(" or ", " and ")})`;
+}

@@ -1,0 +1,47 @@
+// Where a JSONPath leads in everything that a schema describes, or why it can never lead anywhere.
+
+import type { JsonPath } from "../../model/index.ts";
+import { describeView, meant } from "./compare.ts";
+import { fieldNames, fieldOf, itemOf, type SchemaView, typesOf, viewOf } from "./view.ts";
+import { quote } from "../words.ts";
+
+export type PathView =
+  | {
+      readonly ok: true;
+      readonly view: SchemaView;
+      /** Where it leaves what the schema declares, though the schema does declare other things there. */
+      readonly undeclared?: string | undefined;
+    }
+  /** Why no value of the schema has anything there. */
+  | { readonly ok: false; readonly message: string };
+
+export function viewAtPath(view: SchemaView, path: JsonPath): PathView {
+  let at = view;
+  let walked = "$";
+  let many = false;
+  let undeclared: string | undefined;
+  const refuse = (message: string): PathView => ({ ok: false, message });
+  for (const segment of path) {
+    const types = typesOf(at);
+    if (segment.kind === "name") {
+      if (!types.has("object")) return refuse(`${walked} is ${describeView(at)}, which has no fields`);
+      const field = fieldOf(at, segment.name);
+      if (field.state === "closed")
+        return refuse(`${walked} has no field ${quote(segment.name)}${meant(segment.name, fieldNames(at))}`);
+      const known = field.state === "open" ? fieldNames(at) : [];
+      if (known.length > 0)
+        undeclared ??= `${walked} declares no field ${quote(segment.name)}${meant(segment.name, known)}`;
+      // Nothing is known about what is not declared, so that nothing can be said against it.
+      at = field.state === "open" ? viewOf(at, true) : field.view;
+      walked += `.${segment.name}`;
+      continue;
+    }
+    if (!types.has("array")) return refuse(`${walked} is ${describeView(at)}, which has no entries`);
+    const item = itemOf(at, segment.kind === "index" ? segment.index : undefined);
+    if (item === undefined) return refuse(`${walked} has no entries of that number`);
+    if (segment.kind !== "index") many = true;
+    at = item;
+    walked += segment.kind === "index" ? `[${segment.index}]` : "[*]";
+  }
+  return { ok: true, view: many ? viewOf(at, { type: "array", items: at.node }) : at, undeclared };
+}

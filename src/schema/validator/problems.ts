@@ -1,0 +1,162 @@
+// Says what is wrong with a value in words that name the field, what was expected and what came.
+
+import type { OutputUnit } from "@cfworker/json-schema";
+import { isObject } from "../../model/index.ts";
+import { type Finding, findingsOf } from "./findings.ts";
+import { child, pointer, schemaAt, steps } from "./locations.ts";
+import { alternatives, clip, describe, nearest, quote } from "../words.ts";
+
+export interface Problem {
+  /** JSON Pointer to the field; "" is the whole value. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface Judged {
+  readonly instance: unknown;
+  /** The schema as the engine saw it, and where its references lead. */
+  readonly schema: unknown;
+  readonly lookup: Readonly<Record<string, unknown>>;
+  /** The pattern behind a `format` of ours. */
+  patternOf(format: unknown): string | undefined;
+}
+
+const MOST_PROBLEMS = 20;
+const LONGEST_PATH = 200;
+const TELLING = new Set(["type", "const", "enum", "format"]);
+const MISSING = /^Instance does not have required property "([\s\S]*)"\.$/;
+
+export function toProblems(errors: readonly OutputUnit[], judged: Judged): Problem[] {
+  const problems = new Map<string, Problem>();
+  /** What was expected at a path, so that alternatives become one sentence. */
+  const expected = new Map<string, Set<string>>();
+  for (const finding of findingsOf(errors)) {
+    if (problems.size >= MOST_PROBLEMS) break;
+    const at = steps(finding.instanceAt);
+    const value = at.reduce(child, judged.instance);
+    const problem = toProblem(finding, at, value, judged);
+    if (problem.wants === undefined) {
+      problems.set(`${problem.path}\n${problem.message}`, problem);
+      continue;
+    }
+    const key = `${problem.path}\n${finding.keyword === "type" ? "type" : "value"}`;
+    const wants = expected.get(key) ?? new Set();
+    for (const want of problem.wants) wants.add(want);
+    expected.set(key, wants);
+    problems.set(key, {
+      path: problem.path,
+      message: `expected ${alternatives([...wants])}, got ${describe(value)}${problem.message}`,
+    });
+  }
+  const [first] = errors;
+  if (problems.size === 0 && first !== undefined) {
+    problems.set("", { path: pointer(steps(first.instanceLocation)), message: clip(first.error) });
+  }
+  return [...problems.values()].map(({ path, message }) => ({ path: clip(path, LONGEST_PATH), message }));
+}
+
+/** A problem as one line. */
+export function formatProblem(problem: Problem): string {
+  return problem.path === "" ? problem.message : `${problem.path}: ${problem.message}`;
+}
+
+/** With `wants`, the message is what follows "expected ..., got ...". */
+function toProblem(
+  finding: Finding,
+  at: readonly string[],
+  value: unknown,
+  judged: Judged,
+): Problem & { wants?: string[] } {
+  const path = pointer(at);
+  const keywordAt = steps(finding.keywordAt);
+  const owner = schemaAt(keywordAt.slice(0, -1), judged.schema, judged.lookup);
+  const limit = child(owner, finding.keyword);
+  const size = typeof value === "string" ? "characters" : Array.isArray(value) ? "items" : "fields";
+  // A location that cannot be followed back leaves only the engine's own words.
+  if (limit === undefined && TELLING.has(finding.keyword)) return { path, message: clip(finding.text) };
+  switch (finding.keyword) {
+    case "type":
+      return { path, message: "", wants: (Array.isArray(limit) ? limit : [limit]).map(String) };
+    case "const":
+      return { path, message: "", wants: [quote(limit)] };
+    case "enum": {
+      const values: unknown[] = Array.isArray(limit) ? limit : [];
+      const meant =
+        typeof value === "string"
+          ? nearest(
+              value,
+              values.filter((item) => typeof item === "string"),
+            )
+          : undefined;
+      return {
+        path,
+        message: meant === undefined ? "" : ` (did you mean ${quote(meant)}?)`,
+        wants: values.map(quote),
+      };
+    }
+    case "required": {
+      const name = MISSING.exec(finding.text)?.[1];
+      return name === undefined
+        ? { path, message: clip(finding.text) }
+        : { path: pointer([...at, name]), message: "is required" };
+    }
+    case "false":
+      return forbidden(finding, at, owner, judged);
+    case "minimum":
+      return { path, message: `must be at least ${quote(limit)}, got ${quote(value)}` };
+    case "maximum":
+      return { path, message: `must be at most ${quote(limit)}, got ${quote(value)}` };
+    case "exclusiveMinimum":
+      return { path, message: `must be more than ${quote(limit)}, got ${quote(value)}` };
+    case "exclusiveMaximum":
+      return { path, message: `must be less than ${quote(limit)}, got ${quote(value)}` };
+    case "multipleOf":
+      return { path, message: `must be a multiple of ${quote(limit)}, got ${quote(value)}` };
+    case "minLength":
+    case "minItems":
+    case "minProperties":
+      return {
+        path,
+        message: `must have at least ${quote(limit)} ${size}${finding.keyword === "minLength" ? `, got ${quote(value)}` : ""}`,
+      };
+    case "maxLength":
+    case "maxItems":
+    case "maxProperties":
+      return { path, message: `must have at most ${quote(limit)} ${size}` };
+    case "format":
+      return {
+        path,
+        message: `must match the pattern ${quote(judged.patternOf(limit) ?? "")}, got ${describe(value)}`,
+      };
+    case "oneOf":
+      return { path, message: "fits more than one of the alternatives, and must fit exactly one" };
+    case "not":
+      return { path, message: "is of a kind that is not allowed here" };
+    case "contains":
+      return { path, message: "has no item of the kind that it must contain" };
+    case "propertyNames":
+      return { path, message: `field name not allowed: ${clip(finding.text, 80)}` };
+    default:
+      return { path, message: clip(finding.text) };
+  }
+}
+
+/** A `false` schema said no: under `additionalProperties` that is a field nobody knows, often a misspelt one. */
+function forbidden(finding: Finding, at: readonly string[], owner: unknown, judged: Judged): Problem {
+  const by = finding.before?.keyword;
+  if (by !== "additionalProperties" && by !== "unevaluatedProperties")
+    return { path: pointer(at), message: "is not allowed here" };
+  const parent = at.slice(0, -1);
+  const name = at.at(-1) ?? "";
+  const siblings = parent.reduce(child, judged.instance);
+  const known = child(owner, "properties");
+  const names = isObject(known) ? Object.keys(known) : [];
+  // A field that is not there yet is the likelier one.
+  const meant =
+    nearest(
+      name,
+      names.filter((key) => child(siblings, key) === undefined),
+    ) ?? nearest(name, names);
+  const hint = meant === undefined ? "" : ` (did you mean ${quote(meant)}?)`;
+  return { path: pointer(parent), message: `unknown field ${quote(name)}${hint}` };
+}

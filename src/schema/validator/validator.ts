@@ -1,0 +1,151 @@
+// Checks a value against a stranger's schema, at once and on this thread, without ever holding it for long.
+
+import { dialectOf } from "../dialect.ts";
+import { boundSchema, measureInstance, type SchemaFacts } from "../bounds.ts";
+import { isStackOverflow, withinBudget } from "../budget.ts";
+import { type Engine, prepareEngine } from "./engine.ts";
+import { compileFastTest, type FastTest } from "./fast-path.ts";
+import { isHeavy } from "../pattern/pattern.ts";
+import { type Problem, toProblems } from "./problems.ts";
+import { clip } from "../words.ts";
+
+export type CheckResult =
+  | { readonly valid: true }
+  | { readonly valid: false; readonly problems: readonly Problem[] }
+  /** Neither proven nor refuted; the reason says why. Whoever receives the value must judge it. */
+  | { readonly valid: "unknown"; readonly reason: string };
+
+export interface SchemaValidator {
+  check(value: unknown): CheckResult;
+}
+
+export interface ValidatorOptions {
+  /** The longest that one check may hold the thread. Default: 40. */
+  readonly budgetMs?: number;
+}
+
+const VALID: CheckResult = Object.freeze({ valid: true });
+const BUDGET_MS = 40;
+/** Once per schema, where preparing it is not plainly small. */
+const PREPARE_MS = 100;
+const PREPARE_DIRECT = 5000;
+const MOST_OVERRUNS = 3;
+/** How much of an overrun each check in time makes good. */
+const FORGIVEN = 0.01;
+/** Schema weight x value weight up to which a check needs no budget: a few milliseconds at the engine's slowest. */
+const DIRECT_LIMIT = 10_000;
+
+/**
+ * Never rejects: a schema that cannot be used gives a validator that answers "unknown" with the reason.
+ * Loads the engine on first use; `check` itself is synchronous.
+ */
+export async function createValidator(
+  schema: unknown,
+  options: ValidatorOptions = {},
+): Promise<SchemaValidator> {
+  const bounds = boundSchema(schema);
+  if (!bounds.ok) return undecided(`the schema is not checked: ${bounds.reason}`);
+  const [cfworker, re2] = await Promise.all([
+    import("@cfworker/json-schema"),
+    // Large, and most schemas have no pattern.
+    bounds.facts.patterns.length === 0 ? undefined : import("re2js"),
+  ]);
+  try {
+    const prepare = (): Engine =>
+      prepareEngine(schema, bounds.facts, dialectOf(schema), cfworker, re2?.RE2JS);
+    const prepared = isSmall(bounds.facts)
+      ? ({ ok: true, value: prepare() } as const)
+      : withinBudget(PREPARE_MS, prepare);
+    if (!prepared.ok) return undecided("the schema is not checked: it takes too long to prepare");
+    return new Checker(prepared.value, bounds.facts, compileFastTest(schema), options.budgetMs ?? BUDGET_MS);
+  } catch (error) {
+    return undecided(`the schema is not checked: ${messageOf(error)}`);
+  }
+}
+
+class Checker implements SchemaValidator {
+  readonly #engine: Engine;
+  readonly #pairs: boolean;
+  readonly #fast: FastTest | undefined;
+  readonly #budgetMs: number;
+  #overruns = 0;
+
+  constructor(engine: Engine, facts: SchemaFacts, fast: FastTest | undefined, budgetMs: number) {
+    this.#engine = engine;
+    this.#pairs = facts.pairs;
+    this.#fast = fast;
+    this.#budgetMs = budgetMs;
+  }
+
+  check(value: unknown): CheckResult {
+    if (this.#fast?.(value) === true) return VALID;
+    if (this.#overruns > MOST_OVERRUNS - 1)
+      return unknown(`checking this schema was given up after ${MOST_OVERRUNS} overruns`);
+    const given = measureInstance(value);
+    if (!given.ok) return unknown(given.reason);
+    try {
+      const instance = given.plain ? value : asJson(value);
+      if (instance === undefined)
+        return { valid: false, problems: [{ path: "", message: "is not a JSON value" }] };
+      // What `toJSON` made of it may be larger than it looked.
+      const size = given.plain ? given : measureInstance(instance);
+      if (!size.ok) return unknown(size.reason);
+      const cost = this.#engine.weight * size.weight * (this.#pairs ? size.weight : 1);
+      return this.#judge(instance, cost <= DIRECT_LIMIT);
+    } catch (error) {
+      return unknown(
+        isStackOverflow(error) ? "the value and the schema are too large together" : messageOf(error),
+      );
+    }
+  }
+
+  #judge(instance: unknown, direct: boolean): CheckResult {
+    const engine = this.#engine;
+    const run = direct
+      ? ({ ok: true, value: engine.run(instance) } as const)
+      : withinBudget(this.#budgetMs, () => engine.run(instance));
+    if (!run.ok) {
+      this.#overruns += 1;
+      engine.reset();
+      return unknown(
+        run.reason === "budget"
+          ? `checking took longer than ${this.#budgetMs} ms`
+          : "the schema refers to itself without end",
+      );
+    }
+    // A machine that was busy three times in a year must not switch a good schema off.
+    if (this.#overruns > 0) this.#overruns = Math.max(0, this.#overruns - FORGIVEN);
+    if (run.value.length === 0) return engine.unchecked === undefined ? VALID : unknown(engine.unchecked);
+    if (!engine.sure) return unknown(engine.unchecked ?? "");
+    return { valid: false, problems: toProblems(run.value, { ...engine, instance }) };
+  }
+}
+
+/** Prepared in a few milliseconds, so that a busy machine must not turn it into "too long". */
+function isSmall({ weight, patterns }: SchemaFacts): boolean {
+  const characters = patterns.reduce((sum, pattern) => sum + pattern.length, 0);
+  return weight <= PREPARE_DIRECT && characters <= 500 && !patterns.some(isHeavy);
+}
+
+function undecided(reason: string): SchemaValidator {
+  const result = unknown(reason);
+  return { check: () => result };
+}
+
+function unknown(reason: string): CheckResult {
+  return { valid: "unknown", reason };
+}
+
+/** The value as the wire would carry it, or undefined when JSON has no form for it. */
+function asJson(value: unknown): unknown {
+  try {
+    const text = JSON.stringify(value) as string | undefined;
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return clip(error instanceof Error ? error.message : String(error));
+}

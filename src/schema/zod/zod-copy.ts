@@ -1,0 +1,145 @@
+// Makes the copy of a foreign schema that Zod may convert: never stricter than the schema, and never costly to run.
+
+import { isObject, type JsonObject } from "../../model/index.ts";
+import { isWellFormed } from "../keyword-shapes.ts";
+import { IN_PLACE, isSchema, kindUnder, pointerStep } from "../keywords.ts";
+import { isSafePattern } from "../pattern/safe-pattern.ts";
+
+/** What Zod does not check is carried beside it under this keyword, so that a JSON Schema made from the view still says it. */
+export const HINTS = "portolan:hints";
+
+export interface ZodCopyOptions {
+  /** Whether Zod can and may follow this reference. */
+  follows(ref: string): boolean;
+  /** Told what was left out, and where. */
+  leftOut(path: string, why: string): void;
+}
+
+/** Zod throws at these, or rejects more than JSON Schema does. The full check knows them all. */
+const NOT_IN_ZOD = new Set(
+  "not if then else dependentSchemas dependentRequired dependencies unevaluatedItems unevaluatedProperties $dynamicRef $recursiveRef".split(
+    " ",
+  ),
+);
+const NAMES = new Set(
+  "$schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment __proto__".split(" "),
+);
+/** `format`: Zod rejects good URIs and UUIDs. `readOnly`: it would freeze the caller's own object. `additionalProperties: false`: a view is never strict. */
+const HINT_ONLY = new Set(["format", "readOnly"]);
+
+/** Call only with a schema within bounds. `inUnion`: below alternatives, where a default of the wrong one must not slip in. */
+export function copyForZod(
+  schema: unknown,
+  options: ZodCopyOptions,
+  path = "",
+  inUnion = false,
+): JsonObject | boolean {
+  if (typeof schema === "boolean") return schema;
+  if (!isObject(schema)) return true;
+  if (schema["$ref"] !== undefined) {
+    if (typeof schema["$ref"] === "string" && options.follows(schema["$ref"]))
+      return withDefinitions(schema, options, path);
+    options.leftOut(`${path}/$ref`, "a reference is not followed");
+    return typeof schema["description"] === "string" ? { description: schema["description"] } : {};
+  }
+  const copy: JsonObject = {};
+  const hints: JsonObject = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    const at = `${path}/${pointerStep(keyword)}`;
+    if (NAMES.has(keyword)) continue;
+    if (NOT_IN_ZOD.has(keyword)) options.leftOut(at, "Zod has nothing like it");
+    else if (isHintOnly(keyword, value, schema, inUnion)) hints[keyword] = value;
+    else if (isWellFormed(keyword, value) === false) options.leftOut(at, "it makes no sense there");
+    else if (keyword === "pattern" && !isSafePattern(value as string)) {
+      hints[keyword] = value;
+      options.leftOut(at, "the pattern could take unbounded time");
+    } else if (keyword === "oneOf") {
+      // A looser copy may fit two alternatives of which exactly one was meant.
+      const anyOf = copyList(value as unknown[], options, at);
+      if (schema["anyOf"] === undefined) copy["anyOf"] = anyOf;
+      else copy["allOf"] = [...((copy["allOf"] as unknown[] | undefined) ?? []), { anyOf }];
+    } else if (keyword === "allOf") {
+      copy["allOf"] = [
+        ...copyList(value as unknown[], options, at),
+        ...((copy["allOf"] as unknown[] | undefined) ?? []),
+      ];
+    } else if (keyword === "description" && typeof value !== "string") continue;
+    else copy[keyword] = copyValue(keyword, value, options, at, inUnion || IN_PLACE.includes(keyword));
+  }
+  if (Array.isArray(copy["type"])) copy["type"] = [...new Set(copy["type"])];
+  if (Object.keys(hints).length > 0) copy[HINTS] = hints;
+  return copy;
+}
+
+function copyList(list: readonly unknown[], options: ZodCopyOptions, path: string): unknown[] {
+  return list.map((entry, index) => copyForZod(entry, options, `${path}/${index}`, true));
+}
+
+function copyValue(
+  keyword: string,
+  value: unknown,
+  options: ZodCopyOptions,
+  path: string,
+  inUnion: boolean,
+): unknown {
+  // Under an unknown keyword stands metadata, whatever it looks like.
+  const kind = isWellFormed(keyword, value) === "unknown" ? "data" : kindUnder(keyword, value);
+  if (kind === "schema") return copyForZod(value, options, path, inUnion);
+  if (kind === "list")
+    return (value as unknown[]).map((item, index) => copyForZod(item, options, `${path}/${index}`, inUnion));
+  if (kind !== "map") return value;
+  const entries: [string, unknown][] = [];
+  for (const [name, entry] of Object.entries(value as JsonObject)) {
+    const at = `${path}/${pointerStep(name)}`;
+    // Zod drops "__proto__" from every object it parses, and takes what every object inherits for a field.
+    if (keyword === "properties" && name in Object.prototype) {
+      options.leftOut(at, "Zod does not carry a field of this name");
+    } else if (keyword === "patternProperties" && !isSafePattern(name)) {
+      options.leftOut(at, "the pattern could take unbounded time");
+    } else {
+      if (!isSchema(entry)) options.leftOut(at, "it makes no sense there");
+      entries.push([name, copyForZod(entry, options, at, inUnion)]);
+    }
+  }
+  return Object.fromEntries(entries);
+}
+
+/** Zod ignores most of what stands beside a `$ref`, and would write the rest on the shared target. */
+function withDefinitions(schema: JsonObject, options: ZodCopyOptions, path: string): JsonObject {
+  const copy: JsonObject = { $ref: schema["$ref"] };
+  if (typeof schema["description"] === "string") copy["description"] = schema["description"];
+  for (const keyword of ["$defs", "definitions"]) {
+    const value = schema[keyword];
+    if (isObject(value)) copy[keyword] = copyValue(keyword, value, options, `${path}/${keyword}`, false);
+  }
+  return copy;
+}
+
+function isHintOnly(keyword: string, value: unknown, schema: JsonObject, inUnion: boolean): boolean {
+  // Where a field may be missing from the copy, the others' rule would catch it.
+  if (keyword === "additionalProperties") {
+    const names = isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [];
+    return (
+      typeof value === "boolean" ||
+      schema["patternProperties"] !== undefined ||
+      names.some((name) => name in Object.prototype)
+    );
+  }
+  // Zod compares objects by identity, so that no parsed value would ever be equal.
+  if (keyword === "const") return !isPrimitive(value);
+  if (keyword === "enum") return Array.isArray(value) && value.length > 0 && !value.every(isPrimitive);
+  if (keyword === "default") return inUnion || !fits(value, schema);
+  return HINT_ONLY.has(keyword);
+}
+
+/** Zod hands a default out unchecked: `{ type: "string", default: null }` would send the null to the server. */
+function fits(value: unknown, { type, enum: values }: JsonObject): boolean {
+  if (Array.isArray(values)) return values.includes(value);
+  const is = Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
+  const types: unknown[] = Array.isArray(type) ? type : [type];
+  return types.includes(is) || (types.includes("integer") && Number.isInteger(value));
+}
+
+function isPrimitive(value: unknown): boolean {
+  return value === null || typeof value !== "object";
+}

@@ -1,0 +1,145 @@
+// Shows a tool's JSON Schema as a Zod object, for frameworks that want one: a view that rejects less than the schema, never more.
+
+import type { ZodObject, ZodType } from "zod";
+import type { Report } from "../../errors/index.ts";
+import { isObject, type JsonObject } from "../../model/index.ts";
+import { boundSchema } from "../bounds.ts";
+import { withinBudget } from "../budget.ts";
+import { isSchema } from "../keywords.ts";
+import { refCost } from "../ref-cost.ts";
+import { clip } from "../words.ts";
+import { copyForZod, HINTS } from "./zod-copy.ts";
+
+type ZodModule = typeof import("zod");
+
+/** Zod takes some 40 microseconds for a subschema; what is larger than this gets no view. */
+const MOST_PARTS = 1000;
+/** Up to here the time is known to be short, and a busy machine must not turn the view into an empty one. */
+const DIRECT_PARTS = 300;
+const CONVERT_MS = 100;
+const MOST_REPORTS = 10;
+/** On the root they would make the view something other than an object, which frameworks ask for. */
+const NOT_ON_ROOT = [
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "minProperties",
+  "maxProperties",
+  "propertyNames",
+  "patternProperties",
+  "default",
+];
+
+/**
+ * Always gives a ZodObject that lets unknown fields through. What the view leaves out is reported and still checked by the full
+ * check; where nothing can be shown, the view is an object that takes anything.
+ */
+export function toZodView(schema: unknown, zod: ZodModule, report: Report): ZodObject {
+  const warn = (message: string, path?: string): void =>
+    report({ code: "SCHEMA_UNSUPPORTED", severity: "warning", message, path });
+  const loose = (why: string): ZodObject => {
+    warn(`No Zod view of the schema (any object is accepted): ${why}`);
+    return zod.looseObject({});
+  };
+  const bounds = boundSchema(schema);
+  if (!bounds.ok) return loose(bounds.reason);
+  const root = objectRoot(schema);
+  if (root === undefined) return loose("its root is not an object");
+  try {
+    const plan = planFor(root, schema);
+    if (plan === undefined) return loose(`it has more than ${MOST_PARTS} parts`);
+    const run = (): ZodType =>
+      zod.fromJSONSchema(plan.copy, { defaultTarget: plan.target, registry: registryFor(zod) });
+    const view =
+      plan.parts <= DIRECT_PARTS ? ({ ok: true, value: run() } as const) : withinBudget(CONVERT_MS, run);
+    if (!view.ok) return loose(`converting it took longer than ${CONVERT_MS} ms`);
+    if (!(view.value instanceof zod.ZodObject)) return loose("it did not become an object");
+    for (const { path, why } of plan.omissions.slice(0, MOST_REPORTS))
+      warn(`Left out of the Zod view: ${why}`, clip(path, 200));
+    return view.value;
+  } catch (error) {
+    return loose(clip(error instanceof Error ? error.message : String(error)));
+  }
+}
+
+interface Plan {
+  readonly copy: Parameters<ZodModule["fromJSONSchema"]>[0];
+  readonly target: "draft-2020-12" | "draft-7";
+  /** Subschemas with all references written out. */
+  readonly parts: number;
+  readonly omissions: readonly { readonly path: string; readonly why: string }[];
+}
+
+function planFor(root: JsonObject, schema: unknown): Plan | undefined {
+  // Zod looks for definitions under one name per dialect.
+  const target = isObject(root["$defs"]) ? "draft-2020-12" : "draft-7";
+  const prefix = target === "draft-7" ? "#/definitions/" : "#/$defs/";
+  // The root was made an object; where the schema does not say so itself, a reference to it means something wider.
+  const whole = isObject(schema) && schema["type"] === "object" && schema["$ref"] === undefined;
+  const resolve = (ref: string): unknown =>
+    (ref === "#" ? whole : ref.startsWith(prefix)) ? resolveLocal(root, ref) : undefined;
+  const follow = (node: JsonObject): { name: string; target: unknown } => {
+    const name = String(node["$ref"]);
+    return { name, target: resolve(name) };
+  };
+  const weigh = (): number => 1;
+  let { weight: parts, unbounded } = refCost(root, { follow, weigh });
+  if (parts > MOST_PARTS) unbounded = true;
+  if (unbounded) parts = refCost(root, { follow: () => undefined, weigh }).weight;
+  if (parts > MOST_PARTS) return undefined;
+
+  const omissions: { path: string; why: string }[] = [];
+  const copy = copyForZod(root, {
+    follows: (ref) => !unbounded && isSchema(resolve(ref)),
+    leftOut: (path, why) => omissions.push({ path, why }),
+  }) as JsonObject;
+  for (const keyword of NOT_ON_ROOT) {
+    if (copy[keyword] === undefined) continue;
+    delete copy[keyword];
+    omissions.push({ path: `/${keyword}`, why: "the root of the view is a plain object" });
+  }
+  return { copy: copy as Plan["copy"], target, parts, omissions };
+}
+
+/** Where the view's metadata goes: Zod's own registry, with our hints unpacked and without a foreign `id`, which must be unique there. */
+function registryFor(zod: ZodModule): ReturnType<ZodModule["registry"]> {
+  const registry = zod.registry<JsonObject>();
+  registry.add = (schema, ...given) => {
+    const { [HINTS]: hints, id: _, ...meta } = given[0] ?? {};
+    zod.globalRegistry.add(schema, { ...meta, ...(isObject(hints) ? hints : {}) });
+    return registry;
+  };
+  return registry;
+}
+
+/** The schema as one that speaks of objects, or undefined when it speaks of something else. A reference at the root is followed. */
+function objectRoot(schema: unknown): JsonObject | undefined {
+  if (schema === true) return { type: "object" };
+  let root = schema;
+  for (let hops = 0; isObject(root) && typeof root["$ref"] === "string"; hops += 1) {
+    const target = hops < 8 ? resolveLocal(schema, root["$ref"]) : undefined;
+    if (!isObject(target)) return undefined;
+    const { $ref: _, ...rest } = schema as JsonObject;
+    root = { ...rest, ...target };
+  }
+  if (!isObject(root)) return undefined;
+  const { type } = root;
+  if (type !== undefined && type !== "object" && !(Array.isArray(type) && type.includes("object")))
+    return undefined;
+  return { ...root, type: "object" };
+}
+
+function resolveLocal(schema: unknown, ref: string): unknown {
+  if (ref === "#") return schema;
+  const [, keyword, name, ...more] = ref.split("/");
+  if (
+    !isObject(schema) ||
+    more.length > 0 ||
+    name === undefined ||
+    (keyword !== "$defs" && keyword !== "definitions")
+  )
+    return undefined;
+  const definitions = schema[keyword];
+  const key = name.replaceAll("~1", "/").replaceAll("~0", "~");
+  return isObject(definitions) && Object.hasOwn(definitions, key) ? definitions[key] : undefined;
+}

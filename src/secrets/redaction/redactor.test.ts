@@ -1,0 +1,278 @@
+import { inspect } from "node:util";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { PortolanError } from "../../errors/index.ts";
+import { withRedactedError } from "./redact-error.ts";
+import { createRedactor, type Redactor } from "./redactor.ts";
+import { Secret } from "../secret.ts";
+import { createWordFinder } from "./word-finder.ts";
+
+function redactorOf(...values: string[]): Redactor {
+  const redactor = createRedactor();
+  for (const value of values) redactor.add(new Secret(value));
+  return redactor;
+}
+
+test("a Secret prints as [redacted] and reveals its value on request", () => {
+  const secret = new Secret("hunter2-canary");
+  const printed = [
+    ["<", secret, ">"].join(""),
+    String(secret),
+    JSON.stringify({ secret }),
+    inspect({ deep: [secret] }, { depth: 9, showHidden: true }),
+    Object.entries(secret).join(),
+  ].join("\n");
+  expect(printed).not.toContain("hunter2");
+  expect(printed).toContain("[redacted]");
+  expect(secret.reveal()).toBe("hunter2-canary");
+});
+
+describe("text", () => {
+  const value = `p"w/+ =?'&\\%ü-canary`;
+
+  test.each([
+    ["itself", value],
+    ["base64", Buffer.from(value).toString("base64")],
+    ["base64url", Buffer.from(value).toString("base64url")],
+    ["JSON", JSON.stringify({ value })],
+    ["a query", new URLSearchParams({ value }).toString()],
+    ["a URL component", encodeURIComponent(value)],
+    ["a host name", "sekret-mixed-canary.evil.example"],
+    [
+      "a URL component in small letters",
+      encodeURIComponent(value).replace(/%../g, (hex) => hex.toLowerCase()),
+    ],
+    ["a URL", new URL(`https://example.test/?a=${encodeURIComponent(value)}`).href],
+    ["a URL that nobody encoded", new URL("https://example.test/?a=it's a canary!").href],
+  ])("is clean of %s", (_, text) => {
+    const redacted = redactorOf(value, "it's a canary!", "SekRet-Mixed-canary").redactText(
+      `before ${text} after`,
+    );
+    expect(redacted).toMatch(/^before .*\[redacted\].* after$/);
+    expect(redacted).not.toMatch(/canary|Y2FuYXJ5/);
+  });
+
+  test("is clean of a key that is printed line by line", () => {
+    const key = "-----BEGIN KEY-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQEF\n-----END KEY-----\n";
+    const redactor = redactorOf(key);
+    for (const line of key.trim().split("\n")) expect(redactor.redactText(`> ${line}`)).toBe("> [redacted]");
+    expect(redactor.redactText(key)).not.toContain("MIIE");
+    expect(redactor.redactText(JSON.stringify(key))).not.toContain("MIIE");
+  });
+
+  test("keeps `Bearer` when the value stood behind it", () => {
+    expect(redactorOf("tok-12345").redactText("Authorization: Bearer tok-12345")).toBe(
+      "Authorization: Bearer [redacted]",
+    );
+  });
+
+  test("loses the longest value, all that overlap, and neighbours as one", () => {
+    expect(redactorOf("token123", "token123456").redactText("=token123456=")).toBe("=[redacted]=");
+    expect(redactorOf("abcdef", "defghi").redactText("-abcdefghi-")).toBe("-[redacted]-");
+    expect(redactorOf("abcd").redactText("abcdabcd-abcd")).toBe("[redacted]-[redacted]");
+  });
+
+  test.each([
+    [
+      "the password of Basic credentials",
+      (secret: string) => Buffer.from(`ann:${secret}`).toString("base64"),
+    ],
+    ["base64 shifted by one byte", (secret: string) => Buffer.from(`a${secret}!`).toString("base64")],
+    ["base64 shifted by two bytes", (secret: string) => Buffer.from(`ab${secret}more`).toString("base64")],
+    [
+      "base64url amid other bytes",
+      (secret: string) => Buffer.from(`{"k":"${secret}"}`).toString("base64url"),
+    ],
+    ["hex", (secret: string) => Buffer.from(secret).toString("hex")],
+    ["hex in capitals", (secret: string) => Buffer.from(secret).toString("hex").toUpperCase()],
+    [
+      "every byte percent-encoded",
+      (secret: string) => Buffer.from(secret).toString("hex").replace(/../g, "%$&"),
+    ],
+    ["JSON in JSON", (secret: string) => JSON.stringify(JSON.stringify({ secret }))],
+    ["JSON with escaped slashes", (secret: string) => JSON.stringify(secret).replaceAll("/", "\\/")],
+    [
+      "JSON in ASCII",
+      (secret: string) =>
+        JSON.stringify(secret).replace(
+          /[\u0080-\uFFFF]/g,
+          (char) => `\\u00${char.charCodeAt(0).toString(16)}`,
+        ),
+    ],
+    ["a form", (secret: string) => `a=1&b=${encodeURIComponent(secret).replaceAll("%20", "+")}`],
+  ])("is clean of %s", (_, encode) => {
+    for (const secret of ["p~w?/+ =ü-canary>", "k9/X~", "aß c"]) {
+      const text = `before ${encode(secret)} after`;
+      const redacted = redactorOf(secret).redactText(text);
+      expect(redacted).toMatch(/^before .*\[redacted\].* after$/);
+      // At most a neighbour's bits are left of it.
+      expect(redacted.length).toBeLessThan(text.length + 12);
+      expect(redacted).not.toContain("canary");
+    }
+  });
+
+  test("is clean of short values where they stand alone", () => {
+    const redactor = redactorOf("ab1", "7", "x&");
+    expect(redactor.redactText('the PIN is ab1, "ab1" (ab1) pin=ab1; cab1 ab12 ab_ab1')).toBe(
+      'the PIN is [redacted], "[redacted]" ([redacted]) pin=[redacted]; cab1 ab12 ab_ab1',
+    );
+    expect(redactor.redactText("Basic YWIx?q=x%26 616231")).toBe("Basic [redacted]?q=[redacted] [redacted]");
+    expect(redactor.redactText("7 of 77")).toBe("7 of 77");
+    expect(redactor.redactValue({ a: "7", b: " ab1\n", c: "none" })).toEqual({
+      ...{ a: "[redacted]", b: "[redacted]", c: "none" },
+    });
+    expect(redactorOf("").redactText("a  b")).toBe("a  b");
+  });
+
+  test("keeps what is part of the marker itself", () => {
+    expect(redactorOf("", "dact", "redacted").redactText("abc redacted")).toBe("abc redacted");
+  });
+});
+
+describe("JSON", () => {
+  const redactor = redactorOf("s3cret-canary");
+
+  test("is redacted in keys and strings, to any depth, and the original stays", () => {
+    const value = { a: [1, { "x-s3cret-canary": null }], b: "s3cret-canary", c: { d: "fine" } };
+    const before = structuredClone(value);
+    const redacted = redactor.redactValue(value);
+    expect(redacted).toEqual({ a: [1, { "x-[redacted]": null }], b: "[redacted]", c: { d: "fine" } });
+    expect(value).toEqual(before);
+    expect(redacted.c).toBe(value.c);
+  });
+
+  test("is the same object when there is nothing to redact", () => {
+    const value = { a: [1, Number.NaN, "x", { b: null }], c: true, date: new Date(0), held: new Secret("x") };
+    expect(redactor.redactValue(value)).toBe(value);
+    expect(createRedactor().redactValue(value)).toBe(value);
+  });
+
+  test("keeps a key called __proto__ a key", () => {
+    const value = JSON.parse('{"__proto__":{"x":"s3cret-canary"},"y":"s3cret-canary"}') as object;
+    expect(JSON.stringify(redactor.redactValue(value))).toBe(
+      '{"__proto__":{"x":"[redacted]"},"y":"[redacted]"}',
+    );
+  });
+
+  test("that holds itself, or is too deep to look through, is cut off", () => {
+    const round: Record<string, unknown> = { secret: "s3cret-canary" };
+    round["again"] = [round, round];
+    expect(redactor.redactValue(round)).toEqual({
+      secret: "[redacted]",
+      again: ["[redacted]", "[redacted]"],
+    });
+    let deep: unknown = "s3cret-canary";
+    for (let level = 0; level < 100_000; level += 1) deep = [deep];
+    expect(JSON.stringify(redactor.redactValue(deep))).not.toContain("canary");
+  });
+});
+
+describe("errors", () => {
+  const redactor = redactorOf("s3cret-canary");
+
+  test("are clean in every field and every cause, and stay errors of their code", () => {
+    const root = Object.assign(new TypeError("root s3cret-canary"), {
+      input: "s3cret-canary",
+      code: "E_ROOT",
+    });
+    const middle = new PortolanError("TIMEOUT", "middle", { stderr: "s3cret-canary", cause: root });
+    const error = new PortolanError("HTTP_ERROR", "sent s3cret-canary", {
+      server: "https://s3cret-canary.test",
+      hint: "not s3cret-canary",
+      stderr: "s3cret-canary",
+      data: { body: ["s3cret-canary"], status: 500 },
+      cause: middle,
+    });
+    const clean = withRedactedError(error, redactor);
+    const printed = inspect(clean, { depth: 20, showHidden: true }) + JSON.stringify(clean) + clean.stack;
+    expect(printed).not.toContain("canary");
+    expect(clean).toBeInstanceOf(PortolanError);
+    expect(clean).toMatchObject({
+      code: "HTTP_ERROR",
+      message: "sent [redacted]",
+      hint: "not [redacted]",
+      data: { status: 500 },
+      cause: { code: "TIMEOUT", cause: { name: "TypeError", code: "E_ROOT" } },
+    });
+    expect(error.message).toContain("canary");
+  });
+
+  test("stay as they are when they are clean", () => {
+    const error = new PortolanError("TIMEOUT", "slow", { data: { ms: 5 }, cause: new Error("inner") });
+    expect(withRedactedError(error, redactor)).toBe(error);
+  });
+
+  test("that are their own cause come to an end", () => {
+    const cause = new Error("s3cret-canary");
+    cause.cause = cause;
+    const clean = withRedactedError(new PortolanError("INTERNAL", "x", { cause }), redactor);
+    expect(inspect(clean, { depth: 30 })).not.toContain("canary");
+  });
+});
+
+describe("properties", () => {
+  // Few letters make overlaps likely. Brackets are left out: the marker next to a text could spell a value that was never there.
+  const value = fc.string({
+    unit: fc.constantFrom("a", "b", "/", '"', " ", "ü", "%"),
+    minLength: 4,
+    maxLength: 9,
+  });
+  const text = fc.string({ unit: fc.constantFrom("a", "b", "/", '"', " ", "ü", "%", "x"), maxLength: 60 });
+
+  test("no registered value is left, wherever it stood", () => {
+    fc.assert(
+      fc.property(fc.array(value, { minLength: 1, maxLength: 5 }), fc.array(text), (values, texts) => {
+        const redactor = redactorOf(...values);
+        const joined = texts.map((it, index) => it + (values[index % values.length] ?? "")).join("");
+        const redacted = redactor.redactText(joined);
+        for (const it of values) expect(redacted.includes(it)).toBe(false);
+        const json = JSON.stringify(redactor.redactValue({ joined, deep: [{ [joined]: texts }] }));
+        for (const it of values) expect(json.includes(JSON.stringify(it).slice(1, -1))).toBe(false);
+        expect(redactor.redactText(redacted)).toBe(redacted);
+      }),
+    );
+  });
+
+  test("a text without one is not changed", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.stringMatching(/^[A-Z0-9]{4,20}$/), { minLength: 1 }),
+        fc.string(),
+        (values, it) => {
+          const redactor = redactorOf(...values);
+          const forms = values.flatMap((one) => [one, Buffer.from(one).toString("base64url")]);
+          fc.pre(!forms.some((form) => it.includes(form)));
+          expect(redactor.redactText(it)).toBe(it);
+        },
+      ),
+    );
+  });
+
+  test("the finder finds what indexOf finds", () => {
+    fc.assert(
+      fc.property(fc.array(value, { minLength: 1, maxLength: 8 }), text, fc.nat(20), (words, it, from) => {
+        const starts = words.map((word) => it.indexOf(word, from)).filter((at) => at !== -1);
+        const expected = starts.length === 0 ? -1 : Math.min(...starts);
+        const finder = createWordFinder(words);
+        expect(finder.find(it, from)).toBe(expected);
+        if (expected === -1) return;
+        const lengths = words.filter((word) => it.startsWith(word, expected)).map((word) => word.length);
+        expect(finder.end()).toBe(expected + Math.max(...lengths));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("a megabyte without secrets costs a few milliseconds, with hundreds of secrets registered", () => {
+    const redactor = redactorOf(
+      ...Array.from({ length: 300 }, (_, index) => `ghp_${index * 7919}_abcdefghijklm`),
+    );
+    const text = JSON.stringify(
+      Array.from({ length: 8_000 }, (_, id) => ({ id, name: `item ${id}`, of: "many words" })),
+    );
+    redactor.redactText(text);
+    const started = performance.now();
+    for (let round = 0; round < 5; round += 1) expect(redactor.redactText(text)).toBe(text);
+    expect((performance.now() - started) / 5).toBeLessThan(3_000);
+  });
+});

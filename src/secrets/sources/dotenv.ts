@@ -1,0 +1,83 @@
+// A .env file that the workspace names, as a source of secrets. Read, never written, and never found by itself.
+
+import { stat } from "node:fs/promises";
+import type { Diagnostic, Report } from "../../errors/index.ts";
+import { type DotenvText, parseDotenv } from "./dotenv-text.ts";
+import { isReadableByOthers, readLimited } from "../../base/files/limited-read.ts";
+import { Secret } from "../secret.ts";
+import type { CheckFile, SecretSource } from "./source.ts";
+
+const MAX_BYTES = 1024 * 1024;
+
+interface Loaded {
+  readonly text: DotenvText;
+  readonly problem?: string;
+}
+
+const EMPTY: DotenvText = { values: new Map(), problems: [] };
+
+export function createDotenvSource(file: string, report: Report, checkFile?: CheckFile): SecretSource {
+  /** As of which state of the file, and what it held. A promise: many servers ask at once. */
+  let last: { readonly stamp: string; readonly loaded: Promise<Loaded> } | undefined;
+  /** The last state that was taken. */
+  let taken: DotenvText = EMPTY;
+
+  const tell = (severity: Diagnostic["severity"], message: string, more: Partial<Diagnostic> = {}): void =>
+    report({ code: "SECRET_STORE_FAILED", severity, message, file, ...more });
+
+  /** Reads again when the file has changed; what is odd is said once per change. */
+  async function load(): Promise<Loaded> {
+    const found = await stat(file).catch(() => undefined);
+    const stamp =
+      found === undefined ? "none" : `${found.ino},${found.mtimeMs},${found.ctimeMs},${found.size}`;
+    if (last?.stamp !== stamp) last = { stamp, loaded: read() };
+    return await last.loaded;
+  }
+
+  async function read(): Promise<Loaded> {
+    try {
+      const refused = await checkFile?.(file, { isCovered: true });
+      if (refused !== undefined) {
+        const problem = `${file} is not read as it is now: ${refused.reason}`;
+        tell("warning", `${problem}.`, {
+          hint: "Look at it. If it is as you want it, start portolan again.",
+        });
+        return { text: taken, problem };
+      }
+      const text = parseDotenv((await readLimited(file, MAX_BYTES)).toString("utf8"));
+      for (const { line, message } of text.problems) tell("warning", message, { line });
+      if (await isReadableByOthers(file))
+        tell("warning", `Other users can read ${file}.`, { hint: `chmod 600 ${file}` });
+      taken = text;
+      return { text };
+    } catch (error) {
+      const problem = `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+      tell("warning", `${problem}.`, {
+        hint: "The workspace names this file: create it, or take its name out.",
+      });
+      return { text: EMPTY, problem };
+    }
+  }
+
+  return {
+    name: "dotenv",
+    async get(name) {
+      const value = (await load()).text.values.get(name);
+      return value ? new Secret(value) : undefined;
+    },
+    async list() {
+      const { text } = await load();
+      return [...text.values].flatMap(([name, value]) => (value === "" ? [] : [name])).sort();
+    },
+    async check() {
+      const { problem, text } = await load();
+      if (problem !== undefined) return { ok: false, note: problem };
+      if (text.problems.length > 0)
+        return {
+          ok: false,
+          note: `${file}: lines ${text.problems.map(({ line }) => line).join(", ")} are not right`,
+        };
+      return { ok: true, note: `${text.values.size} values in ${file}` };
+    },
+  };
+}

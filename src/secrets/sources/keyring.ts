@@ -1,0 +1,183 @@
+// The system's keyring as a source of secrets: loaded when first used, pinned to a persistent store, and tested before it is trusted.
+
+import { type Diagnostic, PortolanError, type Report } from "../../errors/index.ts";
+import { withDeadline } from "../../base/time/deadline.ts";
+import { Secret } from "../secret.ts";
+import type { SecretSource, SourceStatus } from "./source.ts";
+
+interface KeyringEntry {
+  getPassword(): Promise<string | null | undefined>;
+  setPassword(value: string): Promise<void>;
+  deletePassword(): Promise<boolean>;
+}
+
+/** The part of `@napi-rs/keyring` that is used. */
+export interface KeyringModule {
+  readonly AsyncEntry: new (
+    service: string,
+    account: string,
+    options: { linux: { store: "secret-service" } },
+  ) => KeyringEntry;
+  readonly findCredentialsAsync: (service: string) => Promise<readonly { readonly account: string }[]>;
+}
+
+/** Reading from a keyring that cannot be used finds nothing, and says so once; writing to one fails. */
+export interface Keyring {
+  get(service: string, account: string): Promise<string | undefined>;
+  set(service: string, account: string, value: string): Promise<void>;
+  remove(service: string, account: string): Promise<boolean>;
+  accounts(service: string): Promise<string[]>;
+  check(): Promise<SourceStatus>;
+}
+
+export interface KeyringOptions {
+  readonly report: Report;
+  readonly load?: (() => Promise<KeyringModule>) | undefined;
+  /** A locked keyring may ask its owner to unlock it. */
+  readonly waitMs?: number | undefined;
+  readonly now?: (() => number) | undefined;
+}
+
+// Without the pin, a Linux without a desktop session falls back to the kernel's keyring, which forgets.
+const PINNED = { linux: { store: "secret-service" } } as const;
+/** Secrets are stored under this service, with one account per name. */
+const SERVICE = "portolan";
+const PROBE_SERVICE = "portolan-probe";
+const WAIT_MS = 30_000;
+/** A keyring that did not work may have been unlocked since. */
+const TRY_AGAIN_MS = 30_000;
+
+type Probed = { readonly module: KeyringModule } | { readonly why: string; readonly at: number };
+/** One probe per process, whatever number of stores is open. */
+const probes = new Map<() => Promise<KeyringModule>, Promise<Probed>>();
+
+export function createKeyring(options: KeyringOptions): Keyring {
+  const load = options.load ?? loadPackage;
+  const waitMs = options.waitMs ?? WAIT_MS;
+  const now = options.now ?? (() => performance.now());
+  let told: string | undefined;
+
+  async function open(): Promise<Probed> {
+    const before = probes.get(load);
+    const known = await before;
+    if (known !== undefined && ("module" in known || now() - known.at < TRY_AGAIN_MS)) return known;
+    // Another caller may have begun a new probe meanwhile.
+    if (probes.get(load) === before) probes.set(load, probe(load, waitMs, now));
+    return (await probes.get(load)) as Probed;
+  }
+
+  function tell(message: string, severity: Diagnostic["severity"]): void {
+    if (told === message) return;
+    told = message;
+    options.report({ code: "SECRET_STORE_FAILED", severity, message });
+  }
+
+  /** Reads with what happens when there is nothing to read from. */
+  async function read<T>(work: (module: KeyringModule) => Promise<T>, otherwise: T): Promise<T> {
+    const probed = await open();
+    if (!("module" in probed)) {
+      tell(`The system's keyring is not used: ${probed.why}.`, "info");
+      return otherwise;
+    }
+    try {
+      return await withDeadline(work(probed.module), waitMs, "it did not answer");
+    } catch (error) {
+      tell(`The system's keyring could not be read: ${reason(error)}.`, "warning");
+      return otherwise;
+    }
+  }
+
+  return {
+    get: (service, account) =>
+      read(
+        async ({ AsyncEntry }) => (await new AsyncEntry(service, account, PINNED).getPassword()) ?? undefined,
+        undefined,
+      ),
+    accounts: (service) =>
+      read(async (module) => {
+        const found = await module.findCredentialsAsync(service);
+        return found.map(({ account }) => account).sort();
+      }, []),
+    remove: (service, account) =>
+      read(({ AsyncEntry }) => new AsyncEntry(service, account, PINNED).deletePassword(), false),
+    async set(service, account, value) {
+      const probed = await open();
+      if (!("module" in probed)) throw keyringError(`The system's keyring cannot be used: ${probed.why}.`);
+      try {
+        const { AsyncEntry } = probed.module;
+        await withDeadline(
+          new AsyncEntry(service, account, PINNED).setPassword(value),
+          waitMs,
+          "it did not answer",
+        );
+      } catch (cause) {
+        throw keyringError(`The system's keyring did not take ${account}: ${reason(cause)}.`, cause);
+      }
+    },
+    async check() {
+      const probed = await open();
+      return "module" in probed
+        ? { ok: true, note: "the system's keyring answers and keeps what it is given" }
+        : { ok: false, note: probed.why };
+    },
+  };
+}
+
+/** Writes, reads back through a second handle, removes. A keyring that loses or changes what it was given is not used. */
+async function probe(load: () => Promise<KeyringModule>, waitMs: number, now: () => number): Promise<Probed> {
+  let module: KeyringModule;
+  try {
+    module = await load();
+    if (typeof module.AsyncEntry !== "function") throw new Error("it has no AsyncEntry");
+  } catch {
+    return { why: "the package @napi-rs/keyring is not installed for this system", at: now() };
+  }
+  try {
+    const account = globalThis.crypto.randomUUID();
+    const value = globalThis.crypto.randomUUID();
+    const entry = (): KeyringEntry => new module.AsyncEntry(PROBE_SERVICE, account, PINNED);
+    const trial = async (): Promise<string | null | undefined> => {
+      await entry().setPassword(value);
+      try {
+        return await entry().getPassword();
+      } finally {
+        await entry().deletePassword();
+      }
+    };
+    const back = await withDeadline(trial(), waitMs, "it did not answer");
+    if (back === value) return { module };
+    return { why: "it does not keep what it is given", at: now() };
+  } catch (error) {
+    return { why: reason(error), at: now() };
+  }
+}
+
+async function loadPackage(): Promise<KeyringModule> {
+  return await import("@napi-rs/keyring");
+}
+
+function keyringError(message: string, cause?: unknown): PortolanError {
+  return new PortolanError("SECRET_STORE_FAILED", message, {
+    hint: "Use the vault instead: portolan secrets set NAME --to vault.",
+    data: { source: "keyring" },
+    cause,
+  });
+}
+
+function reason(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/[.\s]+$/, "");
+}
+
+export function createKeyringSource(keyring: Keyring): Required<SecretSource> {
+  return {
+    name: "keyring",
+    async get(name) {
+      const value = await keyring.get(SERVICE, name);
+      return value ? new Secret(value) : undefined;
+    },
+    list: () => keyring.accounts(SERVICE),
+    set: (name, value) => keyring.set(SERVICE, name, value.reveal()),
+    remove: (name) => keyring.remove(SERVICE, name),
+    check: () => keyring.check(),
+  };
+}

@@ -1,0 +1,107 @@
+// Where the passphrase of a vault comes from: a file that the environment names, the keyring, or a person.
+
+import type { PortolanError, Report } from "../../errors/index.ts";
+import { withDeadline } from "../../base/time/deadline.ts";
+import type { Environment } from "../sources/environment.ts";
+import type { Keyring } from "../sources/keyring.ts";
+import { isReadableByOthers, readLimited } from "../../base/files/limited-read.ts";
+import { Secret } from "../secret.ts";
+import { vaultError, wrongPassphrase } from "./vault-errors.ts";
+
+export interface PassphraseRequest {
+  readonly vault: string;
+  /** `create`: for a new vault, so ask twice. `wrong`: the last answer did not open it. */
+  readonly reason: "open" | "create" | "wrong";
+}
+
+/** Asks a person; nothing when they decline. */
+export type PromptPassphrase = (request: PassphraseRequest) => Promise<string | undefined>;
+
+export interface PassphraseOptions {
+  readonly vault: string;
+  readonly env: Environment;
+  readonly keyring: Keyring | undefined;
+  readonly prompt: PromptPassphrase | undefined;
+  readonly report: Report;
+}
+
+export const PASSPHRASE_FILE = "PORTOLAN_VAULT_PASSPHRASE_FILE";
+/** The account is the vault's path: each vault has its own passphrase. */
+const SERVICE = "portolan-vault";
+const MAX_BYTES = 64 * 1024;
+const FILE_WAIT_MS = 10_000;
+const MAX_ATTEMPTS = 3;
+
+/**
+ * The first passphrase that `opens`. A file that is named is the only answer; what the keyring holds may be out of date, so a person is
+ * asked next. A passphrase is never made up or stored on the way.
+ */
+export async function findPassphrase(
+  options: PassphraseOptions,
+  reason: "open" | "create",
+  opens: (passphrase: Secret) => Promise<boolean>,
+): Promise<Secret> {
+  const { vault, env, keyring, prompt } = options;
+  const file = env[PASSPHRASE_FILE];
+  if (file) {
+    const passphrase = await readPassphraseFile(file, options);
+    if (await opens(passphrase)) return passphrase;
+    throw wrongPassphrase(vault, `the one in ${file}`);
+  }
+  let wrong: string | undefined;
+  const remembered = await keyring?.get(SERVICE, vault);
+  if (remembered) {
+    const passphrase = new Secret(remembered);
+    if (await opens(passphrase)) return passphrase;
+    wrong = "the one in the keyring";
+  }
+  for (let attempt = 0; prompt !== undefined && attempt < MAX_ATTEMPTS; attempt += 1) {
+    const answer = await prompt({ vault, reason: wrong === undefined ? reason : "wrong" });
+    if (!answer) break;
+    const passphrase = new Secret(answer);
+    if (await opens(passphrase)) return passphrase;
+    wrong = "what was typed";
+  }
+  if (wrong !== undefined) throw wrongPassphrase(vault, wrong);
+  throw vaultError(
+    vault,
+    "no-passphrase",
+    `There is no passphrase for the vault ${vault}.`,
+    `Name a file that holds it in ${PASSPHRASE_FILE}, or run the command in a terminal to be asked.`,
+  );
+}
+
+/** Keeps a passphrase in the keyring; only when someone asks for it. */
+export async function keepPassphrase(keyring: Keyring, vault: string, passphrase: Secret): Promise<void> {
+  await keyring.set(SERVICE, vault, passphrase.reveal());
+}
+
+async function readPassphraseFile(file: string, { vault, report }: PassphraseOptions): Promise<Secret> {
+  let text: string;
+  try {
+    // A pipe is welcome here: it is how a shell hands over what is in no file.
+    const bytes = await withDeadline(
+      readLimited(file, MAX_BYTES, { pipes: true }),
+      FILE_WAIT_MS,
+      "nothing came",
+    );
+    text = bytes.toString("utf8").replace(/\r?\n$/, "");
+  } catch (cause) {
+    throw passphraseFileError(file, vault, cause instanceof Error ? cause.message : "unknown", cause);
+  }
+  if (text === "") throw passphraseFileError(file, vault, "it is empty");
+  if (await isReadableByOthers(file))
+    report({
+      code: "SECRET_STORE_FAILED",
+      severity: "warning",
+      message: `Other users can read the passphrase file ${file}.`,
+      file,
+      hint: `chmod 600 ${file}`,
+    });
+  return new Secret(text);
+}
+
+function passphraseFileError(file: string, vault: string, why: string, cause?: unknown): PortolanError {
+  const message = `The passphrase file ${file} cannot be used: ${why}.`;
+  return vaultError(vault, "no-passphrase", message, `Correct ${PASSPHRASE_FILE}.`, cause);
+}

@@ -1,0 +1,47 @@
+// The key of a vault from its passphrase: scrypt, made once per process for each vault.
+
+import { createHash, randomBytes, scrypt } from "node:crypto";
+import type { Secret } from "../secret.ts";
+
+export interface KeyCost {
+  readonly N: number;
+  readonly r: number;
+  readonly p: number;
+}
+
+export interface KeyParameters extends KeyCost {
+  readonly salt: Uint8Array;
+}
+
+/** 64 MiB and about half a second. */
+export const KEY_COST: KeyCost = { N: 2 ** 16, r: 8, p: 1 };
+
+const MAX_KEPT = 8;
+/** Promises, so that many servers that start at once wait for one derivation. */
+const kept = new Map<string, Promise<Buffer>>();
+
+export function newParameters(cost: KeyCost): KeyParameters {
+  return { ...cost, salt: randomBytes(16) };
+}
+
+export function deriveKey(passphrase: Secret, parameters: KeyParameters): Promise<Buffer> {
+  const { N, r, p, salt } = parameters;
+  // The passphrase is part of the name under which a key is kept: a wrong one never finds the right one's key.
+  const id = createHash("sha256")
+    .update(`${N},${r},${p},${Buffer.from(salt).toString("hex")},${passphrase.reveal()}`)
+    .digest("hex");
+  const found = kept.get(id);
+  if (found !== undefined) return found;
+  const made = new Promise<Buffer>((resolve, reject) => {
+    const maxmem = 128 * N * r + 128 * r * p + 1024 * 1024;
+    scrypt(passphrase.reveal().normalize("NFC"), salt, 32, { N, r, p, maxmem }, (error, key) => {
+      if (error === null) resolve(key);
+      else reject(error);
+    });
+  });
+  kept.set(id, made);
+  made.catch(() => kept.delete(id));
+  const oldest = kept.keys().next();
+  if (kept.size > MAX_KEPT && oldest.done !== true) kept.delete(oldest.value);
+  return made;
+}

@@ -1,0 +1,319 @@
+import { createHash } from "node:crypto";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Diagnostic } from "../../errors/index.ts";
+import type { Keyring } from "../sources/keyring.ts";
+import type { PassphraseRequest } from "./passphrase.ts";
+import { Secret } from "../secret.ts";
+import { createVault, type Vault, type VaultOptions } from "./vault.ts";
+import { deriveKey, KEY_COST, newParameters } from "./vault-key.ts";
+
+const CHEAP = { N: 2, r: 8, p: 1 };
+let folder: string;
+let file: string;
+let told: Diagnostic[];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "portolan-vault-"));
+  file = join(folder, "private", "secrets.vault");
+  told = [];
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+function vaultWith(passphrase: string | undefined, more: Partial<VaultOptions> = {}): Vault {
+  return createVault({
+    file,
+    env: {},
+    promptPassphrase: async () => passphrase,
+    report: (diagnostic) => told.push(diagnostic),
+    cost: CHEAP,
+    ...more,
+  });
+}
+
+const failing = (reason: string, message: RegExp): object => ({
+  code: "SECRET_STORE_FAILED",
+  message: expect.stringMatching(message) as string,
+  data: { source: "vault", reason },
+});
+
+describe("what is put in", () => {
+  test("comes out in another process's eyes, and stands in no file", async () => {
+    const first = vaultWith("open sesame");
+    expect(await first.get("TOKEN")).toBeUndefined();
+    expect(await first.check()).toMatchObject({
+      ok: true,
+      note: expect.stringContaining("none yet") as string,
+    });
+    await first.set("TOKEN", new Secret("canary-1"));
+    await first.set("__proto__", new Secret("canary-2"));
+    const second = vaultWith("open sesame");
+    expect((await second.get("TOKEN"))?.reveal()).toBe("canary-1");
+    expect((await second.get("__proto__"))?.reveal()).toBe("canary-2");
+    expect(await second.get("constructor")).toBeUndefined();
+    expect(await second.list()).toEqual(["TOKEN", "__proto__"]);
+    expect(await second.check()).toEqual({ ok: true, note: `2 secrets in ${file}` });
+    expect(await second.remove("TOKEN")).toBe(true);
+    expect(await second.remove("TOKEN")).toBe(false);
+    expect(await first.list()).toEqual(["__proto__"]);
+    const bytes = (await readFile(file)).toString("latin1");
+    expect(bytes).not.toMatch(/canary|TOKEN|sesame/);
+    expect(bytes.split("\n")[0]).toContain('"kdf":"scrypt","N":2,"r":8,"p":1');
+    expect(await readdir(join(folder, "private"))).toEqual(["secrets.vault"]);
+    expect(told).toEqual([]);
+  });
+
+  test("is for its owner only", async () => {
+    await vaultWith("p").set("A", new Secret("value"));
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await stat(join(folder, "private"))).mode & 0o777).toBe(0o700);
+    await chmod(file, 0o640);
+    await chmod(join(folder, "private"), 0o770);
+    const vault = vaultWith("p");
+    await vault.get("A");
+    await vault.get("A");
+    expect(told.map(({ hint }) => hint)).toEqual([
+      expect.stringMatching(/^chmod 600 .*secrets\.vault$/),
+      expect.stringMatching(/^chmod 700 .*private$/),
+    ]);
+    await vault.set("B", new Secret("value"));
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  test("is sealed anew with every write: same salt, other nonce", async () => {
+    const vault = vaultWith("p");
+    await vault.set("A", new Secret("value"));
+    const one = await readFile(file);
+    await vault.set("A", new Secret("value"));
+    const two = await readFile(file);
+    const header = one.indexOf(10) + 1;
+    expect(two.subarray(0, header)).toEqual(one.subarray(0, header));
+    expect(two.subarray(header, header + 12)).not.toEqual(one.subarray(header, header + 12));
+  });
+
+  test("goes to where a link points", async () => {
+    await mkdir(join(folder, "private"));
+    await vaultWith("p", { file: join(folder, "elsewhere") }).set("A", new Secret("value"));
+    await symlink(join(folder, "elsewhere"), file);
+    await vaultWith("p").set("B", new Secret("other"));
+    expect(await vaultWith("p", { file: join(folder, "elsewhere") }).list()).toEqual(["A", "B"]);
+  });
+
+  test("survives many writers at once", async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `N${index + 10}`);
+    await Promise.all(names.map((name) => vaultWith("p").set(name, new Secret(`value of ${name}`))));
+    expect(await vaultWith("p").list()).toEqual(names);
+    expect(await readdir(join(folder, "private"))).toEqual(["secrets.vault"]);
+  });
+});
+
+describe("the key", () => {
+  test("costs what was decided, and is made once for many who ask", async () => {
+    expect(KEY_COST).toEqual({ N: 65_536, r: 8, p: 1 });
+    const parameters = newParameters(KEY_COST);
+    expect(parameters.salt).toHaveLength(16);
+    const [one, two] = await Promise.all([
+      deriveKey(new Secret("p"), parameters),
+      deriveKey(new Secret("p"), parameters),
+    ]);
+    expect(two).toBe(one);
+    expect(one).toHaveLength(32);
+    expect(await deriveKey(new Secret("p"), parameters)).toBe(one);
+    expect(await deriveKey(new Secret("q"), { ...parameters, ...CHEAP })).not.toEqual(one);
+  });
+});
+
+describe("the passphrase", () => {
+  const write = async (text: string, mode = 0o600): Promise<string> => {
+    const path = join(folder, "passphrase");
+    await writeFile(path, text, { mode });
+    return path;
+  };
+
+  test("comes from the named file first, whose last line break does not count", async () => {
+    const path = await write("from file\n");
+    const env = { PORTOLAN_VAULT_PASSPHRASE_FILE: path };
+    const prompt = vi.fn(async () => "from prompt");
+    await vaultWith(undefined, { env, promptPassphrase: prompt }).set("A", new Secret("value"));
+    expect(prompt).not.toHaveBeenCalled();
+    expect((await vaultWith("from file").get("A"))?.reveal()).toBe("value");
+    await chmod(path, 0o644);
+    await vaultWith(undefined, { env }).get("A");
+    expect(told).toMatchObject([{ severity: "warning", file: path }]);
+  });
+
+  test.each([
+    ["wrong\n", "wrong-passphrase"],
+    ["", "no-passphrase"],
+  ])("in a file that holds %j is an error, and nobody is asked instead", async (text, reason) => {
+    await vaultWith("right").set("A", new Secret("value"));
+    const path = await write(text);
+    const vault = vaultWith("right", { env: { PORTOLAN_VAULT_PASSPHRASE_FILE: path } });
+    await expect(vault.get("A")).rejects.toMatchObject(failing(reason, /passphrase/));
+    const none = vaultWith("right", { env: { PORTOLAN_VAULT_PASSPHRASE_FILE: join(folder, "none") } });
+    await expect(none.get("A")).rejects.toMatchObject(failing("no-passphrase", /cannot be used/));
+  });
+
+  test("comes from the keyring next; when that is out of date, a person is asked", async () => {
+    await vaultWith("right").set("A", new Secret("value"));
+    const kept = new Map<string, string>();
+    const keyring: Keyring = {
+      get: async (service, account) => kept.get(`${service} ${account}`),
+      set: async (service, account, value) => void kept.set(`${service} ${account}`, value),
+      remove: async () => false,
+      accounts: async () => [],
+      check: async () => ({ ok: true, note: "" }),
+    };
+    await vaultWith("right", { keyring }).keepPassphrase();
+    expect([...kept.keys()]).toEqual([expect.stringMatching(/^portolan-vault \/.*secrets\.vault$/)]);
+    const silent = vaultWith(undefined, { keyring, promptPassphrase: undefined });
+    expect((await silent.get("A"))?.reveal()).toBe("value");
+
+    for (const key of kept.keys()) kept.set(key, "old");
+    const requests: PassphraseRequest[] = [];
+    const asking = vaultWith(undefined, {
+      keyring,
+      promptPassphrase: async (request) => {
+        requests.push(request);
+        return "right";
+      },
+    });
+    expect((await asking.get("A"))?.reveal()).toBe("value");
+    expect(requests).toMatchObject([{ reason: "wrong" }]);
+    await expect(vaultWith(undefined, { keyring }).get("A")).rejects.toMatchObject(
+      failing("wrong-passphrase", /the one in the keyring/),
+    );
+  });
+
+  test("is asked for once by many, at most three times, and not again after a refusal", async () => {
+    await vaultWith("right").set("A", new Secret("value"));
+    const prompt = vi.fn<(request: PassphraseRequest) => Promise<string | undefined>>(async ({ reason }) =>
+      reason === "open" ? "typo" : "right",
+    );
+    const vault = vaultWith(undefined, { promptPassphrase: prompt });
+    const all = await Promise.all(Array.from({ length: 50 }, () => vault.get("A")));
+    expect(all.every((secret) => secret?.reveal() === "value")).toBe(true);
+    expect(prompt.mock.calls.map(([request]) => request.reason)).toEqual(["open", "wrong"]);
+
+    const wrong = vi.fn(async () => "never right");
+    const stubborn = vaultWith(undefined, { promptPassphrase: wrong });
+    await expect(stubborn.get("A")).rejects.toMatchObject(failing("wrong-passphrase", /what was typed/));
+    await expect(stubborn.get("A")).rejects.toMatchObject(failing("wrong-passphrase", /what was typed/));
+    expect(wrong).toHaveBeenCalledTimes(3);
+    expect(await stubborn.check()).toMatchObject({ ok: false });
+    expect(wrong).toHaveBeenCalledTimes(6);
+  });
+
+  test("is never made up: without one there is no vault", async () => {
+    const vault = vaultWith(undefined, { promptPassphrase: undefined });
+    await expect(vault.set("A", new Secret("value"))).rejects.toMatchObject(
+      failing("no-passphrase", /no passphrase/),
+    );
+    await expect(vaultWith("").set("A", new Secret("value"))).rejects.toMatchObject(
+      failing("no-passphrase", /no passphrase/),
+    );
+    expect(await readdir(join(folder, "private"))).toEqual([]);
+  });
+
+  test("that is wrong changes nothing", async () => {
+    await vaultWith("right").set("A", new Secret("value"));
+    const before = await readFile(file);
+    await expect(vaultWith("wrong").set("B", new Secret("x"))).rejects.toMatchObject(
+      failing("wrong-passphrase", /wrong/),
+    );
+    expect(await readFile(file)).toEqual(before);
+  });
+});
+
+describe("a file that is not what was written", () => {
+  const small = async (): Promise<Buffer> => {
+    await vaultWith("right").set("A", new Secret("v"));
+    return await readFile(file);
+  };
+
+  test("fails cleanly for every single byte, is called damaged, and is never overwritten", async () => {
+    const good = await small();
+    for (let at = 0; at < good.length; at += 1) {
+      const bad = Buffer.from(good);
+      bad[at] = (bad[at] as number) ^ (1 << (at % 8));
+      await writeFile(file, bad);
+      await expect(vaultWith("right").get("A"), `byte ${at}`).rejects.toMatchObject(
+        failing("damaged", /is damaged/),
+      );
+    }
+    await expect(vaultWith("right").set("B", new Secret("x"))).rejects.toMatchObject(failing("damaged", /./));
+    expect((await readFile(file)).length).toBe(good.length);
+  });
+
+  test("fails for every byte also when someone made the checksum fit", async () => {
+    const good = await small();
+    for (let at = 0; at < good.length - 32; at += 1) {
+      const body = Buffer.from(good.subarray(0, -32));
+      body[at] = (body[at] as number) ^ 1;
+      await writeFile(file, Buffer.concat([body, createHash("sha256").update(body).digest()]));
+      await expect(vaultWith("right").get("A"), `byte ${at}`).rejects.toMatchObject({
+        code: "SECRET_STORE_FAILED",
+        data: { reason: expect.stringMatching(/^(damaged|newer|wrong-passphrase)$/) as string },
+      });
+    }
+  });
+
+  test("is damaged when it is cut anywhere, empty, or something else", async () => {
+    const good = await small();
+    for (let length = 0; length < good.length; length += 1) {
+      await writeFile(file, good.subarray(0, length));
+      await expect(vaultWith("right").get("A")).rejects.toMatchObject(failing("damaged", /damaged/));
+    }
+    await writeFile(file, "TOKEN=plain text\n");
+    await expect(vaultWith("right").get("A")).rejects.toMatchObject(failing("damaged", /damaged/));
+    await rm(file);
+    await mkdir(file);
+    await expect(vaultWith("right").get("A")).rejects.toMatchObject(
+      failing("not-read", /regular file|directory/),
+    );
+  });
+
+  test("of a newer version says so; one that asks for all memory is refused", async () => {
+    await small();
+    const write = async (header: object): Promise<void> => {
+      const body = Buffer.from(`${JSON.stringify(header)}\n${"x".repeat(100)}`);
+      await writeFile(file, Buffer.concat([body, createHash("sha256").update(body).digest()]));
+    };
+    await write({ portolanVault: 2 });
+    await expect(vaultWith("right").get("A")).rejects.toMatchObject(failing("newer", /newer portolan/));
+    const salt = Buffer.alloc(16).toString("base64");
+    await write({ portolanVault: 1, cipher: "aes-256-gcm", kdf: "scrypt", N: 2 ** 30, r: 64, p: 1, salt });
+    await expect(vaultWith("right").get("A")).rejects.toMatchObject(failing("damaged", /header/));
+  });
+});
+
+describe("a disk that is full", () => {
+  test.each([
+    [
+      "fails the write",
+      async (handle: { write: (bytes: Uint8Array) => Promise<unknown> }, bytes: Uint8Array) => {
+        await handle.write(bytes.subarray(0, 10));
+        throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+      },
+    ],
+    [
+      "shortens the write and says nothing",
+      async (handle: { write: (bytes: Uint8Array) => Promise<unknown> }, bytes: Uint8Array) => {
+        await handle.write(bytes.subarray(0, 10));
+      },
+    ],
+  ])("%s: the old content is there byte for byte, and nothing else", async (_, writeBytes) => {
+    await vaultWith("p").set("A", new Secret("value"));
+    const before = await readFile(file);
+    const vault = vaultWith("p", { write: { writeBytes } });
+    await expect(vault.set("B", new Secret("x".repeat(1_000)))).rejects.toMatchObject(
+      failing("not-written", /could not be written: .*(ENOSPC|disk full)/),
+    );
+    expect(await readFile(file)).toEqual(before);
+    expect(await readdir(join(folder, "private"))).toEqual(["secrets.vault"]);
+    await vaultWith("p").set("B", new Secret("fits"));
+    expect(await vaultWith("p").list()).toEqual(["A", "B"]);
+  });
+});

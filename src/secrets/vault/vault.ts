@@ -1,0 +1,145 @@
+// The vault: secrets in one encrypted file. Writing is locked between processes, whole, and never loses what was there.
+
+import { mkdir, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { PortolanError } from "../../errors/index.ts";
+import { withFileLock } from "../../base/files/file-lock.ts";
+import { keepPassphrase } from "./passphrase.ts";
+import { Secret } from "../secret.ts";
+import type { SecretSource } from "../sources/source.ts";
+import { toVaultError, wrongPassphrase } from "./vault-errors.ts";
+import { sealVault } from "./vault-file.ts";
+import { deriveKey, KEY_COST, type KeyCost, newParameters } from "./vault-key.ts";
+import {
+  createVaultReader,
+  MAX_VAULT_BYTES,
+  openWith,
+  readVault,
+  type VaultContent,
+  type VaultReaderOptions,
+} from "./vault-reader.ts";
+import { removeLeftovers, writeAtomic, type WriteOptions } from "../../base/files/atomic-write.ts";
+
+export interface VaultOptions extends VaultReaderOptions {
+  readonly file: string;
+  /** For tests: a cheaper key. */
+  readonly cost?: KeyCost | undefined;
+  readonly lockWaitMs?: number | undefined;
+  readonly write?: Omit<WriteOptions, "mode"> | undefined;
+}
+
+export interface Vault extends Required<SecretSource> {
+  /** Puts the passphrase into the keyring, so that nobody is asked again. */
+  keepPassphrase(): Promise<void>;
+}
+
+export function createVault(options: VaultOptions): Vault {
+  const reader = createVaultReader(options);
+  const warned = new Set<string>();
+
+  function warn(path: string, message: string, hint: string): void {
+    if (warned.has(path)) return;
+    warned.add(path);
+    options.report({ code: "SECRET_STORE_FAILED", severity: "warning", message, file: path, hint });
+  }
+
+  async function load(asked: boolean): Promise<VaultContent | undefined> {
+    const vault = await locate(options.file);
+    const content = await reader.load(vault, asked);
+    if (content !== undefined) await checkModes(vault, warn);
+    return content;
+  }
+
+  /** Changes the content under the lock; `change` says whether there is anything to write. */
+  async function update(change: (secrets: Map<string, string>) => boolean): Promise<void> {
+    await mkdir(dirname(resolve(options.file)), { recursive: true, mode: 0o700 });
+    const vault = await locate(options.file);
+    // May ask a person, who may take a minute: so before the lock, which others wait for.
+    const passphrase = await reader.passphrase(vault);
+    const write = async (): Promise<void> => {
+      const bytes = await readVault(vault);
+      const old =
+        bytes === undefined ? await startContent(passphrase) : await openWith(vault, bytes, passphrase);
+      if (old === undefined) throw wrongPassphrase(vault, "the one given before");
+      if (!change(old.secrets)) return;
+      const sealed = sealVault(old.secrets, old.parameters, old.key);
+      if (sealed.length > MAX_VAULT_BYTES)
+        throw new Error(`it would be larger than ${MAX_VAULT_BYTES} bytes`);
+      await removeLeftovers(vault);
+      await writeAtomic(vault, sealed, { ...options.write, mode: 0o600 });
+    };
+    await withFileLock(vault, write, { waitMs: options.lockWaitMs });
+  }
+
+  async function startContent(passphrase: Secret): Promise<VaultContent> {
+    const parameters = newParameters(options.cost ?? KEY_COST);
+    return { secrets: new Map(), parameters, key: await deriveKey(passphrase, parameters) };
+  }
+
+  const writing = async (work: () => Promise<void>): Promise<void> => {
+    await work().catch((error: unknown) => {
+      throw toVaultError(options.file, "written", error);
+    });
+  };
+
+  return {
+    name: "vault",
+    async get(name) {
+      const value = (await load(false))?.secrets.get(name);
+      return value ? new Secret(value) : undefined;
+    },
+    async list() {
+      return [...((await load(true))?.secrets.keys() ?? [])].sort();
+    },
+    async set(name, value) {
+      await writing(() => update((secrets) => Boolean(secrets.set(name, value.reveal()))));
+    },
+    async remove(name) {
+      if ((await load(true))?.secrets.has(name) !== true) return false;
+      let removed = false;
+      await writing(() => update((secrets) => (removed = secrets.delete(name))));
+      return removed;
+    },
+    async check() {
+      try {
+        const content = await load(true);
+        if (content === undefined)
+          return { ok: true, note: `there is none yet; it would be ${options.file}` };
+        const count = content.secrets.size;
+        return { ok: true, note: `${count} ${count === 1 ? "secret" : "secrets"} in ${options.file}` };
+      } catch (error) {
+        return { ok: false, note: error instanceof Error ? error.message : String(error) };
+      }
+    },
+    async keepPassphrase() {
+      const vault = await locate(options.file);
+      if (options.keyring === undefined || (await readVault(vault)) === undefined)
+        throw new PortolanError("SECRET_STORE_FAILED", "There is no keyring in use, or no vault yet.");
+      await keepPassphrase(options.keyring, vault, await reader.passphrase(vault));
+    },
+  };
+}
+
+/** One name for one file, however it is reached: the lock and the keyring's entry hang on it. */
+async function locate(file: string): Promise<string> {
+  const path = resolve(file);
+  const real = await realpath(path).catch(() => undefined);
+  if (real !== undefined) return real;
+  const folder = await realpath(dirname(path)).catch(() => dirname(path));
+  return join(folder, basename(path));
+}
+
+type Warn = (path: string, message: string, hint: string) => void;
+
+async function checkModes(vault: string, warn: Warn): Promise<void> {
+  if (process.platform === "win32") return;
+  const [file, folder] = await Promise.all([stat(vault), stat(dirname(vault))]).catch(() => []);
+  if (file !== undefined && (file.mode & 0o077) !== 0)
+    warn(vault, `Other users have access to the vault ${vault}.`, `chmod 600 ${vault}`);
+  if (folder !== undefined && (folder.mode & 0o022) !== 0 && (folder.mode & 0o1000) === 0)
+    warn(
+      dirname(vault),
+      `Other users can replace files in ${dirname(vault)}.`,
+      `chmod 700 ${dirname(vault)}`,
+    );
+}
