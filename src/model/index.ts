@@ -3,41 +3,43 @@
 export type { DockerOption, DockerRun } from "./program/docker-run.ts";
 export { type PackageSpec, parsePackageSpec } from "./program/package-spec.ts";
 export { programName, type Recognised, recognise } from "./program/recognise.ts";
-export { LIMIT_NAMES, limitRule, writtenSize } from "./limit-words.ts";
-export { hiddenPathMessage, pathGrant } from "./hidden-path.ts";
-export { idIn, isNamed, majorKey } from "./contract-name.ts";
-export type {
-  Binding,
-  BindingField,
-  Contract,
-  ContractExample,
-  ContractPolicy,
-  CostClass,
-  CostOverride,
-  DeclaredDriver,
-  DriverSource,
-  Driver,
-  DriverAuth,
-  DriverError,
-  DriverErrorCode,
-  DriverHealthCheck,
-  DriverKind,
-  DriverOrigin,
-  DriverPrompt,
-  DriverResource,
-  DriverResult,
-  DriverServer,
-  DriverServerAuth,
-  HttpExpectation,
-  MappedFrom,
-  RetryRule,
-  SecretEntry,
-  SecretConsumer,
-  SecretGrant,
-  SecretOperation,
-  TextPlace,
-} from "./contract.ts";
-export { createDeniedReport, type Denied, deniedHint, type ReportDenied } from "./denied.ts";
+export { LIMIT_NAMES, limitRule, writtenSize } from "./sandbox/limit-words.ts";
+export { hiddenPathMessage, pathGrant } from "./sandbox/hidden-path.ts";
+export {
+  type Binding,
+  type BindingField,
+  type Contract,
+  type ContractExample,
+  type ContractPolicy,
+  type CostClass,
+  type CostOverride,
+  type DeclaredDriver,
+  type DriverSource,
+  type Driver,
+  type DriverAuth,
+  type DriverError,
+  type DriverErrorCode,
+  type DriverHealthCheck,
+  type DriverKind,
+  type DriverOrigin,
+  type DriverPrompt,
+  type DriverResource,
+  type DriverResult,
+  type DriverServer,
+  type DriverServerAuth,
+  type HttpExpectation,
+  type MappedFrom,
+  type RetryRule,
+  type SecretEntry,
+  type SecretConsumer,
+  type SecretGrant,
+  type SecretOperation,
+  type TextPlace,
+  idIn,
+  isNamed,
+  majorKey,
+} from "./config/contract.ts";
+export { createDeniedReport, type Denied, deniedHint, type ReportDenied } from "./sandbox/denied.ts";
 export {
   GATEWAY_DEFAULTS,
   type GatewayCaller,
@@ -50,9 +52,9 @@ export {
   type GatewayToolRules,
   type GatewayTransports,
   type ToolTrait,
-} from "./gateway-settings.ts";
-export { HEADER } from "./headers.ts";
-export { isObject, type Json, type JsonObject } from "./json.ts";
+} from "./config/gateway-settings.ts";
+export { HEADER } from "./protocol/headers.ts";
+export { isObject, type Json, type JsonObject } from "./json/json.ts";
 export {
   evaluateJsonPath,
   type Followed,
@@ -60,7 +62,7 @@ export {
   type JsonPathSegment,
   type ParsedJsonPath,
   parseJsonPath,
-} from "./json-path.ts";
+} from "./json/json-path.ts";
 export type {
   CallToolResult,
   CompleteResult,
@@ -85,7 +87,7 @@ export type {
   ServerCapabilities,
   ToolAnnotations,
   ToolDefinition,
-} from "./mcp.ts";
+} from "./protocol/mcp.ts";
 export type {
   CliInvocation,
   CliPart,
@@ -101,16 +103,16 @@ export type {
   InvokedTool,
   Template,
   TemplatePart,
-} from "./invoked-server.ts";
-export { type JsonBound, type JsonBounds, JsonScanner } from "./json-scan.ts";
-export { unusedInputs, usedInputs } from "./used-inputs.ts";
+} from "./config/invoked-server.ts";
+export { type JsonBound, type JsonBounds, JsonScanner } from "./json/json-scan.ts";
+export { unusedInputs, usedInputs } from "./config/used-inputs.ts";
 export {
   canonicalHost,
   matchesRule,
   type NetworkRule,
   type ParsedNetworkRule,
   parseNetworkRule,
-} from "./network-rule.ts";
+} from "./sandbox/network-rule.ts";
 export {
   escapeRefBody,
   isRefKind,
@@ -119,7 +121,7 @@ export {
   type Ref,
   serializeRef,
   unescapeRefBody,
-} from "./ref.ts";
+} from "./config/ref.ts";
 export {
   escapeReferences,
   fillReferences,
@@ -129,7 +131,7 @@ export {
   type ParsedReferences,
   parseReferences,
   type Reference,
-} from "./references.ts";
+} from "./config/references.ts";
 export {
   hasMethod,
   isModernErrorCode,
@@ -147,7 +149,7 @@ export {
   type RpcNotification,
   type RpcRequest,
   type RpcResponse,
-} from "./rpc.ts";
+} from "./protocol/rpc.ts";
 export {
   type InstallMethod,
   type LaunchSettings,
@@ -159,7 +161,7 @@ export {
   type SandboxDeclaration,
   type SandboxMode,
   type VersionCheck,
-} from "./sandbox.ts";
+} from "./sandbox/sandbox.ts";
 export {
   compareVersions,
   parseRange,
@@ -183,4 +185,4 @@ export {
   type ServerDefinition,
   type StdioEndpoint,
   type UrlEndpoint,
-} from "./server-definition.ts";
+} from "./config/server-definition.ts";

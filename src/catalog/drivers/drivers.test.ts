@@ -270,7 +270,7 @@ describe("auth.ref", () => {
   });
 });
 
-test("a vendored program that is not there is told, until it is", async () => {
+test("a missing vendored program is reported until it exists", async () => {
   const path = ".drivers/a-mcp/DRIVER.md";
   const text = driver("a-mcp", "it").replace(
     "transport:",
@@ -279,7 +279,7 @@ test("a vendored program that is not there is told, until it is", async () => {
   expect(text).toContain("vendored");
   const files = { [path]: text, "tools/it/TOOL.md": tool("it") };
   expect((await load(files)).problems).toEqual([
-    expect.stringMatching(/the vendored program .*[\\/]a-mcp[\\/]bin[\\/]x is not there/),
+    expect.stringMatching(/the vendored program .*[\\/]a-mcp[\\/]bin[\\/]x does not exist/),
   ]);
   expect((await load({ ...files, ".drivers/a-mcp/bin/x": "" })).problems).toEqual([]);
 });

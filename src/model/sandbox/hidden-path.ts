@@ -1,6 +1,6 @@
 // Paths that a sandbox hides, in words: what the server cannot touch, and exactly what would grant it.
 
-import { shellWord } from "../base/text/command-line.ts";
+import { shellWord } from "../../base/text/command-line.ts";
 
 /** The message of a start and of `portolan validate` about a path that a config names and the sandbox hides. */
 export function hiddenPathMessage(

@@ -1,6 +1,6 @@
 // JSON-RPC messages as they travel, and the protocol's constants.
 
-import { isObject, type JsonObject } from "./json.ts";
+import { isObject, type JsonObject } from "../json/json.ts";
 
 export type RequestId = number | string;
 

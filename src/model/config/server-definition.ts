@@ -2,7 +2,7 @@
 
 import type { Contract, ContractPolicy, DeclaredDriver, SecretEntry } from "./contract.ts";
 import type { InvokedServer } from "./invoked-server.ts";
-import type { LaunchSettings } from "./sandbox.ts";
+import type { LaunchSettings } from "../sandbox/sandbox.ts";
 
 export interface StdioEndpoint {
   readonly transport: "stdio";

@@ -2,7 +2,7 @@
 
 import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
-import { bracketed, canonicalAddress, isLocalhostName, isSpecialAddress } from "../base/net/addresses.ts";
+import { bracketed, canonicalAddress, isLocalhostName, isSpecialAddress } from "../../base/net/addresses.ts";
 
 export interface NetworkRule {
   /** The one spelling of this rule. */

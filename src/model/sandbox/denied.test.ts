@@ -1,7 +1,7 @@
 // A refusal says what would grant it, and offers nothing that a server could have made up to get more.
 
 import { expect, test } from "vitest";
-import type { Diagnostic } from "../errors/index.ts";
+import type { Diagnostic } from "../../errors/index.ts";
 import { createDeniedReport, type Denied, deniedHint } from "./denied.ts";
 
 const denied = (host: string, port = 0): Denied => ({ server: "web", host, port, reason: "no" });

@@ -7,8 +7,8 @@ import type {
   ResourceDefinition,
   ResourceTemplateDefinition,
   ToolDefinition,
-} from "./mcp.ts";
-import type { SandboxDeclaration } from "./sandbox.ts";
+} from "../protocol/mcp.ts";
+import type { SandboxDeclaration } from "../sandbox/sandbox.ts";
 
 export interface InvokedServer {
   readonly info: Implementation;

@@ -1,8 +1,9 @@
 // Contracts and drivers: what a tool promises whoever implements it, and how one MCP server keeps the promise. Plain data.
 
-import type { Json, JsonObject } from "./json.ts";
-import type { JsonSchema } from "./mcp.ts";
-import type { LaunchSettings, SandboxMode } from "./sandbox.ts";
+import { parseVersion } from "../semver.ts";
+import type { Json, JsonObject } from "../json/json.ts";
+import type { JsonSchema } from "../protocol/mcp.ts";
+import type { LaunchSettings, SandboxMode } from "../sandbox/sandbox.ts";
 import type { Endpoint, Origin } from "./server-definition.ts";
 
 export type DriverKind = "cli" | "http" | "mcp" | "sdk" | "builtin";
@@ -345,4 +346,19 @@ export interface DriverSource {
   readonly text: string;
   /** The `server.json` beside it. */
   readonly serverJson?: { readonly text: string; readonly file: string } | undefined;
+}
+
+/** Returns `id@major`, the name that all compatible versions of a contract or driver share. */
+export function majorKey({ id, version }: { readonly id: string; readonly version: string }): string {
+  return `${id}@${parseVersion(version)?.major ?? version}`;
+}
+
+/** Returns true if `name` is the id, or the id with the major version, of this contract or driver. */
+export function isNamed(one: { readonly id: string; readonly version: string }, name: string): boolean {
+  return one.id === name || majorKey(one) === name;
+}
+
+/** Returns the id of an `id@major`. A name without a major version is an id already. */
+export function idIn(name: string): string {
+  return name.replace(/@\d+$/, "");
 }

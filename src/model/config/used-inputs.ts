@@ -1,6 +1,6 @@
 // Which arguments of a call an invocation uses, and which of the declared ones it never passes on.
 
-import { isObject } from "./json.ts";
+import { isObject } from "../json/json.ts";
 import type { CliPart, Invocation, Template } from "./invoked-server.ts";
 
 type Path = readonly string[];

@@ -1,8 +1,8 @@
 // What a server was refused, in words: what happened, and exactly what would grant it.
 
 import { isIP } from "node:net";
-import { bracketed } from "../base/net/addresses.ts";
-import type { Report } from "../errors/index.ts";
+import { bracketed } from "../../base/net/addresses.ts";
+import type { Report } from "../../errors/index.ts";
 import { parseNetworkRule } from "./network-rule.ts";
 
 export interface Denied {

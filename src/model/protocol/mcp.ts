@@ -1,6 +1,6 @@
 // The parts of MCP messages that Portolan reads. Every type is open: what we do not know passes through untouched.
 
-import type { JsonObject } from "./json.ts";
+import type { JsonObject } from "../json/json.ts";
 
 export type Era = "legacy" | "modern";
 
