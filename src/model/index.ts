@@ -1,4 +1,4 @@
-// Public face of the model room.
+// Public exports of the model room.
 
 export type { DockerOption, DockerRun } from "./program/docker-run.ts";
 export { type PackageSpec, parsePackageSpec } from "./program/package-spec.ts";

@@ -1,4 +1,4 @@
-// Contracts and drivers: what a tool promises whoever implements it, and how one MCP server keeps the promise. Plain data.
+// Contracts (TOOL.md), drivers (DRIVER.md) and secret entries (SECRETS.md) as plain data.
 
 import { parseVersion } from "../semver.ts";
 import type { Json, JsonObject } from "../json/json.ts";
@@ -22,20 +22,20 @@ export interface ContractExample {
   readonly note?: string | undefined;
 }
 
-/** What a TOOL.md promises. */
+/** A contract: the interface of a tool, independent of the driver that implements it. */
 export interface Contract {
   readonly id: string;
   readonly name: string;
-  /** Addressed to the model that calls it. */
+  /** The text is written for the model that calls the tool. */
   readonly description: string;
   readonly version: string;
   readonly inputs: JsonSchema;
-  /** What a success looks like. */
+  /** Schema of a successful result. */
   readonly outputs: JsonSchema;
-  /** What must be known of the caller, beside the input. */
+  /** Schema of the facts about the caller that the tool needs beside its input. */
   readonly contextSchema?: JsonSchema | undefined;
   readonly idempotent: boolean;
-  /** What it changes, such as `workspace:files`. */
+  /** Names of the things that a call changes, such as `workspace:files`. */
   readonly mutates: readonly string[];
   readonly requires: {
     readonly network: readonly string[];
@@ -46,45 +46,44 @@ export interface Contract {
   readonly approval: string;
   readonly riskLevel: number;
   readonly costClass: CostClass;
-  /** The ceiling; a driver may only take less. */
+  /** Upper limit. A driver may only set a lower one. */
   readonly timeoutMs: number;
   readonly retry?: RetryRule | undefined;
   readonly defaultImplementation?: string | undefined;
   readonly driverConstraints: {
     readonly forbid: readonly DriverKind[];
-    /** Empty: any. */
+    /** An empty list allows every kind. */
     readonly requireKind: readonly DriverKind[];
   };
   readonly tags: readonly string[];
   readonly examples: readonly ContractExample[];
   readonly metadata: JsonObject;
-  /** Its places are those of `default_implementation`, `requires.secrets:<slug>` and `requires.tools:<id>`. */
+  /** The places have the keys `default_implementation`, `requires.secrets:<slug>` and `requires.tools:<id>`. */
   readonly origin: DriverOrigin;
 }
 
 export interface CostOverride {
   readonly costClass?: CostClass | undefined;
-  /** In thousandths of a cent, or of the currency's smallest usual unit. */
+  /** The unit is a thousandth of a cent, or of the smallest usual unit of the currency. */
   readonly unitsPerCall?: number | undefined;
   readonly currency?: string | undefined;
 }
 
-/** Where an argument of the backend comes from. */
+/** Source of one argument of the backend. */
 export interface MappedFrom {
   readonly from: string;
   readonly transform?: string | undefined;
 }
 
-/** How one driver's MCP tool serves one contract. */
-/** Where something stands in the file that declares it. */
+/** Position of a part of a config file. */
 export type TextPlace = Pick<Origin, "line" | "column">;
 
 export interface DriverOrigin extends Origin {
-  /** Of parts that problems may be about, those that are written. */
+  /** Positions of the parts that diagnostics may be about, as far as the file has them. */
   readonly places?: Readonly<Record<string, TextPlace>> | undefined;
 }
 
-/** The fields of a binding that problems are about. */
+/** Fields of a binding that diagnostics may be about. */
 export type BindingField =
   | "argument_mapping"
   | "mapping"
@@ -96,30 +95,30 @@ export type BindingField =
   | "version";
 
 export interface Binding {
-  /** As written: the path of a TOOL.md, or a contract's id. */
+  /** The path of a TOOL.md or the id of a contract, as written in the file. */
   readonly tool: string;
-  /** The contract's versions that it serves, as npm writes ranges. */
+  /** Versions of the contract that the binding serves, as an npm range. */
   readonly range: string;
   readonly dropInputs: readonly string[];
   readonly dropOutputs: readonly string[];
-  /** Contract input to backend key (a text), or backend key from contract input (an object). */
+  /** A text maps a contract input to a backend key. An object maps a backend key from a contract input. */
   readonly mapping: Readonly<Record<string, string | MappedFrom>>;
   readonly cost?: CostOverride | undefined;
   readonly timeoutMs?: number | undefined;
   readonly retry?: RetryRule | undefined;
-  /** The MCP tool to call. */
+  /** Name of the MCP tool to call. */
   readonly toolName: string;
-  /** Contract input to MCP argument; what is not named passes unchanged. */
+  /** Maps contract inputs to MCP arguments. Other inputs pass unchanged. */
   readonly argumentMapping: Readonly<Record<string, string>>;
-  /** JSONPath-lite; `$` is all of it. */
+  /** A path in the JSONPath-lite grammar; `$` is the whole result. */
   readonly resultExtract: string;
   readonly metadata: JsonObject;
-  /** Its places are those of its fields, by `BindingField`. */
+  /** The places have the field names of `BindingField` as keys. */
   readonly origin: DriverOrigin;
 }
 
 export interface DriverAuth {
-  /** The SECRETS.md that lists what it needs. */
+  /** The SECRETS.md that lists the secrets the driver needs. */
   readonly ref?: string | undefined;
   readonly state?: { readonly paths: readonly string[]; readonly env: readonly string[] } | undefined;
   readonly login?:
@@ -144,7 +143,7 @@ export interface DriverAuth {
         readonly everyMs?: number | undefined;
       }
     | undefined;
-  /** `exit_code:N`, `http_status:N`, `exception:Name`, `header:NAME:VALUE`, or words of a host. */
+  /** `exit_code:N`, `http_status:N`, `exception:Name`, `header:NAME:VALUE`, or a value that another host defines. */
   readonly expiryDetect?: string | undefined;
 }
 
@@ -173,27 +172,27 @@ export type DriverResource = {
   readonly description?: string | undefined;
 } & ({ readonly integrateAs: "ref_kind"; readonly refKindId: string } | { readonly integrateAs: "raw" });
 
-/** What a local server is started with. */
+/** Arguments and environment of a local server. */
 interface DriverProgram {
   readonly args: readonly string[];
   /** Values may hold `${secrets.NAME}`. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Which secret is sent to a remote server, and in which header. */
+/** Secret that is sent to a remote server, and the header that carries it. */
 export type DriverServerAuth =
   | { readonly type: "none" }
   | { readonly type: "bearer"; readonly env: string }
   | { readonly type: "header"; readonly name: string; readonly env: string };
 
-/** The server as it is written: where it comes from, for comparing two versions of a driver, and what it is started with. */
+/** The `server` section of a DRIVER.md as written. `portolan diff` compares it between two versions of a driver. */
 export type DriverServer =
   | ({ readonly kind: "binary"; readonly path: string } & DriverProgram)
   | ({ readonly kind: "npm"; readonly package: string } & DriverProgram)
   | ({
       readonly kind: "docker";
       readonly image: string;
-      /** For http: the port inside of the container, and the path that is asked for. */
+      /** For HTTP: the port inside of the container, and the path of the endpoint. */
       readonly port?: number | undefined;
       readonly path?: string | undefined;
     } & DriverProgram)
@@ -205,12 +204,12 @@ export type DriverServer =
       readonly auth?: DriverServerAuth | undefined;
     };
 
-/** What a DRIVER.md of kind `mcp` declares. */
+/** A driver: a DRIVER.md of kind `mcp`. */
 export interface Driver {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** Of the declaration, not of the server. */
+  /** Version of the DRIVER.md, not of the server. */
   readonly version: string;
   readonly kind: "mcp";
   readonly implements: readonly Binding[];
@@ -219,10 +218,10 @@ export interface Driver {
   /** Strings may hold `${secrets.NAME}`, in the environment only. */
   readonly endpoint: Endpoint;
   readonly launch: LaunchSettings;
-  /** A published revision, or none: whichever both sides know. */
+  /** A published revision. Without it, both sides negotiate one. */
   readonly protocolVersion?: string | undefined;
   readonly prompts: readonly DriverPrompt[];
-  /** The skills' own names, by `skill_ref`, once they were read; null: there is none to be read, and its prompts are not offered. */
+  /** Names of the skills by `skill_ref`, set once the skills are read. Null means that the skill cannot be read; its prompts are not offered. */
   readonly skills?: Readonly<Record<string, string | null>> | undefined;
   readonly resources: readonly DriverResource[];
   readonly connection: {
@@ -239,13 +238,13 @@ export interface Driver {
   readonly healthCheck?: DriverHealthCheck | undefined;
   readonly tags: readonly string[];
   readonly metadata: JsonObject;
-  /** Its places are those of `prompt:<name>`, `skill_ref:<name of the prompt>`, `resource:<template>`, `ref_kind:<id>` and `secret:<NAME>`. */
+  /** The places have the keys `prompt:<name>`, `skill_ref:<name of the prompt>`, `resource:<template>`, `ref_kind:<id>` and `secret:<NAME>`. */
   readonly origin: DriverOrigin;
 }
 
 export type SecretOperation = "reveal" | "bind" | "rotate";
 
-/** Who may have a secret; exactly one of these. */
+/** Party that may use a secret. */
 export type SecretGrant =
   | { readonly role: string }
   | { readonly userId: string }
@@ -253,7 +252,7 @@ export type SecretGrant =
   | { readonly tool: string }
   | { readonly workflow: string };
 
-/** One entry of a SECRETS.md: that there is a secret, and who may have it. Never its value. */
+/** One entry of a SECRETS.md: the name of a secret and its access rules. It never contains the value. */
 export interface SecretEntry {
   readonly slug: string;
   readonly name: string;
@@ -261,16 +260,16 @@ export interface SecretEntry {
   readonly kind: "opaque" | "oauth" | "keypair" | "json";
   readonly backend?: string | undefined;
   readonly access: Readonly<Record<SecretOperation, readonly SecretGrant[]>>;
-  /** Names by which programs ask for it, beside the one that follows from the slug. */
+  /** Names of environment variables for the secret, beside the one derived from the slug. */
   readonly envNames: readonly string[];
   readonly tags: readonly string[];
   readonly metadata: JsonObject;
   readonly origin: Origin;
-  /** The id of the only driver that it serves: one that brought its own inventory. Absent: any driver. */
+  /** The id of the only driver that may use the secret, because the entry came with that driver. Without it, any driver may. */
   readonly driver?: string | undefined;
 }
 
-/** Where a program's variable gets its value from, as a manifest says it. */
+/** Source of the value of one environment variable, as written in a manifest. */
 export interface SecretConsumer {
   readonly env: string;
   readonly from: { readonly vault: string } | { readonly oauth: string } | { readonly value: string };
@@ -302,7 +301,7 @@ export interface DriverError {
   readonly code: DriverErrorCode | `${string}:${string}`;
   readonly message: string;
   readonly retryable?: boolean | undefined;
-  /** The input that is wrong. */
+  /** Name of the wrong input. */
   readonly field?: string | undefined;
   readonly cause?: unknown;
 }
@@ -311,40 +310,40 @@ export type DriverResult<T> =
   | { readonly ok: true; readonly value: T; readonly ms: number }
   | { readonly ok: false; readonly error: DriverError; readonly ms: number };
 
-/** What a workspace allows, whatever drivers say about themselves. */
+/** Policy of a workspace for contracts. It overrides what drivers say about themselves. */
 export interface ContractPolicy {
-  /** A driver needs at least one of these tags; without the list, any driver may serve. */
+  /** A driver needs at least one of these tags. Without the list, any driver may serve. */
   readonly allowTags?: readonly string[] | undefined;
-  /** A driver with one of these never serves. */
+  /** A driver with one of these tags never serves. */
   readonly denyTags?: readonly string[] | undefined;
-  /** Where data may go, beside what a call asks for. */
+  /** Region that data may not leave, in addition to the region that a call names. */
   readonly region?: string | undefined;
-  /** A driver that is `global` is not in any region. */
+  /** If true, a driver of region `global` does not match a specific region. */
   readonly strictRegion?: boolean | undefined;
-  /** Approval that is asked for beyond what contracts say; the stricter one holds. */
+  /** Required approval. The stricter one of this and of the contract's own applies. */
   readonly approval?: "auto" | "on-mutate" | "always" | undefined;
-  /** From this risk level on every call is approved first. */
+  /** Calls of this risk level and above need approval. */
   readonly approveFromRisk?: number | undefined;
-  /** What happens to a call that needs approval where nobody can give it. Default: it is refused. */
+  /** Decides about calls that need approval when no one can give it. The default is `refuse`. */
   readonly unattended?: "refuse" | "allow" | undefined;
-  /** After a driver has failed with an error that may pass, an idempotent call may go to the next one. Default: never. */
+  /** If true, an idempotent call goes to the next driver after a transient error. The default is false. */
   readonly fallback?: boolean | undefined;
-  /** How strictly the server of a driver is boxed, by the driver's id. */
+  /** Sandbox modes of the servers of drivers, by driver id. */
   readonly sandbox?: Readonly<Record<string, SandboxMode>> | undefined;
 }
 
 /** A driver of a workspace. */
 export interface DeclaredDriver {
   readonly driver: Driver;
-  /** The module beside its file, which adds code to it. */
+  /** Path of the module beside the DRIVER.md that adds code to the driver. */
   readonly entry?: string | undefined;
-  /** The file as it was read, where there is such a module: what only the module says is put into it. */
+  /** Text of the DRIVER.md, set if there is a module. The fields that the module defines are merged into it. */
   readonly source?: DriverSource | undefined;
 }
 
 export interface DriverSource {
   readonly text: string;
-  /** The `server.json` beside it. */
+  /** The `server.json` beside the DRIVER.md. */
   readonly serverJson?: { readonly text: string; readonly file: string } | undefined;
 }
 

@@ -1,52 +1,52 @@
-// What a workspace says about its gateway: where it listens, who may use it and how much of it. Plain data; what is absent has its default.
+// Gateway settings of a workspace: address, access and limits, as plain data. Absent fields have the defaults below.
 
 export interface GatewaySettings {
   readonly host?: string | undefined;
-  /** 0 is any free port. */
+  /** Port 0 chooses a free port. */
   readonly port?: number | undefined;
-  /** What a Host header may say: `name`, `name:port`, `*.name`. */
+  /** Accepted Host headers: `name`, `name:port`, `*.name`. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** Web pages that may use the gateway, as `https://name[:port]`. */
+  /** Origins of web pages that may use the gateway, as `https://name[:port]`. */
   readonly allowedOrigins?: readonly string[] | undefined;
   readonly tls?: GatewayTls | undefined;
-  /** `none` lets in everyone who can reach the gateway. */
+  /** `none` accepts every client that can reach the gateway. */
   readonly auth?: "token" | "none" | undefined;
   readonly oauth?: GatewayOAuth | undefined;
   readonly callers?: readonly GatewayCaller[] | undefined;
   readonly limits?: GatewayLimits | undefined;
   readonly transports?: GatewayTransports | undefined;
-  /** How many entries one page of a list has. */
+  /** Number of entries in one page of a list. */
   readonly pageSize?: number | undefined;
-  /** The largest result that is passed on whole; 0 is any. A server may say its own. */
+  /** Largest result that is passed on whole; 0 means no limit. A server config may override it. */
   readonly maxResultBytes?: number | undefined;
 }
 
-/** Files in PEM; absolute once they are in a catalog. */
+/** Paths of PEM files. They are absolute in a catalog. */
 export interface GatewayTls {
   readonly cert: string;
   readonly key: string;
 }
 
-/** Whose tokens are taken beside the gateway's own. */
+/** OAuth issuer whose tokens are accepted beside the gateway's own tokens. */
 export interface GatewayOAuth {
   readonly issuer: string;
-  /** Whom a token must be made for; absent, the gateway's own URL. */
+  /** Required audience of a token. The default is the gateway's own URL. */
   readonly audience?: string | undefined;
-  /** Where the issuer's keys are; absent, what its metadata says. */
+  /** URL of the issuer's keys. The default comes from the issuer's metadata. */
   readonly jwksUrl?: string | undefined;
-  /** Scopes that every token must have. */
+  /** Scopes that every token needs. */
   readonly scopes?: readonly string[] | undefined;
-  /** The URL under which clients reach the gateway, when it is not the one that it listens at. */
+  /** URL under which clients reach the gateway, if it differs from the address it listens at. */
   readonly resource?: string | undefined;
 }
 
 export interface GatewayCaller {
   readonly name: string;
-  /** May hold references such as `${NAME}`. */
+  /** The text may contain references such as `${NAME}`. */
   readonly token?: string | undefined;
-  /** In place of the token: its SHA-256, in lower-case hex. */
+  /** SHA-256 of the token in lower-case hex, instead of the token. */
   readonly tokenSha256?: string | undefined;
-  /** Which tokens of the OAuth issuer are this caller's; all that is given must hold, and nothing given is any token. */
+  /** Rule that assigns tokens of the OAuth issuer to this caller. All given fields must match; an empty rule matches every token. */
   readonly oauth?: GatewayTokenRule | undefined;
   readonly allow?: GatewayToolRules | undefined;
   readonly deny?: GatewayToolRules | undefined;
@@ -55,45 +55,45 @@ export interface GatewayCaller {
 
 export interface GatewayTokenRule {
   readonly subject?: string | undefined;
-  /** One scope, or several with spaces between them: the token has them all. */
+  /** One or more scopes, separated by spaces. The token needs all of them. */
   readonly scope?: string | undefined;
-  /** Claims by name; one that is a list must hold the value. */
+  /** Required claims by name. A claim that is a list must contain the value. */
   readonly claim?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Which tools are meant. In `allow` every kind that is given must match, in `deny` one match is enough. */
+/** Rules that select tools. In `allow` every given field must match; in `deny` one match is enough. */
 export interface GatewayToolRules {
-  /** Patterns with `*` for the names that the gateway offers, or for `alias.tool`. */
+  /** Patterns with `*` for tool names at the gateway, or for `alias.tool`. */
   readonly tools?: readonly string[] | undefined;
   readonly servers?: readonly string[] | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly annotations?: readonly ToolTrait[] | undefined;
 }
 
-/** What a server claims about a tool; `not-` turns it around. */
+/** Annotation of a tool by its server; `not-` negates it. */
 export type ToolTrait = `${"" | "not-"}${"read-only" | "destructive" | "idempotent" | "open-world"}`;
 
 export interface GatewayRate {
   readonly perSecond: number;
-  /** How many may come at once after a silence. */
+  /** Number of requests that may arrive at once after a pause. */
   readonly burst: number;
 }
 
-/** `rate` and `concurrency` hold for each caller that says nothing itself; absent, there is no such limit. */
+/** `rate` and `concurrency` apply to each caller without its own limits. Absent limits are unlimited. */
 export interface GatewayLimits {
   readonly rate?: GatewayRate | undefined;
-  /** Requests of one caller at the same time. */
+  /** Number of concurrent requests of one caller. */
   readonly concurrency?: number | undefined;
   readonly bodyBytes?: number | undefined;
-  /** Sessions of legacy clients, all together. */
+  /** Number of sessions of all legacy clients together. */
   readonly sessions?: number | undefined;
   readonly sessionIdleMs?: number | undefined;
-  /** Calls of one caller that wait for the answer to a question. */
+  /** Number of calls of one caller that wait for the response to a server request. */
   readonly parked?: number | undefined;
   readonly parkedForMs?: number | undefined;
 }
 
-/** Older ways to reach the gateway, beside Streamable HTTP. */
+/** Older transports, beside Streamable HTTP. */
 export interface GatewayTransports {
   readonly sse?: boolean | undefined;
   readonly websocket?: boolean | undefined;
@@ -109,7 +109,7 @@ export const GATEWAY_DEFAULTS: {
   readonly parkedForMs: number;
   readonly pageSize: number;
   readonly maxResultBytes: number;
-  /** How many more processes of a server that asks questions may run at once. */
+  /** Number of dedicated processes of a server that sends server requests. */
   readonly lanes: number;
 } = {
   host: "127.0.0.1",

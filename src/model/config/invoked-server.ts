@@ -1,4 +1,4 @@
-// A server that is not a program: its tools, prompts and resources are carried out here, as HTTP requests or commands. Plain data.
+// Mcpfile servers as plain data: tools, prompts and resources that Portolan runs as HTTP requests or commands.
 
 import type {
   Implementation,
@@ -13,7 +13,7 @@ import type { SandboxDeclaration } from "../sandbox/sandbox.ts";
 export interface InvokedServer {
   readonly info: Implementation;
   readonly instructions?: string | undefined;
-  /** What relative paths are relative to, and where commands run that say nothing else. Absolute. */
+  /** Absolute path of the folder that relative paths start at, and the default working folder of commands. */
   readonly folder: string;
   readonly tools: readonly InvokedTool[];
   readonly prompts: readonly InvokedPrompt[];
@@ -22,7 +22,7 @@ export interface InvokedServer {
   readonly clientTls?: ClientTls | undefined;
 }
 
-/** Whom HTTP requests trust beside the usual authorities. Paths are absolute. */
+/** Certificates that HTTP requests trust beside those of the system. Paths are absolute. */
 export interface ClientTls {
   readonly caCertFiles: readonly string[];
   readonly caCertDir?: string | undefined;
@@ -31,12 +31,12 @@ export interface ClientTls {
 
 interface Invoked {
   readonly invocation: Invocation;
-  /** Scopes that a caller's token must have. */
+  /** Scopes that the token of a caller needs. */
   readonly requiredScopes?: readonly string[] | undefined;
 }
 
 export interface InvokedTool extends Invoked {
-  /** As clients see it. */
+  /** The definition that clients see. */
   readonly definition: ToolDefinition;
 }
 
@@ -54,16 +54,16 @@ export interface InvokedResourceTemplate extends Invoked {
   readonly inputSchema: JsonSchema;
 }
 
-/** A text with gaps, taken apart when the file is read. What fills a gap is never read as a template itself. */
+/** A text with placeholders, parsed when the file is read. Values are never parsed as templates. */
 export type Template = readonly TemplatePart[];
 
 export type TemplatePart =
   | { readonly kind: "text"; readonly text: string }
-  /** `{name}` or `{a.b}`: a value of the call's arguments. */
+  /** `{name}` or `{a.b}`: an argument of the call. */
   | { readonly kind: "input"; readonly path: readonly string[] }
-  /** `{headers.Name}`: a header of the client's own HTTP request. */
+  /** `{headers.Name}`: a header of the client's HTTP request. */
   | { readonly kind: "header"; readonly name: string }
-  /** `${NAME}` or `{env.NAME}`: a secret or variable, put in when the server starts. */
+  /** `${NAME}` or `{env.NAME}`: a secret or variable, resolved when the server starts. */
   | { readonly kind: "env"; readonly name: string };
 
 export type Invocation = HttpInvocation | CliInvocation;
@@ -71,20 +71,20 @@ export type Invocation = HttpInvocation | CliInvocation;
 export interface HttpInvocation {
   readonly kind: "http";
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Its scheme and host hold no input; the query may. */
+  /** Scheme and host contain no input. */
   readonly url: Template;
   readonly headers: readonly { readonly name: string; readonly value: Template }[];
-  /** What arguments that are used nowhere else become. By default: query for GET, HEAD and DELETE, else a JSON body. */
+  /** Place of arguments that no template uses. The default is the query for GET, HEAD and DELETE, otherwise a JSON body. */
   readonly rest: "query" | "json" | "form";
-  /** Arguments that go to the query although the rest goes to the body, by name. */
+  /** Names of arguments that go to the query although the rest goes to the body. */
   readonly query: readonly string[];
-  /** The value at this path is the whole body: `a.b[0]`, taken apart. */
+  /** Path of the argument that is the whole body, such as `a.b[0]`. */
   readonly bodyRoot?: readonly (string | number)[] | undefined;
-  /** The body is wrapped in a list. */
+  /** If true, the body is wrapped in a list. */
   readonly bodyAsArray: boolean;
-  /** Arguments that are deliberately not sent, by path. */
+  /** Paths of arguments that are deliberately not sent. */
   readonly ignored?: readonly (readonly string[])[] | undefined;
-  /** The host may be a name that leads to a private, loopback or link-local address. One that is written as such may anyway. */
+  /** If true, the host name may resolve to a private, loopback or link-local address. An address that is written in the URL is always allowed. */
   readonly allowPrivate?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
   readonly maxResponseBytes?: number | undefined;
@@ -92,34 +92,34 @@ export interface HttpInvocation {
 
 export interface CliInvocation {
   readonly kind: "cli";
-  /** The command taken apart into words. Values go into words and never make more of them. */
+  /** The words of the command. A value fills a word, and never becomes several words. */
   readonly words: readonly CliWord[];
-  /** With `shell: true`: the script itself, run by this shell; values are quoted for it. Then there are no words. */
+  /** The script of `shell: true`, run by this shell with quoted values. `words` is empty then. */
   readonly shell?: { readonly program: "bash" | "sh"; readonly script: readonly CliPart[] } | undefined;
   readonly cwd?: Template | undefined;
   readonly env?: readonly { readonly name: string; readonly value: Template }[] | undefined;
-  /** Arguments that are used nowhere are added as `--name=value`, in the order of the schema. */
+  /** If true, unused arguments are appended as `--name=value`, in the order of the schema. */
   readonly appendUnused: boolean;
-  /** Arguments that the command deliberately does not get, by path. */
+  /** Paths of arguments that the command deliberately does not get. */
   readonly ignored?: readonly (readonly string[])[] | undefined;
   readonly timeoutMs?: number | undefined;
   readonly maxOutputBytes?: number | undefined;
-  /** What the command may touch: that of its file, narrowed by its own. */
+  /** Sandbox of the command: the sandbox of its file, narrowed by its own. */
   readonly sandbox?: SandboxDeclaration | undefined;
 }
 
-/** One word, or a gap that becomes none, one or several. */
+/** One word, or a variable that becomes zero or more words. */
 export type CliWord =
   | { readonly kind: "word"; readonly parts: readonly CliPart[] }
-  /** A gap that fills a word by itself: each of its own words is one. */
+  /** A variable that is a whole word. Each word of its format becomes a word of the command. */
   | { readonly kind: "variable"; readonly variable: CliVariable };
 
 export type CliPart = TemplatePart | { readonly kind: "variable"; readonly variable: CliVariable };
 
-/** A `templateVariables` entry: how one argument of the call is written. */
+/** A `templateVariables` entry: the format of one argument of the call. */
 export interface CliVariable {
   readonly path: readonly string[];
-  /** The format, taken apart into words. The gap in it is the argument, whatever it is called. */
+  /** The words of the format. Every placeholder in it stands for the argument. */
   readonly format: readonly Template[];
   readonly omitIfFalse: boolean;
 }

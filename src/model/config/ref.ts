@@ -1,10 +1,10 @@
-// References of the form `<kind>:<body>`, with an optional hash of what they lead to. Nothing is looked up here.
+// Resource references of the form `<kind>:<body>`, with an optional hash of the content: parsing, writing and escaping.
 
 export interface Ref {
   readonly kind: string;
-  /** As it is written; what it means is for its kind to say. */
+  /** The body as written. Its meaning depends on the kind. */
   readonly body: string;
-  /** 64 hexadecimal digits, as they are written. */
+  /** 64 hexadecimal digits as written. */
   readonly sha256?: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export function isRefKind(name: string): boolean {
   return name.length <= 80 && KIND.test(name);
 }
 
-/** A kind has no escapes, so that the first colon ends it; more of them belong to the body. */
+/** The first colon ends the kind. Later colons belong to the body. */
 export function parseRef(text: string): ParsedRef {
   const colon = text.indexOf(":");
   if (colon < 0)
@@ -46,7 +46,7 @@ export function parseRef(text: string): ParsedRef {
   return { ok: true, ref: { kind, body, sha256 } };
 }
 
-/** The text that is read as the same reference; nothing when there is none. */
+/** Returns the text that parses to this reference, or undefined if no text does. */
 export function serializeRef({ kind, body, sha256 }: Ref): string | undefined {
   const text = `${kind}:${body}${sha256 === undefined ? "" : `${MARK}${sha256}`}`;
   const parsed = parseRef(text);
@@ -55,12 +55,12 @@ export function serializeRef({ kind, body, sha256 }: Ref): string | undefined {
   return ref.kind === kind && ref.body === body && ref.sha256 === sha256 ? text : undefined;
 }
 
-/** A path or an address as a body of which no character has a meaning of its own. */
+/** Escapes the reserved characters of a path or URL, so that it can be the body of a reference. */
 export function escapeRefBody(text: string): string {
   return text.replace(RESERVED, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Undefined for what is not escaped rightly. */
+/** Returns undefined for a malformed escape. */
 export function unescapeRefBody(body: string): string | undefined {
   try {
     return decodeURIComponent(body);

@@ -1,18 +1,18 @@
-// References such as ${NAME} in a text: the one grammar that declarations are read, resolved and written in. Found in one pass, so that
-// a value that looks like a reference stays what it is.
+// Secret references such as ${NAME} in a text: the grammar that config files are read, resolved and written in. One pass finds them, so
+// that a value that looks like a reference is not expanded again.
 
-/** Where a value is looked for: `any` asks the sources in order, `secret` does too and is never taken for plain text. */
+/** Place of the value. `any` searches all sources in order. `secret` does so too, and its value is always redacted. */
 export type ReferenceKind = "any" | "env" | "file" | "secret";
 
 export interface Reference {
   readonly kind: ReferenceKind;
-  /** The name, or the path of a `${file:path}`. */
+  /** Name of the secret, or path of a `${file:path}`. */
   readonly name: string;
-  /** What stands after `:-`: literal text, used when there is no value. */
+  /** Literal text after `:-`, used if no source has a value. */
   readonly fallback?: string | undefined;
 }
 
-/** Where something stands in a text. */
+/** Position in a text. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -22,7 +22,7 @@ export interface ReferencePart extends Reference, Span {}
 
 export interface TextPart extends Span {
   readonly kind: "text";
-  /** With `$${` already turned into `${`. */
+  /** The text, with `$${` replaced by `${`. */
   readonly text: string;
 }
 
@@ -32,7 +32,7 @@ export interface ReferenceProblem {
 }
 
 export interface ParsedReferences {
-  /** Cover the whole text, in order and without gaps. A malformed reference is kept as text. */
+  /** The parts cover the whole text, in order and without gaps. A malformed reference is a text part. */
   readonly parts: readonly (TextPart | ReferencePart)[];
   readonly problems: readonly ReferenceProblem[];
 }
@@ -44,7 +44,7 @@ export function isReferenceName(name: string): boolean {
   return name.length <= MAX_NAME && NAME.test(name);
 }
 
-/** Where `${…}` stands in a text, well formed or not; `$${` is none. Without its end it is all of the rest. */
+/** Finds each `${…}` in a text, well formed or not. `$${` is not a reference. An unclosed reference extends to the end of the text. */
 export function findReferences(text: string): (Span & { readonly closed: boolean })[] {
   const found: (Span & { closed: boolean })[] = [];
   let at = 0;
@@ -61,7 +61,7 @@ export function findReferences(text: string): (Span & { readonly closed: boolean
 }
 
 /**
- * Reads `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${secrets.NAME}` (both with an optional default) and `${file:path}`.
+ * Parses `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${secrets.NAME}` (both with an optional default) and `${file:path}`.
  * `$${` stands for a literal `${`.
  */
 export function parseReferences(text: string): ParsedReferences {
@@ -93,7 +93,7 @@ export function parseReferences(text: string): ParsedReferences {
   return { parts, problems };
 }
 
-/** The text with every reference replaced; values are put in as they are and never read again. */
+/** Returns the text with each reference replaced by its value. Values are not searched for references. */
 export function fillReferences(
   parts: readonly (TextPart | ReferencePart)[],
   valueOf: (reference: ReferencePart) => string,
@@ -101,9 +101,9 @@ export function fillReferences(
   return parts.map((part) => (part.kind === "text" ? part.text : valueOf(part))).join("");
 }
 
-/** A text that parses to exactly `text`, whatever it holds. */
+/** Returns a text that parses to exactly `text`. */
 export function escapeReferences(text: string): string {
-  // A function, because `$$` in a replacement text would mean one `$`.
+  // The replacement is a function, because `$$` in a replacement text means one `$`.
   return text.replaceAll("${", () => "$${");
 }
 
@@ -116,7 +116,7 @@ function unescape(text: string): string {
   return text.replaceAll("$${", () => "${");
 }
 
-/** A reference, or what is wrong with it. Names are not repeated in messages: a malformed one may be a value in the wrong place. */
+/** Returns a reference or an error message. Messages do not repeat names, because a malformed name may be a secret value. */
 function readBody(body: string): Reference | string {
   if (body === "") return "A reference is empty: write ${NAME}.";
   if (body.includes("${")) return "A reference holds another one: a default is literal text.";

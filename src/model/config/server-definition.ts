@@ -1,4 +1,4 @@
-// A server definition: how one server is reached and how much patience it gets. Plain data, free of any declaration format.
+// Server definitions and server configs: endpoint, era, limits and settings of one server, independent of the config file format.
 
 import type { Contract, ContractPolicy, DeclaredDriver, SecretEntry } from "./contract.ts";
 import type { InvokedServer } from "./invoked-server.ts";
@@ -8,67 +8,67 @@ export interface StdioEndpoint {
   readonly transport: "stdio";
   readonly command: string;
   readonly args?: readonly string[] | undefined;
-  /** Added to a minimal environment; the rest of this process's environment stays here. */
+  /** Variables that are added to a minimal environment. The server does not get the rest of this process's environment. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly cwd?: string | undefined;
 }
 
-/** A local program that is spoken to over HTTP: started first, and gone with the connection. */
+/** A local program that serves MCP over HTTP. It starts before the connection and stops with it. */
 export interface HttpProgram extends Omit<StdioEndpoint, "transport"> {
-  /** The port that it serves inside of its container; the one on this machine is chosen when it starts. */
+  /** Port inside of the container. The port on this machine is chosen at the start. */
   readonly port: number;
 }
 
 export interface UrlEndpoint {
-  /** `http` is Streamable HTTP, with the fallback to HTTP+SSE that the specification describes. */
+  /** `http` is Streamable HTTP with the fallback to HTTP+SSE that the specification describes. */
   readonly transport: "http" | "sse" | "websocket";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** What serves that address; the address's port is filled in when it runs. */
+  /** Local program that serves the URL. The port of the URL is set when it runs. */
   readonly program?: HttpProgram | undefined;
 }
 
-/** Where a server is reached that speaks MCP itself. */
+/** Endpoint of a server that speaks MCP. */
 export type Endpoint = StdioEndpoint | UrlEndpoint;
 
-/** A server that is not elsewhere: what it has is carried out by this program. */
+/** An mcpfile server, whose tools Portolan runs itself. */
 export interface InvokeEndpoint {
   readonly transport: "invoke";
   readonly server: InvokedServer;
 }
 
-/** Not one server: the contracts of a workspace, served by whichever of its drivers is right for the call. */
+/** The contracts of a workspace as one server. The router chooses a driver for each call. */
 export interface ContractsEndpoint {
   readonly transport: "contracts";
   readonly contracts: readonly Contract[];
   readonly drivers: readonly DeclaredDriver[];
   readonly secrets: readonly SecretEntry[];
   readonly policy: ContractPolicy;
-  /** What paths of contracts are relative to. */
+  /** Folder that paths of contracts are relative to. */
   readonly root: string;
 }
 
 export type DeclaredEndpoint = Endpoint | InvokeEndpoint | ContractsEndpoint;
 
-/** How the protocol era is found: by asking the server, or fixed. */
+/** Protocol era of a server: negotiated (`auto`) or fixed. */
 export type EraPin = "auto" | "legacy" | "modern";
 
 export interface Limits {
-  /** From start to the end of negotiation. */
+  /** Time from the start to the end of the negotiation. */
   readonly startTimeoutMs: number;
-  /** A request without answer or progress for this long fails. */
+  /** A request fails after this time without a response or progress. */
   readonly requestTimeoutMs: number;
-  /** A request fails after this long, whatever progress it reports. */
+  /** A request fails after this time, even if it reports progress. */
   readonly maxRequestMs: number;
-  /** How long a stdio or WebSocket server may leave the era probe unanswered before it is also greeted the legacy way. */
+  /** Time until a stdio or WebSocket server that does not answer the era probe also gets a legacy `initialize`. */
   readonly probeTimeoutMs: number;
-  /** Largest message accepted from the server, in bytes. */
+  /** Size of the largest message accepted from the server, in bytes. */
   readonly maxMessageBytes: number;
-  /** Bytes that may wait for a server that does not read. */
+  /** Number of bytes that may be queued for a server that does not read. */
   readonly maxQueuedBytes: number;
-  /** Rounds of questions that one modern request may need. */
+  /** Number of rounds of server requests in one modern request. */
   readonly maxInputRounds: number;
-  /** Pages followed in one list. */
+  /** Number of pages that are read of one list. */
   readonly maxPages: number;
 }
 
@@ -84,38 +84,38 @@ export const DEFAULT_LIMITS: Limits = {
 };
 
 export interface ServerDefinition {
-  /** What errors, logs and listings call this server. */
+  /** Name of the server in errors, logs and lists. */
   readonly name: string;
   readonly endpoint: Endpoint;
   readonly era: EraPin;
-  /** The revision that is offered first; by default the newest of the era. */
+  /** Revision that is offered first. The default is the newest one of the era. */
   readonly revision?: string | undefined;
   readonly limits: Limits;
-  /** How a local program is brought here and boxed; the default profile when absent. */
+  /** Installation and sandbox of a local program. The default is the default profile. */
   readonly launch?: LaunchSettings | undefined;
   /** Folders that the caller grants, as absolute paths. */
   readonly roots?: readonly string[] | undefined;
 }
 
-/** Where a declaration says something. Lines and columns count from 1. */
+/** Position in a config file. Lines and columns count from 1. */
 export interface Origin {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** The kind of declaration, such as "manifest" or "claude-code". */
+  /** Format of the config file, such as "manifest" or "claude-code". */
   readonly format: string;
 }
 
-/** Which resources of a server are read before a turn, and how much of them. */
+/** Resources of a server that are read into the context of an agent, and their size limit. */
 export interface ContextRule {
-  /** A resource URI, or a pattern with `*`. */
+  /** A resource URI or a pattern with `*`. */
   readonly uri: string;
   readonly maxBytes: number;
 }
 
-/** A server as a declaration gives it. Strings of the endpoint may hold references such as `${NAME}`, which are resolved when it starts. */
+/** Server config: one server of a config file. The endpoint may contain references such as `${NAME}`, which are resolved at the start. */
 export interface DeclaredServer {
-  /** Unique in a workspace: the prefix of its tools, and its name in logs. */
+  /** Name of the server in logs and prefix of its tools. It is unique in a workspace. */
   readonly alias: string;
   readonly origin: Origin;
   readonly endpoint: DeclaredEndpoint;
@@ -124,12 +124,12 @@ export interface DeclaredServer {
   readonly limits?: Partial<Limits> | undefined;
   /** Eager servers start with the workspace, lazy ones with the first call. */
   readonly start?: "eager" | "lazy" | undefined;
-  /** A server that nobody used for this long is stopped. */
+  /** An unused server stops after this time. */
   readonly idleStopMs?: number | undefined;
-  /** Tools to offer, by the server's own names; patterns with `*`. Blocked ones are left out even when allowed. */
+  /** Tools to offer, by the server's own names or patterns with `*`. `blockTools` overrides `allowTools`. */
   readonly allowTools?: readonly string[] | undefined;
   readonly blockTools?: readonly string[] | undefined;
-  /** Put `[MCP: alias]` (or this text) before descriptions. */
+  /** Prefix of descriptions: `[MCP: alias]`, or this text. */
   readonly descriptionPrefix?: boolean | string | undefined;
   /** Offer the server's resources as tools. */
   readonly resourceTools?: boolean | undefined;
@@ -137,10 +137,10 @@ export interface DeclaredServer {
   readonly promptTools?: boolean | undefined;
   readonly context?: readonly ContextRule[] | undefined;
   readonly tags?: readonly string[] | undefined;
-  /** At the gateway: the largest result that is passed on whole; 0 is any. */
+  /** Size of the largest result that the gateway passes on whole; 0 means no limit. */
   readonly maxResultBytes?: number | undefined;
-  /** At the gateway: how many more processes of it may run at once, when it asks questions. */
+  /** Number of dedicated processes at the gateway, for servers that send server requests. */
   readonly lanes?: number | undefined;
-  /** How its program is brought here and boxed. */
+  /** Installation and sandbox of the program. */
   readonly launch?: LaunchSettings | undefined;
 }

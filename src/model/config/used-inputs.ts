@@ -1,11 +1,11 @@
-// Which arguments of a call an invocation uses, and which of the declared ones it never passes on.
+// Usage of the inputs of an mcpfile tool: which ones its invocation uses, and which declared ones it never passes on.
 
 import { isObject } from "../json/json.ts";
 import type { CliPart, Invocation, Template } from "./invoked-server.ts";
 
 type Path = readonly string[];
 
-/** The paths of the arguments that stand somewhere in the invocation. */
+/** Returns the paths of the inputs that the invocation uses. */
 export function usedInputs(invocation: Invocation): Path[] {
   if (invocation.kind === "http") {
     const { url, headers, query, bodyRoot } = invocation;
@@ -25,20 +25,20 @@ export function usedInputs(invocation: Invocation): Path[] {
   ];
 }
 
-/** The paths of declared arguments whose values reach neither the command nor the request. */
+/** Returns the paths of declared inputs that reach neither the command nor the request. */
 export function unusedInputs(invocation: Invocation, schema: unknown): Path[] {
-  // Without a bodyRoot, what is used nowhere else goes to the query or into the body.
+  // Without a bodyRoot, all unused inputs go to the query or into the body.
   if (invocation.kind === "http" && invocation.bodyRoot === undefined) return [];
   const { ignored = [] } = invocation;
   const unused = declaredBeside([...usedInputs(invocation), ...ignored], schema, [], schema);
-  // Whole arguments are appended to the command then; parts of one that it uses otherwise are not.
+  // `appendUnused` appends whole inputs to the command, but not the unused parts of an input that the command uses.
   const isAppended = invocation.kind === "cli" && invocation.appendUnused;
   return isAppended ? unused.filter((path) => path.length > 1) : unused;
 }
 
 const DEEPEST = 16;
 
-/** Declared properties that no path leads to, through or beyond. */
+/** Returns the declared properties that none of the used paths contains, ends at or passes through. */
 function declaredBeside(used: readonly Path[], schema: unknown, above: Path, root: unknown): Path[] {
   if (above.length > DEEPEST) return [];
   const unused: Path[] = [];
@@ -54,7 +54,7 @@ function declaredBeside(used: readonly Path[], schema: unknown, above: Path, roo
   return unused;
 }
 
-/** Properties of the schema and of its subschemas for the same value. Each is read once: references may form cycles. */
+/** Collects the properties of a schema and of its subschemas for the same value. References may form cycles, so each schema is read once. */
 function propertiesOf(
   schema: unknown,
   root: unknown,

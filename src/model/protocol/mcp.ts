@@ -1,4 +1,4 @@
-// The parts of MCP messages that Portolan reads. Every type is open: what we do not know passes through untouched.
+// Types of MCP messages, as far as Portolan reads them. Every type is open: unknown fields pass unchanged.
 
 import type { JsonObject } from "../json/json.ts";
 
@@ -61,7 +61,7 @@ export interface PromptDefinition extends JsonObject {
   arguments?: PromptArgument[];
 }
 
-/** One block of a tool result or prompt message; `type` may be one that did not exist when this was written. */
+/** One block of a tool result or prompt message. Later protocol revisions may add values of `type`. */
 export interface ContentBlock extends JsonObject {
   type: string;
 }
@@ -121,7 +121,7 @@ export interface Progress {
 
 export interface ElicitRequest extends JsonObject {
   message: string;
-  /** Absent means "form". */
+  /** The default is "form". */
   mode?: "form" | "url";
   requestedSchema?: JsonSchema;
   url?: string;

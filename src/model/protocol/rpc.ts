@@ -1,4 +1,4 @@
-// JSON-RPC messages as they travel, and the protocol's constants.
+// JSON-RPC message types, protocol revisions, error codes and `_meta` keys.
 
 import { isObject, type JsonObject } from "../json/json.ts";
 
@@ -34,7 +34,7 @@ export type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
 
 export const MODERN_REVISION = "2026-07-28";
 export const LEGACY_REVISION = "2025-11-25";
-/** Newest first. */
+/** The list is sorted from newest to oldest. */
 export const LEGACY_REVISIONS: readonly string[] = [
   LEGACY_REVISION,
   "2025-06-18",
@@ -63,27 +63,27 @@ export const META = {
   SUBSCRIPTION_ID: "io.modelcontextprotocol/subscriptionId",
 } as const;
 
-/** In the `_meta` of a tool's result: why the output breaks the tool's outputSchema, although it is delivered. */
+/** Key in the `_meta` of a tool result. Its value says how the output violates the tool's outputSchema. */
 export const OUTPUT_MISMATCH = "portolan/outputMismatch";
 
-/** An error that only a modern server sends: proof of its era. */
+/** Returns true for error codes that only a server of the modern era sends. */
 export function isModernErrorCode(code: unknown): boolean {
   return code === RPC.HEADER_MISMATCH || code === RPC.MISSING_CAPABILITY || code === RPC.UNSUPPORTED_VERSION;
 }
 
-/** Whether parsed JSON is shaped like a JSON-RPC message; anything else on the wire is noise. */
+/** Returns true for parsed JSON that has the shape of a JSON-RPC message. The transports ignore anything else. */
 export function isRpcMessage(value: unknown): value is RpcMessage {
   if (!isObject(value)) return false;
   if (typeof value.method === "string") return value.params == null || isObject(value.params);
   return value.id !== undefined && ("result" in value || "error" in value);
 }
 
-/** Whether it asks or tells something, as opposed to answering. Some libraries write a null `method` into answers. */
+/** Returns true for requests and notifications, false for responses. Some libraries write a null `method` into responses. */
 export function hasMethod(message: RpcMessage): message is RpcRequest | RpcNotification {
   return "method" in message && typeof message.method === "string";
 }
 
-/** The messages of a text: one, or a batch as 2025-03-26 allowed. What is not JSON gives one undefined. */
+/** Parses one message, or a batch as revision 2025-03-26 allowed. Text that is not JSON returns one undefined. */
 export function parseMessages(text: string): unknown[] {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,4 +1,4 @@
-// What a server was refused, in words: what happened, and exactly what would grant it.
+// Reports of connections that the sandbox refused: the target, the reason, and the option that would allow it.
 
 import { isIP } from "node:net";
 import { bracketed } from "../../base/net/addresses.ts";
@@ -8,21 +8,21 @@ import { parseNetworkRule } from "./network-rule.ts";
 export interface Denied {
   readonly server: string;
   readonly host: string;
-  /** 0: it was only looked up by name, and not told where it is. */
+  /** Port 0 means that the name look-up was refused. */
   readonly port: number;
   readonly reason: string;
-  /** The rule that would grant it, where that is not the host itself. */
+  /** The rule that would allow the connection, if it is not the host itself. */
   readonly grant?: string | undefined;
 }
 
 const USUAL_PORTS = new Set([0, 80, 443]);
 const MAX_NAMED = 3;
-/** A server may try a thousand hosts; the first ones tell enough. */
+/** A server may try thousands of hosts; the first ones are enough. */
 const MAX_REPORTED = 50;
 
 export type ReportDenied = (denied: Denied, granted: readonly string[]) => void;
 
-/** Each target once. `granted` is the list of hosts that the server has. */
+/** Reports each target once. `granted` is the allow-list of the server. */
 export function createDeniedReport(report: Report): ReportDenied {
   const told = new Set<string>();
   return (denied, granted) => {
@@ -36,7 +36,7 @@ export function createDeniedReport(report: Report): ReportDenied {
   };
 }
 
-/** For an error that such attempts may well be the reason of. Undefined when no grant would help. */
+/** Returns a hint for an error that refused connections may have caused, or undefined if no rule would help. */
 export function deniedHint(denied: readonly Denied[], granted: readonly string[]): string | undefined {
   const hint = grantHint(denied, granted);
   if (hint === undefined) return undefined;
@@ -44,7 +44,7 @@ export function deniedHint(denied: readonly Denied[], granted: readonly string[]
   return `It tried to reach ${rules}, which its sandbox does not grant. ${hint}`;
 }
 
-/** Empty when it is not known. */
+/** Returns an empty text for an unknown host. */
 function targetOf({ host, port }: Pick<Denied, "host" | "port">): string {
   const address = bracketed(host);
   return port === 0 ? address : `${address}:${port}`;
@@ -59,7 +59,7 @@ function grantHint(denied: readonly Denied[], granted: readonly string[]): strin
   return `If it should reach ${rules.length === 1 ? "it" : "them"}: ${options}, or sandbox: { network: [${list}] } in its config.`;
 }
 
-/** The server chose the hosts: only plain ones are ever offered to be granted, and only a few. */
+/** The server chose the hosts, so only plain names and addresses are suggested, and only a few. */
 function rulesFor(denied: readonly Denied[], granted: readonly string[]): string[] {
   const rules = denied.flatMap(({ host, port, grant }) => {
     const target = grant ?? targetOf({ host, port: USUAL_PORTS.has(port) ? 0 : port });
@@ -69,7 +69,7 @@ function rulesFor(denied: readonly Denied[], granted: readonly string[]): string
   return [...new Set(rules)].filter((rule) => !granted.includes(rule)).slice(0, MAX_NAMED);
 }
 
-/** For a shell, and for YAML. */
+/** Quotes a rule for a shell and for YAML. */
 function quoted(rule: string): string {
   return /^[\w.:-]+$/.test(rule) ? rule : `"${rule}"`;
 }

@@ -1,8 +1,8 @@
-// Paths that a sandbox hides, in words: what the server cannot touch, and exactly what would grant it.
+// Messages about paths that a sandbox hides, and the options that would allow them.
 
 import { shellWord } from "../../base/text/command-line.ts";
 
-/** The message of a start and of `portolan validate` about a path that a config names and the sandbox hides. */
+/** Message at a start and in `portolan validate` about a path that a config names and the sandbox hides. */
 export function hiddenPathMessage(
   server: string,
   { path, where, isNew = false }: { path: string; where: string; isNew?: boolean | undefined },
@@ -11,7 +11,7 @@ export function hiddenPathMessage(
   return `The sandbox of server "${server}" hides ${path}, named in ${where}${state}: the server can neither read nor write it.`;
 }
 
-/** `--allow-read /a …`, for a sentence that says that the path is hidden. */
+/** Returns the options and the config that would allow a hidden path. */
 export function pathGrant(path: string, isNew = false): string {
   const word = shellWord(path);
   const inYaml = word === path ? path : JSON.stringify(path);

@@ -1,4 +1,4 @@
-// Limits in the words of declarations, wherever a limit is named to whoever wrote it.
+// Names and values of resource limits as config files write them, for messages.
 
 import type { ResourceLimits } from "./sandbox.ts";
 
@@ -20,7 +20,7 @@ const SIZES: readonly (readonly [string, number])[] = [
   ["KiB", 2 ** 10],
 ];
 
-/** Whole units where there are any. */
+/** Returns a size in the largest unit that divides it. */
 export function writtenSize(bytes: number): string | number {
   for (const [unit, size] of SIZES) if (bytes % size === 0) return `${bytes / size}${unit}`;
   return bytes;

@@ -1,6 +1,6 @@
-// What a local server may touch: the box as a declaration asks for it. Plain data, free of any declaration format.
+// Sandbox, installation and start settings of a local server, as plain data and independent of the config file format.
 
-/** `enforce`: everything holds, or the server does not start. `warn`: what this machine cannot hold is said, and it starts. `off`: no box. */
+/** `enforce`: all rules are enforced, or the server does not start. `warn`: rules that cannot be enforced are reported. `off`: no sandbox. */
 export type SandboxMode = "enforce" | "warn" | "off";
 
 export type SandboxBackendName = "bubblewrap" | "docker" | "srt" | "none";
@@ -13,49 +13,49 @@ export interface ResourceLimits {
   readonly openFiles?: number | undefined;
   /** Processor time of each process, in seconds. */
   readonly cpuSeconds?: number | undefined;
-  /** The largest file that it may write, in bytes. */
+  /** Size of the largest file that it may write, in bytes. */
   readonly fileBytes?: number | undefined;
-  /** How far it stands back behind other programs, 0 to 19. */
+  /** Niceness of the process, from 0 to 19. */
   readonly niceness?: number | undefined;
 }
 
 /**
- * One server's box as declared; what is absent is as the default profile has it: a read-only system and the server's own folder,
- * a private HOME and /tmp, no network. Paths are absolute by now, or begin with `~/`.
+ * Sandbox policy of one server. Absent fields have the values of the default profile: a read-only system and the server's own folder,
+ * a private HOME and /tmp, no network. Paths are absolute or begin with `~/`.
  */
 export interface SandboxDeclaration {
   readonly mode?: SandboxMode | undefined;
-  /** Only this one; otherwise whichever this machine has for the kind of server. */
+  /** Required backend. The default is the one that this machine has for the kind of server. */
   readonly backend?: SandboxBackendName | undefined;
-  /** Hosts that may be reached: `host`, `*.host`, `host:port`, an address, or `*` for every public host. */
+  /** Allow-list of hosts: `host`, `*.host`, `host:port`, an address, or `*` for every public host. */
   readonly network?: readonly string[] | undefined;
   readonly fs?:
     | {
         readonly read?: readonly string[] | undefined;
         readonly write?: readonly string[] | undefined;
-        /** Hidden, also inside what is granted. */
+        /** Hidden paths, also inside of granted folders. */
         readonly deny?: readonly string[] | undefined;
       }
     | undefined;
   readonly env?:
     | {
-        /** Variables of this program's own environment that the server gets, too. */
+        /** Variables of Portolan's own environment that the server also gets. */
         readonly pass?: readonly string[] | undefined;
         readonly set?: Readonly<Record<string, string>> | undefined;
       }
     | undefined;
   readonly exec?:
     | {
-        /** The only programs that are there to be run, beside the server itself. */
+        /** The only programs that the server may run. */
         readonly allow?: readonly string[] | undefined;
-        /** Whether it may start other processes. Default: true. */
+        /** If false, the server may not start other processes. The default is true. */
         readonly spawn?: boolean | undefined;
       }
     | undefined;
-  /** `kept`: what it writes into its HOME is there again at the next start. Default: `private`, forgotten when it stops. */
+  /** `kept` keeps the files in HOME for the next start. The default `private` deletes them when the server stops. */
   readonly home?: "private" | "kept" | undefined;
   readonly limits?: ResourceLimits | undefined;
-  /** Arguments that are paths or file URIs, by tool (patterns with `*`): checked against the box before a call is forwarded. */
+  /** Arguments that are paths or file URIs, by tool name or pattern with `*`. They are checked against the sandbox before a call is forwarded. */
   readonly pathArguments?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
@@ -70,55 +70,55 @@ export type InstallMethod =
   | {
       readonly method: "download";
       readonly url: string;
-      /** The program inside the archive. */
+      /** Path of the program in the archive. */
       readonly extractBin: string;
       readonly sha256?: string | undefined;
     }
   | { readonly method: "vendored"; readonly path: string };
 
 export interface VersionCheck {
-  /** One command line, split into words as a template is; never read by a shell. */
+  /** A command line, split into words. No shell runs it. */
   readonly command: string;
-  /** A regular expression whose first group is the version; looked for in stdout, then in stderr. */
+  /** A regular expression whose first group is the version, searched in stdout and then in stderr. */
   readonly parse: string;
-  /** As npm writes ranges. */
+  /** A version range in the syntax of npm. */
   readonly range: string;
   readonly timeoutMs?: number | undefined;
 }
 
-/** What a declaration says about how a program is brought here and started, beside its command. */
+/** Installation and start settings of a program, beside its command. */
 export interface LaunchSettings {
-  /** The working folder is where the declaration stands, not one that it asks for: nothing is granted by it. */
+  /** If true, the working folder is only the folder of the config file, and the sandbox grants no access to it. */
   readonly cwdImplied?: boolean | undefined;
   readonly sandbox?: SandboxDeclaration | undefined;
-  /** A folder that is its HOME, inside of a box and without one: that of one user among several. It must exist. */
+  /** Existing folder that is the HOME of the server, with and without a sandbox. It belongs to one of several users. */
   readonly homeFolder?: string | undefined;
-  /** The mode that whoever starts the server asks for, over the declared one. */
+  /** Mode that the command line sets. It overrides the mode of the config. */
   readonly sandboxOverride?: SandboxMode | undefined;
-  /** The name that `--sandbox <name>=<mode>` knows it by, where its own file cannot decide about the mode: that of a driver. */
+  /** Name of the driver in `--sandbox <name>=<mode>`. A driver's own file cannot lower the mode. */
   readonly modeName?: string | undefined;
-  /** The driver that it is the server of. */
+  /** Driver that the server belongs to. */
   readonly driver?: string | undefined;
-  /** The mode that a driver's file asks for. It has no effect until the workspace, or the command line, says the same. */
+  /** Mode that a DRIVER.md requests. It has no effect until the workspace or the command line sets the same mode. */
   readonly askedMode?: "warn" | undefined;
   /** In order of preference. */
   readonly install?: readonly InstallMethod[] | undefined;
   readonly versionCheck?: VersionCheck | undefined;
   readonly requires?:
     | {
-        /** As `process.platform` names them. */
+        /** Values of `process.platform`. */
         readonly os?: readonly string[] | undefined;
-        /** As `process.arch` names them. */
+        /** Values of `process.arch`. */
         readonly arch?: readonly string[] | undefined;
-        /** Of the whole machine. */
+        /** Memory of the machine. */
         readonly memoryBytes?: number | undefined;
-        /** Free where programs are installed. */
+        /** Free disk space where programs are installed. */
         readonly diskBytes?: number | undefined;
       }
     | undefined;
 }
 
-/** How somebody says that a server is to be boxed in this mode. */
+/** Returns the option and the config line that set a sandbox mode. */
 export function modeWords(settings: LaunchSettings | undefined, mode: SandboxMode): string {
   const { modeName, driver } = settings ?? {};
   if (modeName === undefined) return `sandbox: ${mode}`;
