@@ -1,4 +1,4 @@
-// The table of everything that can go wrong: one row per stable code, with the faces it shows to a shell, to HTTP and to JSON-RPC.
+// Table of all error codes: exit status, HTTP status, JSON-RPC code and default hint of each. Codes are stable.
 
 export interface ErrorFace {
   /** Exit status of the `portolan` command. */
@@ -7,7 +7,7 @@ export interface ErrorFace {
   readonly http: number;
   /** Code when the error answers a JSON-RPC request. */
   readonly jsonrpc: number;
-  /** What the reader can do about it, unless the place that throws knows better. */
+  /** Default hint: the next step for the user. */
   readonly hint: string;
 }
 
@@ -63,7 +63,7 @@ const face = (exit: number, http: number, jsonrpc: number, hint: string): ErrorF
   hint,
 });
 
-/** Exit codes: 1 the tool itself said no, 2 wrong usage or input, 3 the server cannot be reached, 4 it broke the protocol, 5 sign-in, 124 time, 130 interrupted. */
+/** Exit status: 1 the tool failed, 2 wrong usage or input, 3 server unavailable, 4 protocol violated, 5 access denied, 124 timeout, 130 interrupted. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
   CONFIG_INVALID: face(2, 400, -32602, "Correct the named setting."),
   DECLARATION_INVALID: face(2, 400, -32602, "Correct the named lines of the file."),
@@ -79,38 +79,38 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
   FILE_FAILED: face(2, 500, -32603, "Check that the file exists and may be read and written."),
   USAGE: face(2, 400, -32602, "Run the command with --help."),
   TARGET_INVALID: face(2, 400, -32602, "A target is a URL or a quoted command."),
-  INPUT_INVALID: face(2, 400, -32602, "Correct the named fields; the tool's inputSchema says what it takes."),
+  INPUT_INVALID: face(2, 400, -32602, "Correct the named fields; the tool's inputSchema lists them."),
   TOOL_NOT_FOUND: face(2, 404, -32602, "List the server's tools to see their names."),
   PROMPT_NOT_FOUND: face(2, 404, -32602, "List the prompts to see their names."),
   RESOURCE_NOT_FOUND: face(2, 404, -32602, "List the resources to see their URIs."),
   NOT_SUPPORTED: face(2, 404, -32601, "This server does not offer that feature."),
-  TOOL_FAILED: face(1, 200, -32603, "The tool ran and reported a failure; its own message says why."),
-  RPC_ERROR: face(1, 502, -32603, "The server refused the request; its message says why."),
+  TOOL_FAILED: face(1, 200, -32603, "The tool ran and failed; its message gives the reason."),
+  RPC_ERROR: face(1, 502, -32603, "The server refused the request; its message gives the reason."),
   OUTPUT_INVALID: face(4, 502, -32603, "The server broke its own outputSchema; report it to its author."),
   SERVER_START_FAILED: face(3, 502, -32603, "Run the command by hand to see why it does not start."),
   SANDBOX_UNAVAILABLE: face(3, 502, -32603, "Run portolan doctor to see what this machine can enforce."),
-  SANDBOX_DENIED: face(2, 403, -32602, "Grant it in the server's sandbox, if it should have it."),
+  SANDBOX_DENIED: face(2, 403, -32602, "If the server needs access, allow it in its sandbox config."),
   INSTALL_FAILED: face(3, 502, -32603, "Check the package's name and version, and the network."),
-  VERSION_MISMATCH: face(3, 502, -32603, "Install a version within the range that the declaration asks for."),
+  VERSION_MISMATCH: face(3, 502, -32603, "Install a version in the range that the config file requires."),
   PLATFORM_UNSUPPORTED: face(3, 502, -32603, "This server is not made for this machine."),
   SERVER_CRASHED: face(3, 502, -32603, "The call may or may not have run; check before calling again."),
   SERVER_UNAVAILABLE: face(
     3,
     503,
     -32603,
-    "The server failed repeatedly and is given a pause; try again later.",
+    "The server failed repeatedly, so Portolan waits before the next start; try again later.",
   ),
   CONNECTION_LOST: face(3, 502, -32603, "The call may or may not have run; check before calling again."),
-  CONNECTION_CLOSED: face(3, 503, -32603, "The connection was closed by this program; connect again."),
+  CONNECTION_CLOSED: face(3, 503, -32603, "Portolan closed the connection; connect again."),
   SESSION_LOST: face(3, 502, -32603, "The server forgot this session; connect again."),
   HTTP_ERROR: face(3, 502, -32603, "Check the URL and the server's health."),
   AUTH_REQUIRED: face(5, 401, -32603, "Give a valid credential, for example an Authorization header."),
-  FORBIDDEN: face(5, 403, -32603, "Ask whoever runs it for this right."),
-  RATE_LIMITED: face(3, 429, -32603, "Wait as long as the server asks, then try again."),
+  FORBIDDEN: face(5, 403, -32603, "Ask the operator of the server for access."),
+  RATE_LIMITED: face(3, 429, -32603, "Wait for the time that the server requests, then try again."),
   TIMEOUT: face(124, 504, -32603, "Raise the timeout if the server is known to be slow."),
   CANCELLED: face(130, 499, -32603, "The caller cancelled the request."),
-  BUSY: face(3, 503, -32603, "The server does not keep up with what it is sent; send less at once."),
-  MESSAGE_TOO_LARGE: face(4, 502, -32603, "Ask for less, or raise maxMessageBytes."),
+  BUSY: face(3, 503, -32603, "The server does not read fast enough; send fewer requests at once."),
+  MESSAGE_TOO_LARGE: face(4, 502, -32603, "Request less data, or raise maxMessageBytes."),
   PROTOCOL_ERROR: face(4, 502, -32603, "The peer does not speak MCP here; check the URL or the command."),
   VERSION_UNSUPPORTED: face(
     4,
@@ -118,18 +118,18 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorFace>> = {
     -32022,
     "No protocol revision is common to both sides; update one of them.",
   ),
-  CAPABILITY_MISSING: face(4, 400, -32021, "Register a handler for what the server wants to ask."),
+  CAPABILITY_MISSING: face(4, 400, -32021, "Register a handler for this kind of server request."),
   TOO_MANY_ROUNDS: face(
     4,
     502,
     -32603,
-    "The server keeps asking without finishing; report it to its author.",
+    "The server keeps sending requests without finishing; report it to its author.",
   ),
   SCHEMA_UNSUPPORTED: face(
     4,
     502,
     -32603,
-    "The server checks its input itself; the schema is kept as it is.",
+    "Portolan does not check the input of this tool; the server does.",
   ),
   TOOL_DROPPED: face(4, 502, -32603, "Report the malformed definition to the server's author."),
   INTERNAL: face(70, 500, -32603, "This is a bug in portolan; please report it."),

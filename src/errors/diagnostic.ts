@@ -1,4 +1,4 @@
-// A finding that does not stop the work: what was odd, where, and what was done about it.
+// Diagnostic: a finding with code, severity, position and hint that does not stop the work.
 
 import type { ErrorCode } from "./codes.ts";
 
@@ -8,13 +8,13 @@ export interface Diagnostic {
   readonly message: string;
   readonly server?: string | undefined;
   readonly tool?: string | undefined;
-  /** JSON Pointer into the thing that is odd, where there is one. */
+  /** JSON Pointer to the part that the diagnostic is about. */
   readonly path?: string | undefined;
-  /** The declaration it was found in, and where: lines and columns count from 1. */
+  /** Config file and position. Lines and columns count from 1. */
   readonly file?: string | undefined;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
-  /** What would be right. */
+  /** Next step for the user. */
   readonly hint?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-// Public face of the errors room.
+// Public exports of the errors room.
 
 export { ERROR_CODES, type ErrorCode, type ErrorFace } from "./codes.ts";
 export type { Diagnostic, Report } from "./diagnostic.ts";

@@ -1,4 +1,4 @@
-// Errors of the operating system that say something about the machine, and nothing about a mistake of ours.
+// Errors of the operating system that are faults of the machine, not of Portolan: a full disk, too many open files, a held lock.
 
 interface MachineFault {
   readonly what: string;
@@ -24,7 +24,7 @@ const FAULTS: Readonly<Record<string, MachineFault>> = {
   ENOMEM: { what: "there is not enough memory", hint: "End other programs, and try again." },
 };
 
-/** Nothing for an error that may be anything. */
+/** Returns undefined for all other errors. */
 export function machineFault(thrown: unknown): MachineFault | undefined {
   const code = (thrown as { code?: unknown } | null | undefined)?.code;
   return typeof code === "string" && Object.hasOwn(FAULTS, code) ? FAULTS[code] : undefined;

@@ -1,17 +1,17 @@
-// The one error class: a stable code, where it happened, what happened, what to do.
+// PortolanError, the only error class: a stable code, the server and tool, the message, and a hint.
 
 import { ERROR_CODES, type ErrorCode } from "./codes.ts";
 import { machineFault } from "./of-the-machine.ts";
 
 export interface ErrorPlace {
-  /** The server's name: its alias, or the command or URL it was reached by. */
+  /** Name of the server: its alias, or its command or URL. */
   readonly server?: string | undefined;
   readonly tool?: string | undefined;
-  /** What to do, when the place knows better than the table. */
+  /** Next step for the user, if it differs from the hint of the code. */
   readonly hint?: string | undefined;
   /** The last lines that the server wrote to stderr. */
   readonly stderr?: string | undefined;
-  /** Facts for programs: exit code, HTTP status, JSON-RPC error, fields. */
+  /** Facts for programs, such as an exit code, an HTTP status or a JSON-RPC error. */
   readonly data?: Readonly<Record<string, unknown>> | undefined;
   readonly cause?: unknown;
 }
@@ -38,7 +38,7 @@ export class PortolanError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** The envelope that `--json` prints and that programs may log. */
+  /** Returns the JSON that `--json` prints. */
   toJSON(): Record<string, unknown> {
     return {
       code: this.code,
@@ -51,7 +51,7 @@ export class PortolanError extends Error {
     };
   }
 
-  /** The same error with the place filled in where it was not known before. */
+  /** Returns the same error with server and tool filled in where they were unknown. */
   at(place: Pick<ErrorPlace, "server" | "tool">): PortolanError {
     if ((this.server ?? place.server) === this.server && (this.tool ?? place.tool) === this.tool) return this;
     const placed = new PortolanError(this.code, this.message, {
@@ -67,12 +67,12 @@ export class PortolanError extends Error {
   }
 }
 
-/** True for our errors, also those of another copy of this package. */
+/** Returns true for a PortolanError, also of another copy of this package. */
 export function isPortolanError(value: unknown): value is PortolanError {
   return typeof value === "object" && value !== null && BRAND in value;
 }
 
-/** Anything thrown, as a PortolanError: ours stay as they are, faults of the machine are called so, others become INTERNAL with their cause. */
+/** Converts anything thrown to a PortolanError. Faults of the machine become FILE_FAILED, unknown errors INTERNAL with their cause. */
 export function toPortolanError(thrown: unknown, place: ErrorPlace = {}): PortolanError {
   if (isPortolanError(thrown)) return thrown.at(place);
   const message = thrown instanceof Error ? thrown.message : String(thrown);

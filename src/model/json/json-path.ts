@@ -1,4 +1,4 @@
-// A small JSONPath: `$`, `.name`, `[0]`, `[*]` and `[?(@.name=='text')]`. Read once, then followed without surprises.
+// JSONPath-lite: `$`, `.name`, `[0]`, `[*]` and `[?(@.name=='text')]`, parsed once and evaluated in bounded time.
 
 import { isObject } from "./json.ts";
 
@@ -8,7 +8,7 @@ export type JsonPathSegment =
   | { readonly kind: "all" }
   | { readonly kind: "filter"; readonly names: readonly string[]; readonly equals: string };
 
-/** Empty: all of the value. */
+/** An empty path is the whole value. */
 export type JsonPath = readonly JsonPathSegment[];
 
 export type ParsedJsonPath =
@@ -17,11 +17,11 @@ export type ParsedJsonPath =
       readonly ok: false;
       readonly message: string;
       readonly hint: string;
-      /** Where in the text, counted from 0. */
+      /** Offset in the text, from 0. */
       readonly offset: number;
     };
 
-/** What a path leads to: a value, which may be null, or nothing. */
+/** Result of a path: a value, which may be null, or nothing. */
 export type Followed = { readonly found: true; readonly value: unknown } | { readonly found: false };
 
 const MAX_LENGTH = 1_000;
@@ -55,8 +55,8 @@ export function parseJsonPath(text: string): ParsedJsonPath {
 }
 
 /**
- * The value at the path. After `[*]` or a filter it is a list of all that the rest leads to, and what lacks the rest is left out; a list
- * with nothing in it is found, a step into what is not there is not.
+ * Returns the value at the path. After `[*]` or a filter, the value is the list of all matches; entries without the rest of the path are
+ * left out. An empty list counts as found, a missing property does not.
  */
 export function evaluateJsonPath(path: JsonPath, value: unknown): Followed {
   let many = false;
@@ -73,7 +73,7 @@ export function evaluateJsonPath(path: JsonPath, value: unknown): Followed {
   return { found: true, value: many ? values : values[0] };
 }
 
-/** Each value that one step leads to. */
+/** Returns the values that one step selects. */
 function step(segment: JsonPathSegment, value: unknown): unknown[] {
   switch (segment.kind) {
     case "name":
@@ -114,7 +114,7 @@ function readSegment(text: string, at: number): { segment: JsonPathSegment; end:
   return { segment: { kind: "filter", names: names.slice(1).split("."), equals }, end: at + whole.length };
 }
 
-/** What people write by habit from other kinds of path, by its name. */
+/** Names the unsupported JSONPath feature that a text uses. */
 function reasonAt(text: string, at: number): [message: string, hint?: string] {
   const rest = text.slice(at);
   if (rest.startsWith("..")) return ["it searches all levels with .., which is not supported"];

@@ -1,8 +1,8 @@
-// Bounds on JSON text, checked before it is parsed: how deep it is nested, and how much structure it holds.
+// Bounds on JSON text, checked before it is parsed: depth of nesting and amount of structure.
 
 export interface JsonBounds {
   readonly depth: number;
-  /** The largest weight. An item or a container weighs 1 and an object member 3, in proportion to the time `JSON.parse` needs. */
+  /** Largest weight. An item or a container weighs 1 and an object member 3, in proportion to the time that `JSON.parse` needs. */
   readonly weight: number;
 }
 
@@ -16,10 +16,10 @@ const OPEN_ARRAY = 0x5b;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_ARRAY = 0x5d;
 const CLOSE_OBJECT = 0x7d;
-/** A string that is longer than this is skipped by a native search. */
+/** A native search skips longer strings. */
 const SHORT_STRING = 32;
 
-/** Scans a text as it arrives, in chunks that may end anywhere. The text need not be valid JSON. */
+/** Scans a text in chunks that may end anywhere. The text need not be valid JSON. */
 export class JsonScanner {
   readonly #bounds: JsonBounds;
   #weight = 1;
@@ -36,7 +36,7 @@ export class JsonScanner {
     return this.#weight;
   }
 
-  /** The bound that was passed, if any. Nothing more needs to be scanned then. */
+  /** Bound that the text exceeds, if any. No more text needs to be scanned then. */
   push(bytes: Buffer): JsonBound | undefined {
     const { depth: maxDepth, weight: maxWeight } = this.#bounds;
     const end = bytes.length;
@@ -74,7 +74,7 @@ export class JsonScanner {
     return undefined;
   }
 
-  /** The position of the closing quote, or the end of the chunk. `from` is not in the middle of an escape sequence. */
+  /** Returns the position of the closing quote, or the end of the chunk. `from` is not in the middle of an escape sequence. */
   #skipString(bytes: Buffer, from: number): number {
     const end = bytes.length;
     let at = from;

@@ -1,8 +1,8 @@
-// JSON values as they come off the wire: relayed, so unknown fields always stay.
+// JSON values. Messages are relayed, so that unknown fields stay.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** A JSON object from a stranger; nothing about its fields is promised. */
+/** An untrusted JSON object: its fields may have any type. */
 export type JsonObject = { [key: string]: unknown };
 
 export function isObject(value: unknown): value is JsonObject {

@@ -1,15 +1,15 @@
-// One line of an egress list, such as `*.example.com:8443`, read once: what it says, and which host and port it lets through.
+// Network rule: one entry of an allow-list, such as `*.example.com:8443`, and the hosts and ports that it matches.
 
 import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
 import { bracketed, canonicalAddress, isLocalhostName, isSpecialAddress } from "../../base/net/addresses.ts";
 
 export interface NetworkRule {
-  /** The one spelling of this rule. */
+  /** Canonical spelling of the rule. */
   readonly text: string;
-  /** `name`: this very name; `names below`: every name that ends in it, not itself; `public`: every host of the Internet. */
+  /** `name`: exactly this name. `names below`: all names below it, but not the name itself. `public`: every host of the Internet. */
   readonly kind: "name" | "names below" | "address" | "public";
-  /** In its one spelling, without brackets; empty for `public`. */
+  /** Canonical host without brackets; empty for `public`. */
   readonly host: string;
   readonly ports: readonly number[];
 }
@@ -18,7 +18,7 @@ export type ParsedNetworkRule =
   | { readonly ok: true; readonly rule: NetworkRule }
   | { readonly ok: false; readonly problem: string; readonly hint: string };
 
-/** The ports of a rule that names none. */
+/** Ports of a rule that names no port. */
 const DEFAULT_PORTS: readonly number[] = [443, 80];
 const FORMS =
   "Write a host (api.example.com), its sub-names (*.example.com), an address, or * for every public host; each may end in a port, as in db.example.com:5432.";
@@ -41,7 +41,7 @@ export function parseNetworkRule(text: string): ParsedNetworkRule {
   return nameOrAddress(host, port);
 }
 
-/** Whether the rule lets this host and port through, as far as a name tells: where it leads must be checked when it is dialled. */
+/** Returns true if the rule allows this host and port. The addresses that a name resolves to must be checked when connecting. */
 export function matchesRule(rule: NetworkRule, host: string, port: number): boolean {
   if (!rule.ports.includes(port)) return false;
   const asked = canonicalHost(host);
@@ -52,19 +52,19 @@ export function matchesRule(rule: NetworkRule, host: string, port: number): bool
 }
 
 /**
- * The one spelling of a host name or an address (IPv6 without brackets), whichever of their many it comes in;
- * undefined for what is neither.
+ * Returns the canonical spelling of a host name or address (IPv6 without brackets),
+ * or undefined for a text that is neither.
  */
 export function canonicalHost(text: string): string | undefined {
   if (text.length > 300 || /[\s\p{Cc}%/\\?#@*]/u.test(text)) return undefined;
   const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text;
   if (isIP(bare) === 6) return canonicalAddress(bare);
   if (/[:[\]]/.test(text)) return undefined;
-  // Lower case, one kind of dot, xn-- for what is not ASCII; and numbers such as 0x7f.1 become the address that they mean.
+  // The result is lower case and punycode, and numbers such as 0x7f.1 become IPv4 addresses.
   const ascii = domainToASCII(text);
   const name = ascii.endsWith(".") ? ascii.slice(0, -1) : ascii;
   if (isIP(name) === 4) return name;
-  // A name that ends in a number would be read as an address by one program and as a name by the next.
+  // Some programs read a name that ends in a number as an address, others as a name.
   if (name.length > 253 || /(^|\.)(\d+|0x[\da-f]*)$/.test(name)) return undefined;
   return name.split(".").every((label) => /^[\da-z_]([\da-z_-]{0,61}[\da-z_])?$/.test(label))
     ? name
@@ -83,7 +83,7 @@ function nameOrAddress(written: string, port: number | undefined): ParsedNetwork
   const host = canonicalHost(written);
   if (host === undefined) return refuse(`${JSON.stringify(written)} is not a host name.`);
   if (isIP(host) === 0) return accept("name", host, port);
-  // Whoever reads a declaration must see the address that it opens.
+  // A reader of the config file must recognise the address that it allows.
   if (isIP(host) === 4 && written !== host)
     return refuse("It is an address in an unusual spelling.", `Write ${host}.`);
   return accept("address", host, port);

@@ -101,7 +101,7 @@ export interface LaunchSettings {
   readonly driver?: string | undefined;
   /** Mode that a DRIVER.md requests. It has no effect until the workspace or the command line sets the same mode. */
   readonly askedMode?: "warn" | undefined;
-  /** In order of preference. */
+  /** Methods in order of preference. */
   readonly install?: readonly InstallMethod[] | undefined;
   readonly versionCheck?: VersionCheck | undefined;
   readonly requires?:
@@ -138,7 +138,7 @@ export interface DriverModes {
   readonly byDriver: Readonly<Record<string, SandboxMode>> | undefined;
 }
 
-/** A driver's settings with the mode that the workspace or the command line says. A stranger's file never switches off its own sandbox. */
+/** Returns a driver's settings with the mode of the workspace or the command line. A DRIVER.md never switches off its own sandbox. */
 export function withDriverMode(
   launch: LaunchSettings,
   driver: string,
