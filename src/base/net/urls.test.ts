@@ -3,7 +3,7 @@ import { isHttpUrl, isSecureUrl, isWebSocketUrl, parseUrl, portOf, publicPart } 
 
 test("a text that is not a URL is undefined", () => {
   expect(parseUrl("no url")).toBeUndefined();
-  expect(parseUrl("/x", "https://example.com/a")?.href).toBe("https://example.com/x");
+  expect(parseUrl("/x", new URL("https://example.com/a"))?.href).toBe("https://example.com/x");
 });
 
 test("the scheme decides", () => {

@@ -6,8 +6,8 @@ export const HTTP_SCHEMES: readonly string[] = ["http:", "https:"];
 export const WEBSOCKET_SCHEMES: readonly string[] = ["ws:", "wss:"];
 
 /** Returns undefined for a text that is not a URL. */
-export function parseUrl(text: string, base?: string | URL): URL | undefined {
-  return URL.canParse(text, base) ? new URL(text, base) : undefined;
+export function parseUrl(text: string, base?: URL): URL | undefined {
+  return URL.canParse(text, base?.href) ? new URL(text, base) : undefined;
 }
 
 /** Returns true for `http:` and `https:`, of a URL or of a text that may have gaps such as `https://{host}/`. */

@@ -53,9 +53,9 @@ async function readMetadata(
   // Metadata of someone else would bring someone else's keys.
   if (metadata.issuer !== issuer) return `it is that of ${JSON.stringify(metadata.issuer)}`;
   const { jwks_uri: keys } = metadata;
-  const url = typeof keys === "string" ? parseUrl(keys) : undefined;
-  if (url === undefined) return "it has no jwks_uri";
-  return isSecureUrl(url) ? url : "its jwks_uri is not https";
+  const keysUrl = typeof keys === "string" ? parseUrl(keys) : undefined;
+  if (keysUrl === undefined) return "it has no jwks_uri";
+  return isSecureUrl(keysUrl) ? keysUrl : "its jwks_uri is not https";
 }
 
 /** What went wrong on the network, which `fetch` hides in the cause. */

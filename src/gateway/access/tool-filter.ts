@@ -1,7 +1,12 @@
 // Which tools a caller sees: the rules of its declaration, ready to be asked for every tool.
 
 import { toWildcard } from "../../base/text/wildcard.ts";
-import type { GatewayCaller, GatewayToolRules, ToolAnnotations, ToolTrait as Trait } from "../../model/index.ts";
+import type {
+  GatewayCaller,
+  GatewayToolRules,
+  ToolAnnotations,
+  ToolTrait as Trait,
+} from "../../model/index.ts";
 import type { ToolView, ViewedServer, ViewedTool } from "./types.ts";
 
 type ToolTest = (tool: ViewedTool) => boolean;

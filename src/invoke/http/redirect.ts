@@ -28,8 +28,7 @@ export function followRedirect(
 }
 
 function refuse(from: URL, to: URL): string | undefined {
-  if (!isHttpUrl(to))
-    return `it redirects to ${to.protocol.slice(0, 20)} which is not HTTP`;
+  if (!isHttpUrl(to)) return `it redirects to ${to.protocol.slice(0, 20)} which is not HTTP`;
   if (from.protocol === "https:" && to.protocol === "http:")
     return "it redirects from https to http, which is not followed";
   const upgrade = from.protocol === "http:" && to.protocol === "https:" && from.port === "" && to.port === "";

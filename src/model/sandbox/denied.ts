@@ -1,6 +1,5 @@
 // Reports of connections that the sandbox refused: the target, the reason, and the option that would allow it.
 
-import { isIP } from "node:net";
 import { bracketed } from "../../base/net/addresses.ts";
 import type { Report } from "../../errors/index.ts";
 import { parseNetworkRule } from "./network-rule.ts";
