@@ -21,7 +21,10 @@ export class Taken {
   /** What was not taken since the last call. The first reading takes everything: it is the user who starts this program. */
   finish(): Diagnostic[] {
     this.#isFirst = false;
-    const refused = [...this.#refused.values()];
+    // Files are read in parallel; the order of the diagnostics must not depend on it.
+    const refused = [...this.#refused]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, diagnostic]) => diagnostic);
     this.#refused.clear();
     return refused;
   }
