@@ -2,7 +2,14 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ERROR_CODES, isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
-import { hasMethod, HEADER, isRpcMessage, LEGACY_REVISIONS, MODERN_REVISION, RPC } from "../../model/index.ts";
+import {
+  hasMethod,
+  HEADER,
+  isRpcMessage,
+  LEGACY_REVISIONS,
+  MODERN_REVISION,
+  RPC,
+} from "../../model/index.ts";
 import type { Admission, Door, Principal, Refusal } from "../access/access-control.ts";
 import { declaresRevision } from "../common/envelope.ts";
 import { type Intake, MAX_BATCH, type Parsed } from "../common/intake.ts";
