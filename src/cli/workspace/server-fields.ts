@@ -1,6 +1,7 @@
 // A server of any declaration in the words of portolan.yaml.
 
 import { dirname, resolve } from "node:path";
+import { isWebSocketUrl } from "../../base/net/urls.ts";
 import { definedOnly, filled, toDockerFields, toLaunchFields } from "../../formats/manifest/index.ts";
 import type { ServerFields } from "../../formats/workspace/index.ts";
 import type { DeclaredEndpoint, DeclaredServer } from "../../model/index.ts";
@@ -44,7 +45,7 @@ function endpointFields(endpoint: DeclaredEndpoint, file: string): ServerFields 
         ...toDockerFields(endpoint),
         headers: filled(headers),
       };
-    const inferred = /^wss?:/i.test(url) ? "websocket" : "http";
+    const inferred = isWebSocketUrl(url) ? "websocket" : "http";
     const written = transport === "http" ? "streamable-http" : transport;
     return { transport: transport === inferred ? undefined : written, url, headers: filled(headers) };
   }

@@ -1,12 +1,12 @@
 // Logins and health checks of a driver, in the model's words.
 
+import { isHttpUrl, isSecureUrl, parseUrl } from "../../base/net/urls.ts";
 import type { DriverAuth, DriverHealthCheck, HttpExpectation } from "../../model/index.ts";
 import { definedOnly } from "../manifest/index.ts";
 import { nodeAt, type Diagnostics, quoted, type TextNode, toLabel } from "../document/index.ts";
 import type { CheckedAuth, CheckedDriver, CheckedHttp } from "./checked-driver.ts";
 import { checkPath } from "./bindings.ts";
 import { parseIsoDuration } from "./iso-duration.ts";
-import { isLoopback } from "./server.ts";
 
 const DETECT: Readonly<Record<string, RegExp>> = {
   exit_code: /^\d{1,3}$/,
@@ -115,9 +115,8 @@ function readEvery(
 
 function checkUrl(node: TextNode | undefined, diagnostics: Diagnostics): void {
   if (node?.kind !== "string") return;
-  const url = String(node.value);
-  const protocol = URL.canParse(url) ? new URL(url).protocol : undefined;
-  if (protocol !== "https:" && protocol !== "http:")
+  const url = parseUrl(String(node.value));
+  if (url === undefined || !isHttpUrl(url))
     diagnostics.add(
       node,
       `${toLabel(node.path)} is not a URL`,
@@ -157,8 +156,8 @@ function checkLogin(
 
 /** What is not a URL is told elsewhere. */
 function isSafePage(text: string): boolean {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  return url?.protocol !== "http:" || isLoopback(url.hostname);
+  const url = parseUrl(text);
+  return url?.protocol !== "http:" || isSecureUrl(url);
 }
 
 /** Words of other hosts are let be; the known ones must be right. */

@@ -1,6 +1,7 @@
 // The server block of a driver: which of the four it is, and whether its parts fit each other and the transport.
 
 import { isIP } from "node:net";
+import { isHttpUrl, isSecureUrl, parseUrl } from "../../base/net/urls.ts";
 import { isSpecialAddress } from "../../base/net/addresses.ts";
 import { didYouMean } from "../../errors/index.ts";
 import type { DriverServer } from "../../model/index.ts";
@@ -159,23 +160,17 @@ function checkUrl(written: string, place: TextNode, diagnostics: Diagnostics): v
     );
     return;
   }
-  const url = URL.canParse(written) ? new URL(written) : undefined;
-  if (url === undefined || !["https:", "http:"].includes(url.protocol))
+  const url = parseUrl(written);
+  if (url === undefined || !isHttpUrl(url))
     diagnostics.add(place, "server.url is not a URL", "Write an address that begins with https://.");
   else if (url.username !== "" || url.password !== "")
     diagnostics.add(place, "server.url holds a name or a password", "Use server.auth or server.headers.");
-  else if (url.protocol === "http:" && !isLoopback(url.hostname))
+  else if (!isSecureUrl(url))
     diagnostics.add(
       place,
       "server.url is not encrypted",
       "Write https://; http:// is only for this machine itself (localhost, 127.0.0.1).",
     );
-}
-
-export function isLoopback(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
-  if (isIP(host) === 4) return host.startsWith("127.") && isSpecialAddress(host);
-  return host === "::1" || host === "localhost" || host.endsWith(".localhost");
 }
 
 function toServer(checked: CheckedServer): DriverServer | undefined {

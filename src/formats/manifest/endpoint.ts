@@ -1,5 +1,6 @@
 // Endpoint of a server from its fields: checks that they fit the transport and that each is valid.
 
+import { HTTP_SCHEMES, isHttpUrl, WEBSOCKET_SCHEMES } from "../../base/net/urls.ts";
 import type { Endpoint, StdioEndpoint, UrlEndpoint } from "../../model/index.ts";
 import { entryOf, type ObjectNode, type Diagnostics, quoted, toLabel } from "../document/index.ts";
 import { definedOnly } from "./defined.ts";
@@ -159,7 +160,7 @@ function checkUrl(
 ): void {
   const place = entryOf(node, "url")?.value;
   if (url === undefined || place === undefined || url.startsWith("${")) return;
-  const protocols = transport === "websocket" ? ["ws:", "wss:"] : ["http:", "https:"];
+  const protocols = transport === "websocket" ? WEBSOCKET_SCHEMES : HTTP_SCHEMES;
   const schemes = protocols.map((protocol) => `${protocol}//`).join(" or ");
   const sample = url.replace(/:\$\{[^}]*\}/g, ":1").replace(/\$\{[^}]*\}/g, "x");
   if (!URL.canParse(sample))
@@ -170,6 +171,6 @@ function checkUrl(
 
 function fitting(url: string): string | undefined {
   if (/^wss?:/i.test(url)) return "Write transport: websocket for this address.";
-  if (/^https?:/i.test(url)) return "Write transport: streamable-http for this address.";
+  if (isHttpUrl(url)) return "Write transport: streamable-http for this address.";
   return undefined;
 }

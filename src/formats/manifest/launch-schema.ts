@@ -1,5 +1,6 @@
 // Schemas of how a program gets onto the machine: install methods, version check, supported machines.
 
+import { isHttpUrl, parseUrl } from "../../base/net/urls.ts";
 import { splitCommandLine } from "../../base/text/command-line.ts";
 import { type InstallMethod, parseRange } from "../../model/index.ts";
 import { quoted, type TextNode, toLabel } from "../document/index.ts";
@@ -82,8 +83,8 @@ const INSTALL = object("", INSTALL_FIELDS, {
         at.diagnostics.add(entry, `${entry.key} does not fit the method ${method}`, `Remove ${entry.key}.`);
     }
     if (name?.startsWith("-") === true) at.error("package", `${quoted(name)} is no package`);
-    const protocol = url !== undefined && URL.canParse(url) ? new URL(url).protocol : undefined;
-    if (url !== undefined && protocol !== "https:" && protocol !== "http:")
+    const parsed = url === undefined ? undefined : parseUrl(url);
+    if (url !== undefined && (parsed === undefined || !isHttpUrl(parsed)))
       at.error("url", "url is not a URL", "Write an address that begins with https://.");
     else if (url !== undefined && sha256 === undefined)
       at.error(

@@ -1,5 +1,6 @@
 // Schema of the `gateway` section of portolan.yaml: where it listens, who may use it, and how much.
 
+import { isHttpUrl, isSecureUrl, parseUrl } from "../../base/net/urls.ts";
 import { GATEWAY_DEFAULTS, type GatewayRate } from "../../model/index.ts";
 import { nodeAt, type Place, quoted, type TextNode, toLabel } from "../document/index.ts";
 import {
@@ -204,13 +205,13 @@ function checkCallers(gateway: TextNode, hasIssuer: boolean, { diagnostics }: Re
 /** Keys are trusted because of where they come from, so that plain HTTP is accepted only on this machine. */
 function checkUrl(secure: boolean) {
   return (url: string, node: TextNode, { diagnostics }: ReadContext): string => {
-    const parsed = URL.canParse(url) ? new URL(url) : undefined;
+    const parsed = parseUrl(url);
     const label = toLabel(node.path);
-    if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || parsed.username !== "")
+    if (parsed === undefined || !isHttpUrl(parsed) || parsed.username !== "")
       diagnostics.add(node, `${label} is not a URL`, "Write an address that begins with https://.");
     else if (parsed.hash !== "" || (parsed.search !== "" && !label.endsWith("jwks_url")))
       diagnostics.add(node, `${label} has a part after its path`, "Leave out what begins with ? or #.");
-    else if (secure && parsed.protocol === "http:" && !isLoopback(parsed.hostname))
+    else if (secure && !isSecureUrl(parsed))
       diagnostics.add(
         node,
         `${label} must begin with https://`,
@@ -218,10 +219,6 @@ function checkUrl(secure: boolean) {
       );
     return url;
   };
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 const { host, port, bodyBytes, sessions, parked, pageSize, maxResultBytes } = GATEWAY_DEFAULTS;
