@@ -1,7 +1,7 @@
 // Opens a web page in the user's browser: an argument list, never a shell, and only http and https.
 
 import { spawn } from "node:child_process";
-import { isHttpUrl, parseUrl } from "../base/net/urls.ts";
+import { isHttpUrl, parseUrl } from "../../base/net/urls.ts";
 
 /** False when the browser cannot be started; the caller then shows the address. */
 export async function openBrowser(

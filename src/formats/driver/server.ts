@@ -1,8 +1,6 @@
 // The server block of a driver: which of the four it is, and whether its parts fit each other and the transport.
 
-import { isIP } from "node:net";
 import { isHttpUrl, isSecureUrl, parseUrl } from "../../base/net/urls.ts";
-import { isSpecialAddress } from "../../base/net/addresses.ts";
 import { didYouMean } from "../../errors/index.ts";
 import type { DriverServer } from "../../model/index.ts";
 import { definedOnly } from "../manifest/index.ts";

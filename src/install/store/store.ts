@@ -6,7 +6,7 @@ import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from "node:f
 import { join } from "node:path";
 import { removeLeftovers, writeAtomic } from "../../base/files/atomic-write.ts";
 import { withFileLock } from "../../base/files/file-lock.ts";
-import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import { isPortolanError, machineFault, PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 import { makeFolder } from "./make-folder.ts";
 import { brokenParts } from "./broken-parts.ts";

@@ -1,6 +1,6 @@
 // Protocol headers of HTTP messages: session, revision, method and name.
 
-import type { Era } from "../../../model/index.ts";
+import { HEADER, type Era } from "../../../model/index.ts";
 import type { OutgoingMessage } from "../outgoing-message.ts";
 
 /** Values that may be sent as they are. */
@@ -18,17 +18,17 @@ export class ProtocolHeaders {
 
   of({ method, params, revision }: OutgoingMessage): Record<string, string> {
     if (revision === undefined || method === undefined) return this.ofSession();
-    const headers: Record<string, string> = { "mcp-protocol-version": revision, "mcp-method": method };
+    const headers: Record<string, string> = { [HEADER.PROTOCOL_VERSION]: revision, [HEADER.METHOD]: method };
     const name = NAMED.test(method) ? (params?.name ?? params?.uri ?? params?.taskId) : undefined;
-    if (typeof name === "string") headers["mcp-name"] = headerValue(name);
+    if (typeof name === "string") headers[HEADER.NAME] = headerValue(name);
     return headers;
   }
 
   /** Headers of a message that belongs to the legacy session. */
   ofSession(): Record<string, string> {
     return {
-      ...(this.session === undefined ? {} : { "mcp-session-id": this.session }),
-      ...(this.revision === undefined ? {} : { "mcp-protocol-version": this.revision }),
+      ...(this.session === undefined ? {} : { [HEADER.SESSION_ID]: this.session }),
+      ...(this.revision === undefined ? {} : { [HEADER.PROTOCOL_VERSION]: this.revision }),
     };
   }
 }

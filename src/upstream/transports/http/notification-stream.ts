@@ -44,22 +44,14 @@ export class NotificationStream {
         },
         event: ({ data }) => this.#options.deliver(parseJson(data)),
         ended: again,
-        // Anything but a stream says that the server has none.
+        // A response that is not a stream means that the server has none.
         json: () => {},
         empty: () => {},
         failed: ({ status }) => {
           if (status === undefined || status >= 500) again();
         },
       },
-      event: ({ data }) => this.#options.deliver(parseJson(data)),
-      ended: again,
-      // A response that is not a stream means that the server has none.
-      json: () => {},
-      empty: () => {},
-      failed: ({ status }) => {
-        if (status === undefined || status >= 500) again();
-      },
-    });
+    );
     this.#stop = () => stream.abort();
   }
 }

@@ -80,7 +80,7 @@ export class PendingRequest {
       started: (received, parser) => {
         accepted();
         stream = parser;
-        const session = received["mcp-session-id"];
+        const session = received[HEADER.SESSION_ID];
         if (typeof session === "string" && this.#isInitialize) transport.protocol.session = session;
       },
       event: ({ data }) => {
@@ -146,7 +146,7 @@ export class PendingRequest {
       this.#resume(resumed, at === stream.lastEventId ? attempt + 1 : 0);
     };
     const opened = transport.get(
-      { "last-event-id": stream.lastEventId ?? "" },
+      { [HEADER.LAST_EVENT_ID]: stream.lastEventId ?? "" },
       {
         started: (_headers, parser) => {
           resumed = parser;
