@@ -2,7 +2,6 @@
 
 import { shellWord } from "../../base/text/command-line.ts";
 import { isHttpUrl } from "../../base/net/urls.ts";
-import { shellWord } from "../../base/text/command-line.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { ConvertedApi } from "../../formats/openapi/index.ts";
 import type { Cli } from "../context.ts";

@@ -195,7 +195,7 @@ function pauseBefore(
   if (rule === undefined || retry >= rule.maxAttempts) return undefined;
   const failures = rule.backoff === "fixed" ? 0 : retry - 1;
   const wanted = isPortolanError(cause) ? retryAfterMs(asText(cause.data.retryAfter)) : undefined;
-  return Math.max(Math.min(ms, MAX_PAUSE_MS), wanted ?? 0);
+  return Math.max(backoffMs(failures, rule.initialMs, MAX_PAUSE_MS), wanted ?? 0);
 }
 
 function asText(value: unknown): string | undefined {

@@ -6,6 +6,7 @@
 //   verified --session lost--> retryDue --acquired--> verifying
 //   any --start failed--> unavailable       any --server gave up--> unavailable
 
+import { backoffMs } from "../../base/time/retry.ts";
 import { isPortolanError } from "../../errors/index.ts";
 import type { DriverErrorCode } from "../../model/index.ts";
 import type { Failure } from "../dispatch/failure.ts";
@@ -218,7 +219,7 @@ function pause(one: Verification, settled: SettledState): VerificationStep {
   const next = settle({ ...one, failures }, settled);
   if (!isPaused(settled)) return [next, NONE];
   const isSecret = settled.kind === "unavailable" && settled.fault.code === "auth_required";
-  const ms = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), isSecret ? MAX_SECRET_PAUSE_MS : MAX_PAUSE_MS);
+  const ms = backoffMs(failures - 1, FIRST_PAUSE_MS, isSecret ? MAX_SECRET_PAUSE_MS : MAX_PAUSE_MS);
   return [next, [{ type: "pause", ms }]];
 }
 

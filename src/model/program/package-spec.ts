@@ -27,8 +27,7 @@ export function parsePackageSpec(text: string): PackageSpec | string {
   if (typeof found === "string") return found;
   const written = text.slice(split + REGISTRY.length);
   const url = parseUrl(written);
-  if (url === undefined || !isHttpUrl(url))
-    return `"${written}" is not the address of a registry`;
+  if (url === undefined || !isHttpUrl(url)) return `"${written}" is not the address of a registry`;
   // The spec is shown and stored, so that it must not contain credentials.
   if (url.username !== "" || url.password !== "")
     return "credentials of a registry belong into npm's settings";

@@ -1,7 +1,7 @@
 // Recognises what a command runs: a package of a registry, a container image, or a program of this machine.
 
 import { PortolanError } from "../../errors/index.ts";
-import type { StdioEndpoint } from "../server-definition.ts";
+import type { StdioEndpoint } from "../config/server-definition.ts";
 import { type DockerRun, parseDockerRun } from "./docker-run.ts";
 import { type NpxCommand, type PackageRunner, parseNpx } from "./npx.ts";
 
