@@ -20,12 +20,8 @@ export { createLaunchDiagnostics, type LaunchDiagnostics } from "./failure-hints
 export { openSessionUpstream } from "./session/session-upstream.ts";
 export { neverSentError } from "./supervision/faults.ts";
 export type { InstanceState, Policy } from "./supervision/instance.ts";
-export {
-  type SessionHandle,
-  type LifecycleEvent,
-  SupervisedUpstream,
-  type SupervisionOptions,
-} from "./supervision/supervised-upstream.ts";
+export type { LifecycleEvent, SessionHandle } from "./supervision/instance-runner.ts";
+export { SupervisedUpstream, type SupervisionOptions } from "./supervision/supervised-upstream.ts";
 export { openUpstream, type UpstreamOptions } from "./open-upstream.ts";
 export { timerMs, within } from "./waiting.ts";
 export { type ParamHeader, paramHeaders } from "./session/param-headers.ts";

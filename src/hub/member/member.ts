@@ -260,7 +260,7 @@ export class Member {
 
   #ended(): void {
     this.#inFlight -= 1;
-    if (this.#inFlight === 0) this.processes.main.quiet();
+    if (this.#inFlight === 0) this.processes.main.otherCallEnded();
   }
 
   /** A call that this generation did not send goes to the next one. */

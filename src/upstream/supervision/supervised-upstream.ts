@@ -1,6 +1,7 @@
-// Runs one instance of a server: carries out what the reducer decides, and is one upstream over all of its sessions.
+// Supervised upstream: one instance of a server as an upstream over all of its sessions. It renews subscriptions and the log
+// level in every session, and repeats requests where that does no harm.
 
-import { isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
+import { isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { JsonObject, LogLevel } from "../../model/index.ts";
 import { Emitter } from "../emitter.ts";
 import type {
@@ -11,154 +12,128 @@ import type {
   UpstreamState,
   UpstreamStats,
 } from "../upstream.ts";
-import { pause, timerMs, within } from "../waiting.ts";
+import { pause } from "../waiting.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
-import {
-  closedError,
-  isServerFailure,
-  mayRepeat,
-  neverSentError,
-  toFault,
-  unavailableError,
-} from "./faults.ts";
-import {
-  type Effect,
-  type Fault,
-  type Instance,
-  type InstanceEvent,
-  type InstanceState,
-  MAX_WAITING,
-  NEW_INSTANCE,
-  type Policy,
-  publicStateOf,
-  reduceInstance,
-  type Timer,
-} from "./instance.ts";
+import { closedError, isServerFailure, mayRepeat, toFault, unavailableError } from "./faults.ts";
+import { type Fault, type InstanceState, publicStateOf } from "./instance.ts";
+import { InstanceRunner, type RunnerOptions, type SessionHandle } from "./instance-runner.ts";
 import { SessionSubscriptions } from "./session-subscriptions.ts";
-import { NO_STATS, sumOf } from "./stats.ts";
-import { newWaiters, type Waiters } from "./waiters.ts";
 
 const MAX_REPEATS = 2;
-const DRAIN_CHECK_MS = 50;
+const LIST_EVENTS = ["toolsChanged", "promptsChanged", "resourcesChanged"] as const;
+const FORWARDED_EVENTS = [...LIST_EVENTS, "resourceUpdated", "log"] as const;
+const NO_STATS: UpstreamStats = {
+  inFlight: 0,
+  lateAnswers: 0,
+  unknownAnswers: 0,
+  noise: 0,
+  declined: 0,
+  ambiguous: 0,
+  restarts: 0,
+  eraProbes: 0,
+};
 
-/** One open session of a server. It ends with the session; `release` closes it unless others use it too. */
-export interface SessionHandle {
-  readonly upstream: Upstream;
-  /** Whether it has calls that did not come through the owner of the lease. */
-  busy?(): boolean;
-  release(): Promise<void>;
-}
-
-export interface SupervisionOptions {
-  readonly name: string;
-  /** Asked with every event, since settings may change while the instance runs. */
-  readonly policy: () => Policy;
-  /** How long a call without a timeout of its own waits for a start. */
-  readonly requestTimeoutMs: number;
+export interface SupervisionOptions
+  extends
+    Pick<RunnerOptions, "name" | "policy" | "requestTimeoutMs">,
+    Partial<Pick<RunnerOptions, "event" | "changed" | "busy">> {
   /** Opens a session. `before` describes the last one, if there was one. */
   readonly open: (signal: AbortSignal, before: Description | undefined) => Promise<SessionHandle>;
-  /** A session was opened; calls are sent to it from now on. `isRenewed`: there was one before it. */
-  readonly opened?: ((lease: SessionHandle, isRenewed: boolean) => void) | undefined;
-  readonly event?: ((event: LifecycleEvent) => void) | undefined;
-  readonly changed?: ((state: InstanceState) => void) | undefined;
-  /** Whether calls are in flight that this instance does not see. */
-  readonly busy?: (() => boolean) | undefined;
+  /** Calls are sent to this session from now on. `isRenewed`: there was one before it. */
+  readonly opened?: ((handle: SessionHandle, isRenewed: boolean) => void) | undefined;
   readonly logLevel?: LogLevel | undefined;
 }
 
-export type LifecycleEvent = Extract<Effect, { type: "emit" }>["event"];
-
-const LIST_EVENTS = ["toolsChanged", "promptsChanged", "resourcesChanged"] as const;
 export class SupervisedUpstream implements Upstream {
   readonly name: string;
-  /** The last one that says something about the server. */
-  lastFault: Fault | undefined;
-  readonly #options: SupervisionOptions;
+  readonly #runner: InstanceRunner;
   readonly #emitter = new Emitter<UpstreamEvents>();
   readonly #breaker = new CircuitBreaker();
   readonly #subscriptions = new SessionSubscriptions();
-  readonly #timers = new Map<Timer, NodeJS.Timeout>();
-  readonly #opening = new Map<number, AbortController>();
-  readonly #opens = new Set<Promise<void>>();
-  #stopping: Promise<void> | undefined;
-  /** Leases that are being released. */
-  readonly #releasing = new Map<Promise<void>, SessionHandle>();
-  #instance: Instance = NEW_INSTANCE;
-  #current:
-    | { readonly session: number; readonly lease: SessionHandle; readonly stop: () => void }
-    | undefined;
-  /** Where calls are sent without the reducer; undefined unless the instance is ready. */
-  #live: Upstream | undefined;
-  #watch: NodeJS.Timeout | undefined;
-  #waiters: Waiters | undefined;
-  #waiting = 0;
-  #inFlight = 0;
-  #lastUsedAt = 0;
-  /** Whether the end of the last call must be reported to the reducer. */
-  #reportsQuiet = false;
   #description: Description | undefined;
-  #past: UpstreamStats = NO_STATS;
-  #restarts = 0;
+  /** The counters of earlier sessions. */
+  #pastStats: UpstreamStats = NO_STATS;
   #logLevel: LogLevel | undefined;
   #publicState: UpstreamState = "reconnecting";
 
   constructor(options: SupervisionOptions) {
-    this.name = options.name;
-    this.#options = options;
+    const { name, policy, requestTimeoutMs, event, changed, busy, open, opened } = options;
+    this.name = name;
     this.#logLevel = options.logLevel;
+    let isRenewed = false;
+    this.#runner = new InstanceRunner({
+      name,
+      policy,
+      requestTimeoutMs,
+      open: (signal) => open(signal, this.#description),
+      attach: (handle, lost) => {
+        isRenewed = this.#description !== undefined;
+        return this.#attach(handle.upstream, lost);
+      },
+      attached: (handle) => {
+        opened?.(handle, isRenewed);
+        // The lists may differ from those of the session before.
+        if (isRenewed) for (const list of LIST_EVENTS) this.#emitter.emit(list);
+      },
+      event: (one) => event?.(one),
+      changed: (state) => {
+        changed?.(state);
+        this.#emitState(state);
+      },
+      busy: () => busy?.() === true,
+      subscriptions: () => this.#subscriptions.size,
+    });
   }
 
   get state(): InstanceState {
-    return this.#instance.state;
+    return this.#runner.state;
   }
 
   /** The open session while the instance is ready. */
   get live(): Upstream | undefined {
-    return this.#live;
+    return this.#runner.live;
   }
 
   get restarts(): number {
-    return this.#restarts;
+    return this.#runner.restarts;
   }
 
   get isBusy(): boolean {
-    return this.#facts().inFlight > 0;
+    return this.#runner.isBusy;
   }
 
-  /** True when the last attempt failed, also while another one is made. */
+  /** The last error about the server. */
+  get lastFault(): Fault | undefined {
+    return this.#runner.lastFault;
+  }
+
+  /** True when the last start failed, also during the next attempt. */
   get isDown(): boolean {
-    const { state, failures } = this.#instance;
-    return state.kind === "failed" || state.kind === "blocked" || (state.kind === "starting" && failures > 0);
+    return this.#runner.isDown;
   }
 
-  /** Why calls are rejected now, with the time of the next attempt; undefined when they are not. */
+  /** The error of calls that are rejected now, with the time of the next attempt. */
   get unavailable(): PortolanError | undefined {
-    const { state } = this;
-    if (state.kind !== "failed" && state.kind !== "blocked") return undefined;
-    return unavailableError(this.name, state.fault, state.retryAt - performance.now());
+    return this.#runner.unavailable;
   }
 
-  /** The open session; starts one unless that failed a moment ago. Rejects when the start fails. */
+  /** Starts the instance unless a start failed a moment ago. Rejects when the start fails. */
   start(): Promise<Upstream> {
-    return this.#live === undefined ? this.#afterCall() : Promise.resolve(this.#live);
+    return this.#runner.start();
   }
 
-  /** The same, also for an instance that failed a moment ago. */
+  /** Like `start`, but also for an instance that failed a moment ago. */
   recheck(): Promise<Upstream> {
-    if (this.#live !== undefined) return Promise.resolve(this.#live);
-    this.#feed({ type: "recheck" });
-    return this.#afterCall();
+    return this.#runner.recheck();
   }
 
-  /** The same as `start`, within the time of a call. */
+  /** Like `start`, within the time limit of a call. */
   ready(call?: Pick<Call, "timeoutMs" | "signal">): Promise<Upstream> {
-    if (this.#live !== undefined) return Promise.resolve(this.#live);
-    const ms = call?.timeoutMs ?? this.#options.requestTimeoutMs;
-    return within(this.#afterCall(), { server: this.name, what: "starting", ms, signal: call?.signal });
+    return this.#runner.ready(call);
   }
 
   describe(): Description {
-    // No caller gets the upstream before its first session was opened.
+    // The upstream is given out after its first session was opened.
     return this.#description as Description;
   }
 
@@ -168,17 +143,18 @@ export class SupervisedUpstream implements Upstream {
   }
 
   request(call: Call): Promise<JsonObject> {
-    const live = this.#live;
+    const runner = this.#runner;
+    const { live } = runner;
     if (live === undefined || !this.#breaker.closed) return this.#requestLater(call, 0);
     const sentAt = performance.now();
-    this.#inFlight += 1;
+    runner.inFlight += 1;
     return live
       .request(call)
       .then(this.#answered, (thrown: unknown) => this.#recover(thrown, call, live, sentAt, 0));
   }
 
   notify(method: string, params?: JsonObject): void {
-    this.#live?.notify(method, params);
+    this.live?.notify(method, params);
   }
 
   /** The subscription is renewed with every new session, and keeps the instance from being idle. */
@@ -186,7 +162,7 @@ export class SupervisedUpstream implements Upstream {
     return this.#untilReleased(await this.#inSession((live) => this.#subscriptions.add(uri, live)));
   }
 
-  /** The same, from the next session on when none is open. */
+  /** Like `subscribe`, but begins with the next session when none is open. */
   keepSubscribed(uri: string): () => Promise<void> {
     return this.#untilReleased(this.#subscriptions.want(uri));
   }
@@ -194,13 +170,13 @@ export class SupervisedUpstream implements Upstream {
   #untilReleased(release: () => Promise<void>): () => Promise<void> {
     return async () => {
       await release();
-      this.#quiet();
+      this.#runner.reportQuiet();
     };
   }
 
   async setLogLevel(level: LogLevel): Promise<void> {
     this.#logLevel = level;
-    if (this.#live !== undefined) await this.#inSession((live) => live.setLogLevel(level));
+    if (this.live !== undefined) await this.#inSession((live) => live.setLogLevel(level));
   }
 
   on<E extends keyof UpstreamEvents>(event: E, listener: (...args: UpstreamEvents[E]) => void): () => void {
@@ -208,29 +184,17 @@ export class SupervisedUpstream implements Upstream {
   }
 
   stats(): UpstreamStats {
-    const now = this.#current?.lease.upstream.stats() ?? NO_STATS;
-    return { ...sumOf(this.#past, now), inFlight: now.inFlight, restarts: this.#restarts };
+    const now = this.#runner.current?.stats() ?? NO_STATS;
+    return { ...sumOf(this.#pastStats, now), inFlight: now.inFlight, restarts: this.restarts };
   }
 
-  /** Calls in flight are finished, for a while; no other is accepted. Resolves when the instance has stopped. */
-  async drain(): Promise<void> {
-    this.#feed({ type: "drain" });
-    if (this.state.kind === "stopped") return this.#closed();
-    await new Promise<void>((resolve) => {
-      const off = this.#emitter.on("stateChanged", (state) => {
-        if (state !== "closed") return;
-        off();
-        resolve();
-      });
-    });
-    await this.#closed();
+  /** Finishes the calls in flight and rejects others. Resolves when the instance has stopped. */
+  drain(): Promise<void> {
+    return this.#runner.drain();
   }
 
   async close(): Promise<void> {
-    // A session that finishes its last requests does not get the time for that any more.
-    const late = [...this.#releasing.values()].map((lease) => lease.release());
-    this.#feed({ type: "stop" });
-    await Promise.all([...late, this.#closed()]);
+    await this.#runner.stop();
     this.#emitter.clear();
   }
 
@@ -238,37 +202,22 @@ export class SupervisedUpstream implements Upstream {
     return this.close();
   }
 
-  /** Reports that a call ended which this instance does not see. */
-  quiet(): void {
-    if (this.#options.policy().idleMs !== undefined) this.#lastUsedAt = performance.now();
-    if (this.#reportsQuiet) this.#quiet();
+  /** Reports the end of a call that this instance does not see. */
+  otherCallEnded(): void {
+    this.#runner.otherCallEnded();
   }
 
-  /** The instance cannot be started, as a check has shown that did not start it. */
+  /** A check without a start has shown that the instance cannot start. */
   checkFailed(error: PortolanError): void {
-    this.#feed({ type: "checkFailed", fault: toFault(error) });
-  }
-
-  async #closed(): Promise<void> {
-    await Promise.all([...this.#opens, ...this.#releasing.keys(), this.#stopping]);
+    this.#runner.checkFailed(error);
   }
 
   readonly #answered = (result: JsonObject): JsonObject => {
-    this.#ended();
+    this.#runner.callEnded();
     return result;
   };
 
-  #ended(): void {
-    this.#inFlight -= 1;
-    if (this.#options.policy().idleMs !== undefined) this.#lastUsedAt = performance.now();
-    if (this.#reportsQuiet) this.#quiet();
-  }
-
-  #quiet(): void {
-    if (this.#facts().inFlight === 0) this.#feed({ type: "quiet" });
-  }
-
-  /** Runs it once more in a new session when the server has forgotten the open one. */
+  /** Runs the function again in a new session when the server has forgotten the open one. */
   async #inSession<T>(run: (live: Upstream) => Promise<T>): Promise<T> {
     try {
       return await run(await this.ready());
@@ -288,7 +237,7 @@ export class SupervisedUpstream implements Upstream {
       throw error;
     }
     const sentAt = performance.now();
-    this.#inFlight += 1;
+    this.#runner.inFlight += 1;
     try {
       const result = await live.request(call);
       this.#breaker.succeeded();
@@ -306,12 +255,12 @@ export class SupervisedUpstream implements Upstream {
     sentAt: number,
     attempt: number,
   ): Promise<JsonObject> {
-    this.#ended();
+    this.#runner.callEnded();
     const error = toPortolanError(thrown, { server: this.name });
     const isFailure = isServerFailure(error);
     if (isFailure && live.describe().transport === "http") {
-      // Elsewhere a failure is the end of the session, which the reducer counts.
-      this.lastFault = toFault(error);
+      // On other transports a failure ends the session, which the reducer counts.
+      this.#runner.lastFault = toFault(error);
       this.#breaker.failed(sentAt);
     } else if (error.code === "RPC_ERROR") this.#breaker.succeeded();
     else this.#breaker.undecided();
@@ -322,179 +271,43 @@ export class SupervisedUpstream implements Upstream {
     return this.#requestLater(call, attempt + 1);
   }
 
-  /** Waits for the session that is being opened, or begins to open one. */
-  #afterCall(): Promise<Upstream> {
-    const refused = this.#feed({ type: "call" });
-    if (refused !== undefined) return Promise.reject(this.#toError(refused));
-    const waiters = (this.#waiters ??= newWaiters());
-    // A session that was there already has been passed on before anybody waited for it.
-    if (this.#live !== undefined) this.#settle(this.#live);
-    this.#waiting += 1;
-    return waiters.opened.finally(() => {
-      this.#waiting -= 1;
-    });
-  }
-
-  #toError(reason: Fault | "busy" | "closed"): PortolanError {
-    if (reason === "closed") return neverSentError(this.name);
-    if (reason !== "busy") return this.unavailable ?? reason.error;
-    const message = `${MAX_WAITING} requests already wait for ${this.name} to start`;
-    return new PortolanError("BUSY", message, { server: this.name });
-  }
-
-  /** Gives why the call of a `call` event is rejected. */
-  #feed(event: InstanceEvent): Fault | "busy" | "closed" | undefined {
-    const before = this.state;
-    const [next, effects] = reduceInstance(this.#instance, event, this.#facts(), this.#options.policy());
-    this.#instance = next;
-    const { state } = next;
-    this.#live = state.kind === "ready" ? this.#current?.lease.upstream : undefined;
-    if ("fault" in event) this.lastFault = event.fault;
-    if (state !== before && state.kind !== "ready") this.#clear("idle");
-    let refused: Fault | "busy" | "closed" | undefined;
-    for (const effect of effects) if (effect.type === "reject") refused = effect.reason;
-    for (const effect of effects) this.#carryOut(effect);
-    this.#reportsQuiet =
-      this.#options.policy().idleMs !== undefined ? !this.#timers.has("idle") : state.kind === "draining";
-    if (state !== before) this.#changed(state);
-    return refused;
-  }
-
-  #facts(): Parameters<typeof reduceInstance>[2] {
-    const elsewhere = this.#options.busy?.() === true || this.#current?.lease.busy?.() === true;
-    return {
-      now: performance.now(),
-      jitter: 0.8 + Math.random() * 0.4,
-      inFlight: this.#inFlight + (elsewhere ? 1 : 0),
-      waiting: this.#waiting,
-      subscriptions: this.#subscriptions.size,
-      lastUsedAt: this.#lastUsedAt,
-    };
-  }
-
-  #carryOut(effect: Effect): void {
-    switch (effect.type) {
-      case "open":
-        return this.#open(effect.session);
-      case "close":
-        return this.#close(effect.session);
-      case "sendWaiting":
-        if (this.#live !== undefined) this.#settle(this.#live);
-        return;
-      case "rejectWaiting": {
-        const { reason } = effect;
-        this.#waiters?.reject(reason === "closed" ? neverSentError(this.name) : reason.error);
-        this.#waiters = undefined;
-        return;
-      }
-      case "timer":
-        return this.#arm(effect.timer, effect.at);
-      case "emit":
-        if (effect.event === "restarted") this.#restarts += 1;
-        if (effect.event !== "stopped") return this.#options.event?.(effect.event);
-        // It has stopped when its process is gone.
-        this.#stopping = Promise.all(this.#releasing.keys()).then(() => this.#options.event?.("stopped"));
-        return;
-      case "wait":
-      case "reject":
-    }
-  }
-
-  #settle(live: Upstream): void {
-    this.#waiters?.resolve(live);
-    this.#waiters = undefined;
-  }
-
-  #open(session: number): void {
-    const leaving = new AbortController();
-    this.#opening.set(session, leaving);
-    const opening = this.#options
-      .open(leaving.signal, this.#description)
-      .then(
-        (lease) => this.#opened(session, lease),
-        (thrown: unknown) => {
-          const error = toPortolanError(thrown, { server: this.name });
-          this.#feed({ type: "openFailed", session, fault: toFault(error) });
-        },
-      )
-      .finally(() => {
-        this.#opening.delete(session);
-        this.#opens.delete(opening);
-      });
-    this.#opens.add(opening);
-  }
-
-  #opened(session: number, lease: SessionHandle): Promise<void> | void {
-    const { state } = this;
-    // The reducer closes a session that nobody waits for any more; it never becomes the current one.
-    if (state.kind !== "starting" || state.session !== session) return lease.release();
-    const { upstream } = lease;
+  #attach(upstream: Upstream, lost: (error: PortolanError) => void): () => void {
     const forward = (event: keyof UpstreamEvents): (() => void) =>
       upstream.on(event, (...args) => this.#emitter.emit(event, ...args));
     const offs = [
-      ...([...LIST_EVENTS, "resourceUpdated", "log"] as const).map(forward),
-      upstream.on("stateChanged", (now, reason) => {
-        if (now === "ready" || now === "reconnecting") return;
-        const error = reason ?? closedError(this.name);
-        this.#feed({ type: "lost", session, fault: toFault(error) });
+      ...FORWARDED_EVENTS.map(forward),
+      upstream.on("stateChanged", (state, reason) => {
+        if (state !== "ready" && state !== "reconnecting") lost(reason ?? closedError(this.name));
       }),
     ];
-    this.#current = { session, lease, stop: () => offs.forEach((off) => off()) };
-    const isRenewed = this.#description !== undefined;
     this.#description = upstream.describe();
     if (this.#logLevel !== undefined) upstream.setLogLevel(this.#logLevel).catch(() => {});
     this.#subscriptions.renew(upstream);
-    this.#feed({ type: "opened", session });
-    this.#options.opened?.(lease, isRenewed);
-    // The lists of an earlier session may have changed with the new one.
-    if (isRenewed) for (const event of LIST_EVENTS) this.#emitter.emit(event);
+    return () => {
+      for (const off of offs) off();
+      this.#pastStats = sumOf(this.#pastStats, upstream.stats());
+      this.#subscriptions.detach();
+    };
   }
 
-  #close(session: number): void {
-    this.#opening.get(session)?.abort(closedError(this.name));
-    const current = this.#current;
-    if (current?.session !== session) return;
-    this.#current = undefined;
-    this.#live = undefined;
-    current.stop();
-    this.#past = sumOf(this.#past, current.lease.upstream.stats());
-    this.#subscriptions.detach();
-    const released: Promise<void> = current.lease
-      .release()
-      .catch(() => {})
-      .finally(() => this.#releasing.delete(released));
-    this.#releasing.set(released, current.lease);
-  }
-
-  #arm(timer: Timer, at: number): void {
-    this.#clear(timer);
-    const armed = setTimeout(
-      () => {
-        this.#timers.delete(timer);
-        this.#feed({ type: "timer", timer });
-      },
-      timerMs(at - performance.now()),
-    );
-    // A restart that is due keeps the program alive; timers that may run for ever do not.
-    if (this.state.kind !== "starting") armed.unref();
-    this.#timers.set(timer, armed);
-  }
-
-  #clear(timer: Timer): void {
-    clearTimeout(this.#timers.get(timer));
-    this.#timers.delete(timer);
-  }
-
-  #changed(state: InstanceState): void {
-    // Calls that did not come through here report no end.
-    clearInterval(this.#watch);
-    if (state.kind === "draining" && this.#current?.lease.busy !== undefined)
-      this.#watch = setInterval(() => this.#quiet(), DRAIN_CHECK_MS).unref();
-    if (state.kind === "stopped") for (const timer of this.#timers.keys()) this.#clear(timer);
-    this.#options.changed?.(state);
+  #emitState(state: InstanceState): void {
     const shown = publicStateOf(state);
     if (shown === undefined || shown === this.#publicState) return;
     this.#publicState = shown;
     this.#emitter.emit("stateChanged", shown, shown === "ready" ? undefined : this.lastFault?.error);
   }
+}
+
+/** Adds the counters of the open session to those of earlier ones. */
+function sumOf(past: UpstreamStats, now: UpstreamStats): UpstreamStats {
+  return {
+    inFlight: now.inFlight,
+    lateAnswers: past.lateAnswers + now.lateAnswers,
+    unknownAnswers: past.unknownAnswers + now.unknownAnswers,
+    noise: past.noise + now.noise,
+    declined: past.declined + now.declined,
+    ambiguous: (past.ambiguous ?? 0) + (now.ambiguous ?? 0),
+    restarts: now.restarts,
+    eraProbes: past.eraProbes + now.eraProbes,
+  };
 }
