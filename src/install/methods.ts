@@ -3,9 +3,9 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, isAbsolute, join, resolve } from "node:path";
+import { isProgram } from "../base/process/program-path.ts";
 import { PortolanError, type Report, toPortolanError } from "../errors/index.ts";
 import { type InstallMethod, programName } from "../model/index.ts";
-import { isProgram } from "../process/index.ts";
 import { safePath, unpack } from "./archive/unpack.ts";
 import { download } from "./download.ts";
 import { installed, installNpm } from "./npm/package.ts";

@@ -1,9 +1,9 @@
 // Finds the program file of a command as the operating system would, without running it and without searching the
 // current folder.
 
-import { constants } from "node:fs";
-import { access, stat } from "node:fs/promises";
-import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { isProgram, searchFolders, windowsEndings } from "../base/process/program-path.ts";
 import { PortolanError } from "../errors/index.ts";
 
 export interface FindOptions {
@@ -42,15 +42,14 @@ export async function lookUpProgram(
   { env = process.env, cwd = process.cwd(), server }: FindOptions = {},
 ): Promise<string | undefined> {
   if (command === "" || command.includes("\0")) return undefined;
-  const endings = windows ? windowsEndings(command, env) : [""];
+  const endings = windows ? windowsEndings(command, env.PATHEXT) : [""];
   if (/[/\\]/.test(windows ? command : command.replaceAll("\\", ""))) {
     const path = resolve(cwd, command);
     for (const ending of endings) if (await isProgram(path + ending)) return path + ending;
     if (await isFile(path)) throw startError(command, "it may not be executed", "EACCES", server);
     return undefined;
   }
-  // An empty or relative entry means the current folder, where anyone may have put a program of that name.
-  for (const folder of (env.PATH ?? env.Path ?? "").split(delimiter).filter(isAbsolute)) {
+  for (const folder of searchFolders(env.PATH ?? env.Path)) {
     for (const ending of endings) {
       const path = join(folder, command + ending);
       if (await isProgram(path)) return path;
@@ -59,21 +58,11 @@ export async function lookUpProgram(
   return undefined;
 }
 
-export async function isProgram(path: string): Promise<boolean> {
-  if (!(await isFile(path))) return false;
-  return windows || access(path, constants.X_OK).then(yes, no);
-}
-
 async function isFile(path: string): Promise<boolean> {
-  return stat(path).then((found) => found.isFile(), no);
-}
-
-const yes = (): true => true;
-const no = (): false => false;
-
-function windowsEndings(command: string, env: Readonly<Record<string, string | undefined>>): string[] {
-  const known = (env.PATHEXT ?? ".COM;.EXE;.BAT;.CMD").toLowerCase().split(";");
-  return known.some((ending) => ending !== "" && command.toLowerCase().endsWith(ending)) ? [""] : known;
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
 }
 
 function startError(

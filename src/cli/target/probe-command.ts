@@ -1,7 +1,8 @@
 // Looks whether a command's first word can be started, before anything is.
 
 import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, extname, isAbsolute, join, resolve } from "node:path";
+import { extname, isAbsolute, join, resolve } from "node:path";
+import { DEFAULT_SEARCH_PATH, searchFolders, windowsEndings } from "../../base/process/program-path.ts";
 import type { CommandState } from "./target.ts";
 
 export interface ProbeContext {
@@ -13,12 +14,9 @@ export interface ProbeContext {
 }
 
 export function probeCommand(command: string, context: ProbeContext): CommandState {
-  const endings =
-    context.windows && extname(command) === ""
-      ? (context.pathExtensions ?? ".COM;.EXE;.BAT;.CMD").split(";")
-      : [""];
+  const endings = context.windows ? windowsEndings(command, context.pathExtensions) : [""];
   const isPath = command.includes("/") || (context.windows && command.includes("\\")) || isAbsolute(command);
-  const folders = isPath ? [""] : (context.path ?? "/usr/local/bin:/usr/bin:/bin").split(delimiter);
+  const folders = isPath ? [""] : searchFolders(context.path ?? DEFAULT_SEARCH_PATH);
   let best: CommandState = "missing";
   for (const folder of folders) {
     for (const ending of endings) {

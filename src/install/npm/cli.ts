@@ -4,7 +4,8 @@
 import { spawn } from "node:child_process";
 import { access, readFile, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
-import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { dirname, join } from "node:path";
+import { searchFolders } from "../../base/process/program-path.ts";
 import { lastWords } from "../../base/text/truncate.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { childEnvironment } from "../../process/index.ts";
@@ -56,7 +57,7 @@ export async function findNpm(env: NodeJS.ProcessEnv = process.env): Promise<str
       join(folder, "../lib/node_modules/npm/bin/npm-cli.js"),
       join(folder, "node_modules/npm/bin/npm-cli.js"),
     ]);
-  for (const folder of (env.PATH ?? "").split(delimiter).filter(isAbsolute)) {
+  for (const folder of searchFolders(env.PATH)) {
     const npm = await realpath(join(folder, "npm")).catch(() => undefined);
     if (npm?.endsWith("npm-cli.js") === true) places.push(npm);
     places.push(join(folder, "node_modules/npm/bin/npm-cli.js"));

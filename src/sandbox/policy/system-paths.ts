@@ -1,7 +1,8 @@
 // System paths of every sandbox: what programs need to run at all, and nothing about the user.
 
-import { access, constants, realpath, stat } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
+import { DEFAULT_SEARCH_PATH, isProgram, searchFolders } from "../../base/process/program-path.ts";
 import { isInside } from "../paths/paths.ts";
 
 /**
@@ -35,19 +36,10 @@ export async function isSystem(path: string): Promise<boolean> {
 }
 
 export async function findProgram(name: string, searchPath: string | undefined): Promise<string | undefined> {
-  const candidates = isAbsolute(name)
-    ? [name]
-    : (searchPath ?? "/usr/local/bin:/usr/bin:/bin").split(":").map((folder) => join(folder, name));
-  for (const path of candidates.filter((one) => isAbsolute(one))) {
-    if (await isProgram(path)) return path;
-  }
+  const folders = searchFolders(searchPath ?? DEFAULT_SEARCH_PATH);
+  const candidates = isAbsolute(name) ? [name] : folders.map((folder) => join(folder, name));
+  for (const path of candidates) if (await isProgram(path)) return path;
   return undefined;
-}
-
-async function isProgram(path: string): Promise<boolean> {
-  return access(path, constants.X_OK)
-    .then(async () => (await stat(path)).isFile())
-    .catch(() => false);
 }
 
 async function existing(paths: readonly string[]): Promise<string[]> {
