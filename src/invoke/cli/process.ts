@@ -17,7 +17,7 @@ export interface Command {
   /** File descriptors that the command gets as 3, 4, … */
   readonly fds?: readonly number[];
   /** Requests the end of a command that a signal to the started process would not reach. False when it cannot. */
-  ask?: ((started: ChildProcess) => boolean) | undefined;
+  terminate?: ((started: ChildProcess) => boolean) | undefined;
   /** Releases resources that were opened for the start. */
   spawned?(): void;
   ended?(): void;
@@ -63,7 +63,7 @@ export function startGroup(command: Command, listeners: Listeners): Promise<Grou
     child.on("error", () => {});
     child.stdout?.on("data", (chunk: Buffer) => listeners.stdout(chunk));
     child.stderr?.on("data", (chunk: Buffer) => listeners.stderr(chunk));
-    resolve(new Group(child, pid, command.ask));
+    resolve(new Group(child, pid, command.terminate));
   })
     .finally(() => command.spawned?.())
     .then(
@@ -83,13 +83,13 @@ export class Group {
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcess;
   readonly #pid: number;
-  readonly #askInside: Command["ask"];
+  readonly #terminate: Command["terminate"];
   #stopping: Promise<unknown> | undefined;
 
-  constructor(child: ChildProcess, pid: number, askInside: Command["ask"]) {
+  constructor(child: ChildProcess, pid: number, terminate: Command["terminate"]) {
     this.#child = child;
     this.#pid = pid;
-    this.#askInside = askInside;
+    this.#terminate = terminate;
     live.add(this);
     this.ended = this.#watch();
   }
@@ -97,7 +97,7 @@ export class Group {
   /** Sends SIGTERM, and SIGKILL after a grace period. */
   stop(): Promise<unknown> {
     if (this.#stopping === undefined) {
-      if (this.#askInside?.(this.#child) !== true) this.signal("SIGTERM");
+      if (this.#terminate?.(this.#child) !== true) this.signal("SIGTERM");
       const force = setTimeout(() => this.signal("SIGKILL"), TERM_GRACE_MS);
       this.#stopping = this.ended.finally(() => clearTimeout(force));
     }
