@@ -108,7 +108,10 @@ test.each<[string, string]>([
   ["{ command: a, version_check: { cmd: x, parse: 'v', range: '1' } }", "has no group"],
   ["{ command: a, version_check: { cmd: x, parse: '\\', range: '1' } }", "is not a regular expression"],
   ["{ command: a, version_check: { cmd: x, parse: '(v)', range: banana } }", "is not a range of versions"],
-  ["{ command: a, version_check: { cmd: 'x | y', parse: '(v)', range: '1' } }", '"|" has a meaning only in a shell'],
+  [
+    "{ command: a, version_check: { cmd: 'x | y', parse: '(v)', range: '1' } }",
+    '"|" has a meaning only in a shell',
+  ],
   [
     "{ command: a, install: [ { method: curl, url: https://b.com } ] }",
     "without a declared SHA-256 is not used",
