@@ -9,7 +9,7 @@ import type {
   JsonSchema,
   PromptArgument,
 } from "../../model/index.ts";
-import { checkShape, entryOf, nodeAt, type ObjectNode, type Diagnostics } from "../document/index.ts";
+import { checkShape, entryOf, nodeAt, type ObjectNode, type Diagnostics, toPlain } from "../document/index.ts";
 import { readSchema } from "./check-schema.ts";
 import { readCli } from "./cli.ts";
 import type { Context } from "./context.ts";
@@ -46,6 +46,8 @@ interface Read {
 type Bases = ReturnType<typeof createBases>;
 
 const NO_ARGUMENTS: JsonSchema = { type: "object" };
+/** Stands for an argument whose schema has errors: it may be a number, and it may have any properties. */
+const ANY_ARGUMENT = { type: "integer", allOf: [] };
 
 export function readTool(node: ObjectNode, bases: Bases, context: Context): InvokedTool | undefined {
   const read = readPrimitive("tools", node, bases, context);
@@ -102,19 +104,42 @@ function readPrimitive(kind: Primitive, node: ObjectNode, bases: Bases, context:
   const checked = checkShape(primitiveShape(kind, context.version), shallow(node), diagnostics) as Checked;
   const inputSchema = readSchema(nodeAt(node, "inputSchema"), context);
   const outputSchema = readSchema(nodeAt(node, "outputSchema"), context, "result");
-  const given =
+  const listed =
     kind === "prompts" ? (inputSchema ?? schemaOf(checked.arguments)) : (inputSchema ?? NO_ARGUMENTS);
-  // A broken schema would make every gap of the invocation look wrong as well.
-  const isBroken = isWrong(node, "inputSchema", diagnostics) || isWrong(node, "arguments", diagnostics);
-  const scope = isBroken ? OPEN_SCOPE : createScope(kind === "resources" ? undefined : given);
+  const given = isWrong(node, "arguments", diagnostics)
+    ? undefined
+    : knownArguments(node, listed, diagnostics);
+  const scope = given === undefined ? OPEN_SCOPE : createScope(kind === "resources" ? undefined : given);
   if (kind === "resourceTemplates") checkUriTemplate(nodeAt(node, "uriTemplate"), scope, diagnostics);
   const invocation = readInvocation(node, scope, bases, context);
-  if (invocation !== undefined && kind !== "resources" && !isBroken)
+  if (invocation !== undefined && kind !== "resources" && given !== undefined)
     checkUnused(node, invocation, given, context);
   if (diagnostics.hasErrorIn(node) || invocation === undefined) return undefined;
   const { requiredScopes } = checked;
   const invoked = { invocation, ...(requiredScopes === undefined ? {} : { requiredScopes }) };
   return { checked, inputSchema, outputSchema, invoked };
+}
+
+/**
+ * The arguments as far as their names are certain, so that all errors of a tool are reported at once. Errors inside the
+ * schemas of properties leave the names certain. Any other error of the schema would make every placeholder look wrong.
+ */
+function knownArguments(
+  node: ObjectNode,
+  schema: JsonSchema,
+  diagnostics: Diagnostics,
+): JsonSchema | undefined {
+  if (!isWrong(node, "inputSchema", diagnostics)) return schema;
+  const entries = nodeAt(node, "inputSchema");
+  const properties = nodeAt(node, "inputSchema", "properties");
+  if (entries?.kind !== "object" || properties?.kind !== "object") return undefined;
+  if (entries.entries.some((entry) => entry.key !== "properties" && diagnostics.hasErrorIn(entry)))
+    return undefined;
+  const known = properties.entries.map((entry) => [
+    entry.key,
+    diagnostics.hasErrorIn(entry) ? ANY_ARGUMENT : toPlain(entry.value),
+  ]);
+  return { ...schema, properties: Object.fromEntries(known) };
 }
 
 function isWrong(node: ObjectNode, key: string, diagnostics: Diagnostics): boolean {
