@@ -9,7 +9,7 @@ import type { ConvertedApi } from "./types.ts";
 // oxlint-disable-next-line typescript/no-explicit-any -- read back from text, and looked into everywhere
 type Loose = any;
 
-const folder = join(import.meta.dirname, "../../../test/fixtures/openapi");
+const folder = join(import.meta.dirname, "../../test/fixtures/openapi");
 const load = (file: string): ConvertedApi & { file: Loose; tools: number; tool: (name: string) => Loose } => {
   const result = convertOpenApi(readFileSync(join(folder, file), "utf8"), { file });
   const written: Loose = parse(result.mcpfile);
