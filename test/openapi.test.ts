@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { convertOpenApi } from "../src/formats/openapi/index.ts";
+import { convertOpenApi } from "../src/openapi/index.ts";
 import { record, type Recorded } from "./invoke-helpers.ts";
 import { ERAS, serveMcpfile } from "./mcpfile-helpers.ts";
 import type { Loose } from "./raw-clients.ts";

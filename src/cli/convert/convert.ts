@@ -4,7 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import { upgradeMcpfile } from "../../formats/mcpfile/index.ts";
-import { type ConvertedApi, convertOpenApi } from "../../formats/openapi/index.ts";
+import { type ConvertedApi, convertOpenApi } from "../../openapi/index.ts";
 import type { Cli } from "../context.ts";
 import type { RawOptions } from "../options/parse.ts";
 import { configError } from "../output/diagnostic.ts";

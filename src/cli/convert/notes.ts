@@ -3,7 +3,7 @@
 import { shellWord } from "../../base/text/command-line.ts";
 import { isHttpUrl } from "../../base/net/urls.ts";
 import type { Diagnostic } from "../../errors/index.ts";
-import type { ConvertedApi } from "../../formats/openapi/index.ts";
+import type { ConvertedApi } from "../../openapi/index.ts";
 import type { Cli } from "../context.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
 import { count } from "../terminal/format.ts";

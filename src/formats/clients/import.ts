@@ -2,8 +2,8 @@
 
 import { readFile, stat } from "node:fs/promises";
 import type { Diagnostic } from "../../errors/index.ts";
-import type { Computer } from "./clients.ts";
-import { type FoundClientFile, findClientFiles } from "./find.ts";
+import type { Computer } from "./known/clients.ts";
+import { type FoundClientFile, findClientFiles } from "./known/find.ts";
 import { parseClientFile } from "./parse.ts";
 import type { ClientContext, ClientId, ClientServer } from "./types.ts";
 

@@ -1,7 +1,7 @@
 // Public face of the clients' files: reading, finding, writing them.
 
-export { CLIENTS, type ClientInfo, type Computer, type UsualPlace } from "./clients.ts";
-export { type FoundClientFile, findClientFiles } from "./find.ts";
+export { CLIENTS, type ClientInfo, type Computer, type UsualPlace } from "./known/clients.ts";
+export { type FoundClientFile, findClientFiles } from "./known/find.ts";
 export { type ImportedFile, importClients, type ImportOptions } from "./import.ts";
 export { parseClientFile } from "./parse.ts";
 export { type WriteOptions, writeClientFile, type WrittenFile } from "./save.ts";

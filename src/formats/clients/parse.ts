@@ -2,23 +2,23 @@
 
 import type { Diagnostic } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
-import { type ReadContext, readContext } from "./context.ts";
-import { CLIENT_FORMATS, clientOfPlace, clientOfValue, formatOfPlace } from "./detect.ts";
+import { type ReadContext, readContext } from "./known/context.ts";
+import { CLIENT_FORMATS, clientOfPlace, clientOfValue, formatOfPlace } from "./known/detect.ts";
 import {
   createPositions,
   nearestOffset,
   readDocument,
   type SourceDocument,
   withoutMark,
-} from "./document.ts";
-import { kindOf, type ReportAt, toLabel } from "./entry-reader.ts";
-import { type Field, findFields } from "./fields.ts";
-import { checkInputs } from "./inputs.ts";
-import { findLooseness } from "./json-document.ts";
-import { findPlainSecrets } from "./plain-secrets.ts";
-import type { EntryServer } from "./read-entry.ts";
-import { type FoundEntry, readEntries } from "./read-servers.ts";
-import { CLIENT_TITLES } from "./titles.ts";
+} from "./documents/document.ts";
+import { kindOf, type ReportAt, toLabel } from "./entries/entry-reader.ts";
+import { type Field, findFields } from "./entries/fields.ts";
+import { checkInputs } from "./references/inputs.ts";
+import { findLooseness } from "./documents/json-document.ts";
+import { findPlainSecrets } from "./entries/plain-secrets.ts";
+import type { EntryServer } from "./entries/read-entry.ts";
+import { type FoundEntry, readEntries } from "./entries/read-servers.ts";
+import { CLIENT_TITLES } from "./known/titles.ts";
 import type { ClientContext, ClientFile, ClientId, ClientServer, Path } from "./types.ts";
 
 /** Clients that give up on a file for one comma too many. */

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { CLIENTS } from "./clients.ts";
+import { CLIENTS } from "./known/clients.ts";
 import { parseClientFile } from "./parse.ts";
-import { formatPieces, parsePieces } from "./pieces.ts";
+import { formatPieces, parsePieces } from "./references/pieces.ts";
 import type { ClientId, ClientServer, WritableServer } from "./types.ts";
 import { mergeInto, renderFor } from "./write.ts";
 

@@ -5,8 +5,8 @@ import type { Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
-import { CLIENT_FORMATS, clientOfPlace, formatOfPlace } from "./detect.ts";
-import { readDocument, withoutMark } from "./document.ts";
+import { CLIENT_FORMATS, clientOfPlace, formatOfPlace } from "./known/detect.ts";
+import { readDocument, withoutMark } from "./documents/document.ts";
 
 export interface WriteOptions {
   /** The text that the new one was made from: when the file has another by now, nothing is written. */

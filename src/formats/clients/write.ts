@@ -2,22 +2,22 @@
 
 import { PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
-import { isLegalAlias } from "./alias.ts";
-import { ownPath } from "./containers.ts";
-import { type ReadContext, readContext } from "./context.ts";
-import { CLIENT_FORMATS } from "./detect.ts";
-import { BYTE_ORDER_MARK, createPositions, readDocument, withoutMark } from "./document.ts";
-import { editText } from "./edit.ts";
-import { declaredInputs, inputsIn, toInput } from "./inputs.ts";
-import { PLAIN_STYLE, toJsonText } from "./json-text.ts";
-import { changesOf } from "./merge-entry.ts";
-import { type FoundEntry, readEntries } from "./read-servers.ts";
-import { CLIENT_TITLES } from "./titles.ts";
-import { toTomlTable } from "./toml-text.ts";
+import { isLegalAlias } from "./entries/alias.ts";
+import { ownPath } from "./known/containers.ts";
+import { type ReadContext, readContext } from "./known/context.ts";
+import { CLIENT_FORMATS } from "./known/detect.ts";
+import { BYTE_ORDER_MARK, createPositions, readDocument, withoutMark } from "./documents/document.ts";
+import { editText } from "./documents/edit.ts";
+import { declaredInputs, inputsIn, toInput } from "./references/inputs.ts";
+import { PLAIN_STYLE, toJsonText } from "./documents/json-text.ts";
+import { changesOf } from "./entries/merge-entry.ts";
+import { type FoundEntry, readEntries } from "./entries/read-servers.ts";
+import { CLIENT_TITLES } from "./known/titles.ts";
+import { toTomlTable } from "./documents/toml-text.ts";
 import type { ClientContext, ClientId, ExportNote, Path, WritableServer, WrittenConfig } from "./types.ts";
-import { applyChange, type Change, valueAt } from "./values.ts";
-import { writeEntry } from "./write-entry.ts";
-import { toYamlText } from "./yaml-edit.ts";
+import { applyChange, type Change, valueAt } from "./documents/values.ts";
+import { writeEntry } from "./entries/write-entry.ts";
+import { toYamlText } from "./documents/yaml-edit.ts";
 
 /** A complete file for the client with these servers and nothing else. */
 export function renderFor(client: ClientId, servers: readonly WritableServer[]): WrittenConfig {

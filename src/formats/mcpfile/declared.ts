@@ -3,7 +3,7 @@
 import { dirname } from "node:path";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { DeclaredServer, GatewaySettings } from "../../model/index.ts";
-import { toAlias } from "../clients/alias.ts";
+import { toAlias } from "../clients/entries/alias.ts";
 import { type Place, quoted, toPointer } from "../document/index.ts";
 import { looksLikeMcpfile } from "./detect.ts";
 import { parseMcpfile } from "./parse.ts";

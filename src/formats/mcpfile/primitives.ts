@@ -9,7 +9,14 @@ import type {
   JsonSchema,
   PromptArgument,
 } from "../../model/index.ts";
-import { checkShape, entryOf, nodeAt, type ObjectNode, type Diagnostics, toPlain } from "../document/index.ts";
+import {
+  checkShape,
+  entryOf,
+  nodeAt,
+  type ObjectNode,
+  type Diagnostics,
+  toPlain,
+} from "../document/index.ts";
 import { readSchema } from "./check-schema.ts";
 import { readCli } from "./cli.ts";
 import type { Context } from "./context.ts";

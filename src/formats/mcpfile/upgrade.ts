@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { Diagnostic } from "../../errors/index.ts";
-import { toAlias } from "../clients/alias.ts";
+import { toAlias } from "../clients/entries/alias.ts";
 import { type McpfileEntry, parseMcpfile } from "./parse.ts";
 import { renderMcpfile, renderServerConfig } from "./render.ts";
 

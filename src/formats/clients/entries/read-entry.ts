@@ -1,0 +1,167 @@
+// One entry of a client's file as a server. Lenient in how things are spelled, strict in what they are.
+
+import { isWebSocketUrl } from "../../../base/net/urls.ts";
+import { didYouMean } from "../../../errors/index.ts";
+import type { Endpoint } from "../../../model/index.ts";
+import type { ReadContext } from "../known/context.ts";
+import { EntryReader, kindOf, type ReportAt } from "./entry-reader.ts";
+import { KNOWN_KEYS } from "./fields.ts";
+import { readCommand, readUrl, wholePath } from "./read-endpoint.ts";
+import { readLimits } from "./read-limits.ts";
+import { CLIENT_TITLES } from "../known/titles.ts";
+import type { ClientId, ClientServer, Path } from "../types.ts";
+import { readSandbox } from "./vscode-sandbox.ts";
+
+export type EntryServer = Pick<
+  ClientServer,
+  "endpoint" | "enabled" | "limits" | "allowTools" | "blockTools" | "envFile" | "launch"
+>;
+
+export interface EntryPlace {
+  readonly path: Path;
+  readonly client: ClientId;
+  readonly context: ReadContext;
+  readonly report: ReportAt;
+}
+
+const TRANSPORTS: ReadonlyMap<string, Endpoint["transport"]> = new Map([
+  ["stdio", "stdio"],
+  ["local", "stdio"],
+  ["http", "http"],
+  ["https", "http"],
+  ["streamablehttp", "http"],
+  ["remote", "http"],
+  ["sse", "sse"],
+  ["ws", "websocket"],
+  ["websocket", "websocket"],
+]);
+
+/** Undefined when the entry has a fault (which was reported) or declares no server of its own. */
+export function readEntry(
+  entry: Readonly<Record<string, unknown>>,
+  place: EntryPlace,
+): EntryServer | undefined {
+  const reader = new EntryReader(entry, place);
+  if (place.client === "opencode" && isOverride(reader)) {
+    reader.report("info", [], "it only switches a server on or off that stands elsewhere");
+    return undefined;
+  }
+  for (const { key, counts } of reader.fields.repeated)
+    reader.report(
+      "warning",
+      [key],
+      `${key} says again what ${counts} says; ${counts} counts`,
+      "Keep one of them.",
+    );
+  const transport = readTransport(reader, place.client);
+  const endpoint = readEndpoint(reader, transport, place.context);
+  const enabled = (reader.boolean("enabled") ?? true) && reader.boolean("disabled") !== true;
+  const limits = readLimits(reader, place.client);
+  const allowTools = reader.names("allowTools");
+  const blockTools = reader.names("blockTools");
+  const envFile = transport === "stdio" ? readEnvFile(reader, place) : undefined;
+  const launch =
+    place.client === "vscode" && transport === "stdio" ? readSandbox(reader, place.context) : undefined;
+  if (reader.failed || endpoint === undefined) return undefined;
+  return {
+    endpoint,
+    enabled,
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    ...(allowTools === undefined ? {} : { allowTools }),
+    ...(blockTools === undefined || blockTools.length === 0 ? {} : { blockTools }),
+    ...(envFile === undefined ? {} : { envFile }),
+    ...(launch === undefined ? {} : { launch }),
+  };
+}
+
+/** Of an entry whose transport is not known, whatever it says of either kind is checked, so that all faults are found at once. */
+function readEndpoint(
+  reader: EntryReader,
+  transport: Endpoint["transport"] | undefined,
+  context: ReadContext,
+): Endpoint | undefined {
+  if (transport === "http" || transport === "sse" || transport === "websocket")
+    return readUrl(reader, transport);
+  const command = readCommand(reader, context);
+  if (transport === "stdio") return command;
+  readUrl(reader, isWebSocketUrl(String(reader.raw("url"))) ? "websocket" : "http");
+  return undefined;
+}
+
+/** OpenCode lets a file switch servers that an organisation provides. */
+function isOverride(reader: EntryReader): boolean {
+  return (
+    reader.fields.unknown.length === 0 &&
+    [...reader.fields.keys.keys()].every((field) => field === "enabled" || field === "disabled") &&
+    reader.fields.keys.size > 0
+  );
+}
+
+function readTransport(reader: EntryReader, client: ClientId): Endpoint["transport"] | undefined {
+  const command = reader.keyOf("command");
+  const url = reader.keyOf("url");
+  const key = reader.keyOf("type");
+  if (key !== undefined) {
+    const given = reader.raw("type");
+    if (typeof given !== "string")
+      return reader.refuse(
+        [key],
+        `${key} is ${kindOf(given)}`,
+        'Write type, url and the rest side by side, for example "type": "http".',
+      );
+    const transport = TRANSPORTS.get(given.toLowerCase().replace(/[-_\s]/g, ""));
+    if (transport === undefined)
+      return reader.refuse(
+        [key],
+        `${key} is none that is known`,
+        didYouMean(given, ["stdio", "http", "sse", "ws"]) ?? 'Use "stdio", "http", "sse" or "ws".',
+      );
+    if (transport === "stdio" ? command !== undefined : url !== undefined) return transport;
+    const missing = transport === "stdio" ? "command" : "url";
+    return reader.refuse(
+      [key],
+      `${missing} is missing: ${key} says ${given}`,
+      misspelled(reader) ?? `Add ${missing}.`,
+    );
+  }
+  if (command !== undefined) {
+    if (url !== undefined)
+      reader.report(
+        "warning",
+        [url],
+        `there are both ${command} and ${url}; ${command} counts`,
+        'Add "type" to say which.',
+      );
+    return "stdio";
+  }
+  if (url === undefined)
+    return reader.refuse(
+      [],
+      "there is neither a command nor a url",
+      misspelled(reader) ?? "Add one of them.",
+    );
+  if (isWebSocketUrl(String(reader.raw("url")))) return "websocket";
+  // Gemini CLI tells the two transports apart by the name of the key.
+  return client === "gemini" && url === "url" ? "sse" : "http";
+}
+
+function misspelled(reader: EntryReader): string | undefined {
+  for (const key of reader.fields.unknown) {
+    const hint = didYouMean(key, KNOWN_KEYS);
+    if (hint !== undefined) return hint;
+  }
+  return undefined;
+}
+
+function readEnvFile(reader: EntryReader, { context, client }: EntryPlace): string | undefined {
+  const key = reader.keyOf("envFile");
+  const file = key === undefined ? undefined : reader.text("envFile", "value");
+  if (key === undefined || file === undefined) return undefined;
+  reader.report(
+    "warning",
+    [key],
+    `the variables of ${key} are added by ${CLIENT_TITLES[client]}, not by Portolan`,
+    "Name those that the server needs in env, as ${NAME}.",
+  );
+  return wholePath(file, context);
+}

@@ -1,0 +1,118 @@
+// VS Code's sandbox, read and written.
+
+import { expect, test } from "vitest";
+import type { DeclaredServer, SandboxDeclaration } from "../../../model/index.ts";
+import { renderFor, mergeInto, parseClientFile } from "../index.ts";
+
+const FILE = "/repo/.vscode/mcp.json";
+const PLACE = { home: "/home/me", cwd: "/repo", platform: "linux" } as const;
+
+function read(entry: object) {
+  const found = parseClientFile(
+    JSON.stringify({ servers: { a: { type: "stdio", command: "x", ...entry } } }),
+    FILE,
+    "vscode",
+    PLACE,
+  );
+  return { launch: found?.servers[0]?.launch, messages: found?.diagnostics.map(({ message }) => message) };
+}
+
+test("the example of its documentation", () => {
+  expect(
+    read({
+      sandboxEnabled: true,
+      sandbox: {
+        filesystem: { allowWrite: ["${workspaceFolder}"], denyRead: ["${userHome}/.ssh"] },
+        network: { allowedDomains: ["api.example.com", "*.cdn.example.com"] },
+      },
+    }),
+  ).toEqual({
+    launch: {
+      sandbox: {
+        mode: "enforce",
+        network: ["api.example.com", "*.cdn.example.com"],
+        fs: { write: ["/repo"], deny: ["/home/me/.ssh"] },
+      },
+    },
+    messages: [],
+  });
+});
+
+test("switched off it says nothing", () => {
+  expect(read({ sandbox: { network: { allowedDomains: ["a.com"] } } }).launch).toBeUndefined();
+  expect(read({ sandboxEnabled: false }).launch).toBeUndefined();
+  expect(read({ sandboxEnabled: true }).launch).toEqual({ sandbox: { mode: "enforce" } });
+});
+
+test("denied hosts take no chances, and what is wrong is told", () => {
+  expect(
+    read({
+      sandboxEnabled: true,
+      sandbox: { network: { allowedDomains: ["a.com", "*.a.com", "b.com"], deniedDomains: ["b.com"] } },
+    }),
+  ).toEqual({
+    launch: { sandbox: { mode: "enforce", network: ["a.com"] } },
+    messages: ["*.a.com is left out, since hosts below it may be denied"],
+  });
+  expect(read({ sandboxEnabled: true, sandbox: { network: { allowedDomains: ["a b"] } } }).messages).toEqual([
+    '"a b" is no host: left out',
+  ]);
+  expect(read({ sandboxEnabled: "yes" }).launch).toBeUndefined();
+  expect(read({ sandboxEnabled: true, sandbox: { network: { allowedDomains: "a.com" } } }).messages).toEqual([
+    "sandbox.network.allowedDomains is a text",
+  ]);
+});
+
+function server(sandbox: SandboxDeclaration): DeclaredServer {
+  return {
+    alias: "a",
+    origin: { file: "/repo/portolan.yaml", line: 1, column: 1, format: "workspace" },
+    endpoint: { transport: "stdio", command: "x" },
+    enabled: true,
+    launch: { sandbox },
+  };
+}
+
+test("written, and read again", () => {
+  const sandbox: SandboxDeclaration = {
+    mode: "enforce",
+    network: ["a.com"],
+    fs: { write: ["/repo/data"], deny: ["/repo/data/x"] },
+  };
+  const { text, notes } = renderFor("vscode", [server(sandbox)]);
+  expect(notes).toEqual([]);
+  expect(parseClientFile(text, FILE, "vscode", PLACE)?.servers[0]?.launch).toEqual({ sandbox });
+});
+
+test("what has no place is a note, and other clients have none for any of it", () => {
+  const all = server({ network: ["a.com", "b.com:22", "*"], fs: { read: ["/d"] }, home: "kept" });
+  expect(renderFor("vscode", [all]).notes.map(({ message }) => message)).toEqual([
+    "VS Code has no place in its sandbox for b.com:22, *, fs.read, home: left out",
+  ]);
+  expect(renderFor("claude-code", [all]).notes.map(({ message }) => message)).toEqual([
+    "Claude Code does not know sandbox: left out",
+  ]);
+});
+
+test("a sandbox that stands in the file stays when nothing is said about it", () => {
+  const before = '{ "servers": { "a": { "type": "stdio", "command": "y", "sandboxEnabled": true } } }';
+  const { launch: _, ...plain } = server({});
+  const { text } = mergeInto("vscode", before, [plain], { ...PLACE, file: FILE });
+  expect(JSON.parse(text)).toEqual({
+    servers: { a: { type: "stdio", command: "x", sandboxEnabled: true } },
+  });
+});
+
+test("a container that is reached by an address cannot be given to a client", () => {
+  const http: DeclaredServer = {
+    ...server({}),
+    endpoint: {
+      transport: "http",
+      url: "http://127.0.0.1:0/mcp",
+      program: { command: "docker", args: ["run", "--rm", "i"], port: 80 },
+    },
+  };
+  const { text, notes } = renderFor("claude-code", [http]);
+  expect(text).not.toContain("127.0.0.1");
+  expect(notes[0]?.message).toContain("left out");
+});

@@ -1,0 +1,56 @@
+// Which client a file belongs to: by its place, or by what it holds.
+
+import { isObject } from "../../../model/index.ts";
+import { isServerMap } from "./containers.ts";
+import type { ClientFormat, ClientId } from "../types.ts";
+import { valueAt } from "../documents/values.ts";
+
+const PLACES: readonly (readonly [RegExp, ClientId])[] = [
+  [/(^|\/)(\.mcp|\.claude)\.json$/, "claude-code"],
+  [/(^|\/)claude_desktop_config\.json$/i, "claude-desktop"],
+  [/(^|\/)\.cursor\/mcp\.json$/, "cursor"],
+  [/(^|\/)(\.codeium(\/[^/]+)?|windsurf|\.windsurf)\/mcp_config\.json$/, "windsurf"],
+  [/(^|\/)\.vscode\/mcp\.json$/, "vscode"],
+  [/\/User\/(profiles\/[^/]+\/)?mcp\.json$/, "vscode"],
+  [/(^|\/)\.codex\/config\.toml$/, "codex"],
+  [/(^|\/)\.gemini\/settings\.json$/, "gemini"],
+  [/(^|\/)opencode\.jsonc?$/, "opencode"],
+];
+
+export function clientOfPlace(file: string): ClientId | undefined {
+  const path = file.replaceAll("\\", "/");
+  return PLACES.find(([pattern]) => pattern.test(path))?.[1];
+}
+
+export const CLIENT_FORMATS: Readonly<Record<ClientId, ClientFormat>> = {
+  "claude-code": "json",
+  "claude-desktop": "json",
+  cursor: "json",
+  windsurf: "json",
+  vscode: "json",
+  codex: "toml",
+  gemini: "json",
+  opencode: "json",
+  axle: "yaml",
+};
+
+export function formatOfPlace(file: string): ClientFormat | undefined {
+  if (/\.jsonc?$/i.test(file)) return "json";
+  if (/\.toml$/i.test(file)) return "toml";
+  return /\.ya?ml$/i.test(file) ? "yaml" : undefined;
+}
+
+/** The client whose shape a value has; undefined for what is no such file. */
+export function clientOfValue(format: ClientFormat, value: unknown): ClientId | undefined {
+  if (!isObject(value)) return undefined;
+  if (format === "toml") return isObject(value["mcp_servers"]) ? "codex" : undefined;
+  if (format === "yaml") return Array.isArray(valueAt(value, ["services", "mcp"])) ? "axle" : undefined;
+  const { mcpServers, servers } = value;
+  if (isObject(mcpServers))
+    return Object.values(mcpServers).some((entry) => isObject(entry) && "httpUrl" in entry)
+      ? "gemini"
+      : "claude-code";
+  if (isServerMap(servers)) return "vscode";
+  if (isServerMap(value["mcp"]) || isServerMap(valueAt(value, ["mcp", "servers"]))) return "opencode";
+  return isServerMap(value) ? "claude-code" : undefined;
+}

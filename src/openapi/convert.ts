@@ -1,0 +1,177 @@
+// A description of an HTTP API as a mcpfile: each operation a tool. What cannot be one is reported, and the rest works.
+
+import { isHttpUrl } from "../base/net/urls.ts";
+import type { JsonObject } from "../model/index.ts";
+import { quoted } from "../formats/document/index.ts";
+import { Bases } from "./bases.ts";
+import { child, openSpec, type Spec, textOf } from "./document/document.ts";
+import { Findings, nowhere } from "./document/diagnostics.ts";
+import { RESULT_LIMITS, SCHEMA_BUDGET } from "./limits.ts";
+import { serverName } from "./names.ts";
+import { createChoice } from "./document/select-operations.ts";
+import { listOperations, type Operation } from "./document/operations.ts";
+import { readSpec } from "./document/read-spec.ts";
+import { Pack } from "./pack.ts";
+import { depthOf, renderFile } from "./render.ts";
+import { TooLarge } from "./schema/schema.ts";
+import { createSecurity } from "./request/security.ts";
+import { type Address, baseUrlOf, checkBaseUrl, type FoundBase } from "./request/base-url.ts";
+import { type Making, toTool } from "./tool.ts";
+import { type At, type ConvertedApi, type ConvertOptions, Unusable } from "./types.ts";
+
+/** Never throws: what is wrong with the description is among the diagnostics. */
+export function convertOpenApi(text: string, options: ConvertOptions): ConvertedApi {
+  const findings = new Findings(options.file);
+  const read = readSpec(text, options.file, findings);
+  const made = read === undefined ? NOTHING : convertRoot(read.root, options, findings);
+  return { ...made, ...findings.done(read?.locate ?? nowhere) };
+}
+
+type Made = Pick<ConvertedApi, "mcpfile" | "tools" | "needs">;
+const NOTHING: Made = { mcpfile: "", tools: 0, needs: [] };
+
+function convertRoot(root: unknown, options: ConvertOptions, findings: Findings): Made {
+  const spec = openSpec(root);
+  if (typeof spec === "string") {
+    findings.error([], spec);
+    return NOTHING;
+  }
+  const baseUrl = options.baseUrl === undefined ? undefined : checkBaseUrl(options.baseUrl);
+  if (typeof baseUrl === "object") {
+    findings.error([], baseUrl.problem);
+    return NOTHING;
+  }
+  const choice = createChoice(options.only);
+  const operations = listOperations(spec, choice, findings);
+  for (const pattern of choice.unused()) findings.warn(["paths"], `no operation matches ${quoted(pattern)}`);
+  if (operations.length === 0) {
+    findings.error(["paths"], "there is no operation to make a tool of");
+    return NOTHING;
+  }
+  return convertOperations(spec, operations, { ...options, baseUrl }, findings);
+}
+
+function convertOperations(
+  spec: Spec,
+  operations: readonly Operation[],
+  options: ConvertOptions,
+  findings: Findings,
+): Made {
+  const info = child({ value: spec.root, path: [] }, "info");
+  const title = textOf(info, "title") ?? "api";
+  const name = serverName(options.name ?? title);
+  const making: Making = { spec, work: { left: SCHEMA_BUDGET.all, largeOutputs: 0 }, findings };
+  const credentialsOf = createSecurity(spec, name, findings);
+  const bases = new Bases();
+  const pack = new Pack();
+  const [needs, used] = [new Set<string>(), new Set<string>()];
+  let noRoom = 0;
+  const baseProblems = new Set<string>();
+  const replacedUrls = new Set<string>();
+
+  for (const operation of operations) {
+    const { label, at, shared } = operation;
+    try {
+      const { url, replaced } = baseOf(spec, [at, shared], options, baseProblems, findings);
+      if (replaced !== undefined && !replacedUrls.has(replaced.url)) {
+        replacedUrls.add(replaced.url);
+        findings.warn(
+          replaced.at.path,
+          `${label} has the server ${quoted(replaced.url)} of its own; the base URL takes its place`,
+        );
+      }
+      const credentials = credentialsOf(at);
+      const base = bases.nameFor(url, credentials.headers);
+      const tool = toTool(operation, base, credentials, making);
+      if (depthOf(tool) > RESULT_LIMITS.depth) throw new Unusable("its schemas are nested too deep", at.path);
+      if (!pack.add(tool)) {
+        noRoom += 1;
+        findings.skipQuietly(label, "there is no room for it in one file", at.path);
+        continue;
+      }
+      used.add(base);
+      for (const need of credentials.needs) needs.add(need);
+    } catch (thrown) {
+      const [reason, path] = reasonOf(thrown, at);
+      if (making.work.left < 0 && thrown instanceof TooLarge) {
+        noRoom += 1;
+        findings.skipQuietly(label, reason, path);
+      } else if (baseProblems.has(reason)) findings.skipQuietly(label, reason, path);
+      else findings.skip(label, reason, path);
+    }
+  }
+  if (noRoom > 0)
+    findings.summary(
+      ["paths"],
+      `${noRoom} operations have no room in one file`,
+      "Choose the operations that are needed, or make several files.",
+    );
+  if (pack.count === 0) return NOTHING;
+  const { texts, shortened } = pack.finish();
+  const left = shortened + making.work.largeOutputs;
+  if (left > 0) findings.summary(["paths"], `${left} outputSchemas are left out: they are too large`);
+  const head = headOf(info, name, bases.named(used));
+  const comments = [
+    `Made by portolan from ${source(options.file)}: ${[title, versionOf(info)].join(" ").trim()} (${spec.version}).`,
+  ];
+  if (needs.size > 0) comments.push(`Needs these secrets: ${[...needs].join(", ")}.`);
+  return { mcpfile: renderFile(comments, head, texts), tools: pack.count, needs: [...needs] };
+}
+
+/** A base URL that is missing is one error, not one for each operation. */
+function baseOf(
+  spec: Spec,
+  levels: readonly At[],
+  address: Address,
+  told: Set<string>,
+  findings: Findings,
+): FoundBase {
+  try {
+    return baseUrlOf(spec, levels, address);
+  } catch (thrown) {
+    if (thrown instanceof Unusable && !told.has(thrown.message)) {
+      told.add(thrown.message);
+      findings.error(thrown.path, thrown.message);
+    }
+    throw thrown;
+  }
+}
+
+function reasonOf(thrown: unknown, at: At): readonly [string, At["path"]] {
+  if (thrown instanceof Unusable) return [thrown.message, thrown.path.length === 0 ? at.path : thrown.path];
+  return [`it cannot be converted: ${thrown instanceof Error ? thrown.message : String(thrown)}`, at.path];
+}
+
+function headOf(info: At, name: string, invocationBases: JsonObject): JsonObject {
+  const about = [textOf(info, "description"), textOf(info, "summary")].find(
+    (text) => text !== undefined && text.length <= 1_000,
+  );
+  return {
+    kind: "MCPToolDefinitions",
+    schemaVersion: "0.2.0",
+    name,
+    version: semantic(versionOf(info)),
+    ...(about === undefined ? {} : { instructions: about }),
+    invocationBases,
+  };
+}
+
+function versionOf(info: At): string {
+  const { value } = child(info, "version");
+  return typeof value === "string" || typeof value === "number" ? String(value).slice(0, 60) : "";
+}
+
+/** `v1` and `1.2` in three numbers, as servers have theirs; what is no such version stays in the comment only. */
+function semantic(version: string): string {
+  const found = /^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?([-+][0-9A-Za-z.+-]+)?$/.exec(version.trim());
+  if (found === null) return "1.0.0";
+  const [, major = "1", minor = "0", patch = "0", more = ""] = found;
+  return /^-?\d/.test(more) ? "1.0.0" : `${major}.${minor}.${patch}${more}`;
+}
+
+/** Without what a URL may carry that is nobody's business. */
+function source(file: string): string {
+  if (!isHttpUrl(file) || !URL.canParse(file)) return file;
+  const { origin, pathname } = new URL(file);
+  return `${origin}${pathname}`;
+}

@@ -1,0 +1,36 @@
+// How large a description of an API may be, and how much may be made of it.
+
+import { MAX_BYTES } from "../formats/document/index.ts";
+import { Unusable } from "./types.ts";
+
+/** Real descriptions have up to a dozen megabytes, far more than a declaration; a selection of them is converted. */
+export const SPEC_LIMITS = {
+  bytes: 16_777_216,
+  depth: 64,
+  values: 1_000_000,
+  operations: 2_000,
+  parameters: 200,
+} as const;
+
+/** What the reader of mcpfiles takes; the bounds of `text/` with some room left. */
+export const RESULT_LIMITS: { readonly bytes: number; readonly lexemes: number; readonly depth: number } = {
+  bytes: MAX_BYTES - 16 * 1024,
+  lexemes: 180_000,
+  depth: 60,
+};
+
+/** In schemas and values; all tools together have a bound too, since each carries what it refers to. */
+export const SCHEMA_BUDGET = { input: 20_000, output: 6_000, all: 1_500_000 } as const;
+
+export const MAX_DESCRIPTION = 8_000;
+
+/** Keys that would reach into an object itself; the reader of the result refuses them. */
+export const FORBIDDEN: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+
+export function tooDeep(): Unusable {
+  return new Unusable(`values are nested more than ${SPEC_LIMITS.depth} deep`, []);
+}
+
+export function tooMany(): Unusable {
+  return new Unusable(`the file holds more than ${SPEC_LIMITS.values} values`, []);
+}

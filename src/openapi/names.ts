@@ -1,0 +1,53 @@
+// Names that every client and every model provider takes: letters, digits, "_" and "-", at most 64 of them.
+
+import { createHash } from "node:crypto";
+import { MAX_ALIAS } from "../formats/document/index.ts";
+import { FORBIDDEN } from "./limits.ts";
+
+const MAX_NAME = 64;
+
+/** The text with everything else turned into "_"; the fallback when nothing is left of it. */
+export function legalName(text: string, fallback: string): string {
+  const legal = text
+    .slice(0, 2_000)
+    .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .replace(/[^A-Za-z0-9_-]+/g, "_")
+    .replace(/^[-_]+|[-_]+$/g, "");
+  const name = legal === "" ? fallback : legal;
+  return shorten(FORBIDDEN.has(name) ? `${name}_` : name, text);
+}
+
+/** The name, or with a number when it is taken; it is taken from then on. */
+export function uniqueName(name: string, taken: Set<string>): string {
+  let unique = name;
+  for (let count = 2; taken.has(unique); count += 1) {
+    const suffix = `_${count}`;
+    unique = `${name.slice(0, MAX_NAME - suffix.length)}${suffix}`;
+  }
+  taken.add(unique);
+  return unique;
+}
+
+/** `Swagger Petstore` as `swagger-petstore`: the name of a server, usable as its alias. */
+export function serverName(title: string): string {
+  return (
+    legalName(title.toLowerCase(), "api").replaceAll("_", "-").slice(0, MAX_ALIAS).replace(/-+$/, "") || "api"
+  );
+}
+
+/** `PETSTORE_TOKEN` from a server's name and what the secret is. */
+export function secretName(...parts: readonly string[]): string {
+  const name = parts
+    .map((part) => legalName(part, "API").replaceAll("-", "_").toUpperCase())
+    .join("_")
+    .replace(/_+/g, "_");
+  return /^[0-9]/.test(name) ? `API_${name}` : name;
+}
+
+/** The hash keeps long names apart that begin alike. */
+function shorten(name: string, source: string): string {
+  if (name.length <= MAX_NAME) return name;
+  const hash = createHash("sha256").update(source).digest("hex").slice(0, 8);
+  return `${name.slice(0, MAX_NAME - 9).replace(/[-_]+$/, "")}_${hash}`;
+}

@@ -1,0 +1,48 @@
+// The arguments of one tool while they are collected: names that are unique, schemas, what is required.
+
+import { isObject, type JsonObject } from "../../model/index.ts";
+import { legalName, uniqueName } from "../names.ts";
+import type { Parameter } from "./parameters.ts";
+import type { Schema } from "../types.ts";
+
+/** `{headers.x}` and `{env.x}` in a template are not arguments. */
+const RESERVED: ReadonlySet<string> = new Set(["headers", "env"]);
+
+export class Inputs {
+  readonly properties: JsonObject = {};
+  readonly required: string[] = [];
+  readonly #taken = new Set<string>();
+
+  /** The name that a parameter has as an argument: its own, as far as that is legal and not taken. */
+  nameFor({ name, in: place }: Parameter): string {
+    const wanted = legalName(name, "value");
+    if (!this.#taken.has(wanted) && !RESERVED.has(wanted)) return uniqueName(wanted, this.#taken);
+    return uniqueName(legalName(`${wanted}_${place}`, place), this.#taken);
+  }
+
+  add(name: string, schema: Schema, required: boolean): void {
+    this.#taken.add(name);
+    this.properties[name] = schema;
+    if (required && !this.required.includes(name)) this.required.push(name);
+  }
+
+  has(name: string): boolean {
+    return this.#taken.has(name);
+  }
+
+  /** Keeps names for the fields of a form, which cannot have others. */
+  reserve(names: Iterable<string>): void {
+    for (const name of names) this.#taken.add(name);
+  }
+
+  /** A name that is free, for the body as a whole. */
+  free(name: string): string {
+    return uniqueName(name, this.#taken);
+  }
+}
+
+/** What is said about the parameter wins over what is said about the type of its value. */
+export function described(schema: Schema, description: string | undefined): Schema {
+  if (description === undefined) return schema;
+  return isObject(schema) ? { ...schema, description } : schema ? { description } : schema;
+}

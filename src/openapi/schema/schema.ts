@@ -1,0 +1,175 @@
+// Schemas of a description as JSON Schema 2020-12. What they refer to is collected in `$defs`, so that a tool says everything itself.
+
+import { isObject, type JsonObject } from "../../model/index.ts";
+import { quoted } from "../../formats/document/index.ts";
+import { follow, items, members, refOf, type Spec } from "../document/document.ts";
+import { type Direction, hiddenNames, isHidden, requiresAny } from "./one-way-properties.ts";
+import { SCHEMA_BUDGET, SPEC_LIMITS } from "../limits.ts";
+import { legalName, uniqueName } from "../names.ts";
+import { isNullable, moveExample, moveExclusive, withNull } from "./older-schemas.ts";
+import { isRound } from "./cycles.ts";
+import { ONE_SCHEMA, SAME_VALUE, SCHEMA_LISTS, SCHEMA_MAPS, VALUES } from "./keywords.ts";
+import { type At, type Schema, Unusable } from "../types.ts";
+
+/** Shared by all tools of one description. */
+export interface Work {
+  left: number;
+  /** How many schemas of results were too large. */
+  largeOutputs: number;
+}
+
+/** Told apart, since a result's schema that is too large is left out while an argument's ends the operation. */
+export class TooLarge extends Unusable {}
+
+interface Within {
+  /** The definition that is being converted; the root has no name. */
+  readonly owner: string;
+  /** Still about the owner's own value, and not about a part of it. */
+  readonly same: boolean;
+  /** Names that must not be required here. */
+  readonly hidden: ReadonlySet<string>;
+  readonly depth: number;
+  /** How many references were written out on the way here. */
+  readonly inlined: number;
+}
+
+const MAX_INLINED = 8;
+
+const NONE: ReadonlySet<string> = new Set();
+const ROOT: Within = { owner: "", same: false, hidden: NONE, depth: 0, inlined: 0 };
+
+export class SchemaConverter {
+  readonly #spec: Spec;
+  readonly #direction: Direction;
+  readonly #work: Work;
+  #left: number;
+  /** Names of definitions by what they are in the description. */
+  readonly #names = new Map<unknown, string>();
+  readonly #taken = new Set<string>();
+  readonly #waiting: { readonly name: string; readonly at: At }[] = [];
+  readonly #edges = new Map<string, Set<string>>();
+
+  constructor(spec: Spec, direction: Direction, work: Work) {
+    this.#spec = spec;
+    this.#direction = direction;
+    this.#work = work;
+    this.#left = SCHEMA_BUDGET[direction];
+  }
+
+  convert(at: At): Schema {
+    return this.#convert(at, ROOT);
+  }
+
+  /** A schema that stands here itself, whether or not it is referred to. */
+  convertWhole(at: At): Schema {
+    return this.#convert(follow(this.#spec, at), ROOT);
+  }
+
+  /** Everything that was referred to so far. */
+  definitions(): JsonObject {
+    const definitions: JsonObject = {};
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift())
+      definitions[next.name] = this.#convert(next.at, { ...ROOT, owner: next.name, same: true });
+    if (isRound(this.#edges)) throw new Unusable("a schema is defined by nothing but itself", []);
+    return definitions;
+  }
+
+  #convert(at: At, within: Within): Schema {
+    this.#spend(1, at);
+    if (within.depth > SPEC_LIMITS.depth) throw new Unusable("its schemas are nested too deep", at.path);
+    if (typeof at.value === "boolean") return at.value;
+    if (!isObject(at.value)) return {};
+    return refOf(at.value) === undefined
+      ? this.#convertObject(at, at.value, within)
+      : this.#convertReference(at, at.value, within);
+  }
+
+  #convertReference(at: At, source: JsonObject, within: Within): Schema {
+    const target = follow(this.#spec, at);
+    if (!isObject(target.value) && typeof target.value !== "boolean")
+      throw new Unusable(`the reference ${quoted(String(source.$ref))} does not lead to a schema`, at.path);
+    if (this.#mustStandHere(target, within))
+      return this.#convert(target, { ...within, depth: within.depth + 1, inlined: within.inlined + 1 });
+    const name = this.#define(target);
+    if (within.same) {
+      const edges = this.#edges.get(within.owner) ?? new Set();
+      this.#edges.set(within.owner, edges.add(name));
+    }
+    const reference: JsonObject = { $ref: `#/$defs/${name}` };
+    if (this.#spec.dialect === "3.1") {
+      const beside = this.#convertObject(at, source, within);
+      return { ...reference, ...(isObject(beside) ? beside : {}) };
+    }
+    const { description } = source;
+    const described = typeof description === "string" ? { ...reference, description } : reference;
+    return isNullable(source) ? withNull(described) : described;
+  }
+
+  /** A definition is the same for all who refer to it, so one that requires what is hidden only here is written out. */
+  #mustStandHere(target: At, { hidden, inlined }: Within): boolean {
+    if (hidden.size === 0 || inlined >= MAX_INLINED) return false;
+    const own = hiddenNames(this.#spec, target, this.#direction, this.#spend);
+    const others = new Set([...hidden].filter((name) => !own.has(name)));
+    return others.size > 0 && requiresAny(this.#spec, target, others, this.#spend);
+  }
+
+  #convertObject(at: At, source: JsonObject, within: Within): Schema {
+    const own = hiddenNames(this.#spec, at, this.#direction, this.#spend);
+    const hidden = own.size === 0 ? within.hidden : new Set([...within.hidden, ...own]);
+    const schema: JsonObject = {};
+    for (const { key, at: member } of members(at)) {
+      const inner: Within = {
+        owner: within.owner,
+        same: within.same && SAME_VALUE.has(key),
+        hidden: key === "allOf" ? hidden : NONE,
+        depth: within.depth + 1,
+        inlined: within.inlined,
+      };
+      if (key === "required" && Array.isArray(member.value)) {
+        const required = member.value.filter((name) => typeof name === "string" && !hidden.has(name));
+        if (required.length > 0) schema.required = [...new Set(required)];
+      } else if (VALUES.get(key)?.(member.value) === true) {
+        this.#spend(1 + ((JSON.stringify(member.value)?.length ?? 0) >> 5), member);
+        schema[key] = member.value;
+      } else if (key === "items" && Array.isArray(member.value)) {
+        schema.prefixItems = items(member).map((item) => this.#convert(item, inner));
+      } else if (ONE_SCHEMA.has(key) && (isObject(member.value) || typeof member.value === "boolean")) {
+        schema[key] = this.#convert(member, inner);
+      } else if (SCHEMA_LISTS.has(key)) {
+        const list = items(member).map((item) => this.#convert(item, inner));
+        if (list.length > 0) schema[key] = list;
+      } else if (SCHEMA_MAPS.has(key) && isObject(member.value)) {
+        schema[key] = this.#convertMap(key, member, inner);
+      }
+    }
+    moveExample(source, schema);
+    if (this.#spec.dialect === "3.1") return schema;
+    moveExclusive(source, schema);
+    return isNullable(source) ? withNull(schema) : schema;
+  }
+
+  #convertMap(key: string, at: At, within: Within): JsonObject {
+    const map: JsonObject = {};
+    for (const { key: name, at: member } of members(at)) {
+      if (key === "properties" && isHidden(this.#spec, member, this.#direction)) continue;
+      map[name] = this.#convert(member, within);
+    }
+    return map;
+  }
+
+  #define(target: At): string {
+    const known = this.#names.get(target.value);
+    if (known !== undefined) return known;
+    const name = uniqueName(legalName(String(target.path.at(-1) ?? "root"), "schema"), this.#taken);
+    this.#names.set(target.value, name);
+    this.#waiting.push({ name, at: target });
+    return name;
+  }
+
+  readonly #spend = (amount: number, at: At): void => {
+    this.#left -= amount;
+    this.#work.left -= amount;
+    if (this.#left < 0) throw new TooLarge("its schemas are too large", at.path);
+    if (this.#work.left < 0) throw new TooLarge("all schemas together are too large", at.path);
+  };
+}
