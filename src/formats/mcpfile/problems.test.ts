@@ -357,24 +357,6 @@ describe("schemas", () => {
   });
 });
 
-test("an error inside a property's schema does not hide errors of the command", () => {
-  const file = (properties: string, text: string): string =>
-    tool(
-      "name: t",
-      "description: d",
-      `inputSchema: {type: object, properties: {${properties}}}`,
-      `invocation: {cli: {command: ${JSON.stringify(text)}}}`,
-    );
-  expect(problems(file("n: {type: wat}, o: {type: string}", "echo {m} {n.inner}"))).toEqual([
-    '8:56 servers[0].tools[0].inputSchema.properties.n.type is not a type: "wat"',
-    '9:39 "{m}" is not a property of the inputSchema',
-  ]);
-  expect(problems(file("n: {type: wat}, o: {type: string}", "echo {n.inner}"))).toEqual([
-    '8:56 servers[0].tools[0].inputSchema.properties.n.type is not a type: "wat"',
-    '8:62 the command never uses the argument "o"',
-  ]);
-});
-
 describe("templates and commands", () => {
   test.each<[string, string[]]>([
     ["echo {name} {{literal}} }}", []],
