@@ -181,8 +181,8 @@ describe("the rate counts every message", () => {
     expect(heard).toMatchObject([
       { id: null, error: { code: -32700 } },
       { id: "a", result: {} },
-      { id: "b", error: { message: expect.stringContaining("more often") } },
-      { id: 5, error: { message: expect.stringContaining("more often") } },
+      { id: "b", error: { message: expect.stringContaining("rate limit") } },
+      { id: 5, error: { message: expect.stringContaining("rate limit") } },
     ]);
     // Who goes on nevertheless is disconnected.
     const closed = new Promise<number>((resolve) => socket.once("close", resolve));

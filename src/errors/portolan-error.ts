@@ -18,7 +18,6 @@ export interface ErrorPlace {
 
 const BRAND = Symbol.for("portolan.error");
 
-/** The one error class: a stable code, the place of the failure, and a hint with the next step. */
 export class PortolanError extends Error {
   override readonly name = "PortolanError";
   readonly code: ErrorCode;
@@ -68,17 +67,7 @@ export class PortolanError extends Error {
   }
 }
 
-/**
- * Tests whether a value is a PortolanError, also one of another copy of this package.
- *
- * @example
- * ```ts
- * import { connectMcp, isPortolanError } from "portolan";
- *
- * const failed = await connectMcp({ transport: "stdio", command: "no-such-program" }).catch((error: unknown) => error);
- * if (isPortolanError(failed)) console.log(failed.code, failed.hint);
- * ```
- */
+/** Returns true for a PortolanError, also of another copy of this package. */
 export function isPortolanError(value: unknown): value is PortolanError {
   return typeof value === "object" && value !== null && BRAND in value;
 }

@@ -49,6 +49,7 @@ export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promi
     return openGateway(served.source, {
       access,
       settings,
+      http: !options.stdio,
       only: options.only,
       bare: served.bare,
       // A config file of a client on this computer may point at this very gateway, now or later.

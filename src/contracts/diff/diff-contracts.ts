@@ -6,7 +6,6 @@ import { asWritten } from "../define/as-written.ts";
 import { type AddChange, type Change, conclude, type Difference, same, type Step } from "./changes.ts";
 import { narrowerBy, noLongerPromised } from "./narrowed-schema.ts";
 
-/** Compares two versions of a contract: the changes, and the version step that they need. */
 export function diffContracts(before: Contract, after: Contract): Difference {
   const changes: Change[] = [];
   const add: AddChange = (what, needs, why) => void changes.push({ what, needs, why });

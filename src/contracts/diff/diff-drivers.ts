@@ -4,7 +4,6 @@ import { type Driver, type DriverServer, parseVersion, satisfies } from "../../m
 import { asWritten } from "../define/as-written.ts";
 import { type AddChange, type Change, conclude, type Difference, same, type Step } from "./changes.ts";
 
-/** Compares two versions of a driver: the changes, and the version step that they need. */
 export function diffDrivers(before: Driver, after: Driver): Difference {
   const changes: Change[] = [];
   const add: AddChange = (what, needs, why) => void changes.push({ what, needs, why });

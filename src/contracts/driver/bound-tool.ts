@@ -31,7 +31,6 @@ export interface DriverContext {
   readonly context: CallContext;
 }
 
-/** The argument of the hook `buildArguments`. */
 export interface BuildArgumentsArgs extends DriverContext {
   readonly tool: string;
   readonly toolName: string;
@@ -41,7 +40,6 @@ export interface BuildArgumentsArgs extends DriverContext {
   readonly arguments: JsonObject;
 }
 
-/** The argument of the hook `parseToolResult`. */
 export interface ParseToolResultArgs extends DriverContext {
   readonly tool: string;
   readonly toolName: string;
@@ -49,12 +47,10 @@ export interface ParseToolResultArgs extends DriverContext {
   readonly result: JsonObject;
 }
 
-/** The argument of the hook `login`. */
 export interface LoginArgs extends DriverContext {
   readonly signal: AbortSignal;
 }
 
-/** The outcome of a login. */
 export type LoginResult =
   | { readonly ok: true }
   | {
@@ -63,7 +59,6 @@ export type LoginResult =
       readonly message?: string | undefined;
     };
 
-/** The outcome of refreshing a login. */
 export type RefreshResult =
   | { readonly ok: true; readonly nextRefreshAt?: Date | undefined }
   | {
@@ -80,7 +75,6 @@ export interface ExpirySigns {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The argument of the hook `execute`. */
 export interface ExecuteArgs extends DriverContext {
   readonly input: JsonObject;
   readonly signal: AbortSignal;

@@ -5,18 +5,18 @@ import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { GatewaySettings } from "../../model/index.ts";
-import { type Admission, createDoor, type Door, type DoorOptions } from "./access-control.ts";
+import { type AccessControlOptions, createAccessControl } from "./access-control.ts";
+import type { AccessControl, AuthResult } from "./types.ts";
 
 const LOCAL = "ptl_local-token-of-this-gateway";
 const AGENT = "agent-token-0123456789";
 
-function open(settings: GatewaySettings = {}, more: Partial<DoorOptions> = {}): Door {
-  return createDoor({
+function open(settings: GatewaySettings = {}, more: Partial<AccessControlOptions> = {}): AccessControl {
+  return createAccessControl({
     settings,
     token: LOCAL,
     boundHost: "127.0.0.1",
-    boundPort: () => 7420,
-    tls: false,
+    url: () => "http://127.0.0.1:7420/mcp",
     report: () => {},
     ...more,
   });
@@ -26,18 +26,18 @@ const asked = (headers: Record<string, string>, method = "POST", url = "/mcp"): 
   ({ headers: { host: "localhost:7420", ...headers }, method, url }) as unknown as IncomingMessage;
 
 /** Tokens are decided at once. */
-function admit(door: Door, authorization?: string): Admission {
-  const admission = door.admit(asked(authorization === undefined ? {} : { authorization }));
+function admit(access: AccessControl, authorization?: string): AuthResult {
+  const admission = access.authenticate(asked(authorization === undefined ? {} : { authorization }));
   if (admission instanceof Promise) throw new Error("a token took its time");
   return admission;
 }
 
-const who = (admission: Admission): string | undefined =>
-  "principal" in admission ? admission.principal.name : undefined;
+const who = (admission: AuthResult): string | undefined =>
+  "caller" in admission ? admission.caller.name : undefined;
 
 test("the gateway's own token is local, and sees everything", () => {
   const admission = admit(open(), `Bearer ${LOCAL}`);
-  expect(admission).toMatchObject({ principal: { name: "local", view: undefined } });
+  expect(admission).toMatchObject({ caller: { name: "local", toolFilter: undefined } });
   expect(who(admit(open(), `bearer  ${LOCAL} `))).toBe("local");
 });
 
@@ -56,27 +56,27 @@ test("no token, and a wrong one", () => {
 });
 
 test("a gateway without a token lets nobody in by an empty one", () => {
-  const door = open({}, { token: undefined });
+  const access = open({}, { token: undefined });
   for (const header of ["Bearer undefined", "Bearer ", undefined])
-    expect(admit(door, header)).toMatchObject({ refusal: { status: 401 } });
+    expect(admit(access, header)).toMatchObject({ refusal: { status: 401 } });
 });
 
 test("a token in the URL is never taken", () => {
-  const door = open();
+  const access = open();
   for (const name of ["access_token", "token", "api_key"])
-    expect(door.admit(asked({}, "POST", `/mcp?${name}=${LOCAL}`))).toMatchObject({
+    expect(access.authenticate(asked({}, "POST", `/mcp?${name}=${LOCAL}`))).toMatchObject({
       refusal: { status: 401 },
     });
 });
 
 test("auth none: anyone, with the limits of the gateway", () => {
-  const door = open({ auth: "none", limits: { concurrency: 1 } });
-  const admission = admit(door);
+  const access = open({ auth: "none", limits: { concurrency: 1 } });
+  const admission = admit(access);
   expect(who(admission)).toBe("anyone");
-  expect(admit(door, "Bearer nonsense")).toBe(admission);
-  if (!("principal" in admission)) return;
-  expect(admission.principal.gate.enter()).toBeUndefined();
-  expect(admission.principal.gate.enter()).toMatchObject({ status: 429 });
+  expect(admit(access, "Bearer nonsense")).toBe(admission);
+  if (!("caller" in admission)) return;
+  expect(admission.caller.limits.startRequests()).toBeUndefined();
+  expect(admission.caller.limits.startRequests()).toMatchObject({ status: 429 });
 });
 
 test("auth none beyond this computer is told", () => {
@@ -89,24 +89,25 @@ test("auth none beyond this computer is told", () => {
 });
 
 test("callers: by token or by its hash, each with its view and its limits", () => {
-  const door = open({
+  const access = open({
     limits: { concurrency: 5, rate: { perSecond: 1, burst: 1_000 } },
     callers: [
       { name: "agent", token: AGENT, allow: { servers: ["files"] }, limits: { concurrency: 1 } },
       { name: "hashed", tokenSha256: createHash("sha256").update("other-token-0123456789").digest("hex") },
     ],
   });
-  const agent = admit(door, `Bearer ${AGENT}`);
-  const hashed = admit(door, "Bearer other-token-0123456789");
-  if (!("principal" in agent) || !("principal" in hashed)) throw new Error("both are callers");
-  expect([agent.principal.name, hashed.principal.name]).toEqual(["agent", "hashed"]);
-  expect(agent.principal.view?.admitsServer({ alias: "git", tags: [] })).toBe(false);
-  expect(hashed.principal.view).toBeUndefined();
-  expect(admit(door, `Bearer ${AGENT}`)).toMatchObject({ principal: agent.principal });
-  const entered = (gate: { enter(): unknown }): number =>
-    Array.from({ length: 10 }, () => gate.enter()).filter((refusal) => refusal === undefined).length;
-  expect(entered(agent.principal.gate)).toBe(1);
-  expect(entered(hashed.principal.gate)).toBe(5);
+  const agent = admit(access, `Bearer ${AGENT}`);
+  const hashed = admit(access, "Bearer other-token-0123456789");
+  if (!("caller" in agent) || !("caller" in hashed)) throw new Error("both are callers");
+  expect([agent.caller.name, hashed.caller.name]).toEqual(["agent", "hashed"]);
+  expect(agent.caller.toolFilter?.admitsServer({ alias: "git", tags: [] })).toBe(false);
+  expect(hashed.caller.toolFilter).toBeUndefined();
+  expect(admit(access, `Bearer ${AGENT}`)).toMatchObject({ caller: agent.caller });
+  const entered = (limits: { startRequests(): unknown }): number =>
+    Array.from({ length: 10 }, () => limits.startRequests()).filter((refusal) => refusal === undefined)
+      .length;
+  expect(entered(agent.caller.limits)).toBe(1);
+  expect(entered(hashed.caller.limits)).toBe(5);
 });
 
 test("a token of two callers is an error, and one that is short a warning", () => {
@@ -116,7 +117,7 @@ test("a token of two callers is an error, and one that is short a warning", () =
   ];
   expect(() => open({ callers })).toThrow("a and b have the same token");
   expect(() => open({ callers: [{ name: "a", token: LOCAL }] })).toThrow("local and a have the same token");
-  expect(() => open({ callers: [{ name: "a", token: "" }] })).toThrow("cannot stand in a header");
+  expect(() => open({ callers: [{ name: "a", token: "" }] })).toThrow("is not a legal bearer token");
   const found: Diagnostic[] = [];
   open({ callers: [{ name: "a", token: "hush" }] }, { report: (one) => found.push(one) });
   expect(found).toMatchObject([{ severity: "warning", code: "CONFIG_INVALID" }]);
@@ -124,10 +125,10 @@ test("a token of two callers is an error, and one that is short a warning", () =
 });
 
 test("cors for pages that are allowed, and only for them", () => {
-  const door = open({ allowedOrigins: ["https://app.example.com"] });
-  expect(door.cors(asked({}))).toBeUndefined();
-  expect(door.cors(asked({ origin: "https://evil.example" }))).toBeUndefined();
-  expect(door.cors(asked({ origin: "https://app.example.com" }))).toEqual({
+  const access = open({ allowedOrigins: ["https://app.example.com"] });
+  expect(access.cors(asked({}))).toBeUndefined();
+  expect(access.cors(asked({ origin: "https://evil.example" }))).toBeUndefined();
+  expect(access.cors(asked({ origin: "https://app.example.com" }))).toEqual({
     "Access-Control-Allow-Origin": "https://app.example.com",
     "Access-Control-Expose-Headers": "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After",
     Vary: "Origin",
@@ -138,7 +139,7 @@ test("cors for pages that are allowed, and only for them", () => {
     "access-control-request-headers": "authorization, mcp-param-city,x-forwarded-for, content-type",
     "access-control-request-private-network": "true",
   };
-  expect(door.cors(asked(preflight, "OPTIONS"))).toMatchObject({
+  expect(access.cors(asked(preflight, "OPTIONS"))).toMatchObject({
     "Access-Control-Allow-Origin": "http://localhost:3000",
     "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
     "Access-Control-Allow-Headers": "authorization, mcp-param-city, content-type",
@@ -151,11 +152,11 @@ test("without an issuer there is no document about one", () => {
 });
 
 test("behind a real server: name first, then token", async () => {
-  const door = open();
+  const access = open();
   const server = createServer((request, response) => {
     void (async () => {
-      const refusal = door.greets(request);
-      const admission = refusal === undefined ? await door.admit(request) : { refusal };
+      const refusal = access.checkHost(request);
+      const admission = refusal === undefined ? await access.authenticate(request) : { refusal };
       response.writeHead("refusal" in admission ? admission.refusal.status : 200).end();
     })();
   }).listen(0, "127.0.0.1");
@@ -181,10 +182,10 @@ test("a token is known in microseconds", () => {
     name: `c${index}`,
     token: `${AGENT}-${index}`,
   }));
-  const door = open({ callers });
+  const access = open({ callers });
   const request = asked({ authorization: `Bearer ${AGENT}-99` });
   const started = performance.now();
-  for (let index = 0; index < 10_000; index += 1) void door.admit(request);
+  for (let index = 0; index < 10_000; index += 1) void access.authenticate(request);
   // Some 2 µs each; the bound is for a computer that does much else at the same time.
   expect(performance.now() - started).toBeLessThan(15_000);
 });

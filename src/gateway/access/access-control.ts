@@ -1,44 +1,31 @@
-// The front door of the gateway: by which name it was reached, from which page, and by whom.
+// Access control: checks Host and Origin of a request, and finds its caller by the bearer token.
 
-import type { IncomingMessage } from "node:http";
-import { isLoopbackHost, withPort } from "../../base/net/addresses.ts";
+import { isLoopbackHost } from "../../base/net/addresses.ts";
 import { PortolanError, type Report } from "../../errors/index.ts";
 import type { GatewaySettings } from "../../model/index.ts";
-import { corsHeaders } from "./cors.ts";
+import { bearerOf, hashToken, indexTokens } from "./bearer-tokens.ts";
+import { createCaller } from "./callers.ts";
 import { createHostRules } from "./hosts.ts";
-import { createIssuerDoor, type IssuerDoor } from "./oauth.ts";
-import { createPrincipal } from "./callers.ts";
+import { createOAuthIssuer, type OAuthIssuer } from "./oauth.ts";
 import { badToken, type Challenge, noToken } from "./refusals.ts";
-import { bearerOf, indexTokens, toHash } from "./bearer-tokens.ts";
-import type { Admission, Door, Principal } from "./types.ts";
+import type { AccessControl, AuthenticatedCaller, AuthResult, RequestHead } from "./types.ts";
 
-export type {
-  Admission,
-  Door,
-  Gate,
-  Principal,
-  Refusal,
-  ToolView,
-  ViewedServer,
-  ViewedTool,
-} from "./types.ts";
-
-export interface DoorOptions {
-  /** References in the tokens of callers are resolved. */
+export interface AccessControlOptions {
+  /** With the secret references in the tokens of callers resolved. */
   readonly settings: GatewaySettings;
-  /** The gateway's own token: who has it is `local` and sees everything. */
+  /** The gateway's own token: its caller is `local` and sees every tool. */
   readonly token: string | undefined;
   readonly boundHost: string;
-  readonly boundPort: () => number;
-  readonly tls: boolean;
-  /** Milliseconds, never going back. */
+  /** The URL of `/mcp` at which the gateway listens; undefined while it does not listen. */
+  readonly url: () => string | undefined;
+  /** Monotonic clock in milliseconds. */
   readonly now?: (() => number) | undefined;
   readonly fetch?: typeof globalThis.fetch | undefined;
   readonly report: Report;
 }
 
-/** Throws CONFIG_INVALID for settings that name nobody, or two at once. */
-export function createDoor(options: DoorOptions): Door {
+/** Throws CONFIG_INVALID for a token that is malformed or that two callers share, and for OAuth without a resource. */
+export function createAccessControl(options: AccessControlOptions): AccessControl {
   const { settings, boundHost } = options;
   const now = options.now ?? (() => performance.now());
   const hosts = createHostRules(settings, boundHost);
@@ -47,16 +34,17 @@ export function createDoor(options: DoorOptions): Door {
     options.report({
       code: "CONFIG_INVALID",
       severity: "warning",
-      message: `everyone who can reach ${boundHost} may use the gateway, since auth is none`,
-      hint: "Take auth: none out of portolan.yaml, or listen at 127.0.0.1.",
+      message: `auth is "none": everyone who can reach ${boundHost} can use the gateway`,
+      hint: "Remove auth: none from portolan.yaml, or listen at 127.0.0.1.",
     });
-  const admit = settings.auth === "none" ? admitAnyone(settings, now) : admitByToken(options, issuer, now);
+  const authenticate =
+    settings.auth === "none" ? authenticateAnyone(settings, now) : authenticateByToken(options, issuer, now);
   return {
-    admit,
-    greets: ({ headers }) => hosts.greets(headers.host, headers.origin),
+    authenticate,
+    checkHost: ({ headers }) => hosts.check(headers.host, headers.origin),
     cors(request) {
       const { host, origin } = request.headers;
-      return origin === undefined || !hosts.knowsOrigin(origin, host)
+      return origin === undefined || !hosts.allowsOrigin(origin, host)
         ? undefined
         : corsHeaders(request, origin);
     },
@@ -64,54 +52,86 @@ export function createDoor(options: DoorOptions): Door {
   };
 }
 
-function admitAnyone(settings: GatewaySettings, now: () => number): () => Admission {
-  const admission = { principal: createPrincipal("anyone", {}, settings, now) };
-  return () => admission;
+function authenticateAnyone(settings: GatewaySettings, now: () => number): () => AuthResult {
+  const result = { caller: createCaller("anyone", {}, settings, now) };
+  return () => result;
 }
 
-function admitByToken(
-  options: DoorOptions,
-  issuer: IssuerDoor | undefined,
+function authenticateByToken(
+  options: AccessControlOptions,
+  issuer: OAuthIssuer | undefined,
   now: () => number,
-): Door["admit"] {
+): AccessControl["authenticate"] {
   const { settings, token, report } = options;
-  const callers = new Map<string, Principal>();
-  for (const caller of settings.callers ?? [])
-    if (caller.token !== undefined || caller.tokenSha256 !== undefined)
-      callers.set(caller.name, createPrincipal(caller.name, caller, settings, now));
-  const local = { token, principal: createPrincipal("local", {}, settings, now) };
-  const admissions = new Map(
-    [...indexTokens(settings, local, callers, report)].map(([key, principal]) => [key, { principal }]),
+  const callers = new Map<string, AuthenticatedCaller>();
+  for (const config of settings.callers ?? [])
+    if (config.token !== undefined || config.tokenSha256 !== undefined)
+      callers.set(config.name, createCaller(config.name, config, settings, now));
+  const local = { token, caller: createCaller("local", {}, settings, now) };
+  const results = new Map(
+    [...indexTokens(settings, local, callers, report)].map(([hash, caller]) => [hash, { caller }]),
   );
-  const admitSubject = issuer?.open(callers);
+  const authenticateSubject = issuer?.createAuthenticator(callers);
   const challenge = (): Challenge => issuer?.challenge() ?? { scopes: [] };
 
-  // Only the header is read: a token in a URL ends up in logs and histories.
-  return ({ headers }: IncomingMessage) => {
+  // Only the header is read, because a token in a URL ends up in logs and browser histories.
+  return ({ headers }) => {
     const bearer = bearerOf(headers.authorization);
     if (bearer === undefined) return { refusal: noToken(challenge()) };
-    const key = toHash(bearer);
-    const known = admissions.get(key);
+    const hash = hashToken(bearer);
+    const known = results.get(hash);
     if (known !== undefined) return known;
-    if (admitSubject !== undefined && bearer.split(".", 4).length === 3) return admitSubject(bearer, key);
-    return { refusal: badToken(challenge(), "nobody has it") };
+    if (authenticateSubject !== undefined && bearer.split(".", 4).length === 3)
+      return authenticateSubject(bearer, hash);
+    return { refusal: badToken(challenge(), "no caller has this token") };
   };
 }
 
-function createIssuer(options: DoorOptions, now: () => number): IssuerDoor | undefined {
-  const { settings, boundHost, boundPort, tls, report } = options;
+function createIssuer(options: AccessControlOptions, now: () => number): OAuthIssuer | undefined {
+  const { settings, boundHost, url, report } = options;
   const { oauth } = settings;
   if (oauth === undefined) return undefined;
   if (oauth.resource === undefined && ["0.0.0.0", "::", "[::]"].includes(boundHost))
     throw new PortolanError(
       "CONFIG_INVALID",
-      "gateway.oauth needs resource: the gateway listens at every address",
+      "gateway.oauth needs resource, because the gateway listens at every address",
       {
-        hint: "Write the URL under which clients reach it, such as resource: https://tools.example.com/mcp.",
+        hint: "Set it to the URL under which clients reach it, such as resource: https://tools.example.com/mcp.",
       },
     );
-  const resource = (): string =>
-    oauth.resource ?? `${tls ? "https" : "http"}://${withPort(boundHost, boundPort())}/mcp`;
+  const resource = (): string => {
+    const found = oauth.resource ?? url();
+    if (found !== undefined) return found;
+    throw new PortolanError(
+      "CONFIG_INVALID",
+      "gateway.oauth has no resource, and the gateway does not listen at an address of its own",
+      { hint: "Set resource to the URL under which clients reach the gateway." },
+    );
+  };
   const fetch = options.fetch ?? globalThis.fetch;
-  return createIssuerDoor({ settings, oauth, resource, fetch, now, report });
+  return createOAuthIssuer({ settings, oauth, resource, fetch, now, report });
+}
+
+const EXPOSED_HEADERS = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";
+/** Tool parameters travel in headers of any name that begins with `Mcp-Param-`, so the names are no fixed list. */
+const ALLOWED_HEADER =
+  /^(authorization|content-type|accept|last-event-id|traceparent|tracestate|baggage|mcp-[\w-]{1,100})$/i;
+const MAX_HEADERS = 100;
+
+/** The headers that let a browser page of an allowed Origin use the gateway. */
+function corsHeaders({ method, headers }: RequestHead, origin: string): Record<string, string> {
+  const cors: Record<string, string> = {
+    "Access-Control-Allow-Origin": origin,
+    "Access-Control-Expose-Headers": EXPOSED_HEADERS,
+    Vary: "Origin",
+  };
+  if (method !== "OPTIONS" || headers["access-control-request-method"] === undefined) return cors;
+  const wanted = (headers["access-control-request-headers"] ?? "").split(",", MAX_HEADERS);
+  const allowed = wanted.map((name) => name.trim()).filter((name) => ALLOWED_HEADER.test(name));
+  cors["Access-Control-Allow-Methods"] = "GET, POST, DELETE, OPTIONS";
+  if (allowed.length > 0) cors["Access-Control-Allow-Headers"] = allowed.join(", ");
+  cors["Access-Control-Max-Age"] = "600";
+  if (headers["access-control-request-private-network"] === "true")
+    cors["Access-Control-Allow-Private-Network"] = "true";
+  return cors;
 }

@@ -72,11 +72,11 @@ test.skipIf(process.platform === "win32")("wider permissions are narrowed, and t
 test.each([
   ["", "it is not JSON"],
   ["{", "it is not JSON"],
-  ["[]", "it holds no object"],
-  ["{}", "its token is not one that was made here"],
-  ['{"version": 2}', "its version is 2, known is 1"],
-  [`{"version": 1, "token": "short", "key": "${"a".repeat(43)}"}`, "its token is not one that was made here"],
-  [`{"version": 1, "token": "ptl_${"a".repeat(43)}", "key": ""}`, "its key is not one that was made here"],
+  ["[]", "it contains no object"],
+  ["{}", "its token is malformed"],
+  ['{"version": 2}', "its version is 2, but this program supports 1"],
+  [`{"version": 1, "token": "short", "key": "${"a".repeat(43)}"}`, "its token is malformed"],
+  [`{"version": 1, "token": "ptl_${"a".repeat(43)}", "key": ""}`, "its key is malformed"],
   ["x".repeat(70_000), "it has 70000 bytes"],
 ])("a damaged file is told and left as it is (%#)", async (content, reason) => {
   const { file } = await openAccess(workspace, { folder });

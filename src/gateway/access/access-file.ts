@@ -1,4 +1,4 @@
-// What belongs to one workspace's gateway alone: the token that lets its owner in, and the key that it signs with. Made once, kept on disk.
+// Access file of a workspace's gateway: its own token and its signing key, created once and kept on disk.
 
 import { createHash, randomBytes } from "node:crypto";
 import { type FileHandle, mkdir, open, realpath, stat, chmod } from "node:fs/promises";
@@ -11,18 +11,18 @@ import { isObject } from "../../model/index.ts";
 export interface Access {
   readonly token: string;
   readonly key: Buffer;
-  /** It was made just now: nobody has this token yet. */
+  /** True if the token was created by this call, so that no client has it yet. */
   readonly created: boolean;
-  /** Where it is kept; undefined for access that ends with the process. */
+  /** The access file; undefined for access that ends with the process. */
   readonly file: string | undefined;
 }
 
 type KeptAccess = Access & { readonly file: string };
 
 export interface AccessOptions {
-  /** Absent: in the user's data folder. */
+  /** Folder of access files. Default: in the data folder of the user. */
   readonly folder?: string | undefined;
-  /** Makes a new token and key, also in place of a damaged file. Who has the old token is locked out. */
+  /** Creates a new token and key, and replaces a damaged file too. Clients with the old token lose access. */
   readonly renew?: boolean | undefined;
   readonly report?: Report | undefined;
 }
@@ -35,7 +35,7 @@ const KEY_BYTES = 32;
 const TOKEN = /^ptl_[\w-]{43}$/;
 const KEY = /^[\w-]{43}$/;
 
-/** Two processes that start at once get the same. Throws FILE_FAILED for a file that is damaged: it is never replaced unasked. */
+/** Two processes that start at the same time get the same access. Throws FILE_FAILED for a damaged file, which only `renew` replaces. */
 export async function openAccess(workspacePath: string, options: AccessOptions = {}): Promise<KeptAccess> {
   const { report = () => {}, renew = false } = options;
   const folder = options.folder ?? (await defaultFolder());
@@ -49,7 +49,7 @@ export async function openAccess(workspacePath: string, options: AccessOptions =
     await narrowFolder(folder, report);
     return await withFileLock(file, async () => {
       await removeLeftovers(file);
-      // Another process may have been faster.
+      // Another process may have created the file meanwhile.
       const first = renew ? undefined : await read(file, report);
       if (first !== undefined) return { ...first, created: false, file };
       const fresh = create();
@@ -66,7 +66,7 @@ export async function openAccess(workspacePath: string, options: AccessOptions =
   }
 }
 
-/** Access that is kept nowhere. */
+/** Access that is not stored and ends with the process. */
 export function createAccess(): Access {
   return { ...create(), created: true, file: undefined };
 }
@@ -80,7 +80,7 @@ async function write(file: string, workspace: string, { token, key }: Kept): Pro
   await writeAtomic(file, Buffer.from(`${JSON.stringify(content, null, 2)}\n`), { mode: 0o600 });
 }
 
-/** Nothing when there is no such file. */
+/** Undefined when there is no such file. */
 async function read(file: string, report: Report): Promise<Kept | undefined> {
   let handle: FileHandle;
   try {
@@ -96,7 +96,10 @@ async function read(file: string, report: Report): Promise<Kept | undefined> {
     if (isWide(mode)) {
       await handle.chmod(0o600);
       report(
-        narrowed(file, "Others may know the token by now; make a new one if this computer has other users."),
+        narrowed(
+          file,
+          "Other users of this computer may know the token. To replace it, run portolan token --new.",
+        ),
       );
     }
     return kept;
@@ -112,19 +115,19 @@ function parse(text: string, file: string): Kept {
   } catch {
     throw damaged(file, "it is not JSON");
   }
-  if (!isObject(value)) throw damaged(file, "it holds no object");
+  if (!isObject(value)) throw damaged(file, "it contains no object");
   const { version, token, key } = value;
   if (typeof version === "number" && version > VERSION)
-    throw damaged(file, `its version is ${version}, known is ${VERSION}`);
+    throw damaged(file, `its version is ${version}, but this program supports ${VERSION}`);
   if (version !== VERSION || typeof token !== "string" || !TOKEN.test(token))
-    throw damaged(file, "its token is not one that was made here");
-  if (typeof key !== "string" || !KEY.test(key)) throw damaged(file, "its key is not one that was made here");
+    throw damaged(file, "its token is malformed");
+  if (typeof key !== "string" || !KEY.test(key)) throw damaged(file, "its key is malformed");
   return { token, key: Buffer.from(key, "base64url") };
 }
 
 function damaged(file: string, reason: string): PortolanError {
   return new PortolanError("FILE_FAILED", `the gateway's access file ${file} is damaged: ${reason}`, {
-    hint: "Put the right file back, or remove it: the next start makes a new token, which every client then needs.",
+    hint: "Restore the file, or remove it: the next start creates a new token, which every client then needs.",
     data: { file },
   });
 }
@@ -133,16 +136,16 @@ async function narrowFolder(folder: string, report: Report): Promise<void> {
   const { mode } = await stat(folder);
   if (!isWide(mode)) return;
   await chmod(folder, 0o700);
-  report(narrowed(folder, "Nothing needs to be done."));
+  report(narrowed(folder, "No action is needed."));
 }
 
-/** Windows has other rights than these bits. */
+/** True if other users can read it. Windows does not use these mode bits. */
 function isWide(mode: number): boolean {
   return process.platform !== "win32" && (mode & 0o077) !== 0;
 }
 
 function narrowed(file: string, hint: string): Parameters<Report>[0] {
-  const message = "others could read what only the gateway should; this was changed";
+  const message = "other users could read this; the gateway has restricted the permissions";
   return { code: "FILE_FAILED", severity: "warning", message, file, hint };
 }
 

@@ -1,4 +1,4 @@
-// Who is meant by a token of the issuer: the first caller whose rule fits, or the token's subject itself.
+// Callers: built from the settings, and found by the claims of an OAuth token.
 
 import {
   GATEWAY_DEFAULTS,
@@ -6,71 +6,76 @@ import {
   type GatewaySettings,
   type GatewayTokenRule,
 } from "../../model/index.ts";
-import { createGate } from "./caller-limits.ts";
+import { createCallerLimits } from "./caller-limits.ts";
 import { type Claims, scopesOf } from "./jwt.ts";
-import { createRecent } from "./lru-map.ts";
-import type { Principal } from "./types.ts";
-import { createView } from "./tool-filter.ts";
+import { createLruMap } from "./lru-map.ts";
+import { createToolFilter } from "./tool-filter.ts";
+import type { AuthenticatedCaller } from "./types.ts";
+
+type CallerRules = Pick<GatewayCaller, "allow" | "deny" | "limits">;
 
 const MAX_SUBJECTS = 10_000;
-const MIN_HELD_BYTES = 32 * 1024 * 1024;
+const MIN_RESERVED_BYTES = 32 * 1024 * 1024;
 
-/** One principal of a caller's view and limits; the gateway's limits hold where it says none. */
-export function createPrincipal(
+/** The limits of the gateway apply where the caller has none of its own. */
+export function createCaller(
   name: string,
-  caller: Pick<GatewayCaller, "allow" | "deny" | "limits">,
+  rules: CallerRules,
   settings: GatewaySettings,
   now: () => number,
-): Principal {
+): AuthenticatedCaller {
   const { rate, concurrency, bodyBytes = GATEWAY_DEFAULTS.bodyBytes } = settings.limits ?? {};
-  const limits = { rate, concurrency, ...caller.limits, bytes: Math.max(MIN_HELD_BYTES, 8 * bodyBytes) };
-  return { name, view: createView(caller), gate: createGate(limits, now) };
+  const limits = { rate, concurrency, ...rules.limits, bytes: Math.max(MIN_RESERVED_BYTES, 8 * bodyBytes) };
+  return { name, toolFilter: createToolFilter(rules), limits: createCallerLimits(limits, now) };
 }
 
-/** `callers` are those that have a token of their own as well, by name. Nothing when no caller is meant. */
-export function createSubjects(
+/**
+ * Finds the caller of verified claims: the first one whose rule matches, or the subject itself if no caller has a rule. Undefined
+ * when no rule matches. `callers` are the callers with a token of their own, by name.
+ */
+export function createCallerLookup(
   settings: GatewaySettings,
-  callers: ReadonlyMap<string, Principal>,
+  callers: ReadonlyMap<string, AuthenticatedCaller>,
   now: () => number,
-): (claims: Claims) => Principal | undefined {
-  const ruled = (settings.callers ?? []).flatMap((caller) =>
-    caller.oauth === undefined ? [] : [{ caller, rule: caller.oauth }],
+): (claims: Claims) => AuthenticatedCaller | undefined {
+  const configured = (settings.callers ?? []).flatMap((config) =>
+    config.oauth === undefined ? [] : [{ config, rule: config.oauth }],
   );
-  const subjects = createRecent<Principal>(MAX_SUBJECTS);
+  const subjects = createLruMap<AuthenticatedCaller>(MAX_SUBJECTS);
 
-  const principalOf = (name: string, caller: Pick<GatewayCaller, "allow" | "deny" | "limits">): Principal => {
+  const callerNamed = (name: string, rules: CallerRules): AuthenticatedCaller => {
     const known = subjects.get(name);
     if (known !== undefined) return known;
-    const principal = createPrincipal(name, caller, settings, now);
-    subjects.set(name, principal);
-    return principal;
+    const caller = createCaller(name, rules, settings, now);
+    subjects.set(name, caller);
+    return caller;
   };
 
   return (claims) => {
-    const own = `oauth:${claims.iss}|${claims.sub}`;
-    if (ruled.length === 0) return principalOf(own, {});
-    const found = ruled.find(({ rule }) => fits(rule, claims));
+    const subject = `oauth:${claims.iss}|${claims.sub}`;
+    if (configured.length === 0) return callerNamed(subject, {});
+    const found = configured.find(({ rule }) => matches(rule, claims));
     if (found === undefined) return undefined;
-    const { caller, rule } = found;
-    // A rule that names no subject means many people, who must not come by each other's sessions.
-    if (rule.subject === undefined) return principalOf(`${caller.name}|${own}`, caller);
-    return callers.get(caller.name) ?? principalOf(caller.name, caller);
+    const { config, rule } = found;
+    // A rule without a subject matches many people, who must not share sessions.
+    if (rule.subject === undefined) return callerNamed(`${config.name}|${subject}`, config);
+    return callers.get(config.name) ?? callerNamed(config.name, config);
   };
 }
 
-function fits({ subject, scope, claim }: GatewayTokenRule, claims: Claims): boolean {
+function matches({ subject, scope, claim }: GatewayTokenRule, claims: Claims): boolean {
   if (subject !== undefined && subject !== claims.sub) return false;
   if (scope !== undefined) {
-    const held = scopesOf(claims);
-    if (!scope.split(/\s+/).every((word) => word === "" || held.has(word))) return false;
+    const granted = scopesOf(claims);
+    if (!scope.split(/\s+/).every((word) => word === "" || granted.has(word))) return false;
   }
   return Object.entries(claim ?? {}).every(([name, wanted]) => {
     const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
-    return Array.isArray(value) ? value.some((one) => says(one, wanted)) : says(value, wanted);
+    return Array.isArray(value) ? value.some((item) => equals(item, wanted)) : equals(value, wanted);
   });
 }
 
-function says(value: unknown, wanted: string): boolean {
+function equals(value: unknown, wanted: string): boolean {
   if (typeof value === "number" || typeof value === "boolean") return String(value) === wanted;
   return value === wanted;
 }

@@ -4,7 +4,7 @@ import type { GatewaySettings } from "../../model/index.ts";
 import { createHostRules } from "./hosts.ts";
 
 const status = (settings: GatewaySettings, bound: string, host?: string, origin?: string): number =>
-  createHostRules(settings, bound).greets(host, origin)?.status ?? 200;
+  createHostRules(settings, bound).check(host, origin)?.status ?? 200;
 
 const LISTED: GatewaySettings = {
   allowedHosts: ["tools.example.com", "*.example.org", "a.example.net:8443"],

@@ -1,4 +1,4 @@
-// Which Host and Origin the gateway answers to, so that no web page reaches it by a name of its own (DNS rebinding).
+// Allowed Host and Origin headers, so that no web page reaches the gateway under a name of its own (DNS rebinding).
 
 import { bracketed, isLoopbackHost } from "../../base/net/addresses.ts";
 import type { GatewaySettings } from "../../model/index.ts";
@@ -6,15 +6,15 @@ import { wrongHost, wrongOrigin } from "./refusals.ts";
 import type { Refusal } from "./types.ts";
 
 interface HostPort {
-  /** In lower case, without a dot at the end; IPv6 in brackets. */
+  /** Lower case, without a trailing dot; IPv6 in brackets. */
   readonly name: string;
   readonly port: string | undefined;
 }
 
 export interface HostRules {
-  greets(host: string | undefined, origin: string | undefined): Refusal | undefined;
-  /** Of a request whose Host is right. */
-  knowsOrigin(origin: string, host: string | undefined): boolean;
+  check(host: string | undefined, origin: string | undefined): Refusal | undefined;
+  /** For a request whose Host is allowed. */
+  allowsOrigin(origin: string, host: string | undefined): boolean;
 }
 
 const HOST = /^(\[[0-9a-f:.]+\]|[^\s:/?#@[\]]+)(?::(\d{1,5}))?$/i;
@@ -28,17 +28,17 @@ export function createHostRules(settings: GatewaySettings, boundHost: string): H
   const listed = settings.allowedHosts?.map(toHostTest) ?? [];
   const origins = new Set(settings.allowedOrigins?.map((origin) => origin.toLowerCase()));
 
-  const knowsHost = (host: HostPort): boolean => {
+  const allowsHost = (host: HostPort): boolean => {
     if (listed.some((matches) => matches(host))) return true;
     if (local) return isLoopbackHost(host.name);
     if (settings.allowedHosts !== undefined) return false;
-    // Whoever came by a name of their own still needs a token.
+    // A page that uses a name of its own still needs a token.
     if (settings.auth !== "none") return true;
-    // No name server can make an address mean another one.
+    // DNS cannot redirect a literal address.
     return host.name === bound || (everywhere && (isAddress(host.name) || isLoopbackHost(host.name)));
   };
 
-  const knowsOrigin = (origin: string, host: string | undefined): boolean => {
+  const allowsOrigin = (origin: string, host: string | undefined): boolean => {
     const lower = origin.toLowerCase();
     if (origins.has(lower)) return true;
     const [, scheme = "", rest = ""] = ORIGIN.exec(lower) ?? [];
@@ -50,21 +50,21 @@ export function createHostRules(settings: GatewaySettings, boundHost: string): H
     return from.name === to?.name && (from.port ?? usual) === (to.port ?? usual);
   };
 
-  /** The same client says the same with every request. */
-  let welcome: string | undefined;
+  /** The last allowed Host, because a client sends the same one with every request. */
+  let lastAllowed: string | undefined;
   return {
-    knowsOrigin,
-    greets(host, origin) {
-      if (origin === undefined && host !== undefined && host === welcome) return undefined;
+    allowsOrigin,
+    check(host, origin) {
+      if (origin === undefined && host !== undefined && host === lastAllowed) return undefined;
       const parsed = host === undefined ? undefined : parseHost(host);
-      if (parsed === undefined || !knowsHost(parsed))
+      if (parsed === undefined || !allowsHost(parsed))
         return wrongHost(
           local
             ? "Use localhost, or add the name to gateway.allowed_hosts."
-            : "Whoever runs the gateway can add the name to gateway.allowed_hosts.",
+            : "The operator of the gateway can add the name to gateway.allowed_hosts.",
         );
-      welcome = host;
-      return origin === undefined || knowsOrigin(origin, host) ? undefined : wrongOrigin();
+      lastAllowed = host;
+      return origin === undefined || allowsOrigin(origin, host) ? undefined : wrongOrigin();
     },
   };
 }
@@ -80,10 +80,10 @@ function parseHost(text: string): HostPort | undefined {
 }
 
 function toHostTest(entry: string): (host: HostPort) => boolean {
-  const below = entry.startsWith("*.");
-  const { name, port } = parseHost(below ? entry.slice(2) : entry) ?? { name: "", port: undefined };
+  const isWildcard = entry.startsWith("*.");
+  const { name, port } = parseHost(isWildcard ? entry.slice(2) : entry) ?? { name: "", port: undefined };
   const suffix = `.${name}`;
   return (host) =>
     (port === undefined || port === host.port) &&
-    (below ? host.name.length > suffix.length && host.name.endsWith(suffix) : host.name === name);
+    (isWildcard ? host.name.length > suffix.length && host.name.endsWith(suffix) : host.name === name);
 }

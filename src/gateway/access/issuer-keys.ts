@@ -1,21 +1,22 @@
-// The keys of the issuer: fetched when first needed, kept, fetched again for a key that is new. An issuer that is down is left alone for a while.
+// Keys of the OAuth issuer: discovered and fetched when first needed, cached, fetched again for an unknown key, with a pause after errors.
 
 import type { FlattenedJWSInput, JWSHeaderParameters, RemoteJWKSet } from "jose";
-import type { Report } from "../../errors/index.ts";
-import type { GatewayOAuth } from "../../model/index.ts";
-import { discoverKeys, toReason } from "./discovery.ts";
+import { isSecureUrl, parseUrl } from "../../base/net/urls.ts";
+import { PortolanError, type Report } from "../../errors/index.ts";
+import { type GatewayOAuth, isObject } from "../../model/index.ts";
 
 const TIMEOUT_MS = 5_000;
-/** After the issuer was asked for its keys, unknown keys do not make it be asked again for this long. */
+/** After fetching the keys, an unknown key does not cause another fetch for this long. */
 const COOLDOWN_MS = 30_000;
 const MAX_AGE_MS = 10 * 60_000;
+/** After an error, the issuer gets no request for this long. */
 const PAUSE_MS = 5_000;
 
-/** The keys cannot be had: says nothing about the token. */
+/** The keys cannot be fetched, so the token can be neither accepted nor refused. */
 export class KeysUnavailable extends Error {
   readonly retryInMs: number;
   constructor(retryInMs: number) {
-    super("the keys of the issuer cannot be had");
+    super("the keys of the issuer cannot be fetched");
     this.retryInMs = retryInMs;
   }
 }
@@ -29,15 +30,15 @@ export interface IssuerKeysOptions {
 
 type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => ReturnType<RemoteJWKSet>;
 
-/** Finds the key for a token. Throws KeysUnavailable, or jose's own errors when there is no such key. */
+/** Finds the key of a token. Throws KeysUnavailable, or an error of jose when there is no such key. */
 export function createIssuerKeys(options: IssuerKeysOptions): FindKey {
   const { oauth, now, report } = options;
   let keys: Promise<RemoteJWKSet> | undefined;
   let failedAt: number | undefined;
-  let told: string | undefined;
+  let reported: string | undefined;
 
-  /** Only what goes over the network: keys that are known stay good while the issuer is down. */
-  const ask = async <T>(work: () => Promise<T>): Promise<T> => {
+  /** Runs a network request. Cached keys stay valid while the issuer is down, so only requests are paused. */
+  const request = async <T>(work: () => Promise<T>): Promise<T> => {
     const left = failedAt === undefined ? 0 : failedAt + PAUSE_MS - now();
     if (left > 0) throw new KeysUnavailable(left);
     try {
@@ -47,14 +48,14 @@ export function createIssuerKeys(options: IssuerKeysOptions): FindKey {
     } catch (error) {
       failedAt = now();
       const reason = toReason(error);
-      if (reason !== told)
+      if (reason !== reported)
         report({
           code: "HTTP_ERROR",
           severity: "error",
           message: `tokens of ${oauth.issuer} cannot be checked: ${reason}`,
-          hint: "They are refused until its keys can be fetched.",
+          hint: "The gateway refuses them until it can fetch the keys.",
         });
-      told = reason;
+      reported = reason;
       throw new KeysUnavailable(PAUSE_MS);
     }
   };
@@ -63,16 +64,16 @@ export function createIssuerKeys(options: IssuerKeysOptions): FindKey {
     const { createRemoteJWKSet, customFetch } = await import("jose");
     const url =
       oauth.jwksUrl === undefined
-        ? await ask(() => discoverKeys(oauth.issuer, options.fetch))
+        ? await request(() => discoverKeys(oauth.issuer, options.fetch))
         : new URL(oauth.jwksUrl);
     return createRemoteJWKSet(url, {
       timeoutDuration: TIMEOUT_MS,
       cooldownDuration: COOLDOWN_MS,
       cacheMaxAge: MAX_AGE_MS,
       [customFetch]: (href: string, init: RequestInit) =>
-        ask(async () => {
+        request(async () => {
           const response = await fetchKeys(href, init, options.fetch);
-          told = undefined;
+          reported = undefined;
           return response;
         }),
     });
@@ -87,26 +88,87 @@ export function createIssuerKeys(options: IssuerKeysOptions): FindKey {
     try {
       return await set(header, token);
     } catch (error) {
-      // The issuer may keep its keys elsewhere by now.
+      // The issuer may have moved its keys, so the next token discovers them again.
       if (error instanceof KeysUnavailable && oauth.jwksUrl === undefined && !set.fresh) keys = undefined;
       throw error;
     }
   };
 }
 
-/** The whole answer, read here so that everything that can be wrong with it is wrong in one place. */
+/** Reads and validates the whole key set here, so that every error of it is handled in one place. */
 async function fetchKeys(href: string, init: RequestInit, fetch: typeof globalThis.fetch): Promise<Response> {
   const response = await fetch(href, init);
   if (response.status !== 200) {
     await response.body?.cancel();
-    throw new Error(`${href} answered with status ${response.status}`);
+    throw new Error(`${href} returned status ${response.status}`);
   }
   const keys: unknown = await response.json().catch(() => undefined);
   const { createLocalJWKSet } = await import("jose");
   try {
     createLocalJWKSet(keys as Parameters<typeof createLocalJWKSet>[0]);
   } catch {
-    throw new Error(`${href} holds no key set`);
+    throw new Error(`${href} contains no key set`);
   }
   return Response.json(keys);
+}
+
+/** Finds the JWKS URL in the metadata of the issuer (RFC 8414, OpenID Connect). Throws HTTP_ERROR with the URLs that were tried. */
+async function discoverKeys(issuer: string, fetch: typeof globalThis.fetch): Promise<URL> {
+  const reasons: string[] = [];
+  for (const url of metadataUrls(issuer)) {
+    const found = await readMetadata(url, issuer, fetch);
+    if (typeof found !== "string") return found;
+    reasons.push(`${url}: ${found}`);
+  }
+  throw new PortolanError("HTTP_ERROR", `no usable metadata of ${issuer} (${reasons.join("; ")})`, {
+    hint: "Check gateway.oauth.issuer, or set gateway.oauth.jwks_url.",
+  });
+}
+
+/** The metadata URLs of an issuer, in the order in which they are tried. */
+function metadataUrls(issuer: string): string[] {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/$/, "");
+  const urls = [
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+    `${origin}/.well-known/openid-configuration${path}`,
+  ];
+  return path === "" ? urls : [...urls, `${origin}${path}/.well-known/openid-configuration`];
+}
+
+/** The JWKS URL, or the reason for having none as text. */
+async function readMetadata(
+  url: string,
+  issuer: string,
+  fetch: typeof globalThis.fetch,
+): Promise<URL | string> {
+  let metadata: unknown;
+  try {
+    const headers = { accept: "application/json" };
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await fetch(url, { headers, signal, redirect: "manual" });
+    if (response.status !== 200) {
+      await response.body?.cancel();
+      return `status ${response.status}`;
+    }
+    metadata = await response.json();
+  } catch (error) {
+    return toReason(error);
+  }
+  if (!isObject(metadata)) return "the metadata is not an object";
+  // The metadata of another issuer would lead to the keys of another issuer.
+  if (metadata.issuer !== issuer) return `the metadata belongs to ${JSON.stringify(metadata.issuer)}`;
+  const { jwks_uri: keys } = metadata;
+  const keysUrl = typeof keys === "string" ? parseUrl(keys) : undefined;
+  if (keysUrl === undefined) return "the metadata has no jwks_uri";
+  return isSecureUrl(keysUrl) ? keysUrl : "the jwks_uri is not https";
+}
+
+/** The network error, which `fetch` hides in the cause. */
+function toReason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message, code } = (error.cause ?? {}) as NodeJS.ErrnoException;
+  // A host with several addresses fails with an AggregateError, whose message is empty.
+  const cause = message === "" ? code : message;
+  return cause === undefined ? error.message : `${error.message}: ${cause}`;
 }

@@ -1,21 +1,22 @@
-// Tokens of the issuer: signature, issuer, audience, time and scopes. What was good is remembered for a moment.
+// JWT verification: signature, issuer, audience, expiry and scopes.
 
 import type { JWTPayload } from "jose";
 import type { Report } from "../../errors/index.ts";
 import type { GatewayOAuth } from "../../model/index.ts";
 import { createIssuerKeys, KeysUnavailable } from "./issuer-keys.ts";
 
-/** A secret that both sides know is none: with these, only the issuer can have signed. */
+/** Asymmetric algorithms only: with a shared secret, the gateway itself could have signed the token. */
 const ALGORITHMS: string[] = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
+/** Tolerated difference of clocks. */
 const SKEW_S = 60;
 
-export type Verdict =
-  | { readonly kind: "good"; readonly claims: Claims }
-  | { readonly kind: "bad"; readonly reason: string }
-  | { readonly kind: "unknown"; readonly retryInMs: number };
+export type TokenCheck =
+  | { readonly kind: "valid"; readonly claims: Claims }
+  | { readonly kind: "invalid"; readonly reason: string }
+  | { readonly kind: "unavailable"; readonly retryInMs: number };
 
 export interface Claims extends JWTPayload {
   readonly iss: string;
@@ -31,7 +32,7 @@ export interface JwtOptions {
   readonly report: Report;
 }
 
-export function createJwtCheck(options: JwtOptions): (token: string) => Promise<Verdict> {
+export function createJwtCheck(options: JwtOptions): (token: string) => Promise<TokenCheck> {
   const { oauth, audience } = options;
   const findKey = createIssuerKeys(options);
 
@@ -49,7 +50,7 @@ export function createJwtCheck(options: JwtOptions): (token: string) => Promise<
         return (await jwtVerify(token, findKey, rules)).payload;
       } catch (error) {
         if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-        // The token does not say which key it is signed with: one of those that fit must do.
+        // The token names no key, so every matching key is tried.
         for await (const key of error) {
           try {
             return (await jwtVerify(token, key, rules)).payload;
@@ -63,11 +64,11 @@ export function createJwtCheck(options: JwtOptions): (token: string) => Promise<
     try {
       const claims = await verify();
       if (typeof claims.sub !== "string" || claims.sub === "")
-        return { kind: "bad", reason: "it has no subject" };
-      return { kind: "good", claims: claims as Claims };
+        return { kind: "invalid", reason: "it has no subject" };
+      return { kind: "valid", claims: claims as Claims };
     } catch (error) {
-      if (error instanceof KeysUnavailable) return { kind: "unknown", retryInMs: error.retryInMs };
-      if (error instanceof errors.JOSEError) return { kind: "bad", reason: toReason(error) };
+      if (error instanceof KeysUnavailable) return { kind: "unavailable", retryInMs: error.retryInMs };
+      if (error instanceof errors.JOSEError) return { kind: "invalid", reason: toReason(error) };
       throw error;
     }
   };
@@ -78,28 +79,28 @@ export function scopesOf({ scope, scp }: JWTPayload): Set<string> {
   return new Set(words.flatMap((word) => (typeof word === "string" ? word.split(" ") : [])).filter(Boolean));
 }
 
-/** In our words: those of the library may repeat what stands in the token. */
+/** The messages of jose may repeat parts of the token, so they are replaced. */
 function toReason({ code, claim }: { readonly code: string; readonly claim?: unknown }): string {
   switch (code) {
     case "ERR_JWT_EXPIRED":
       return "it has expired";
     case "ERR_JWT_CLAIM_VALIDATION_FAILED":
-      return CLAIMS[String(claim)] ?? "one of its claims is not right";
+      return CLAIMS[String(claim)] ?? "one of its claims is invalid";
     case "ERR_JOSE_ALG_NOT_ALLOWED":
-      return "it is signed in a way that is not accepted";
+      return "its signature algorithm is not accepted";
     case "ERR_JWKS_NO_MATCHING_KEY":
-      return "its issuer has no such key";
+      return "the issuer has no such key";
     case "ERR_JWS_SIGNATURE_VERIFICATION_FAILED":
-      return "its signature is not that of the issuer";
+      return "its signature does not match the key of the issuer";
     default:
       return "it is malformed";
   }
 }
 
 const CLAIMS: Readonly<Record<string, string>> = {
-  iss: "it comes from another issuer",
-  aud: "it is made for someone else than this gateway",
+  iss: "it is from another issuer",
+  aud: "its audience is not this gateway",
   nbf: "it is not valid yet",
-  exp: "it does not say when it expires",
+  exp: "it has no expiry time",
   sub: "it has no subject",
 };

@@ -1,18 +1,18 @@
-// A map that holds only the entries that were used last.
+// LRU map: keeps the entries that were used last, up to a maximum.
 
-export interface Recent<V> {
+export interface LruMap<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
   delete(key: string): void;
 }
 
-export function createRecent<V>(most: number): Recent<V> {
+export function createLruMap<V>(max: number): LruMap<V> {
   const entries = new Map<string, V>();
   return {
     get(key) {
       const value = entries.get(key);
       if (value === undefined) return undefined;
-      // A Map keeps the order of insertion: what is put in again becomes the newest.
+      // A Map keeps the order of insertion, so inserting the entry again makes it the newest.
       entries.delete(key);
       entries.set(key, value);
       return value;
@@ -20,7 +20,7 @@ export function createRecent<V>(most: number): Recent<V> {
     set(key, value) {
       entries.delete(key);
       entries.set(key, value);
-      if (entries.size > most) entries.delete(entries.keys().next().value as string);
+      if (entries.size > max) entries.delete(entries.keys().next().value as string);
     },
     delete(key) {
       entries.delete(key);

@@ -15,7 +15,8 @@ import {
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { GatewayOAuth, GatewaySettings } from "../../model/index.ts";
-import { type Admission, createDoor, type Door } from "./access-control.ts";
+import { createAccessControl } from "./access-control.ts";
+import type { AccessControl, AuthResult } from "./types.ts";
 
 const AUDIENCE = "http://127.0.0.1:7420/mcp";
 
@@ -72,13 +73,12 @@ function answer(path: string): { status: number; body: string } {
   return { status: 404, body: "{}" };
 }
 
-function open(oauth: Partial<GatewayOAuth> = {}, settings: GatewaySettings = {}): Door {
-  return createDoor({
+function open(oauth: Partial<GatewayOAuth> = {}, settings: GatewaySettings = {}): AccessControl {
+  return createAccessControl({
     settings: { ...settings, oauth: { issuer, ...oauth } },
     token: "ptl_own-token-of-the-gateway",
     boundHost: "127.0.0.1",
-    boundPort: () => 7420,
-    tls: false,
+    url: () => "http://127.0.0.1:7420/mcp",
     now: () => clock,
     report: (one) => reports.push(one),
   });
@@ -96,13 +96,13 @@ async function sign(claims: Record<string, unknown> = {}, signer: Signer = first
 const asked = (token: string): IncomingMessage =>
   ({ headers: { host: "localhost", authorization: `Bearer ${token}` } }) as unknown as IncomingMessage;
 
-async function admit(door: Door, token: string): Promise<Admission> {
-  return door.admit(asked(token));
+async function admit(access: AccessControl, token: string): Promise<AuthResult> {
+  return access.authenticate(asked(token));
 }
 
-async function outcome(door: Door, token: string): Promise<string> {
-  const admission = await admit(door, token);
-  if ("principal" in admission) return admission.principal.name;
+async function outcome(access: AccessControl, token: string): Promise<string> {
+  const admission = await admit(access, token);
+  if ("caller" in admission) return admission.caller.name;
   expect(JSON.stringify(admission)).not.toContain(token);
   return `${admission.refusal.status} ${admission.refusal.error.message}`;
 }
@@ -110,8 +110,8 @@ async function outcome(door: Door, token: string): Promise<string> {
 const INVALID = "401 the bearer token is not valid:";
 
 test("a good token is its subject, found by the issuer's metadata", async () => {
-  const door = open();
-  expect(await outcome(door, await sign())).toBe(`oauth:${issuer}|ada`);
+  const access = open();
+  expect(await outcome(access, await sign())).toBe(`oauth:${issuer}|ada`);
   expect(visits).toEqual(["/.well-known/oauth-authorization-server", "/keys"]);
 });
 
@@ -122,19 +122,19 @@ test.each(["RS256", "PS384", "ES384", "EdDSA"])("%s is accepted", async (alg) =>
 });
 
 test("the gateway's own token works beside the issuer's, and others are still refused", async () => {
-  const door = open();
-  expect(await outcome(door, "ptl_own-token-of-the-gateway")).toBe("local");
-  expect(await outcome(door, "ptl_another")).toBe(`${INVALID} nobody has it`);
+  const access = open();
+  expect(await outcome(access, "ptl_own-token-of-the-gateway")).toBe("local");
+  expect(await outcome(access, "ptl_another")).toBe(`${INVALID} no caller has this token`);
   expect(visits).toEqual([]);
 });
 
 test.each<[string, Record<string, unknown>, string]>([
   ["expired", { exp: Math.floor(Date.now() / 1_000) - 61 }, "it has expired"],
-  ["for someone else", { aud: "https://other.example/mcp" }, "it is made for someone else than this gateway"],
-  ["for nobody", { aud: undefined }, "it is made for someone else than this gateway"],
-  ["of another issuer", { iss: "https://evil.example" }, "it comes from another issuer"],
+  ["for someone else", { aud: "https://other.example/mcp" }, "its audience is not this gateway"],
+  ["for nobody", { aud: undefined }, "its audience is not this gateway"],
+  ["of another issuer", { iss: "https://evil.example" }, "it is from another issuer"],
   ["not valid yet", { nbf: Math.floor(Date.now() / 1_000) + 300 }, "it is not valid yet"],
-  ["without an end", { exp: undefined }, "it does not say when it expires"],
+  ["without an end", { exp: undefined }, "it has no expiry time"],
   ["without a subject", { sub: undefined }, "it has no subject"],
   ["with an empty subject", { sub: "" }, "it has no subject"],
   ["with a subject that is no text", { sub: 7 }, "it has no subject"],
@@ -144,9 +144,9 @@ test.each<[string, Record<string, unknown>, string]>([
 
 test("a minute of difference between clocks is forgiven", async () => {
   const now = Math.floor(Date.now() / 1_000);
-  const door = open();
-  expect(await outcome(door, await sign({ exp: now - 30 }))).toContain("|ada");
-  expect(await outcome(door, await sign({ nbf: now + 30 }))).toContain("|ada");
+  const access = open();
+  expect(await outcome(access, await sign({ exp: now - 30 }))).toContain("|ada");
+  expect(await outcome(access, await sign({ nbf: now + 30 }))).toContain("|ada");
 });
 
 test("no signature is no token", async () => {
@@ -155,7 +155,7 @@ test("no signature is no token", async () => {
     .setAudience(AUDIENCE)
     .setExpirationTime("10m")
     .encode();
-  expect(await outcome(open(), token)).toBe(`${INVALID} it is signed in a way that is not accepted`);
+  expect(await outcome(open(), token)).toBe(`${INVALID} its signature algorithm is not accepted`);
 });
 
 test("the issuer's public key is no shared secret (HS256)", async () => {
@@ -166,7 +166,7 @@ test("the issuer's public key is no shared secret (HS256)", async () => {
     .setProtectedHeader({ alg: "HS256", kid: "rsa" })
     .setExpirationTime("10m")
     .sign(secret);
-  expect(await outcome(open(), token)).toBe(`${INVALID} it is signed in a way that is not accepted`);
+  expect(await outcome(open(), token)).toBe(`${INVALID} its signature algorithm is not accepted`);
 });
 
 test("a key that the token brings along is not trusted", async () => {
@@ -176,23 +176,23 @@ test("a key that the token brings along is not trusted", async () => {
     .setProtectedHeader(header)
     .setExpirationTime("10m")
     .sign(evil.privateKey);
-  expect(await outcome(open(), token)).toBe(`${INVALID} its signature is not that of the issuer`);
+  expect(await outcome(open(), token)).toBe(`${INVALID} its signature does not match the key of the issuer`);
   expect(visits).not.toContain("/evil");
 });
 
 test("texts with two dots that are no tokens", async () => {
-  const door = open();
+  const access = open();
   const good = await sign();
   const [head, body, signature] = good.split(".");
   for (const token of ["a.b.c", "..", `${head}.${body}.`, `${head}..${signature}`, `${good}x`])
-    expect(await outcome(door, token)).toMatch(/^401 /);
+    expect(await outcome(access, token)).toMatch(/^401 /);
 });
 
 test("scopes: all that are required, from scope or scp", async () => {
-  const door = open({ scopes: ["mcp.use", "mcp.tools"] });
-  expect(await outcome(door, await sign({ scope: "mcp.tools other mcp.use" }))).toContain("|ada");
-  expect(await outcome(door, await sign({ scp: ["mcp.use", "mcp.tools"] }))).toContain("|ada");
-  expect(await admit(door, await sign({ scope: "mcp.use mcp.toolsx" }))).toEqual({
+  const access = open({ scopes: ["mcp.use", "mcp.tools"] });
+  expect(await outcome(access, await sign({ scope: "mcp.tools other mcp.use" }))).toContain("|ada");
+  expect(await outcome(access, await sign({ scp: ["mcp.use", "mcp.tools"] }))).toContain("|ada");
+  expect(await admit(access, await sign({ scope: "mcp.use mcp.toolsx" }))).toEqual({
     refusal: {
       status: 403,
       headers: {
@@ -202,23 +202,23 @@ test("scopes: all that are required, from scope or scp", async () => {
       error: {
         code: "FORBIDDEN",
         message: 'the bearer token lacks the scope "mcp.tools"',
-        hint: "Ask the issuer for a token with the scopes that WWW-Authenticate names.",
+        hint: "Request a token with the scopes of the WWW-Authenticate header.",
       },
     },
   });
 });
 
 test("challenges lead to the document, and the document to the issuer", async () => {
-  const door = open({ scopes: ["a"], resource: "https://tools.example.com/team/mcp" });
+  const access = open({ scopes: ["a"], resource: "https://tools.example.com/team/mcp" });
   const metadata = "https://tools.example.com/.well-known/oauth-protected-resource/team/mcp";
-  const none = door.admit({ headers: {} } as unknown as IncomingMessage);
+  const none = access.authenticate({ headers: {} });
   expect(none).toMatchObject({
     refusal: {
       status: 401,
       headers: { "WWW-Authenticate": `Bearer scope="a", resource_metadata="${metadata}"` },
     },
   });
-  expect(await admit(door, "a.b.c")).toMatchObject({
+  expect(await admit(access, "a.b.c")).toMatchObject({
     refusal: {
       status: 401,
       headers: {
@@ -227,85 +227,87 @@ test("challenges lead to the document, and the document to the issuer", async ()
     },
   });
   for (const path of ["", "/mcp", "/team/mcp"])
-    expect(door.resourceMetadata(`/.well-known/oauth-protected-resource${path}`)).toEqual({
+    expect(access.resourceMetadata(`/.well-known/oauth-protected-resource${path}`)).toEqual({
       resource: "https://tools.example.com/team/mcp",
       authorization_servers: [issuer],
       scopes_supported: ["a"],
       bearer_methods_supported: ["header"],
     });
-  expect(door.resourceMetadata("/.well-known/oauth-protected-resource/other")).toBeUndefined();
+  expect(access.resourceMetadata("/.well-known/oauth-protected-resource/other")).toBeUndefined();
   // Tokens are made for that URL then, unless an audience is named.
   expect(
-    await outcome(door, await sign({ scope: "a", aud: "https://tools.example.com/team/mcp" })),
+    await outcome(access, await sign({ scope: "a", aud: "https://tools.example.com/team/mcp" })),
   ).toContain("ada");
   expect(await outcome(open({ audience: "tools" }), await sign({ aud: ["x", "tools"] }))).toContain("ada");
 });
 
 test("a gateway that listens everywhere needs to be told its URL", () => {
-  const options = { token: undefined, boundHost: "0.0.0.0", boundPort: () => 1, tls: true, report: () => {} };
-  expect(() => createDoor({ ...options, settings: { oauth: { issuer } } })).toThrow("needs resource");
+  const options = { token: undefined, boundHost: "0.0.0.0", url: () => undefined, report: () => {} };
+  expect(() => createAccessControl({ ...options, settings: { oauth: { issuer } } })).toThrow(
+    "needs resource",
+  );
 });
 
 test("a new key of the issuer is found, an old one is no longer trusted", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
-  const door = open();
+  const access = open();
   const old = await sign();
-  expect(await outcome(door, old)).toContain("ada");
+  expect(await outcome(access, old)).toContain("ada");
   const second = await createSigner("second");
   keys = [second.jwk];
   // Right after a fetch an unknown key is not a reason for another.
-  expect(await outcome(door, await sign({}, second))).toBe(`${INVALID} its issuer has no such key`);
+  expect(await outcome(access, await sign({}, second))).toBe(`${INVALID} the issuer has no such key`);
   vi.setSystemTime(Date.now() + 31_000);
-  expect(await outcome(door, await sign({}, second))).toContain("ada");
+  expect(await outcome(access, await sign({}, second))).toContain("ada");
   expect(visits.filter((path) => path === "/keys")).toHaveLength(2);
   clock += 60_001;
-  expect(await outcome(door, old)).toBe(`${INVALID} its issuer has no such key`);
+  expect(await outcome(access, old)).toBe(`${INVALID} the issuer has no such key`);
 });
 
 test("a token that does not name its key is tried with all that fit", async () => {
   const second = await createSigner("second");
   keys = [first.jwk, second.jwk];
-  const door = open();
-  expect(await outcome(door, await sign({}, { ...second, kid: "" }))).toContain("ada");
+  const access = open();
+  expect(await outcome(access, await sign({}, { ...second, kid: "" }))).toContain("ada");
   const stranger = { ...(await createSigner("")), kid: "" };
-  expect(await outcome(door, await sign({}, stranger))).toBe(
-    `${INVALID} its signature is not that of the issuer`,
+  expect(await outcome(access, await sign({}, stranger))).toBe(
+    `${INVALID} its signature does not match the key of the issuer`,
   );
 });
 
 test("a good token is checked once, and at once when it is known", async () => {
-  const door = open();
+  const access = open();
   const token = await sign();
-  const many = await Promise.all(Array.from({ length: 20 }, () => admit(door, token)));
-  expect(new Set(many.map((admission) => "principal" in admission && admission.principal)).size).toBe(1);
-  expect(door.admit(asked(token))).not.toBeInstanceOf(Promise);
+  const many = await Promise.all(Array.from({ length: 20 }, () => admit(access, token)));
+  expect(new Set(many.map((admission) => "caller" in admission && admission.caller)).size).toBe(1);
+  expect(access.authenticate(asked(token))).not.toBeInstanceOf(Promise);
   clock += 60_001;
-  expect(door.admit(asked(token))).toBeInstanceOf(Promise);
+  expect(access.authenticate(asked(token))).toBeInstanceOf(Promise);
 });
 
 test("a token is not remembered beyond its end", async () => {
-  const door = open();
+  const access = open();
   const token = await sign({ exp: Math.floor(Date.now() / 1_000) + 5 });
-  await admit(door, token);
+  await admit(access, token);
   clock += 5_001;
-  expect(door.admit(asked(token))).toBeInstanceOf(Promise);
+  expect(access.authenticate(asked(token))).toBeInstanceOf(Promise);
 });
 
-test("tokens of one subject share a gate", async () => {
-  const door = open({}, { limits: { concurrency: 1 } });
+test("tokens of one subject share a limits", async () => {
+  const access = open({}, { limits: { concurrency: 1 } });
   const [a, b, c] = await Promise.all([
-    admit(door, await sign({ jti: "1" })),
-    admit(door, await sign({ jti: "2" })),
-    admit(door, await sign({ sub: "bob" })),
+    admit(access, await sign({ jti: "1" })),
+    admit(access, await sign({ jti: "2" })),
+    admit(access, await sign({ sub: "bob" })),
   ]);
-  if (!("principal" in a) || !("principal" in b) || !("principal" in c)) throw new Error("all are good");
-  expect(a.principal.gate.enter()).toBeUndefined();
-  expect(b.principal.gate.enter()?.status).toBe(429);
-  expect(c.principal.gate.enter()).toBeUndefined();
+  if (!("caller" in a) || !("caller" in b) || !("caller" in c)) throw new Error("all are good");
+  expect(a.caller.limits.startRequests()).toBeUndefined();
+  expect(b.caller.limits.startRequests()?.status).toBe(429);
+  expect(c.caller.limits.startRequests()).toBeUndefined();
 });
 
 test("tokens become the first caller whose rule fits, with its view", async () => {
-  const door = open(
+  const access = open(
     {},
     {
       callers: [
@@ -316,50 +318,52 @@ test("tokens become the first caller whose rule fits, with its view", async () =
     },
   );
   const own = (sub: string): string => `oauth:${issuer}|${sub}`;
-  expect(await outcome(door, await sign({ sub: "ci" }))).toBe("ci");
-  expect(await admit(door, await sign({ sub: "ci" }))).toMatchObject(
-    await admit(door, "ci-token-0123456789"),
+  expect(await outcome(access, await sign({ sub: "ci" }))).toBe("ci");
+  expect(await admit(access, await sign({ sub: "ci" }))).toMatchObject(
+    await admit(access, "ci-token-0123456789"),
   );
-  expect(await outcome(door, await sign({ groups: ["users", "admins"], level: 3 }))).toBe(
+  expect(await outcome(access, await sign({ groups: ["users", "admins"], level: 3 }))).toBe(
     `admins|${own("ada")}`,
   );
-  expect(await outcome(door, await sign({ scope: "write x read" }))).toBe(`writers|${own("ada")}`);
-  expect(await outcome(door, await sign({ sub: "bob", scope: "write read" }))).toBe(`writers|${own("bob")}`);
-  expect(await admit(door, await sign({ groups: ["admins"], scope: "read" }))).toMatchObject({
+  expect(await outcome(access, await sign({ scope: "write x read" }))).toBe(`writers|${own("ada")}`);
+  expect(await outcome(access, await sign({ sub: "bob", scope: "write read" }))).toBe(
+    `writers|${own("bob")}`,
+  );
+  expect(await admit(access, await sign({ groups: ["admins"], scope: "read" }))).toMatchObject({
     refusal: { status: 403, error: { code: "FORBIDDEN" } },
   });
-  const writer = await admit(door, await sign({ scope: "read write" }));
-  expect("principal" in writer && writer.principal.view?.admitsServer({ alias: "a", tags: ["secret"] })).toBe(
+  const writer = await admit(access, await sign({ scope: "read write" }));
+  expect("caller" in writer && writer.caller.toolFilter?.admitsServer({ alias: "a", tags: ["secret"] })).toBe(
     false,
   );
 });
 
 test("without keys no token is good: refused for now, told once, and tried again", async () => {
   broken.set("/keys", { status: 500, body: "" });
-  const door = open();
-  expect(await admit(door, await sign())).toMatchObject({
+  const access = open();
+  expect(await admit(access, await sign())).toMatchObject({
     refusal: { status: 503, headers: { "Retry-After": "5" }, error: { code: "SERVER_UNAVAILABLE" } },
   });
   clock += 1_000;
   const asked = visits.length;
-  expect(await admit(door, await sign())).toMatchObject({
+  expect(await admit(access, await sign())).toMatchObject({
     refusal: { status: 503, headers: { "Retry-After": "4" } },
   });
   expect(visits).toHaveLength(asked);
   clock += 4_000;
-  expect(await outcome(door, await sign())).toMatch(/^503/);
+  expect(await outcome(access, await sign())).toMatch(/^503/);
   expect(visits.length).toBeGreaterThan(asked);
   expect(reports).toEqual([
     {
       code: "HTTP_ERROR",
       severity: "error",
-      message: `tokens of ${issuer} cannot be checked: ${issuer}/keys answered with status 500`,
-      hint: "They are refused until its keys can be fetched.",
+      message: `tokens of ${issuer} cannot be checked: ${issuer}/keys returned status 500`,
+      hint: "The gateway refuses them until it can fetch the keys.",
     },
   ]);
   clock += 5_000;
   broken.clear();
-  expect(await outcome(door, await sign())).toContain("ada");
+  expect(await outcome(access, await sign())).toContain("ada");
 });
 
 test.each(["nonsense", "{}", "[]", '{"keys": [1]}'])("keys that are %s are none", async (body) => {
@@ -373,16 +377,16 @@ test("an issuer that nobody answers for", async () => {
   await once(other, "listening");
   const { port } = other.address() as AddressInfo;
   await new Promise((done) => other.close(done));
-  const door = open({ jwksUrl: `http://127.0.0.1:${port}/keys` });
-  expect(await outcome(door, await sign())).toMatch(/^503/);
+  const access = open({ jwksUrl: `http://127.0.0.1:${port}/keys` });
+  expect(await outcome(access, await sign())).toMatch(/^503/);
   expect(reports[0]?.message).toContain("ECONNREFUSED");
 });
 
 test("known keys stay good while the issuer is down", async () => {
-  const door = open();
-  await admit(door, await sign());
+  const access = open();
+  await admit(access, await sign());
   broken.set("/keys", { status: 500, body: "" });
-  expect(await outcome(door, await sign({ sub: "bob" }))).toContain("bob");
+  expect(await outcome(access, await sign({ sub: "bob" }))).toContain("bob");
 });
 
 test("metadata of OpenID Connect, below the issuer's path", async () => {

@@ -1,38 +1,38 @@
-// The part of the door that knows an OAuth issuer: its tokens, and the document that tells clients about it (RFC 9728).
+// OAuth issuer: authenticates callers by the issuer's tokens, and describes the gateway as a protected resource (RFC 9728).
 
 import type { Report } from "../../errors/index.ts";
 import type { GatewayOAuth, GatewaySettings } from "../../model/index.ts";
+import { createCallerLookup } from "./callers.ts";
 import { type Claims, createJwtCheck, scopesOf } from "./jwt.ts";
-import { createSubjects } from "./callers.ts";
-import { createRecent } from "./lru-map.ts";
+import { createLruMap } from "./lru-map.ts";
 import { badToken, type Challenge, missingScope, noKeys, notACaller } from "./refusals.ts";
-import type { Admission, Principal } from "./types.ts";
+import type { AuthenticatedCaller, AuthResult } from "./types.ts";
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
-const MAX_REMEMBERED = 10_000;
-/** A key that the issuer withdraws is trusted for this long at most beyond what the key set itself is kept. */
-const REMEMBERED_MS = 60_000;
+const MAX_CACHED = 10_000;
+/** A key that the issuer withdraws stays trusted for this long at most, in addition to the cache time of the key set. */
+const CACHE_MS = 60_000;
 
-export interface IssuerDoor {
+export interface OAuthIssuer {
   challenge(): Challenge;
   metadata(path: string): object | undefined;
-  /** `key` is the token's hash. */
-  open(
-    callers: ReadonlyMap<string, Principal>,
-  ): (token: string, key: string) => Admission | Promise<Admission>;
+  /** Returns the function that authenticates a token; `hash` is the hash of the token. */
+  createAuthenticator(
+    callers: ReadonlyMap<string, AuthenticatedCaller>,
+  ): (token: string, hash: string) => AuthResult | Promise<AuthResult>;
 }
 
-export interface IssuerDoorOptions {
+export interface OAuthIssuerOptions {
   readonly settings: GatewaySettings;
   readonly oauth: GatewayOAuth;
-  /** The gateway's own URL; its port may be known only once it listens. */
+  /** The URL of the gateway; a function, because the port may be known only after listening. */
   readonly resource: () => string;
   readonly fetch: typeof globalThis.fetch;
   readonly now: () => number;
   readonly report: Report;
 }
 
-export function createIssuerDoor(options: IssuerDoorOptions): IssuerDoor {
+export function createOAuthIssuer(options: OAuthIssuerOptions): OAuthIssuer {
   const { settings, oauth, resource, now } = options;
   const scopes = oauth.scopes ?? [];
   const challenge = (): Challenge => {
@@ -53,43 +53,41 @@ export function createIssuerDoor(options: IssuerDoorOptions): IssuerDoor {
         bearer_methods_supported: ["header"],
       };
     },
-    open(callers) {
+    createAuthenticator(callers) {
       const check = createJwtCheck({ ...options, audience: () => oauth.audience ?? resource() });
-      const subjectOf = createSubjects(settings, callers, now);
-      const remembered = createRecent<{ readonly admission: Admission; readonly until: number }>(
-        MAX_REMEMBERED,
-      );
-      const underWay = new Map<string, Promise<Admission>>();
+      const findCaller = createCallerLookup(settings, callers, now);
+      const cache = createLruMap<{ readonly result: AuthResult; readonly until: number }>(MAX_CACHED);
+      const pending = new Map<string, Promise<AuthResult>>();
 
-      const judge = (claims: Claims): Admission => {
-        const held = scopesOf(claims);
-        const missing = scopes.filter((scope) => !held.has(scope));
+      const authorize = (claims: Claims): AuthResult => {
+        const granted = scopesOf(claims);
+        const missing = scopes.filter((scope) => !granted.has(scope));
         if (missing.length > 0) return { refusal: missingScope(challenge(), missing) };
-        const principal = subjectOf(claims);
-        return principal === undefined
+        const caller = findCaller(claims);
+        return caller === undefined
           ? { refusal: notACaller() }
-          : { principal: { ...principal, scopes: [...held] } };
+          : { caller: { ...caller, scopes: [...granted] } };
       };
 
-      const decide = async (token: string, key: string): Promise<Admission> => {
-        const verdict = await check(token);
-        if (verdict.kind === "bad") return { refusal: badToken(challenge(), verdict.reason) };
-        if (verdict.kind === "unknown") return { refusal: noKeys(verdict.retryInMs / 1_000) };
-        const admission = judge(verdict.claims);
-        const left = Math.min(REMEMBERED_MS, verdict.claims.exp * 1_000 - Date.now());
-        if (left > 0) remembered.set(key, { admission, until: now() + left });
-        return admission;
+      const verify = async (token: string, hash: string): Promise<AuthResult> => {
+        const checked = await check(token);
+        if (checked.kind === "invalid") return { refusal: badToken(challenge(), checked.reason) };
+        if (checked.kind === "unavailable") return { refusal: noKeys(checked.retryInMs / 1_000) };
+        const result = authorize(checked.claims);
+        const left = Math.min(CACHE_MS, checked.claims.exp * 1_000 - Date.now());
+        if (left > 0) cache.set(hash, { result, until: now() + left });
+        return result;
       };
 
-      return (token, key) => {
-        const known = remembered.get(key);
-        if (known !== undefined && known.until > now()) return known.admission;
-        if (known !== undefined) remembered.delete(key);
-        // Many requests with one token are one check.
-        const running = underWay.get(key);
+      return (token, hash) => {
+        const known = cache.get(hash);
+        if (known !== undefined && known.until > now()) return known.result;
+        if (known !== undefined) cache.delete(hash);
+        // Concurrent requests with one token share one verification.
+        const running = pending.get(hash);
         if (running !== undefined) return running;
-        const started = decide(token, key).finally(() => underWay.delete(key));
-        underWay.set(key, started);
+        const started = verify(token, hash).finally(() => pending.delete(hash));
+        pending.set(hash, started);
         return started;
       };
     },

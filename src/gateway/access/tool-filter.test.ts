@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { toWildcard } from "../../base/text/wildcard.ts";
 import type { GatewayToolRules, ToolAnnotations, ToolTrait } from "../../model/index.ts";
-import type { ToolView, ViewedTool } from "./types.ts";
-import { createView, hasTrait } from "./tool-filter.ts";
+import type { ToolFilter, FilteredTool } from "./types.ts";
+import { createToolFilter, hasTrait } from "./tool-filter.ts";
 
-const tool = (more: Partial<ViewedTool> = {}): ViewedTool => ({
+const tool = (more: Partial<FilteredTool> = {}): FilteredTool => ({
   name: "mcp_files_read",
   alias: "files",
   own: "read",
@@ -13,15 +13,15 @@ const tool = (more: Partial<ViewedTool> = {}): ViewedTool => ({
   annotations: { readOnlyHint: true },
   ...more,
 });
-const view = (allow?: GatewayToolRules, deny?: GatewayToolRules): ToolView => {
-  const made = createView({ allow, deny });
+const view = (allow?: GatewayToolRules, deny?: GatewayToolRules): ToolFilter => {
+  const made = createToolFilter({ allow, deny });
   if (made === undefined) throw new Error("there are no rules");
   return made;
 };
 
 test("no rules, no view", () => {
-  expect(createView({})).toBeUndefined();
-  expect(createView({ allow: {}, deny: {} })).toBeUndefined();
+  expect(createToolFilter({})).toBeUndefined();
+  expect(createToolFilter({ allow: {}, deny: {} })).toBeUndefined();
 });
 
 test.each<[GatewayToolRules | undefined, GatewayToolRules | undefined, boolean]>([

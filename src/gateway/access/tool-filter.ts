@@ -1,4 +1,4 @@
-// Which tools a caller sees: the rules of its declaration, ready to be asked for every tool.
+// Tool filter of a caller: its `allow` and `deny` rules, compiled to functions.
 
 import { toWildcard } from "../../base/text/wildcard.ts";
 import type {
@@ -7,13 +7,16 @@ import type {
   ToolAnnotations,
   ToolTrait as Trait,
 } from "../../model/index.ts";
-import type { ToolView, ViewedServer, ViewedTool } from "./types.ts";
+import type { ToolFilter, FilteredServer, FilteredTool } from "./types.ts";
 
-type ToolTest = (tool: ViewedTool) => boolean;
-type ServerTest = (server: ViewedServer) => boolean;
+type ToolTest = (tool: FilteredTool) => boolean;
+type ServerTest = (server: FilteredServer) => boolean;
 
-/** Nothing when there are no rules: everything is seen. */
-export function createView({ allow, deny }: Pick<GatewayCaller, "allow" | "deny">): ToolView | undefined {
+/** Undefined when there are no rules: the caller sees every tool. */
+export function createToolFilter({
+  allow,
+  deny,
+}: Pick<GatewayCaller, "allow" | "deny">): ToolFilter | undefined {
   const allowed = toTests(allow, ({ tags }) => tags);
   const denied = toTests(deny, ({ tags, possibleTags = [] }) => [...tags, ...possibleTags]);
   const rules = [...allowed.tools, ...allowed.servers, ...denied.tools, ...denied.servers];
@@ -31,10 +34,10 @@ export function createView({ allow, deny }: Pick<GatewayCaller, "allow" | "deny"
   };
 }
 
-/** One test for each kind that is given; it holds when any entry of its list does. */
+/** One test per kind of rule; it passes when any entry of the list matches. */
 function toTests(
   rules: GatewayToolRules | undefined,
-  tagsOf: (server: ViewedServer) => readonly string[],
+  tagsOf: (server: FilteredServer) => readonly string[],
 ): { tools: ToolTest[]; servers: ServerTest[] } {
   const { tools, servers, tags, annotations } = rules ?? {};
   const found = { tools: [] as ToolTest[], servers: [] as ServerTest[] };
@@ -58,7 +61,7 @@ function toTests(
   return found;
 }
 
-/** What a server does not say is what MCP says is to be assumed: not read-only, destructive, not idempotent, open-world. */
+/** Missing hints have the defaults of MCP: not read-only, destructive, not idempotent, open-world. */
 export function hasTrait(annotations: ToolAnnotations | undefined, trait: Trait): boolean {
   const { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = annotations ?? {};
   const readOnly = readOnlyHint === true;
@@ -67,7 +70,7 @@ export function hasTrait(annotations: ToolAnnotations | undefined, trait: Trait)
       return readOnly;
     case "not-read-only":
       return !readOnly;
-    // The next two mean something only for tools that change anything.
+    // The destructive hint has a meaning only for tools that are not read-only.
     case "destructive":
       return !readOnly && destructiveHint !== false;
     case "not-destructive":
@@ -83,7 +86,7 @@ export function hasTrait(annotations: ToolAnnotations | undefined, trait: Trait)
   }
 }
 
-/** The order in which rules are written, and what is written twice, change nothing. */
+/** Rules in canonical form: order and duplicates do not matter. */
 function canonical(rules: GatewayToolRules | undefined): unknown {
   const sorted = (list: readonly string[] | undefined): string[] | null =>
     list === undefined ? null : [...new Set(list)].sort();

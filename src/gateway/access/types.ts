@@ -1,59 +1,60 @@
-// What the door decides about a request: who makes it, what they may see, how much they may ask for, or why they may not come in.
+// Types of access control: the authenticated caller, the tools it may see, its limits, and the refusal of a request.
 
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import type { ErrorCode } from "../../errors/index.ts";
 import type { ToolAnnotations } from "../../model/index.ts";
 
-export interface Principal {
-  /** Stable: sessions and parked calls are bound to it. */
+/** The authenticated party of a request. */
+export interface AuthenticatedCaller {
+  /** Stable name; sessions, suspended calls and task ids are bound to it. */
   readonly name: string;
-  /** Nothing: everything. */
-  readonly view: ToolView | undefined;
-  readonly gate: Gate;
-  /** What the token allows; nothing where tokens say nothing about that. */
+  /** Undefined: the caller sees every tool. */
+  readonly toolFilter: ToolFilter | undefined;
+  readonly limits: CallerLimits;
+  /** The scopes of an OAuth token; undefined for tokens without scopes. */
   readonly scopes?: readonly string[] | undefined;
 }
 
-export interface ViewedTool {
-  /** The name that the gateway offers. */
+export interface FilteredTool {
+  /** The name that clients of the gateway see. */
   readonly name: string;
   readonly alias: string;
-  /** The server's own name for it. */
+  /** The name that the server gave the tool. */
   readonly own: string;
   readonly tags: readonly string[];
-  /** Those that it may have, too, depending on who serves it: enough to be denied, not to be allowed. */
+  /** Tags that depend on the driver that serves the tool: `deny` rules match them, `allow` rules do not. */
   readonly possibleTags?: readonly string[] | undefined;
   readonly annotations: ToolAnnotations | undefined;
 }
 
-export interface ViewedServer {
+export interface FilteredServer {
   readonly alias: string;
   readonly tags: readonly string[];
   readonly possibleTags?: readonly string[] | undefined;
 }
 
-export interface ToolView {
-  /** Equal for views that admit the same. */
+export interface ToolFilter {
+  /** Equal for filters with the same rules. */
   readonly key: string;
-  admits(tool: ViewedTool): boolean;
-  /** For prompts and resources: only what is said about servers and tags. */
-  admitsServer(server: ViewedServer): boolean;
-  /** It also chooses among the tools of a server. */
+  admits(tool: FilteredTool): boolean;
+  /** For prompts and resources: applies only the rules about servers and tags. */
+  admitsServer(server: FilteredServer): boolean;
+  /** True if the filter also has rules about the tools of a server. */
   readonly limitsTools: boolean;
 }
 
-/** The limits of one caller. A refused caller has used up nothing. */
-export interface Gate {
+/** The limits of one caller. A refused request uses up nothing. */
+export interface CallerLimits {
   /** Counts messages towards the rate: all of them, or none. */
-  count(messages?: number): Refusal | undefined;
-  /** The caller was sent a server request: its answer may come even when the rate is used up. */
+  countMessages(messages?: number): Refusal | undefined;
+  /** A server request was sent to the caller: its answer is accepted even when the rate is used up. */
   expectAnswer(): void;
-  /** Requests begin to run: all of them, or none. */
-  enter(requests?: number): Refusal | undefined;
-  leave(requests?: number): void;
-  /** Bytes of messages arrive. They count until the messages are dealt with. */
-  hold(bytes: number): Refusal | undefined;
-  release(bytes: number): void;
+  /** Counts running requests: all of them, or none. */
+  startRequests(requests?: number): Refusal | undefined;
+  endRequests(requests?: number): void;
+  /** Counts bytes of messages from their arrival until the messages are handled. */
+  reserveBytes(bytes: number): Refusal | undefined;
+  releaseBytes(bytes: number): void;
 }
 
 export interface Refusal {
@@ -62,15 +63,21 @@ export interface Refusal {
   readonly error: { readonly code: ErrorCode; readonly message: string; readonly hint?: string };
 }
 
-export type Admission = { readonly principal: Principal } | { readonly refusal: Refusal };
+export type AuthResult = { readonly caller: AuthenticatedCaller } | { readonly refusal: Refusal };
 
-export interface Door {
-  /** Host and Origin: to be asked first, before anything else of the request is looked at. */
-  greets(request: IncomingMessage): Refusal | undefined;
-  /** Who it is. At once for tokens that are known, a promise only for a token of an issuer that must be checked. */
-  admit(request: IncomingMessage): Admission | Promise<Admission>;
-  /** What a browser wants to hear about an allowed Origin, also in answer to OPTIONS, which carries no token. Nothing without Origin. */
-  cors(request: IncomingMessage): Record<string, string> | undefined;
-  /** The document of RFC 9728 at `/.well-known/oauth-protected-resource[/path]`; nothing without OAuth, or at another path. */
+/** The parts of an HTTP request that access control reads. */
+export interface RequestHead {
+  readonly method?: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+}
+
+export interface AccessControl {
+  /** Checks Host and Origin. It must be called first, before any other part of the request is used. */
+  checkHost(request: RequestHead): Refusal | undefined;
+  /** Finds the caller. Returns a promise only for an OAuth token that must be verified. */
+  authenticate(request: RequestHead): AuthResult | Promise<AuthResult>;
+  /** CORS headers for an allowed Origin, also for OPTIONS requests, which carry no token. Undefined without an Origin. */
+  cors(request: RequestHead): Record<string, string> | undefined;
+  /** The protected resource metadata of RFC 9728; undefined without OAuth, or at another path. */
   resourceMetadata(path: string): object | undefined;
 }

@@ -1,10 +1,10 @@
-// The clients that have a channel of their own (WebSocket, HTTP+SSE): how many there may be, what they may send, how they end.
+// Channels: the clients with a two-way channel (WebSocket, HTTP+SSE), their number, and the intake of their messages.
 
 import { isRpcMessage, RPC, type RequestId, type RpcMessage } from "../../model/index.ts";
-import type { Refusal } from "../access/access-control.ts";
+import type { Refusal } from "../access/types.ts";
 import { Duplex, type DuplexOptions } from "./duplex.ts";
 import { type Intake, MAX_BATCH, type MessageCheck, type Parsed } from "../common/intake.ts";
-import type { Visit } from "../common/types.ts";
+import type { RequestContext } from "../common/types.ts";
 
 export interface ChannelsOptions extends Pick<DuplexOptions, "modern" | "legacy"> {
   readonly max: number;
@@ -12,15 +12,15 @@ export interface ChannelsOptions extends Pick<DuplexOptions, "modern" | "legacy"
 }
 
 export interface Channel {
-  readonly visit: Visit;
+  readonly context: RequestContext;
   readonly duplex: Duplex;
 }
 
-/** Why messages were not taken, for the client. */
-export interface NotTaken {
+/** The reason for refusing a message. */
+export interface Rejection {
   readonly code: number;
   readonly message: string;
-  /** The limit of the caller that it would pass. */
+  /** The refusal of a limit of the caller. */
   readonly limit?: Refusal | undefined;
 }
 
@@ -33,52 +33,54 @@ export class Channels {
     this.#options = options;
   }
 
-  /** Nothing when there are too many already. No caller may have more than half of them. */
-  open(visit: Visit, write: (text: string) => void): Channel | undefined {
+  /** Undefined when there are too many channels. One caller may have at most half of them. */
+  open(context: RequestContext, write: (text: string) => void): Channel | undefined {
     const { modern, legacy, max } = this.#options;
-    const { name, gate } = visit.principal;
-    const own = [...this.#open].filter((channel) => channel.visit.principal.name === name).length;
+    const { name, limits } = context.caller;
+    const own = [...this.#open].filter((channel) => channel.context.caller.name === name).length;
     if (this.#stopping || this.#open.size >= max || own >= Math.ceil(max / 2)) return undefined;
     const duplex = new Duplex({
       modern,
       legacy,
-      visit,
+      context,
       write,
-      enter: () => (this.#stopping ? STOPPING : gate.enter()?.error),
-      leave: () => gate.leave(),
+      startRequest: () => (this.#stopping ? STOPPING : limits.startRequests()?.error),
+      endRequest: () => limits.endRequests(),
     });
-    const channel = { visit, duplex };
+    const channel = { context, duplex };
     this.#open.add(channel);
     return channel;
   }
 
-  /** For a message that arrives in parts. */
+  /** Check of a message that arrives in parts. */
   check(): MessageCheck {
     return this.#options.intake.check();
   }
 
   /**
-   * Takes one message, or a batch as 2025-03-26 allowed, that was counted before: what more a batch holds is counted here. `held` is
-   * what the caller's gate holds for it. Says once whether it was taken, before anything is done for it.
+   * Handles one message, or a batch, which only revision 2025-03-26 allows. The caller of this method has counted one message; the
+   * others of a batch are counted here. `reserved` bytes are released when the message is handled. `accepted` is called once,
+   * before the message is handled, with the reason if it is refused.
    */
   receive(
-    { visit, duplex }: Channel,
+    { context, duplex }: Channel,
     bytes: Buffer,
-    held: number,
-    taken: (refused: NotTaken | undefined) => void,
+    reserved: number,
+    accepted: (rejection: Rejection | undefined) => void,
     weight?: number,
   ): void {
-    const { name, gate } = visit.principal;
+    const { name, limits } = context.caller;
     const parsed = (message: Parsed): void => {
-      const messages = "problem" in message ? message.problem : toMessages(message.value);
-      const refused = "code" in messages ? messages : toNotTaken(gate.count(messages.length - 1));
-      taken(refused);
-      if (refused !== undefined || "code" in messages) return gate.release(held);
+      const messages = "error" in message ? message.error : toMessages(message.value);
+      const rejection =
+        "code" in messages ? messages : toRejection(limits.countMessages(messages.length - 1));
+      accepted(rejection);
+      if (rejection !== undefined || "code" in messages) return limits.releaseBytes(reserved);
       let left = messages.length;
       for (const one of messages)
         duplex.receive(one, () => {
           left -= 1;
-          if (left === 0) gate.release(held);
+          if (left === 0) limits.releaseBytes(reserved);
         });
     };
     this.#options.intake.parse(name, bytes, parsed, weight);
@@ -89,7 +91,7 @@ export class Channels {
     channel.duplex.close();
   }
 
-  /** No more requests are taken. Resolves when those under way are answered. */
+  /** Refuses new requests. Resolves when the running ones have their response. */
   async drain(): Promise<void> {
     this.#stopping = true;
     await Promise.all([...this.#open].map(({ duplex }) => duplex.idle()));
@@ -98,18 +100,18 @@ export class Channels {
 
 const STOPPING = { message: "The gateway is stopping" };
 
-function toMessages(value: unknown): RpcMessage[] | NotTaken {
+function toMessages(value: unknown): RpcMessage[] | Rejection {
   const messages = Array.isArray(value) ? (value as unknown[]) : [value];
   if (messages.length > 0 && messages.length <= MAX_BATCH && messages.every(isRpcMessage)) return messages;
-  return { code: RPC.INVALID_REQUEST, message: "That is not a JSON-RPC message" };
+  return { code: RPC.INVALID_REQUEST, message: "The message is not JSON-RPC" };
 }
 
-export function toNotTaken(limit: Refusal | undefined): NotTaken | undefined {
+export function toRejection(limit: Refusal | undefined): Rejection | undefined {
   return limit && { code: RPC.INTERNAL, message: limit.error.message, limit };
 }
 
-/** The id of a request of which only the first and last bytes are read: it stands at the front or at the end. */
-export function idAtEdges(bytes: Buffer): RequestId | null {
+/** Finds the id of a request in its first and last bytes, without parsing it. */
+export function findRequestId(bytes: Buffer): RequestId | null {
   const head = bytes.toString("latin1", 0, EDGE_BYTES);
   const tail = bytes.toString("latin1", Math.max(0, bytes.length - EDGE_BYTES));
   const [, id] = ID_AT_FRONT.exec(head) ?? ID_AT_END.exec(tail) ?? [];

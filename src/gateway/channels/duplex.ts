@@ -1,22 +1,22 @@
-// A client on one channel that carries messages both ways (stdio, WebSocket, HTTP+SSE). It may speak either era, also both.
+// Client on a two-way channel (stdio, WebSocket, HTTP+SSE). It may use either protocol era, or both.
 
 import { randomUUID } from "node:crypto";
 import { hasMethod, RPC, type RequestId, type RpcMessage, type RpcRequest } from "../../model/index.ts";
 import { declaresRevision } from "../common/envelope.ts";
 import { LegacySession, type LegacyOptions } from "../legacy/session.ts";
 import { toRpcError, writeError } from "../common/messages.ts";
-import type { Modern } from "../modern/front.ts";
-import type { Reply, Visit } from "../common/types.ts";
+import type { ModernFront } from "../modern/front.ts";
+import { NO_REPLY, type Reply, type RequestContext } from "../common/types.ts";
 
 export interface DuplexOptions {
-  readonly modern: Modern;
+  readonly modern: ModernFront;
   readonly legacy: LegacyOptions;
-  readonly visit: Visit;
+  readonly context: RequestContext;
   /** Sends one message. */
   readonly write: (text: string) => void;
-  /** Counts a request in; a message is why it is refused. */
-  readonly enter: () => { message: string } | undefined;
-  readonly leave: () => void;
+  /** Counts a running request; a message is the reason for refusing it. */
+  readonly startRequest: () => { message: string } | undefined;
+  readonly endRequest: () => void;
 }
 
 export class Duplex {
@@ -26,10 +26,10 @@ export class Duplex {
   #idle: (() => void) | undefined;
 
   constructor(options: DuplexOptions) {
-    this.#options = { ...options, visit: { ...options.visit, channel: randomUUID() } };
+    this.#options = { ...options, context: { ...options.context, channel: randomUUID() } };
   }
 
-  /** Resolves when every request is answered. */
+  /** Resolves when every request has its response. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#idle = resolve;
@@ -37,32 +37,32 @@ export class Duplex {
     });
   }
 
-  /** `done` is called once, when nothing more is done for the message. */
+  /** `done` is called once, when the message is handled completely. */
   receive(message: RpcMessage, done: () => void = () => {}): void {
     if (!hasMethod(message) || !("id" in message) || message.id == null) {
       if (hasMethod(message) && message.method === "notifications/cancelled")
         this.#cancelled(message.params?.requestId as RequestId);
-      this.#session?.handle(message, NOWHERE);
+      this.#session?.handle(message, NO_REPLY);
       return done();
     }
-    const { write, enter } = this.#options;
+    const { write, startRequest } = this.#options;
     if (this.#inFlight.has(message.id)) {
       done();
       return write(
         writeError(message.id, {
           code: RPC.INVALID_REQUEST,
-          message: `Request ${JSON.stringify(message.id)} is still under way`,
+          message: `Request ${JSON.stringify(message.id)} is still running`,
         }),
       );
     }
-    const refused = enter();
+    const refused = startRequest();
     if (refused !== undefined) {
       done();
       return write(writeError(message.id, { code: RPC.INTERNAL, message: refused.message }));
     }
     const reply = new DuplexReply((text) => {
       this.#inFlight.delete(message.id);
-      this.#options.leave();
+      this.#options.endRequest();
       done();
       if (text !== undefined) write(text);
       if (this.#inFlight.size === 0) this.#idle?.();
@@ -81,12 +81,12 @@ export class Duplex {
   }
 
   #request(message: RpcRequest, reply: Reply): void {
-    const { modern, visit, legacy, write } = this.#options;
-    if (declaresRevision(message.params)) return modern.handle(message, visit, reply);
+    const { modern, context, legacy, write } = this.#options;
+    if (declaresRevision(message.params)) return modern.handle(message, context, reply);
     if (message.method === "initialize" && this.#session === undefined) {
-      this.#session = new LegacySession(randomUUID(), visit, message.params, legacy);
+      this.#session = new LegacySession(randomUUID(), context, message.params, legacy);
       this.#session.useChannel(write);
-      return reply.end(this.#session.greet(message.id));
+      return reply.end(this.#session.initializeResult(message.id));
     }
     if (this.#session !== undefined) return this.#session.handle(message, reply);
     if (message.method === "ping")
@@ -94,8 +94,7 @@ export class Duplex {
     reply.end(
       writeError(message.id, {
         code: RPC.INVALID_PARAMS,
-        message:
-          "Neither initialize came before this request, nor does its _meta say which revision it is of",
+        message: "Send initialize before this request, or declare the protocol revision in its _meta",
       }),
     );
   }
@@ -107,7 +106,7 @@ export class Duplex {
 
 class DuplexReply implements Reply {
   readonly canStream = true;
-  gone: (() => void) | undefined;
+  onCancel: (() => void) | undefined;
   readonly #done: (text: string | undefined) => void;
   readonly #write: (text: string) => void;
   #over = false;
@@ -127,13 +126,11 @@ class DuplexReply implements Reply {
     this.#done(text);
   }
 
-  /** What is cancelled gets no answer. */
+  /** A cancelled request gets no response. */
   cancel(): void {
     if (this.#over) return;
     this.#over = true;
-    this.gone?.();
+    this.onCancel?.();
     this.#done(undefined);
   }
 }
-
-const NOWHERE: Reply = { canStream: false, send() {}, end() {}, gone: undefined };

@@ -1,35 +1,35 @@
-// The gateway as a server on stdin and stdout: one client, for as long as its input is open.
+// stdio transport: serves one client on stdin and stdout until its input ends.
 
 import type { Readable, Writable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { RPC } from "../../model/index.ts";
 import { LineReader } from "../../upstream/index.ts";
 import { Duplex, type DuplexOptions } from "./duplex.ts";
 import { writeError } from "../common/messages.ts";
-import { pause } from "../common/pause.ts";
 
-/** A client that takes nothing any more is not waited for. */
+/** A client that leaves this much unread is disconnected. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const DRAIN_MS = 2_000;
 
-export interface StdioOptions extends Pick<DuplexOptions, "modern" | "legacy" | "visit"> {
+export interface StdioOptions extends Pick<DuplexOptions, "modern" | "legacy" | "context"> {
   readonly input: Readable;
   readonly output: Writable;
   readonly maxMessageBytes: number;
   readonly signal: AbortSignal;
 }
 
-/** Resolves when the client has closed its side, cannot be written to, or the signal says so. */
+/** Resolves when the client closes its input or cannot be written to, or when the signal aborts. */
 export function serveStdio(options: StdioOptions): Promise<void> {
   const { input, output, signal, maxMessageBytes } = options;
   return new Promise((resolve) => {
     const write = (text: string): void => {
-      if (output.writableLength > MAX_WAITING_BYTES) over();
+      if (output.writableLength > MAX_WAITING_BYTES) finish();
       else if (output.writable) output.write(`${text}\n`);
     };
-    const duplex = new Duplex({ ...options, write, enter: () => undefined, leave: () => {} });
+    const duplex = new Duplex({ ...options, write, startRequest: () => undefined, endRequest: () => {} });
     const reader = new LineReader(maxMessageBytes, {
       message: (message) => duplex.receive(message),
-      noise: () => write(writeError(null, { code: RPC.PARSE_ERROR, message: "That line is not JSON-RPC" })),
+      noise: () => write(writeError(null, { code: RPC.PARSE_ERROR, message: "The line is not JSON-RPC" })),
       oversized: (id) =>
         write(
           writeError(id ?? null, {
@@ -38,17 +38,20 @@ export function serveStdio(options: StdioOptions): Promise<void> {
           }),
         ),
     });
-    const over = (): void => {
-      input.off("data", heard);
+    const finish = (): void => {
+      input.off("data", onData);
       duplex.close();
       resolve();
     };
-    const heard = (chunk: Buffer): void => reader.push(chunk);
-    input.on("data", heard);
-    // What was asked before the end is still answered, for a while.
-    input.once("end", () => void Promise.race([duplex.idle(), pause(DRAIN_MS)]).then(over));
-    input.once("error", over);
-    output.once("error", over);
-    signal.addEventListener("abort", over, { once: true });
+    const onData = (chunk: Buffer): void => reader.push(chunk);
+    input.on("data", onData);
+    // Requests that arrived before the end of input still get their response, for a limited time.
+    input.once(
+      "end",
+      () => void Promise.race([duplex.idle(), delay(DRAIN_MS, undefined, { ref: false })]).then(finish),
+    );
+    input.once("error", finish);
+    output.once("error", finish);
+    signal.addEventListener("abort", finish, { once: true });
   });
 }

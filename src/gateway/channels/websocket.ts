@@ -1,18 +1,18 @@
-// The gateway over WebSocket: each frame is one message, both ways.
+// WebSocket transport: each text frame is one message.
 
 import type { IncomingMessage } from "node:http";
 import type { Duplex as NodeDuplex } from "node:stream";
 import type { WebSocket, WebSocketServer } from "ws";
-import type { Refusal } from "../access/access-control.ts";
-import { type Channel, type Channels, idAtEdges, type NotTaken, toNotTaken } from "./channels.ts";
+import type { Refusal } from "../access/types.ts";
+import { type Channel, type Channels, findRequestId, type Rejection, toRejection } from "./channels.ts";
 import { writeError } from "../common/messages.ts";
-import type { Visit } from "../common/types.ts";
+import type { RequestContext } from "../common/types.ts";
 
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 const PING_MS = 30_000;
-/** A client that sends this much in spite of refusals is disconnected. */
+/** A client that sends this many refused bytes is disconnected. */
 const MAX_REFUSED_BYTES = 1024 * 1024;
-/** How long a client has to read why it is disconnected. */
+/** How long a client has to read the reason for its disconnection. */
 const CLOSE_MS = 1_000;
 const POLICY_VIOLATION = 1008;
 const TRY_AGAIN_LATER = 1013;
@@ -44,9 +44,9 @@ export class WebSocketFront {
     return new WebSocketFront(options, server);
   }
 
-  accept(request: IncomingMessage, socket: NodeDuplex, head: Buffer, visit: Visit): void {
+  accept(request: IncomingMessage, socket: NodeDuplex, head: Buffer, context: RequestContext): void {
     let opened: WebSocket | undefined;
-    const channel = this.#options.channels.open(visit, (text) => {
+    const channel = this.#options.channels.open(context, (text) => {
       if (opened === undefined) return;
       if (opened.bufferedAmount > MAX_WAITING_BYTES) opened.terminate();
       else if (opened.readyState === opened.OPEN) opened.send(text);
@@ -63,70 +63,70 @@ export class WebSocketFront {
     clearInterval(this.#pings);
     for (const [webSocket, { channel }] of this.#open) {
       this.#options.channels.close(channel);
-      webSocket.close(1001, "the gateway stops");
+      webSocket.close(1001, "the gateway is stopping");
     }
     this.#server.close();
   }
 
   #opened(webSocket: WebSocket, socket: NodeDuplex, channel: Channel): void {
-    const { gate } = channel.visit.principal;
-    const line = { channel, alive: true };
-    this.#open.set(webSocket, line);
+    const { limits } = channel.context.caller;
+    const connection = { channel, alive: true };
+    this.#open.set(webSocket, connection);
     let arriving = 0;
     let refusedBytes = 0;
-    const refuse = (bytes: Buffer, { code, message }: NotTaken): void => {
+    const refuse = (bytes: Buffer, { code, message }: Rejection): void => {
       refusedBytes += bytes.length;
       if (refusedBytes > MAX_REFUSED_BYTES) drop(webSocket, POLICY_VIOLATION, message);
-      else webSocket.send(writeError(idAtEdges(bytes), { code, message }));
+      else webSocket.send(writeError(findRequestId(bytes), { code, message }));
     };
-    // Before the listener that puts frames together: a frame that never ends counts as well.
+    // This listener runs before the one that assembles frames, so that an endless frame counts too.
     socket.prependListener("data", (chunk: Buffer) => {
-      const refusal = gate.hold(chunk.length);
+      const refusal = limits.reserveBytes(chunk.length);
       if (refusal === undefined) arriving += chunk.length;
       else drop(webSocket, TRY_AGAIN_LATER, refusal.error.message);
     });
     webSocket.on("ping", () => {
-      const refusal = gate.count();
+      const refusal = limits.countMessages();
       if (refusal !== undefined) drop(webSocket, POLICY_VIOLATION, refusal.error.message);
     });
     webSocket.on("pong", () => {
-      line.alive = true;
+      connection.alive = true;
     });
     webSocket.on("message", (data) => {
-      line.alive = true;
+      connection.alive = true;
       // Text frames arrive as one Buffer.
       const bytes = data as Buffer;
-      const held = arriving;
+      const reserved = arriving;
       arriving = 0;
-      const limited = toNotTaken(gate.count());
+      const limited = toRejection(limits.countMessages());
       if (limited !== undefined) {
-        gate.release(held);
+        limits.releaseBytes(reserved);
         return refuse(bytes, limited);
       }
-      this.#options.channels.receive(channel, bytes, held, (refused) => {
-        if (refused === undefined) refusedBytes = 0;
-        else refuse(bytes, refused);
+      this.#options.channels.receive(channel, bytes, reserved, (rejection) => {
+        if (rejection === undefined) refusedBytes = 0;
+        else refuse(bytes, rejection);
       });
     });
     webSocket.on("error", () => webSocket.terminate());
     webSocket.on("close", () => {
       this.#open.delete(webSocket);
       this.#options.channels.close(channel);
-      gate.release(arriving);
+      limits.releaseBytes(arriving);
       arriving = 0;
     });
   }
 
   #ping(): void {
-    for (const [webSocket, line] of this.#open) {
-      if (!line.alive) webSocket.terminate();
-      line.alive = false;
+    for (const [webSocket, connection] of this.#open) {
+      if (!connection.alive) webSocket.terminate();
+      connection.alive = false;
       webSocket.ping();
     }
   }
 }
 
-/** Closes with a reason, and reads nothing more. */
+/** Closes the connection with a reason, and reads no more from it. */
 function drop(webSocket: WebSocket, code: number, reason: string): void {
   if (webSocket.readyState !== webSocket.OPEN) return;
   webSocket.close(code, reason.slice(0, 120));
@@ -137,7 +137,7 @@ function drop(webSocket: WebSocket, code: number, reason: string): void {
 const TOO_MANY: Refusal = {
   status: 503,
   headers: { "retry-after": "5" },
-  error: { code: "BUSY", message: "There are too many connections; try again later" },
+  error: { code: "BUSY", message: "The gateway has too many connections; try again later" },
 };
 
 export function refuseUpgrade(socket: NodeDuplex, { status, headers, error }: Refusal): void {
@@ -148,7 +148,7 @@ export function refuseUpgrade(socket: NodeDuplex, { status, headers, error }: Re
     "content-length": Buffer.byteLength(body),
     connection: "close",
   });
-  // Nobody reads what comes after the refusal, and nobody waits for the other side to close.
+  // The connection is closed at once, without waiting for the client to close it.
   socket.end(
     `HTTP/1.1 ${status} Refused\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`,
     () => socket.destroy(),

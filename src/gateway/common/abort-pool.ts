@@ -1,13 +1,16 @@
-// Abort controllers to be used again: making one costs more than most of what is done for a call.
+// Pool of abort controllers: creating one costs more than most of the other work for a call.
 
 const MAX_SPARE = 256;
-const spare: AbortController[] = [];
 
-export function takeStop(): AbortController {
-  return spare.pop() ?? new AbortController();
-}
+export class AbortPool {
+  readonly #spare: AbortController[] = [];
 
-/** For one that was not aborted, and to which nobody listens any more. */
-export function returnStop(stop: AbortController): void {
-  if (!stop.signal.aborted && spare.length < MAX_SPARE) spare.push(stop);
+  take(): AbortController {
+    return this.#spare.pop() ?? new AbortController();
+  }
+
+  /** Returns a controller that was not aborted and that has no listeners any more. */
+  give(controller: AbortController): void {
+    if (!controller.signal.aborted && this.#spare.length < MAX_SPARE) this.#spare.push(controller);
+  }
 }

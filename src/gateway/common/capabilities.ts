@@ -1,8 +1,15 @@
-// What clients declare that they can answer, and what servers are told.
+// Capabilities: which server requests a client supports, and which the gateway declares to servers.
 
 import { isObject, type JsonObject, RPC } from "../../model/index.ts";
 import type { ServerRequest } from "../../upstream/index.ts";
 import { RpcRefusal } from "./messages.ts";
+
+/** Requests during which a server may send requests to the client. */
+export const ALLOWS_SERVER_REQUESTS: ReadonlySet<string> = new Set([
+  "tools/call",
+  "prompts/get",
+  "resources/read",
+]);
 
 const TASKS = "io.modelcontextprotocol/tasks";
 
@@ -10,40 +17,44 @@ export function hasTasks({ extensions }: JsonObject): boolean {
   return isObject(extensions) && isObject(extensions[TASKS]);
 }
 
-/** A request about tasks needs a client that declares the extension. */
+/** Throws for a request about tasks if the client did not declare the tasks extension. */
 export function requireTasks(capabilities: JsonObject): void {
   if (hasTasks(capabilities)) return;
   const requiredCapabilities = { extensions: { [TASKS]: {} } };
-  throw new RpcRefusal(RPC.MISSING_CAPABILITY, `The request did not declare the extension ${TASKS}`, {
-    data: { requiredCapabilities },
-  });
+  throw new RpcRefusal(
+    RPC.MISSING_CAPABILITY,
+    `The request needs the client capability extensions["${TASKS}"]`,
+    {
+      data: { requiredCapabilities },
+    },
+  );
 }
 
-/** Servers may ask anything: the question goes to the client whose call caused it, and is declined when that one cannot answer. */
+/** Declared to every server. A server request goes to the client whose call caused it, and is declined if that client does not support it. */
 export const GATEWAY_CAPABILITIES: JsonObject = {
   elicitation: { form: {}, url: {} },
   sampling: { tools: {} },
   roots: { listChanged: true },
 };
 
-/** The capability that a client lacks for a question; undefined when it can be asked. */
+/** The capability that a client lacks for a server request; undefined if it supports the request. */
 export function missingFor(
-  question: Pick<ServerRequest, "method" | "params">,
+  request: Pick<ServerRequest, "method" | "params">,
   capabilities: JsonObject,
 ): JsonObject | undefined {
   const { elicitation, sampling, roots } = capabilities;
-  switch (question.method) {
+  switch (request.method) {
     case "elicitation/create":
       if (!isObject(elicitation)) return { elicitation: {} };
-      if (question.params.mode === "url")
+      if (request.params.mode === "url")
         return isObject(elicitation.url) ? undefined : { elicitation: { url: {} } };
-      // Declared without any mode, it means forms.
+      // `elicitation: {}` without a mode means forms.
       return isObject(elicitation.form) || elicitation.url === undefined
         ? undefined
         : { elicitation: { form: {} } };
     case "sampling/createMessage":
       if (!isObject(sampling)) return { sampling: {} };
-      return question.params.tools === undefined || isObject(sampling.tools)
+      return request.params.tools === undefined || isObject(sampling.tools)
         ? undefined
         : { sampling: { tools: {} } };
     case "roots/list":

@@ -1,4 +1,4 @@
-// The metadata that every modern request carries: read, checked, and taken off what is passed on.
+// Request metadata (`_meta`) of the modern protocol: parsed, checked, and removed before the request goes to a server.
 
 import {
   isObject,
@@ -19,7 +19,7 @@ export interface Envelope {
   readonly progressToken: string | number | undefined;
 }
 
-const OWN_KEYS = new Set<string>([
+const CLIENT_KEYS = new Set<string>([
   META.PROTOCOL_VERSION,
   META.CLIENT_INFO,
   META.CLIENT_CAPABILITIES,
@@ -27,26 +27,27 @@ const OWN_KEYS = new Set<string>([
   "progressToken",
 ]);
 
-/** Whether a message declares a revision itself, as only modern ones do. */
+/** True if a message declares its protocol revision, as only modern messages do. */
 export function declaresRevision(params: JsonObject | undefined): boolean {
   return isObject(params?._meta) && params._meta[META.PROTOCOL_VERSION] !== undefined;
 }
 
 export function readEnvelope(params: JsonObject | undefined): Envelope {
   const meta = params?._meta;
-  if (!isObject(meta)) throw badMeta("_meta is missing");
+  if (!isObject(meta)) throw invalidMeta("_meta is missing");
   const revision = meta[META.PROTOCOL_VERSION];
-  if (typeof revision !== "string") throw badMeta(`_meta has no ${META.PROTOCOL_VERSION}`);
+  if (typeof revision !== "string") throw invalidMeta(`_meta has no ${META.PROTOCOL_VERSION}`);
   if (revision !== MODERN_REVISION) {
     throw new RpcRefusal(RPC.UNSUPPORTED_VERSION, `Unsupported protocol version: ${revision.slice(0, 100)}`, {
       data: { supported: [MODERN_REVISION], requested: revision },
     });
   }
   const capabilities = meta[META.CLIENT_CAPABILITIES];
-  if (!isObject(capabilities)) throw badMeta(`_meta has no ${META.CLIENT_CAPABILITIES}`);
+  if (!isObject(capabilities)) throw invalidMeta(`_meta has no ${META.CLIENT_CAPABILITIES}`);
   const clientInfo = meta[META.CLIENT_INFO];
   const logLevel = meta[META.LOG_LEVEL];
-  if (logLevel !== undefined && !isLogLevel(logLevel)) throw badMeta(`${META.LOG_LEVEL} is not a log level`);
+  if (logLevel !== undefined && !isLogLevel(logLevel))
+    throw invalidMeta(`${META.LOG_LEVEL} is not a log level`);
   return {
     capabilities,
     clientInfo: isObject(clientInfo) ? (clientInfo as Implementation) : undefined,
@@ -60,16 +61,16 @@ export function progressTokenOf(meta: unknown): string | number | undefined {
   return typeof token === "string" || typeof token === "number" ? token : undefined;
 }
 
-/** The params without what belongs to the client's own hop; the rest of `_meta`, such as trace context, travels on. */
+/** The params without the metadata between client and gateway; the rest of `_meta`, such as trace context, goes to the server. */
 export function withoutEnvelope(params: JsonObject | undefined): JsonObject {
   if (params?._meta === undefined) return params ?? {};
   const { _meta, ...others } = params;
   if (!isObject(_meta)) return others;
   let kept: JsonObject | undefined;
-  for (const key in _meta) if (!OWN_KEYS.has(key)) (kept ??= {})[key] = _meta[key];
+  for (const key in _meta) if (!CLIENT_KEYS.has(key)) (kept ??= {})[key] = _meta[key];
   return kept === undefined ? others : { ...others, _meta: kept };
 }
 
-function badMeta(what: string): RpcRefusal {
-  return new RpcRefusal(RPC.INVALID_PARAMS, `Invalid request: ${what}`, { status: 400 });
+function invalidMeta(reason: string): RpcRefusal {
+  return new RpcRefusal(RPC.INVALID_PARAMS, `Invalid request: ${reason}`, { status: 400 });
 }

@@ -54,7 +54,7 @@ test.each([
   ["that is not JSON, and large", `[${"x".repeat(100_000)}`, -32700, /not JSON/],
   ["that is empty", "", -32700, /not JSON/],
 ])("a message %s is refused", async (_what, text, code, message) => {
-  expect(await parse(text)).toMatchObject({ problem: { code, message: expect.stringMatching(message) } });
+  expect(await parse(text)).toMatchObject({ error: { code, message: expect.stringMatching(message) } });
 });
 
 test("what is large but simple is taken", async () => {

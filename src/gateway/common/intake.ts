@@ -1,38 +1,33 @@
-// Parses what callers send. Bounds are checked before anything is parsed, and large messages are parsed one per turn of the
-// event loop, callers taking turns, so that no caller keeps the others waiting.
+// Intake: parses messages of callers without blocking other callers. Size and depth are checked before parsing. Large messages
+// are parsed one per event loop iteration, round-robin over the callers.
 
-import { type JsonBound, type JsonBounds, JsonScanner, RPC } from "../../model/index.ts";
+import { type JsonBound, type JsonBounds, JsonScanner, RPC, type RpcErrorObject } from "../../model/index.ts";
 
-export interface Problem {
-  readonly code: number;
-  readonly message: string;
-}
+export type Parsed = { readonly value: unknown } | { readonly error: RpcErrorObject };
 
-export type Parsed = { readonly value: unknown } | { readonly problem: Problem };
-
-/** Checks a message as it arrives. Says why it must not be parsed, if so. */
+/** Checks a message while it arrives. `push()` returns an error for a message that must not be parsed. */
 export interface MessageCheck {
   readonly weight: number;
-  push(bytes: Buffer): Problem | undefined;
+  push(bytes: Buffer): RpcErrorObject | undefined;
 }
 
-/** A step of work, and the step that follows it. */
+/** A step of work; it returns the next step. */
 type Step = () => Step | undefined;
 
-/** The largest batch that is taken. */
+/** Most messages in one batch. */
 export const MAX_BATCH = 100;
 const MAX_DEPTH = 128;
-/** Parsed in less than 50 ms, and passed on in as much: about 33,000 object members, or 100,000 array items. */
+/** About 33,000 object members or 100,000 array items, which take less than 50 ms to parse and as much to forward. */
 const MAX_WEIGHT = 100_000;
-/** The message size that `MAX_WEIGHT` is for; a gateway that takes larger messages takes more structure in proportion. */
+/** The message size that `MAX_WEIGHT` is for. A gateway with a larger limit accepts proportionally more structure. */
 const USUAL_BYTES = 4 * 1024 * 1024;
-/** Messages within both bounds are parsed at once. */
+/** Messages within both bounds are parsed immediately. */
 const SMALL_BYTES = 64 * 1024;
 const SMALL_WEIGHT = 2_000;
 
 export class Intake {
   readonly #bounds: JsonBounds;
-  /** The next caller first. */
+  /** Waiting steps per caller; the first caller is next. */
   readonly #waiting = new Map<string, Step[]>();
   #scheduled = false;
 
@@ -41,32 +36,32 @@ export class Intake {
     this.#bounds = { depth: MAX_DEPTH, weight };
   }
 
-  /** For a message that arrives in parts: what must not be parsed need not be received either. */
+  /** Check of a message that arrives in parts, so that a message that must not be parsed is not received either. */
   check(): MessageCheck {
     const scanner = new JsonScanner(this.#bounds);
     return {
       get weight() {
         return scanner.weight;
       },
-      push: (bytes) => this.#problem(scanner.push(bytes)),
+      push: (bytes) => this.#toError(scanner.push(bytes)),
     };
   }
 
   /**
-   * Calls back once, in the order of the caller's messages: at once if the message is small and no other waits. `weight` is that of
-   * a message that was checked while it arrived.
+   * Calls back once, in the order of the caller's messages; immediately if the message is small and no other one waits. `weight` is
+   * the result of a check while the message arrived.
    */
   parse(caller: string, bytes: Buffer, done: (parsed: Parsed) => void, weight?: number): void {
     if (bytes.length <= SMALL_BYTES && !this.#waiting.has(caller)) {
       const check = weight === undefined ? this.check() : undefined;
-      const problem = check?.push(bytes);
-      if (problem !== undefined) return done({ problem });
+      const error = check?.push(bytes);
+      if (error !== undefined) return done({ error });
       if ((check ?? { weight: weight ?? 0 }).weight <= SMALL_WEIGHT) return done(parse(bytes));
     }
     const step: Step = () => {
-      const problem = weight === undefined ? this.check().push(bytes) : undefined;
-      const parsed = problem === undefined ? parse(bytes) : { problem };
-      // The call is dispatched in a turn of its own: passing it on takes about as long as parsing it.
+      const error = weight === undefined ? this.check().push(bytes) : undefined;
+      const parsed = error === undefined ? parse(bytes) : { error };
+      // The call is dispatched in a separate iteration, because forwarding it takes about as long as parsing it.
       return () => {
         done(parsed);
         return undefined;
@@ -104,11 +99,11 @@ export class Intake {
     }
   }
 
-  #problem(passed: JsonBound | undefined): Problem | undefined {
-    if (passed === undefined) return undefined;
+  #toError(exceeded: JsonBound | undefined): RpcErrorObject | undefined {
+    if (exceeded === undefined) return undefined;
     const { depth, weight } = this.#bounds;
     const message =
-      passed === "depth"
+      exceeded === "depth"
         ? `The message is nested deeper than ${depth} levels`
         : `The message holds too many values: more than ${Math.floor(weight / 3)} object members, or ${weight} array items`;
     return { code: RPC.INVALID_REQUEST, message };
@@ -119,6 +114,6 @@ function parse(bytes: Buffer): Parsed {
   try {
     return { value: JSON.parse(bytes.toString("utf8")) };
   } catch {
-    return { problem: { code: RPC.PARSE_ERROR, message: "The message is not JSON" } };
+    return { error: { code: RPC.PARSE_ERROR, message: "The message is not JSON" } };
   }
 }

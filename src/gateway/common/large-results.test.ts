@@ -1,22 +1,22 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ContentBlock, JsonObject } from "../../model/index.ts";
-import { Results, type ResultsOptions } from "./large-results.ts";
-import type { Visit } from "./types.ts";
+import { LargeResults, type LargeResultsOptions } from "./large-results.ts";
+import type { RequestContext } from "./types.ts";
 
 interface Tool {
   readonly maxResultBytes?: number;
   readonly outputSchema?: object;
 }
 
-/** A visit as far as results look at it. */
-function visitor(name = "alice", key = "*", tool: Tool = {}): Visit {
+/** A context as far as results look at it. */
+function visitor(name = "alice", key = "*", tool: Tool = {}): RequestContext {
   const route = { member: { declared: { maxResultBytes: tool.maxResultBytes } } };
   const table = {
     toolRoutes: new Map([["t", route]]),
     tools: [{ name: "t", outputSchema: tool.outputSchema }],
   };
-  return { principal: { name }, offer: { key, view: { table } } } as unknown as Visit;
+  return { caller: { name }, view: { key, hubView: { table } } } as unknown as RequestContext;
 }
 
 /** Half of a character that takes two units. */
@@ -24,12 +24,12 @@ const HALF = /\p{Surrogate}/u;
 const CALL = { name: "t" };
 const LONG = "0123456789".repeat(2_000);
 
-function setUp(options: Partial<ResultsOptions> = {}) {
-  const results = new Results({ maxBytes: 10_000, ...options });
-  const fit = (result: JsonObject, visit = visitor()): { content: ContentBlock[] } & JsonObject =>
-    results.fit(visit, "tools/call", CALL, result) as never;
-  const read = (uri: unknown, visit = visitor()): JsonObject | undefined =>
-    (results.read(visit, "resources/read", { uri }) as { contents: JsonObject[] } | undefined)?.contents[0];
+function setUp(options: Partial<LargeResultsOptions> = {}) {
+  const results = new LargeResults({ maxBytes: 10_000, ...options });
+  const fit = (result: JsonObject, context = visitor()): { content: ContentBlock[] } & JsonObject =>
+    results.limit(context, "tools/call", CALL, result) as never;
+  const read = (uri: unknown, context = visitor()): JsonObject | undefined =>
+    (results.read(context, "resources/read", { uri }) as { contents: JsonObject[] } | undefined)?.contents[0];
   const linkOf = (result: { content: ContentBlock[] }): string =>
     String(result.content.find(({ type }) => type === "resource_link")?.uri);
   return { results, fit, read, linkOf };
@@ -43,7 +43,7 @@ afterEach(() => {
 });
 
 describe("what is handed over whole", () => {
-  it.each<[string, JsonObject, Visit?]>([
+  it.each<[string, JsonObject, RequestContext?]>([
     ["what is small", { content: [{ type: "text", text: "a" }] }],
     ["what has no content", { resultType: "task", padding: LONG }],
     [
@@ -56,13 +56,13 @@ describe("what is handed over whole", () => {
       { content: [{ type: "text", text: LONG }] },
       visitor("a", "*", { maxResultBytes: 0 }),
     ],
-  ])("%s", (_what, result, visit) => {
-    expect(setUp().fit(result, visit)).toBe(result);
+  ])("%s", (_what, result, context) => {
+    expect(setUp().fit(result, context)).toBe(result);
   });
 
   it("other methods, and everything without a limit", () => {
     const result = { content: [{ type: "text", text: LONG }] };
-    expect(setUp().results.fit(visitor(), "prompts/get", CALL, result)).toBe(result);
+    expect(setUp().results.limit(visitor(), "prompts/get", CALL, result)).toBe(result);
     expect(setUp({ maxBytes: 0 }).fit(result)).toBe(result);
   });
 
@@ -176,7 +176,7 @@ describe("what is kept", () => {
   });
 
   it("of one caller does not cost another theirs", () => {
-    const { fit, read, linkOf } = setUp({ maxKeptBytes: 70_000 });
+    const { fit, read, linkOf } = setUp({ maxStoredBytes: 70_000 });
     const keep = (name: string): string =>
       linkOf(fit({ content: [{ type: "text", text: LONG }] }, visitor(name)));
     const bobs = keep("bob");
@@ -187,22 +187,22 @@ describe("what is kept", () => {
   });
 
   it("is for who got it, at the same address, for a while, and not without bound", () => {
-    const { fit, read, linkOf } = setUp({ keepMs: 1_000, maxKeptBytes: 50_000 });
+    const { fit, read, linkOf } = setUp({ keepMs: 1_000, maxStoredBytes: 50_000 });
     const keep = (): string => linkOf(fit({ content: [{ type: "text", text: LONG }] }));
-    const gone = (uri: string, visit?: Visit): void =>
-      expect(() => read(uri, visit)).toThrow(
+    const onCancel = (uri: string, context?: RequestContext): void =>
+      expect(() => read(uri, context)).toThrow(
         expect.objectContaining({ code: "RESOURCE_NOT_FOUND" }) as Error,
       );
     const first = keep();
-    gone(first, visitor("bob"));
-    gone(first, visitor("alice", "server one"));
-    gone("portolan://results/unknown");
-    gone("portolan://results/");
-    gone("portolan://results/__proto__");
+    onCancel(first, visitor("bob"));
+    onCancel(first, visitor("alice", "server one"));
+    onCancel("portolan://results/unknown");
+    onCancel("portolan://results/");
+    onCancel("portolan://results/__proto__");
     const [second, third] = [keep(), keep()];
-    gone(first);
+    onCancel(first);
     expect([read(second), read(third)]).not.toContain(undefined);
     vi.advanceTimersByTime(1_001);
-    gone(third);
+    onCancel(third);
   });
 });

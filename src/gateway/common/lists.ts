@@ -1,9 +1,9 @@
-// Lists in pages, and written as JSON once: the same list is the same text until something changes.
+// Lists (tools, prompts, resources): divided into pages; and the fields that modern results must have.
 
 import { META, RPC, type JsonObject } from "../../model/index.ts";
 import { RpcRefusal } from "./messages.ts";
 
-/** The field of each list, and what its entries are sorted by. */
+/** The field of each list, and the key that sorts its entries. */
 export const LISTS: Readonly<Record<string, { field: string; key: string }>> = {
   "tools/list": { field: "tools", key: "name" },
   "prompts/list": { field: "prompts", key: "name" },
@@ -12,8 +12,8 @@ export const LISTS: Readonly<Record<string, { field: string; key: string }>> = {
 };
 
 /**
- * One page of a list. The cursor is the last key of the page before, so that it holds whatever is added or removed
- * meanwhile. A list that fits one page is given back as it is.
+ * One page of a list. The cursor is the last key of the previous page, so that it stays valid when entries are added or removed.
+ * A list that fits one page is returned unchanged.
  */
 export function pageOf(method: string, whole: JsonObject, cursor: unknown, pageSize: number): JsonObject {
   const { field, key } = LISTS[method] as { field: string; key: string };
@@ -42,16 +42,16 @@ function readCursor(method: string, cursor: unknown): string {
     const [of, last] = JSON.parse(Buffer.from(String(cursor), "base64url").toString()) as unknown[];
     if (of === method && typeof last === "string") return last;
   } catch {
-    // Told below.
+    // The error below covers this case too.
   }
-  throw new RpcRefusal(RPC.INVALID_PARAMS, "Invalid cursor: it is not one of this list", {
-    data: { hint: "Ask for the list again without a cursor." },
+  throw new RpcRefusal(RPC.INVALID_PARAMS, "Invalid cursor: it does not belong to this list", {
+    data: { hint: "Request the list again without a cursor." },
   });
 }
 
-/** What a modern result says about who made it. */
+/** The `_meta` that names the server in modern results. */
 export interface ResultFrame {
-  /** For results that have no `_meta` of their own. */
+  /** Added to results that have no `_meta`. */
   readonly info: JsonObject | undefined;
 }
 
@@ -59,7 +59,7 @@ export function frameFor(info: JsonObject | undefined): ResultFrame {
   return { info: info === undefined ? undefined : { _meta: { [META.SERVER_INFO]: info } } };
 }
 
-/** A result as a modern client must get it: what the server said, and what it must have said besides. */
+/** Adds the fields that a modern result must have and that a legacy server does not send. */
 export function modernResult(method: string, result: JsonObject, { info }: ResultFrame): JsonObject {
   return {
     ...(result.resultType === undefined ? COMPLETE : undefined),
@@ -72,12 +72,12 @@ export function modernResult(method: string, result: JsonObject, { info }: Resul
 const COMPLETE = { resultType: "complete" };
 const UNCACHED = { ttlMs: 0, cacheScope: "private" };
 
-/** The same, written down. */
+/** `modernResult()` as JSON. */
 export function modernText(method: string, result: JsonObject, frame: ResultFrame): string {
   return JSON.stringify(modernResult(method, result, frame));
 }
 
-/** A read resource may be kept only as long as its server says; a legacy one says nothing. */
+/** A modern read result declares how long it may be cached; a legacy server sends no such field. */
 function needsCacheHint(method: string, result: JsonObject): boolean {
   return (
     method === "resources/read" &&

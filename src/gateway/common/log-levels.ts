@@ -1,8 +1,8 @@
-// How much servers are asked to log: as much as the most curious client wants. Each client then gets what it asked for.
+// Log levels: servers get the lowest level that any client requested, and each client gets the messages of its own level.
 
 import type { Hub } from "../../hub/index.ts";
 import type { LogLevel } from "../../model/index.ts";
-import { pause } from "./pause.ts";
+import { setTimeout as delay } from "node:timers/promises";
 
 const LEVELS: readonly LogLevel[] = [
   "debug",
@@ -19,12 +19,12 @@ export function isLogLevel(value: unknown): value is LogLevel {
   return LEVELS.includes(value as LogLevel);
 }
 
-/** Whether a message of this level is wanted by who asked for that one. */
+/** True if a message of this level goes to a client that requested `wanted`. */
 export function isWanted(level: unknown, wanted: LogLevel): boolean {
   return !isLogLevel(level) || LEVELS.indexOf(level) >= LEVELS.indexOf(wanted);
 }
 
-const PATIENCE_MS = 1_000;
+const SET_LEVEL_MS = 1_000;
 
 export class LogLevels {
   readonly #hub: Hub;
@@ -34,12 +34,12 @@ export class LogLevels {
     this.#hub = hub;
   }
 
-  /** Resolves when the servers have been told, where that is needed. */
-  async want(level: LogLevel): Promise<void> {
+  /** Lowers the level of the servers if needed. Resolves when they have it, or after a second. */
+  async request(level: LogLevel): Promise<void> {
     const rank = LEVELS.indexOf(level);
     if (rank >= this.#lowest) return;
     this.#lowest = rank;
-    // A server that does not answer must not keep a call of another waiting.
-    await Promise.race([this.#hub.setLogLevel(level), pause(PATIENCE_MS)]);
+    // A server that does not respond must not delay calls of other servers.
+    await Promise.race([this.#hub.setLogLevel(level), delay(SET_LEVEL_MS, undefined, { ref: false })]);
   }
 }

@@ -1,9 +1,10 @@
-// Messages to clients, written as JSON once.
+// JSON-RPC messages to clients: results, errors, notifications and requests, serialised.
 
 import { ERROR_CODES, isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
 import { type JsonObject, RPC, type RequestId, type RpcErrorObject } from "../../model/index.ts";
+import type { Reply } from "./types.ts";
 
-/** In one go: a text that is put together from large parts is copied once more before it is sent. */
+/** Serialises in one step, because a text that is joined from large parts is copied once more before it is sent. */
 export function writeAnswer(
   id: RequestId,
   answer: { result: JsonObject } | { error: RpcErrorObject },
@@ -15,17 +16,17 @@ export function writeAnswer(
   }
 }
 
-/** What is nested too deeply can be read, but not written. */
+/** JSON.parse() accepts deeper nesting than JSON.stringify() can write. */
 const UNWRITABLE: RpcErrorObject = {
   code: RPC.INTERNAL,
-  message: "The server's answer is nested too deeply to be passed on",
+  message: "The response of the server is nested too deeply to be forwarded",
 };
 
 export function writeResult(id: RequestId, resultText: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${resultText}}`;
 }
 
-/** Without an id when the request could not be read. Data that cannot be written is left out. */
+/** The id is null if the request could not be parsed. Data that cannot be serialised is left out. */
 export function writeError(id: RequestId | null, error: RpcErrorObject): string {
   try {
     return JSON.stringify({ jsonrpc: "2.0", id, error });
@@ -42,10 +43,10 @@ export function writeRequest(id: RequestId, method: string, params: JsonObject):
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":${JSON.stringify(method)},"params":${JSON.stringify(params)}}`;
 }
 
-/** An error with a code of the protocol's own, that is about the client's request. */
+/** A client request refused with a JSON-RPC error code. */
 export class RpcRefusal extends Error {
   readonly error: RpcErrorObject;
-  /** The HTTP status, where it is not the one that the code implies. */
+  /** The HTTP status, if it differs from the one that the code implies. */
   readonly status: number | undefined;
 
   constructor(code: number, message: string, options: { data?: unknown; status?: number } = {}) {
@@ -55,11 +56,11 @@ export class RpcRefusal extends Error {
   }
 }
 
-/** Codes of the hop to a server that mean nothing to the client, or that its revision does not have. */
+/** Error codes that concern only the connection between gateway and server. */
 const HOP_CODES = new Set<number>([RPC.HEADER_MISMATCH, RPC.UNSUPPORTED_VERSION]);
 const LEGACY_RESOURCE_NOT_FOUND = -32002;
 
-/** What a failed request is answered with. What the server said about the caller's own request passes as it is. */
+/** The JSON-RPC error for a failed request. An error that the server returned passes unchanged. */
 export function toRpcError(thrown: unknown, modern: boolean): RpcErrorObject {
   if (thrown instanceof RpcRefusal) return thrown.error;
   const error = isPortolanError(thrown) ? thrown : toPortolanError(thrown);
@@ -71,10 +72,11 @@ export function toRpcError(thrown: unknown, modern: boolean): RpcErrorObject {
   }
   const isLegacyCode = !modern && error.code === "RESOURCE_NOT_FOUND";
   const code = isLegacyCode ? LEGACY_RESOURCE_NOT_FOUND : ERROR_CODES[error.code].jsonrpc;
-  return { code, message: error.message, data: faceOf(error) };
+  return { code, message: error.message, data: publicData(error) };
 }
 
-function faceOf(error: PortolanError): JsonObject {
+/** The fields of an error that clients may see. */
+function publicData(error: PortolanError): JsonObject {
   return {
     code: error.code,
     hint: error.hint,
@@ -87,7 +89,14 @@ function faceOf(error: PortolanError): JsonObject {
   };
 }
 
-/** The HTTP status that goes with an error of a modern request. */
+/** Ends a modern request with the error that its handling threw. */
+export function replyWithError(reply: Reply, id: RequestId, thrown: unknown): void {
+  const error = toRpcError(thrown, true);
+  const status = thrown instanceof RpcRefusal ? thrown.status : undefined;
+  reply.end(writeError(id, error), status ?? statusOf(error));
+}
+
+/** The HTTP status for an error of a modern request. */
 export function statusOf({ code }: RpcErrorObject): number {
   if (code === RPC.METHOD_NOT_FOUND) return 404;
   if (code === RPC.HEADER_MISMATCH || code === RPC.MISSING_CAPABILITY || code === RPC.UNSUPPORTED_VERSION)

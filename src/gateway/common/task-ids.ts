@@ -1,4 +1,4 @@
-// Ids of tasks as clients know them: sealed, so that only the caller whose call began a task can ask for it, or end it.
+// Task ids for clients: signed for the caller that started the task, so that no other caller can read or cancel it.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { isObject, RPC, type JsonObject } from "../../model/index.ts";
@@ -14,39 +14,39 @@ export class TaskIds {
     this.#key = key;
   }
 
-  /** A result or a question with its ids sealed; almost none has any, and is given back as it is. */
-  seal(principal: string, value: JsonObject): JsonObject {
+  /** Signs the task ids in a result or a server request. A value without task ids is returned unchanged. */
+  sign(caller: string, value: JsonObject): JsonObject {
     const { taskId, task, _meta } = value;
     const related = isObject(_meta) ? _meta[RELATED_TASK] : undefined;
     if (taskId === undefined && task === undefined && related === undefined) return value;
-    const sealed = (part: unknown): unknown =>
+    const signed = (part: unknown): unknown =>
       isObject(part) && typeof part.taskId === "string"
-        ? { ...part, taskId: this.#seal(principal, part.taskId) }
+        ? { ...part, taskId: this.#sign(caller, part.taskId) }
         : part;
     return {
       ...value,
-      ...(typeof taskId === "string" ? { taskId: this.#seal(principal, taskId) } : {}),
-      ...(task === undefined ? {} : { task: sealed(task) }),
+      ...(typeof taskId === "string" ? { taskId: this.#sign(caller, taskId) } : {}),
+      ...(task === undefined ? {} : { task: signed(task) }),
       ...(related === undefined
         ? {}
-        : { _meta: { ...(_meta as JsonObject), [RELATED_TASK]: sealed(related) } }),
+        : { _meta: { ...(_meta as JsonObject), [RELATED_TASK]: signed(related) } }),
     };
   }
 
-  /** The params of a request about a task, with the server's own id. Throws for one that is not this caller's. */
-  open(principal: string, method: string, params: JsonObject): JsonObject {
+  /** Replaces a signed task id with the id of the server. Throws if the task belongs to another caller. */
+  verify(caller: string, method: string, params: JsonObject): JsonObject {
     const { taskId: given } = params;
     if (!method.startsWith("tasks/") || typeof given !== "string") return params;
     const cut = given.length - MAC_CHARS - 1;
     const id = given.slice(0, Math.max(cut, 0));
-    const expected = this.#seal(principal, id);
+    const expected = this.#sign(caller, id);
     if (given.length !== expected.length || !timingSafeEqual(Buffer.from(given), Buffer.from(expected)))
-      throw new RpcRefusal(RPC.INVALID_PARAMS, "There is no such task");
+      throw new RpcRefusal(RPC.INVALID_PARAMS, "Task not found");
     return { ...params, taskId: id };
   }
 
-  #seal(principal: string, id: string): string {
-    const mac = createHmac("sha256", this.#key).update(JSON.stringify(["task", principal, id]));
+  #sign(caller: string, id: string): string {
+    const mac = createHmac("sha256", this.#key).update(JSON.stringify(["task", caller, id]));
     return `${id}~${mac.digest("base64url").slice(0, MAC_CHARS)}`;
   }
 }

@@ -1,26 +1,29 @@
-// What passes between the parts of the gateway: a request's way back, and who made it.
+// Types that both protocol eras share: the reply to a request, and the context in which a client made it.
 
-import type { Principal } from "../access/access-control.ts";
-import type { Offer } from "./view.ts";
+import type { AuthenticatedCaller } from "../access/types.ts";
+import type { GatewayView } from "./view.ts";
 
-/** The way back to the client that made a request. Messages are written JSON. */
+/** The reply to one request of a client. Messages are serialised JSON. */
 export interface Reply {
-  /** Whether anything can be said before the answer. */
+  /** True if messages can be sent before the response. */
   readonly canStream: boolean;
-  /** Something before the answer: progress, a log message, a question. */
+  /** Sends a message before the response: progress, a log message, a server request. */
   send(text: string): void;
-  /** The answer; nothing follows it. The status matters to HTTP alone. */
+  /** Sends the response, which is the last message. Only HTTP uses the status. */
   end(text: string, status?: number): void;
-  /** Called when the client has gone, or has said that it does not want the answer. */
-  gone: (() => void) | undefined;
+  /** Called when the client disconnects or cancels the request. */
+  onCancel: (() => void) | undefined;
 }
 
-/** Who made a request, and what it is about. */
-export interface Visit {
-  readonly principal: Principal;
-  readonly offer: Offer;
-  /** The channel that only this client uses, where there is such a thing. */
+/** A reply that drops every message: for notifications, which have no response. */
+export const NO_REPLY: Reply = { canStream: false, send() {}, end() {}, onCancel: undefined };
+
+/** The caller of a request, and the view that its address selects. */
+export interface RequestContext {
+  readonly caller: AuthenticatedCaller;
+  readonly view: GatewayView;
+  /** Id of the two-way channel that only this client uses; undefined over plain HTTP. */
   readonly channel?: string | undefined;
-  /** Headers of the HTTP request, where a server that is carried out here may want one. */
+  /** Headers of the HTTP request, if a server of the view is an mcpfile, whose templates may use them. */
   readonly headers?: Readonly<Record<string, string | string[] | undefined>> | undefined;
 }

@@ -1,96 +1,96 @@
-// What one kind of client is offered at one address: a view of the hub, heard once for all who listen.
+// Gateway views: what one kind of caller sees at one address, as a view of the hub that all its clients share.
 
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import type { Hub, HubView } from "../../hub/index.ts";
 import type { JsonObject, LogMessage } from "../../model/index.ts";
-import type { Principal } from "../access/access-control.ts";
-import { forLegacy } from "../legacy/downgrade.ts";
-import { frameFor, modernText, type ResultFrame } from "./lists.ts";
+import type { AuthenticatedCaller, ToolFilter } from "../access/types.ts";
+import { frameFor, type ResultFrame } from "./lists.ts";
 
-/** The part of the hub that an address is about. */
+/** The part of the hub that an address selects. */
 export type Scope =
   | { readonly kind: "all" }
   | { readonly kind: "server"; readonly alias: string }
   | { readonly kind: "tag"; readonly tag: string };
 
-/** Hears what servers say by themselves. */
-export interface Hearer {
+/** Receives the notifications of servers. */
+export interface ViewListener {
   listChanged(list: "tools" | "prompts" | "resources"): void;
   resourceUpdated(uri: string): void;
   logged(message: LogMessage): void;
 }
 
-export class Offer {
+export class GatewayView {
   readonly key: string;
-  readonly view: HubView;
-  readonly #hearers = new Set<Hearer>();
+  readonly hubView: HubView;
+  readonly #listeners = new Set<ViewListener>();
   readonly #texts = new WeakMap<JsonObject, { modern?: string; legacy?: string }>();
   #frame: ResultFrame | undefined;
-  #wantsHeaders: boolean | undefined;
+  #usesHeaders: boolean | undefined;
 
-  constructor(key: string, view: HubView) {
+  constructor(key: string, hubView: HubView) {
     this.key = key;
-    this.view = view;
+    this.hubView = hubView;
     for (const list of ["tools", "prompts", "resources"] as const) {
-      view.on(`${list}Changed`, () => {
+      hubView.on(`${list}Changed`, () => {
         this.#frame = undefined;
-        this.#wantsHeaders = undefined;
-        for (const hearer of this.#hearers) hearer.listChanged(list);
+        this.#usesHeaders = undefined;
+        for (const listener of this.#listeners) listener.listChanged(list);
       });
     }
-    view.on("resourceUpdated", (uri) => {
-      for (const hearer of this.#hearers) hearer.resourceUpdated(uri);
+    hubView.on("resourceUpdated", (uri) => {
+      for (const listener of this.#listeners) listener.resourceUpdated(uri);
     });
-    view.on("log", (message) => {
-      for (const hearer of this.#hearers) hearer.logged(message);
+    hubView.on("log", (message) => {
+      for (const listener of this.#listeners) listener.logged(message);
     });
   }
 
-  /** Whether a server may want to know the headers of the client's own request. */
-  get wantsHeaders(): boolean {
-    this.#wantsHeaders ??= this.view.members.some(({ declared }) => declared.endpoint.transport === "invoke");
-    return this.#wantsHeaders;
+  /** True if a server of the view is an mcpfile, whose templates may use headers of the client's request. */
+  get usesHeaders(): boolean {
+    this.#usesHeaders ??= this.hubView.members.some(
+      ({ declared }) => declared.endpoint.transport === "invoke",
+    );
+    return this.#usesHeaders;
   }
 
-  /** What a modern result says about who made it. */
+  /** The `_meta` that names the server in modern results. */
   get frame(): ResultFrame {
-    this.#frame ??= frameFor(this.view.describe().info);
+    this.#frame ??= frameFor(this.hubView.describe().info);
     return this.#frame;
   }
 
-  join(hearer: Hearer): () => void {
-    this.#hearers.add(hearer);
-    return () => this.#hearers.delete(hearer);
+  /** Returns the function that removes the listener. */
+  addListener(listener: ViewListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
-  /** A list as JSON: written once for as long as it stays the same. */
-  listText(method: string, list: JsonObject, era: "modern" | "legacy"): string {
+  /** The JSON of a list, serialised once per era until the list changes. */
+  listText(list: JsonObject, era: "modern" | "legacy", serialise: () => string): string {
     let texts = this.#texts.get(list);
     if (texts === undefined) this.#texts.set(list, (texts = {}));
-    texts[era] ??=
-      era === "modern" ? modernText(method, list, this.frame) : JSON.stringify(forLegacy(method, list));
-    return texts[era];
+    return (texts[era] ??= serialise());
   }
 }
 
-export class Offers {
+export class GatewayViews {
   readonly #hub: Hub;
   readonly #name: string;
   readonly #bare: boolean;
-  readonly #offers = new Map<string, Offer>();
+  readonly #views = new Map<string, GatewayView>();
 
-  /** With `bare`, a server that is the only one is offered as itself, for as long as it is the only one. */
+  /** With `bare`, a single enabled server keeps its own tool names and identity, until a second one is added. */
   constructor(hub: Hub, name: string, bare = false) {
     this.#hub = hub;
     this.#name = name;
     this.#bare = bare;
   }
 
-  /** Throws when there is no such server or tag, or when the caller may not know that there is. */
-  for({ view }: Principal, scope: Scope): Offer {
-    const key = `${scopeKey(scope)}\n${view?.key ?? ""}`;
-    const known = this.#offers.get(key);
-    if (scope.kind !== "all") this.#check(scope, view);
+  /** Throws when the server or tag does not exist, or when the caller must not see it. */
+  for({ toolFilter: filter }: AuthenticatedCaller, scope: Scope): GatewayView {
+    const key = `${scopeKey(scope)}\n${filter?.key ?? ""}`;
+    const known = this.#views.get(key);
+    if (scope.kind !== "all") this.#check(scope, filter);
     if (known !== undefined) return known;
     const inScope = (member: Hub["members"][number]): boolean =>
       scope.kind === "all" ||
@@ -98,31 +98,31 @@ export class Offers {
         ? member.alias === scope.alias
         : member.declared.tags?.includes(scope.tag) === true);
     const visible = (member: Hub["members"][number]): boolean =>
-      view === undefined || this.#isVisible(view, member);
-    const aloneIn = (): string | undefined =>
+      filter === undefined || this.#isVisible(filter, member);
+    const onlyServerOf = (): string | undefined =>
       scope.kind === "server" ? scope.alias : scope.kind === "all" ? this.#onlyServer() : undefined;
-    const offer = new Offer(
+    const view = new GatewayView(
       key,
       this.#hub.view({
         name: this.#name,
         cutsResults: true,
-        // Asked anew with every change: servers come and go while declarations are edited.
+        // Evaluated after every change, because servers are added and removed while config files are edited.
         get alone() {
-          return aloneIn();
+          return onlyServerOf();
         },
         includes:
-          scope.kind === "all" && view === undefined
+          scope.kind === "all" && filter === undefined
             ? undefined
             : (member) => inScope(member) && visible(member),
-        // By the name that it has among all, at every address: a rule must not depend on the way that is taken.
+        // Rules match the name that a tool has at /mcp, so that they do not depend on the address in use.
         admits:
-          view === undefined
+          filter === undefined
             ? undefined
-            : (tool) => view.admits({ ...tool, name: this.#hub.fullToolName(tool.alias, tool.own) }),
+            : (tool) => filter.admits({ ...tool, name: this.#hub.fullToolName(tool.alias, tool.own) }),
       }),
     );
-    this.#offers.set(key, offer);
-    return offer;
+    this.#views.set(key, view);
+    return view;
   }
 
   #onlyServer(): string | undefined {
@@ -131,16 +131,16 @@ export class Offers {
     return second === undefined ? first?.alias : undefined;
   }
 
-  #check(scope: Exclude<Scope, { kind: "all" }>, view: Principal["view"]): void {
+  #check(scope: Exclude<Scope, { kind: "all" }>, filter: ToolFilter | undefined): void {
     const { members } = this.#hub;
     const visible =
-      view === undefined
+      filter === undefined
         ? members
-        : // Of a server that was never seen it is not known yet whether it has anything for this caller.
+        : // The tools of a server that has never started are unknown, so only the rules about servers apply.
           members.filter((member) =>
             member.inventory.tools.length === 0
-              ? view.admitsServer({ alias: member.alias, tags: member.declared.tags ?? [] })
-              : this.#isVisible(view, member),
+              ? filter.admitsServer({ alias: member.alias, tags: member.declared.tags ?? [] })
+              : this.#isVisible(filter, member),
           );
     const isServer = scope.kind === "server";
     const name = isServer ? scope.alias : scope.tag;
@@ -148,19 +148,19 @@ export class Offers {
       visible.flatMap(({ alias, declared }) => (isServer ? [alias] : (declared.tags ?? []))),
     );
     if (names.has(name)) return;
-    const message = isServer ? `there is no server "${name}" here` : `no server here has the tag "${name}"`;
+    const message = isServer ? `there is no server "${name}"` : `no server has the tag "${name}"`;
     throw new PortolanError("SERVER_UNKNOWN", message, { hint: didYouMean(name, names) });
   }
 
-  /** Prompts and resources have no rules of their own: who may use none of a server's tools sees nothing else of it either. */
-  #isVisible(view: NonNullable<Principal["view"]>, member: Hub["members"][number]): boolean {
+  /** Prompts and resources have no rules of their own: a caller sees those of a server if it sees one of its tools. */
+  #isVisible(filter: ToolFilter, member: Hub["members"][number]): boolean {
     const { alias, declared, inventory } = member;
-    // Contracts have tags of their own, each its own.
-    const single = declared.endpoint.transport === "contracts" && inventory.tools.length > 0;
-    if (!single && !view.admitsServer({ alias, tags: declared.tags ?? [] })) return false;
-    if (!single && !view.limitsTools) return true;
+    // Each contract has tags of its own.
+    const isPerTool = declared.endpoint.transport === "contracts" && inventory.tools.length > 0;
+    if (!isPerTool && !filter.admitsServer({ alias, tags: declared.tags ?? [] })) return false;
+    if (!isPerTool && !filter.limitsTools) return true;
     return inventory.tools.some(({ name: own, annotations }) =>
-      view.admits({
+      filter.admits({
         name: this.#hub.fullToolName(alias, own),
         own,
         alias,

@@ -1,72 +1,65 @@
-// The body of a request, whole, within the limits of the gateway and of its caller.
+// Reads the body of a request within the limits of the gateway and of its caller.
 
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Gate, Refusal } from "../access/access-control.ts";
+import type { CallerLimits, Refusal } from "../access/types.ts";
 import type { MessageCheck } from "../common/intake.ts";
+import type { HttpResponse } from "./responses.ts";
 
 export type Body =
   | {
       readonly bytes: Buffer;
-      /** Bytes that count against the caller's limit until the request is finished. */
-      readonly held: number;
+      /** Bytes that count towards the limit of the caller until the request is done. */
+      readonly reserved: number;
     }
   | { readonly refusal: Refusal };
 
 export interface BodyLimits {
   readonly maxBytes: number;
-  readonly gate: Gate;
+  readonly limits: CallerLimits;
   readonly check: MessageCheck;
 }
 
 const EMPTY: Buffer = Buffer.alloc(0);
-/** Counted for every request beside its body: what its connection and its call need. */
+/** Counted for every request in addition to its body, for its connection and its call. */
 const OVERHEAD_BYTES = 4 * 1024;
 
-/** Whether the rest of the request's body has yet to be read. */
-export function isUnread({ complete, headers }: IncomingMessage): boolean {
-  return (
-    !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0)
-  );
-}
-
-/** Calls back once: with the bytes, or with why they are not read. A request that breaks off never does. */
+/** Calls back once, with the bytes or with a refusal. If the client disconnects, it does not call back. */
 export function readBody(
-  response: ServerResponse,
-  { maxBytes, gate, check }: BodyLimits,
+  response: HttpResponse,
+  { maxBytes, limits, check }: BodyLimits,
   done: (body: Body) => void,
 ): void {
   const { req: request } = response;
   const declared = Number(request.headers["content-length"] ?? 0);
   if (declared > maxBytes) return done({ refusal: tooLarge(maxBytes) });
-  let held = declared + OVERHEAD_BYTES;
-  const refusal = gate.hold(held);
+  let reserved = declared + OVERHEAD_BYTES;
+  const refusal = limits.reserveBytes(reserved);
   if (refusal !== undefined) return done({ refusal });
   let whole = EMPTY;
   let length = 0;
   const stop = (refused?: Refusal): void => {
-    request.off("data", take);
-    request.off("end", end);
-    request.off("close", broken);
+    request.off("data", onData);
+    request.off("end", onEnd);
+    request.off("close", onClose);
     whole = EMPTY;
-    gate.release(held);
+    limits.releaseBytes(reserved);
     if (refused === undefined) return;
     request.pause();
     done({ refusal: refused });
   };
-  const take = (chunk: Buffer): void => {
+  const onData = (chunk: Buffer): void => {
     const needed = length + chunk.length;
     if (needed > maxBytes) return stop(tooLarge(maxBytes));
-    const problem = check.push(chunk);
-    if (problem !== undefined) return stop(badStructure(problem.message));
-    const more = needed + OVERHEAD_BYTES - held;
+    const error = check.push(chunk);
+    if (error !== undefined) return stop(badStructure(error.message));
+    const more = needed + OVERHEAD_BYTES - reserved;
     if (more > 0) {
-      const refused = gate.hold(more);
+      const refused = limits.reserveBytes(more);
       if (refused !== undefined) return stop(refused);
-      held += more;
+      reserved += more;
     }
     if (length === 0) whole = chunk;
     else {
-      // One buffer that doubles: a list of many tiny chunks would take far more memory than their bytes.
+      // One buffer that doubles its size, because a list of tiny chunks would take far more memory than their bytes.
       if (needed > whole.length) {
         const larger = Buffer.allocUnsafe(Math.max(declared, needed, Math.min(maxBytes, 2 * whole.length)));
         whole.copy(larger, 0, 0, length);
@@ -76,18 +69,18 @@ export function readBody(
     }
     length = needed;
   };
-  const end = (): void => {
-    request.off("close", broken);
+  const onEnd = (): void => {
+    request.off("close", onClose);
     const bytes = length === whole.length ? whole : whole.subarray(0, length);
-    // The request is kept for a while by its connection; its bytes need not be.
+    // The connection keeps the request in memory for a while; its bytes need not stay with it.
     whole = EMPTY;
-    done({ bytes, held });
+    done({ bytes, reserved });
   };
-  const broken = (): void => stop();
-  request.on("data", take);
-  request.on("end", end);
-  request.on("close", broken);
-  // Only now: a client that waits for this word sends nothing to a gateway that refuses it.
+  const onClose = (): void => stop();
+  request.on("data", onData);
+  request.on("end", onEnd);
+  request.on("close", onClose);
+  // Sent only now, so that a client that is refused does not send its body.
   if (request.headers.expect !== undefined) response.writeContinue();
 }
 

@@ -1,13 +1,13 @@
-// Server-sent events to one client, with a limit on what may wait for a client that does not read.
+// Event writer: server-sent events to one client. It drops a client that does not read.
 
-import type { ServerResponse } from "node:http";
+import type { HttpResponse } from "./responses.ts";
 
-/** What may wait for a client, and for how long it may read nothing at all. */
+/** Most bytes that may wait for a client, and the longest time in which it may read nothing. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 const MAX_STALL_MS = 30_000;
 const KEEP_ALIVE_MS = 15_000;
 
-/** All open streams: one timer keeps them alive through proxies and idle limits. */
+/** All open streams of the process; one timer keeps them alive through proxies and idle limits. */
 const open = new Set<EventWriter>();
 let keepAlive: NodeJS.Timeout | undefined;
 
@@ -18,12 +18,12 @@ const STREAM_HEADERS = {
 };
 
 export class EventWriter {
-  readonly #response: ServerResponse;
+  readonly #response: HttpResponse;
   readonly #maxWaitingBytes: number;
   #stalled: NodeJS.Timeout | undefined;
 
   constructor(
-    response: ServerResponse,
+    response: HttpResponse,
     headers: Readonly<Record<string, string>> = {},
     maxWaitingBytes: number = MAX_WAITING_BYTES,
   ) {
@@ -52,7 +52,7 @@ export class EventWriter {
     return this.#response.destroyed || this.#response.writableEnded;
   }
 
-  /** JSON has no line breaks of its own, so that one line carries it. */
+  /** JSON contains no line breaks, so one `data:` line carries it. */
   event(text: string, id?: string, name?: string): void {
     const head = `${name === undefined ? "" : `event: ${name}\n`}${id === undefined ? "" : `id: ${id}\n`}`;
     this.#put(`${head}data: ${text}\n\n`);
@@ -76,8 +76,8 @@ export class EventWriter {
   }
 }
 
-/** Ends a connection that does not take the rest of its answer. */
-export function endOrDrop(response: ServerResponse, text: string): void {
+/** Ends the response, and drops the connection if the client stops reading it. */
+export function endOrDrop(response: HttpResponse, text: string): void {
   response.end(text);
   if (response.writableLength < 64 * 1024) return;
   let before = response.socket?.bytesWritten ?? 0;

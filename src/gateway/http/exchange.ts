@@ -1,43 +1,43 @@
-// One HTTP request that was let in, until it is answered or its client has gone.
+// HTTP exchange: one authenticated request, until its response is sent or its client disconnects.
 
-import type { ServerResponse } from "node:http";
+import type { HttpResponse } from "./responses.ts";
 
 export class Exchange {
-  readonly response: ServerResponse;
-  /** Called when the connection closes before `done()`. Without it, the exchange is over then. */
-  left: (() => void) | undefined;
-  /** How many requests of it run. */
+  readonly response: HttpResponse;
+  /** Called when the connection closes before `done()`. Without it, the exchange is done then. */
+  onDisconnect: (() => void) | undefined;
+  /** Number of running requests in this exchange. */
   requests = 0;
-  readonly #freed: () => void;
-  readonly #over: () => void;
+  readonly #onFree: () => void;
+  readonly #onDone: () => void;
   #isFree = false;
-  #isOver = false;
+  #isDone = false;
 
-  /** `freed` is called when it takes no place any more, `over` when nothing more is done for it; each once, in this order. */
-  constructor(response: ServerResponse, freed: () => void, over: () => void = () => {}) {
+  /** `onFree` is called when the exchange stops counting towards limits, then `onDone` when it is complete; each once. */
+  constructor(response: HttpResponse, onFree: () => void, onDone: () => void = () => {}) {
     this.response = response;
-    this.#freed = freed;
-    this.#over = over;
+    this.#onFree = onFree;
+    this.#onDone = onDone;
     response.on("close", () => {
-      if (this.left === undefined) this.done();
-      else this.left();
+      if (this.onDisconnect === undefined) this.done();
+      else this.onDisconnect();
     });
   }
 
-  /** It is over: nothing more is done for it. */
+  /** Completes the exchange. */
   readonly done = (): void => {
-    // The response is kept for a while by its connection; what was done for it need not be.
-    this.left = undefined;
+    // The connection keeps the response in memory for a while; the reply behind this callback need not stay with it.
+    this.onDisconnect = undefined;
     this.free();
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#over();
+    if (this.#isDone) return;
+    this.#isDone = true;
+    this.#onDone();
   };
 
-  /** It takes no place any more, but goes on. */
+  /** The exchange no longer counts towards limits, but continues. */
   free(): void {
     if (this.#isFree) return;
     this.#isFree = true;
-    this.#freed();
+    this.#onFree();
   }
 }

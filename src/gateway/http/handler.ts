@@ -1,6 +1,5 @@
-// The gateway over HTTP: every request passes the door first, then goes by its path, its method and its era.
+// HTTP handler: every request passes access control, then goes to the front of its path, method and protocol era.
 
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { ERROR_CODES, isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
 import {
   hasMethod,
@@ -10,47 +9,58 @@ import {
   MODERN_REVISION,
   RPC,
 } from "../../model/index.ts";
-import type { Admission, Door, Principal, Refusal } from "../access/access-control.ts";
+import type { AccessControl, AuthenticatedCaller, AuthResult, Refusal } from "../access/types.ts";
 import { declaresRevision } from "../common/envelope.ts";
 import { type Intake, MAX_BATCH, type Parsed } from "../common/intake.ts";
 import { RpcRefusal, statusOf, toRpcError, writeError } from "../common/messages.ts";
-import type { Modern } from "../modern/front.ts";
-import type { Offer, Offers, Scope } from "../common/view.ts";
-import type { Visit } from "../common/types.ts";
-import { isUnread, readBody } from "./body.ts";
+import type { ModernFront } from "../modern/front.ts";
+import type { GatewayView, GatewayViews, Scope } from "../common/view.ts";
+import type { RequestContext } from "../common/types.ts";
+import { readBody } from "./body.ts";
 import { Exchange } from "./exchange.ts";
 import { type Accepts, HttpReply, readAccept } from "./reply.ts";
-import type { LegacyHttp } from "../legacy/http-front.ts";
-import { refuse, sendError, sendRpc } from "./refusals.ts";
+import type { LegacyHttpFront } from "../legacy/http-front.ts";
 import { checkHeaders } from "../modern/request-headers.ts";
-import { findRoute, type Route } from "./routes.ts";
-import { sendJson } from "./responses.ts";
-import type { SseFront } from "../channels/http-sse.ts";
+import { createRouter, type Route } from "./routes.ts";
+import {
+  type HttpRequest,
+  type HttpResponse,
+  isUnread,
+  refuse,
+  sendError,
+  sendJson,
+  sendRpcError,
+} from "./responses.ts";
+import type { HttpSseFront } from "../channels/http-sse.ts";
 
-export interface HttpFrontOptions {
-  readonly door: Door;
-  readonly offers: Offers;
-  readonly modern: Modern;
-  readonly legacy: LegacyHttp;
-  /** The transport of 2024-11-05, where it is wanted. */
-  readonly sse: SseFront | undefined;
+export interface HttpHandlerOptions {
+  readonly access: AccessControl;
+  readonly views: GatewayViews;
+  readonly modern: ModernFront;
+  readonly legacy: LegacyHttpFront;
+  /** The HTTP+SSE transport, if it is enabled. */
+  readonly sse: HttpSseFront | undefined;
   readonly intake: Intake;
   readonly maxBodyBytes: number;
-  /** What `/readyz` says. */
+  /** The path before all routes, such as `/tools`, or empty. */
+  readonly path: string;
+  /** The response of `/readyz`. */
   readonly readiness: () => { readonly ready: boolean; readonly servers: object };
 }
 
-export class HttpFront {
-  readonly #options: HttpFrontOptions;
+export class HttpHandler {
+  readonly findRoute: (url: string) => Route | undefined;
+  readonly #options: HttpHandlerOptions;
   #draining = false;
   #busy = 0;
   #idle: (() => void) | undefined;
 
-  constructor(options: HttpFrontOptions) {
+  constructor(options: HttpHandlerOptions) {
     this.#options = options;
+    this.findRoute = createRouter(options.path);
   }
 
-  /** No more requests are taken. Resolves when those under way are answered. */
+  /** Refuses new requests. Resolves when the running ones have their response. */
   drain(): Promise<void> {
     this.#draining = true;
     return new Promise((resolve) => {
@@ -59,7 +69,7 @@ export class HttpFront {
     });
   }
 
-  readonly handle = (request: IncomingMessage, response: ServerResponse): void => {
+  readonly handle = (request: HttpRequest, response: HttpResponse): void => {
     try {
       this.#handle(request, response);
     } catch (error) {
@@ -67,26 +77,29 @@ export class HttpFront {
     }
   };
 
-  /** Who it is and what it is about, for a connection that is no plain request. */
-  async visit(request: IncomingMessage, scope: Scope): Promise<{ visit: Visit } | { refusal: Refusal }> {
-    const { door, offers } = this.#options;
-    const refusal = this.#draining ? STOPPING : door.greets(request);
+  /** The caller and the view of a WebSocket upgrade. */
+  async authenticate(
+    request: HttpRequest,
+    scope: Scope,
+  ): Promise<{ context: RequestContext } | { refusal: Refusal }> {
+    const { access, views } = this.#options;
+    const refusal = this.#draining ? STOPPING : access.checkHost(request);
     if (refusal !== undefined) return { refusal };
-    const admission = await door.admit(request);
-    if ("refusal" in admission) return admission;
-    const { principal } = admission;
-    const limited = principal.gate.count();
+    const authenticated = await access.authenticate(request);
+    if ("refusal" in authenticated) return authenticated;
+    const { caller } = authenticated;
+    const limited = caller.limits.countMessages();
     if (limited !== undefined) return { refusal: limited };
-    return { visit: { principal, offer: offers.for(principal, scope) } };
+    return { context: { caller, view: views.for(caller, scope) } };
   }
 
-  #handle(request: IncomingMessage, response: ServerResponse): void {
-    const { door } = this.#options;
-    const refusal = door.greets(request);
+  #handle(request: HttpRequest, response: HttpResponse): void {
+    const { access } = this.#options;
+    const refusal = access.checkHost(request);
     if (refusal !== undefined) return refuse(response, refusal);
-    const route = findRoute(request.url ?? "/");
+    const route = this.findRoute(urlOf(request, this.#options.path));
     if (request.headers.origin !== undefined) {
-      const cors = door.cors(request) ?? {};
+      const cors = access.cors(request) ?? {};
       for (const [name, value] of Object.entries(cors)) response.setHeader(name, value);
     }
     if (WITHOUT_BODY.has(request.method ?? "") && isUnread(request))
@@ -100,61 +113,61 @@ export class HttpFront {
       case undefined:
         return sendError(response, 404, {
           code: "NOT_FOUND",
-          message: "There is nothing here; MCP is at /mcp",
+          message: `There is no such path; MCP is at ${this.#options.path}/mcp`,
         });
       case "health":
         return sendJson(response, 200, '{"status":"ok"}');
       case "ready":
         return this.#ready(response);
       case "metadata": {
-        const metadata = door.resourceMetadata(route.path);
+        const metadata = access.resourceMetadata(route.path);
         if (metadata === undefined)
-          return sendError(response, 404, { code: "NOT_FOUND", message: "OAuth is not in use here" });
+          return sendError(response, 404, { code: "NOT_FOUND", message: "The gateway does not use OAuth" });
         return sendJson(response, 200, JSON.stringify(metadata), { "access-control-allow-origin": "*" });
       }
       case "mcp":
       case "sse":
       case "messages":
-        return this.#admit(request, response, route);
+        return this.#authenticate(request, response, route);
     }
   }
 
-  #ready(response: ServerResponse): void {
+  #ready(response: HttpResponse): void {
     const { ready, servers } = this.#options.readiness();
     const ok = ready && !this.#draining;
     sendJson(response, ok ? 200 : 503, JSON.stringify({ ready: ok, stopping: this.#draining, servers }));
   }
 
-  #admit(request: IncomingMessage, response: ServerResponse, route: McpRoute): void {
-    // A client may still answer what a call under way has asked it.
+  #authenticate(request: HttpRequest, response: HttpResponse, route: McpRoute): void {
+    // Clients may still answer server requests of running calls.
     if (this.#draining && request.headers[HEADER.SESSION_ID] === undefined) return refuse(response, STOPPING);
-    const admission = this.#options.door.admit(request);
-    if (!(admission instanceof Promise)) return this.#admitted(admission, request, response, route);
-    admission.then(
-      (known) => this.#admitted(known, request, response, route),
+    const result = this.#options.access.authenticate(request);
+    if (!(result instanceof Promise)) return this.#authenticated(result, request, response, route);
+    result.then(
+      (verified) => this.#authenticated(verified, request, response, route),
       (error: unknown) => this.#fail(response, error),
     );
   }
 
-  #admitted(admission: Admission, request: IncomingMessage, response: ServerResponse, route: McpRoute): void {
-    if ("refusal" in admission) return refuse(response, admission.refusal);
+  #authenticated(result: AuthResult, request: HttpRequest, response: HttpResponse, route: McpRoute): void {
+    if ("refusal" in result) return refuse(response, result.refusal);
     try {
-      const { principal } = admission;
-      const limited = principal.gate.count();
+      const { caller } = result;
+      const limited = caller.limits.countMessages();
       if (limited !== undefined) return refuse(response, limited);
-      const visit = visitOf(principal, this.#options.offers.for(principal, route.scope), request);
-      if (route.kind !== "mcp") return this.#sse(request, response, route, visit);
-      if (request.method === "POST") return this.#post(request, response, visit);
+      const context = contextOf(caller, this.#options.views.for(caller, route.scope), request);
+      if (route.kind !== "mcp") return this.#sse(request, response, route, context);
+      if (request.method === "POST") return this.#post(request, response, context);
       const { legacy } = this.#options;
-      // Only what came before has streams and sessions.
+      // Only the legacy protocol has sessions and streams on GET.
       const isLegacy = request.headers[HEADER.PROTOCOL_VERSION] !== MODERN_REVISION;
       if (isLegacy && request.method === "GET")
-        return legacy.get(request, response, visit, readAccept(request.headers.accept));
-      if (isLegacy && request.method === "DELETE") return legacy.delete(request, response, visit);
+        return legacy.get(request, response, context, readAccept(request.headers.accept));
+      if (isLegacy && request.method === "DELETE") return legacy.delete(request, response, context);
       sendError(
         response,
         405,
-        { code: "METHOD_NOT_ALLOWED", message: "MCP takes POST, GET and DELETE" },
+        { code: "METHOD_NOT_ALLOWED", message: "MCP supports POST, GET and DELETE" },
         { allow: "POST, GET, DELETE, OPTIONS" },
       );
     } catch (error) {
@@ -162,22 +175,22 @@ export class HttpFront {
     }
   }
 
-  #sse(request: IncomingMessage, response: ServerResponse, route: McpRoute, visit: Visit): void {
+  #sse(request: HttpRequest, response: HttpResponse, route: McpRoute, context: RequestContext): void {
     const { sse } = this.#options;
     if (sse === undefined)
       return sendError(response, 404, {
         code: "NOT_FOUND",
-        message: "The old HTTP+SSE transport is not switched on here; MCP is at /mcp",
+        message: `The HTTP+SSE transport is not enabled; MCP is at ${this.#options.path}/mcp`,
       });
-    if (route.kind === "sse" && request.method === "GET") return sse.open(response, visit, route.scope);
-    if (route.kind === "messages" && request.method === "POST") return sse.receive(response, visit);
+    if (route.kind === "sse" && request.method === "GET") return sse.open(response, context, route.scope);
+    if (route.kind === "messages" && request.method === "POST") return sse.receive(response, context);
     sendError(response, 405, {
       code: "METHOD_NOT_ALLOWED",
       message: "GET opens the stream, POST sends messages",
     });
   }
 
-  #post(request: IncomingMessage, response: ServerResponse, visit: Visit): void {
+  #post(request: HttpRequest, response: HttpResponse, context: RequestContext): void {
     const accepts = readAccept(request.headers.accept);
     if (accepts === undefined)
       return sendError(response, 406, {
@@ -195,32 +208,32 @@ export class HttpFront {
         code: "UNSUPPORTED_MEDIA_TYPE",
         message: "The body must not be compressed",
       });
-    const { principal } = visit;
+    const { caller } = context;
     const { intake, maxBodyBytes } = this.#options;
     const check = intake.check();
-    readBody(response, { maxBytes: maxBodyBytes, gate: principal.gate, check }, (body) => {
+    readBody(response, { maxBytes: maxBodyBytes, limits: caller.limits, check }, (body) => {
       if ("refusal" in body) return refuse(response, body.refusal);
-      const exchange = this.#begin(principal, response, body.held);
+      const exchange = this.#begin(caller, response, body.reserved);
       const parsed = (message: Parsed): void => {
         try {
-          if ("problem" in message)
-            return sendRpc(response, 400, message.problem.code, message.problem.message);
-          const refusal = this.#enter(principal, exchange, message.value);
+          if ("error" in message)
+            return sendRpcError(response, 400, message.error.code, message.error.message);
+          const refusal = this.#startRequests(caller, exchange, message.value);
           if (refusal !== undefined) return refuse(response, refusal);
-          this.#message(request, exchange, message.value, visit, accepts);
+          this.#message(request, exchange, message.value, context, accepts);
         } catch (error) {
           this.#fail(response, error);
         }
       };
-      intake.parse(principal.name, body.bytes, parsed, check.weight);
+      intake.parse(caller.name, body.bytes, parsed, check.weight);
     });
   }
 
   #message(
-    request: IncomingMessage,
+    request: HttpRequest,
     exchange: Exchange,
     body: unknown,
-    visit: Visit,
+    context: RequestContext,
     accepts: Accepts,
   ): void {
     const { legacy, modern } = this.#options;
@@ -232,55 +245,56 @@ export class HttpFront {
         !LEGACY_REVISIONS.includes(version as string) &&
         request.headers[HEADER.SESSION_ID] === undefined) ||
       (isMessage && hasMethod(body) && declaresRevision(body.params));
-    if (!isModern) return legacy.post(request, exchange, body, visit, accepts);
+    if (!isModern) return legacy.post(request, exchange, body, context, accepts);
     if (!isMessage || !hasMethod(body))
-      return sendRpc(
+      return sendRpcError(
         response,
         400,
         RPC.INVALID_REQUEST,
         "The body is not a JSON-RPC request or notification",
       );
-    // This revision has no notification that a server must act upon.
+    // The modern protocol has no notification that a server must handle.
     if (!("id" in body)) return void response.writeHead(202).end();
     if (typeof body.id !== "string" && typeof body.id !== "number")
-      return sendRpc(response, 400, RPC.INVALID_REQUEST, "The id must be a string or a number");
+      return sendRpcError(response, 400, RPC.INVALID_REQUEST, "The id must be a string or a number");
     try {
-      checkHeaders(request.headers, body, visit.offer.view);
+      checkHeaders(request.headers, body, context.view.hubView);
     } catch (error) {
       const answer = toRpcError(error, true);
       const status = error instanceof RpcRefusal ? 400 : statusOf(answer);
       return sendJson(response, status, writeError(body.id, answer));
     }
     const reply = new HttpReply(exchange, accepts);
-    // A stream that only listens asks for nothing, so it takes no place from what does.
+    // A subscription does no work, so it does not count towards the concurrent requests.
     if (body.method === "subscriptions/listen") exchange.free();
-    modern.handle(body, visit, reply);
+    modern.handle(body, context, reply);
   }
 
-  /** The message itself was counted before it was read; what more a batch holds is counted here. */
-  #enter({ gate }: Principal, exchange: Exchange, body: unknown): Refusal | undefined {
+  /** One message was counted before the body was read; the others of a batch are counted here. */
+  #startRequests({ limits }: AuthenticatedCaller, exchange: Exchange, body: unknown): Refusal | undefined {
     const batch = Array.isArray(body) ? (body as unknown[]) : undefined;
     const requests = batch === undefined ? Number(isRequest(body)) : batch.filter(isRequest).length;
-    // Notifications and answers to server requests get through, or the calls that wait for them would never end.
+    // Notifications and answers to server requests are accepted, or the calls that wait for them would never end.
     if (this.#draining && requests > 0) return STOPPING;
-    const refusal = gate.count(Math.min(batch?.length ?? 1, MAX_BATCH) - 1) ?? gate.enter(requests);
+    const refusal =
+      limits.countMessages(Math.min(batch?.length ?? 1, MAX_BATCH) - 1) ?? limits.startRequests(requests);
     if (refusal === undefined) exchange.requests = requests;
     return refusal;
   }
 
-  /** The request is under way until it is done. */
-  #begin({ gate }: Principal, response: ServerResponse, held: number): Exchange {
+  /** Creates the exchange, which counts as running until it is done. */
+  #begin({ limits }: AuthenticatedCaller, response: HttpResponse, reserved: number): Exchange {
     this.#busy += 1;
-    const freed = (): void => {
-      gate.leave(exchange.requests);
+    const onFree = (): void => {
+      limits.endRequests(exchange.requests);
       this.#busy -= 1;
       if (this.#busy === 0) this.#idle?.();
     };
-    const exchange = new Exchange(response, freed, () => gate.release(held));
+    const exchange = new Exchange(response, onFree, () => limits.releaseBytes(reserved));
     return exchange;
   }
 
-  #fail(response: ServerResponse, thrown: unknown): void {
+  #fail(response: HttpResponse, thrown: unknown): void {
     if (response.headersSent) return void response.destroy();
     const error: PortolanError = isPortolanError(thrown) ? thrown : toPortolanError(thrown);
     sendError(response, ERROR_CODES[error.code].http, {
@@ -291,11 +305,17 @@ export class HttpFront {
   }
 }
 
-/** What let the client in is not passed on: a token for the gateway is for the gateway alone. */
-function visitOf(principal: Principal, offer: Offer, { headers }: IncomingMessage): Visit {
-  if (!offer.wantsHeaders) return { principal, offer };
+/** The token of the client is not forwarded, because it is meant for the gateway alone. */
+function contextOf(caller: AuthenticatedCaller, view: GatewayView, { headers }: HttpRequest): RequestContext {
+  if (!view.usesHeaders) return { caller, view };
   const { authorization, ...others } = headers;
-  return { principal, offer, headers: principal.name === "anyone" ? { authorization, ...others } : others };
+  return { caller, view, headers: caller.name === "anyone" ? { authorization, ...others } : others };
+}
+
+/** Express and Connect remove the mount path from `url` and keep the whole URL in `originalUrl`. */
+function urlOf(request: HttpRequest & { readonly originalUrl?: string }, path: string): string {
+  const { url = "/", originalUrl = url } = request;
+  return path === "" ? url : originalUrl;
 }
 
 function isRequest(message: unknown): boolean {

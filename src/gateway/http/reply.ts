@@ -1,4 +1,4 @@
-// The way back over HTTP: one JSON answer, or, as soon as something must be said before it, a stream of events.
+// HTTP reply to a modern client: one JSON response, or a stream of events if a message precedes the response.
 
 import type { Reply } from "../common/types.ts";
 import { EventWriter } from "./event-writer.ts";
@@ -7,7 +7,7 @@ import { sendJson } from "./responses.ts";
 
 export class HttpReply implements Reply {
   readonly canStream: boolean;
-  gone: (() => void) | undefined;
+  onCancel: (() => void) | undefined;
   readonly #exchange: Exchange;
   readonly #onlyStream: boolean;
   #writer: EventWriter | undefined;
@@ -17,10 +17,10 @@ export class HttpReply implements Reply {
     this.#exchange = exchange;
     this.canStream = accepts.stream;
     this.#onlyStream = !accepts.json;
-    exchange.left = () => {
+    exchange.onDisconnect = () => {
       if (this.#over) return;
       this.#over = true;
-      this.gone?.();
+      this.onCancel?.();
       exchange.done();
     };
   }
@@ -52,7 +52,7 @@ export interface Accepts {
 
 const BOTH: Accepts = { json: true, stream: true };
 
-/** What a client takes; undefined when that is neither JSON nor a stream. Saying nothing is taking anything. */
+/** The formats that a client accepts; undefined for neither JSON nor streams. Without the header, it accepts both. */
 export function readAccept(accept: string | undefined): Accepts | undefined {
   if (accept === undefined || accept === "application/json, text/event-stream" || accept.includes("*/*"))
     return BOTH;

@@ -1,32 +1,81 @@
-// A JSON answer over HTTP. A request whose body has not arrived yet is answered without reading on, and its connection closes.
+// HTTP responses: JSON, errors and refusals. A request with an unread body gets its response without reading on, and its connection closes.
 
-import type { ServerResponse } from "node:http";
-import { isUnread } from "./body.ts";
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
+import type { Readable, Writable } from "node:stream";
+import { RPC } from "../../model/index.ts";
+import type { Refusal } from "../access/types.ts";
+import { writeError } from "../common/messages.ts";
 import { endOrDrop } from "./event-writer.ts";
+
+/** The part of Node's IncomingMessage that the gateway uses; requests of the fetch handler implement it too. */
+export interface HttpRequest extends Readable {
+  method?: string | undefined;
+  url?: string | undefined;
+  headers: IncomingHttpHeaders;
+  /** True when the whole body has arrived. */
+  complete: boolean;
+}
+
+/** The part of Node's ServerResponse that the gateway uses; responses of the fetch handler implement it too. */
+export interface HttpResponse extends Writable {
+  readonly req: HttpRequest;
+  readonly headersSent: boolean;
+  readonly socket: { readonly bytesWritten: number; end(): unknown } | null;
+  setHeader(name: string, value: string): unknown;
+  writeHead(status: number, headers?: OutgoingHttpHeaders): Writable;
+  writeContinue(): void;
+  flushHeaders(): void;
+}
 
 type Headers = Readonly<Record<string, string>>;
 
-/** How long a client has to read the answer before its connection is cut. */
+/** How long a client has to read the response before its connection is cut. */
 const CLOSE_MS = 1_000;
 
-export function sendJson(response: ServerResponse, status: number, text: string, headers?: Headers): void {
+/** True if a part of the request's body has not arrived yet. */
+export function isUnread({ complete, headers }: HttpRequest): boolean {
+  return (
+    !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0)
+  );
+}
+
+export function sendJson(response: HttpResponse, status: number, text: string, headers?: Headers): void {
   if (!isUnread(response.req)) return send(response, status, text, headers);
-  // A short body comes in the same packet as its headers: then nothing is left to read, and the connection can stay.
+  // A short body arrives in the same packet as its headers: then it is complete by now, and the connection can stay open.
   setImmediate(() => {
     if (isUnread(response.req)) sendAndClose(response, status, text, headers);
     else send(response, status, text, headers);
   });
 }
 
-function send(response: ServerResponse, status: number, text: string, headers: Headers | undefined): void {
+export function refuse(response: HttpResponse, { status, headers, error }: Refusal): void {
+  sendError(response, status, error, headers);
+}
+
+/** Sends an HTTP error in the form of a JSON-RPC error, so that MCP clients can show it. */
+export function sendError(
+  response: HttpResponse,
+  status: number,
+  { code, message, hint }: { code: string; message: string; hint?: string | undefined },
+  headers: Headers = {},
+): void {
+  const data = { code, ...(hint === undefined ? {} : { hint }) };
+  sendJson(response, status, writeError(null, { code: RPC.INVALID_REQUEST, message, data }), headers);
+}
+
+export function sendRpcError(response: HttpResponse, status: number, code: number, message: string): void {
+  sendJson(response, status, writeError(null, { code, message }));
+}
+
+function send(response: HttpResponse, status: number, text: string, headers: Headers | undefined): void {
   const own = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
   response.writeHead(status, headers === undefined ? own : { ...own, ...headers });
   endOrDrop(response, text);
 }
 
-/** Not with `end()`: after that, Node.js reads the rest of the request, however long it is. */
+/** Does not use `end()`, after which Node.js would read the rest of the request, however long it is. */
 function sendAndClose(
-  response: ServerResponse,
+  response: HttpResponse,
   status: number,
   text: string,
   headers: Headers | undefined,
@@ -35,7 +84,7 @@ function sendAndClose(
   const own = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
   response.writeHead(status, { ...own, ...headers, connection: "close" });
   response.write(text, () => response.socket?.end());
-  // Unread bytes would make the system reset the connection at once, and the client might never see the answer.
+  // Unread bytes would make the system reset the connection at once, and the client might not see the response.
   const cut = setTimeout(() => response.destroy(), CLOSE_MS).unref();
   response.on("close", () => clearTimeout(cut));
 }

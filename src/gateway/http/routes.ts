@@ -1,4 +1,4 @@
-// The addresses of the gateway. None of them can add a server or a command.
+// Routes of the gateway. No route can add a server or a command.
 
 import type { Scope } from "../common/view.ts";
 
@@ -9,15 +9,26 @@ export type Route =
 
 const ALL: Scope = { kind: "all" };
 const MCP: Route = { kind: "mcp", scope: ALL };
+/** RFC 9728 puts this path at the root of the host, before the path of the resource. */
 const METADATA = "/.well-known/oauth-protected-resource";
-const PART = /^\/(servers|tags)\/([^/]+)\/(mcp|sse|messages)$/;
+const SCOPED = /^\/(servers|tags)\/([^/]+)\/(mcp|sse|messages)$/;
 
-export function findRoute(url: string): Route | undefined {
-  if (url === "/mcp") return MCP;
-  // A client that takes this for a proxy sends the whole URL.
-  if (!url.startsWith("/")) return URL.canParse(url) ? findRoute(new URL(url).pathname) : undefined;
-  const query = url.indexOf("?");
-  const path = query === -1 ? url : url.slice(0, query);
+/** Returns the function that finds the route of a URL. `path` is the path before all routes, such as `/tools`, or empty. */
+export function createRouter(path: string): (url: string) => Route | undefined {
+  const mcp = `${path}/mcp`;
+  const findRoute = (url: string): Route | undefined => {
+    if (url === mcp) return MCP;
+    // A client that uses the gateway as a proxy sends the absolute URL.
+    if (!url.startsWith("/")) return URL.canParse(url) ? findRoute(new URL(url).pathname) : undefined;
+    const query = url.indexOf("?");
+    const whole = query === -1 ? url : url.slice(0, query);
+    if (whole === METADATA || whole.startsWith(`${METADATA}/`)) return { kind: "metadata", path: whole };
+    return whole.startsWith(`${path}/`) ? findOwnRoute(whole.slice(path.length)) : undefined;
+  };
+  return findRoute;
+}
+
+function findOwnRoute(path: string): Route | undefined {
   switch (path) {
     case "/mcp":
       return MCP;
@@ -29,8 +40,7 @@ export function findRoute(url: string): Route | undefined {
     case "/readyz":
       return { kind: "ready" };
   }
-  if (path === METADATA || path.startsWith(`${METADATA}/`)) return { kind: "metadata", path };
-  const [, group, encoded = "", kind] = PART.exec(path) ?? [];
+  const [, group, encoded = "", kind] = SCOPED.exec(path) ?? [];
   if (kind === undefined) return undefined;
   const name = decoded(encoded);
   if (name === undefined) return undefined;
@@ -38,7 +48,7 @@ export function findRoute(url: string): Route | undefined {
   return { kind: kind as "mcp" | "sse" | "messages", scope };
 }
 
-/** The path under which a scope is reached. */
+/** The path of a scope. */
 export function basePath(scope: Scope): string {
   if (scope.kind === "all") return "";
   return scope.kind === "server"

@@ -1,4 +1,4 @@
-// What legacy clients cannot take, made so that they can: there, structured content and its schema are objects.
+// Downgrades results for legacy clients, which accept only objects as structured content and as output schema.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 
@@ -10,34 +10,35 @@ export function forLegacy(method: string, result: JsonObject): JsonObject {
   const { structuredContent: _dropped, ...others } = result;
   const content = Array.isArray(result.content) ? result.content : [];
   const text = JSON.stringify(structuredContent);
-  // Most servers say the same as text already; null beside content is a field that the server left empty.
+  // Most servers send the same value as text too; null beside content is an empty field.
   const isEmpty = structuredContent === null && content.length > 0;
-  const said =
+  const isRepeated =
     isEmpty ||
     content.some((block) => isObject(block) && block.type === "text" && sameJson(block.text, text));
-  return { ...others, content: said ? content : [...content, { type: "text", text }] };
+  return { ...others, content: isRepeated ? content : [...content, { type: "text", text }] };
 }
 
+/** Cache: the same list is downgraded once. */
 const downgraded = new WeakMap<object, JsonObject>();
 
 function withObjectSchemas(result: JsonObject): JsonObject {
   const known = downgraded.get(result);
   if (known !== undefined) return known;
   const tools = Array.isArray(result.tools) ? result.tools : [];
-  const isOdd = (tool: unknown): tool is JsonObject =>
+  const needsDowngrade = (tool: unknown): tool is JsonObject =>
     isObject(tool) && tool.outputSchema !== undefined && !isObjectSchema(tool.outputSchema);
-  const fitting = tools.some(isOdd)
+  const converted = tools.some(needsDowngrade)
     ? {
         ...result,
         tools: tools.map((tool: unknown) => {
-          if (!isOdd(tool)) return tool;
+          if (!needsDowngrade(tool)) return tool;
           const { outputSchema: _dropped, ...others } = tool;
           return others;
         }),
       }
     : result;
-  downgraded.set(result, fitting);
-  return fitting;
+  downgraded.set(result, converted);
+  return converted;
 }
 
 function isObjectSchema(schema: unknown): boolean {

@@ -1,7 +1,6 @@
-// Legacy clients over Streamable HTTP: sessions that are made, found again, resumed, ended and forgotten.
+// Front for legacy clients over Streamable HTTP: creates, finds, resumes and ends their sessions.
 
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import {
   hasMethod,
   HEADER,
@@ -14,90 +13,107 @@ import {
 import { MAX_BATCH } from "../common/intake.ts";
 import { LegacySession, type LegacyOptions } from "./session.ts";
 import { toRpcError, writeError } from "../common/messages.ts";
-import type { Reply, Visit } from "../common/types.ts";
+import { NO_REPLY, type Reply, type RequestContext } from "../common/types.ts";
 import { BatchReply } from "./batch-reply.ts";
 import { EventWriter } from "../http/event-writer.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Accepts } from "../http/reply.ts";
-import { LegacyReply } from "./http-reply.ts";
-import { LegacyStream, readEventId } from "./resumable-stream.ts";
-import { sendJson } from "../http/responses.ts";
+import { LegacyHttpReply } from "./http-reply.ts";
+import { ResumableStream, readEventId } from "./resumable-stream.ts";
+import { type HttpRequest, type HttpResponse, sendJson } from "../http/responses.ts";
 
-export interface LegacyHttpOptions extends LegacyOptions {
+export interface LegacyHttpFrontOptions extends LegacyOptions {
   readonly maxSessions: number;
   readonly idleMs: number;
 }
 
 interface HttpSession {
-  readonly legacy: LegacySession;
-  readonly streams: Map<string, LegacyStream>;
-  /** Carries what belongs to no request. */
-  readonly standing: LegacyStream;
+  readonly session: LegacySession;
+  readonly streams: Map<string, ResumableStream>;
+  /** Carries the messages that belong to no request. */
+  readonly notifications: ResumableStream;
   usedAt: number;
   streamCount: number;
 }
 
-/** From this revision on, clients understand an event without content. */
+/** Clients of this revision and later accept an event without content. */
 const PRIMED_SINCE = "2025-11-25";
 const SWEEP_MS = 10_000;
 
-export class LegacyHttp {
-  readonly #options: LegacyHttpOptions;
-  /** Least recently used first. */
+export class LegacyHttpFront {
+  readonly #options: LegacyHttpFrontOptions;
+  /** Sessions by id, the least recently used first. */
   readonly #sessions = new Map<string, HttpSession>();
   readonly #sweep: NodeJS.Timeout;
 
-  constructor(options: LegacyHttpOptions) {
+  constructor(options: LegacyHttpFrontOptions) {
     this.#options = options;
-    this.#sweep = setInterval(() => this.#forgetIdle(), Math.min(SWEEP_MS, options.idleMs)).unref();
+    this.#sweep = setInterval(() => this.#endIdle(), Math.min(SWEEP_MS, options.idleMs)).unref();
   }
 
   get size(): number {
     return this.#sessions.size;
   }
 
-  /** A message, or a batch as 2025-03-26 allowed. */
-  post(request: IncomingMessage, exchange: Exchange, body: unknown, visit: Visit, accepts: Accepts): void {
+  /** Handles a message, or a batch, which only revision 2025-03-26 allows. */
+  post(
+    request: HttpRequest,
+    exchange: Exchange,
+    body: unknown,
+    context: RequestContext,
+    accepts: Accepts,
+  ): void {
     const { response } = exchange;
     const messages = Array.isArray(body) ? (body as unknown[]) : [body];
     if (messages.length === 0 || messages.length > MAX_BATCH || !messages.every(isRpcMessage))
       return this.#refuse(response, 400, RPC.INVALID_REQUEST, "The body is not a JSON-RPC message");
     const [first] = messages as [RpcMessage];
-    const session =
+    const found =
       messages.length === 1 && isInitialize(first)
-        ? this.#create(visit, first, response)
-        : this.#find(request, visit);
-    if (session === "refused") return;
-    if (session === undefined) return this.#unknown(request, response);
+        ? this.#create(context, first, response)
+        : this.#find(request, context);
+    if (found === "refused") return;
+    if (found === undefined) return this.#unknown(request, response);
+    const { session } = found;
     const version = request.headers[HEADER.PROTOCOL_VERSION];
     if (version !== undefined && !LEGACY_REVISIONS.includes(version as string))
       return this.#refuse(response, 400, RPC.INVALID_REQUEST, "Unsupported MCP-Protocol-Version");
-    // Later revisions took batches away.
-    if (Array.isArray(body) && session.legacy.revision > LAST_WITH_BATCHES)
-      return this.#refuse(response, 400, RPC.INVALID_REQUEST, "This revision has no batches");
+    // Later revisions removed batches.
+    if (Array.isArray(body) && session.revision > LAST_WITH_BATCHES)
+      return this.#refuse(
+        response,
+        400,
+        RPC.INVALID_REQUEST,
+        `Revision ${session.revision} does not allow batches`,
+      );
     if (messages.some((message) => hasMethod(message) && "id" in message && !isRequestId(message.id)))
       return this.#refuse(response, 400, RPC.INVALID_REQUEST, "The id must be a string or a number");
     const requests = messages.filter(
       (message) => hasMethod(message) && "id" in message && message.id != null,
     );
     if (requests.length === 0) {
-      for (const message of messages) session.legacy.handle(message, NOWHERE);
+      for (const message of messages) session.handle(message, NO_REPLY);
       return void response.writeHead(202).end();
     }
-    const reply = this.#reply(session, exchange, accepts);
-    if (messages.length === 1 && isInitialize(first)) return reply.end(session.legacy.greet(first.id));
+    const reply = this.#reply(found, exchange, accepts);
+    if (messages.length === 1 && isInitialize(first)) return reply.end(session.initializeResult(first.id));
     const shared = requests.length === 1 ? reply : undefined;
     const batch = shared === undefined ? new BatchReply(reply, requests.length) : undefined;
     for (const message of messages)
-      session.legacy.handle(
+      session.handle(
         message,
-        requests.includes(message) ? (shared ?? batch?.part() ?? NOWHERE) : NOWHERE,
-        visit.headers,
+        requests.includes(message) ? (shared ?? batch?.part() ?? NO_REPLY) : NO_REPLY,
+        context.headers,
       );
   }
 
-  /** The stream for what belongs to no request, or one that broke. */
-  get(request: IncomingMessage, response: ServerResponse, visit: Visit, accepts: Accepts | undefined): void {
+  /** Opens the stream of notifications, or resumes a broken stream. */
+  get(
+    request: HttpRequest,
+    response: HttpResponse,
+    context: RequestContext,
+    accepts: Accepts | undefined,
+  ): void {
     if (accepts?.stream !== true)
       return this.#refuse(
         response,
@@ -105,24 +121,24 @@ export class LegacyHttp {
         RPC.INVALID_REQUEST,
         "GET needs a client that accepts text/event-stream",
       );
-    const session = this.#find(request, visit);
-    if (session === undefined) return this.#unknown(request, response);
+    const found = this.#find(request, context);
+    if (found === undefined) return this.#unknown(request, response);
     const seen = readEventId(String(request.headers[HEADER.LAST_EVENT_ID] ?? ""));
-    const broken = seen === undefined ? undefined : session.streams.get(seen.stream);
-    const writer = new EventWriter(response, { [HEADER.SESSION_ID]: session.legacy.id });
-    if (seen === undefined) session.standing.attach(writer);
-    // What is not known any more had come to its end.
+    const broken = seen === undefined ? undefined : found.streams.get(seen.stream);
+    const writer = new EventWriter(response, { [HEADER.SESSION_ID]: found.session.id });
+    if (seen === undefined) found.notifications.attach(writer);
+    // A stream that is no longer stored was complete.
     else if (broken === undefined) writer.end();
     else broken.attach(writer, seen.seq);
     response.on("close", () => {
-      session.usedAt = performance.now();
+      found.usedAt = performance.now();
     });
   }
 
-  delete(request: IncomingMessage, response: ServerResponse, visit: Visit): void {
-    const session = this.#find(request, visit);
-    if (session === undefined) return this.#unknown(request, response);
-    this.#end(session);
+  delete(request: HttpRequest, response: HttpResponse, context: RequestContext): void {
+    const found = this.#find(request, context);
+    if (found === undefined) return this.#unknown(request, response);
+    this.#end(found);
     response.writeHead(204).end();
   }
 
@@ -131,66 +147,69 @@ export class LegacyHttp {
     for (const session of [...this.#sessions.values()]) this.#end(session);
   }
 
-  /** Answers itself when there can be no session. */
-  #create(visit: Visit, message: RpcRequest, response: ServerResponse): HttpSession | "refused" {
-    if (this.#sessions.size >= this.#options.maxSessions && !this.#makeRoom()) {
-      this.#refuse(response, 503, RPC.INTERNAL, "There are too many sessions; try again later");
+  /** Responds itself and returns "refused" when the session cannot be created. */
+  #create(context: RequestContext, message: RpcRequest, response: HttpResponse): HttpSession | "refused" {
+    if (this.#sessions.size >= this.#options.maxSessions && !this.#evict()) {
+      this.#refuse(response, 503, RPC.INTERNAL, "The gateway has too many sessions; try again later");
       return "refused";
     }
-    let legacy: LegacySession;
+    let session: LegacySession;
     try {
-      legacy = new LegacySession(randomUUID(), visit, message.params, this.#options);
+      session = new LegacySession(randomUUID(), context, message.params, this.#options);
     } catch (error) {
       sendJson(response, 400, writeError(message.id, toRpcError(error, false)));
       return "refused";
     }
-    const standing = new LegacyStream("0", { news: true });
-    const session: HttpSession = {
-      legacy,
-      standing,
-      streams: new Map([[standing.id, standing]]),
+    const notifications = new ResumableStream("0", { dropsDuplicates: true });
+    const created: HttpSession = {
+      session,
+      notifications,
+      streams: new Map([[notifications.id, notifications]]),
       usedAt: performance.now(),
       streamCount: 0,
     };
-    legacy.tell = (text) => standing.push(text);
-    this.#sessions.set(legacy.id, session);
-    return session;
+    session.send = (text) => notifications.push(text);
+    this.#sessions.set(session.id, created);
+    return created;
   }
 
-  /** A session is found by whoever made it, at the address where it was made. */
-  #find({ headers }: IncomingMessage, { principal, offer }: Visit): HttpSession | undefined {
-    const session = this.#sessions.get(String(headers[HEADER.SESSION_ID]));
-    if (session === undefined) return undefined;
-    const made = session.legacy.visit;
-    if (made.principal.name !== principal.name || made.offer !== offer) return undefined;
-    session.usedAt = performance.now();
-    this.#sessions.delete(session.legacy.id);
-    this.#sessions.set(session.legacy.id, session);
-    return session;
+  /** Only the caller that created a session finds it, and only at the same address. */
+  #find({ headers }: HttpRequest, { caller, view }: RequestContext): HttpSession | undefined {
+    const found = this.#sessions.get(String(headers[HEADER.SESSION_ID]));
+    if (found === undefined) return undefined;
+    const { id, context } = found.session;
+    if (context.caller.name !== caller.name || context.view !== view) return undefined;
+    found.usedAt = performance.now();
+    this.#sessions.delete(id);
+    this.#sessions.set(id, found);
+    return found;
   }
 
-  #reply(session: HttpSession, exchange: Exchange, accepts: Accepts): Reply {
-    const { legacy, streams } = session;
-    return new LegacyReply(exchange, {
+  #reply(owner: HttpSession, exchange: Exchange, accepts: Accepts): Reply {
+    const { session, streams } = owner;
+    return new LegacyHttpReply(exchange, {
       accepts,
-      headers: { [HEADER.SESSION_ID]: legacy.id },
-      primed: legacy.revision >= PRIMED_SINCE,
+      headers: { [HEADER.SESSION_ID]: session.id },
+      primed: session.revision >= PRIMED_SINCE,
       streams,
-      newStreamId: () => String((session.streamCount += 1)),
+      newStreamId: () => String((owner.streamCount += 1)),
     });
   }
 
-  #forgetIdle(): void {
+  #endIdle(): void {
     const before = performance.now() - this.#options.idleMs;
     for (const session of [...this.#sessions.values()])
       if (session.usedAt < before && isIdle(session)) this.#end(session);
   }
 
-  /** Whoever has the most gives one up: the one not used for longest, and one that is in use only if they have more than half. */
-  #makeRoom(): boolean {
+  /**
+   * Ends the least recently used session of the caller with most sessions. A session in use is ended only if that caller has more
+   * than half of all sessions.
+   */
+  #evict(): boolean {
     const owned = new Map<string, HttpSession[]>();
     for (const session of this.#sessions.values()) {
-      const { name } = session.legacy.visit.principal;
+      const { name } = session.session.context.caller;
       const own = owned.get(name);
       if (own === undefined) owned.set(name, [session]);
       else own.push(session);
@@ -203,34 +222,38 @@ export class LegacyHttp {
     return true;
   }
 
-  #end(session: HttpSession): void {
-    this.#sessions.delete(session.legacy.id);
-    session.legacy.close();
-    for (const stream of session.streams.values()) stream.end();
+  #end(ended: HttpSession): void {
+    this.#sessions.delete(ended.session.id);
+    ended.session.close();
+    for (const stream of ended.streams.values()) stream.end();
   }
 
-  #unknown({ headers }: IncomingMessage, response: ServerResponse): void {
+  #unknown({ headers }: HttpRequest, response: HttpResponse): void {
     if (headers[HEADER.SESSION_ID] === undefined)
-      return this.#refuse(response, 400, RPC.INVALID_REQUEST, "Mcp-Session-Id is missing; initialize first");
-    this.#refuse(response, 404, SESSION_NOT_FOUND, "Session not found; initialize again");
+      return this.#refuse(
+        response,
+        400,
+        RPC.INVALID_REQUEST,
+        "Mcp-Session-Id is missing; send initialize first",
+      );
+    this.#refuse(response, 404, SESSION_NOT_FOUND, "Session not found; send initialize again");
   }
 
-  #refuse(response: ServerResponse, status: number, code: number, message: string): void {
+  #refuse(response: HttpResponse, status: number, code: number, message: string): void {
     sendJson(response, status, writeError(null, { code, message }));
   }
 }
 
-/** As servers of that era say it. */
+/** The code that legacy servers use for an unknown session. */
 const SESSION_NOT_FOUND = -32001;
 const LAST_WITH_BATCHES = "2025-03-26";
-const NOWHERE: Reply = { canStream: false, send() {}, end() {}, gone: undefined };
 
 function isInitialize(message: RpcMessage): message is RpcRequest {
   return hasMethod(message) && message.method === "initialize" && "id" in message && message.id != null;
 }
 
-function isIdle({ legacy, standing }: HttpSession): boolean {
-  return legacy.busy === 0 && !standing.connected;
+function isIdle({ session, notifications }: HttpSession): boolean {
+  return session.busy === 0 && !notifications.connected;
 }
 
 /** Some libraries write a null id into notifications. */

@@ -1,56 +1,56 @@
-// The way back to a legacy client: like any over HTTP, but a stream that breaks can be taken up again.
+// HTTP reply to a legacy client: one JSON response, or a stream that the client can resume after a disconnect.
 
 import type { Reply } from "../common/types.ts";
 import { EventWriter } from "../http/event-writer.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Accepts } from "../http/reply.ts";
-import { LegacyStream } from "./resumable-stream.ts";
+import { ResumableStream } from "./resumable-stream.ts";
 import { sendJson } from "../http/responses.ts";
 
-/** How long a client may be away before what it waited for is given up. */
-const RETURN_MS = 30_000;
-/** How often in that time it is looked whether they are back. */
-const MISSES = 2;
+/** How long a client may be disconnected before its request is cancelled. */
+const RECONNECT_MS = 30_000;
+/** How often the connection is checked in that time. */
+const CHECKS = 2;
 
-export interface LegacyReplyOptions {
+export interface LegacyHttpReplyOptions {
   readonly accepts: Accepts;
   readonly headers: Readonly<Record<string, string>>;
-  /** Streams begin with an event id, so that they can be taken up from the start. */
+  /** Streams begin with an event id, so that they can be resumed from the start. */
   readonly primed: boolean;
-  readonly streams: Map<string, LegacyStream>;
+  readonly streams: Map<string, ResumableStream>;
   readonly newStreamId: () => string;
 }
 
-export class LegacyReply implements Reply {
+export class LegacyHttpReply implements Reply {
   readonly canStream: boolean;
-  gone: (() => void) | undefined;
+  onCancel: (() => void) | undefined;
   readonly #exchange: Exchange;
-  readonly #options: LegacyReplyOptions;
-  #stream: LegacyStream | undefined;
-  #away: NodeJS.Timeout | undefined;
+  readonly #options: LegacyHttpReplyOptions;
+  #stream: ResumableStream | undefined;
+  #disconnectTimer: NodeJS.Timeout | undefined;
   #over = false;
 
-  constructor(exchange: Exchange, options: LegacyReplyOptions) {
+  constructor(exchange: Exchange, options: LegacyHttpReplyOptions) {
     this.#exchange = exchange;
     this.#options = options;
     this.canStream = options.accepts.stream;
-    exchange.left = () => this.#left();
+    exchange.onDisconnect = () => this.#watchReconnect();
   }
 
   send(text: string): void {
     if (this.#over || !this.canStream) return;
-    this.#opened().push(text);
+    this.#openStream().push(text);
   }
 
   end(text: string, status = 200): void {
     if (this.#over) return;
     this.#over = true;
-    clearTimeout(this.#away);
+    clearTimeout(this.#disconnectTimer);
     if (this.#stream === undefined && this.#options.accepts.json) {
       if (!this.#exchange.response.destroyed)
         sendJson(this.#exchange.response, status, text, this.#options.headers);
     } else {
-      const stream = this.#opened();
+      const stream = this.#openStream();
       stream.push(text);
       stream.end();
       this.#forgetWhenSent(stream);
@@ -58,10 +58,10 @@ export class LegacyReply implements Reply {
     this.#exchange.done();
   }
 
-  #opened(): LegacyStream {
+  #openStream(): ResumableStream {
     if (this.#stream !== undefined) return this.#stream;
     const { streams, newStreamId, headers, primed } = this.#options;
-    const stream = new LegacyStream(newStreamId());
+    const stream = new ResumableStream(newStreamId());
     this.#stream = stream;
     streams.set(stream.id, stream);
     if (!this.#exchange.response.destroyed) {
@@ -71,25 +71,25 @@ export class LegacyReply implements Reply {
     return stream;
   }
 
-  /** An answer that left whole is not kept; one that broke off waits for its client. */
-  #forgetWhenSent(stream: LegacyStream): void {
+  /** Forgets a stream that was sent completely; keeps a broken one for the client to resume. */
+  #forgetWhenSent(stream: ResumableStream): void {
     const { streams } = this.#options;
     const forget = (): void => void streams.delete(stream.id);
     this.#exchange.response.once("finish", forget);
-    setTimeout(forget, RETURN_MS).unref();
+    setTimeout(forget, RECONNECT_MS).unref();
   }
 
-  /** A broken connection is no cancellation in this era. But who does not come back in time does not wait any more. */
-  #left(missed = 0): void {
+  /** In the legacy protocol a disconnect does not cancel a request, but a client that does not reconnect in time does. */
+  #watchReconnect(missed = 0): void {
     if (this.#over) return;
-    this.#away = setTimeout(() => {
-      // Who came back may leave again.
+    this.#disconnectTimer = setTimeout(() => {
+      // A client that reconnected may disconnect again.
       const misses = this.#stream?.connected === true ? 0 : missed + 1;
-      if (misses < MISSES) return this.#left(misses);
+      if (misses < CHECKS) return this.#watchReconnect(misses);
       this.#over = true;
-      this.gone?.();
+      this.onCancel?.();
       if (this.#stream !== undefined) this.#options.streams.delete(this.#stream.id);
       this.#exchange.done();
-    }, RETURN_MS / MISSES).unref();
+    }, RECONNECT_MS / CHECKS).unref();
   }
 }

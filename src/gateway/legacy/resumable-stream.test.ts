@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { EventWriter } from "../http/event-writer.ts";
-import { LegacyStream, readEventId } from "./resumable-stream.ts";
+import { ResumableStream, readEventId } from "./resumable-stream.ts";
 
 /** Stands for a connection: what was written to it, until it breaks. */
 function connection(): {
@@ -26,7 +26,7 @@ function connection(): {
 }
 
 it("goes on where it was, on another connection", () => {
-  const stream = new LegacyStream("7");
+  const stream = new ResumableStream("7");
   const first = connection();
   stream.attach(first.writer);
   stream.prime();
@@ -62,7 +62,7 @@ it("goes on where it was, on another connection", () => {
 });
 
 it("has one connection: the older is ended by the newer", () => {
-  const stream = new LegacyStream("0");
+  const stream = new ResumableStream("0");
   const [first, second] = [connection(), connection()];
   stream.attach(first.writer);
   stream.attach(second.writer);
@@ -72,14 +72,14 @@ it("has one connection: the older is ended by the newer", () => {
 });
 
 it("keeps no more than it should, and no news twice that nobody has heard", () => {
-  const stream = new LegacyStream("0");
+  const stream = new ResumableStream("0");
   for (let n = 0; n < 10; n += 1) stream.push("changed");
   for (let n = 0; n < 1_000; n += 1) stream.push(`news ${n}`);
   const late = connection();
   stream.attach(late.writer);
   expect(late.events).toHaveLength(256);
   expect(late.events.at(-1)?.[1]).toBe("news 999");
-  const large = new LegacyStream("1");
+  const large = new ResumableStream("1");
   for (let n = 0; n < 100; n += 1) large.push(`${n} ${"x".repeat(50_000)}`);
   const after = connection();
   large.attach(after.writer);
@@ -96,13 +96,13 @@ it("reads the ids that it wrote, and no others", () => {
 });
 
 it("tells news that nobody heard once, and what belongs to a call as often as it was said", () => {
-  const texts = (stream: LegacyStream): string[] => {
+  const texts = (stream: ResumableStream): string[] => {
     stream.push("same");
     stream.push("same");
     const later = connection();
     stream.attach(later.writer);
     return later.events.map(([, text]) => text);
   };
-  expect(texts(new LegacyStream("0", { news: true }))).toEqual(["same"]);
-  expect(texts(new LegacyStream("1"))).toEqual(["same", "same"]);
+  expect(texts(new ResumableStream("0", { dropsDuplicates: true }))).toEqual(["same"]);
+  expect(texts(new ResumableStream("1"))).toEqual(["same", "same"]);
 });

@@ -1,28 +1,28 @@
-// One stream of events to a legacy client that outlives its connection: what was sent is kept until it has arrived.
+// Resumable stream of a legacy client: it outlives its connection, and keeps the last events for a client that reconnects.
 
 import type { EventWriter } from "../http/event-writer.ts";
 
-/** What is kept for a client that may come back for it. */
+/** Limits of the events that are kept. */
 const MAX_EVENTS = 256;
 const MAX_BYTES = 256 * 1024;
 
-export class LegacyStream {
+export class ResumableStream {
   readonly id: string;
   readonly #events: { readonly seq: number; readonly text: string }[] = [];
   #bytes = 0;
   #nextSeq = 1;
-  /** The last event that was handed to a connection. */
+  /** The last event that was written to a connection. */
   #sentSeq = 0;
   #writer: EventWriter | undefined;
-  /** The answer was the last event. */
+  /** The response was the last event. */
   ended = false;
 
-  /** News that nobody has heard yet need not be told twice; what belongs to a call is told as often as it was said. */
-  readonly #news: boolean;
+  /** Drop a notification that equals an unsent one. Streams of calls keep duplicates, which belong to the call. */
+  readonly #dropsDuplicates: boolean;
 
-  constructor(id: string, { news = false }: { news?: boolean } = {}) {
+  constructor(id: string, { dropsDuplicates = false }: { dropsDuplicates?: boolean } = {}) {
     this.id = id;
-    this.#news = news;
+    this.#dropsDuplicates = dropsDuplicates;
   }
 
   get connected(): boolean {
@@ -31,7 +31,7 @@ export class LegacyStream {
 
   push(text: string): void {
     if (
-      this.#news &&
+      this.#dropsDuplicates &&
       !this.connected &&
       this.#events.some((event) => event.seq > this.#sentSeq && event.text === text)
     )
@@ -44,7 +44,7 @@ export class LegacyStream {
     if (this.connected) this.#send(event);
   }
 
-  /** Goes on, on this connection, after what the client says it has; without that, after what was sent. */
+  /** Continues on this connection after the event that the client saw last; by default, after the last event that was sent. */
   attach(writer: EventWriter, afterSeq: number = this.#sentSeq): void {
     this.#writer?.end();
     this.#writer = writer;
@@ -52,12 +52,12 @@ export class LegacyStream {
     if (this.ended) writer.end();
   }
 
-  /** An event without content: from here on the client can say where it was. */
+  /** Sends an event without content, so that the client has an event id from the start. */
   prime(): void {
     this.#writer?.event("", `${this.id}_0`);
   }
 
-  /** No more events come. */
+  /** Ends the stream: no more events follow. */
   end(): void {
     this.ended = true;
     this.#writer?.end();
@@ -69,7 +69,7 @@ export class LegacyStream {
   }
 }
 
-/** Which stream, and which of its events, a client says it saw last. */
+/** Parses a Last-Event-ID: the stream, and its last event that the client saw. */
 export function readEventId(id: string): { stream: string; seq: number } | undefined {
   const cut = id.lastIndexOf("_");
   const seq = Number(id.slice(cut + 1));

@@ -1,4 +1,4 @@
-// One session of a legacy client: what it can answer, what it has asked for, and what is on its way to it.
+// Session of a legacy client: its capabilities, subscriptions, running requests and open server requests.
 
 import { PortolanError } from "../../errors/index.ts";
 import {
@@ -18,7 +18,7 @@ import {
   type RpcResponse,
 } from "../../model/index.ts";
 import { type ServerRequestHandler, type Call, type Caller, canAnswer } from "../../upstream/index.ts";
-import { missingFor } from "../common/capabilities.ts";
+import { ALLOWS_SERVER_REQUESTS, missingFor } from "../common/capabilities.ts";
 import { forLegacy } from "./downgrade.ts";
 import { progressTokenOf, withoutEnvelope } from "../common/envelope.ts";
 import { LISTS, pageOf } from "../common/lists.ts";
@@ -31,55 +31,55 @@ import {
   writeRequest,
   writeResult,
 } from "../common/messages.ts";
-import type { Hearer } from "../common/view.ts";
-import type { Results } from "../common/large-results.ts";
-import { returnStop, takeStop } from "../common/abort-pool.ts";
+import type { ViewListener } from "../common/view.ts";
+import type { LargeResults } from "../common/large-results.ts";
+import type { AbortPool } from "../common/abort-pool.ts";
 import type { TaskIds } from "../common/task-ids.ts";
-import type { Reply, Visit } from "../common/types.ts";
+import type { Reply, RequestContext } from "../common/types.ts";
 
 export interface LegacyOptions {
   readonly pageSize: number;
-  readonly results: Results;
+  readonly results: LargeResults;
   readonly levels: LogLevels;
   readonly tasks: TaskIds;
+  readonly aborts: AbortPool;
 }
 
 const MAX_SUBSCRIPTIONS = 1_000;
 const MAX_SUBSCRIBED_CHARS = 8 * 1024;
 const MAX_INITIALIZE_CHARS = 64 * 1024;
 const ROOTS_MS = 100;
-const MAY_ASK = new Set(["tools/call", "prompts/get", "resources/read"]);
-/** A client that never said how much it wants to hear is told what most servers tell unasked. */
+/** The level of a client that set none: most servers log at this level by default. */
 const DEFAULT_LEVEL: LogLevel = "info";
 
-export class LegacySession implements Hearer {
+export class LegacySession implements ViewListener {
   readonly id: string;
-  readonly visit: Visit;
+  readonly context: RequestContext;
   readonly revision: string;
-  /** Where messages go that belong to no request of the client's. */
-  tell: (text: string) => void = () => {};
+  /** Sends a message that belongs to no request of the client. */
+  send: (text: string) => void = () => {};
   readonly #options: LegacyOptions;
   readonly #clientInfo: Implementation;
   readonly #capabilities: JsonObject;
   readonly #inFlight = new Map<RequestId, AbortController>();
-  readonly #questions = new Map<RequestId, (answer: RpcResponse | undefined) => void>();
+  readonly #serverRequests = new Map<RequestId, (answer: RpcResponse | undefined) => void>();
   readonly #subscriptions = new Map<string, Promise<() => Promise<void>>>();
-  readonly #leave: () => void;
-  /** Where all requests share one channel it does not matter which of them a question is about. */
-  #sharedAsk: ServerRequestHandler | undefined;
-  /** Closes the sessions with servers that were opened for this client. */
+  readonly #removeListener: () => void;
+  /** On a two-way channel all calls share one function, because every message takes the same way. */
+  #sharedHandler: ServerRequestHandler | undefined;
+  /** Ends the server sessions that were opened for this client. */
   readonly #ended = new AbortController();
-  #caller: Caller;
+  #upstreamCaller: Caller;
   #level: LogLevel | undefined;
   #nextId = 1;
-  #telling = false;
+  #rootsScheduled = false;
   #closed = false;
 
-  constructor(id: string, visit: Visit, params: JsonObject | undefined, options: LegacyOptions) {
+  constructor(id: string, context: RequestContext, params: JsonObject | undefined, options: LegacyOptions) {
     this.id = id;
-    this.visit = visit;
+    this.context = context;
     this.#options = options;
-    // It stays in memory for as long as the session lasts, and a caller can have many sessions.
+    // The params stay in memory while the session lasts, and a caller can have many sessions.
     if (JSON.stringify(params ?? {}).length > MAX_INITIALIZE_CHARS)
       throw new RpcRefusal(
         RPC.INVALID_PARAMS,
@@ -94,25 +94,25 @@ export class LegacySession implements Hearer {
     this.#clientInfo = isObject(clientInfo)
       ? (clientInfo as Implementation)
       : { name: "unnamed", version: "unknown" };
-    this.#caller = this.#callerNow();
-    this.#leave = visit.offer.join(this);
+    this.#upstreamCaller = this.#toUpstreamCaller();
+    this.#removeListener = context.view.addListener(this);
   }
 
-  /** Everything goes to and comes from this one channel. */
+  /** Sends every message on this channel. */
   useChannel(write: (text: string) => void): void {
-    this.tell = write;
-    this.#sharedAsk = this.#asker(write);
+    this.send = write;
+    this.#sharedHandler = this.#createHandler(write);
   }
 
-  /** Requests of the client's that are not answered yet. */
+  /** Number of running requests of the client. */
   get busy(): number {
     return this.#inFlight.size;
   }
 
-  /** The answer to `initialize`. */
-  greet(id: RequestId): string {
-    const { info, capabilities, instructions } = this.visit.offer.view.describe();
-    const { extensions: _modern, ...legacy } = capabilities;
+  /** The response to `initialize`. */
+  initializeResult(id: RequestId): string {
+    const { info, capabilities, instructions } = this.context.view.hubView.describe();
+    const { extensions: _modernOnly, ...legacy } = capabilities;
     return writeResult(
       id,
       JSON.stringify({
@@ -124,20 +124,20 @@ export class LegacySession implements Hearer {
     );
   }
 
-  /** `headers` are those of the request that brought the message, where a server may want to know. */
-  handle(message: RpcMessage, reply: Reply, headers?: Visit["headers"]): void {
+  /** `headers` are the headers of the HTTP request, if a server of the view uses them. */
+  handle(message: RpcMessage, reply: Reply, headers?: RequestContext["headers"]): void {
     if (!hasMethod(message)) this.#answered(message);
     else if ("id" in message && message.id != null) this.#requested(message, reply, headers);
     else this.#notified(message);
   }
 
   listChanged(list: "tools" | "prompts" | "resources"): void {
-    this.tell(writeNotification(`notifications/${list}/list_changed`));
+    this.send(writeNotification(`notifications/${list}/list_changed`));
   }
 
   resourceUpdated(uri: string): void {
     if (this.#subscriptions.has(uri))
-      this.tell(writeNotification("notifications/resources/updated", { uri }));
+      this.send(writeNotification("notifications/resources/updated", { uri }));
   }
 
   logged(message: LogMessage): void {
@@ -146,27 +146,27 @@ export class LegacySession implements Hearer {
     try {
       text = writeNotification("notifications/message", message);
     } catch {
-      // Nested deeper than can be written: nobody needs such a message.
+      // The message is nested too deeply to be serialised, so it is dropped.
       return;
     }
-    this.tell(text);
+    this.send(text);
   }
 
-  /** Cancels what is under way and forgets what was asked for. */
+  /** Cancels running requests and releases subscriptions. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#leave();
-    for (const stop of this.#inFlight.values())
-      stop.abort(new PortolanError("CANCELLED", "the client's session ended"));
-    for (const answer of [...this.#questions.values()]) answer(undefined);
+    this.#removeListener();
+    for (const controller of this.#inFlight.values())
+      controller.abort(new PortolanError("CANCELLED", "the client's session ended"));
+    for (const answer of [...this.#serverRequests.values()]) answer(undefined);
     for (const subscribed of this.#subscriptions.values())
       subscribed.then((release) => release()).catch(() => {});
     this.#subscriptions.clear();
     this.#ended.abort();
   }
 
-  #callerNow(): Caller {
+  #toUpstreamCaller(): Caller {
     return {
       id: this.id,
       clientInfo: this.#clientInfo,
@@ -174,19 +174,19 @@ export class LegacySession implements Hearer {
       era: "legacy",
       ended: this.#ended.signal,
       logLevel: this.#level ?? DEFAULT_LEVEL,
-      account: this.visit.principal.name,
-      scopes: this.visit.principal.scopes,
+      account: this.context.caller.name,
+      scopes: this.context.caller.scopes,
     };
   }
 
-  #requested(message: RpcRequest, reply: Reply, headers: Visit["headers"]): void {
+  #requested(message: RpcRequest, reply: Reply, headers: RequestContext["headers"]): void {
     const { id, method, params } = message;
-    // A request is known by its id while it is under way; a second one of that id could not be told apart.
+    // A request is identified by its id, so a second one with the same id must wait for the first.
     if (this.#inFlight.has(id))
       return reply.end(
         writeError(id, {
           code: RPC.INVALID_REQUEST,
-          message: `Request ${JSON.stringify(id)} is still under way`,
+          message: `Request ${JSON.stringify(id)} is still running`,
         }),
       );
     this.#perform(method, params, message, reply, headers).then(
@@ -200,11 +200,11 @@ export class LegacySession implements Hearer {
     params: JsonObject | undefined,
     message: RpcRequest,
     reply: Reply,
-    headers: Visit["headers"],
+    headers: RequestContext["headers"],
   ): Promise<string> {
     switch (method) {
       case "tools/call":
-        return this.#relay(message, reply, headers);
+        return this.#forward(message, reply, headers);
       case "ping":
         return Promise.resolve("{}");
       case "initialize":
@@ -220,35 +220,40 @@ export class LegacySession implements Hearer {
         return Promise.reject(new RpcRefusal(RPC.METHOD_NOT_FOUND, `Method not found: ${method}`));
       default:
         return LISTS[method] === undefined
-          ? this.#relay(message, reply, headers)
+          ? this.#forward(message, reply, headers)
           : this.#list(method, params);
     }
   }
 
   async #list(method: string, params: JsonObject | undefined): Promise<string> {
-    const { offer } = this.visit;
-    const whole = await offer.view.request({ method });
-    return offer.listText(method, pageOf(method, whole, params?.cursor, this.#options.pageSize), "legacy");
+    const { view } = this.context;
+    const whole = await view.hubView.request({ method });
+    const page = pageOf(method, whole, params?.cursor, this.#options.pageSize);
+    return view.listText(page, "legacy", () => JSON.stringify(forLegacy(method, page)));
   }
 
-  async #relay({ id, method, params }: RpcRequest, reply: Reply, headers: Visit["headers"]): Promise<string> {
-    const { results, tasks } = this.#options;
-    const { principal } = this.visit;
-    const kept = results.read(this.visit, method, params ?? {});
-    if (kept !== undefined) return JSON.stringify(kept);
-    const stop = takeStop();
-    this.#inFlight.set(id, stop);
-    reply.gone = () =>
-      stop.abort(new PortolanError("CANCELLED", `the client is gone; ${method} was cancelled`));
+  async #forward(
+    { id, method, params }: RpcRequest,
+    reply: Reply,
+    headers: RequestContext["headers"],
+  ): Promise<string> {
+    const { results, tasks, aborts } = this.#options;
+    const { caller } = this.context;
+    const stored = results.read(this.context, method, params ?? {});
+    if (stored !== undefined) return JSON.stringify(stored);
+    const controller = aborts.take();
+    this.#inFlight.set(id, controller);
+    reply.onCancel = () =>
+      controller.abort(new PortolanError("CANCELLED", `the client disconnected, so ${method} was cancelled`));
     const token = progressTokenOf(params?._meta);
     const call: Call = {
       method,
-      params: tasks.open(principal.name, method, withoutEnvelope(params)),
-      caller: headers === undefined ? this.#caller : { ...this.#caller, headers },
-      signal: stop.signal,
+      params: tasks.verify(caller.name, method, withoutEnvelope(params)),
+      caller: headers === undefined ? this.#upstreamCaller : { ...this.#upstreamCaller, headers },
+      signal: controller.signal,
       onServerRequest:
-        MAY_ASK.has(method) && reply.canStream && canAnswer(this.#capabilities)
-          ? (this.#sharedAsk ?? this.#asker((text) => reply.send(text)))
+        ALLOWS_SERVER_REQUESTS.has(method) && reply.canStream && canAnswer(this.#capabilities)
+          ? (this.#sharedHandler ?? this.#createHandler((text) => reply.send(text)))
           : undefined,
       onProgress:
         token === undefined || !reply.canStream
@@ -263,70 +268,70 @@ export class LegacySession implements Hearer {
         : undefined,
     };
     try {
-      const result = await this.visit.offer.view.request(call);
-      const fitting = results.fit(this.visit, method, params ?? {}, result);
-      return JSON.stringify(forLegacy(method, tasks.seal(principal.name, fitting)));
+      const result = await this.context.view.hubView.request(call);
+      const limited = results.limit(this.context, method, params ?? {}, result);
+      return JSON.stringify(forLegacy(method, tasks.sign(caller.name, limited)));
     } finally {
       this.#inFlight.delete(id);
-      reply.gone = undefined;
-      // Who could be asked in between may still look at it.
-      if (call.onServerRequest === undefined) returnStop(stop);
+      reply.onCancel = undefined;
+      // A handler of a server request may still use the signal.
+      if (call.onServerRequest === undefined) aborts.give(controller);
     }
   }
 
-  /** Puts a server's question to the client by the old means: a request on the stream of the call that caused it. */
-  #asker(send: (text: string) => void): ServerRequestHandler {
+  /** Returns a function that sends server requests to the client, on the stream of the call that caused them. */
+  #createHandler(send: (text: string) => void): ServerRequestHandler {
     return ({ method, params, signal }) => {
       if (this.#closed || signal.aborted || missingFor({ method, params }, this.#capabilities) !== undefined)
         return Promise.resolve(undefined);
       const id = `portolan-${this.#nextId++}`;
       return new Promise((resolve, reject) => {
-        const withdrawn = (): void => {
+        const onAbort = (): void => {
           send(writeNotification("notifications/cancelled", { requestId: id, reason: "no longer needed" }));
           settle(undefined);
         };
         const settle = (answer: RpcResponse | undefined): void => {
-          this.#questions.delete(id);
-          signal.removeEventListener("abort", withdrawn);
+          this.#serverRequests.delete(id);
+          signal.removeEventListener("abort", onAbort);
           if (answer?.error != null) reject(new Error(answer.error.message));
           else resolve(answer?.result);
         };
-        this.#questions.set(id, settle);
-        signal.addEventListener("abort", withdrawn, { once: true });
-        this.visit.principal.gate.expectAnswer();
-        send(writeRequest(id, method, this.#options.tasks.seal(this.visit.principal.name, params)));
+        this.#serverRequests.set(id, settle);
+        signal.addEventListener("abort", onAbort, { once: true });
+        this.context.caller.limits.expectAnswer();
+        send(writeRequest(id, method, this.#options.tasks.sign(this.context.caller.name, params)));
       });
     };
   }
 
   #answered(message: RpcResponse): void {
-    if (message.id !== null) this.#questions.get(message.id)?.(message);
+    if (message.id !== null) this.#serverRequests.get(message.id)?.(message);
   }
 
   #notified({ method, params }: RpcNotification): void {
     if (method === "notifications/cancelled") {
-      const stop = this.#inFlight.get(params?.requestId as RequestId);
-      stop?.abort(new PortolanError("CANCELLED", "the client cancelled the request"));
+      const controller = this.#inFlight.get(params?.requestId as RequestId);
+      controller?.abort(new PortolanError("CANCELLED", "the client cancelled the request"));
     } else if (method === "notifications/roots/list_changed") {
       this.#rootsChanged();
     }
   }
 
-  /** Every server is told, so not more often than makes sense. */
+  /** Every server is notified, so changes within a short time are combined. */
   #rootsChanged(): void {
-    if (this.#telling) return;
-    this.#telling = true;
+    if (this.#rootsScheduled) return;
+    this.#rootsScheduled = true;
     setTimeout(() => {
-      this.#telling = false;
-      if (!this.#closed) this.visit.offer.view.notify("notifications/roots/list_changed");
+      this.#rootsScheduled = false;
+      if (!this.#closed) this.context.view.hubView.notify("notifications/roots/list_changed");
     }, ROOTS_MS).unref();
   }
 
   async #setLevel(level: unknown): Promise<string> {
     if (!isLogLevel(level)) throw new RpcRefusal(RPC.INVALID_PARAMS, "level is not a log level");
     this.#level = level;
-    this.#caller = this.#callerNow();
-    await this.#options.levels.want(level);
+    this.#upstreamCaller = this.#toUpstreamCaller();
+    await this.#options.levels.request(level);
     return "{}";
   }
 
@@ -338,7 +343,7 @@ export class LegacySession implements Hearer {
       throw new RpcRefusal(RPC.INVALID_PARAMS, `A session can have ${MAX_SUBSCRIPTIONS} subscriptions`);
     let subscribed = this.#subscriptions.get(uri);
     if (subscribed === undefined) {
-      subscribed = this.visit.offer.view.subscribe(uri);
+      subscribed = this.context.view.hubView.subscribe(uri);
       this.#subscriptions.set(uri, subscribed);
       subscribed.catch(() => this.#subscriptions.delete(uri));
     }

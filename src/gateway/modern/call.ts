@@ -1,5 +1,5 @@
-// One request of a modern client on its way through. When a legacy server asks in the middle of it, the questions go out as
-// an `input_required` result, and the call waits until the client comes back with the answers.
+// One call of a modern client. When a legacy server sends requests during the call, the client gets them as an `input_required`
+// result, and the call is suspended until the client sends the answers.
 
 import { randomUUID } from "node:crypto";
 import { PortolanError } from "../../errors/index.ts";
@@ -18,6 +18,7 @@ import {
   canAnswer,
   type ServerRequest,
 } from "../../upstream/index.ts";
+import type { AbortPool } from "../common/abort-pool.ts";
 import { missingFor } from "../common/capabilities.ts";
 import { type Envelope, withoutEnvelope } from "../common/envelope.ts";
 import { isWanted } from "../common/log-levels.ts";
@@ -29,41 +30,47 @@ import {
   writeNotification,
   writeResult,
 } from "../common/messages.ts";
-import type { Parkable, ParkedFor, Parking } from "./suspended-calls.ts";
-import { returnStop, takeStop } from "../common/abort-pool.ts";
+import type { Suspendable, CallBinding, SuspendedCalls } from "./suspended-calls.ts";
 import type { TaskIds } from "../common/task-ids.ts";
-import type { Reply, Visit } from "../common/types.ts";
+import type { Reply, RequestContext } from "../common/types.ts";
 
-/** Questions that come this close after each other go out together. */
+/** Server requests that arrive within this time are sent to the client together. */
 const GATHER_MS = 20;
 
-let calls = 0;
-
-interface Asked {
-  readonly question: ServerRequest;
+/** A server request that the client has to answer. */
+interface OpenRequest {
+  readonly request: ServerRequest;
   readonly answer: (answer: JsonObject | undefined) => void;
 }
 
 export interface ModernCallOptions {
-  readonly parking: Parking<ModernCall>;
+  readonly suspendedCalls: SuspendedCalls<ModernCall>;
   readonly tasks: TaskIds;
-  /** The result as the client gets it. */
-  readonly toResult: (visit: Visit, method: string, params: JsonObject, result: JsonObject) => JsonObject;
+  readonly aborts: AbortPool;
+  /** Counts calls, for the ids of callers without a channel. */
+  readonly nextCallNumber: () => number;
+  /** Converts a result of the server to the result for the client. */
+  readonly toResult: (
+    context: RequestContext,
+    method: string,
+    params: JsonObject,
+    result: JsonObject,
+  ) => JsonObject;
 }
 
-export class ModernCall implements Parkable {
+export class ModernCall implements Suspendable {
   readonly #options: ModernCallOptions;
-  readonly #visit: Visit;
+  readonly #context: RequestContext;
   readonly #method: string;
   readonly #params: JsonObject;
   readonly #capabilities: JsonObject;
-  readonly #stop = takeStop();
+  readonly #abort: AbortController;
   #id: RequestId;
   #progressToken: string | number | undefined;
   #reply: Reply | undefined;
-  #questions: Map<string, Asked> | undefined;
+  #openRequests: Map<string, OpenRequest> | undefined;
   #gathering: NodeJS.Timeout | undefined;
-  /** Answers that came with the first request, before any question. */
+  /** Answers that came with the first request, before any server request. */
   #early: JsonObject | undefined;
   #missing: JsonObject | undefined;
   #outcome:
@@ -71,14 +78,15 @@ export class ModernCall implements Parkable {
     | undefined;
 
   constructor(
-    visit: Visit,
+    context: RequestContext,
     message: RpcRequest,
     envelope: Envelope,
     reply: Reply,
     options: ModernCallOptions,
   ) {
-    this.#visit = visit;
+    this.#context = context;
     this.#options = options;
+    this.#abort = options.aborts.take();
     this.#method = message.method;
     this.#params = message.params ?? {};
     this.#capabilities = envelope.capabilities;
@@ -87,44 +95,48 @@ export class ModernCall implements Parkable {
     this.#attach(reply);
   }
 
-  /** Sends it on. */
-  start({ clientInfo, logLevel, capabilities }: Envelope, mayAsk: boolean): void {
-    const { principal, offer, channel, headers } = this.#visit;
-    const caller: Caller = {
-      // Without a channel each call is a client of its own: several may share a token, and nothing says which it is.
-      id: channel ?? `${principal.name} ${(calls += 1)}`,
+  /** Sends the call to the server. */
+  start({ clientInfo, logLevel, capabilities }: Envelope, allowsServerRequests: boolean): void {
+    const { caller, view, channel, headers } = this.#context;
+    const upstreamCaller: Caller = {
+      // Clients may share a token, so without a channel each call counts as a client of its own.
+      id: channel ?? `${caller.name} ${this.#options.nextCallNumber()}`,
       clientInfo: clientInfo ?? UNNAMED,
       capabilities,
       era: "modern",
       logLevel,
-      account: principal.name,
-      scopes: principal.scopes,
+      account: caller.name,
+      scopes: caller.scopes,
       headers,
     };
-    if (mayAsk && this.#params.requestState === undefined && isObject(this.#params.inputResponses))
+    if (
+      allowsServerRequests &&
+      this.#params.requestState === undefined &&
+      isObject(this.#params.inputResponses)
+    )
       this.#early = { ...this.#params.inputResponses };
-    offer.view
+    view.hubView
       .request({
         method: this.#method,
-        params: this.#options.tasks.open(principal.name, this.#method, withoutEnvelope(this.#params)),
-        caller,
-        signal: this.#stop.signal,
+        params: this.#options.tasks.verify(caller.name, this.#method, withoutEnvelope(this.#params)),
+        caller: upstreamCaller,
+        signal: this.#abort.signal,
         passInputRequired: true,
-        onServerRequest: mayAsk && canAnswer(capabilities) ? this.#ask : undefined,
-        onDeclined: (question) => {
-          const missing = missingFor(question, capabilities);
+        onServerRequest: allowsServerRequests && canAnswer(capabilities) ? this.#onServerRequest : undefined,
+        onDeclined: (request) => {
+          const missing = missingFor(request, capabilities);
           if (missing !== undefined) this.#missing = { ...this.#missing, ...missing };
         },
         onProgress:
           this.#progressToken === undefined
             ? undefined
             : (progress) =>
-                this.#say("notifications/progress", { progressToken: this.#progressToken, ...progress }),
+                this.#notify("notifications/progress", { progressToken: this.#progressToken, ...progress }),
         onLog:
           logLevel === undefined
             ? undefined
             : (message) => {
-                if (isWanted(message.level, logLevel)) this.#say("notifications/message", message);
+                if (isWanted(message.level, logLevel)) this.#notify("notifications/message", message);
               },
       })
       .then(
@@ -133,45 +145,45 @@ export class ModernCall implements Parkable {
       );
   }
 
-  /** The client is back with answers. */
+  /** Continues a suspended call with the answers of the client. */
   resume(message: RpcRequest, envelope: Envelope, reply: Reply): void {
     const answers = message.params?.inputResponses;
     this.#id = message.id;
     this.#progressToken = envelope.progressToken ?? this.#progressToken;
     this.#attach(reply);
-    for (const [key, { answer }] of this.#questions ?? []) {
+    for (const [key, { answer }] of this.#openRequests ?? []) {
       const given = isObject(answers) && Object.hasOwn(answers, key) ? answers[key] : undefined;
       if (!isObject(given)) continue;
-      this.#questions?.delete(key);
+      this.#openRequests?.delete(key);
       answer(given);
     }
     if (this.#outcome !== undefined) this.#end();
-    // What was left out is asked again.
-    else if ((this.#questions?.size ?? 0) > 0) this.#askClient();
+    // Server requests without an answer are sent to the client again.
+    else if ((this.#openRequests?.size ?? 0) > 0) this.#sendOpenRequests();
   }
 
   expire(reason: string): void {
-    this.#stop.abort(new PortolanError("TIMEOUT", `${this.#method} was given up: ${reason}`));
+    this.#abort.abort(new PortolanError("TIMEOUT", `${this.#method} was cancelled: ${reason}`));
     this.#outcome = undefined;
   }
 
-  get bound(): ParkedFor {
-    const { principal, offer } = this.#visit;
-    return { principal: principal.name, offer: offer.key, method: this.#method, params: this.#params };
+  get binding(): CallBinding {
+    const { caller, view } = this.#context;
+    return { caller: caller.name, view: view.key, method: this.#method, params: this.#params };
   }
 
   #attach(reply: Reply): void {
     this.#reply = reply;
-    reply.gone = () => {
+    reply.onCancel = () => {
       clearTimeout(this.#gathering);
       this.#reply = undefined;
-      this.#stop.abort(new PortolanError("CANCELLED", `the client cancelled ${this.#method}`));
+      this.#abort.abort(new PortolanError("CANCELLED", `the client cancelled ${this.#method}`));
     };
   }
 
-  readonly #ask: ServerRequestHandler = (question) => {
-    if (missingFor(question, this.#capabilities) !== undefined) return Promise.resolve(undefined);
-    const key = this.#keyFor(question);
+  readonly #onServerRequest: ServerRequestHandler = (request) => {
+    if (missingFor(request, this.#capabilities) !== undefined) return Promise.resolve(undefined);
+    const key = this.#keyFor(request);
     const early = this.#early?.[key];
     if (isObject(early)) {
       delete this.#early?.[key];
@@ -179,75 +191,76 @@ export class ModernCall implements Parkable {
     }
     return new Promise((resolve) => {
       const answer = (given: JsonObject | undefined): void => {
-        question.signal.removeEventListener("abort", withdrawn);
+        request.signal.removeEventListener("abort", onAbort);
         resolve(given);
       };
-      const withdrawn = (): void => {
-        this.#questions?.delete(key);
+      const onAbort = (): void => {
+        this.#openRequests?.delete(key);
         answer(undefined);
       };
-      question.signal.addEventListener("abort", withdrawn, { once: true });
-      this.#questions ??= new Map();
-      this.#questions.set(key, { question, answer });
-      this.#gathering ??= setTimeout(() => this.#askClient(), GATHER_MS);
+      request.signal.addEventListener("abort", onAbort, { once: true });
+      this.#openRequests ??= new Map();
+      this.#openRequests.set(key, { request, answer });
+      this.#gathering ??= setTimeout(() => this.#sendOpenRequests(), GATHER_MS);
     });
   };
 
   /**
-   * The server's own name for the question, which is unique among those that are open. Nobody can know that of an approval before it
-   * is asked for: it must not come with the call that it is about.
+   * The key of a server request: its id, made unique among the open ones. The key of an approval is random, so that a client cannot
+   * send the approval together with the call.
    */
   #keyFor({ id }: ServerRequest): string {
     const key = String(id).startsWith(APPROVAL_ID) ? `${id}-${randomUUID()}` : String(id);
     for (let suffix = 2; ; suffix += 1) {
       const candidate = suffix === 2 ? key : `${key}_${suffix}`;
-      if (this.#questions?.has(candidate) !== true) return candidate;
+      if (this.#openRequests?.has(candidate) !== true) return candidate;
     }
   }
 
-  #askClient(): void {
+  #sendOpenRequests(): void {
     clearTimeout(this.#gathering);
     this.#gathering = undefined;
     const reply = this.#reply;
-    const questions = this.#questions;
-    if (reply === undefined || questions === undefined || questions.size === 0) return;
+    const open = this.#openRequests;
+    if (reply === undefined || open === undefined || open.size === 0) return;
     const inputRequests = Object.fromEntries(
-      [...questions].map(([key, { question }]) => [
+      [...open].map(([key, { request }]) => [
         key,
         {
-          method: question.method,
-          params: this.#options.tasks.seal(this.#visit.principal.name, question.params),
+          method: request.method,
+          params: this.#options.tasks.sign(this.#context.caller.name, request.params),
         },
       ]),
     );
     let text: string;
     try {
-      const questionsText = JSON.stringify(inputRequests);
-      // Only what can be put to the client is worth waiting for.
-      const requestState = JSON.stringify(this.#options.parking.park(this, this.bound));
+      const requestsText = JSON.stringify(inputRequests);
+      // The call is suspended only after its requests have been serialised.
+      const requestState = JSON.stringify(this.#options.suspendedCalls.suspend(this, this.binding));
       text = writeResult(
         this.#id,
-        `{"resultType":"input_required","inputRequests":${questionsText},"requestState":${requestState}}`,
+        `{"resultType":"input_required","inputRequests":${requestsText},"requestState":${requestState}}`,
       );
     } catch (error) {
-      // What is nested too deeply can be read, but not written.
-      this.#stop.abort(error);
+      // JSON.stringify() cannot write every nesting that JSON.parse() can read.
+      this.#abort.abort(error);
       return this.#failed(toRpcError(error, true));
     }
     this.#release(reply);
     reply.end(text);
   }
 
-  #say(method: string, params: JsonObject): void {
+  #notify(method: string, params: JsonObject): void {
     if (this.#reply?.canStream === true) this.#reply.send(writeNotification(method, params));
   }
 
   #finished(result: JsonObject): void {
-    // A server that was told no may still have done its work; if it failed, the reason is what the client lacks.
-    if (this.#missing !== undefined && result.isError === true) return this.#failed(this.#lacking());
+    // The server may have finished without the declined request; if it failed, the missing capability is the reason.
+    if (this.#missing !== undefined && result.isError === true)
+      return this.#failed(this.#missingCapability());
     try {
-      const whole = this.#options.toResult(this.#visit, this.#method, this.#params, result);
-      this.#outcome = { answer: { result: whole }, status: undefined };
+      const converted = this.#options.toResult(this.#context, this.#method, this.#params, result);
+      this.#outcome = { answer: { result: converted }, status: undefined };
     } catch (error) {
       return this.#failed(toRpcError(error, true));
     }
@@ -255,16 +268,17 @@ export class ModernCall implements Parkable {
   }
 
   #failed(given: RpcErrorObject): void {
-    const error = this.#missing === undefined || this.#stop.signal.aborted ? given : this.#lacking();
+    const error =
+      this.#missing === undefined || this.#abort.signal.aborted ? given : this.#missingCapability();
     this.#outcome = { answer: { error }, status: statusOf(error) };
     this.#end();
   }
 
-  #lacking(): RpcErrorObject {
+  #missingCapability(): RpcErrorObject {
     const names = Object.keys(this.#missing ?? {}).join(", ");
     return new RpcRefusal(
       RPC.MISSING_CAPABILITY,
-      `The server needs what this client did not declare: ${names}`,
+      `The server needs capabilities that this client did not declare: ${names}`,
       {
         data: { requiredCapabilities: this.#missing },
       },
@@ -278,12 +292,12 @@ export class ModernCall implements Parkable {
     this.#release(reply);
     const { answer, status } = this.#outcome;
     reply.end(writeAnswer(this.#id, answer), status);
-    // Who was asked in between may still look at it.
-    if (this.#questions === undefined) returnStop(this.#stop);
+    // A handler of a server request may still use the signal.
+    if (this.#openRequests === undefined) this.#options.aborts.give(this.#abort);
   }
 
   #release(reply: Reply): void {
-    reply.gone = undefined;
+    reply.onCancel = undefined;
     this.#reply = undefined;
   }
 }

@@ -1,19 +1,20 @@
-// Requests of modern clients: each says all there is to know about it, and nothing is remembered but calls that wait for answers.
+// Front for modern clients: dispatches their requests. It is stateless, except for subscriptions and suspended calls.
 
 import { isObject, MODERN_REVISION, RPC, type JsonObject, type RpcRequest } from "../../model/index.ts";
-import { hasTasks, requireTasks } from "../common/capabilities.ts";
+import type { AbortPool } from "../common/abort-pool.ts";
+import { ALLOWS_SERVER_REQUESTS, hasTasks, requireTasks } from "../common/capabilities.ts";
 import { readEnvelope } from "../common/envelope.ts";
-import { Listens } from "./subscriptions.ts";
+import type { LargeResults } from "../common/large-results.ts";
 import { LISTS, modernResult, modernText, pageOf } from "../common/lists.ts";
 import type { LogLevels } from "../common/log-levels.ts";
-import { RpcRefusal, statusOf, toRpcError, writeError, writeResult } from "../common/messages.ts";
-import { ModernCall, type ModernCallOptions } from "./call.ts";
-import { isOwnState, Parking, type ParkingOptions } from "./suspended-calls.ts";
-import type { Results } from "../common/large-results.ts";
+import { replyWithError, RpcRefusal, writeResult } from "../common/messages.ts";
 import type { TaskIds } from "../common/task-ids.ts";
-import type { Reply, Visit } from "../common/types.ts";
+import type { Reply, RequestContext } from "../common/types.ts";
+import { ModernCall, type ModernCallOptions } from "./call.ts";
+import { Subscriptions } from "./subscriptions.ts";
+import { isOwnState, SuspendedCalls, type SuspendedCallsOptions } from "./suspended-calls.ts";
 
-/** What this revision has no more. */
+/** Methods of the legacy protocol that the modern one has removed. */
 const REMOVED = new Set([
   "initialize",
   "ping",
@@ -24,94 +25,93 @@ const REMOVED = new Set([
   "tasks/result",
 ]);
 
-/** Requests in the middle of which a server may ask. */
-const MAY_ASK = new Set(["tools/call", "prompts/get", "resources/read"]);
-
-export interface ModernOptions {
-  readonly parking: ParkingOptions;
+export interface ModernFrontOptions {
+  readonly suspendedCalls: SuspendedCallsOptions;
   readonly pageSize: number;
-  readonly results: Results;
+  readonly results: LargeResults;
   readonly levels: LogLevels;
   readonly tasks: TaskIds;
+  readonly aborts: AbortPool;
 }
 
-export class Modern {
-  readonly #options: ModernOptions;
-  readonly #parking: Parking<ModernCall>;
-  readonly #listens: Listens;
+export class ModernFront {
+  readonly #options: ModernFrontOptions;
+  readonly #suspended: SuspendedCalls<ModernCall>;
+  readonly #subscriptions: Subscriptions;
   readonly #callOptions: ModernCallOptions;
+  #calls = 0;
 
-  constructor(options: ModernOptions) {
+  constructor(options: ModernFrontOptions) {
     this.#options = options;
-    this.#parking = new Parking(options.parking);
-    this.#listens = new Listens(options.tasks);
+    this.#suspended = new SuspendedCalls(options.suspendedCalls);
+    this.#subscriptions = new Subscriptions(options.tasks);
     this.#callOptions = {
-      parking: this.#parking,
+      suspendedCalls: this.#suspended,
+      nextCallNumber: () => (this.#calls += 1),
       tasks: options.tasks,
-      toResult: (visit, method, params, result) => {
-        const fitting = options.results.fit(visit, method, params, result);
-        return modernResult(method, options.tasks.seal(visit.principal.name, fitting), visit.offer.frame);
+      aborts: options.aborts,
+      toResult: (context, method, params, result) => {
+        const limited = options.results.limit(context, method, params, result);
+        return modernResult(method, options.tasks.sign(context.caller.name, limited), context.view.frame);
       },
     };
   }
 
-  /** Calls that wait for their client. */
-  get parked(): number {
-    return this.#parking.size;
-  }
-
-  handle(message: RpcRequest, visit: Visit, reply: Reply): void {
+  handle(message: RpcRequest, context: RequestContext, reply: Reply): void {
     try {
-      this.#dispatch(message, visit, reply);
+      this.#dispatch(message, context, reply);
     } catch (error) {
-      this.#refuse(message, reply, error);
+      replyWithError(reply, message.id, error);
     }
   }
 
-  /** Ends the streams that only listen. */
-  endStreams(): void {
-    this.#listens.close();
+  /** Ends the streams of subscriptions. */
+  endSubscriptions(): void {
+    this.#subscriptions.close();
   }
 
   close(): void {
-    this.#listens.close();
-    this.#parking.clear("the gateway stops");
+    this.#subscriptions.close();
+    this.#suspended.clear("the gateway is stopping");
   }
 
-  #dispatch(message: RpcRequest, visit: Visit, reply: Reply): void {
+  #dispatch(message: RpcRequest, context: RequestContext, reply: Reply): void {
     const { method } = message;
     if (REMOVED.has(method)) throw unknownMethod(method);
     const envelope = readEnvelope(message.params);
-    if (method === "server/discover") return reply.end(writeResult(message.id, this.#discover(visit)));
-    if (method === "subscriptions/listen") return void this.#listens.open(visit, message, envelope, reply);
-    // The id is not looked at before: who does not know tasks cannot have one.
-    if (method.startsWith("tasks/") && hasTasks(visit.offer.view.describe().capabilities))
+    if (method === "server/discover") return reply.end(writeResult(message.id, this.#discover(context)));
+    if (method === "subscriptions/listen")
+      return void this.#subscriptions.open(context, message, envelope, reply);
+    // Checked before the id: a client without the extension cannot have a task.
+    if (method.startsWith("tasks/") && hasTasks(context.view.hubView.describe().capabilities))
       requireTasks(envelope.capabilities);
-    if (LISTS[method] !== undefined) return void this.#list(message, visit, reply);
-    const mayAsk = MAY_ASK.has(method);
-    if (mayAsk) checkResponses(message.params);
-    const own = mayAsk ? this.#options.results.read(visit, method, message.params ?? {}) : undefined;
-    if (own !== undefined)
-      return reply.end(writeResult(message.id, modernText(method, own, visit.offer.frame)));
+    if (LISTS[method] !== undefined) return void this.#list(message, context, reply);
+    const allowsServerRequests = ALLOWS_SERVER_REQUESTS.has(method);
+    if (allowsServerRequests) checkResponses(message.params);
+    const stored = allowsServerRequests
+      ? this.#options.results.read(context, method, message.params ?? {})
+      : undefined;
+    if (stored !== undefined)
+      return reply.end(writeResult(message.id, modernText(method, stored, context.view.frame)));
     const state = message.params?.requestState;
-    if (mayAsk && isOwnState(state)) {
-      const { principal, offer } = visit;
-      const bound = { principal: principal.name, offer: offer.key, method, params: message.params ?? {} };
-      this.#parking.take(state, bound).resume(message, envelope, reply);
+    if (allowsServerRequests && isOwnState(state)) {
+      const { caller, view } = context;
+      const binding = { caller: caller.name, view: view.key, method, params: message.params ?? {} };
+      this.#suspended.take(state, binding).resume(message, envelope, reply);
       return;
     }
-    const call = new ModernCall(visit, message, envelope, reply, this.#callOptions);
-    if (envelope.logLevel === undefined) return call.start(envelope, mayAsk);
-    // What cannot be told in time is not worth waiting for.
+    const call = new ModernCall(context, message, envelope, reply, this.#callOptions);
+    if (envelope.logLevel === undefined) return call.start(envelope, allowsServerRequests);
+    // The call starts even if a server does not accept the level in time.
     this.#options.levels
-      .want(envelope.logLevel)
+      .request(envelope.logLevel)
       .catch(() => {})
-      .then(() => call.start(envelope, mayAsk))
-      .catch((error: unknown) => this.#refuse(message, reply, error));
+      .then(() => call.start(envelope, allowsServerRequests))
+      .catch((error: unknown) => replyWithError(reply, message.id, error));
   }
 
-  #discover({ offer }: Visit): string {
-    const { capabilities, instructions } = offer.view.describe();
+  #discover({ view }: RequestContext): string {
+    const { capabilities, instructions } = view.hubView.describe();
     const result: JsonObject = {
       supportedVersions: [MODERN_REVISION],
       capabilities,
@@ -119,23 +119,18 @@ export class Modern {
       ttlMs: 60_000,
       cacheScope: "private",
     };
-    return modernText("server/discover", result, offer.frame);
+    return modernText("server/discover", result, view.frame);
   }
 
-  async #list({ id, method, params }: RpcRequest, { offer }: Visit, reply: Reply): Promise<void> {
+  async #list({ id, method, params }: RpcRequest, { view }: RequestContext, reply: Reply): Promise<void> {
     try {
-      const whole = await offer.view.request({ method });
+      const whole = await view.hubView.request({ method });
       const page = pageOf(method, whole, params?.cursor, this.#options.pageSize);
-      reply.end(writeResult(id, offer.listText(method, page, "modern")));
+      const text = view.listText(page, "modern", () => modernText(method, page, view.frame));
+      reply.end(writeResult(id, text));
     } catch (error) {
-      this.#refuse({ id }, reply, error);
+      replyWithError(reply, id, error);
     }
-  }
-
-  #refuse({ id }: Pick<RpcRequest, "id">, reply: Reply, thrown: unknown): void {
-    const error = toRpcError(thrown, true);
-    const status = thrown instanceof RpcRefusal ? thrown.status : undefined;
-    reply.end(writeError(id, error), status ?? statusOf(error));
   }
 }
 

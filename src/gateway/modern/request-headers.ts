@@ -1,13 +1,13 @@
-// What the headers of a modern request repeat of its body, so that others can route by it: both must say the same.
+// Headers of a modern request that repeat parts of its body for proxies: they must match the body.
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { HubView } from "../../hub/index.ts";
-import { HEADER, isObject, type JsonObject, META, RPC, type RpcRequest } from "../../model/index.ts";
+import { HEADER, isObject, META, RPC, type JsonObject, type RpcRequest } from "../../model/index.ts";
 import { type ParamHeader, paramHeaders } from "../../upstream/index.ts";
 import { RpcRefusal } from "../common/messages.ts";
 
-/** Where the name of each request stands that must be repeated. */
-const NAMED: Readonly<Record<string, "name" | "uri" | "taskId">> = {
+/** The parameter that the Mcp-Name header repeats, by method. */
+const NAME_FIELDS: Readonly<Record<string, "name" | "uri" | "taskId">> = {
   "tools/call": "name",
   "prompts/get": "name",
   "resources/read": "uri",
@@ -18,15 +18,15 @@ const NAMED: Readonly<Record<string, "name" | "uri" | "taskId">> = {
 
 const SENTINEL = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 
-/** Throws when a header is missing or says something else than the body. */
+/** Throws when a header is missing or does not match the body. */
 export function checkHeaders(headers: IncomingHttpHeaders, message: RpcRequest, view: HubView): void {
   const { method, params } = message;
   const declared = isObject(params?._meta) ? params._meta[META.PROTOCOL_VERSION] : undefined;
-  // What the body lacks is the body's fault, and told as such later.
+  // A revision that is missing in the body is reported later, as an error of the body.
   if (typeof declared === "string" && headers[HEADER.PROTOCOL_VERSION] !== declared)
     throw mismatch("MCP-Protocol-Version", headers[HEADER.PROTOCOL_VERSION], declared);
   if (headers[HEADER.METHOD] !== method) throw mismatch("Mcp-Method", headers[HEADER.METHOD], method);
-  const field = NAMED[method];
+  const field = NAME_FIELDS[method];
   const name = field === undefined ? undefined : params?.[field];
   if (typeof name === "string") {
     const given = headers[HEADER.NAME];
@@ -35,8 +35,8 @@ export function checkHeaders(headers: IncomingHttpHeaders, message: RpcRequest, 
   if (method === "tools/call") checkParams(headers, params ?? {}, view);
 }
 
-/** The annotated parameters of each tool that has any: almost none has. */
-const annotated = new WeakMap<object, Map<string, readonly ParamHeader[]>>();
+/** Cache of the parameters that tools annotate with a header, by routing table. */
+const annotatedParams = new WeakMap<object, Map<string, readonly ParamHeader[]>>();
 
 function checkParams(
   headers: IncomingHttpHeaders,
@@ -44,14 +44,14 @@ function checkParams(
   view: HubView,
 ): void {
   const { table } = view;
-  let tools = annotated.get(table);
+  let tools = annotatedParams.get(table);
   if (tools === undefined) {
     tools = new Map();
     for (const tool of table.tools) {
       const found = paramHeaders(tool.inputSchema);
       if ("headers" in found && found.headers.length > 0) tools.set(tool.name, found.headers);
     }
-    annotated.set(table, tools);
+    annotatedParams.set(table, tools);
   }
   for (const { header, path } of tools.get(String(name)) ?? []) {
     const given = headers[header.toLowerCase()];
@@ -75,7 +75,7 @@ function same(given: string | undefined, value: unknown): boolean {
   return typeof value === "number" ? given.trim() !== "" && Number(given) === value : given === String(value);
 }
 
-/** A header's value as it was meant; undefined when it says to be Base64 and is not. */
+/** Decodes a header value; undefined when it is marked as Base64 and is not. */
 function decode(given: string | string[] | undefined): string | undefined {
   if (typeof given !== "string") return undefined;
   if (!given.startsWith("=?base64?") || !given.endsWith("?=")) return given;

@@ -1,29 +1,22 @@
-// `subscriptions/listen`: one stream of a modern client that hears what it asked for, tagged with its own id.
+// `subscriptions/listen`: streams on which modern clients receive the notifications that they requested.
 
 import { isObject, META, RPC, type JsonObject, type RequestId, type RpcRequest } from "../../model/index.ts";
-import {
-  toRpcError,
-  statusOf,
-  RpcRefusal,
-  writeError,
-  writeNotification,
-  writeResult,
-} from "../common/messages.ts";
 import { type Caller, within } from "../../upstream/index.ts";
 import { requireTasks } from "../common/capabilities.ts";
 import type { Envelope } from "../common/envelope.ts";
-import type { Hearer } from "../common/view.ts";
+import { replyWithError, RpcRefusal, writeNotification, writeResult } from "../common/messages.ts";
 import type { TaskIds } from "../common/task-ids.ts";
+import type { Reply, RequestContext } from "../common/types.ts";
+import type { ViewListener } from "../common/view.ts";
 import { watchTasks } from "./task-notifications.ts";
-import type { Reply, Visit } from "../common/types.ts";
 
-const MAX_PER_PRINCIPAL = 256;
+const MAX_PER_CALLER = 256;
 const MAX_URIS = 1_000;
-/** A server that says nothing must not keep the others' news back. */
+/** A server that does not respond must not delay the notifications of others. */
 const SUBSCRIBE_MS = 5_000;
 
-export class Listens {
-  readonly #open = new Set<Listen>();
+export class Subscriptions {
+  readonly #open = new Set<Subscription>();
   readonly #tasks: TaskIds;
   #opened = 0;
 
@@ -31,8 +24,8 @@ export class Listens {
     this.#tasks = tasks;
   }
 
-  /** Answers when the stream is over, which is when the client or the gateway ends it. */
-  async open(visit: Visit, message: RpcRequest, envelope: Envelope, reply: Reply): Promise<void> {
+  /** Opens a stream. Its response is sent when the client or the gateway ends it. */
+  async open(context: RequestContext, message: RpcRequest, envelope: Envelope, reply: Reply): Promise<void> {
     try {
       if (!reply.canStream)
         throw new RpcRefusal(RPC.INVALID_PARAMS, "subscriptions/listen needs a client that accepts streams", {
@@ -40,30 +33,28 @@ export class Listens {
         });
       const wanted = readFilter(message.params);
       if (wanted.taskIds.length > 0) requireTasks(envelope.capabilities);
-      const own = [...this.#open].filter((listen) => listen.principal === visit.principal.name);
-      if (own.length >= MAX_PER_PRINCIPAL)
-        throw new RpcRefusal(RPC.INTERNAL, `This caller already has ${MAX_PER_PRINCIPAL} streams open`, {
+      const own = [...this.#open].filter((subscription) => subscription.caller === context.caller.name);
+      if (own.length >= MAX_PER_CALLER)
+        throw new RpcRefusal(RPC.INTERNAL, `This caller already has ${MAX_PER_CALLER} streams open`, {
           status: 429,
         });
-      const listen = new Listen(visit, message.id, reply, wanted, (changed, signal) =>
+      const subscription = new Subscription(context, message.id, reply, wanted, (changed, signal) =>
         watchTasks({
-          ...{ visit, tasks: this.#tasks, wanted: wanted.taskIds, changed, signal },
-          caller: callerOf(visit, envelope, `stream ${(this.#opened += 1)}`),
+          ...{ context, tasks: this.#tasks, wanted: wanted.taskIds, changed, signal },
+          upstreamCaller: toUpstreamCaller(context, envelope, `stream ${(this.#opened += 1)}`),
         }),
       );
-      this.#open.add(listen);
-      listen.over = () => this.#open.delete(listen);
-      await listen.begin();
+      this.#open.add(subscription);
+      subscription.onEnd = () => this.#open.delete(subscription);
+      await subscription.begin();
     } catch (error) {
-      const answer = toRpcError(error, true);
-      const status = error instanceof RpcRefusal ? error.status : undefined;
-      reply.end(writeError(message.id, answer), status ?? statusOf(answer));
+      replyWithError(reply, message.id, error);
     }
   }
 
-  /** Ends every stream with the word that it was meant to end. */
+  /** Ends every stream with a complete result, so that clients do not take it for a lost connection. */
   close(): void {
-    for (const listen of [...this.#open]) listen.end();
+    for (const subscription of [...this.#open]) subscription.end();
   }
 }
 
@@ -75,7 +66,8 @@ interface Filter {
 
 function readFilter(params: JsonObject | undefined): Filter {
   const filter = params?.notifications;
-  if (!isObject(filter)) throw new RpcRefusal(RPC.INVALID_PARAMS, "notifications must say what is wanted");
+  if (!isObject(filter))
+    throw new RpcRefusal(RPC.INVALID_PARAMS, "notifications must be an object that selects notifications");
   const uris = stringsOf(filter, "resourceSubscriptions", "URIs");
   const taskIds = stringsOf(filter, "taskIds", "task ids");
   const lists = (["tools", "prompts", "resources"] as const).filter(
@@ -84,86 +76,85 @@ function readFilter(params: JsonObject | undefined): Filter {
   return { lists: new Set(lists), uris, taskIds };
 }
 
-function stringsOf(filter: JsonObject, field: string, what: string): readonly string[] {
+function stringsOf(filter: JsonObject, field: string, noun: string): readonly string[] {
   const given = filter[field] ?? [];
-  if (!Array.isArray(given) || given.length > MAX_URIS || !given.every((one) => typeof one === "string"))
-    throw new RpcRefusal(RPC.INVALID_PARAMS, `${field} must be a list of at most ${MAX_URIS} ${what}`);
+  if (!Array.isArray(given) || given.length > MAX_URIS || !given.every((item) => typeof item === "string"))
+    throw new RpcRefusal(RPC.INVALID_PARAMS, `${field} must be a list of at most ${MAX_URIS} ${noun}`);
   return [...new Set<string>(given)];
 }
 
-function callerOf(
-  { principal, channel, headers }: Visit,
+function toUpstreamCaller(
+  { caller, channel, headers }: RequestContext,
   { clientInfo, capabilities }: Envelope,
   stream: string,
 ): Caller {
   return {
-    id: channel ?? `${principal.name} ${stream}`,
+    id: channel ?? `${caller.name} ${stream}`,
     clientInfo: clientInfo ?? { name: "unnamed", version: "unknown" },
     capabilities,
     era: "modern",
-    account: principal.name,
-    scopes: principal.scopes,
+    account: caller.name,
+    scopes: caller.scopes,
     headers,
   };
 }
 
-/** Resolves with the ids of the tasks that will be reported. */
+/** Resolves with the ids of the tasks whose status will be reported. */
 type WatchTasks = (changed: (task: JsonObject) => void, signal: AbortSignal) => Promise<string[]>;
 
-class Listen implements Hearer {
-  readonly principal: string;
-  over: () => void = () => {};
-  readonly #visit: Visit;
+class Subscription implements ViewListener {
+  readonly caller: string;
+  onEnd: () => void = () => {};
+  readonly #context: RequestContext;
   readonly #id: RequestId;
   readonly #reply: Reply;
   readonly #wanted: Filter;
   readonly #uris = new Set<string>();
   readonly #lists = new Set<"tools" | "prompts" | "resources">();
-  /** What there was to tell before the acknowledgement. */
+  /** Notifications that arrived before the acknowledgement. */
   #early: { method: string; params: JsonObject }[] | undefined = [];
   readonly #watch: WatchTasks;
-  readonly #stopped = new AbortController();
-  #leave: () => void = () => {};
+  readonly #abort = new AbortController();
+  #removeListener: () => void = () => {};
   #releases: (() => Promise<void>)[] = [];
   #ended = false;
 
-  constructor(visit: Visit, id: RequestId, reply: Reply, wanted: Filter, watch: WatchTasks) {
+  constructor(context: RequestContext, id: RequestId, reply: Reply, wanted: Filter, watch: WatchTasks) {
     this.#watch = watch;
-    this.principal = visit.principal.name;
-    this.#visit = visit;
+    this.caller = context.caller.name;
+    this.#context = context;
     this.#id = id;
     this.#reply = reply;
     this.#wanted = wanted;
-    reply.gone = () => this.#stop();
+    reply.onCancel = () => this.#stop();
   }
 
-  /** Resolves when the client has been told what it will hear. News that come before wait until then. */
+  /** Resolves when the acknowledgement is sent. Notifications that arrive before wait until then. */
   async begin(): Promise<void> {
-    const { view } = this.#visit.offer;
-    const { capabilities } = view.describe();
+    const { capabilities } = this.#context.view.hubView.describe();
     for (const list of this.#wanted.lists) if (capabilities[list] !== undefined) this.#lists.add(list);
-    this.#leave = this.#visit.offer.join(this);
+    this.#removeListener = this.#context.view.addListener(this);
     const [taskIds] = await Promise.all([
-      this.#watch((task) => this.#say("notifications/tasks", task), this.#stopped.signal),
+      this.#watch((task) => this.#notify("notifications/tasks", task), this.#abort.signal),
       ...this.#wanted.uris.map((uri) => this.#subscribe(uri)),
     ]);
     if (this.#ended) return;
     const early = this.#early ?? [];
     this.#early = undefined;
-    this.#say("notifications/subscriptions/acknowledged", {
+    this.#notify("notifications/subscriptions/acknowledged", {
       notifications: {
         ...Object.fromEntries([...this.#lists].map((list) => [`${list}ListChanged`, true])),
         ...(this.#uris.size > 0 ? { resourceSubscriptions: [...this.#uris] } : {}),
         ...(taskIds.length > 0 ? { taskIds } : {}),
       },
     });
-    for (const { method, params } of early) this.#say(method, params);
+    for (const { method, params } of early) this.#notify(method, params);
   }
 
-  /** One that cannot be had, or not in time, is not acknowledged: the client sees that it will not hear of it. */
+  /** A resource that cannot be subscribed in time is not acknowledged, so the client knows that it gets no notifications of it. */
   async #subscribe(uri: string): Promise<void> {
     const limit = { server: uri, what: "subscribing", ms: SUBSCRIBE_MS, signal: undefined };
-    const subscribed = this.#visit.offer.view.subscribe(uri);
+    const subscribed = this.#context.view.hubView.subscribe(uri);
     try {
       const release = await within(subscribed, limit);
       if (this.#ended) return await release();
@@ -175,14 +166,14 @@ class Listen implements Hearer {
   }
 
   listChanged(list: "tools" | "prompts" | "resources"): void {
-    if (this.#lists.has(list)) this.#say(`notifications/${list}/list_changed`, {});
+    if (this.#lists.has(list)) this.#notify(`notifications/${list}/list_changed`, {});
   }
 
   resourceUpdated(uri: string): void {
-    if (this.#uris.has(uri)) this.#say("notifications/resources/updated", { uri });
+    if (this.#uris.has(uri)) this.#notify("notifications/resources/updated", { uri });
   }
 
-  /** Log messages belong to requests, never here. */
+  /** In the modern protocol, log messages belong to requests. */
   logged(): void {}
 
   end(): void {
@@ -192,16 +183,16 @@ class Listen implements Hearer {
     this.#reply.end(writeResult(this.#id, JSON.stringify(result)));
   }
 
-  #say(method: string, params: JsonObject): void {
+  #notify(method: string, params: JsonObject): void {
     if (this.#early !== undefined) return void this.#early.push({ method, params });
     this.#reply.send(writeNotification(method, { _meta: { [META.SUBSCRIPTION_ID]: this.#id }, ...params }));
   }
 
   #stop(): void {
     this.#ended = true;
-    this.#stopped.abort();
-    this.#leave();
-    this.over();
+    this.#abort.abort();
+    this.#removeListener();
+    this.onEnd();
     for (const release of this.#releases.splice(0)) release().catch(() => {});
   }
 }

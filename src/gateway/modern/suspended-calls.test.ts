@@ -4,24 +4,24 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { RpcRefusal } from "../common/messages.ts";
 import {
   isOwnState,
-  type Parkable,
-  type ParkedFor,
-  Parking,
-  type ParkingOptions,
+  type Suspendable,
+  type CallBinding,
+  SuspendedCalls,
+  type SuspendedCallsOptions,
 } from "./suspended-calls.ts";
 
-const BOUND: ParkedFor = { principal: "alice", offer: "*", method: "tools/call", params: { name: "t" } };
+const BOUND: CallBinding = { caller: "alice", view: "*", method: "tools/call", params: { name: "t" } };
 const KEY = randomBytes(32);
 
-class Waiting implements Parkable {
+class Waiting implements Suspendable {
   expired: string | undefined;
   expire(reason: string): void {
     this.expired = reason;
   }
 }
 
-function setUp(options: Partial<ParkingOptions> = {}): Parking<Waiting> {
-  return new Parking({ key: KEY, keepMs: 1_000, maxPerPrincipal: 10, maxTotal: 100, ...options });
+function setUp(options: Partial<SuspendedCallsOptions> = {}): SuspendedCalls<Waiting> {
+  return new SuspendedCalls({ key: KEY, keepMs: 1_000, maxPerCaller: 10, maxTotal: 100, ...options });
 }
 
 function refusal(taking: () => unknown): { code: number; message: string } {
@@ -42,9 +42,9 @@ afterEach(() => {
 });
 
 it("gives a call back once, to the same request with whatever answers", () => {
-  const parking = setUp();
+  const suspended = setUp();
   const call = new Waiting();
-  const state = parking.park(call, {
+  const state = suspended.suspend(call, {
     ...BOUND,
     params: { name: "t", arguments: { a: 1, b: [{ c: 2, d: 3 }] } },
   });
@@ -59,9 +59,9 @@ it("gives a call back once, to the same request with whatever answers", () => {
       _meta: { progressToken: 5 },
     },
   };
-  expect(parking.take(state, again)).toBe(call);
-  expect(parking.size).toBe(0);
-  expect(refusal(() => parking.take(state, again))).toMatchObject({
+  expect(suspended.take(state, again)).toBe(call);
+  expect(suspended.size).toBe(0);
+  expect(refusal(() => suspended.take(state, again))).toMatchObject({
     code: -32602,
     message: expect.stringContaining("used before"),
   });
@@ -70,22 +70,22 @@ it("gives a call back once, to the same request with whatever answers", () => {
 });
 
 describe("a state is refused", () => {
-  it.each<[string, Partial<ParkedFor>]>([
-    ["of another caller", { principal: "bob" }],
-    ["at another address", { offer: "server one" }],
+  it.each<[string, Partial<CallBinding>]>([
+    ["of another caller", { caller: "bob" }],
+    ["at another address", { view: "server one" }],
     ["for another method", { method: "prompts/get" }],
     ["for other params", { params: { name: "u" } }],
     ["for more params", { params: { name: "t", arguments: {} } }],
   ])("%s", (_what, other) => {
-    const parking = setUp();
-    const state = parking.park(new Waiting(), BOUND);
-    expect(refusal(() => parking.take(state, { ...BOUND, ...other })).code).toBe(-32602);
-    expect(parking.size).toBe(1);
+    const suspended = setUp();
+    const state = suspended.suspend(new Waiting(), BOUND);
+    expect(refusal(() => suspended.take(state, { ...BOUND, ...other })).code).toBe(-32602);
+    expect(suspended.size).toBe(1);
   });
 
   it("when anything in it was changed, whatever it says", () => {
-    const parking = setUp();
-    const state = parking.park(new Waiting(), BOUND);
+    const suspended = setUp();
+    const state = suspended.suspend(new Waiting(), BOUND);
     fc.assert(
       fc.property(
         fc.nat(state.length - 1),
@@ -93,37 +93,37 @@ describe("a state is refused", () => {
         (at, put) => {
           const forged = state.slice(0, at) + put + state.slice(at + 1);
           if (forged === state || !isOwnState(forged)) return;
-          expect(refusal(() => parking.take(forged, BOUND)).code).toBe(-32602);
+          expect(refusal(() => suspended.take(forged, BOUND)).code).toBe(-32602);
         },
       ),
     );
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (tail) => {
-        expect(refusal(() => parking.take(`portolan1.${tail}`, BOUND)).code).toBe(-32602);
+        expect(refusal(() => suspended.take(`portolan1.${tail}`, BOUND)).code).toBe(-32602);
       }),
     );
-    expect(parking.size).toBe(1);
+    expect(suspended.size).toBe(1);
   });
 
   it("as expired when it is, and as gone after a restart, but not as forged", () => {
-    const parking = setUp();
+    const suspended = setUp();
     const call = new Waiting();
-    const state = parking.park(call, BOUND);
+    const state = suspended.suspend(call, BOUND);
     expect(refusal(() => setUp().take(state, BOUND)).message).toContain("gone");
     vi.advanceTimersByTime(1_001);
-    expect(call.expired).toBe("nobody answered in time");
-    expect(refusal(() => parking.take(state, BOUND)).message).toContain("expired");
+    expect(call.expired).toBe("the client did not answer in time");
+    expect(refusal(() => suspended.take(state, BOUND)).message).toContain("expired");
     expect(refusal(() => setUp({ key: randomBytes(32) }).take(state, BOUND)).message).toContain(
-      "not given for",
+      "does not belong to",
     );
   });
 });
 
 it("makes room: the oldest of the caller goes first, then the oldest of all", () => {
-  const parking = setUp({ maxPerPrincipal: 2, maxTotal: 3 });
-  const park = (principal: string): Waiting => {
+  const suspended = setUp({ maxPerCaller: 2, maxTotal: 3 });
+  const park = (caller: string): Waiting => {
     const call = new Waiting();
-    parking.park(call, { ...BOUND, principal });
+    suspended.suspend(call, { ...BOUND, caller });
     return call;
   };
   const [bob, first, second] = [park("bob"), park("alice"), park("alice")];
@@ -135,19 +135,19 @@ it("makes room: the oldest of the caller goes first, then the oldest of all", ()
     false,
   ]);
   park("carol");
-  expect(bob.expired).toBe("too many calls wait for answers");
-  expect(parking.size).toBe(3);
-  parking.clear("the end");
-  expect([second.expired, third.expired, parking.size]).toEqual(["the end", "the end", 0]);
+  expect(bob.expired).toBe("too many calls are suspended");
+  expect(suspended.size).toBe(3);
+  suspended.clear("the end");
+  expect([second.expired, third.expired, suspended.size]).toEqual(["the end", "the end", 0]);
 });
 
 it("makes room among the caller's own calls when their params take too much", () => {
-  const parking = setUp({ maxBytesPerPrincipal: 5_000 });
+  const suspended = setUp({ maxBytesPerCaller: 5_000 });
   const large = { ...BOUND, params: { name: "t", text: "x".repeat(1_000) } };
   const other = new Waiting();
-  parking.park(other, { ...large, principal: "bob" });
+  suspended.suspend(other, { ...large, caller: "bob" });
   const calls = Array.from({ length: 4 }, () => new Waiting());
-  for (const call of calls) parking.park(call, large);
+  for (const call of calls) suspended.suspend(call, large);
   expect(calls.map(({ expired }) => expired !== undefined)).toEqual([true, true, false, false]);
   expect(other.expired).toBeUndefined();
 });

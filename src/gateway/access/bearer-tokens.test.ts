@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createSecretStore, type SecretStore } from "../../secrets/index.ts";
-import { resolveCallerTokens } from "./caller-tokens.ts";
+import { resolveCallerTokens } from "./bearer-tokens.ts";
 
 let folder: string;
 let store: SecretStore;
