@@ -1,20 +1,20 @@
 // Public face of the driver formats: DRIVER.md, TOOL.md, SECRETS.md and SKILL.md.
 
 export { parseJsonPath as parseExtract } from "../../model/index.ts";
-export { checkBinding } from "./check-binding.ts";
-export { checkExamples } from "./check-examples.ts";
-export { readConsumers } from "./consumers.ts";
-export { type DriverFile, type DriverOptions, parseDriver } from "./driver.ts";
-export { type Frontmatter, readFrontmatter } from "./frontmatter.ts";
-export { type MergedSecrets, mergeSecrets } from "./merge-secrets.ts";
-export { keysOf, type SchemaKeys } from "./schema-keys.ts";
-export { BASE_REF_KINDS } from "./public-schemas.ts";
-export { driverSchemas } from "./schemas.ts";
-export { envOfSlug, findSecret, slugOfEnv, variablesOf } from "./secret-names.ts";
-export { parseSecrets, type SecretsFile } from "./secrets.ts";
-export type { ServerJson } from "./server-json.ts";
-export { parseSkill, type Skill, type SkillFile } from "./skill.ts";
-export { parseTool, type ToolFile } from "./tool.ts";
-export { type VendoredProgram, vendoredPrograms } from "./vendored.ts";
-export { type BindingDraft, type DriverDraft, writeDriver } from "./write-driver.ts";
-export { type ToolDraft, writeTool } from "./write-tool.ts";
+export { checkBinding } from "./check/check-binding.ts";
+export { checkExamples } from "./check/check-examples.ts";
+export { readConsumers } from "./read/consumers.ts";
+export { type DriverFile, type DriverOptions, parseDriver } from "./read/driver.ts";
+export { type Frontmatter, readFrontmatter } from "./read/frontmatter.ts";
+export { type MergedSecrets, mergeSecrets } from "./read/merge-secrets.ts";
+export { keysOf, type SchemaKeys } from "./check/schema-keys.ts";
+export { BASE_REF_KINDS } from "./schema/public-schemas.ts";
+export { driverSchemas } from "./schema/json-schemas.ts";
+export { envOfSlug, findSecret, slugOfEnv, variablesOf } from "./read/secret-names.ts";
+export { parseSecrets, type SecretsFile } from "./read/secrets.ts";
+export type { ServerJson } from "./read/server-json.ts";
+export { parseSkill, type Skill, type SkillFile } from "./read/skill.ts";
+export { parseTool, type ToolFile } from "./read/tool.ts";
+export { type VendoredProgram, vendoredPrograms } from "./read/vendored.ts";
+export { type BindingDraft, type DriverDraft, writeDriver } from "./write/write-driver.ts";
+export { type ToolDraft, writeTool } from "./write/write-tool.ts";

@@ -101,6 +101,16 @@ export function partialObject<const F extends Fields>(
   });
 }
 
+/** The draft of a partial object as a whole value, or undefined when anything in it is wrong. */
+export function toWhole<const F extends Fields>(
+  _fields: F,
+  draft: Partial<ObjectValue<F>>,
+  { diagnostics }: Pick<ReadContext, "diagnostics">,
+): ObjectValue<F> | undefined {
+  const node = nodes.get(draft);
+  return node === undefined || diagnostics.hasErrorIn(node) ? undefined : (draft as ObjectValue<F>);
+}
+
 /** The same fields, none of them required. */
 export function withoutRequired<const F extends Fields>(
   fields: F,

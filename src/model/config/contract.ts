@@ -173,11 +173,11 @@ export type DriverResource = {
 } & ({ readonly integrateAs: "ref_kind"; readonly refKindId: string } | { readonly integrateAs: "raw" });
 
 /** Arguments and environment of a local server. */
-interface DriverProgram {
+type DriverProgram = {
   readonly args: readonly string[];
   /** Values may hold `${secrets.NAME}`. */
   readonly env: Readonly<Record<string, string>>;
-}
+};
 
 /** Secret that is sent to a remote server, and the header that carries it. */
 export type DriverServerAuth =

@@ -1,0 +1,52 @@
+// Examples that contradict their own contract, told with the place in its file.
+
+import { expect, test } from "vitest";
+import type { Contract } from "../../../model/index.ts";
+import { checkExamples, parseTool } from "../index.ts";
+
+const file = (...examples: string[]): string => `---
+name: Read
+id: fs-read
+description: Reads.
+version: 1.0.0
+inputs:
+  type: object
+  properties: { path: { type: string }, lines: { type: integer, default: 5 }, tags: { type: array, items: { type: string } } }
+  required: [path, lines]
+outputs: { type: string }
+examples:
+${examples.map((one) => `  - ${one}`).join("\n")}
+---
+`;
+
+const check = async (...examples: string[]): Promise<(string | number | undefined)[][]> => {
+  const text = file(...examples);
+  const found = await checkExamples(parseTool(text, "TOOL.md").contract as Contract, text);
+  return found.map(({ severity, line, path, message }) => [severity, line, path, message]);
+};
+
+test("right ones are let be, with defaults as a call has them", async () => {
+  expect(
+    await check("{ name: a, input: { path: x }, output: y }", "{ name: b, input: { path: x } }"),
+  ).toEqual([]);
+});
+
+test("wrong ones are errors, each where it is wrong", async () => {
+  expect(
+    await check(
+      "{ name: good, input: { path: x } }",
+      "{ name: bad, input: { path: x, tags: [a, 1] }, output: 7 }",
+      "{ name: odd, input: { pth: x } }",
+    ),
+  ).toEqual([
+    ["error", 13, "/examples/1/input/tags/1", expect.stringContaining('the input of the example "bad"')],
+    ["error", 13, "/examples/1/output", expect.stringContaining("is not what outputs allows")],
+    ["error", 14, "/examples/2/input", expect.stringContaining("path")],
+    ["error", 14, expect.stringContaining("/examples/2/input"), expect.stringContaining("pth")],
+  ]);
+});
+
+test("a contract without examples has none to check", async () => {
+  const text = file().replace("examples:\n", "");
+  expect(await checkExamples(parseTool(text, "TOOL.md").contract as Contract, text)).toEqual([]);
+});

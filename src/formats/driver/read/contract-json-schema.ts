@@ -1,0 +1,170 @@
+// The JSON Schemas of a contract: objects of a bearable size, with patterns and references that can be used.
+
+import { isObject, type JsonSchema } from "../../../model/index.ts";
+import { boundSchema, followReference, isWellFormed } from "../../../schema/index.ts";
+import { publicReference, withPublicSchemas } from "../schema/public-schemas.ts";
+import { cyclicReferences } from "./schema-cycles.ts";
+import { entryOf, type Diagnostics, quoted, type TextNode, toLabel, toPlain } from "../../document/index.ts";
+
+const TYPES: readonly string[] = ["string", "number", "integer", "boolean", "array", "object", "null"];
+
+/** Nothing when it cannot be used; the reasons are among the diagnostics. */
+export function readToolSchema(
+  node: TextNode | undefined,
+  diagnostics: Diagnostics,
+  mustBeObject: boolean,
+): JsonSchema | undefined {
+  if (node?.kind !== "object") return undefined;
+  const schema = withPublicSchemas(
+    toPlain(node) as JsonSchema,
+    (written, replace) => asWritten(written, replace) as JsonSchema,
+  );
+  const label = toLabel(node.path);
+  const bounds = boundSchema(schema);
+  if (!bounds.ok) {
+    diagnostics.add(node, `${label} cannot be used: ${bounds.reason}`, "Make it smaller.");
+    return undefined;
+  }
+  const { patterns, namePatterns } = bounds.facts;
+  const broken = [...patterns, ...namePatterns].find((pattern) => !compiles(pattern));
+  if (broken !== undefined)
+    diagnostics.add(node, `${label} has the pattern ${quoted(broken)}, which is not a regular expression`);
+  checkKeywords(node, schema, diagnostics);
+  const type = entryOf(node, "type");
+  if (mustBeObject && type !== undefined && schema.type !== "object")
+    diagnostics.add(
+      type.value,
+      `${label} must have type: object`,
+      "The inputs of a tool have names; put the value into a property.",
+    );
+  return diagnostics.hasErrorIn(node) ? undefined : schema;
+}
+
+/** A keyword that is not what it must be would check nothing, and a reference that leads nowhere would fail every call. */
+function checkKeywords(node: TextNode, root: JsonSchema, diagnostics: Diagnostics): void {
+  const cyclic = new Set(cyclicReferences(root));
+  const todo: { node: TextNode; kind: "schema" | "map" | "list" }[] = [{ node, kind: "schema" }];
+  for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+    const { node: at, kind } = next;
+    if (kind === "list" && at.kind === "list")
+      for (const item of at.items) todo.push({ node: item, kind: "schema" });
+    if (at.kind !== "object") continue;
+    for (const { key, value } of at.entries) {
+      if (kind === "map") todo.push({ node: value, kind: "schema" });
+      else if (key === "$ref") checkReference(value, root, cyclic, diagnostics);
+      else if (MAPS.has(key)) todo.push({ node: value, kind: "map" });
+      else if (LISTS.has(key)) todo.push({ node: value, kind: "list" });
+      else if (SCHEMAS.has(key)) todo.push({ node: value, kind: "schema" });
+      else if (key === "type")
+        for (const one of value.kind === "list" ? value.items : [value]) checkType(one, diagnostics);
+      else if (isWellFormed(key, toPlain(value)) === false)
+        diagnostics.add(value, `${toLabel(value.path)} is not what JSON Schema has there`, expected(key));
+    }
+  }
+}
+
+const MAPS: ReadonlySet<string> = new Set([
+  "properties",
+  "patternProperties",
+  "$defs",
+  "definitions",
+  "dependentSchemas",
+]);
+const LISTS: ReadonlySet<string> = new Set(["allOf", "anyOf", "oneOf", "prefixItems"]);
+const SCHEMAS: ReadonlySet<string> = new Set([
+  "items",
+  "additionalProperties",
+  "contains",
+  "propertyNames",
+  "not",
+  "if",
+  "then",
+  "else",
+]);
+
+function checkReference(
+  node: TextNode,
+  root: JsonSchema,
+  cyclic: Set<string>,
+  diagnostics: Diagnostics,
+): void {
+  const reference = toPlain(node);
+  if (typeof reference !== "string") diagnostics.add(node, `${toLabel(node.path)} must be a text`);
+  else if (!reference.startsWith("#")) checkOutside(node, reference, diagnostics);
+  // Reported once, however often it is referred to.
+  else if (cyclic.delete(reference))
+    diagnostics.add(
+      node,
+      `${toLabel(node.path)} refers to ${quoted(reference)}, which leads back to itself`,
+      "A schema may contain itself in a property or an item, but must not be itself.",
+    );
+  // Anchors are names that may stand anywhere.
+  else if (
+    (reference === "#" || reference.startsWith("#/")) &&
+    followReference(root, reference) === undefined
+  )
+    diagnostics.add(
+      node,
+      `${toLabel(node.path)} refers to ${quoted(reference)}, which is not there`,
+      "References begin at the top of this schema, as in #/$defs/name.",
+    );
+}
+
+/** Of schemas elsewhere, only the public ones are known. */
+function checkOutside(node: TextNode, reference: string, diagnostics: Diagnostics): void {
+  const found = publicReference(reference);
+  if (found?.kind === "known") return;
+  const label = `${toLabel(node.path)} refers to ${quoted(reference)}`;
+  if (found !== undefined)
+    diagnostics.add(
+      node,
+      `${label}, and that schema has no such definition`,
+      `Write #/$defs/ and one of ${found.names.join(", ")}.`,
+    );
+  else
+    diagnostics.add(
+      node,
+      `${label}, and nothing outside of the contract is read`,
+      "Put the schema under $defs, and refer to it as #/$defs/name.",
+    );
+}
+
+function expected(keyword: string): string | undefined {
+  if (keyword === "required") return "It is a list of names, as in required: [path].";
+  if (keyword === "enum") return "It is a list of the values that are allowed.";
+  return undefined;
+}
+
+function checkType(node: TextNode, diagnostics: Diagnostics): void {
+  if (node.kind === "null" || (node.kind === "string" && TYPES.includes(String(node.value)))) return;
+  const shown = node.kind === "string" ? quoted(String(node.value)) : `a ${node.kind}`;
+  diagnostics.add(node, `${toLabel(node.path)} cannot be ${shown}`, `Types are ${TYPES.join(", ")}.`);
+}
+
+/**
+ * `type: null` without quotes is nothing for YAML, and a type here; a property of which nothing is said may be anything. `replace`
+ * says what each `$ref` becomes.
+ */
+function asWritten(value: unknown, replace: (reference: string) => string, isMap = false): unknown {
+  if (Array.isArray(value)) return value.map((item) => asWritten(item, replace));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => {
+      if (isMap) return [key, asWritten(inner ?? {}, replace)];
+      if (key === "$ref" && typeof inner === "string") return [key, replace(inner)];
+      if (key === "type" && inner === null) return [key, "null"];
+      if (key === "type" && Array.isArray(inner)) return [key, inner.map((one: unknown) => one ?? "null")];
+      return [key, DATA.has(key) ? inner : asWritten(inner, replace, MAPS.has(key))];
+    }),
+  );
+}
+
+const DATA: ReadonlySet<string> = new Set(["const", "enum", "default", "examples"]);
+
+function compiles(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, "u") instanceof RegExp;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,90 @@
+// How the server of a driver is reached: the command line that starts it, or the address that it has.
+
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { Driver, DriverServer, Endpoint, UrlEndpoint } from "../../../model/index.ts";
+import { filled } from "../../manifest/index.ts";
+
+const DEFAULT_PORT = 8_080;
+const DEFAULT_PATH = "/mcp";
+
+/** `file` is the DRIVER.md. A program without a slash in its name is looked up in PATH. */
+export function toEndpoint(
+  server: DriverServer,
+  transport: Driver["transport"],
+  auth: Driver["auth"],
+  file: string,
+): Endpoint {
+  switch (server.kind) {
+    case "binary": {
+      const command = isRelative(server.path) ? findProgram(server.path, file) : server.path;
+      return { transport: "stdio", command, ...words(server.args), ...environment(server) };
+    }
+    case "npm": {
+      const args = ["-y", server.package, ...server.args];
+      return { transport: "stdio", command: "npx", args, ...environment(server) };
+    }
+    case "docker":
+      return dockerEndpoint(server, transport);
+    case "remote":
+      return remoteEndpoint(server, transport, auth);
+  }
+}
+
+/** Names of variables stand on the command line, values do not: other users of a machine see command lines. */
+function dockerEndpoint(server: DriverServer & { kind: "docker" }, transport: Driver["transport"]): Endpoint {
+  const names = Object.keys(server.env).flatMap((name) => ["-e", name]);
+  const stdin = transport === "stdio" ? ["-i"] : [];
+  const args = ["run", ...stdin, "--rm", ...names, server.image, ...server.args];
+  const program = { command: "docker", args, ...environment(server) };
+  if (transport === "stdio") return { transport: "stdio", ...program };
+  const port = server.port ?? DEFAULT_PORT;
+  const url = `http://127.0.0.1:${port}${server.path ?? DEFAULT_PATH}`;
+  return { transport: transport === "sse" ? "sse" : "http", url, program: { ...program, port } };
+}
+
+/** The only secret that the driver keeps is sent as a bearer token, unless it says how itself. */
+function remoteEndpoint(
+  server: DriverServer & { kind: "remote" },
+  transport: Driver["transport"],
+  auth: Driver["auth"],
+): UrlEndpoint {
+  const said = Object.keys(server.headers ?? {}).some((name) => name.toLowerCase() === "authorization");
+  const [only, ...others] = auth?.state?.env ?? [];
+  const bearer =
+    only !== undefined && others.length === 0 && !said ? { type: "bearer" as const, env: only } : undefined;
+  const sent = server.auth ?? bearer ?? { type: "none" as const };
+  const headers = filled({
+    ...server.headers,
+    ...(sent.type === "bearer" ? { Authorization: `Bearer \${secrets.${sent.env}}` } : {}),
+    ...(sent.type === "header" ? { [sent.name]: `\${secrets.${sent.env}}` } : {}),
+  });
+  return {
+    transport: transport === "sse" ? "sse" : "http",
+    url: server.url,
+    ...(headers === undefined ? {} : { headers }),
+  };
+}
+
+/** From the workspace, as everything that a driver names; a program that is only beside the driver is found there. */
+function findProgram(path: string, file: string): string {
+  const own = resolve(dirname(file), path);
+  const workspace = /^(.*?)[\\/]\.drivers[\\/][^\\/]+[\\/][^\\/]+$/.exec(resolve(file))?.[1];
+  if (workspace === undefined) return own;
+  const shared = resolve(workspace, path);
+  return existsSync(shared) || (!existsSync(own) && !path.startsWith("..")) ? shared : own;
+}
+
+function isRelative(path: string): boolean {
+  return /[\\/]/.test(path) && !/^(?:[\\/~]|[A-Za-z]:[\\/])/.test(path);
+}
+
+function words(args: readonly string[]): { args?: readonly string[] } {
+  return args.length === 0 ? {} : { args };
+}
+
+function environment({ env }: { readonly env: Readonly<Record<string, string>> }): {
+  env?: Readonly<Record<string, string>>;
+} {
+  return Object.keys(env).length === 0 ? {} : { env };
+}

@@ -1,0 +1,111 @@
+// Schema of the ways to install a driver's program: each method with the fields that it takes.
+
+import { resolve } from "node:path";
+import { isHttpUrl, parseUrl } from "../../../base/net/urls.ts";
+import { didYouMean } from "../../../errors/index.ts";
+import type { InstallMethod } from "../../../model/index.ts";
+import { nodeAt, quoted, type TextNode, toLabel } from "../../document/index.ts";
+import {
+  type Fields,
+  flag,
+  object,
+  oneOf,
+  type ReadContext,
+  text,
+  variants,
+} from "../../schema-builder/index.ts";
+
+const PACKAGE = text("the package").required();
+const URL_FIELD = text("the address").required();
+const SHA256 = text("The SHA-256 of what is downloaded.", {
+  pattern: "^[0-9a-f]{64}$",
+  patternHint: "Write 64 digits, with small letters a to f.",
+}).key("verify_sha256");
+
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the inferred result has it
+const form = <const M extends InstallMethod["method"], const F extends Fields>(method: M, fields: F) =>
+  object("", {
+    method: oneOf("how it is installed", [method]).required(),
+    ...fields,
+    experimental: flag("true: passed over here."),
+  });
+
+const FORMS = {
+  brew: form("brew", { package: PACKAGE }),
+  apt: form("apt", { package: PACKAGE }),
+  dnf: form("dnf", { package: PACKAGE }),
+  pacman: form("pacman", { package: PACKAGE }),
+  choco: form("choco", { package: PACKAGE }),
+  scoop: form("scoop", { package: PACKAGE }),
+  cargo: form("cargo", { package: PACKAGE }),
+  go: form("go", { package: PACKAGE }),
+  npm: form("npm", { package: PACKAGE, global: flag("For the whole machine.") }),
+  pip: form("pip", { package: PACKAGE, user: flag("For this user.") }),
+  curl: form("curl", { url: URL_FIELD, sha256: SHA256 }),
+  download: form("download", {
+    url: URL_FIELD,
+    extractBin: text("the program inside of the archive", { empty: true }).required(),
+    sha256: SHA256,
+  }),
+  vendored: form("vendored", {
+    path: text("the program, beside this file")
+      .required()
+      .transform((path, _, { folder }) => resolve(folder, path)),
+  }),
+};
+
+/** A method that cannot be used here is skipped with a warning, because a driver may be made for other hosts too. */
+export const INSTALL = variants("", "method", FORMS, {
+  reportMissing(node, _, { diagnostics }) {
+    const method = nodeAt(node, "method");
+    const where = toLabel(node.path);
+    if (method === undefined || method.kind === "null")
+      diagnostics.add(
+        method ?? node,
+        `method is ${method === undefined ? "missing" : "empty"} in ${where}`,
+        "Write method: text (how it is installed).",
+      );
+    else diagnostics.add(method, `${toLabel(method.path)} must be text`, "Write for example method: npm.");
+  },
+  reportUnknown(word, node, known, { diagnostics }) {
+    diagnostics.warn(
+      node,
+      `the method ${quoted(word)} is not known and is passed over`,
+      didYouMean(word, known) ?? `Known are ${known.join(", ")}.`,
+    );
+  },
+}).transform(({ experimental, ...method }, node, context): InstallMethod | undefined => {
+  const { diagnostics } = context;
+  if (experimental === true) {
+    diagnostics.warn(node, "this way to install is experimental and is passed over", "Remove experimental.");
+    return undefined;
+  }
+  if ("package" in method && method.package.startsWith("-")) {
+    diagnostics.add(nodeAt(node, "package") ?? node, `${quoted(method.package)} is no package`);
+    return undefined;
+  }
+  return "url" in method && !isUsableUrl(method, node, context) ? undefined : method;
+});
+
+function isUsableUrl(
+  { url, sha256 }: { readonly url: string; readonly sha256?: string | undefined },
+  node: TextNode,
+  { diagnostics }: ReadContext,
+): boolean {
+  const place = nodeAt(node, "url") ?? node;
+  const parsed = parseUrl(url);
+  if (parsed === undefined || !isHttpUrl(parsed)) {
+    const hint = /^docker:/i.test(url)
+      ? "The image of server.image is pulled when it starts; remove this entry."
+      : "Write an address that begins with https://.";
+    diagnostics.warn(place, "this address cannot be downloaded, so that this way is passed over", hint);
+    return false;
+  }
+  if (sha256 === undefined)
+    diagnostics.warn(
+      place,
+      "a download without a declared SHA-256 is not used",
+      "Add verify_sha256 with the hash of the file: sha256sum FILE.",
+    );
+  return true;
+}

@@ -1,0 +1,211 @@
+// Schema of the server block of a driver: its four forms, and the checks that they share.
+
+import { isHttpUrl, isSecureUrl, parseUrl } from "../../../base/net/urls.ts";
+import { didYouMean } from "../../../errors/index.ts";
+import type { DriverServer } from "../../../model/index.ts";
+import { nodeAt, type ObjectNode, quoted, type TextNode } from "../../document/index.ts";
+import {
+  integer,
+  list,
+  map,
+  object,
+  oneOf,
+  type ReadContext,
+  text,
+  variants,
+} from "../../schema-builder/index.ts";
+import { noteSlips } from "../read/moved-keys.ts";
+import {
+  checkNoReference,
+  checkNoSecrets,
+  checkSecretValues,
+  noteSecretArguments,
+} from "../read/references.ts";
+
+/** Variables that the docker command reads itself, before it passes them on. */
+const OF_DOCKER = /^(?:DOCKER_.*|LD_.*|DYLD_.*|PATH|HOME|XDG_.*|GODEBUG|SSL_CERT_.*)$/i;
+const HEADER = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+const VALUE = text("", { scalars: true, empty: true });
+
+const PROGRAM = {
+  args: list("Its arguments, one per word.", VALUE),
+  env: map("Its environment; values may hold ${secrets.NAME}.", VALUE),
+};
+
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the inferred result has it
+const kind = <const K extends DriverServer["kind"]>(name: K) =>
+  oneOf("where the server is", [name]).required();
+const OPEN = { open: true } as const;
+
+const AUTH = object(
+  "Which secret is sent; the only one of auth.state.env as a bearer token when absent.",
+  {
+    type: oneOf("how it is sent", ["bearer", "header", "none"]).required(),
+    env: text("The name of the secret, such as EXAMPLE_API_KEY.", {
+      pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
+      patternHint: "Write the name of the secret as a variable, such as EXAMPLE_API_KEY.",
+    }),
+    name: text("For header: the name of the header."),
+  },
+  {
+    check({ type, name }, at) {
+      if ((type === "bearer" || type === "header") && at.entry("env") === undefined)
+        at.error("env", "env is missing in server.auth", "Write env: and the name of the secret.");
+      if (type === "header" && (name === undefined || !HEADER.test(name)))
+        at.error("name", "server.auth has no header", "Write name: X-Api-Key, for example.");
+    },
+  },
+).transform(({ type, name = "", env = "" }): (DriverServer & { kind: "remote" })["auth"] => {
+  if (type === "bearer") return { type, env };
+  return type === "header" ? { type, name, env } : { type };
+});
+
+const FORMS = {
+  binary: object(
+    "A program on this machine.",
+    {
+      kind: kind("binary"),
+      path: text("the program: a name, or a path that is absolute or starts at the workspace").required(),
+      ...PROGRAM,
+    },
+    OPEN,
+  ),
+  npm: object(
+    "A package of npm.",
+    { kind: kind("npm"), package: text("the package, with a version if you like").required(), ...PROGRAM },
+    OPEN,
+  ),
+  docker: object(
+    "An image of a container.",
+    {
+      kind: kind("docker"),
+      image: text("the image").required(),
+      ...PROGRAM,
+      port: integer("For http: the port inside of the container (default 8080).", {
+        minimum: 1,
+        maximum: 65_535,
+      }),
+      path: text("For http: the path that is asked for (default /mcp).", {
+        pattern: "^/",
+        patternHint: "Write a path that begins with /.",
+      }),
+    },
+    OPEN,
+  ),
+  remote: object(
+    "A server elsewhere.",
+    {
+      kind: kind("remote"),
+      url: text("its address").required().transform(checkUrl),
+      headers: map("Headers; values may hold ${secrets.NAME}.", VALUE),
+      auth: AUTH,
+    },
+    OPEN,
+  ),
+};
+
+export const SERVER = variants("", "kind", FORMS, {
+  reportMissing(node, known, { diagnostics }) {
+    diagnostics.add(
+      nodeAt(node, "kind") ?? node,
+      "server has no kind",
+      `Write kind: ${known.join(", or ")}.`,
+    );
+  },
+  reportUnknown(word, node, known, { diagnostics }) {
+    diagnostics.add(
+      node,
+      `there is no server of kind ${quoted(word)}`,
+      didYouMean(word, known) ?? `Write one of ${known.join(", ")}.`,
+    );
+  },
+  check(node, form, { diagnostics }) {
+    noteSlips(node, [...(form.rules.keys?.values() ?? [])], diagnostics);
+    for (const name of ["path", "package", "image"]) checkNoReference(nodeAt(node, name), diagnostics);
+    const open = ["env", "headers", "args", "url"].flatMap((name) => nodeAt(node, name) ?? []);
+    for (const part of open) checkSecretValues(part, diagnostics);
+    noteSecretArguments(nodeAt(node, "args"), diagnostics);
+    checkNoSecrets(node, new Set(open), diagnostics);
+    checkNames(node, { diagnostics });
+    checkWords(node, { diagnostics });
+  },
+}).transform((server): DriverServer => {
+  if (server.kind === "remote") return server;
+  const { args = [], env = {}, ...rest } = server;
+  return { ...rest, args, env };
+});
+
+type Context = Pick<ReadContext, "diagnostics">;
+
+function textOf(node: TextNode | undefined): string | undefined {
+  return node?.kind === "string" ? String(node.value) : undefined;
+}
+
+function checkNames(node: ObjectNode, { diagnostics }: Context): void {
+  const [env, docker] = [nodeAt(node, "env"), textOf(nodeAt(node, "kind")) === "docker"];
+  for (const entry of env?.kind === "object" ? env.entries : [])
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(entry.key))
+      diagnostics.add(
+        entry,
+        `${quoted(entry.key)} is not the name of a variable`,
+        "Use letters, digits and _.",
+      );
+    else if (docker && OF_DOCKER.test(entry.key))
+      diagnostics.add(
+        entry,
+        `${entry.key} would change the docker command itself, outside of the container`,
+        "Set it in the image, or call it by another name.",
+      );
+  const headers = nodeAt(node, "headers");
+  for (const entry of headers?.kind === "object" ? headers.entries : [])
+    if (!HEADER.test(entry.key))
+      diagnostics.add(entry, `${quoted(entry.key)} cannot be the name of a header`);
+    else if (entry.value.kind === "string" && /[\r\n]/.test(String(entry.value.value)))
+      diagnostics.add(
+        entry.value,
+        `the header ${entry.key} holds a line break`,
+        "Write its value on one line.",
+      );
+}
+
+/** Refuses words that the command line would read as options. */
+function checkWords(node: ObjectNode, { diagnostics }: Context): void {
+  const isDocker = textOf(nodeAt(node, "kind")) === "docker";
+  for (const name of ["path", "package", "image"]) {
+    const place = nodeAt(node, name);
+    const word = textOf(place);
+    if (word === undefined || place === undefined || (name === "path" && isDocker)) continue;
+    if (word.startsWith("-"))
+      diagnostics.add(place, `server.${name} begins with -`, "It would be read as an option.");
+    else if (name !== "path" && /\s/.test(word))
+      diagnostics.add(
+        place,
+        `server.${name} holds a space`,
+        `Write only the ${name}; other words belong to args.`,
+      );
+  }
+}
+
+function checkUrl(written: string, place: TextNode, { diagnostics }: ReadContext): string {
+  if (/\$\{/.test(written.replace(/[?#].*$/s, ""))) {
+    diagnostics.add(
+      place,
+      "server.url holds a reference outside of its query",
+      "Write it after the ?, or use server.auth or server.headers.",
+    );
+    return written;
+  }
+  const url = parseUrl(written);
+  if (url === undefined || !isHttpUrl(url))
+    diagnostics.add(place, "server.url is not a URL", "Write an address that begins with https://.");
+  else if (url.username !== "" || url.password !== "")
+    diagnostics.add(place, "server.url holds a name or a password", "Use server.auth or server.headers.");
+  else if (!isSecureUrl(url))
+    diagnostics.add(
+      place,
+      "server.url is not encrypted",
+      "Write https://; http:// is only for this machine itself (localhost, 127.0.0.1).",
+    );
+  return written;
+}

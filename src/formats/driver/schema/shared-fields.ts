@@ -1,0 +1,95 @@
+// Fields and checks that drivers, contracts and secrets have in common.
+
+import { parseRange, parseVersion, type RetryRule, type TextPlace } from "../../../model/index.ts";
+import { type Place, quoted, type TextNode, toLabel } from "../../document/index.ts";
+import {
+  anyValue,
+  integer,
+  list,
+  map,
+  object,
+  oneOf,
+  type ReadContext,
+  type Schema,
+  text,
+} from "../../schema-builder/index.ts";
+
+export const KINDS = ["cli", "http", "mcp", "sdk", "builtin"] as const;
+
+export const NAME = text("its name for people", { maxLength: 80, scalars: true }).required();
+
+export const DESCRIPTION = text("what it is for", { maxLength: 2_000 }).required();
+
+export const VERSION = text("the version of this file, such as 1.0.0", {
+  scalars: true,
+  pattern: "^\\d+\\.\\d+\\.\\d+(?:[-+][\\w.+-]+)?$",
+  patternHint: "Write three numbers, such as 1.0.0.",
+})
+  .required()
+  .transform((version, node, { diagnostics }) => {
+    if (parseVersion(version) !== undefined) return version;
+    diagnostics.add(
+      node,
+      `${toLabel(node.path)} ${quoted(version)} is not a version`,
+      "Numbers have no zeros before them, and after - or + stand letters, digits, - and dots: 1.0.0-beta.1.",
+    );
+    return undefined;
+  });
+
+export const METADATA_DESCRIPTION = "What hosts have to say beside, each under its own name.";
+export const METADATA = map(METADATA_DESCRIPTION, anyValue());
+
+export const texts = (description: string): Schema<readonly string[]> => list(description, text());
+
+export function tags(description: string, pattern = "^[a-z0-9][a-z0-9-]{0,63}$"): Schema<readonly string[]> {
+  const patternHint = "Use small letters, digits and -, beginning with a letter or a digit.";
+  return list(description, text("", { scalars: true, pattern, patternHint }), { unique: true });
+}
+
+export const COST_CLASS = oneOf("How much a call costs, roughly.", ["trivial", "metered", "expensive"]);
+
+const MAX_ATTEMPTS = "how often it is tried at most";
+const BACKOFF = oneOf("how the pauses grow", ["fixed", "exponential"]);
+const RETRY_DESCRIPTION = "How often a call that failed is tried again.";
+const INITIAL_MS = integer("The first pause, in milliseconds.", { minimum: 0 });
+
+/** A rule that leaves something open has growing pauses, beginning with half a second. */
+const RETRY_DEFAULTS = { backoff: "exponential", initialMs: 500 } as const;
+
+export const TOOL_RETRY = object(RETRY_DESCRIPTION, {
+  maxAttempts: integer(MAX_ATTEMPTS, { minimum: 1, maximum: 20 }).required(),
+  backoff: BACKOFF.required(),
+  initialMs: INITIAL_MS,
+}).transform((rule): RetryRule => ({ ...rule, initialMs: rule.initialMs ?? RETRY_DEFAULTS.initialMs }));
+
+export const DRIVER_RETRY = object(RETRY_DESCRIPTION, {
+  maxAttempts: integer(MAX_ATTEMPTS, { minimum: 1, maximum: 10 }).required(),
+  backoff: BACKOFF,
+  initialMs: INITIAL_MS,
+}).transform((rule): RetryRule => ({ ...RETRY_DEFAULTS, ...rule }) as RetryRule);
+
+export function checkRange(range: string, node: TextNode, { diagnostics }: ReadContext): string | undefined {
+  if (parseRange(range) !== undefined) return range;
+  diagnostics.add(
+    node,
+    `${toLabel(node.path)} ${quoted(range)} is not a range of versions`,
+    'Write it as npm does: "^1.0.0", ">=0.5", "1.x || 2.x".',
+  );
+  return undefined;
+}
+
+/** Checks that a file of the workspace is named by a relative path. */
+export function checkPath(path: string, node: TextNode, { diagnostics }: ReadContext): string {
+  if (/^(?:[\\/]|[A-Za-z]:[\\/]|~)/.test(path))
+    diagnostics.add(
+      node,
+      `${toLabel(node.path)} is an absolute path, which holds on one machine only`,
+      "Write it from the workspace or from this file, such as ./tools/fs-read/TOOL.md.",
+    );
+  else if (/\p{Cc}/u.test(path)) diagnostics.add(node, `${toLabel(node.path)} holds a control character`);
+  return path;
+}
+
+export function placeOf({ line, column }: Place): TextPlace {
+  return { line, column };
+}
