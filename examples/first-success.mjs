@@ -15,6 +15,6 @@ function portolan(...args) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-// In a box where this machine can hold one.
+// In a sandbox if this machine can enforce one.
 portolan("list", target, "--text", "--sandbox", "warn");
 portolan("call", target, "get-sum", "a=2", "b=40", "--text", "--sandbox", "warn");

@@ -57,7 +57,7 @@ function describeFailed(testModules) {
 
 const firstLine = (error) => String(error?.message ?? "no error message").split("\n", 1)[0];
 
-/** What test/needs.ts noted. */
+/** The missing programs that the helper `needs` recorded for a skipped test. */
 const missingOf = (test) => test.meta().missing ?? [];
 
 function describeMissing(skipped) {

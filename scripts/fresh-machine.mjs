@@ -15,7 +15,7 @@ const PROGRAMS = `node npm npx git sh
   printenv printf pwd readlink realpath rm rmdir seq sha256sum sleep sort split stat stty sum sync tail tee test timeout touch
   tr true truncate tsort tty uname unexpand uniq unlink wc who whoami yes`.split(/\s+/);
 
-/** What a clone does not have. */
+/** Folders of a checkout that are not part of a clone. */
 const LEFT_OUT = new Set([".git", ".cache", "node_modules", "dist"]);
 
 const SERVING = /^Serving \d+ servers, \d+ tools, at (http:\S+)$/m;
@@ -71,7 +71,7 @@ async function run(command, env) {
   if (code !== 0) throw new Error(`${command}: exit code ${code}`);
 }
 
-/** Succeeds when the gateway serves, answers, and says that there is no sandbox; then ends it. */
+/** Succeeds when the gateway serves, answers, and reports the missing sandbox; then ends it. */
 async function serve(command, env) {
   const child = start(command, env, "pipe");
   let output = "";
@@ -94,10 +94,10 @@ async function serve(command, env) {
   await ended;
   if (status !== 401) throw new Error(`${url}: HTTP ${status} to a caller without a token`);
   if (!output.includes("Sandbox not enforced for server"))
-    throw new Error(`${command}: no word of the sandbox`);
+    throw new Error(`${command}: no report about the missing sandbox`);
 }
 
-/** In a process group of its own, so that what it starts ends with it. */
+/** Starts a command in a process group of its own, so that its children end with it. */
 function start(command, env, output) {
   return spawn("sh", ["-c", command], {
     cwd: join(folder, "clone"),

@@ -229,7 +229,7 @@ describe("the commands of", needs("bubblewrap", "curl"), () => {
     const { run, real } = await stage(page, given);
     for (const { script, prints } of scriptsOf(page)) {
       const isConsole = prints.length > 0;
-      // What npm start runs after the build.
+      // `npm start` runs this after the build.
       const isStart = /^(?:npm ci && )?npm start$/.test(script.trim());
       const command = isStart ? `portolan serve ${root}examples/quickstart` : script;
       const { code, out, err } = await run(

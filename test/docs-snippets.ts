@@ -65,7 +65,7 @@ const fileOf = (page: string): string => page.replaceAll("/", "-").replace(/\.md
 
 /** Compiles the programs of all pages in `folder`, in one run; the JavaScript of a page is beside it. */
 export async function compileSnippets(folder: string): Promise<{
-  /** What the compiler reports, with the page and the line. */
+  /** The errors of the compiler, with the page and the line. */
   readonly problems: string;
   /** The compiled program of each page that has one. */
   readonly programs: Readonly<Record<string, string>>;

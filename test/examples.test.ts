@@ -1,4 +1,4 @@
-// Every example runs, against a public server, and prints what it promises, also on a machine without a sandbox.
+// Every example runs against a public server and prints the expected lines, also on a machine without a sandbox.
 
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 const folder = fileURLToPath(new URL("../examples/", import.meta.url));
 const found = readdirSync(folder).filter((name) => /\.(?:[cm]?js|ts)$/.test(name));
 
-/** What each example prints, in this order. */
+/** The output of each example, in this order. */
 const EXPECTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   "agent-tools.mjs": [
     /^mcp-servers\/everything speaks 2025-11-25 \(legacy\) and has \d+ tools$/m,
@@ -16,7 +16,7 @@ const EXPECTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     "what a call returns: The sum of 2 and 40 is 42.",
     /^INPUT_INVALID: .*\/b: expected number, got string "forty"/m,
   ],
-  "answering-questions.mjs": [
+  "elicitation.mjs": [
     "the server asks: Please provide inputs for the following fields:",
     "User provided the requested information!",
     "- Name: Ada",

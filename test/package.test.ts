@@ -1,4 +1,4 @@
-// What a user gets from the registry: the packed tarball, installed into an empty folder, run, imported and compiled against.
+// The package as users get it from the registry: the packed tarball is installed into an empty folder, run, imported and compiled against.
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";

@@ -1,4 +1,4 @@
-// What an HTTP tool costs without us: undici's `request` and JSON.parse. No checks, no deadline.
+// Baseline of an HTTP tool without Portolan: undici's `request` and JSON.parse. No checks, no deadline.
 
 import { Agent, request } from "undici";
 

@@ -1,8 +1,8 @@
-// What a command costs without us: `spawn`, and its output until it closes. No limits, no deadline.
+// Baseline of a command without Portolan: `spawn`, and its output until it closes. No limits, no deadline.
 
 import { spawn } from "node:child_process";
 
-/** What commands get from us. It has to be the same here: a program with LANG loads a locale, and starts later. */
+/** The environment that Portolan gives to commands. It has to be the same here: a program with LANG loads a locale, and starts later. */
 const VARIABLES = ["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER"];
 
 /** `detached`: in a process group of its own, so that all of it could be ended. */

@@ -1,4 +1,4 @@
-// Who takes part, and against which server.
+// The contestants, and the server that each is measured against.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -77,7 +77,7 @@ async function runGroup(upstream, gateways, settings) {
   };
 }
 
-/** Whoever cannot take part stays in the list, with the reason in all of its cells. */
+/** A contestant that cannot take part stays in the list, with the reason in all of its cells. */
 async function startAll(upstream, gateways, httpPort, load, cells) {
   const rows = [];
   for (const gateway of gateways) {

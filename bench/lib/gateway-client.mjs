@@ -64,7 +64,7 @@ async function shakeHands(send, era) {
       const reply = await ask("tools/call", withEnvelope({ name, arguments: { text } }));
       return reply.message.result.content?.[0]?.text;
     },
-    /** What a client does that goes away after its first request. */
+    /** A client that disconnects after its first request. */
     abandon: initialize,
   };
 }

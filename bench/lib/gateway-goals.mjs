@@ -1,4 +1,4 @@
-// What our gateway aims at. Each goal becomes a line: what, the goal, what our rows reached, and whether that is enough.
+// Goals of our gateway. Each goal becomes a line: what, the goal, what our rows reached, and whether that is enough.
 //
 // The CPU goals were set on a machine where the relay cost `limitUs`; this machine is faster or slower, so what is judged
 // is the ratio to the relay of the same run.

@@ -1,4 +1,4 @@
-// What our own rows aim at, all with 32 bytes and 16 in flight.
+// Goals of our own rows, all with 32 bytes and 16 in flight.
 //
 // The CPU goals were set on a machine where the limit cost `limitUs`. This machine is faster or slower, so what is
 // judged is the ratio to what the limit costs in the same rounds.

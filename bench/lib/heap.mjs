@@ -22,7 +22,7 @@ export async function attachToHeap(pid, port) {
       socket.send(JSON.stringify({ id: nextId++, method }));
     });
   return {
-    /** What is garbage does not count. */
+    /** Collects garbage first, so that only live objects count. */
     async readUsedMb() {
       for (let i = 0; i < 4; i++) {
         await sleep(50); // lets finalizers and closing handles run

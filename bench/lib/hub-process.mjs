@@ -7,7 +7,7 @@ import { openWorkspace } from "portolan";
 
 const { mode, servers, folder, snapshots, expected } = JSON.parse(process.argv[2]);
 const TOOLS = 20;
-/** What Portolan gives its servers, more or less: what stands in an environment can double the start of a Node process. */
+/** About the environment that Portolan gives its servers: variables can double the start time of a Node process. */
 const env = { PATH: process.env.PATH, HOME: process.env.HOME };
 const children = [];
 

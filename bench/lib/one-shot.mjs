@@ -1,4 +1,4 @@
-// What a command that calls one tool does: connect, list, call, leave. `node one-shot.mjs '{"module", "target"}'`.
+// One-shot client, like a command that calls one tool: connect, list, call, leave. `node one-shot.mjs '{"module", "target"}'`.
 
 const { module, target } = JSON.parse(process.argv[2]);
 const { connect } = await import(module);

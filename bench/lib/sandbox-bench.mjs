@@ -9,7 +9,7 @@ import { formatNumber, formatPercent, formatTable } from "./table.mjs";
 const SERVER = fileURLToPath(new URL("../servers/stdio.mjs", import.meta.url));
 const CALLS = 400;
 const GOALS = { "no network": 15, "one host": 100 };
-/** What a call may differ by and still be the same: this machine's own noise is more. */
+/** Two calls count as equally fast within this difference; the noise of the machine is larger. */
 const SAME = 1.1;
 
 const PROFILES = {
@@ -27,7 +27,7 @@ export async function runSandboxBench({ rounds = 25, json }) {
   for (const name of Object.keys(PROFILES)) await measure(name);
   for (let round = 0; round < rounds; round++) {
     const names = Object.keys(PROFILES);
-    // Nobody is always the one that comes first.
+    // The order changes from round to round, so that no contestant always comes first.
     for (const name of [...names.slice(round % names.length), ...names.slice(0, round % names.length)]) {
       const sample = await measure(name);
       for (const [field, value] of Object.entries(sample)) samples[name][field].push(value);

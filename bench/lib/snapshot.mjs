@@ -1,4 +1,4 @@
-// What a process holds on to: heap, open files, active resources, event listeners.
+// Resources that a process keeps: heap, open files, active resources, event listeners.
 
 import { getEventListeners } from "node:events";
 import { existsSync, readdirSync } from "node:fs";

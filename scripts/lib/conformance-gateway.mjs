@@ -1,4 +1,4 @@
-// What the server half of the suite talks to: the fixture of test/conformance, alone or behind the gateway, or the gateway with a mcpfile.
+// Servers under test for the server half of the suite: the fixture of test/conformance, alone or behind the gateway, or the gateway with an mcpfile.
 
 import { spawn } from "node:child_process";
 import { createWriteStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -75,7 +75,7 @@ async function startWorkspace(logFolder, prepare) {
     const program = join(root, "dist", "cli", "main.js");
     const gateway = start("The gateway", [program, "serve", workspace, "--port", String(port), "--no-auth"], {
       logFile: join(logFolder, "gateway.log"),
-      // What it remembers of other runs, or of the person at this computer, must not matter.
+      // Data of earlier runs, or of the user of this computer, must not influence the result.
       env: {
         // In a box where this machine can hold one.
         PORTOLAN_SANDBOX: "warn",

@@ -91,7 +91,7 @@ function judge(results, { set, only, log, hasTasks }) {
   const scored = results.filter(({ scenario }) => required.has(scenario));
   const optional = results.filter(({ scenario }) => !required.has(scenario));
   const failing = scored.filter(({ ok }) => !ok);
-  // Nobody scores the tasks extension, but our fixture has it. One of its scenarios tests nothing yet.
+  // The suite does not score the tasks extension, but our fixture has it. One of its scenarios tests nothing yet.
   const failingTasks = optional.filter(
     ({ scenario, failed }) => hasTasks && scenario.startsWith("tasks-") && failed > 0,
   );

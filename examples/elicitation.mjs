@@ -1,4 +1,4 @@
-// A server that asks its caller something in the middle of a call: one handler answers, whichever protocol era the server speaks.
+// Answers a server request: the server sends an elicitation during a call, and one handler answers it in both protocol eras.
 
 import { createRequire } from "node:module";
 import { connectMcp } from "portolan";
