@@ -42,7 +42,7 @@ test("names without an owner are errors, at the place that says them", async () 
     .map(({ file, line, message }) => `${file.slice(here.cwd.length + 1)}:${line} ${message}`);
   expect(told.toSorted()).toEqual([
     ".drivers/a-mcp/DRIVER.md:7 a-mcp: no SECRETS.md has an entry for OTHER_KEY (as other-key)",
-    ".drivers/b-mcp/DRIVER.md:13 b-mcp: the ref_kind_id notes is that of a-mcp",
+    ".drivers/b-mcp/DRIVER.md:13 b-mcp: the ref_kind_id notes belongs to the driver a-mcp",
     ".drivers/c-mcp/DRIVER.md:13 the ref_kind_id github is reserved: every host has this kind of reference",
     "tools/t1/TOOL.md:8 t1: there is no driver nobody-mcp",
     "tools/t1/TOOL.md:9 t1: no SECRETS.md has an entry for the secret lost-key, which it requires",
@@ -58,6 +58,6 @@ test("names without an owner are errors, at the place that says them", async () 
   const one = await here.run("validate", ".drivers/b-mcp/DRIVER.md", "--json");
   expect(one.code).toBe(1);
   expect((JSON.parse(one.out) as { diagnostics: Told[] }).diagnostics).toMatchObject([
-    { message: "b-mcp: the ref_kind_id notes is that of a-mcp", line: 13 },
+    { message: "b-mcp: the ref_kind_id notes belongs to the driver a-mcp", line: 13 },
   ]);
 });

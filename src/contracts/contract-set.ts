@@ -148,7 +148,7 @@ export class ContractSet {
     const { registered, verification } = this.#add(driver, hooks);
     this.registry.releaseUnneeded();
     await verification;
-    return registered.problems;
+    return registered.diagnostics;
   }
 
   /** A contract of the workspace is never replaced. */

@@ -63,7 +63,7 @@ export function waysToBind(
       dropInputs,
       resultExtract: text,
     };
-    const { bound, problems } = checkDriver(driverOf([draft]), [contract], [tool]);
+    const { bound, diagnostics: problems } = checkDriver(driverOf([draft]), [contract], [tool]);
     return bound.map(({ result }) => ({ draft, result, problems, certain }));
   });
   const ranked = tried.toSorted(

@@ -143,7 +143,7 @@ function assemble(
     diagnostics: [
       ...fresh.flatMap(({ diagnostics }) => diagnostics),
       ...parsed.diagnostics,
-      ...(checked?.problems ?? []),
+      ...(checked?.diagnostics ?? []),
     ],
   };
 }

@@ -49,7 +49,7 @@ function keep(
   if (tool === undefined)
     return `${driver.id} serves ${binding.tool} with ${binding.toolName}, which the server does not have.`;
   const [known] = checkDriver(alone, contracts, undefined, { root }).bound;
-  const { bound, problems } = checkDriver(alone, contracts, [tool], { root });
+  const { bound, diagnostics: problems } = checkDriver(alone, contracts, [tool], { root });
   const wrong = problems.find(({ severity }) => severity === "error")?.message ?? "";
   const [fits] = bound;
   if (fits !== undefined) {

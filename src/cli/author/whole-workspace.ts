@@ -26,7 +26,7 @@ export async function wholeWorkspace(folder: string, { io }: Pick<Cli, "io">): P
       : { contracts: [], drivers: [], secrets: [], root: folder };
   const { contracts, drivers, secrets, root } = found;
   const unbound = drivers.flatMap(
-    ({ driver }) => checkDriver(driver, contracts, undefined, { root }).problems,
+    ({ driver }) => checkDriver(driver, contracts, undefined, { root }).diagnostics,
   );
   const all = drivers.map(({ driver }) => driver);
   // Which drivers are for other hosts is not known here, so that a preference for one is not judged.

@@ -48,7 +48,7 @@ async function bindingProblems({ bind }: Validation): Promise<readonly Diagnosti
   const { checkDriver, checkWorkspace } = await import("../../contracts/index.ts");
   return bind.flatMap(({ drivers, contracts, around, only, root, isWhole }) => {
     const bindings = drivers.flatMap(
-      ({ driver }) => checkDriver(driver, contracts, undefined, { root, partial: !isWhole }).problems,
+      ({ driver }) => checkDriver(driver, contracts, undefined, { root, partial: !isWhole }).diagnostics,
     );
     // Without a workspace around, names may have their owners elsewhere.
     if (!isWhole) return bindings;

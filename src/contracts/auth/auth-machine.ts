@@ -7,8 +7,8 @@ import {
   type AuthPorts,
   canRefresh,
   isLoggedIn,
-  isOutOfWays,
-  noWay,
+  isNotPossible,
+  notPossible,
   runLogin,
   runRefresh,
   showsLogin,
@@ -187,7 +187,7 @@ export class AuthMachine {
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       const cannot = isPortolanError(error) && error.code === "AUTH_REQUIRED";
-      result = cannot ? noWay(message) : { ok: false, reason: "upstream_error", message };
+      result = cannot ? notPossible(message) : { ok: false, reason: "upstream_error", message };
     }
     if (result.ok) {
       await this.#set(one, "authed", this.#nextRefresh(driver));
@@ -196,7 +196,7 @@ export class AuthMachine {
     await this.#set(one, "unauthed");
     const why = result.message ?? result.reason.replaceAll("_", " ");
     const failure =
-      isOutOfWays(result) || signal.aborted
+      isNotPossible(result) || signal.aborted
         ? required(driver, one.context, why)
         : fail("auth_failed", `${driver.id}: the login failed: ${why}`, { retryable: false });
     return { ok: false, failure };

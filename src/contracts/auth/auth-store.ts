@@ -11,28 +11,28 @@ export type AuthState = "unknown" | "unauthed" | "logging-in" | "authed" | "expi
 
 export interface AuthRecord {
   readonly state: AuthState;
-  /** When it became so, in milliseconds since 1970. */
+  /** Time of the last change, in milliseconds since 1970. */
   readonly since: number;
   readonly nextRefreshAt?: number | undefined;
-  /** Somebody said so: files that are still there do not mean that they are logged in. */
+  /** The user logged out: files that are left do not count as a login. */
   readonly loggedOut?: true | undefined;
 }
 
 export interface AuthStore {
   get(key: string): AuthRecord | undefined;
   set(key: string, record: AuthRecord): Promise<void>;
-  /** Takes up what other processes have written; false when there is nothing new. */
+  /** Reads the changes of other processes; false when there are none. */
   reload(): Promise<boolean>;
 }
 
 const STATES: ReadonlySet<unknown> = new Set(["unknown", "unauthed", "logging-in", "authed", "expired"]);
-const MOST_RECORDS = 10_000;
+const MAX_RECORDS = 10_000;
 
-/** Without a file, what is known is known for as long as this program runs. */
+/** Without a file, the states last as long as this program runs. */
 export function createAuthStore(file: string | undefined): AuthStore {
   let records = new Map<string, AuthRecord>();
   let seen: string | undefined;
-  /** What is on its way into the file is newer than what is in it. */
+  /** Keys with a write under way: the record in memory is newer than the one in the file. */
   const writing = new Map<string, number>();
   const reload = async (): Promise<boolean> => {
     if (file === undefined) return false;
@@ -57,15 +57,15 @@ export function createAuthStore(file: string | undefined): AuthStore {
         await withFileLock(file, async () => {
           const all = await read(file);
           all.delete(key);
-          // Of several on their way, the last one is right, whoever comes last.
+          // Of several writes under way, the last record counts.
           all.set(key, records.get(key) ?? record);
-          const kept = [...all].slice(-MOST_RECORDS);
+          const kept = [...all].slice(-MAX_RECORDS);
           const text = JSON.stringify({ version: 1, logins: Object.fromEntries(kept) }, undefined, 2);
           await writeAtomic(file, Buffer.from(`${text}\n`), { mode: 0o600 });
         });
       } catch (cause) {
         const why = cause instanceof Error ? cause.message : String(cause);
-        throw new PortolanError("FILE_FAILED", `who is logged in cannot be written down: ${why}`, { cause });
+        throw new PortolanError("FILE_FAILED", `cannot write the file of logins ${file}: ${why}`, { cause });
       } finally {
         const left = (writing.get(key) ?? 1) - 1;
         if (left === 0) writing.delete(key);
@@ -75,7 +75,7 @@ export function createAuthStore(file: string | undefined): AuthStore {
   };
 }
 
-/** One login is that of one driver, in one workspace, for one user. */
+/** Key of the login of one user to one driver in one workspace. */
 export function authKey(driver: string, workspace: string | undefined, user: string | undefined): string {
   const who =
     workspace === undefined && user === undefined
@@ -84,7 +84,7 @@ export function authKey(driver: string, workspace: string | undefined, user: str
   return `["${driver}",${who}]`;
 }
 
-/** What cannot be read counts as not known: the worst that follows is that somebody logs in again. */
+/** A record that cannot be read is unknown: at worst a user logs in again. */
 async function read(file: string): Promise<Map<string, AuthRecord>> {
   const records = new Map<string, AuthRecord>();
   try {
@@ -92,14 +92,14 @@ async function read(file: string): Promise<Map<string, AuthRecord>> {
     const logins: unknown = isObject(value) ? value.logins : undefined;
     for (const [key, record] of Object.entries(isObject(logins) ? logins : {})) {
       if (!isObject(record) || !STATES.has(record.state) || typeof record.since !== "number") continue;
-      // A program that ended while somebody logged in left nobody logged in.
+      // A program that ended during a login did not complete it.
       const state = record.state === "logging-in" ? "unauthed" : (record.state as AuthState);
       const next = typeof record.nextRefreshAt === "number" ? { nextRefreshAt: record.nextRefreshAt } : {};
       const out = record.loggedOut === true ? ({ loggedOut: true } as const) : {};
       records.set(key, { state, since: record.since, ...next, ...out });
     }
   } catch {
-    // See above.
+    // A file that cannot be read has no records.
   }
   return records;
 }

@@ -1,4 +1,4 @@
-// Whether a failure means that a login has expired, by the driver's own sign.
+// Detects from a failure that a login has expired, by the sign that the driver declares.
 
 import { type PortolanError, isPortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
@@ -34,7 +34,7 @@ function matches(sign: string, { exitCode, httpStatus, exception, headers }: Exp
   }
 }
 
-/** What a failed call shows of itself. A tool's own error begins with the name of what went wrong, as programs print it. */
+/** The signs in a failed call. The error text of a tool begins with the name of the exception, as programs print it. */
 export function signsOf({ error }: Failure): ExpirySigns {
   const cause: PortolanError | undefined = isPortolanError(error.cause) ? error.cause : undefined;
   const { status, exitCode, headers } = cause?.data ?? {};

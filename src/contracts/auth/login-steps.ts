@@ -1,4 +1,4 @@
-// What a login is made of: the steps that reach out of this program, each by whatever the driver or its code declares.
+// Steps of a login outside of this program: commands, pages, checks and refreshes, as the driver or its hooks declare them.
 
 import { access } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,9 +7,9 @@ import type { Driver, DriverAuth, HttpExpectation } from "../../model/index.ts";
 import type { CallContext } from "../contract/call-context.ts";
 import type { DriverHooks, LoginResult, RefreshResult } from "../driver/bound-tool.ts";
 
-/** What a login needs of the world; what is absent cannot be done, and says so. */
+/** Functions that a login needs from the host. A step whose function is absent fails with a reason. */
 export interface AuthPorts {
-  /** One command line, split into words and run without a shell. */
+  /** Runs one command line, split into words, without a shell. */
   readonly run?:
     | ((command: string, options: RunOptions) => Promise<{ readonly exitCode: number | null }>)
     | undefined;
@@ -20,28 +20,28 @@ export interface AuthPorts {
         driver: Driver,
       ) => Promise<{ readonly status: number }>)
     | undefined;
-  /** Shows a page to the user; resolves when it was done there, or when a callback came, whose address it made itself. */
+  /** Shows a page to the user; resolves when the user is done, or when the callback arrived whose URL it provided. */
   readonly openUrl?:
     | ((url: string, options: RunOptions & { readonly needsCallback: boolean }) => Promise<LoginResult>)
     | undefined;
-  /** Whether a path of the driver's `auth.state` is there, for this caller. */
+  /** Whether a path of the driver's `auth.state` exists for this caller. */
   readonly exists?:
     | ((path: string, who: Pick<AuthCase, "driver" | "context">) => Promise<boolean>)
     | undefined;
-  /** Tells whoever logs in what is waited for. */
+  /** Shows progress to the user who logs in. */
   readonly say?: ((text: string) => void) | undefined;
   readonly now?: (() => number) | undefined;
-  /** How often a login that runs elsewhere is looked after. */
+  /** How often the sign of a completed login is checked. */
   readonly pollMs?: number | undefined;
   readonly loginTimeoutMs?: number | undefined;
-  /** How long the sign of a login may lag behind the command that made it. */
+  /** How long the sign of a completed login may come after the end of its command. */
   readonly lagMs?: number | undefined;
 }
 
 export interface RunOptions {
   readonly driver: Driver;
   readonly context: CallContext;
-  /** Somebody sits before it. */
+  /** A user can answer the command. */
   readonly interactive: boolean;
   readonly signal: AbortSignal;
 }
@@ -57,7 +57,7 @@ export interface AuthCase {
 const POLL_MS = 1_000;
 const CHECK_MS = 15_000;
 const LAG_MS = 10_000;
-const NO_WAY = "it cannot be done here:";
+const NOT_POSSIBLE = "it cannot be done here:";
 
 export async function runLogin(one: AuthCase, ports: AuthPorts): Promise<LoginResult> {
   const { driver, hooks, context, signal } = one;
@@ -65,26 +65,26 @@ export async function runLogin(one: AuthCase, ports: AuthPorts): Promise<LoginRe
   if (hooks.login !== undefined) return hooks.login({ driver, context, signal });
   const options: RunOptions = { driver, context, interactive: login?.interactive ?? true, signal };
   if (login?.command !== undefined) {
-    if (ports.run === undefined) return noWay("commands cannot be run here");
+    if (ports.run === undefined) return notPossible("commands cannot be run here");
     const { exitCode } = await ports.run(login.command, options);
     if (exitCode !== 0)
       return { ok: false, reason: "upstream_error", message: `the command ended with ${String(exitCode)}` };
   } else if (login?.url !== undefined) {
-    if (ports.openUrl === undefined) return noWay("no page can be shown here");
+    if (ports.openUrl === undefined) return notPossible("no page can be shown here");
     const shown = await ports.openUrl(login.url, { ...options, needsCallback: login.requiresCallbackUrl });
     if (!shown.ok) return shown;
-  } else return noWay("the driver does not say how to log in");
+  } else return notPossible("the driver does not say how to log in");
   return untilCompleted(one, ports);
 }
 
-/** The login did not fail: it could not even begin. */
-export function isOutOfWays(result: LoginResult): boolean {
-  return !result.ok && result.message?.startsWith(NO_WAY) === true;
+/** Whether the login could not even begin. */
+export function isNotPossible(result: LoginResult): boolean {
+  return !result.ok && result.message?.startsWith(NOT_POSSIBLE) === true;
 }
 
 /**
- * Until the driver's own sign says that it is done; without a sign, the login itself was it. A page may take its time, but a command
- * that has ended does nothing more.
+ * Waits for the sign that the driver declares; without one, the login is complete. A page may take its time, but a command that has
+ * ended does nothing more.
  */
 async function untilCompleted(one: AuthCase, ports: AuthPorts): Promise<LoginResult> {
   const { login } = one.driver.auth ?? {};
@@ -93,11 +93,11 @@ async function untilCompleted(one: AuthCase, ports: AuthPorts): Promise<LoginRes
   const lag = login.command === undefined ? Infinity : (ports.lagMs ?? LAG_MS);
   const ends = performance.now() + lag;
   const failed = (message: string): LoginResult => ({ ok: false, reason: "callback_failed", message });
-  for (let told = false; ; told = true) {
+  for (let isShown = false; ; isShown = true) {
     try {
-      if (await seesLogin(one, ports)) return { ok: true };
+      if (await hasLoginSign(one, ports)) return { ok: true };
     } catch (error) {
-      // What cannot be looked at now will not be seen later, either; only what was too slow may be faster the next time.
+      // A check that fails now fails later too; only one that was too slow may be faster the next time.
       if (login.completesWhen.command !== undefined && !isLate(error))
         return failed(
           `whether ${sign} cannot be told: ${error instanceof Error ? error.message : String(error)}`,
@@ -105,12 +105,12 @@ async function untilCompleted(one: AuthCase, ports: AuthPorts): Promise<LoginRes
     }
     if (one.signal.aborted) return failed(`it was not completed in time: it waited until ${sign}`);
     if (performance.now() >= ends) return failed(`its command has ended, but it is not true that ${sign}`);
-    if (!told) ports.say?.(`${one.driver.id}: waiting until ${sign}.`);
+    if (!isShown) ports.say?.(`${one.driver.id}: waiting until ${sign}.`);
     await sleep(ports.pollMs ?? POLL_MS, undefined, { signal: one.signal }).catch(() => {});
   }
 }
 
-/** As a sentence has it. */
+/** The sign as a part of a sentence. */
 function signOf(
   { command, exitCode, http }: NonNullable<NonNullable<DriverAuth["login"]>["completesWhen"]>,
   { auth }: Driver,
@@ -127,13 +127,13 @@ function isLate(error: unknown): boolean {
   return error instanceof Error && (error.name === "TimeoutError" || error.name === "AbortError");
 }
 
-/** Whether somebody is logged in, as far as that can be seen without logging in. */
+/** Whether a user is logged in, as far as this shows without a login. */
 export async function isLoggedIn(one: AuthCase, ports: AuthPorts): Promise<boolean> {
-  // What cannot be looked at is not seen to be there.
-  return seesLogin(one, ports).catch(() => false);
+  // A check that fails shows no login.
+  return hasLoginSign(one, ports).catch(() => false);
 }
 
-async function seesLogin(one: AuthCase, ports: AuthPorts): Promise<boolean> {
+async function hasLoginSign(one: AuthCase, ports: AuthPorts): Promise<boolean> {
   const { driver, hooks, context } = one;
   const { login, state } = driver.auth ?? {};
   const when = login?.completesWhen;
@@ -144,18 +144,18 @@ async function seesLogin(one: AuthCase, ports: AuthPorts): Promise<boolean> {
   }
   if (when?.http !== undefined && ports.http !== undefined) {
     const { status } = await ports.http(when.http, signal, driver);
-    return when.http.expectStatus === undefined ? isGood(status) : status === when.http.expectStatus;
+    return when.http.expectStatus === undefined ? isSuccess(status) : status === when.http.expectStatus;
   }
   if (state !== undefined && state.paths.length > 0) {
-    const exists = ports.exists ?? isThere;
+    const exists = ports.exists ?? pathExists;
     const found = await Promise.all(state.paths.map((path) => exists(path, { driver, context })));
     return found.every(Boolean);
   }
-  // Nothing but refreshing is declared: what is refreshed was there before.
+  // Only a refresh is declared, so that the login happened before.
   return login === undefined && hooks.login === undefined;
 }
 
-/** Whether it shows from outside that somebody has logged in. */
+/** Whether the driver declares a sign of a completed login. */
 export function showsLogin({ auth }: Driver): boolean {
   const { login, state } = auth ?? {};
   const { command, http } = login?.completesWhen ?? {};
@@ -179,22 +179,22 @@ export async function runRefresh(one: AuthCase, ports: AuthPorts): Promise<Refre
       return done(ran.exitCode === 0);
     }
     if (refresh?.url !== undefined && ports.http !== undefined)
-      return done(isGood((await ports.http({ method: "POST", url: refresh.url }, signal, driver)).status));
+      return done(isSuccess((await ports.http({ method: "POST", url: refresh.url }, signal, driver)).status));
   } catch {
-    // A refresh that failed is one that has not happened.
+    // An error is a failed refresh.
   }
   return done(false);
 }
 
-export function noWay(message: string): LoginResult {
-  return { ok: false, reason: "callback_failed", message: `${NO_WAY} ${message}` };
+export function notPossible(message: string): LoginResult {
+  return { ok: false, reason: "callback_failed", message: `${NOT_POSSIBLE} ${message}` };
 }
 
-function isGood(status: number): boolean {
+function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function pathExists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,

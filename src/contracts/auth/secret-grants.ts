@@ -1,4 +1,4 @@
-// Who may have which secret: asked before any value is fetched, and written down either way.
+// Grants of secrets: checks access before any value is fetched, and audits both outcomes.
 
 import { PortolanError } from "../../errors/index.ts";
 import { findSecret, slugOfEnv } from "../../formats/driver/index.ts";
@@ -14,7 +14,7 @@ import type { Audit } from "../dispatch/audit.ts";
 import { fail, type Failure } from "../dispatch/failure.ts";
 import type { CallContext } from "../contract/call-context.ts";
 
-/** Who asks. What is absent grants nothing. */
+/** The subject of a grant. A field that is absent grants nothing. */
 export interface SecretSubject extends CallContext {
   readonly tool?: string | undefined;
 }
@@ -23,20 +23,20 @@ export type Access =
   | { readonly granted: true; readonly grantedBy: string }
   | { readonly granted: false; readonly reason: string };
 
-/** Gives the value of a secret; undefined when there is none. Asked only for what is granted. */
+/** Fetches the value of a secret; undefined when there is none. Called only after a grant. */
 export type FetchSecret = (entry: SecretEntry, name: string) => Promise<string | undefined>;
 
-/** Any one grant is enough; without any there is no access. */
+/** One matching grant is enough; without any there is no access. */
 export function checkAccess(entry: SecretEntry, operation: SecretOperation, subject: SecretSubject): Access {
   const grants = entry.access[operation];
-  const grant = grants.find((one) => holds(one, subject));
+  const grant = grants.find((one) => matches(one, subject));
   if (grant !== undefined) return { granted: true, grantedBy: describe(grant) };
   const who = subject.tool === undefined ? "this caller" : `the tool ${subject.tool}`;
   const some = grants.length === 0 ? "nobody may" : `only ${grants.map(describe).join(", ")} may`;
   return { granted: false, reason: `${some} ${operation} ${entry.slug}, and not ${who}` };
 }
 
-function holds(grant: SecretGrant, subject: SecretSubject): boolean {
+function matches(grant: SecretGrant, subject: SecretSubject): boolean {
   if ("role" in grant) return subject.roles?.includes(grant.role) === true;
   if ("userId" in grant) return subject.userId !== undefined && subject.userId === grant.userId;
   if ("cap" in grant) return subject.capabilities?.includes(grant.cap) === true;
@@ -55,10 +55,10 @@ export class SecretGrants {
   readonly #audit: Audit | undefined;
   readonly #names = new WeakMap<Driver, readonly string[]>();
 
-  /** Secrets that contracts require themselves, by their ids. */
+  /** Secrets that contracts require themselves, by contract id. */
   readonly #required: Map<string, readonly string[]>;
 
-  /** `contracts` are those whose `requires.secrets` are enforced. */
+  /** The `requires.secrets` of `contracts` are enforced. */
   constructor(
     entries: readonly SecretEntry[],
     fetch: FetchSecret,
@@ -71,14 +71,14 @@ export class SecretGrants {
     this.#required = new Map(contracts.map(({ id, requires }) => [id, requires.secrets] as const));
   }
 
-  /** Enforces what one more contract requires. */
+  /** Enforces the `requires.secrets` of one more contract. */
   require({ id, requires }: Pick<Contract, "id" | "requires">): void {
     this.#required.set(id, requires.secrets);
   }
 
   /**
-   * By its slug, by a name that it binds, or by the name that follows from its slug; contracts may write the slash of a slug as a
-   * dot. Entries of other drivers do not count.
+   * Finds an entry by its slug, by a name that it binds, or by the name that follows from its slug. Contracts may write the slash of
+   * a slug as a dot. Entries of other drivers do not count.
    */
   find(name: string, driver?: Pick<Driver, "id">): SecretEntry | undefined {
     const entries = this.#entries.filter(
@@ -88,7 +88,7 @@ export class SecretGrants {
     return findSecret(entries, name) ?? bySlug(name) ?? bySlug(name.replace(".", "/"));
   }
 
-  /** Why `find` finds nothing. */
+  /** Why `find` found no entry. */
   noEntry(name: string, driver?: Pick<Driver, "id">): string {
     const none = `no SECRETS.md has an entry for ${name} (as ${slugOfEnv(name)})`;
     if (driver === undefined) return none;
@@ -97,14 +97,14 @@ export class SecretGrants {
     return `${none} for the driver ${driver.id}: the inventory of ${other} serves that driver only; to share the secret, list it in .secrets/SECRETS.md`;
   }
 
-  /** Names that the environment and the headers of a driver's server refer to. */
+  /** Names that the config of a driver's server references. */
   namesOf(driver: Driver): readonly string[] {
     let names = this.#names.get(driver);
     if (names === undefined) this.#names.set(driver, (names = secretNames(driver)));
     return names;
   }
 
-  /** For a call of the contract: the secrets of the driver's server, and those that the contract itself requires. */
+  /** The secrets of the driver's server, and the ones that the contract itself requires. */
   #neededBy(driver: Driver, tool: string): readonly string[] {
     const [own, required = []] = [this.namesOf(driver), this.#required.get(tool)];
     return required.length === 0 ? own : [...own, ...required];
@@ -124,13 +124,13 @@ export class SecretGrants {
     }
   }
 
-  /** Throws unless the tool may have every secret of the driver bound to its server. Fetches nothing. */
+  /** Throws unless the contract may use every secret of the driver. Fetches no value. */
   requireBind(driver: Driver, tool: string, context: CallContext): void {
     for (const name of this.#neededBy(driver, tool))
       this.#require(name, "bind", { ...context, tool }, driver);
   }
 
-  /** Why the tool may not have every secret of the driver, for whoever only wants to know: nothing is written down. */
+  /** Why the contract may not use every secret of the driver. Not audited, since it is no attempt. */
   denial(
     driver: Driver,
     tool: string,
@@ -140,12 +140,12 @@ export class SecretGrants {
       const { entry, access } = this.#access(name, "bind", { ...context, tool }, driver);
       const slug = entry?.slug ?? slugOfEnv(name);
       if (!access.granted)
-        return { reason: `the secret ${slug} is not given out: ${access.reason}`, code: "unauthorised" };
+        return { reason: `the secret ${slug} is not granted: ${access.reason}`, code: "unauthorised" };
     }
     return undefined;
   }
 
-  /** Every secret that the driver's server is started with. All grants are checked before the first value is asked for. */
+  /** Values for the start of the driver's server. All grants are checked before the first value is fetched. */
   async bind(driver: Driver, tool: string, context: CallContext): Promise<ReadonlyMap<string, string>> {
     const subject = { ...context, tool };
     const granted = this.namesOf(driver).map(
@@ -155,18 +155,18 @@ export class SecretGrants {
     for (const [name, { entry, by }] of granted) {
       const value = await this.#fetch(entry, name);
       if (value === undefined) throw missing(entry, driver.id);
-      this.#tell("secret.reveal", entry.slug, "bind", subject, { driver: driver.id, granted_by: by });
+      this.#record("secret.reveal", entry.slug, "bind", subject, { driver: driver.id, granted_by: by });
       values.set(name, value);
     }
     return values;
   }
 
-  /** One secret for whoever asks for it by name. */
+  /** The value of one secret for a subject. */
   async reveal(name: string, subject: SecretSubject): Promise<string> {
     const { entry, by } = this.#require(name, "reveal", subject, undefined);
     const value = await this.#fetch(entry, name);
     if (value === undefined) throw missing(entry, undefined);
-    this.#tell("secret.reveal", entry.slug, "reveal", subject, { granted_by: by });
+    this.#record("secret.reveal", entry.slug, "reveal", subject, { granted_by: by });
     return value;
   }
 
@@ -180,7 +180,7 @@ export class SecretGrants {
     if (entry !== undefined && access.granted) return { entry, by: access.grantedBy };
     const reason = access.granted ? "" : access.reason;
     const slug = entry?.slug ?? slugOfEnv(name);
-    this.#tell("secret.reveal.denied", slug, operation, subject, {
+    this.#record("secret.reveal.denied", slug, operation, subject, {
       reason,
       ...(driver === undefined ? {} : { driver: driver.id }),
     });
@@ -201,7 +201,7 @@ export class SecretGrants {
     return { entry, access };
   }
 
-  #tell(
+  #record(
     type: "secret.reveal" | "secret.reveal.denied",
     slug: string,
     operation: "bind" | "reveal",
@@ -220,7 +220,7 @@ export class SecretGrants {
   }
 }
 
-/** Names that the environment, the arguments, the headers and the address of a server refer to as `${secrets.NAME}`. */
+/** Names that the environment, arguments, headers and URL of a server reference as `${secrets.NAME}`. */
 export function secretNames({ endpoint }: Driver): readonly string[] {
   const program = endpoint.transport === "stdio" ? endpoint : endpoint.program;
   const texts = [...Object.values(program?.env ?? {}), ...(program?.args ?? [])];
@@ -235,15 +235,15 @@ export function secretNames({ endpoint }: Driver): readonly string[] {
 function denied(slug: string, operation: string, { tool }: SecretSubject, reason: string): Failure {
   const grant =
     tool === undefined ? "" : ` Grant it in SECRETS.md: access: { ${operation}: [{ tool: ${tool} }] }.`;
-  return fail("unauthorised", `The secret ${slug} is not given out: ${reason}.${grant}`, {
+  return fail("unauthorised", `The secret ${slug} is not granted: ${reason}.${grant}`, {
     retryable: false,
   });
 }
 
-/** Not a `Failure`: it passes through the supervision of the server, which looks for the value again after a while. */
+/** Not a `Failure`, because it passes through the supervision of the server, which looks up the value again later. */
 function missing({ slug, name }: SecretEntry, driver: string | undefined): PortolanError {
-  const whose = driver === undefined ? "" : `${driver}: `;
-  return new PortolanError("SECRET_MISSING", `${whose}the secret ${slug} (${name}) has no value.`, {
+  const prefix = driver === undefined ? "" : `${driver}: `;
+  return new PortolanError("SECRET_MISSING", `${prefix}the secret ${slug} (${name}) has no value.`, {
     server: driver,
   });
 }

@@ -1,4 +1,4 @@
-// The examples of a contract as a test that every driver of it must pass.
+// Runs the examples of a contract as tests of one driver.
 
 import { isDeepStrictEqual } from "node:util";
 import type { Contract } from "../../model/index.ts";
@@ -8,19 +8,19 @@ import type { ContractCall, Dispatched } from "../dispatch/contract-call.ts";
 export interface ExampleOutcome {
   readonly example: string;
   readonly driver: string;
-  /** `skipped`: it would change something. */
+  /** `skipped`: the contract has side effects. */
   readonly outcome: "passed" | "failed" | "skipped";
   readonly reason?: string | undefined;
 }
 
 export interface ExampleOptions {
   readonly context?: CallContext | undefined;
-  /** Also run what changes something. Default: false. */
+  /** Also run contracts with side effects. Default: false. */
   readonly mutating?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One after the other, since one may prepare the next. */
+/** Runs the examples in order, since one may prepare the next. */
 export async function runExamples(
   contract: Contract,
   driver: string,

@@ -1,4 +1,4 @@
-// Which contract a binding means: by its id, or by the path of its file, looked for from the workspace first and then from the driver.
+// Finds the contract of a binding: by its id, or by the path of its file from the workspace or from the driver.
 
 import { dirname, resolve } from "node:path";
 import {
@@ -12,7 +12,7 @@ import {
 
 export type FoundContract =
   | { readonly contract: Contract }
-  /** There is one, but not in a version that the binding serves. */
+  /** The contract exists, but not in a version that the binding serves. */
   | { readonly outOfRange: Contract }
   | undefined;
 
@@ -26,8 +26,8 @@ export function findContract(
   const byId = contracts.filter((contract) => isNamed(contract, tool));
   const found = byId.length > 0 ? byId : contracts.filter((contract) => isAt(contract, tool, driver, root));
   const newestFirst = [...found].sort(newer);
-  const fits = newestFirst.find(({ version }) => satisfies(version, range));
-  if (fits !== undefined) return { contract: fits };
+  const matching = newestFirst.find(({ version }) => satisfies(version, range));
+  if (matching !== undefined) return { contract: matching };
   const [newest] = newestFirst;
   return newest === undefined ? undefined : { outOfRange: newest };
 }

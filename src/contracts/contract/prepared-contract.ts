@@ -1,4 +1,4 @@
-// One contract made ready to be called: defaults, and its schemas as validators that are made once.
+// A contract that is ready to be called: defaults, and validators that are compiled once.
 
 import { type Contract, isObject, type JsonObject, type JsonSchema } from "../../model/index.ts";
 import {
@@ -16,18 +16,18 @@ export interface PreparedContract {
   readonly contract: Contract;
   readonly inputs: SchemaView;
   readonly outputs: SchemaView;
-  /** The input with defaults; throws a failure that names the field. */
+  /** Returns the input with defaults; throws a failure that names the field. */
   checkInput(given: unknown): JsonObject;
   checkContext(values: JsonObject | undefined): void;
-  /** Throws when the value is not what the contract promises. Gives the reason when that cannot be told. */
+  /** Throws when the value does not match the contract. Returns the reason when it cannot be checked. */
   checkOutput(value: unknown): string | undefined;
 }
 
-/** For what is too large to be looked at. */
+/** For schemas that are too large to be compared. */
 const ANYTHING: JsonSchema = {};
 
 export async function prepareContract(contract: Contract): Promise<PreparedContract> {
-  // What nobody declared must not reach a server's argument by its name.
+  // An undeclared input must not reach an argument of the server that has the same name.
   const inputs = closedSchema(contract.inputs);
   const [input, output, context] = await Promise.all([
     createValidator(inputs),

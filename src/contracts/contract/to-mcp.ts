@@ -1,4 +1,4 @@
-// Contracts and their results in the words of MCP.
+// Converts contracts and their results to MCP tools and tool results.
 
 import type {
   CallToolResult,
@@ -11,9 +11,9 @@ import type {
 import { typesOf } from "../../schema/index.ts";
 import type { PreparedContract } from "./prepared-contract.ts";
 
-/** Where it is said which driver something comes from. */
+/** Key of `_meta` with the id of the driver. */
 export const DRIVER_META = "portolan/driver";
-/** Those that have something of the same name, for callers whom that one may not serve. */
+/** Key of `_meta` with other drivers that have a prompt of the same name. */
 export const OTHERS_META = "portolan/otherDrivers";
 
 export function toToolDefinition({ contract, outputs }: PreparedContract): ToolDefinition {
@@ -23,7 +23,7 @@ export function toToolDefinition({ contract, outputs }: PreparedContract): ToolD
     title: contract.name,
     description: contract.description,
     inputSchema: { type: "object", ...contract.inputs },
-    // Clients of older revisions take no schema that is not an object's.
+    // Clients of older revisions accept only object schemas.
     ...(types.size === 1 && types.has("object")
       ? { outputSchema: { type: "object", ...contract.outputs } }
       : {}),
@@ -59,19 +59,19 @@ export function toCallResult(result: DriverResult<unknown>, driver: string | und
 
 function toErrorResult(error: DriverError, meta: JsonObject): CallToolResult {
   const { code, message, retryable, field, cause } = error;
-  const told: JsonObject = {
+  const details: JsonObject = {
     code,
     message,
     ...(retryable === undefined ? {} : { retryable }),
     ...(field === undefined ? {} : { field }),
-    // Only what this room put together for the caller; errors of programs stay here.
+    // Only causes that were made for the caller; internal errors are not passed on.
     ...(isPlainCause(cause) ? { cause } : {}),
   };
   return {
     resultType: "complete",
     content: [{ type: "text", text: `${code}: ${message}` }],
     isError: true,
-    _meta: { ...meta, "portolan/error": told },
+    _meta: { ...meta, "portolan/error": details },
   };
 }
 

@@ -222,7 +222,7 @@ test.each([
   [{ buildArgument: () => ({}) }, 'Did you mean "buildArguments"'],
   [{ timeoutOverideMs: 5 }, 'Did you mean "timeoutOverrideMs"'],
   [{ timeout_override_ms: 5 }, 'Did you mean "timeoutOverrideMs"'],
-  [{ zzz: 5 }, '"zzz" is not known'],
+  [{ zzz: 5 }, 'unknown field "zzz"'],
   [{ implements: undefined }, "implements"],
 ])("a slip in code is told: %j", (slip, told) => {
   const wrong = { ...definition, ...slip } as unknown as McpDriverDefinition;

@@ -1,4 +1,4 @@
-// Drivers, contracts and secrets written as code: the same declarations as the files, checked by the same rules, with functions beside them.
+// Drivers, contracts and secrets defined in code: checked by the same rules as the files, with functions beside them.
 
 import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
 import { parseDriver, parseSecrets, parseTool } from "../../formats/driver/index.ts";
@@ -16,9 +16,7 @@ import type {
   SecretDefinition,
   ToolContractDefinition,
 } from "./definitions.ts";
-import { DRIVER_FIELDS } from "./driver-fields.ts";
-import { toFrontmatter } from "./frontmatter-text.ts";
-import { toJsonSchema } from "./json-schema-of.ts";
+import { DRIVER_FIELDS, toFrontmatter, toJsonSchema } from "./file-format.ts";
 import {
   type Access,
   checkAccess,
@@ -30,7 +28,7 @@ import type { DriverHooks } from "../driver/bound-tool.ts";
 
 export interface ToolHandle {
   readonly kind: "tool";
-  /** Of the contract. */
+  /** Id of the contract. */
   readonly id: string;
   readonly contract: Contract;
 }
@@ -40,26 +38,26 @@ export interface DriverHandle {
   readonly id: string;
   readonly driver: Driver;
   readonly hooks: DriverHooks;
-  /** Fields that were written, as the definition names them. */
+  /** Names of the fields that the definition has. */
   readonly given: readonly string[];
-  /** The definition as a file would say it. */
+  /** The definition as the text of a DRIVER.md. */
   readonly text?: string | undefined;
 }
 
 export interface SecretHandle {
   readonly kind: "secret";
-  /** Its slug. */
+  /** Slug of the secret. */
   readonly id: string;
   readonly entry: SecretEntry;
   checkAccess(operation: SecretOperation, subject: SecretSubject): Access;
-  /** Checks the access first; rejects when it is not granted. */
+  /** Rejects when the access is not granted. */
   reveal(subject: SecretSubject): Promise<string>;
 }
 
 const CODE = "the definition";
 const HOOKS = ["buildArguments", "parseToolResult", "login", "refresh", "detectExpiry", "execute"] as const;
 
-/** Throws with everything that is wrong at once. */
+/** Throws one error with all diagnostics. */
 export function defineDriver(definition: McpDriverDefinition): DriverHandle {
   const { implements: bindings, version = "0.0.0", ...rest } = definition;
   const hooks: DriverHooks = {};
@@ -72,9 +70,9 @@ export function defineDriver(definition: McpDriverDefinition): DriverHandle {
   const written = Array.isArray(bindings) ? (bindings as readonly BindingDefinition[]).map(toBinding) : [];
   const text = toFrontmatter({ ...fields, version, implements: written });
   const { driver, diagnostics } = parseDriver(text, `${definition.id}/driver.ts`);
-  const problems = [...slipsOf(fields, hooks), ...diagnostics];
-  if (driver === undefined || problems.some(({ severity }) => severity === "error"))
-    throw invalid(`driver ${definition.id}`, problems);
+  const all = [...typeErrors(fields, hooks), ...diagnostics];
+  if (driver === undefined || all.some(({ severity }) => severity === "error"))
+    throw invalid(`driver ${definition.id}`, all);
   const given = [
     ...Object.keys(fields),
     "implements",
@@ -83,8 +81,8 @@ export function defineDriver(definition: McpDriverDefinition): DriverHandle {
   return { kind: "driver", id: driver.id, driver, hooks, given, text };
 }
 
-/** The types say this too, but code beside a driver is not always typed. */
-function slipsOf(fields: JsonObject, hooks: DriverHooks): Diagnostic[] {
+/** Checks the types at run time, because code beside a driver may be written without types. */
+function typeErrors(fields: JsonObject, hooks: DriverHooks): Diagnostic[] {
   const wrong = (message: string, hint?: string): Diagnostic => ({
     code: "DECLARATION_INVALID",
     severity: "error",
@@ -102,7 +100,7 @@ function slipsOf(fields: JsonObject, hooks: DriverHooks): Diagnostic[] {
   ];
   return [
     ...unknown.map((name) =>
-      wrong(`${JSON.stringify(name)} is not known`, didYouMean(name, known) ?? "Remove it."),
+      wrong(`unknown field ${JSON.stringify(name)}`, didYouMean(name, known) ?? "Remove it."),
     ),
     ...(isObject(execute) ? [] : [wrong("execute must be an object of functions, by contract id")]),
     ...named.flatMap(([name, one]) =>
@@ -150,7 +148,7 @@ export function defineTool(definition: ToolContractDefinition): ToolHandle {
   return { kind: "tool", id: contract.id, contract };
 }
 
-/** Without `fetch`, access can be asked about but nothing revealed. */
+/** Without `fetch`, access can be checked, but no value revealed. */
 export function defineSecret(definition: SecretDefinition, fetch?: FetchSecret): SecretHandle {
   const { secrets, diagnostics } = parseSecrets(
     toFrontmatter({ secrets: [definition] }),
@@ -169,7 +167,7 @@ export function defineSecret(definition: SecretDefinition, fetch?: FetchSecret):
   };
 }
 
-/** All of it in one error. */
+/** One error with all diagnostics. */
 export function invalid(what: string, diagnostics: readonly Diagnostic[]): PortolanError {
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   const shown = errors.map(({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`));

@@ -1,10 +1,10 @@
-// What a definition in code may say: the fields of the files in camelCase, schemas as JSON Schema or as those of a schema library.
+// Types of definitions in code: the fields of the files in camelCase, with schemas as JSON Schema or of a schema library.
 
 import type { CostClass, DriverKind, JsonObject, JsonSchema } from "../../model/index.ts";
 import type { ToolHandle } from "./define.ts";
 import type { DriverHooks } from "../driver/bound-tool.ts";
 
-/** A schema of Zod, or of another library that can say itself as JSON Schema. */
+/** A schema of Zod, or of another library that can convert it to JSON Schema. */
 export interface SchemaLibrarySchema {
   readonly "~standard": {
     readonly jsonSchema?:
@@ -33,7 +33,7 @@ export interface CostDefinition {
 export interface BindingDefinition {
   /** A contract's id, the path of its file, or a handle. */
   readonly tool: string | ToolHandle;
-  /** Default: with a handle, what is compatible with its version; otherwise any. */
+  /** Default: with a handle, versions that are compatible with it; otherwise any. */
   readonly version?: string | undefined;
   readonly schemaNarrowing?:
     | {

@@ -1,4 +1,4 @@
-// The words of a comparison: what changed, how large a step of the version that needs, and when two values are the same.
+// Changes between two versions, the version step that each needs, and the comparison of values.
 
 import { isObject } from "../../model/index.ts";
 
@@ -17,21 +17,34 @@ export interface Difference {
 
 export const STEPS: readonly Step[] = ["none", "patch", "minor", "major"];
 
-export type AddChange = (what: string, needs: Step, why: string) => void;
+/** Collects the changes between two versions. */
+export class Changes {
+  readonly #all: Change[] = [];
 
-export function conclude(changes: readonly Change[]): Difference {
-  const needs = changes.reduce<Step>(
-    (most, change) => (STEPS.indexOf(change.needs) > STEPS.indexOf(most) ? change.needs : most),
-    "none",
-  );
-  return { needs, changes };
+  add(what: string, needs: Step, why: string): void {
+    this.#all.push({ what, needs, why });
+  }
+
+  /** Adds a change unless the values are equal. */
+  compare(what: string, before: unknown, after: unknown, needs: Step, why: string): void {
+    if (!same(before, after)) this.add(what, needs, why);
+  }
+
+  /** The largest step that a change needs. */
+  conclude(): Difference {
+    const needs = this.#all.reduce<Step>(
+      (largest, change) => (STEPS.indexOf(change.needs) > STEPS.indexOf(largest) ? change.needs : largest),
+      "none",
+    );
+    return { needs, changes: this.#all };
+  }
 }
 
 export function same(a: unknown, b: unknown): boolean {
   return a === b || JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
 }
 
-/** The order of keys says nothing. */
+/** The order of keys does not matter. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;

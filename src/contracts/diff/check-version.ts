@@ -1,4 +1,4 @@
-// Whether a new version of a driver or a contract is numbered as what changed in it demands.
+// Checks that the version number of a driver or contract was raised as far as its changes need.
 
 import type { Diagnostic } from "../../errors/index.ts";
 import { type Contract, type Driver, parseVersion } from "../../model/index.ts";
@@ -6,7 +6,7 @@ import { diffContracts } from "./diff-contracts.ts";
 import { diffDrivers } from "./diff-drivers.ts";
 import { type Step, STEPS } from "./changes.ts";
 
-/** Whether the step of the version is as large as the change; a breaking change under the same major version is an error. */
+/** A breaking change under the same major version is an error; a smaller step that is missing is a warning. */
 export function checkBump(before: Driver, after: Driver): readonly Diagnostic[];
 export function checkBump(before: Contract, after: Contract): readonly Diagnostic[];
 export function checkBump(before: Driver | Contract, after: Driver | Contract): readonly Diagnostic[] {
@@ -15,7 +15,7 @@ export function checkBump(before: Driver | Contract, after: Driver | Contract): 
       ? diffDrivers(before, after)
       : diffContracts(before as Contract, after as Contract);
   const took = stepBetween(before.version, after.version);
-  // Going back to an earlier version is for its own author to judge.
+  // A return to an earlier version is not checked.
   if (took === undefined || STEPS.indexOf(took) >= STEPS.indexOf(needs)) return [];
   const causes = changes
     .filter((change) => change.needs === needs)
@@ -36,7 +36,7 @@ function stepBetween(before: string, after: string): Step | undefined {
   const [a, b] = [parseVersion(before), parseVersion(after)];
   if (a === undefined || b === undefined) return undefined;
   if (b.major !== a.major) return b.major > a.major ? "major" : undefined;
-  // Before 1.0.0 the second number is the one that breaks.
+  // Before 1.0.0 a breaking change raises the second number.
   if (b.minor !== a.minor) return b.minor < a.minor ? undefined : a.major === 0 ? "major" : "minor";
   if (b.patch !== a.patch) return b.patch < a.patch ? undefined : a.major === 0 ? "minor" : "patch";
   return "none";

@@ -1,18 +1,20 @@
-// What changed between two versions of a driver.
+// Differences between two versions of a driver, and the version step that each needs.
 
 import { type Driver, type DriverServer, parseVersion, satisfies } from "../../model/index.ts";
-import { asWritten } from "../define/as-written.ts";
-import { type AddChange, type Change, conclude, type Difference, same, type Step } from "./changes.ts";
+import { toFileKey } from "../define/file-format.ts";
+import { Changes, type Difference, same, type Step } from "./changes.ts";
 
 export function diffDrivers(before: Driver, after: Driver): Difference {
-  const changes: Change[] = [];
-  const add: AddChange = (what, needs, why) => void changes.push({ what, needs, why });
-  const compare = (what: string, a: unknown, b: unknown, needs: Step, why: string): void => {
-    if (!same(a, b)) add(what, needs, why);
-  };
-  compare("id", before.id, after.id, "major", "a driver is known by its id");
-  compare("transport", before.transport, after.transport, "major", "the server is reached in another way");
-  compare(
+  const changes = new Changes();
+  changes.compare("id", before.id, after.id, "major", "a driver is known by its id");
+  changes.compare(
+    "transport",
+    before.transport,
+    after.transport,
+    "major",
+    "the server is reached in another way",
+  );
+  changes.compare(
     "protocol_version",
     before.protocolVersion,
     after.protocolVersion,
@@ -21,31 +23,50 @@ export function diffDrivers(before: Driver, after: Driver): Difference {
   );
   const now = serverOf(after, before);
   const source = serverStep(before.server, now);
-  if (source !== undefined) add("server", source, "the server comes from elsewhere, or in another version");
+  if (source !== undefined)
+    changes.add("server", source, "the server comes from elsewhere, or in another version");
   else
-    compare(
+    changes.compare(
       "server",
       withoutSource(before.server),
       withoutSource(now),
       "minor",
       "the server is started with other words",
     );
-  diffBindings(before, after, add);
-  diffSurfaces("prompts", before.prompts, after.prompts, ({ name }) => name, add);
-  diffSurfaces("resources", before.resources, after.resources, ({ uriTemplate }) => uriTemplate, add);
-  compare("auth", before.auth, after.auth, "minor", "logging in works in another way");
-  compare(
+  diffBindings(before, after, changes);
+  diffSurfaces("prompts", before.prompts, after.prompts, ({ name }) => name, changes);
+  diffSurfaces("resources", before.resources, after.resources, ({ uriTemplate }) => uriTemplate, changes);
+  changes.compare("auth", before.auth, after.auth, "minor", "logging in works in another way");
+  changes.compare(
     "sandbox",
     before.launch.sandbox,
     after.launch.sandbox,
     "minor",
     "the server may touch other things",
   );
-  compare("region", before.region, after.region, "minor", "calls may go elsewhere");
-  compare("policy_tags", before.policyTags, after.policyTags, "minor", "policies may choose otherwise");
-  diffVersionCheck(before, after, add);
-  compare("install", before.launch.install, after.launch.install, "minor", "it is installed in another way");
-  compare("requires", before.launch.requires, after.launch.requires, "minor", "it runs on other machines");
+  changes.compare("region", before.region, after.region, "minor", "calls may go elsewhere");
+  changes.compare(
+    "policy_tags",
+    before.policyTags,
+    after.policyTags,
+    "minor",
+    "policies may choose otherwise",
+  );
+  diffVersionCheck(before, after, changes);
+  changes.compare(
+    "install",
+    before.launch.install,
+    after.launch.install,
+    "minor",
+    "it is installed in another way",
+  );
+  changes.compare(
+    "requires",
+    before.launch.requires,
+    after.launch.requires,
+    "minor",
+    "it runs on other machines",
+  );
   for (const field of [
     "name",
     "description",
@@ -57,19 +78,25 @@ export function diffDrivers(before: Driver, after: Driver): Difference {
     "tags",
     "metadata",
   ] as const)
-    compare(asWritten(field), before[field], after[field], "patch", "what it promises stays the same");
-  return conclude(changes);
+    changes.compare(
+      toFileKey(field),
+      before[field],
+      after[field],
+      "patch",
+      "what it promises stays the same",
+    );
+  return changes.conclude();
 }
 
-function diffBindings(before: Driver, after: Driver, add: AddChange): void {
+function diffBindings(before: Driver, after: Driver, changes: Changes): void {
   const old = new Map(before.implements.map((binding) => [contractNamed(binding.tool), binding]));
   const now = new Map(after.implements.map((binding) => [contractNamed(binding.tool), binding]));
   for (const tool of old.keys())
-    if (!now.has(tool)) add(`implements ${tool}`, "major", "a contract is not served any more");
+    if (!now.has(tool)) changes.add(`implements ${tool}`, "major", "a contract is not served any more");
   for (const [tool, binding] of now) {
     const earlier = old.get(tool);
     if (earlier === undefined) {
-      add(`implements ${tool}`, "minor", "one more contract is served");
+      changes.add(`implements ${tool}`, "minor", "one more contract is served");
       continue;
     }
     const what = `implements ${tool}`;
@@ -78,14 +105,14 @@ function diffBindings(before: Driver, after: Driver, add: AddChange): void {
       one.dropOutputs.toSorted(),
     ];
     if (!same(narrowing(earlier), narrowing(binding)))
-      add(`${what}: schema_narrowing`, "major", "other inputs or outputs are left out");
+      changes.add(`${what}: schema_narrowing`, "major", "other inputs or outputs are left out");
     if (lacksMajor(earlier.range, binding.range))
-      add(`${what}: version`, "major", "a major version of the contract is not served any more");
+      changes.add(`${what}: version`, "major", "a major version of the contract is not served any more");
     else if (earlier.range !== binding.range)
-      add(`${what}: version`, "minor", "other versions of the contract are served");
+      changes.add(`${what}: version`, "minor", "other versions of the contract are served");
     const { origin: _a, tool: _b, range: _c, dropInputs: _d, dropOutputs: _e, ...rest } = binding;
     const { origin: _f, tool: _g, range: _h, dropInputs: _i, dropOutputs: _j, ...rested } = earlier;
-    if (!same(rest, rested)) add(what, "patch", "the same contract is served in another way");
+    if (!same(rest, rested)) changes.add(what, "patch", "the same contract is served in another way");
   }
 }
 
@@ -94,27 +121,27 @@ function diffSurfaces<T>(
   before: readonly T[],
   after: readonly T[],
   nameOf: (thing: T) => string,
-  add: AddChange,
+  changes: Changes,
 ): void {
   const [old, now] = [before, after].map((things) => new Map(things.map((thing) => [nameOf(thing), thing])));
   for (const name of old?.keys() ?? [])
-    if (now?.has(name) !== true) add(`${what} ${name}`, "major", "it is not offered any more");
+    if (now?.has(name) !== true) changes.add(`${what} ${name}`, "major", "it is not offered any more");
   for (const [name, thing] of now ?? []) {
     const earlier = old?.get(name);
-    if (earlier === undefined) add(`${what} ${name}`, "minor", "it is offered beside the others");
-    else if (!same(earlier, thing)) add(`${what} ${name}`, "major", "it is offered in another way");
+    if (earlier === undefined) changes.add(`${what} ${name}`, "minor", "it is offered beside the others");
+    else if (!same(earlier, thing)) changes.add(`${what} ${name}`, "major", "it is offered in another way");
   }
 }
 
-function diffVersionCheck(before: Driver, after: Driver, add: AddChange): void {
+function diffVersionCheck(before: Driver, after: Driver, changes: Changes): void {
   const [old, now] = [before.launch.versionCheck, after.launch.versionCheck];
   if (same(old, now)) return;
   const wider = old !== undefined && lacksMajor(now?.range ?? "", old.range);
-  if (wider) add("version_check.range", "major", "another major version of the program is let in");
-  else add("version_check", "patch", "the program's version is looked at in another way");
+  if (wider) changes.add("version_check.range", "major", "another major version of the program is let in");
+  else changes.add("version_check", "patch", "the program's version is looked at in another way");
 }
 
-/** Whether one range names a major version of which the other takes nothing. */
+/** Whether one range contains a major version that the other does not. */
 function lacksMajor(range: string, other: string): boolean {
   const majors = range.matchAll(/(?<![\w.])v?(\d{1,9})(?=[.\sxX*|]|$)/g);
   return Array.from(majors, ([, major = ""]) => major)
@@ -122,19 +149,19 @@ function lacksMajor(range: string, other: string): boolean {
     .some((major) => !satisfies(`${major}.0.0`, other) && !satisfies(`${major}.99999.0`, other));
 }
 
-/** A contract may be named by its id or by its file, whose folder is called like it. */
+/** A contract is named by its id, or by its file, whose folder has the id as its name. */
 function contractNamed(tool: string): string {
   return tool.replace(/\/TOOL\.md$/, "").replace(/^.*\//, "");
 }
 
-/** One program may be written in two ways: from the workspace, or from the driver's folder. */
+/** The path of one program may be relative to the workspace or to the driver's folder. */
 function serverOf({ server, endpoint }: Driver, before: Driver): DriverServer {
   if (server.kind !== "binary" || before.server.kind !== "binary") return server;
   if (endpoint.transport !== "stdio" || before.endpoint.transport !== "stdio") return server;
   return endpoint.command === before.endpoint.command ? { ...server, path: before.server.path } : server;
 }
 
-/** Where the server comes from: undefined when that is the same. */
+/** The step for another source of the server; undefined when it is the same. */
 function serverStep(before: DriverServer, after: DriverServer): Step | undefined {
   if (before.kind !== after.kind) return "major";
   const [old, now] = [sourceOf(before), sourceOf(after)];

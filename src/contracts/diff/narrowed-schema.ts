@@ -1,4 +1,4 @@
-// Whether a schema refuses what its earlier version took, by keywords that only say how much is allowed.
+// Finds values that a schema refuses and its earlier version accepted, by keywords that limit values.
 
 import { isObject, type JsonSchema } from "../../model/index.ts";
 import { followReference } from "../../schema/index.ts";
@@ -6,24 +6,24 @@ import { same } from "./changes.ts";
 
 const AT_MOST = ["maxLength", "maximum", "exclusiveMaximum", "maxItems", "maxProperties", "maxContains"];
 const AT_LEAST = ["minimum", "exclusiveMinimum"];
-/** Like the others, but nothing is as good as 0. */
+/** A missing keyword means 0. */
 const COUNT_AT_LEAST = ["minLength", "minItems", "minProperties"];
-/** Whoever says one of these anew, or otherwise, refuses something. */
+/** A new or changed value of these keywords refuses something. */
 const RULES = ["pattern", "multipleOf", "contains", "propertyNames", "not", "dependentRequired"];
-const MOST_DEPTH = 32;
+const MAX_DEPTH = 32;
 
-/** What is narrower, for people; undefined when nothing is found. */
+/** Describes the first narrower keyword; undefined when there is none. */
 export function narrowerBy(before: JsonSchema, after: JsonSchema): string | undefined {
   return compare(before, after, { before, after }, [], 0);
 }
 
-/** The path to something that was always there and now may be missing. */
+/** The path of a field that was required and may be missing now. */
 export function noLongerPromised(
   before: unknown,
   after: unknown,
   path: readonly string[] = [],
 ): string | undefined {
-  if (!isObject(before) || !isObject(after) || path.length > MOST_DEPTH) return undefined;
+  if (!isObject(before) || !isObject(after) || path.length > MAX_DEPTH) return undefined;
   const [old, now] = [namesIn(before.required), new Set(namesIn(after.required))];
   const lost = old.find((name) => !now.has(name));
   if (lost !== undefined) return [...path, lost].join(".");
@@ -49,7 +49,7 @@ function compare(
   depth: number,
 ): string | undefined {
   const [before, after] = [resolved(given, roots.before), resolved(taken, roots.after)];
-  if (!isObject(before) || !isObject(after) || depth > MOST_DEPTH) return undefined;
+  if (!isObject(before) || !isObject(after) || depth > MAX_DEPTH) return undefined;
   const own = narrowerHere(before, after);
   if (own !== undefined) return `${path.length === 0 ? "" : `${path.join(".")}: `}${own}`;
   const fields = isObject(before.properties) ? before.properties : {};
@@ -103,7 +103,7 @@ function namesIn(required: unknown): readonly string[] {
 }
 
 function resolved(node: unknown, root: JsonSchema): unknown {
-  for (let steps = 0, at = node; steps < MOST_DEPTH; steps += 1) {
+  for (let steps = 0, at = node; steps < MAX_DEPTH; steps += 1) {
     if (!isObject(at) || typeof at.$ref !== "string") return at;
     at = followReference(root, at.$ref);
   }

@@ -1,4 +1,4 @@
-// From a contract's input to the arguments of an MCP tool: planned once per binding, so that a call only copies values.
+// Converts the input of a contract to the arguments of an MCP tool; planned once per binding, so that a call only copies values.
 
 import {
   type Binding,
@@ -10,54 +10,48 @@ import {
   parseJsonPath,
 } from "../../model/index.ts";
 import { fieldNames, fieldOf, meant, requiredOf, type SchemaView } from "../../schema/index.ts";
+import type { BindingDiagnostic } from "../registration/check-server-tool.ts";
 import { fail } from "./failure.ts";
 import { type Transform, TRANSFORMS } from "./transforms.ts";
 
-/** The source of arguments that come from the context of a call, as its contract's contextSchema describes it. */
+/** Source of arguments that come from the context of a call, which the contract's contextSchema describes. */
 export const CONTEXT = "$context";
 
 /** One argument, and the input that it comes from. */
-export interface Route {
+export interface ArgumentRoute {
   /** An input, or `CONTEXT`. */
   readonly source: string;
-  /** Below the input, when it is a part of it. */
+  /** Path below the input; empty for the whole input. */
   readonly path: JsonPath;
   readonly transform: Transform | undefined;
   readonly target: string;
 }
 
 export interface ArgumentPlan {
-  readonly routes: readonly Route[];
+  readonly routes: readonly ArgumentRoute[];
   readonly dropped: ReadonlySet<string>;
   /** Inputs of this call that the driver does not take. */
   unsupported(given: JsonObject): readonly string[];
   build(input: JsonObject, context?: JsonObject): JsonObject;
 }
 
-export interface ArgumentProblem {
-  readonly message: string;
-  readonly hint?: string | undefined;
-  /** What of the binding it is about. */
-  readonly field: BindingField;
-}
-
 export interface PlannedArguments {
   readonly plan: ArgumentPlan;
-  /** What is wrong with the narrowing and the mappings, and what would be right. */
-  readonly problems: readonly ArgumentProblem[];
-  /** Parts of inputs that no argument gets, as `a.b`: they are lost in silence. */
+  /** Diagnostics about the narrowing and the mappings. */
+  readonly diagnostics: readonly BindingDiagnostic[];
+  /** Parts of inputs that no argument gets, as `a.b`. */
   readonly lost: readonly string[];
 }
 
-const NOTHING: readonly string[] = [];
+const NONE: readonly string[] = [];
 const NO_CONTEXT: JsonObject = {};
 
-/** `context` is what the contract's contextSchema allows; undefined when it has none. */
+/** `context` is the contract's contextSchema; undefined when it has none. */
 export function planArguments(binding: Binding, inputs: SchemaView, context?: SchemaView): PlannedArguments {
-  const problems: ArgumentProblem[] = [];
+  const diagnostics: BindingDiagnostic[] = [];
   let field: BindingField = "drop_inputs";
   const add = (message: string, hint?: string): void => {
-    problems.push(hint === undefined ? { message, field } : { message, hint, field });
+    diagnostics.push({ message, hint, field });
   };
   const names = fieldNames(inputs);
   const isInput = (name: string): boolean =>
@@ -73,7 +67,7 @@ export function planArguments(binding: Binding, inputs: SchemaView, context?: Sc
         "Only optional inputs may be dropped: take it out of drop_inputs, or serve another contract.",
       );
   }
-  const routes: Route[] = [];
+  const routes: ArgumentRoute[] = [];
   field = "mapping";
   for (const [key, value] of Object.entries(binding.mapping)) {
     const route = readMapping(key, value, isInput, add);
@@ -106,13 +100,13 @@ export function planArguments(binding: Binding, inputs: SchemaView, context?: Sc
   field = "argument_mapping";
   const renamed = rename(routes, binding, mapped, add);
   const lost = [...mapped].flatMap((source) => {
-    // A context is for all drivers; each takes what it needs.
+    // The context is for all drivers, and each takes only some fields.
     if (source === CONTEXT) return [];
     const input = fieldOf(inputs, source);
     const paths = routes.flatMap((route) => (route.source === source ? [route.path] : []));
     return input.state === "declared" ? lostParts(input.view, paths, source) : [];
   });
-  return { plan: new Plan(renamed, dropped, names), problems, lost };
+  return { plan: new Plan(renamed, dropped, names), diagnostics, lost };
 }
 
 function isUndeclared([first]: JsonPath, view: SchemaView): boolean {
@@ -121,9 +115,9 @@ function isUndeclared([first]: JsonPath, view: SchemaView): boolean {
   );
 }
 
-/** Declared fields below a value that none of the paths takes. */
+/** Declared fields below a value that no path takes. */
 function lostParts(view: SchemaView, paths: readonly JsonPath[], at: string): readonly string[] {
-  // All of it, or entries of a list, which are chosen on purpose.
+  // A path takes the whole value, or entries of a list.
   if (paths.some(([first]) => first?.kind !== "name")) return [];
   return fieldNames(view).flatMap((name) => {
     const below = paths.flatMap(([first, ...rest]) =>
@@ -135,13 +129,13 @@ function lostParts(view: SchemaView, paths: readonly JsonPath[], at: string): re
   });
 }
 
-/** A text maps an input to a key; an object says where a key comes from: an input, a part of one as `a.b` or `$.a.b`, or of the context as `$context.a`. */
+/** A text maps an input to a key. An object gives the source of a key: an input, a part of one as `a.b` or `$.a.b`, or of the context as `$context.a`. */
 function readMapping(
   key: string,
   value: string | MappedFrom,
   isInput: (name: string) => boolean,
   add: (message: string, hint?: string) => void,
-): Route | undefined {
+): ArgumentRoute | undefined {
   if (typeof value === "string") return { source: key, path: [], transform: undefined, target: value };
   let transform: Transform | undefined;
   if (value.transform !== undefined) {
@@ -175,13 +169,13 @@ function readMapping(
   return undefined;
 }
 
-/** `argument_mapping` names what `mapping` has made of the inputs. */
+/** Applies `argument_mapping` to the keys that `mapping` gives. */
 function rename(
-  routes: readonly Route[],
+  routes: readonly ArgumentRoute[],
   { argumentMapping }: Binding,
   mapped: ReadonlySet<string>,
   add: (message: string, hint?: string) => void,
-): readonly Route[] {
+): readonly ArgumentRoute[] {
   const keys = routes.map(({ target }) => target);
   for (const key of Object.keys(argumentMapping)) {
     if (keys.includes(key)) continue;
@@ -212,13 +206,13 @@ function rename(
 }
 
 class Plan implements ArgumentPlan {
-  readonly routes: readonly Route[];
+  readonly routes: readonly ArgumentRoute[];
   readonly dropped: ReadonlySet<string>;
   readonly #known: ReadonlySet<string>;
   readonly #targets: ReadonlySet<string>;
   readonly #identity: boolean;
 
-  constructor(routes: readonly Route[], dropped: ReadonlySet<string>, names: readonly string[]) {
+  constructor(routes: readonly ArgumentRoute[], dropped: ReadonlySet<string>, names: readonly string[]) {
     this.routes = routes;
     this.dropped = dropped;
     this.#known = new Set(names);
@@ -232,7 +226,7 @@ class Plan implements ArgumentPlan {
   }
 
   unsupported(given: JsonObject): readonly string[] {
-    if (this.dropped.size === 0) return NOTHING;
+    if (this.dropped.size === 0) return NONE;
     return [...this.dropped].filter((name) => Object.hasOwn(given, name));
   }
 
@@ -245,12 +239,12 @@ class Plan implements ArgumentPlan {
       const value = this.#take(route, given);
       if (value !== undefined) built[route.target] = value;
     }
-    // Inputs that the contract allows without naming them keep their names.
+    // Inputs that the contract allows without declaring them keep their names.
     for (const name of Object.keys(input)) if (!this.#known.has(name)) this.#pass(name, input, built);
     return built;
   }
 
-  #take({ source, path, transform, target }: Route, value: unknown): unknown {
+  #take({ source, path, transform, target }: ArgumentRoute, value: unknown): unknown {
     let taken = value;
     if (path.length > 0) {
       const followed = evaluateJsonPath(path, value);

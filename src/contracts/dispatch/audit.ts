@@ -1,4 +1,4 @@
-// What is written down about contracts: who was chosen and why, what was called, which secrets were given out. Never a value.
+// Audit events of contracts: routes, calls, and grants of secrets. They never contain a value.
 
 import type { Driver } from "../../model/index.ts";
 import type { AuthState } from "../auth/auth-store.ts";
@@ -11,7 +11,7 @@ export type AuditEvent = ResolvedEvent | InvokedEvent | SecretEvent;
 export interface ResolvedEvent {
   readonly type: "driver.resolved";
   readonly tool: string;
-  /** How many drivers were left after these phases. */
+  /** Number of drivers after these phases. */
   readonly afterCapability: number;
   readonly afterPolicy: number;
   readonly pin?: string | undefined;
@@ -63,11 +63,11 @@ export interface SecretEvent {
 
 export interface Audit {
   (event: AuditEvent): void;
-  /** False while nobody hears of calls: then they are not written down either. */
+  /** False while no listener wants events of calls: then none are made. */
   readonly hearsCalls?: boolean | undefined;
 }
 
-/** For what happens with every call. */
+/** For events that occur with every call. */
 export function auditOfCalls(audit: Audit | undefined): Audit | undefined {
   return audit?.hearsCalls === false ? undefined : audit;
 }
@@ -111,7 +111,7 @@ export function invokedEvent(
   return eventOf(driver, what, context, outcome, cost.unitsPerCall ?? 0);
 }
 
-/** What went straight to a driver's server: a prompt by its name, a resource by its kind only. */
+/** Event of a forwarded request: a prompt by its name, a resource by its kind only. */
 export function forwardedEvent(
   driver: Driver,
   { method, id }: { readonly method: string; readonly id: string },

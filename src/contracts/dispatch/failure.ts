@@ -1,12 +1,12 @@
-// Every way in which a call of a contract can fail, in the codes of the contract: what was thrown below becomes one of them here.
+// Failures of contract calls: converts every thrown error to one of the error codes of contracts.
 
 import { type PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { DriverError, DriverErrorCode } from "../../model/index.ts";
 
-/** Thrown inside of this room; `dispatch` makes a result of it. */
+/** Thrown inside of this room; `dispatch` converts it to a result. */
 export class Failure extends Error {
   readonly error: DriverError;
-  /** The request cannot have reached the server, so that sending it again does no harm. */
+  /** The request cannot have reached the server, so that it may be sent again. */
   readonly neverSent: boolean;
 
   constructor(error: DriverError, neverSent = false) {
@@ -24,7 +24,7 @@ export function fail(
   return new Failure({ code, message, ...more });
 }
 
-/** What went wrong between this program and the server, or before it. */
+/** Converts any thrown value to a failure. */
 export function toFailure(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown;
   const error = toPortolanError(thrown);

@@ -1,4 +1,4 @@
-// From an MCP tool's result to a contract's output: the right part of it, without what is dropped, checked against the promise.
+// Converts the result of an MCP tool to the output of a contract; planned once per binding.
 
 import {
   type Binding,
@@ -11,29 +11,30 @@ import {
   parseJsonPath,
 } from "../../model/index.ts";
 import { type SchemaView, typesOf } from "../../schema/index.ts";
+import type { BindingDiagnostic } from "../registration/check-server-tool.ts";
 import { fail } from "./failure.ts";
 
 export interface ResultPlan {
   readonly path: JsonPath;
-  /** Throws a failure when the tool failed, or when its result has nothing at the path. */
+  /** Throws a failure when the tool failed, or when the path has no value in its result. */
   extract(result: JsonObject): unknown;
-  /** The output without what the driver drops. */
+  /** The output without the fields that the binding drops. */
   narrow(value: unknown): unknown;
 }
 
 export interface PlannedResult {
   readonly plan: ResultPlan;
-  readonly problems: readonly { readonly message: string; readonly hint?: string | undefined }[];
+  readonly diagnostics: readonly BindingDiagnostic[];
 }
 
-/** How a text is read when all of it is the output. */
+/** How a text result becomes the output. */
 type TextRule = "as it is" | "as JSON" | "as JSON if it is an object or a list";
 
-const SHOWN_CHARS = 2_000;
+const MAX_ERROR_CHARS = 2_000;
 
 export function planResult(binding: Binding, outputs: SchemaView): PlannedResult {
   const parsed = parseJsonPath(binding.resultExtract);
-  const problems = parsed.ok
+  const diagnostics = parsed.ok
     ? []
     : [
         {
@@ -43,7 +44,7 @@ export function planResult(binding: Binding, outputs: SchemaView): PlannedResult
       ];
   const path = parsed.ok ? parsed.path : [];
   const plan = new Plan(path, binding.resultExtract, textRule(outputs), binding.dropOutputs);
-  return { plan, problems };
+  return { plan, diagnostics };
 }
 
 function textRule(outputs: SchemaView): TextRule {
@@ -114,7 +115,7 @@ class Plan implements ResultPlan {
   }
 }
 
-/** The usual path is a few names and numbers, which need no lists of what was found. */
+/** Short paths need no general evaluation. */
 function compilePath(path: JsonPath): (value: unknown) => Followed {
   const [only] = path;
   if (only === undefined) return (value) => ({ found: true, value });
@@ -133,9 +134,9 @@ export function firstText({ content }: JsonObject): string | undefined {
   return undefined;
 }
 
-/** Of a foreign error, as much as a reader needs. */
+/** Error texts of servers may be long. */
 function shortened(text: string): string {
-  return text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text;
+  return text.length > MAX_ERROR_CHARS ? `${text.slice(0, MAX_ERROR_CHARS)}…` : text;
 }
 
 function parse(text: string): unknown {

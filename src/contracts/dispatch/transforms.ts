@@ -1,10 +1,10 @@
-// The few changes that a mapping may make to a value on its way; each says which type comes out of it.
+// Transforms that a mapping may apply to a value, with the type of each result.
 
 import type { TypeName } from "../../schema/index.ts";
 
 export interface Transform {
   readonly gives: TypeName;
-  /** Undefined when this value cannot be changed so. */
+  /** Undefined when the value cannot be transformed. */
   apply(value: unknown): unknown;
 }
 

@@ -5,7 +5,7 @@ import type { Contract, Driver } from "../../model/index.ts";
 import type { AuthPorts } from "../auth/login-steps.ts";
 import type { CallContext } from "../contract/call-context.ts";
 import { checkDriver } from "../registration/check-driver.ts";
-import { type Bumps, bumpProblems, refKindProblems } from "../registration/driver-conflicts.ts";
+import { type Bumps, versionConflicts, refKindConflicts } from "../registration/driver-conflicts.ts";
 import { compareServer } from "../verification/compare-server.ts";
 import { type Acquire, DriverVerification } from "../verification/driver-verification.ts";
 import type { BoundTool, DriverHooks } from "./bound-tool.ts";
@@ -98,14 +98,14 @@ export class DriverRegistry {
     const { contracts, root, report } = this.#options;
     const checked = checkDriver(driver, contracts, undefined, { root, hooks });
     const conflicts = this.#conflictsOf(driver);
-    const problems = [...conflicts, ...checked.problems];
-    const refusal = problems.find(({ severity }) => severity === "error")?.message;
+    const diagnostics = [...conflicts, ...checked.diagnostics];
+    const refusal = diagnostics.find(({ severity }) => severity === "error")?.message;
     const bound = refusal === undefined ? checked.bound : [];
-    const registered = this.#register({ driver, hooks, bound, refusal, problems, conflicts });
+    const registered = this.#register({ driver, hooks, bound, refusal, diagnostics, conflicts });
     this.#own(registered);
     registered.health.start();
     this.#apply(addVersion(this.#handOver, registered, isVerified));
-    for (const problem of problems) report(problem);
+    for (const diagnostic of diagnostics) report(diagnostic);
     this.#options.changed();
     return registered;
   }
@@ -144,10 +144,10 @@ export class DriverRegistry {
     for (const one of released) if (!this.#borrowed.delete(one)) one.close();
   }
 
-  #register({ driver, hooks, bound, refusal, problems, conflicts }: Checked): RegisteredDriver {
+  #register({ driver, hooks, bound, refusal, diagnostics, conflicts }: Checked): RegisteredDriver {
     const { acquire, report, changed, healthPorts: ports, context } = this.#options;
     const verification = new DriverVerification({
-      ...{ driver, hooks, acquire, report, changed, refusal, problems, conflicts },
+      ...{ driver, hooks, acquire, report, changed, refusal, diagnostics, conflicts },
       compare: (upstream) => compareServer({ driver, hooks }, upstream, this.#options),
       verified: () => void health.first(),
     });
@@ -171,8 +171,8 @@ export class DriverRegistry {
     const earlier = replaced ?? this.#options.earlier?.get(driver.id);
     const others = current.flatMap((one) => (one.status === "refused" ? [] : [one.driver]));
     return [
-      ...refKindProblems(driver, others),
-      ...(earlier === undefined ? [] : bumpProblems(earlier, driver, this.#options.bumps ?? "warn")),
+      ...refKindConflicts(driver, others),
+      ...(earlier === undefined ? [] : versionConflicts(earlier, driver, this.#options.bumps ?? "warn")),
     ];
   }
 }
@@ -183,6 +183,6 @@ interface Checked {
   readonly bound: readonly BoundTool[];
   /** Why the file does not match its contracts; undefined when it does. */
   readonly refusal: string | undefined;
-  readonly problems: readonly Diagnostic[];
+  readonly diagnostics: readonly Diagnostic[];
   readonly conflicts: readonly Diagnostic[];
 }

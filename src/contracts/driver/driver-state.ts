@@ -45,7 +45,7 @@ export function reportOf(
     health: health.status,
     ...(health.reason === undefined ? {} : { healthReason: health.reason }),
     contracts: [...bound.keys()],
-    problems: verification.problems,
+    problems: verification.diagnostics,
   };
 }
 

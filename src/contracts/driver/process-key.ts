@@ -1,23 +1,23 @@
-// Who may share one process of a driver: everybody, unless it was started with somebody's secrets or somebody's login.
+// Key of the process that a caller uses: all callers share one, unless it starts with secrets or with a user's login.
 
 import { type Driver, majorKey } from "../../model/index.ts";
 import { secretNames } from "../auth/secret-grants.ts";
 import type { CallContext } from "../contract/call-context.ts";
 import type { DriverHooks } from "./bound-tool.ts";
 
-/** Whether somebody has to log in to it, each for themselves. */
+/** Whether each user logs in to the driver. */
 export function hasLogin({ auth }: Driver): boolean {
   const { login, refresh, state } = auth ?? {};
   return login !== undefined || refresh !== undefined || (state?.paths.length ?? 0) > 0;
 }
 
-/** Whether each user has a process of their own; a login may also be in the driver's code. */
+/** Whether each user has a process of their own. A login may also be in the driver's hooks. */
 export function isPersonal(driver: Driver, hooks: DriverHooks = {}): boolean {
   if (hooks.login !== undefined || hooks.refresh !== undefined) return true;
   return hasLogin(driver) || secretNames(driver).length > 0;
 }
 
-/** The same for calls that the same process may serve. */
+/** Equal for calls that the same process may serve. */
 export function processKey(
   driver: Driver,
   { workspaceId, userId }: CallContext,

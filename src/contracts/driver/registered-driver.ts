@@ -41,8 +41,8 @@ export class RegisteredDriver implements DriverVersion {
     return kind === "verified" || kind === "refused" ? kind : "unknown";
   }
 
-  get problems(): readonly Diagnostic[] {
-    return this.verification.problems;
+  get diagnostics(): readonly Diagnostic[] {
+    return this.verification.diagnostics;
   }
 
   /** The live server, verified. */

@@ -12,24 +12,24 @@ function check(
   one: Partial<Contract> = {},
   options: CheckOptions = {},
 ): { bound: number; said: string } {
-  const { bound, problems } = checkDriver(
+  const { bound, diagnostics } = checkDriver(
     driver({ implements: [binding(more)] }),
     [contract(one)],
     tools,
     options,
   );
-  const said = problems.map(({ severity, message, hint }) => `${severity}: ${message} | ${hint ?? ""}`);
+  const said = diagnostics.map(({ severity, message, hint }) => `${severity}: ${message} | ${hint ?? ""}`);
   return { bound: bound.length, said: said.join("\n") };
 }
 
 test("a binding that fits is bound, with the least time and the dearest word on cost and retries", () => {
   const retry = { maxAttempts: 2, backoff: "fixed", initialMs: 1 } as const;
-  const { bound, problems } = checkDriver(
+  const { bound, diagnostics } = checkDriver(
     driver({ timeoutMs: 4_000, retry, implements: [binding({ timeoutMs: 900, cost: { unitsPerCall: 3 } })] }),
     [contract()],
     [tool()],
   );
-  expect(problems).toEqual([]);
+  expect(diagnostics).toEqual([]);
   expect(bound[0]).toMatchObject({ timeoutMs: 900, retry, cost: { unitsPerCall: 3, costClass: "trivial" } });
 });
 
@@ -272,14 +272,14 @@ test("everything is said at once, with the place, and one broken binding refuses
       binding({ tool: "nowhere" }),
     ],
   });
-  const { bound, problems } = checkDriver(
+  const { bound, diagnostics } = checkDriver(
     two,
     [contract(), contract({ id: "fs-list" })],
     [tool({ name: "list" })],
   );
   expect(bound).toEqual([]);
-  expect(problems).toHaveLength(2);
-  expect(problems[0]).toMatchObject({
+  expect(diagnostics).toHaveLength(2);
+  expect(diagnostics[0]).toMatchObject({
     code: "DECLARATION_INVALID",
     server: "files-mcp",
     tool: "fs-read",
@@ -290,7 +290,7 @@ test("everything is said at once, with the place, and one broken binding refuses
 
 test("the same contract twice", () => {
   const twice = driver({ implements: [binding(), binding({ toolName: "other" })] });
-  expect(checkDriver(twice, [contract()], undefined).problems[0]?.message).toContain(
+  expect(checkDriver(twice, [contract()], undefined).diagnostics[0]?.message).toContain(
     "already served by the tool",
   );
 });
@@ -320,7 +320,7 @@ implements:
   const placesOf = (written: string, tools: ToolDefinition[]): string[] => {
     const { driver: read } = parseDriver(written, "DRIVER.md");
     if (read === undefined) expect.fail("not read");
-    return checkDriver(read, [contract()], tools).problems.map(({ line, column }) => `${line}:${column}`);
+    return checkDriver(read, [contract()], tools).diagnostics.map(({ line, column }) => `${line}:${column}`);
   };
   expect(new Set(placesOf(text, [has]))).toEqual(new Set(["13:7", "17:9", "18:9"]));
   expect(placesOf(text, [])).toContain("16:9");

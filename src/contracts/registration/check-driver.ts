@@ -1,4 +1,4 @@
-// Whether a driver keeps what it promises, told when it is registered: every broken binding at once, with what to change.
+// Checks a driver when it is registered: reports every broken binding at once, with the correction.
 
 import { type Diagnostic, didYouMean } from "../../errors/index.ts";
 import type { Binding, Contract, Driver, ToolDefinition } from "../../model/index.ts";
@@ -12,61 +12,61 @@ import {
   typesOf,
 } from "../../schema/index.ts";
 import { planArguments } from "../dispatch/arguments.ts";
-import { aboutField, checkServerTool, type Finding } from "./check-server-tool.ts";
+import { aboutField, checkServerTool, type BindingDiagnostic } from "./check-server-tool.ts";
 import { findContract } from "../contract/find-contract.ts";
 import { viewOrAnything } from "../contract/prepared-contract.ts";
 import { planResult } from "../dispatch/result.ts";
 import type { BoundTool, DriverHooks } from "../driver/bound-tool.ts";
 
 export interface CheckedDriver {
-  /** Empty when anything is wrong: a driver with one broken binding is refused. */
+  /** Empty when there is an error: a driver with one broken binding is refused. */
   readonly bound: readonly BoundTool[];
-  readonly problems: readonly Diagnostic[];
+  readonly diagnostics: readonly Diagnostic[];
 }
 
 export interface CheckOptions {
-  /** What paths of contracts are looked for from first. Default: the working directory. */
+  /** Folder of the workspace; paths of contracts are resolved from it first. Default: the working directory. */
   readonly root?: string | undefined;
-  /** Code that takes the place of a mapping takes the check of that mapping with it. */
+  /** A mapping that a hook replaces is not checked. */
   readonly hooks?: DriverHooks | undefined;
-  /** Contracts may be elsewhere: what serves one that is not here is told to be unchecked. */
+  /** Some contracts may be in another folder: a binding to one is reported as unchecked. */
   readonly partial?: boolean | undefined;
 }
 
-/** Without `tools`, everything that can be told without the server. */
+/** Without `tools`, only checks that need no server. */
 export function checkDriver(
   driver: Driver,
   contracts: readonly Contract[],
   tools: readonly ToolDefinition[] | undefined,
   options: CheckOptions = {},
 ): CheckedDriver {
-  const problems: Diagnostic[] = [];
+  const diagnostics: Diagnostic[] = [];
   const bound: BoundTool[] = [];
   const seen = new Map<string, string>();
   for (const binding of driver.implements) {
-    const found = findContract(binding.tool, binding.range, contracts, driver, options.root ?? ".");
-    if (found === undefined || "outOfRange" in found) {
-      const finding =
-        found === undefined && options.partial === true
+    const search = findContract(binding.tool, binding.range, contracts, driver, options.root ?? ".");
+    if (search === undefined || "outOfRange" in search) {
+      const diagnostic =
+        search === undefined && options.partial === true
           ? notChecked(binding)
-          : noContract(binding, found?.outOfRange, contracts);
-      problems.push(toDiagnostic(driver, binding, undefined, finding));
+          : noContract(binding, search?.outOfRange, contracts);
+      diagnostics.push(toDiagnostic(driver, binding, undefined, diagnostic));
       continue;
     }
-    const { contract } = found;
-    const findings: Finding[] = [];
+    const { contract } = search;
+    const found: BindingDiagnostic[] = [];
     const twice = seen.get(contract.id);
     if (twice !== undefined)
-      findings.push({
+      found.push({
         message: `the contract ${contract.id} is already served by the tool "${twice}" of this driver`,
       });
     seen.set(contract.id, binding.toolName);
-    bound.push(bind(driver, contract, binding, tools, options.hooks ?? {}, findings));
-    for (const finding of findings) problems.push(toDiagnostic(driver, binding, contract, finding));
+    bound.push(bind(driver, contract, binding, tools, options.hooks ?? {}, found));
+    for (const diagnostic of found) diagnostics.push(toDiagnostic(driver, binding, contract, diagnostic));
   }
-  problems.push(...executeMismatch(driver, seen, options.hooks));
-  const broken = problems.some(({ severity }) => severity === "error");
-  return { bound: broken ? [] : bound, problems };
+  diagnostics.push(...executeMismatch(driver, seen, options.hooks));
+  const broken = diagnostics.some(({ severity }) => severity === "error");
+  return { bound: broken ? [] : bound, diagnostics };
 }
 
 function bind(
@@ -75,24 +75,24 @@ function bind(
   binding: Binding,
   tools: readonly ToolDefinition[] | undefined,
   hooks: DriverHooks,
-  findings: Finding[],
+  found: BindingDiagnostic[],
 ): BoundTool {
   const inputs = viewOrAnything(closedSchema(contract.inputs));
   const outputs = viewOrAnything(contract.outputs);
   const context = contract.contextSchema === undefined ? undefined : viewOrAnything(contract.contextSchema);
   const planned = planArguments(binding, inputs, context);
   const result = planResult(binding, outputs);
-  findings.push(...planned.problems, ...aboutField("result_extract", result.problems));
+  found.push(...planned.diagnostics, ...aboutField("result_extract", result.diagnostics));
   const required = requiredOf(outputs);
   for (const name of binding.dropOutputs)
     if (required.has(name))
-      findings.push({
+      found.push({
         field: "drop_outputs",
         message: `drop_outputs names "${name}", which the contract requires`,
         hint: "Only optional outputs may be dropped: the output would never be what the contract promises.",
       });
     else if (isUnknown(name, outputs))
-      findings.push({
+      found.push({
         field: "drop_outputs",
         severity: "warning",
         message: `drop_outputs names "${name}", which the contract does not have${meant(name, fieldNames(outputs))}`,
@@ -100,7 +100,7 @@ function bind(
       });
   const isCode = hooks.buildArguments !== undefined || hooks.execute?.[contract.id] !== undefined;
   if (planned.lost.length > 0 && !isCode)
-    findings.push({
+    found.push({
       field: "mapping",
       severity: "warning",
       message: `mapping takes only a part of an input: ${planned.lost.map((part) => `"${part}"`).join(", ")} never reach${planned.lost.length === 1 ? "es" : ""} the tool`,
@@ -108,16 +108,14 @@ function bind(
     });
   const timeoutMs = binding.timeoutMs ?? driver.timeoutMs;
   if (timeoutMs !== undefined && timeoutMs > contract.timeoutMs)
-    findings.push({
+    found.push({
       field: "timeout_override_ms",
       message: `timeout_override_ms is ${timeoutMs}, and the contract allows ${contract.timeoutMs}`,
       hint: `A driver may only take less time: write ${contract.timeoutMs} or less.`,
     });
   const plans = { arguments: planned.plan, result: result.plan };
   if (tools !== undefined)
-    findings.push(
-      ...checkServerTool({ contract, binding, inputs, context, outputs, ...plans }, tools, hooks),
-    );
+    found.push(...checkServerTool({ contract, binding, inputs, context, outputs, ...plans }, tools, hooks));
   return {
     contract,
     driver,
@@ -133,7 +131,7 @@ function bind(
   };
 }
 
-/** Where the contract says what its output has, and this is not among it. */
+/** The contract declares the fields of its output, and this one is not among them. */
 function isUnknown(name: string, outputs: SchemaView): boolean {
   if (fieldOf(outputs, name).state === "declared") return false;
   return fieldNames(outputs).length > 0 || !typesOf(outputs).has("object");
@@ -143,7 +141,7 @@ function noContract(
   { tool, range }: Binding,
   outOfRange: Contract | undefined,
   contracts: readonly Contract[],
-): Finding {
+): BindingDiagnostic {
   if (outOfRange !== undefined)
     return {
       field: "version",
@@ -158,15 +156,15 @@ function noContract(
   };
 }
 
-function notChecked({ tool }: Binding): Finding {
+function notChecked({ tool }: Binding): BindingDiagnostic {
   return {
     severity: "info",
-    message: `what serves ${tool} is not checked: its contract is not here`,
+    message: `the binding to ${tool} is not checked: its contract is not in this folder`,
     hint: "Check it in its workspace: portolan validate, in the folder that has .drivers.",
   };
 }
 
-/** Code for contracts that the driver does not serve, or only for some of those that it does. */
+/** The contracts in `execute` must be exactly the ones in `implements`. */
 function executeMismatch(
   driver: Driver,
   served: ReadonlyMap<string, string>,
@@ -196,7 +194,7 @@ function toDiagnostic(
   driver: Driver,
   binding: Binding,
   contract: Contract | undefined,
-  { message, hint, severity, field }: Finding,
+  { message, hint, severity, field }: BindingDiagnostic,
 ): Diagnostic {
   const { file } = binding.origin;
   const { line, column } = (field && binding.origin.places?.[field]) ?? binding.origin;

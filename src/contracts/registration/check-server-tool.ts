@@ -1,4 +1,4 @@
-// Whether the tool that a server really has can serve a contract: its arguments are fed, and its result has what is promised.
+// Checks that a tool of the server can serve a contract: its arguments get values, and its result has the outputs.
 
 import { didYouMean } from "../../errors/index.ts";
 import {
@@ -23,28 +23,28 @@ import {
   viewOf,
   viewSchema,
 } from "../../schema/index.ts";
-import { type ArgumentPlan, CONTEXT, type Route } from "../dispatch/arguments.ts";
+import { type ArgumentPlan, type ArgumentRoute, CONTEXT } from "../dispatch/arguments.ts";
 import type { ResultPlan } from "../dispatch/result.ts";
 import type { DriverHooks } from "../driver/bound-tool.ts";
 
-export interface Finding {
+export interface BindingDiagnostic {
   readonly message: string;
   readonly hint?: string | undefined;
   /** Default: error. */
   readonly severity?: "error" | "warning" | "info" | undefined;
-  /** What of the binding it is about, so that it can be told where that stands. */
+  /** The field of the binding that causes it, for the position in the file. */
   readonly field?: BindingField | undefined;
 }
 
-export function aboutField(field: BindingField, findings: readonly Finding[]): Finding[] {
-  return findings.map((finding) => ({ field, ...finding }));
+export function aboutField(field: BindingField, found: readonly BindingDiagnostic[]): BindingDiagnostic[] {
+  return found.map((diagnostic) => ({ field, ...diagnostic }));
 }
 
 export interface Planned {
   readonly contract: Contract;
   readonly binding: Binding;
   readonly inputs: SchemaView;
-  /** Of a call's context; undefined when the contract says nothing about one. */
+  /** Schema of the context of a call; undefined when the contract has none. */
   readonly context: SchemaView | undefined;
   readonly outputs: SchemaView;
   readonly arguments: ArgumentPlan;
@@ -55,7 +55,7 @@ export function checkServerTool(
   planned: Planned,
   tools: readonly ToolDefinition[],
   hooks: DriverHooks,
-): readonly Finding[] {
+): readonly BindingDiagnostic[] {
   const { toolName } = planned.binding;
   if (hooks.execute?.[planned.contract.id] !== undefined) return [];
   const tool = tools.find(({ name }) => name === toolName);
@@ -74,21 +74,21 @@ export function checkServerTool(
   ];
 }
 
-function checkArguments(planned: Planned, tool: ToolDefinition): readonly Finding[] {
+function checkArguments(planned: Planned, tool: ToolDefinition): readonly BindingDiagnostic[] {
   const takes = viewSchema(tool.inputSchema);
   if (takes === undefined) return [notCompared(tool, "inputSchema")];
-  const findings: Finding[] = [];
-  for (const route of planned.arguments.routes) findings.push(...checkRoute(route, planned, takes, tool));
+  const found: BindingDiagnostic[] = [];
+  for (const route of planned.arguments.routes) found.push(...checkRoute(route, planned, takes, tool));
   const fed = new Map(planned.arguments.routes.map((route) => [route.target, route]));
   for (const name of requiredOf(takes)) {
     const route = fed.get(name);
     if (route === undefined)
-      findings.push({
+      found.push({
         message: `the tool "${tool.name}" requires the argument "${name}", which no input becomes`,
         hint: `Map an input to it in argument_mapping: the contract has ${listed(fieldNames(planned.inputs))}.`,
       });
     else if (!isAlwaysThere(route, planned))
-      findings.push({
+      found.push({
         message: `the tool "${tool.name}" requires the argument "${name}", and ${sourceOf(route)} that becomes it is optional`,
         hint:
           route.source === CONTEXT
@@ -96,15 +96,15 @@ function checkArguments(planned: Planned, tool: ToolDefinition): readonly Findin
             : `In the contract, require "${route.source}" or give it a default.`,
       });
   }
-  return findings;
+  return found;
 }
 
 function checkRoute(
-  route: Route,
+  route: ArgumentRoute,
   planned: Planned,
   takes: SchemaView,
   tool: ToolDefinition,
-): readonly Finding[] {
+): readonly BindingDiagnostic[] {
   const { source, target } = route;
   const way = source === target ? sourceOf(route) : `${sourceOf(route)} (as "${target}")`;
   const field = fieldOf(takes, target);
@@ -134,9 +134,9 @@ function checkRoute(
   );
 }
 
-/** What is sent for an argument, after the mapping's path and transform. */
+/** Schema of the value that is sent for an argument, after the path and the transform of the mapping. */
 function sentAs(
-  { source, path, transform }: Route,
+  { source, path, transform }: ArgumentRoute,
   { inputs, context }: Planned,
 ): { readonly view: SchemaView } | { readonly message: string } {
   const view = source === CONTEXT ? (context ?? viewOf(inputs, true)) : inputView(inputs, source);
@@ -150,13 +150,13 @@ function inputView(inputs: SchemaView, name: string): SchemaView {
   return field.state === "declared" ? field.view : viewOf(inputs, true);
 }
 
-function sourceOf({ source, path: [first] }: Route): string {
+function sourceOf({ source, path: [first] }: ArgumentRoute): string {
   if (source !== CONTEXT) return `the input "${source}"`;
   return first?.kind === "name" ? `"${first.name}" of the context` : "the context";
 }
 
 function isAlwaysThere(
-  { source: name, path: [first] }: Route,
+  { source: name, path: [first] }: ArgumentRoute,
   { inputs, context, contract }: Planned,
 ): boolean {
   if (name === CONTEXT)
@@ -168,8 +168,8 @@ function isAlwaysThere(
   return isObject(property) && property.default !== undefined;
 }
 
-function checkResult(planned: Planned, tool: ToolDefinition): readonly Finding[] {
-  // Without a schema the first results will tell; they are checked in any case.
+function checkResult(planned: Planned, tool: ToolDefinition): readonly BindingDiagnostic[] {
+  // Without a schema, only the results of calls can be checked.
   if (tool.outputSchema === undefined) return [];
   const gives = viewSchema(tool.outputSchema);
   if (gives === undefined) return [notCompared(tool, "outputSchema")];
@@ -187,7 +187,7 @@ function checkResult(planned: Planned, tool: ToolDefinition): readonly Finding[]
   if (mismatches.length === 0 && reached.undeclared === undefined) return [];
   const better = fitting(gives, outputs);
   const both = `The contract's outputs are ${describeView(outputs)}; the tool gives ${describeView(gives)}.`;
-  const astray: readonly Finding[] =
+  const astray: readonly BindingDiagnostic[] =
     reached.undeclared === undefined
       ? []
       : [
@@ -208,7 +208,7 @@ function checkResult(planned: Planned, tool: ToolDefinition): readonly Finding[]
   ];
 }
 
-/** The paths that would give the contract's output, as far as the tool declares what it gives. */
+/** Proposes paths that lead to the contract's output in the tool's outputSchema. */
 function fitting(gives: SchemaView, outputs: SchemaView): string | undefined {
   const paths = declaredPaths(gives)
     .filter(({ view }) => compareSchemas(view, outputs, "some").length === 0)
@@ -229,7 +229,7 @@ function explain(
   demand: Demand,
   what: string,
   hints: { readonly error: string; readonly warning?: string | undefined },
-): Finding {
+): BindingDiagnostic {
   const at = path.length === 0 ? "" : ` at ${path.join(".").replaceAll(".[]", "[]")}`;
   const said = demand === "all" ? message : message.replace(/ is taken\b/, " is promised");
   return severity === "error"
@@ -237,7 +237,7 @@ function explain(
     : { severity, message: `${what} in all cases${at}: ${said}`, hint: hints.warning };
 }
 
-function notCompared(tool: ToolDefinition, which: string): Finding {
+function notCompared(tool: ToolDefinition, which: string): BindingDiagnostic {
   return {
     severity: "warning",
     message: `the ${which} of the tool "${tool.name}" is too large to be compared with the contract`,

@@ -16,7 +16,7 @@ export interface ServerSurfaces {
 }
 
 export interface CheckedSurfaces {
-  readonly problems: readonly Diagnostic[];
+  readonly diagnostics: readonly Diagnostic[];
   /** Declared prompts and resources that the server lacks. */
   readonly missing: ReadonlySet<DriverPrompt | DriverResource>;
 }
@@ -24,7 +24,7 @@ export interface CheckedSurfaces {
 const MAX_SHOWN = 12;
 
 export function checkSurfaces(driver: Driver, { prompts, resources }: ServerSurfaces): CheckedSurfaces {
-  const problems: Diagnostic[] = [];
+  const diagnostics: Diagnostic[] = [];
   const missing = new Set<DriverPrompt | DriverResource>();
   const add = (
     one: DriverPrompt | DriverResource,
@@ -38,7 +38,7 @@ export function checkSurfaces(driver: Driver, { prompts, resources }: ServerSurf
       all.length === 0
         ? `The server has no ${what}s.`
         : `The server has ${all.slice(0, MAX_SHOWN).join(", ")}${all.length > MAX_SHOWN ? ", …" : ""}.`;
-    problems.push({
+    diagnostics.push({
       code: "DECLARATION_INVALID",
       severity: "warning",
       server: driver.id,
@@ -57,7 +57,7 @@ export function checkSurfaces(driver: Driver, { prompts, resources }: ServerSurf
     const all = isTemplate ? resources.templates : [...resources.uris, ...resources.templates];
     add(one, isTemplate ? "resource template" : "resource", uriTemplate, all);
   }
-  return { problems, missing };
+  return { diagnostics, missing };
 }
 
 /** The names of variables do not matter. A template may also stand for resources that the server lists one by one, or be a part of a wider one. */

@@ -5,7 +5,7 @@ import { slugOfEnv } from "../../formats/driver/index.ts";
 import type { Contract, Driver, DriverOrigin, SecretEntry } from "../../model/index.ts";
 import { checkDriver } from "./check-driver.ts";
 import { checkAccess, SecretGrants } from "../auth/secret-grants.ts";
-import { refKindProblems } from "./driver-conflicts.ts";
+import { refKindConflicts } from "./driver-conflicts.ts";
 
 export interface WorkspaceParts {
   readonly drivers: readonly Driver[];
@@ -13,7 +13,7 @@ export interface WorkspaceParts {
   /** All entries of its inventories. */
   readonly secrets: readonly SecretEntry[];
   readonly root: string;
-  /** Ids of drivers that are for other hosts. */
+  /** Ids of drivers for other hosts. */
   readonly foreign: readonly string[];
 }
 
@@ -21,25 +21,25 @@ export function checkWorkspace(parts: WorkspaceParts): readonly Diagnostic[] {
   const { drivers, contracts } = parts;
   return [
     ...drivers.flatMap((driver, index) => [
-      ...refKindProblems(driver, drivers.slice(0, index)),
-      ...secretProblems(driver, parts),
+      ...refKindConflicts(driver, drivers.slice(0, index)),
+      ...checkSecrets(driver, parts),
     ]),
     ...contracts.flatMap((contract) => [
-      ...preferenceProblems(contract, parts),
-      ...toolProblems(contract, contracts),
-      ...requiredSecretProblems(contract, parts.secrets),
+      ...checkPreference(contract, parts),
+      ...checkRequiredTools(contract, contracts),
+      ...checkRequiredSecrets(contract, parts.secrets),
     ]),
   ];
 }
 
 /** A server is never started with a secret that no inventory lists for it. */
-function secretProblems(driver: Driver, { secrets }: WorkspaceParts): Diagnostic[] {
+function checkSecrets(driver: Driver, { secrets }: WorkspaceParts): Diagnostic[] {
   const grants = new SecretGrants(secrets, async () => undefined);
   return grants.namesOf(driver).flatMap((name) => {
     if (grants.find(name, driver) !== undefined) return [];
     const hint = `Add one with slug: ${slugOfEnv(name)} to the SECRETS.md beside the driver, with access.bind for its contracts.`;
     return [
-      problem(
+      toDiagnostic(
         driver.origin,
         `secret:${name}`,
         `${driver.id}: ${grants.noEntry(name, driver)}`,
@@ -50,7 +50,7 @@ function secretProblems(driver: Driver, { secrets }: WorkspaceParts): Diagnostic
   });
 }
 
-function preferenceProblems(
+function checkPreference(
   contract: Contract,
   { drivers, contracts, root, foreign }: WorkspaceParts,
 ): Diagnostic[] {
@@ -60,23 +60,28 @@ function preferenceProblems(
   if (driver === undefined) {
     const known = drivers.map((one) => one.id);
     const hint = didYouMean(wanted, known) ?? "Write the id of a driver of this workspace, or remove it.";
-    return [problem(origin, "default_implementation", `${id}: there is no driver ${wanted}`, hint)];
+    return [toDiagnostic(origin, "default_implementation", `${id}: there is no driver ${wanted}`, hint)];
   }
-  const { bound, problems } = checkDriver(driver, contracts, undefined, { root });
+  const { bound, diagnostics } = checkDriver(driver, contracts, undefined, { root });
   // A driver with a broken binding is reported by itself.
-  if (problems.some(({ severity }) => severity === "error")) return [];
+  if (diagnostics.some(({ severity }) => severity === "error")) return [];
   if (bound.some((one) => one.contract.id === id)) return [];
   const hint = `Add it to implements of ${wanted}, or name a driver that serves it.`;
-  return [problem(origin, "default_implementation", `${id}: the driver ${wanted} does not serve it`, hint)];
+  return [
+    toDiagnostic(origin, "default_implementation", `${id}: the driver ${wanted} does not serve it`, hint),
+  ];
 }
 
-function toolProblems({ id, requires, origin }: Contract, contracts: readonly Contract[]): Diagnostic[] {
+function checkRequiredTools(
+  { id, requires, origin }: Contract,
+  contracts: readonly Contract[],
+): Diagnostic[] {
   const known = contracts.map((one) => one.id);
   return requires.tools.flatMap((tool) => {
     if (known.includes(tool)) return [];
     const hint = didYouMean(tool, known) ?? `Write its contract as tools/${tool}/TOOL.md, or remove it here.`;
     return [
-      problem(
+      toDiagnostic(
         origin,
         `requires.tools:${tool}`,
         `${id}: there is no contract ${tool}, which it requires`,
@@ -86,11 +91,11 @@ function toolProblems({ id, requires, origin }: Contract, contracts: readonly Co
   });
 }
 
-function requiredSecretProblems(
+function checkRequiredSecrets(
   { id, requires, origin }: Contract,
   secrets: readonly SecretEntry[],
 ): Diagnostic[] {
-  // Of any inventory: which driver serves a call is decided later, and each has its own.
+  // Any inventory counts: which driver serves a call is decided later, and each has its own.
   const all = new SecretGrants(
     secrets.map((entry) => ({ ...entry, driver: undefined })),
     async () => undefined,
@@ -101,14 +106,14 @@ function requiredSecretProblems(
     if (entry === undefined) {
       const hint = "Add an entry for it to the SECRETS.md of the workspace or of a driver.";
       const message = `${id}: no SECRETS.md has an entry for the secret ${slug}, which it requires`;
-      return [problem(origin, place, message, hint)];
+      return [toDiagnostic(origin, place, message, hint)];
     }
     // Grants to users, roles and capabilities are decided with each call.
     const isOpen = entry.access.bind.some((grant) => !("tool" in grant));
     if (isOpen || checkAccess(entry, "bind", { tool: id }).granted) return [];
     const message = `${id}: the secret ${slug}, which it requires, is not granted to it`;
     return [
-      problem(
+      toDiagnostic(
         origin,
         place,
         message,
@@ -118,7 +123,7 @@ function requiredSecretProblems(
   });
 }
 
-function problem(
+function toDiagnostic(
   origin: DriverOrigin,
   place: string,
   message: string,

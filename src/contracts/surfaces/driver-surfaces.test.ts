@@ -229,8 +229,8 @@ describe("resources (D23)", () => {
     );
     expect(contracts.status().map(({ server }) => server)).toEqual(["verified", "refused", "refused"]);
     expect(diagnostics.map(({ message }) => message)).toEqual([
-      "b: the ref_kind_id mcp_x is that of a",
-      "c: the ref_kind_id git is one of the kinds that every host has",
+      "b: the ref_kind_id mcp_x belongs to the driver a",
+      "c: the ref_kind_id git is reserved for a built-in kind",
     ]);
   });
 });

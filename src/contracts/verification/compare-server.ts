@@ -19,7 +19,7 @@ import { checkSurfaces, type ServerResources } from "../registration/check-surfa
 export interface Comparison {
   /** The first difference that makes the driver unusable; undefined when the server matches. */
   readonly mismatch: string | undefined;
-  readonly problems: readonly Diagnostic[];
+  readonly diagnostics: readonly Diagnostic[];
   /** The negotiated protocol revision. */
   readonly revision: string | undefined;
   readonly prompts: readonly JsonObject[];
@@ -29,7 +29,7 @@ export interface Comparison {
 
 export const NO_COMPARISON: Comparison = {
   mismatch: undefined,
-  problems: [],
+  diagnostics: [],
   revision: undefined,
   prompts: [],
   missing: new Set(),
@@ -67,9 +67,9 @@ export async function compareServer(
   const { revision } = upstream.describe();
   const promptNames = prompts.map(({ name }) => String(name));
   const surfaces = checkSurfaces(driver, { prompts: promptNames, resources });
-  const problems = [...checkRevision(driver, revision), ...checked.problems, ...surfaces.problems];
-  const mismatch = problems.find(({ severity }) => severity === "error")?.message;
-  return { mismatch, problems, revision, prompts, missing: surfaces.missing };
+  const diagnostics = [...checkRevision(driver, revision), ...checked.diagnostics, ...surfaces.diagnostics];
+  const mismatch = diagnostics.find(({ severity }) => severity === "error")?.message;
+  return { mismatch, diagnostics, revision, prompts, missing: surfaces.missing };
 }
 
 /** Undefined when a list failed: that is no reason to withdraw resources. */

@@ -33,7 +33,7 @@ export interface DriverVerificationOptions {
   readonly compare: (upstream: Upstream) => Promise<Comparison>;
   readonly report: Report;
   /** Diagnostics about the driver's file. */
-  readonly problems: readonly Diagnostic[];
+  readonly diagnostics: readonly Diagnostic[];
   /** The diagnostics among them that a comparison with the server does not repeat. */
   readonly conflicts: readonly Diagnostic[];
   /** The file does not match its contracts: the driver is refused for good. */
@@ -71,7 +71,7 @@ export class DriverVerification {
   /** Result of the comparison that the overall state comes from, and of the last match. */
   #comparison = NO_COMPARISON;
   #match = NO_COMPARISON;
-  #problems: readonly Diagnostic[];
+  #diagnostics: readonly Diagnostic[];
   #isClosed = false;
 
   constructor(options: DriverVerificationOptions) {
@@ -79,7 +79,7 @@ export class DriverVerification {
     const { refusal } = options;
     this.#overall =
       refusal === undefined ? UNVERIFIED : { kind: "refused", reason: refusal, isPaused: false };
-    this.#problems = options.problems;
+    this.#diagnostics = options.diagnostics;
   }
 
   /** State of the driver for callers without a process of their own. */
@@ -87,8 +87,8 @@ export class DriverVerification {
     return this.#overall;
   }
 
-  get problems(): readonly Diagnostic[] {
-    return this.#problems;
+  get diagnostics(): readonly Diagnostic[] {
+    return this.#diagnostics;
   }
 
   /** Protocol revision that was negotiated with the server that was compared last. */
@@ -230,15 +230,15 @@ export class DriverVerification {
 
   #compared(process: ServerProcess, upstream: Upstream, comparison: number, result: Comparison): void {
     const { report, driver, verified, changed } = this.#options;
-    const known = [...this.#problems, ...(process.comparison?.problems ?? [])];
+    const known = [...this.#diagnostics, ...(process.comparison?.diagnostics ?? [])];
     const isRunning = process.upstream === upstream;
     process.comparison = result;
     const { mismatch } = result;
     if (mismatch === undefined) this.#match = result;
     this.#apply(process, { type: "compared", comparison, mismatch, isRunning });
     if (mismatch === undefined) verified();
-    for (const problem of result.problems)
-      if (!known.some(({ message }) => message === problem.message)) report(problem);
+    for (const diagnostic of result.diagnostics)
+      if (!known.some(({ message }) => message === diagnostic.message)) report(diagnostic);
     if (driver.prompts.length + driver.resources.length > 0) changed();
   }
 
@@ -294,7 +294,7 @@ export class DriverVerification {
     const comparison = processes[index]?.comparison;
     if (comparison === undefined || (state.kind !== "verified" && state.kind !== "refused")) return;
     this.#comparison = comparison;
-    this.#problems = [...this.#options.conflicts, ...comparison.problems];
+    this.#diagnostics = [...this.#options.conflicts, ...comparison.diagnostics];
   }
 
   #attach(process: ServerProcess, upstream: Upstream): void {
