@@ -144,7 +144,7 @@ describe.skipIf(process.platform === "win32")("the plan of an image", () => {
     expect(plan.out).toContain("backend: bubblewrap the server is an image");
     const refused = envelope(await run(["list", "time"]));
     expect(refused).toMatchObject({ code: "SANDBOX_UNAVAILABLE" });
-    expect(refused.hint).toContain("Leave the backend out");
+    expect(refused.hint).toContain("Remove the backend");
     expect(calls().filter(({ argv }) => argv[0] === "run")).toEqual([]);
   });
 });

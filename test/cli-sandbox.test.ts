@@ -138,7 +138,7 @@ describe("what is relaxed", () => {
       hint: 'Did you mean "plain"?',
     });
     expect(envelope(await run(["list", "plain", "--allow-net", "a.com"])).message).toContain(
-      "in its declaration",
+      "in the server's config",
     );
   });
 });

@@ -48,6 +48,11 @@ describe("found by their usual names", () => {
     const folder = workspace({ "readme.md": "x" });
     expect(await loadCatalog(folder)).toEqual({
       folder,
+      usedPaths: {
+        folder,
+        isWhole: true,
+        paths: expect.arrayContaining([join(folder, "portolan.yaml")]) as unknown,
+      },
       servers: [],
       settings: { defaults: {} },
       files: [],

@@ -9,7 +9,7 @@ import type { DriverMemory } from "./drivers/driver-reader.ts";
 import { findDrivers } from "./drivers/drivers.ts";
 import type { FormatContext, WorkspaceSettings } from "./formats.ts";
 import { mergeServers } from "./merge.ts";
-import { noteInUse } from "./files/in-use.ts";
+import { usedPaths } from "./config-paths.ts";
 import { type Memory, readSource, type ReadSource } from "./read-source.ts";
 import { chooseNaming, finishServers, toSettings } from "./settings.ts";
 import { listedSources, type SourceFile, type Sources, usualSources } from "./files/sources.ts";
@@ -89,8 +89,7 @@ export async function load(
   };
   const { envFile, gateway } = catalog.settings;
   const used = [...plan.files, ...drivers.beside, envFile, gateway?.tls?.cert, gateway?.tls?.key];
-  noteInUse(top, single === undefined, used);
-  return { catalog, plan };
+  return { catalog: { ...catalog, usedPaths: usedPaths(top, single === undefined, used) }, plan };
 }
 
 const driverMemories = new WeakMap<Memory, DriverMemory>();

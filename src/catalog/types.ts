@@ -2,6 +2,7 @@
 
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer, GatewaySettings } from "../model/index.ts";
+import type { UsedPaths } from "./config-paths.ts";
 import type { ParseClientFile, ServerDefaults } from "./formats.ts";
 import type { WriterOf } from "./files/taken.ts";
 
@@ -12,6 +13,8 @@ export interface Catalog {
   readonly servers: readonly DeclaredServer[];
   readonly settings: CatalogSettings;
   readonly files: readonly CatalogFile[];
+  /** The paths that it was read from. */
+  readonly usedPaths: UsedPaths;
   readonly diagnostics: readonly Diagnostic[];
   /** Those among them that are about drivers, contracts and their secrets: what is wrong there is left out by itself, and harms nothing else. */
   readonly ofDrivers?: readonly Diagnostic[] | undefined;

@@ -135,6 +135,7 @@ async function portolan(
     },
     loadCatalog: async (folder) => ({
       folder,
+      usedPaths: { folder, isWhole: true, paths: [] },
       servers: [],
       settings: { defaults: {} },
       files: [],

@@ -2,6 +2,7 @@
 
 import type { ApprovalRequest, Audit, AuditEvent } from "../contracts/index.ts";
 import type { Diagnostic } from "../errors/index.ts";
+import type { LaunchContext } from "../launch/index.ts";
 import type { DeclaredServer, Implementation, JsonObject, SandboxMode } from "../model/index.ts";
 import { createRedactor, createSecretStore, type Redactor, type SecretStore } from "../secrets/index.ts";
 import {
@@ -38,6 +39,8 @@ export interface HubOptions {
   /** The client capabilities that servers are told; by default those of the handlers. */
   readonly capabilities?: JsonObject | undefined;
   readonly secrets?: SecretStore | undefined;
+  /** State of the starts of its servers. Default: one of its own. */
+  readonly launchContext?: LaunchContext | undefined;
   /** The folder for tool lists between runs; `false` stores none. */
   readonly snapshots?: string | false | undefined;
   readonly onDiagnostic?: ((diagnostic: Diagnostic) => void) | undefined;
@@ -78,6 +81,7 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
   const onServerRequest = redactServerRequests(toServerRequestHandler(handlers), redactor);
   const shared = {
     pool: new ProcessPool(),
+    launchContext: options.launchContext ?? (await import("../launch/index.ts")).createLaunchContext(),
     inventoryStore,
     secrets,
     redactor,

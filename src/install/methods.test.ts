@@ -113,7 +113,7 @@ describe("a download", () => {
 
   test.each([
     ["other bytes", () => ({ ...serve("/x", "x"), sha256: sha("y") }), /SHA-256/],
-    ["no hash", () => ({ url: serve("/x", "x").url, sha256: undefined }), /without a declared SHA-256/],
+    ["no hash", () => ({ url: serve("/x", "x").url, sha256: undefined }), /no SHA-256 in the config/],
     ["half a hash", () => ({ ...serve("/x", "x"), sha256: "abc" }), /not a SHA-256/],
     ["nothing there", () => ({ url: `${origin}/none`, sha256: sha("") }), /status 404/],
     ["no https", () => ({ url: "http://example.test/x", sha256: sha("") }), /not https/],

@@ -21,6 +21,7 @@ import {
   replaceInUrl,
   replaceVariables,
 } from "./env-references.ts";
+import type { LaunchContext } from "../launch/index.ts";
 import type { Agents } from "./http/agents.ts";
 import { createHttpRunner } from "./http/run.ts";
 import { InvokedUpstream } from "./invoked-upstream.ts";
@@ -38,12 +39,14 @@ export interface InvokeOptions {
   readonly resolveEnv: (name: string) => string | undefined;
   /** Looks up missing secrets again, for a call that needs them. Throws when one is still missing. */
   readonly resolveLater?: ((names: readonly string[]) => Promise<ReadonlyMap<string, string>>) | undefined;
+  /** State of the starts of the workspace's programs. */
+  readonly launchContext?: LaunchContext | undefined;
   /** Replaces the name resolution of the system. */
   readonly lookup?: LookupFunction | undefined;
 }
 
 export async function openInvoked(server: InvokedServer, options: InvokeOptions): Promise<Upstream> {
-  const { name, limits, report, resolveEnv, resolveLater, lookup } = options;
+  const { name, limits, report, resolveEnv, resolveLater, launchContext, lookup } = options;
   const env = new Map<string, string>();
   const missing = new Set<string>();
   for (const wanted of envNames(server)) {
@@ -73,7 +76,7 @@ export async function openInvoked(server: InvokedServer, options: InvokeOptions)
           agents,
         )
       : createCliRunner(invocation, schema, {
-          ...{ folder: server.folder, env: values, started, name, report, reportDenied },
+          ...{ folder: server.folder, env: values, started, name, report, reportDenied, launchContext },
         });
   const createRunner = (invocation: Invocation, schema: JsonSchema): Runner => {
     const lacking = [...envNamesOf(invocation)].filter((wanted) => missing.has(wanted));
@@ -84,7 +87,7 @@ export async function openInvoked(server: InvokedServer, options: InvokeOptions)
     });
   };
 
-  await checkSandboxes(server, { name, report });
+  await checkSandboxes(server, { name, report, launchContext });
   const prepared = await prepareOperations(server, name, createRunner, report);
   // Unreadable certificates fail the start rather than the first call.
   if (server.clientTls !== undefined) await agents();

@@ -6,6 +6,7 @@ import type * as now from "./install-now.ts";
 
 export type { Diagnosis };
 export type { InstallReport } from "./install-now.ts";
+export { createLaunchContext, type LaunchContext } from "./context.ts";
 export { install, launch, planLaunch, type StartRequest } from "./launch.ts";
 export { checkHiddenPaths } from "./check-hidden-paths.ts";
 export { type LaunchRequest, prepare } from "./prepare.ts";

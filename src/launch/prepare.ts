@@ -33,11 +33,11 @@ import {
   type CreatedPolicy,
   createPolicy,
   type NamedPath,
-  noteWriter,
   programFolders,
   type SandboxBackend,
   writableFolders,
 } from "../sandbox/index.ts";
+import { createLaunchContext, type LaunchContext } from "./context.ts";
 import { keptHomeOf, makeHome } from "./kept-home.ts";
 import { findServerProgram, type FoundProgram } from "./program.ts";
 import type { LaunchNews, LaunchPlan } from "./types.ts";
@@ -52,6 +52,8 @@ export interface LaunchRequest {
   readonly report?: Report | undefined;
   readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The context of the workspace that the server belongs to. Default: one of its own. */
+  readonly context?: LaunchContext | undefined;
   /**
    * The arguments that do not come from the caller of a tool; Portolan infers the program's own folders only from
    * these. Default: all.
@@ -79,7 +81,11 @@ const NO_POLICY: SandboxPolicy = {
 
 const NO_CERTIFICATES: Certificates = { env: {}, paths: [] };
 
-export async function prepare(request: LaunchRequest): Promise<Prepared> {
+export async function prepare({
+  context = createLaunchContext(),
+  ...rest
+}: LaunchRequest): Promise<Prepared> {
+  const request = { ...rest, context };
   validateSandbox(request.settings?.sandbox, request.server);
   const chosen = chooseMode(request.settings, process.env);
   return wrap(await prepareProgram(request, chosen), request, chosen);
@@ -141,7 +147,7 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
     onLaunch?.({ type: "denied", ...denied });
   const enforced = (await backend.enforced?.(policy)) ?? { policy, unenforcedDefaults: [] };
   const spawnable = await backend.wrap(program, policy, { server, report, onDenied });
-  if (backend.name !== "none" && !dryRun) await noteWriter(server, policy);
+  if (backend.name !== "none" && !dryRun) await request.context?.writes.record(server, policy);
   const plan: LaunchPlan = {
     ...{ server, kind, source, program: file, args, cwd },
     env: (found.docker === undefined ? Object.keys(env) : containerVariables(found.docker)).toSorted(),
@@ -187,6 +193,7 @@ async function policyFor(
     ...given,
     programFolders: [...folders, ...own],
     certificates: certificates.paths,
+    configFiles: (request.context ?? createLaunchContext()).configFiles,
     cwdGranted: settings?.cwdImplied !== true,
     namesPaths: docker === undefined,
   });

@@ -22,7 +22,16 @@ export interface FoundProgram {
 
 /** `run` runs the version command of the server config. */
 export async function findServerProgram(request: LaunchRequest, run: RunProgram): Promise<FoundProgram> {
-  const { server, endpoint, settings, signal, onLaunch, report = () => {}, dryRun = false } = request;
+  const {
+    server,
+    endpoint,
+    settings,
+    signal,
+    onLaunch,
+    report = () => {},
+    dryRun = false,
+    context,
+  } = request;
   const { cwd } = endpoint;
   if (isPlain(request)) {
     const env = { ...process.env, ...endpoint.env };
@@ -37,7 +46,7 @@ export async function findServerProgram(request: LaunchRequest, run: RunProgram)
   const { kind, source, file, args, own, docker, notes } = await ensureInstalled(settings, endpoint, {
     server,
     report,
-    run: dryRun ? undefined : onceEach(run),
+    run: dryRun ? undefined : onceEach(run, context?.versions ?? new Map()),
     signal,
     onProgress: (progress) => onLaunch?.({ type: "progress", ...progress, server }),
   });
@@ -74,17 +83,15 @@ async function notInstalled({ endpoint }: LaunchRequest): Promise<FoundProgram |
   };
 }
 
-const answers = new Map<string, RunResult>();
-
 /** Runs the version command once per program file, until the file changes. */
-function onceEach(run: RunProgram): RunProgram {
+function onceEach(run: RunProgram, results: Map<string, RunResult>): RunProgram {
   return async (program, options) => {
     const key = JSON.stringify([program.file, program.args, await changedAt(program)]);
-    const known = answers.get(key);
+    const known = results.get(key);
     if (known !== undefined) return known;
     const answer = await run(program, options);
     // A command that was stopped at its time limit may finish the next time.
-    if (answer.code !== null) answers.set(key, answer);
+    if (answer.code !== null) results.set(key, answer);
     return answer;
   };
 }

@@ -22,10 +22,12 @@ import { loadCatalog } from "../catalog/index.ts";
 import type { SandboxDeclaration } from "../model/index.ts";
 import { runProgram } from "../process/index.ts";
 import type { Mount } from "../sandbox/index.ts";
+import { createLaunchContext } from "./context.ts";
 import { planLaunch } from "./launch.ts";
 import { type LaunchRequest, prepare } from "./prepare.ts";
 
 let folder = "";
+let context = createLaunchContext();
 const at = (name: string): string => join(folder, name);
 
 function lay(name: string, content = `content of ${name}\n`): string {
@@ -37,6 +39,7 @@ function lay(name: string, content = `content of ${name}\n`): string {
 }
 
 beforeEach(() => {
+  context = createLaunchContext();
   folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-guarded-")));
   chmodSync(folder, 0o777);
 });
@@ -54,6 +57,7 @@ interface Wish extends Partial<LaunchRequest> {
 function request(script: string, { sandbox, homeFolder, ...more }: Omit<Wish, "as">): LaunchRequest {
   return {
     server: "s",
+    context,
     endpoint: { command: "sh", args: ["-c", script] },
     ...more,
     settings: { sandbox: { mode: "enforce", ...sandbox }, homeFolder },
@@ -103,7 +107,7 @@ const WORKSPACE = {
 describe.each(USERS)("a server of %s", needs("bubblewrap", "an ordinary user"), (as) => {
   test("cannot change what its workspace was read from, in any way", async () => {
     for (const [name, text] of Object.entries(WORKSPACE)) lay(name, text);
-    await loadCatalog(at("w"));
+    context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
     const sandbox = { fs: { write: [at("w")] } };
     const files = Object.keys(WORKSPACE).filter((name) => !/\.drivers|\.secrets/.test(name));
     for (const file of Object.keys(WORKSPACE)) await shell(attempts(at(file)), { as, sandbox });
@@ -193,7 +197,7 @@ describe.each(USERS)("a server of %s", needs("bubblewrap", "an ordinary user"), 
 // The gate is for the user that the tests run as, and for no other.
 test("a server in a box in a box cannot change them either", needs("bubblewrap"), async () => {
   lay("w/portolan.yaml", "servers: {}\n");
-  await loadCatalog(at("w"));
+  context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
   const sandbox = { fs: { write: [at("w")] }, network: ["allowed.invalid"], exec: { spawn: false } };
   const said = await shell(`echo evil > ${at("w/portolan.yaml")}; echo ok > ${at("w/file")}`, { sandbox });
   expect(said).toMatch(/Read-only|cannot create/);
@@ -208,7 +212,7 @@ describe("a box is refused when", needs("bubblewrap"), () => {
   test("a declaration in it is a link that the server could lay anew, and its target is covered in any case", async () => {
     lay("w/real/portolan.yaml", "servers: {}\n");
     symlinkSync("real/portolan.yaml", at("w/portolan.yaml"));
-    await loadCatalog(at("w"));
+    context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
     const sandbox = { fs: { write: [at("w")] } };
     expect(await refusal(sandbox)).toContain(`fs.write: ${at("w")}: ${at("w/portolan.yaml")} leads to`);
     await shell(attempts(at("w/real/portolan.yaml")), { sandbox: { ...sandbox, mode: "warn" } });
@@ -226,7 +230,7 @@ describe("a box is refused when", needs("bubblewrap"), () => {
     vi.stubEnv("XDG_DATA_HOME", at("data"));
     lay("w/portolan.yaml", "servers: {}\n");
     lay("data/portolan/gateway/token", "hush");
-    await loadCatalog(at("w"));
+    context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
     expect(await refusal({ fs: { write: [at("w/portolan.yaml")] } })).toContain("config files decide");
     expect(await refusal({ fs: { read: [at("w/portolan.yaml")] } })).toBe("");
     for (const path of ["data/portolan", "data/portolan/gateway/token"])
@@ -237,7 +241,7 @@ describe("a box is refused when", needs("bubblewrap"), () => {
 test("what is granted inside of a folder of declarations may be written; what decides in it may not", async () => {
   lay("w/.drivers/a/DRIVER.md", "---\nid: a\n---\n");
   lay("w/.drivers/a/state/x");
-  await loadCatalog(at("w"));
+  context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
   const mounts = await mountsOf({ fs: { write: [at("w"), at("w/.drivers/a/state")] } });
   expect(
     mounts.filter(({ path }) => path.startsWith(folder)).map(({ path, access }) => [path, access]),

@@ -2,6 +2,7 @@
 
 export { backendFor, backendNamed } from "./backends.ts";
 export { type Certificates, findCertificates } from "./certificates.ts";
+export { type ConfigFiles, createConfigFiles } from "./config-files.ts";
 export type { DockerSpawnable } from "./docker/backend.ts";
 export { decide as decideHost } from "./egress/allow-list.ts";
 export { chooseMode, type ChosenMode } from "./mode.ts";
@@ -22,6 +23,6 @@ export type {
 } from "./types.ts";
 export { checkStart, checkWorkspaceFiles, FILE_REFUSED_HINT, fileRefusal } from "./untrusted-files.ts";
 export { validateSandbox } from "./validate-config.ts";
-export { noteWriter, writerOf } from "./write-history.ts";
+export { createWriteHistory, type WriteHistory } from "./write-history.ts";
 
 export const loadDocker = (): Promise<typeof import("./docker/index.ts")> => import("./docker/index.ts");

@@ -7,7 +7,7 @@ import envPaths from "env-paths";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DeclaredServer, SandboxDeclaration, StdioEndpoint } from "../model/index.ts";
 import { checkStart, checkWorkspaceFiles, fileRefusal } from "./untrusted-files.ts";
-import { noteWriter } from "./write-history.ts";
+import { createWriteHistory } from "./write-history.ts";
 
 let folder = "";
 const at = (name: string): string => join(folder, name);
@@ -85,11 +85,12 @@ describe("a file that a start reads", () => {
 
   test("is refused when a server of this program could write it since its start", async () => {
     const mounts = [{ path: at("data"), access: "write", reason: "root" } as const];
-    await noteWriter("earlier", {
+    const writes = createWriteHistory();
+    await writes.record("earlier", {
       ...{ mounts, home: "/home/user", network: [], limits: {}, declaredLimits: new Set() },
       exec: { allow: undefined, spawn: true },
     });
-    expect(await refusal(file("data/token"))).toBe(
+    expect(await fileRefusal(file("data/token"), { servers: [], roots: [], writes })).toBe(
       "the server earlier may have written it, from its sandbox",
     );
   });

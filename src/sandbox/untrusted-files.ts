@@ -10,12 +10,14 @@ import { textsOf } from "../secrets/index.ts";
 import { writableFolders } from "./policy/grants.ts";
 import { parseDeclared } from "./paths/path-pattern.ts";
 import { withRealPaths, depth, isInside, resolveLinks, resolvePath } from "./paths/paths.ts";
-import { writerOf } from "./write-history.ts";
+import type { WriteHistory } from "./write-history.ts";
 
 /** The servers of a workspace and the roots that all of them may write. */
 export interface FileWriters {
   readonly servers: readonly DeclaredServer[];
   readonly roots: readonly string[];
+  /** The sandboxes that were started so far; absent before any start. */
+  readonly writes?: WriteHistory | undefined;
 }
 
 /** `isCovered`: every sandbox has this file read-only, as all existing config files. */
@@ -42,7 +44,7 @@ export async function fileRefusal(
     if (use.isCovered !== true && isInside(end, place.folder) && !isProtected(end, place))
       return `${mayWrite(place)} could ${(await isThere(end)) ? "replace" : "create"} it`;
   }
-  const writer = await writerOf(path);
+  const writer = await writers.writes?.writerOf(path);
   return writer === undefined ? undefined : `the server ${writer} may have written it, from its sandbox`;
 }
 

@@ -13,9 +13,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { SandboxPolicy, Mount } from "./types.ts";
-import { noteWriter, writerOf } from "./write-history.ts";
+import { createWriteHistory } from "./write-history.ts";
 
 let folder = "";
+let history = createWriteHistory();
 const at = (name: string): string => join(folder, name);
 
 function lay(name: string, content = "one"): string {
@@ -25,6 +26,7 @@ function lay(name: string, content = "one"): string {
 }
 
 beforeEach(() => {
+  history = createWriteHistory();
   folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-writers-")));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -42,28 +44,28 @@ test("what may be written, unless it is covered; inner ones count", async () => 
   lay("w/rules/file");
   lay("w/rules/open/file");
   lay("r/file");
-  await noteWriter(
+  await history.record(
     "a",
     policy(["w", "write"], ["w/rules", "read"], ["w/rules/open", "write"], ["r", "read"]),
   );
-  expect(await writerOf(at("w/new/deep.yaml"))).toBe("a");
-  expect(await writerOf(at("w/rules/file"))).toBeUndefined();
-  expect(await writerOf(at("w/rules/new"))).toBeUndefined();
-  expect(await writerOf(at("w/rules/open/file"))).toBe("a");
-  expect(await writerOf(at("r/file"))).toBeUndefined();
-  expect(await writerOf(at("w-other"))).toBeUndefined();
+  expect(await history.writerOf(at("w/new/deep.yaml"))).toBe("a");
+  expect(await history.writerOf(at("w/rules/file"))).toBeUndefined();
+  expect(await history.writerOf(at("w/rules/new"))).toBeUndefined();
+  expect(await history.writerOf(at("w/rules/open/file"))).toBe("a");
+  expect(await history.writerOf(at("r/file"))).toBeUndefined();
+  expect(await history.writerOf(at("w-other"))).toBeUndefined();
 });
 
 test("what was written over is still covered, what was replaced is not, whatever comes after it", async () => {
   const file = lay("w/file");
-  await noteWriter("a", policy(["w", "write"], ["w/file", "read"]));
+  await history.record("a", policy(["w", "write"], ["w/file", "read"]));
   lay("w/file", "two");
-  expect(await writerOf(file)).toBeUndefined();
+  expect(await history.writerOf(file)).toBeUndefined();
   renameSync(file, at("kept"));
   renameSync(lay("w/other"), file);
-  expect(await writerOf(file)).toBe("a");
+  expect(await history.writerOf(file)).toBe("a");
   renameSync(at("kept"), file);
-  expect(await writerOf(file)).toBe("a");
+  expect(await history.writerOf(file)).toBe("a");
 });
 
 test("a link that may be written leads anywhere", async () => {
@@ -71,9 +73,9 @@ test("a link that may be written leads anywhere", async () => {
   mkdirSync(at("w"));
   symlinkSync(at("r"), at("w/link"));
   symlinkSync(at("w"), at("outer"));
-  await noteWriter("a", policy(["w", "write"]));
-  expect(await writerOf(file)).toBeUndefined();
-  expect(await writerOf(at("w/link/file"))).toBe("a");
-  expect(await writerOf(at("w/link/missing"))).toBe("a");
-  expect(await writerOf(at("outer/new"))).toBe("a");
+  await history.record("a", policy(["w", "write"]));
+  expect(await history.writerOf(file)).toBeUndefined();
+  expect(await history.writerOf(at("w/link/file"))).toBe("a");
+  expect(await history.writerOf(at("w/link/missing"))).toBe("a");
+  expect(await history.writerOf(at("outer/new"))).toBe("a");
 });

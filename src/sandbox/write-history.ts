@@ -21,30 +21,36 @@ interface Writer {
   readonly lost: Set<string>;
 }
 
-/** Entries stay when a server ends, because its files stay. */
-const writers = new Map<string, Writer>();
-
-export async function noteWriter(server: string, { mounts }: SandboxPolicy): Promise<void> {
-  const written = mounts.filter(({ access }) => access === "write").map(({ path }) => path);
-  if (written.length === 0) return;
-  const inner = mounts.filter(
-    ({ path, access }) => access !== "write" && written.some((folder) => isInside(path, folder)),
-  );
-  const covers = await Promise.all(
-    inner.map(async ({ path }) => ({ path, identity: await identityOf(path) })),
-  );
-  const key = JSON.stringify([server, written, covers]);
-  if (!writers.has(key)) writers.set(key, { server, written, covers, lost: new Set() });
+export interface WriteHistory {
+  /** Records the policy that a server is started with. Entries stay when a server ends, because its files stay. */
+  record(server: string, policy: SandboxPolicy): Promise<void>;
+  /** The first server that could have written this file, or created a link to it. */
+  writerOf(file: string): Promise<string | undefined>;
 }
 
-/** The first server that could have written this file, or created a link to it. */
-export async function writerOf(file: string): Promise<string | undefined> {
-  if (writers.size === 0) return undefined;
-  const { links, end } = await resolvePath(file);
-  const way = [...links, end];
-  for (const writer of writers.values())
-    for (const path of way) if (await mayWrite(writer, path)) return writer.server;
-  return undefined;
+export function createWriteHistory(): WriteHistory {
+  const writers = new Map<string, Writer>();
+  return {
+    async record(server, { mounts }) {
+      const written = mounts.filter(({ access }) => access === "write").map(({ path }) => path);
+      if (written.length === 0) return;
+      const inner = mounts.filter(
+        ({ path, access }) => access !== "write" && written.some((folder) => isInside(path, folder)),
+      );
+      const covers = await Promise.all(
+        inner.map(async ({ path }) => ({ path, identity: await identityOf(path) })),
+      );
+      const key = JSON.stringify([server, written, covers]);
+      if (!writers.has(key)) writers.set(key, { server, written, covers, lost: new Set() });
+    },
+    async writerOf(file) {
+      if (writers.size === 0) return undefined;
+      const { links, end } = await resolvePath(file);
+      for (const writer of writers.values())
+        for (const path of [...links, end]) if (await mayWrite(writer, path)) return writer.server;
+      return undefined;
+    },
+  };
 }
 
 async function mayWrite({ written, covers, lost }: Writer, path: string): Promise<boolean> {

@@ -35,6 +35,7 @@ function setup({ tty = false, stdin = [], answers = [], servers = [], store = {}
     platform: "linux",
     loadCatalog: async (folder) => ({
       folder,
+      usedPaths: { folder, isWhole: true, paths: [] },
       servers,
       settings: { envFile: "/nowhere/.env", defaults: {} },
       files: [],

@@ -2,7 +2,9 @@
 
 import { fileURLToPath } from "node:url";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
+import type { WorkspaceConfig } from "../../hub/index.ts";
 import type { PlannedCommand } from "../../invoke/index.ts";
+import type { LaunchContext } from "../../launch/index.ts";
 import type { DeclaredServer } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { rootsOf } from "../options/roots.ts";
@@ -30,15 +32,17 @@ const NOT_HELD = 3;
 /** A server of the workspace by its name, or a command after `--`. */
 export async function plan(cli: Cli, { words, server }: Words): Promise<number> {
   const { io, output, options } = cli;
-  const { declared, servers } = await chosen(cli, { words, server });
+  const { declared, servers, usedPaths } = await chosen(cli, { words, server });
   const roots = rootsOf(options.roots, io.cwd).map(({ uri }) => fileURLToPath(uri));
-  const { planLaunch } = await import("../../launch/index.ts");
+  const { createLaunchContext, planLaunch } = await import("../../launch/index.ts");
+  const context = createLaunchContext();
+  if (usedPaths !== undefined) context.configFiles.add(usedPaths);
   const { checkStart } = await import("../../sandbox/index.ts");
   const findings = await checkStart(declared, { servers, roots });
   const refused = findings.some(({ severity }) => severity === "error");
   const program = programOf(declared);
   const view = { colors: output.colors, width: output.width, label: pathLabeller(io) };
-  const commands = await commandsOf(declared);
+  const commands = await commandsOf(declared, context);
   if (commands.length > 0) {
     if (output.form === "json")
       output.json({ ...commandsJson(declared.alias, commands), diagnostics: findings });
@@ -57,6 +61,7 @@ export async function plan(cli: Cli, { words, server }: Words): Promise<number> 
     endpoint: program,
     settings: declared.launch,
     roots,
+    context,
   });
   if (output.form === "json") output.json({ ...planJson(found), diagnostics: findings });
   else output.print(withFindings(describePlan(found, view), findings, view));
@@ -70,16 +75,20 @@ function withFindings(text: string, findings: readonly Diagnostic[], view: PlanV
 }
 
 /** Of a server that is carried out here: its commands are programs all the same. */
-async function commandsOf({ alias, endpoint }: DeclaredServer): Promise<PlannedCommand[]> {
+async function commandsOf(
+  { alias, endpoint }: DeclaredServer,
+  context: LaunchContext,
+): Promise<PlannedCommand[]> {
   if (endpoint.transport !== "invoke") return [];
   const { planCommands } = await import("../../invoke/index.ts");
-  return planCommands(endpoint.server, alias);
+  return planCommands(endpoint.server, alias, context);
 }
 
 interface Chosen {
   readonly declared: DeclaredServer;
   /** All servers of its workspace. */
   readonly servers: readonly DeclaredServer[];
+  readonly usedPaths?: WorkspaceConfig["usedPaths"];
 }
 
 async function chosen(cli: Cli, { words, server }: Words): Promise<Chosen> {
@@ -99,11 +108,11 @@ async function chosen(cli: Cli, { words, server }: Words): Promise<Chosen> {
     });
   const source = await loadSource(cli);
   const driver = driverNamed(source, alias);
-  const { servers } = source.config;
-  if (driver !== undefined) return { declared: driver, servers };
+  const { servers, usedPaths } = source.config;
+  if (driver !== undefined) return { declared: driver, servers, usedPaths };
   const declared = serverNamed(source, alias);
   const modes = workspaceSandbox(cli.options.sandbox, source);
-  if (modes?.[alias] === undefined) return { declared, servers };
+  if (modes?.[alias] === undefined) return { declared, servers, usedPaths };
   const launch = { ...declared.launch, sandboxOverride: modes[alias] };
-  return { declared: { ...declared, launch }, servers };
+  return { declared: { ...declared, launch }, servers, usedPaths };
 }

@@ -42,14 +42,24 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
   // Where nothing is left to work with, what is wrong is the answer.
   const errors = catalog.servers.length === 0 ? catalog.diagnostics.filter(isError) : fatal;
   if (errors.length > 0) throw configError(errors, cli);
-  if (isUndeclared(catalog) && (await isFolder(path)))
-    return mergeClients(cli, path, await cli.io.importClients(computerOf(cli.io, path)));
+  if (isUndeclared(catalog) && (await isFolder(path))) {
+    const merged = mergeClients(cli, path, await cli.io.importClients(computerOf(cli.io, path)));
+    return { ...merged, config: { ...merged.config, usedPaths: catalog.usedPaths } };
+  }
   const { naming, descriptionPrefix, envFile, gateway } = catalog.settings;
   const servers = catalog.servers.map((server) => runIn(server, catalog.folder));
   return {
     kind: "workspace",
     path,
-    config: { servers, naming, descriptionPrefix, envFile, gateway, folder: catalog.folder },
+    config: {
+      servers,
+      naming,
+      descriptionPrefix,
+      envFile,
+      gateway,
+      folder: catalog.folder,
+      usedPaths: catalog.usedPaths,
+    },
     files: catalog.files.map(({ file, format, aliases }) => ({ file, format, servers: aliases })),
     diagnostics: catalog.diagnostics,
     ofDrivers,

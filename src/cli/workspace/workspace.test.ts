@@ -84,6 +84,7 @@ async function portolan(argv: string[], world: World = {}, tty = false) {
   };
   const catalog: Catalog = {
     folder: cwd,
+    usedPaths: { folder: cwd, isWhole: true, paths: [] },
     servers,
     settings: { defaults: {}, naming: world.naming },
     files:

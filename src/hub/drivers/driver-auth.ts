@@ -71,6 +71,7 @@ async function runForDriver(
         endpoint: { command: program, args, env: plainEnv(driver), cwd: root },
         settings: granted(settings, "write", state?.write ?? []),
         report: lease.report,
+        context: lease.launchContext,
         onLaunch: (news) => {
           if (news.type === "denied") heard.launch(news);
         },

@@ -180,7 +180,7 @@ export class DriverServers {
     },
   ): Promise<SessionHandle> {
     const { context: options, limits, listener: heard } = this.#options;
-    const { pool, caller, onServerRequest, report, redactor, eras, roots } = options;
+    const { pool, caller, onServerRequest, report, redactor, eras, roots, launchContext } = options;
     const { leave, launches, knownLegacy } = terms;
     const generation = this.#retired.get(key) ?? 0;
     const definition: ServerDefinition = {
@@ -207,6 +207,7 @@ export class DriverServers {
             redactor,
             eras,
             knownLegacy,
+            launchContext,
           },
           ...{ onStderr, onLaunch, launches },
         }),

@@ -2,6 +2,7 @@
 
 import type { Approve, Audit } from "../../contracts/index.ts";
 import { PortolanError, type Report } from "../../errors/index.ts";
+import type { LaunchContext } from "../../launch/index.ts";
 import type {
   DeclaredServer,
   Endpoint,
@@ -34,6 +35,8 @@ export interface ServerContext {
   readonly onServerRequest: ServerRequestHandler | undefined;
   readonly eras: EraMemory;
   readonly report: Report;
+  /** State of the starts of this hub's servers. */
+  readonly launchContext: LaunchContext;
   /** Folders that whoever opened the hub grants to every server. */
   readonly roots: readonly string[];
   /** Whether code that lies beside a driver may be run in this program. */
@@ -63,7 +66,7 @@ export interface OpenTerms {
 
 /** Opens a session of the server, or shares one. The session ends when its connection is lost. */
 export async function openServerSession(options: ServerContext, terms: OpenTerms): Promise<SessionHandle> {
-  const { declared, redactor, pool, caller, onServerRequest, eras, report } = options;
+  const { declared, redactor, pool, caller, onServerRequest, eras, report, launchContext } = options;
   const { limits, leave, listener: heard, launches, knownLegacy, dedicated } = terms;
   if (declared.endpoint.transport === "invoke")
     return openInvokedServer(options, declared.endpoint, limits, leave, heard);
@@ -83,7 +86,7 @@ export async function openServerSession(options: ServerContext, terms: OpenTerms
   const own = declared.launch?.sandbox?.home === "kept" ? declared.alias : "";
   const { endpoint, era, launch } = definition;
   const key = JSON.stringify([endpoint, era, definition.limits, launch, own]);
-  const common = { definition, onServerRequest, watch: true, report, redactor, eras };
+  const common = { definition, onServerRequest, watch: true, report, redactor, eras, launchContext };
   const client = dedicated?.dedicatedTo;
   return pool.acquire(
     key,
@@ -112,7 +115,7 @@ async function openInvokedServer(
   leave: AbortSignal,
   heard: ProcessListener,
 ): Promise<SessionHandle> {
-  const { declared, pool, report } = options;
+  const { declared, pool, report, launchContext } = options;
   const { env, lacks } = await resolveInvoked(options, server);
   if (lacks !== undefined) report(lacks);
   await checkCertificates(options, server);
@@ -121,7 +124,7 @@ async function openInvokedServer(
     JSON.stringify([server, [...env], limits]),
     () =>
       openInvoked(server, {
-        ...{ name: declared.alias, limits, report, resolveEnv: (name) => env.get(name) },
+        ...{ name: declared.alias, limits, report, launchContext, resolveEnv: (name) => env.get(name) },
         resolveLater: (names) => resolveLater(options, names),
       }),
     leave,

@@ -65,14 +65,17 @@ export async function openWorkspaceHub(
     options.onDiagnostic?.(diagnostic);
   };
   const { reapOrphans } = await import("../../process/index.ts");
-  const { FILE_REFUSED_HINT, fileRefusal, writerOf } = await import("../../sandbox/index.ts");
+  const { FILE_REFUSED_HINT, fileRefusal } = await import("../../sandbox/index.ts");
+  const { createLaunchContext } = await import("../../launch/index.ts");
+  const launchContext = createLaunchContext();
+  const { configFiles, writes } = launchContext;
   reapOrphans();
   const changes: CatalogChange[] = [];
   // Changes are queued until the hub is open.
   let apply = (change: CatalogChange): void => void changes.push(change);
   const watching = typeof source === "string" && (options.watchFiles ?? true);
   const watch = watching
-    ? await watchCatalog(source, (change) => apply(change), undefined, { writerOf })
+    ? await watchCatalog(source, (change) => apply(change), undefined, { writerOf: writes.writerOf })
     : undefined;
   // The loaded catalog already includes these changes.
   changes.length = 0;
@@ -86,20 +89,28 @@ export async function openWorkspaceHub(
     await watch?.close();
     throw error;
   }
+  if (config.usedPaths !== undefined) configFiles.add(config.usedPaths);
   let declared = config.servers;
   const roots = await rootFolders(options.handlers ?? {});
   const secrets = createSecretStore({
     env: process.env,
     envFile: config.envFile,
     checkFile: async (path, use) => {
-      const reason = await fileRefusal(path, { servers: declared, roots }, use);
+      const reason = await fileRefusal(path, { servers: declared, roots, writes }, use);
       return reason === undefined ? undefined : { reason, hint: FILE_REFUSED_HINT };
     },
     promptPassphrase: options.promptPassphrase,
     report,
   });
   const { naming, descriptionPrefix } = config;
-  const opened = await openHub({ ...options, secrets, naming, descriptionPrefix, onDiagnostic: report });
+  const opened = await openHub({
+    ...options,
+    secrets,
+    launchContext,
+    naming,
+    descriptionPrefix,
+    onDiagnostic: report,
+  });
   const { hub } = opened;
   if (options.onEvent !== undefined) opened.events.on(options.onEvent, { calls: options.callEvents });
   if (options.reportsFailures === true) opened.events.on(failureReporter(report), { calls: false });
@@ -117,6 +128,7 @@ export async function openWorkspaceHub(
   const change = (changed: CatalogChange): void => {
     for (const diagnostic of changed.catalog.diagnostics) report(diagnostic);
     declared = changed.catalog.servers;
+    configFiles.add(changed.catalog.usedPaths);
     noteGateway(changed.catalog.settings.gateway);
     if (changed.settingsChanged) hub.configure(mergeSettings(changed.catalog.settings));
     const problems = changed.catalog.diagnostics.filter(({ severity }) => severity === "error");

@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import { type PortolanError, toPortolanError } from "../../errors/index.ts";
-import { type LaunchPlan, planLaunch } from "../../launch/index.ts";
+import { type LaunchContext, type LaunchPlan, planLaunch } from "../../launch/index.ts";
 import type { CliInvocation, CliPart, InvokedServer, JsonSchema, Template } from "../../model/index.ts";
 import { listOperations } from "../operations.ts";
 import { commandRequest } from "./sandboxed.ts";
@@ -20,11 +20,15 @@ export interface PlannedCommand {
   readonly problem?: PortolanError | undefined;
 }
 
-export async function planCommands(server: InvokedServer, name: string): Promise<PlannedCommand[]> {
+export async function planCommands(
+  server: InvokedServer,
+  name: string,
+  context?: LaunchContext,
+): Promise<PlannedCommand[]> {
   const planned: PlannedCommand[] = [];
   for (const { label, invocation, schema } of listOperations(server))
     if (invocation.kind === "cli")
-      planned.push({ of: label, ...(await planOne(invocation, schema, server, name)) });
+      planned.push({ of: label, ...(await planOne(invocation, schema, server, name, context)) });
   return planned;
 }
 
@@ -33,6 +37,7 @@ async function planOne(
   schema: JsonSchema,
   { folder }: InvokedServer,
   name: string,
+  context: LaunchContext | undefined,
 ): Promise<Omit<PlannedCommand, "of">> {
   const { shell, cwd: template } = invocation;
   const words = shell === undefined ? wordsOf(invocation) : [shell.program, "-c", textOf(shell.script)];
@@ -43,7 +48,7 @@ async function planOne(
   const program = findProgram(shell?.program ?? programOf(invocation, schema), cwd);
   const request = commandRequest({ program, args, cwd, env: envOf(invocation) }, invocation, name);
   try {
-    return { words, plan: await planLaunch(request) };
+    return { words, plan: await planLaunch({ ...request, context }) };
   } catch (error) {
     return { words, problem: toPortolanError(error, { server: name }) };
   }

@@ -2,7 +2,7 @@
 
 import { isAbsolute } from "node:path";
 import type { Report } from "../../errors/index.ts";
-import { type LaunchRequest, prepare } from "../../launch/index.ts";
+import { type LaunchContext, type LaunchRequest, prepare } from "../../launch/index.ts";
 import type {
   CliInvocation,
   CliPart,
@@ -19,6 +19,7 @@ import type { Command } from "./process.ts";
 export interface SandboxContext {
   readonly name: string;
   readonly report: Report;
+  readonly launchContext?: LaunchContext | undefined;
   /** Reports hosts that the sandbox refused to a command. */
   readonly reportDenied: ReportDenied;
 }
@@ -26,11 +27,12 @@ export interface SandboxContext {
 export async function sandboxCommand(
   command: BuiltCommand,
   invocation: CliInvocation,
-  { name, report, reportDenied }: SandboxContext,
+  { name, report, reportDenied, launchContext: context }: SandboxContext,
 ): Promise<Command> {
   const { spawnable } = await prepare({
     ...commandRequest(command, invocation, name),
     report,
+    context,
     onLaunch: (news) => {
       if (news.type === "denied") reportDenied(news, invocation.sandbox?.network ?? []);
     },
@@ -83,6 +85,7 @@ export async function checkSandboxes(
       endpoint: { command: process.execPath, cwd: server.folder },
       settings: { sandbox, cwdImplied: true },
       report: context.report,
+      context: context.launchContext,
     });
     spawnable.spawned(false);
     spawnable.ended();

@@ -24,6 +24,7 @@ import { ChildGroup, type Program, type Spawnable } from "../../process/index.ts
 import { type PolicyRequest, createPolicy } from "../policy/create-policy.ts";
 import { programFolders } from "../policy/program-folders.ts";
 import { findProgram } from "../policy/system-paths.ts";
+import { createConfigFiles } from "../config-files.ts";
 import type { SandboxPolicy, SandboxBackend } from "../types.ts";
 import { createBubblewrap } from "./backend.ts";
 
@@ -76,6 +77,7 @@ async function boxed(command: readonly string[], request: Wish = {}): Promise<Sp
   const env = { PATH: "/usr/local/bin:/usr/bin:/bin", ...request.env };
   const program: Program = { file, args, cwd: request.cwd, env };
   const { policy, problems } = await createPolicy({
+    configFiles: createConfigFiles(),
     ...{ program, declaration: undefined, roots: [], keptHome: undefined, homedir: at("home") },
     ...{ programFolders: await programFolders(file, args, request.cwd), ...request },
   });
@@ -367,6 +369,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
     const declaration = { limits: { processes: 5 }, exec: { spawn: false }, network: ["example.com"] };
     const program = { file: "/bin/sh", args: [], cwd: undefined, env: {} };
     const { policy } = await createPolicy({
+      configFiles: createConfigFiles(),
       ...{ program, declaration, roots: [], programFolders: [], keptHome: undefined, homedir: at("home") },
     });
     const problems = (await backend.missing(policy)).map(({ rule }) => rule);
@@ -378,6 +381,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
     const program = { file: "/bin/sh", args: [], cwd: undefined, env: {} };
     const without = {
       ...{ roots: [], programFolders: [], keptHome: undefined, homedir: at("home") },
+      configFiles: createConfigFiles(),
       program,
     };
     const { policy } = await createPolicy({ ...without, declaration: { limits: { memoryBytes: 3e8 } } });

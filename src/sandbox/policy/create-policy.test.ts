@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SandboxDeclaration } from "../../model/index.ts";
+import { createConfigFiles } from "../config-files.ts";
 import type { Mount } from "../types.ts";
 import { type PolicyRequest, DEFAULT_LIMITS, type CreatedPolicy, createPolicy } from "./create-policy.ts";
 
@@ -26,6 +27,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 function make(declaration?: SandboxDeclaration, more: Partial<PolicyRequest> = {}): Promise<CreatedPolicy> {
   const program = { file: "/bin/sh", args: [], cwd: undefined, env: { PATH: "/usr/bin:/bin" } };
   return createPolicy({
+    configFiles: createConfigFiles(),
     ...{ program, declaration, roots: [], programFolders: [at("own")], keptHome: undefined },
     ...{ homedir: at("home"), ...more },
   });

@@ -7,6 +7,7 @@ import { hiddenPaths, type HiddenPaths, type NamedPath } from "../paths/hidden-p
 import { missingPath } from "../paths/missing-path.ts";
 import { withRealPaths, depth, isInside, writableLink, resolveLinks } from "../paths/paths.ts";
 import type { SandboxPolicy, RuleProblem, Mount } from "../types.ts";
+import type { ConfigFiles } from "../config-files.ts";
 import { systemWithOnly } from "./allowed-programs.ts";
 import { declaredMounts, deniedMounts, writableFolders } from "./grants.ts";
 import { protectedMounts } from "./protected-paths.ts";
@@ -29,6 +30,8 @@ export interface PolicyRequest {
    * true.
    */
   readonly cwdGranted?: boolean | undefined;
+  /** The config files of the server's workspace, which it may not write. */
+  readonly configFiles: ConfigFiles;
   /** The home of the user who runs Portolan. */
   readonly homedir: string;
   /** Whether arguments may name paths of this machine; those of an image do not. Default: true. */
@@ -60,7 +63,12 @@ export async function createPolicy(request: PolicyRequest): Promise<CreatedPolic
   ]);
   const own = await ownMounts(request, writable, homes);
   const given = [...own.mounts, ...declared.mounts];
-  const protectedPaths = await protectedMounts({ grants: given, writable, homedir: request.homedir });
+  const protectedPaths = await protectedMounts({
+    grants: given,
+    writable,
+    homedir: request.homedir,
+    configFiles: request.configFiles,
+  });
   const left = given.filter((mount) => !protectedPaths.refused.includes(mount));
   const layers = layered([...system.mounts, ...left, ...protectedPaths.mounts]);
   const grants = layers.filter(({ access }) => access !== "hidden");

@@ -4,7 +4,8 @@
 import { mkdir, realpath, stat } from "node:fs/promises";
 import { isAbsolute, relative, sep } from "node:path";
 import { isInside, writableLink, resolveLinks } from "../paths/paths.ts";
-import type { RuleProblem, Mount } from "../types.ts";
+import type { ConfigFiles } from "../config-files.ts";
+import type { Mount, RuleProblem } from "../types.ts";
 
 export interface ProtectedPaths {
   /** Mounts to place between the grants: each covers the grants around it, and is covered by grants inside of it. */
@@ -20,16 +21,18 @@ interface Ground {
   /** Folders that the server may write, as written and as real paths. */
   readonly writable: readonly string[];
   readonly homedir: string;
+  /** Those of the workspace that the server belongs to. */
+  readonly configFiles: ConfigFiles;
 }
 
 export async function protectedMounts(ground: Ground): Promise<ProtectedPaths> {
   const { default: envPaths } = await import("env-paths");
   const { data, cache, log, config } = envPaths("portolan", { suffix: "" });
-  const [own, declarations] = await Promise.all([
+  const [own, configFiles] = await Promise.all([
     ownData([data, cache], [log], ground),
     configFilesIn(ground, config),
   ]);
-  const parts = [own, declarations];
+  const parts = [own, configFiles];
   return {
     mounts: parts.flatMap(({ mounts }) => mounts),
     refused: parts.flatMap(({ refused }) => refused),
@@ -70,11 +73,12 @@ async function ownData(needed: string[], perhaps: string[], ground: Ground): Pro
 async function configFilesIn(ground: Ground, config: string): Promise<ProtectedPaths> {
   const written = ground.grants.filter(({ access, reason }) => access === "write" && reason !== "kept home");
   if (written.length === 0) return { mounts: [], refused: [], problems: [] };
-  const { declarationsInUse, usualDeclarations } = await import("../../catalog/index.ts");
+  const { usualConfigPaths } = await import("../../catalog/index.ts");
+  const { paths, workspaces } = ground.configFiles;
   const tops = new Set([...written.map(({ path }) => path), process.cwd()]);
   const candidates = new Set([
-    ...declarationsInUse(),
-    ...[...tops].flatMap((top) => usualDeclarations(top)),
+    ...paths,
+    ...[...tops].filter((top) => !workspaces.has(top)).flatMap((top) => usualConfigPaths(top)),
     config,
     ...(await ofClients(written, ground.homedir)),
   ]);

@@ -58,6 +58,7 @@ async function connectOnce(reach: ConnectTarget, options: SessionOptions): Promi
     launch: options.definition.launch,
     roots: options.definition.roots,
     onLaunch: options.onLaunch,
+    launchContext: options.launchContext,
   };
   try {
     return await Session.open(await createTransport(reach, transportOptions), options);

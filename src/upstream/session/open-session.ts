@@ -61,6 +61,7 @@ async function installed({
   definition,
   report,
   onLaunch,
+  launchContext: context,
   signal,
 }: OpenSessionOptions): Promise<void> {
   const endpoint = reach.transport === "http" ? reach.program : reach;
@@ -68,7 +69,7 @@ async function installed({
   const { name: server, launch: settings } = definition;
   const { install } = await import("../../launch/index.ts");
   await install({
-    ...{ server, endpoint, settings, report, onLaunch },
+    ...{ server, endpoint, settings, report, onLaunch, context },
     signal: signal ?? new AbortController().signal,
   });
 }

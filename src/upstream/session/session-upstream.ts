@@ -1,7 +1,7 @@
 // One session as an upstream. It ends with the session and is never restarted.
 
 import { PortolanError, type Report, toPortolanError } from "../../errors/index.ts";
-import type { LaunchNews } from "../../launch/index.ts";
+import type { LaunchContext, LaunchNews } from "../../launch/index.ts";
 import type { JsonObject, LogLevel, ServerDefinition } from "../../model/index.ts";
 import { type Redactor, withRedactedError } from "../../secrets/index.ts";
 import type { ConnectTarget } from "../negotiation/connect.ts";
@@ -50,6 +50,7 @@ export interface SessionUpstreamOptions {
   readonly onStderr?: ((text: string) => void) | undefined;
   /** Receives the launch plan, install progress and refused connections of a local program. */
   readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
+  readonly launchContext?: LaunchContext | undefined;
   /** Reports launch diagnostics, once for all sessions of a server. */
   readonly launches: LaunchDiagnostics;
   /** Removes secrets from errors. */

@@ -1,7 +1,7 @@
 // Session: one negotiated connection. Sends requests in the form of its era, answers server requests, passes notifications on.
 
 import { isPortolanError, PortolanError, type Report } from "../../errors/index.ts";
-import type { LaunchNews } from "../../launch/index.ts";
+import type { LaunchContext, LaunchNews } from "../../launch/index.ts";
 import {
   type JsonObject,
   type LogLevel,
@@ -40,6 +40,7 @@ export interface SessionOptions {
   readonly onProbe: () => void;
   readonly onStderr?: ((text: string) => void) | undefined;
   readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
+  readonly launchContext?: LaunchContext | undefined;
 }
 
 export class Session {

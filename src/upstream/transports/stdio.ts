@@ -47,6 +47,7 @@ export class StdioTransport implements Transport {
       report: this.#options.report,
       onLaunch: this.#options.onLaunch,
       onStderr: this.#options.onStderr,
+      context: this.#options.launchContext,
       signal,
     });
     this.#child = child;

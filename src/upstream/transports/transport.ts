@@ -1,7 +1,7 @@
 // Transport: carries JSON-RPC messages to one server and back. It knows bytes and connections, not the meaning of messages.
 
 import type { PortolanError, Report } from "../../errors/index.ts";
-import type { LaunchNews } from "../../launch/index.ts";
+import type { LaunchContext, LaunchNews } from "../../launch/index.ts";
 import type { Era, LaunchSettings, RequestId, RpcMessage } from "../../model/index.ts";
 import type { OutgoingMessage } from "./outgoing-message.ts";
 
@@ -28,6 +28,8 @@ export interface TransportOptions {
   readonly roots?: readonly string[] | undefined;
   /** Receives the launch plan, install progress and refused connections of a local program. */
   readonly onLaunch?: ((news: LaunchNews) => void) | undefined;
+  /** State of the starts of one workspace. */
+  readonly launchContext?: LaunchContext | undefined;
 }
 
 export interface TransportCounters {

@@ -15,9 +15,9 @@ export async function withProgram(
   options: SessionOptions,
   connect: (endpoint: UrlEndpoint) => Promise<Session>,
 ): Promise<Session> {
-  const { definition, report, onStderr, onLaunch, signal } = options;
+  const { definition, report, onStderr, onLaunch, launchContext: context, signal } = options;
   const { name: server, launch: settings, roots } = definition;
-  const request = { server, endpoint: program, settings, roots, report, onStderr, onLaunch, signal };
+  const request = { server, endpoint: program, settings, roots, report, onStderr, onLaunch, signal, context };
   const { child, port } = await launchHttp(request, signal);
   const gone = child.exited.then(({ code, signal: by }) => {
     const how = by === null ? `exited with code ${code}` : `was ended by ${by}`;
