@@ -3,7 +3,7 @@
 export type { CatalogChange } from "./watch/changes.ts";
 export { fatalErrors } from "./fatal.ts";
 export type { ParseClientFile } from "./formats.ts";
-export { type UsedPaths, usualConfigPaths } from "./config-paths.ts";
+export { type UsedPaths, usualConfigPaths } from "./files/config-paths.ts";
 export { loadCatalog } from "./load.ts";
 export type { Catalog, CatalogFile, CatalogOptions, CatalogSettings } from "./types.ts";
 export { isUndeclared } from "./files/sources.ts";

@@ -9,7 +9,7 @@ import type { DriverMemory } from "./drivers/driver-reader.ts";
 import { findDrivers } from "./drivers/drivers.ts";
 import type { FormatContext, WorkspaceSettings } from "./formats.ts";
 import { mergeServers } from "./merge.ts";
-import { usedPaths } from "./config-paths.ts";
+import { usedPaths } from "./files/config-paths.ts";
 import { type Memory, readSource, type ReadSource } from "./read-source.ts";
 import { chooseNaming, finishServers, toSettings } from "./settings.ts";
 import { listedSources, type SourceFile, type Sources, usualSources } from "./files/sources.ts";

@@ -2,7 +2,7 @@
 
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer, GatewaySettings } from "../model/index.ts";
-import type { UsedPaths } from "./config-paths.ts";
+import type { UsedPaths } from "./files/config-paths.ts";
 import type { ParseClientFile, ServerDefaults } from "./formats.ts";
 import type { WriterOf } from "./files/taken.ts";
 

@@ -1,7 +1,7 @@
 // Config paths: the files and folders that decide about sandboxes, so that no server may write them.
 
 import { join } from "node:path";
-import { OWN_NAMES, USUAL_NAMES } from "./types.ts";
+import { OWN_NAMES, USUAL_NAMES } from "../types.ts";
 
 /** Folders of a workspace that contain config files and nothing else. */
 const OWN_FOLDERS = [".drivers", ".secrets"];
