@@ -23,9 +23,9 @@ interface Writer {
 
 export interface WriteHistory {
   /** Records the policy that a server is started with. Entries stay when a server ends, because its files stay. */
-  record(server: string, policy: SandboxPolicy): Promise<void>;
+  readonly record: (server: string, policy: SandboxPolicy) => Promise<void>;
   /** The first server that could have written this file, or created a link to it. */
-  writerOf(file: string): Promise<string | undefined>;
+  readonly writerOf: (file: string) => Promise<string | undefined>;
 }
 
 export function createWriteHistory(): WriteHistory {
