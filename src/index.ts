@@ -20,16 +20,20 @@ export {
 } from "./hub/index.ts";
 export type { LaunchPlan } from "./launch/index.ts";
 export type {
+  AudioContent,
   CallToolResult,
   CompleteResult,
+  ContentAnnotations,
   ContentBlock,
   ContextRule,
   DeclaredServer,
   ElicitRequest,
   ElicitResult,
+  EmbeddedResource,
   Era,
   EraPin,
   GetPromptResult,
+  ImageContent,
   Implementation,
   JsonObject,
   JsonSchema,
@@ -46,12 +50,15 @@ export type {
   ResourceDefinition,
   ResourceTemplateDefinition,
   ResourceLimits,
+  ResourceLink,
   Root,
   SandboxDeclaration,
   SandboxMode,
   ServerCapabilities,
+  TextContent,
   ToolAnnotations,
   ToolDefinition,
+  UnknownContent,
 } from "./model/index.ts";
 export {
   type ConnectionEvents,

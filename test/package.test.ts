@@ -93,6 +93,14 @@ describe("the packed package", { timeout: 120_000 }, () => {
     expect(stdout).toMatch(/^function \d+\n$/);
   });
 
+  test.each(["portolan/gateway", "portolan/drivers"])("has the entry %s", async (entry) => {
+    const program = `import * as entry from "${entry}"; console.log(Object.keys(entry).length > 0);`;
+    const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program], {
+      cwd: folder,
+    });
+    expect(stdout).toBe("true\n");
+  });
+
   test("gives types that hold without skipLibCheck", async () => {
     await mkdir(join(folder, "app"));
     await writeFile(join(folder, "app", "main.ts"), CONSUMER);
@@ -108,7 +116,9 @@ describe("the packed package", { timeout: 120_000 }, () => {
 });
 
 const CONSUMER = `
-import { connectMcp, isPortolanError, type McpConfig, type McpConnection, type Tool } from "portolan";
+import { createServer } from "node:http";
+import { connectMcp, type ContentBlock, isPortolanError, type McpConfig, type McpConnection, type Tool } from "portolan";
+import { type Gateway, openGateway } from "portolan/gateway";
 import type { z, ZodObject } from "zod";
 
 // The tool type of an agent framework that requires a Zod object (the shape of johncch/axle's ExecutableTool).
@@ -141,6 +151,33 @@ try {
 const wrong: McpConfig = { transport: "pigeon", url: "coo" };
 await connection.close();
 console.log(wrong);
+
+// The type of a content block narrows it, and a block of an unknown type is left for the default branch.
+function describe(block: ContentBlock): string {
+  if (block.type === "image" || block.type === "audio") return block.mimeType + block.data.length;
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "resource_link":
+      return block.uri + (block.title ?? block.name);
+    case "resource":
+      return block.resource.uri;
+    default: {
+      // @ts-expect-error: the type is not known, so neither are its fields
+      const field: string = block.payload;
+      return String(block.type) === "video" ? field : block.type;
+    }
+  }
+}
+// @ts-expect-error: an image has no text
+const noImage: ContentBlock = { type: "image", text: "" };
+console.log([noImage].map(describe));
+
+const gateway: Gateway = await openGateway("workspace", { path: "/tools", access: { token: "t" } });
+createServer(gateway.handle).on("upgrade", gateway.upgrade);
+const response: Response = await gateway.fetch(new Request("http://localhost/tools/mcp"));
+console.log(response.status);
+await gateway.close();
 `;
 
 // As strict as a project can be; Node's types are the only ones it brings along.

@@ -10,7 +10,7 @@ it("joins text blocks and says what else there was", () => {
       { type: "resource_link", name: "log", uri: "file:///log" },
       { type: "resource", resource: { uri: "test://a", text: "inside" } },
       { type: "resource", resource: { uri: "test://b", mimeType: "application/zip", blob: "AAAA" } },
-      { type: "future_thing", value: 1 },
+      { type: "future_thing", value: 1 } as never,
       { type: "text", text: "two" },
     ],
   });
@@ -32,7 +32,7 @@ it("falls back to structured content when there is no other", () => {
 });
 
 it("survives malformed and bottomless content", () => {
-  expect(resultText({ content: [null as never, { type: "text" }, { type: "resource" }] })).toBe(
+  expect(resultText({ content: [null, { type: "text" }, { type: "resource" }] as never })).toBe(
     "[malformed content]\n[text without text]\n[malformed resource]",
   );
   let deep: unknown = 1;

@@ -17,7 +17,7 @@ export function blockText(block: ContentBlock): string {
     case "audio":
       return `[${block.type}: ${media(block.mimeType)}, ${base64Bytes(block.data)} bytes]`;
     case "resource_link":
-      return `[resource: ${typeof block.name === "string" ? `${block.name} ` : ""}<${String(block.uri)}>]`;
+      return `[resource: ${typeof block.name === "string" ? `${block.name} ` : ""}<${block.uri}>]`;
     case "resource":
       return embeddedText(block.resource);
     default:

@@ -25,7 +25,7 @@ test("text, media, links, embedded resources and what is not known yet", async (
       { type: "resource_link", uri: "file:///a", name: "a", description: "an\na" },
       { type: "resource", resource: { uri: "file:///b", mimeType: "text/plain", text: "b text" } },
       { type: "resource", resource: { uri: "file:///c", blob: "aGk=" } },
-      { type: "hologram", z: "\u202e" },
+      { type: "hologram", z: "\u202e" } as never,
     ],
   };
   expect(await renderToolResult(result, at)).toBe(

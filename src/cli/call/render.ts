@@ -73,7 +73,7 @@ async function renderBlock(block: ContentBlock, context: RenderContext): Promise
       return renderLink(block, context.colors);
     case "resource":
       if (isObject(block["resource"])) {
-        const entry = block["resource"] as ResourceContents;
+        const entry = block.resource;
         return `${context.colors.dim(resourceLine(entry))}\n${await renderContents(entry, context)}`;
       }
       break;

@@ -61,10 +61,70 @@ export interface PromptDefinition extends JsonObject {
   arguments?: PromptArgument[];
 }
 
-/** One block of a tool result or prompt message. Later protocol revisions may add values of `type`. */
-export interface ContentBlock extends JsonObject {
-  type: string;
+/** Hints for clients about the use of a block. */
+export interface ContentAnnotations extends JsonObject {
+  audience?: string[];
+  priority?: number;
+  lastModified?: string;
 }
+
+interface ContentBase extends JsonObject {
+  annotations?: ContentAnnotations;
+}
+
+export interface TextContent extends ContentBase {
+  type: "text";
+  text: string;
+}
+
+export interface ImageContent extends ContentBase {
+  type: "image";
+  /** Base64. */
+  data: string;
+  mimeType: string;
+}
+
+export interface AudioContent extends ContentBase {
+  type: "audio";
+  /** Base64. */
+  data: string;
+  mimeType: string;
+}
+
+/** A link to a resource that the client can read. */
+export interface ResourceLink extends ContentBase {
+  type: "resource_link";
+  uri: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  size?: number;
+}
+
+/** The contents of a resource. */
+export interface EmbeddedResource extends ContentBase {
+  type: "resource";
+  resource: ResourceContents;
+}
+
+/**
+ * A block of a type that this version does not know, passed on unchanged. At run time `type` is the string of the server. Its
+ * TypeScript type is a pattern that no known type matches, because beside a plain `string` a comparison such as
+ * `block.type === "image"` would not narrow the union. To compare it with a new type, write `String(block.type) === "video"`.
+ */
+export interface UnknownContent extends ContentBase {
+  type: `unknown ${string}`;
+}
+
+/** One block of a tool result or a prompt message. `type` tells the kinds apart; servers may send types that are not listed here. */
+export type ContentBlock =
+  | TextContent
+  | ImageContent
+  | AudioContent
+  | ResourceLink
+  | EmbeddedResource
+  | UnknownContent;
 
 export interface ResourceContents extends JsonObject {
   uri: string;
