@@ -14,6 +14,12 @@ const ENTRIES = [
     about: "Connections, workspaces, errors and the types of MCP messages.",
   },
   {
+    module: "portolan/gateway",
+    types: "gateway.d.ts",
+    page: "gateway.md",
+    about: "A gateway inside of another program.",
+  },
+  {
     module: "portolan/drivers",
     types: "drivers.d.ts",
     page: "drivers.md",

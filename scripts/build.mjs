@@ -13,6 +13,12 @@ const fresh = join(root, `.dist-${process.pid}`);
 const old = join(root, `.dist-${process.pid}-old`);
 const dist = join(root, "dist");
 
+const { bin, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+/** The public entries, by the exports of package.json: `./dist/gateway.js` is built from `src/gateway.ts`. */
+const entries = Object.values(exports).flatMap((entry) =>
+  typeof entry === "string" ? [] : [entry.default.replace(/^\.\/dist\/|\.js$/g, "")],
+);
+
 try {
   process.exitCode = declareTypes();
   if (process.exitCode === 0) {
@@ -43,7 +49,7 @@ function declareTypes() {
 
 /** Keeps only the types that the public entries mention: nobody can import the others. */
 function removeInternalTypes() {
-  const needed = reachableFiles(["index.d.ts", "drivers.d.ts"].map((name) => join(fresh, name)));
+  const needed = reachableFiles(entries.map((name) => join(fresh, `${name}.d.ts`)));
   const found = readdirSync(fresh, { recursive: true, encoding: "utf8" }).map((name) => join(fresh, name));
   for (const file of found) if (file.endsWith(".d.ts") && !needed.has(file)) rmSync(file);
 }
@@ -51,7 +57,7 @@ function removeInternalTypes() {
 async function bundle() {
   const build = await rolldown({
     cwd: root,
-    input: { index: "src/index.ts", drivers: "src/drivers.ts", "cli/main": "src/cli/main.ts" },
+    input: Object.fromEntries([...entries, "cli/main"].map((name) => [name, `src/${name}.ts`])),
     platform: "node",
     external: (id) => !id.startsWith(".") && !id.startsWith("/"),
     onLog: (level, log) => {
@@ -79,7 +85,6 @@ function copyPrograms() {
 }
 
 function markExecutable() {
-  const { bin } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   for (const path of Object.values(bin)) {
     const file = join(fresh, path.replace(/^(\.\/)?dist\//, ""));
     if (existsSync(file)) chmodSync(file, 0o755);

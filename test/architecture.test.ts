@@ -61,7 +61,7 @@ const rooms = readdirSync(src, { withFileTypes: true })
 describe("layers", () => {
   test("every folder of src/ is a room in the order, and only the entry files are outside of the rooms", () => {
     expect(rooms.sort()).toEqual([...ORDER].sort());
-    expect(files.filter((file) => !file.includes("/"))).toEqual(["drivers.ts", "index.ts"]);
+    expect(files.filter((file) => !file.includes("/"))).toEqual(["drivers.ts", "gateway.ts", "index.ts"]);
   });
 
   test("a room imports only from the rooms above it", () => {
@@ -111,8 +111,8 @@ describe("folders", () => {
 });
 
 describe("the public surface", () => {
-  test("the package offers two entries and one command", () => {
-    expect(Object.keys(manifest.exports)).toEqual([".", "./drivers", "./package.json"]);
+  test("the package offers three entries and one command", () => {
+    expect(Object.keys(manifest.exports)).toEqual([".", "./gateway", "./drivers", "./package.json"]);
     expect(manifest.exports["."]).toEqual({ types: "./dist/index.d.ts", default: "./dist/index.js" });
     expect(manifest.bin).toEqual({ portolan: "dist/cli/main.js" });
   });
@@ -122,6 +122,11 @@ describe("the public surface", () => {
     expect(Object.keys(drivers).sort()).toEqual([
       ...["checkBump", "defineDriver", "defineSecret", "defineTool", "diffContracts", "diffDrivers"],
     ]);
+  });
+
+  test("a gateway for embedding is an entry of its own", async () => {
+    const gateway = (await import("../src/gateway.ts")) as Record<string, unknown>;
+    expect(Object.keys(gateway).sort()).toEqual(["createAccess", "openAccess", "openGateway"]);
   });
 
   test("the library exports these values", async () => {

@@ -1,7 +1,7 @@
 // Several people at one gateway, and a driver with secrets: each gets what they may have, in a process of their own.
 
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type Gateway, openGateway } from "../src/gateway/index.ts";
+import { type OpenedGateway, openGateway } from "../src/gateway/index.ts";
 import type { HubEvent } from "../src/hub/index.ts";
 import { driverWorkspace, type DriverParts } from "./driver-workspaces.ts";
 import { type Message, RawLegacy, RawModern, textOf } from "./raw-clients.ts";
@@ -13,7 +13,7 @@ const EVE = "token-of-eve-0123456789";
 const TOOL = "who-am-i";
 
 interface Served {
-  readonly gateway: Gateway;
+  readonly gateway: OpenedGateway;
   readonly events: HubEvent[];
   call(token: string, meta?: object): Promise<Message>;
 }

@@ -21,6 +21,11 @@ const EXPECTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     "User provided the requested information!",
     "- Name: Ada",
   ],
+  "embedded-gateway.mjs": [
+    "its own page: Hello from the program itself.",
+    "over HTTP: The sum of 2 and 40 is 42.",
+    'over fetch: 200 {"status":"ok"}',
+  ],
   "first-success.mjs": [
     '$ portolan list "node node_modules/@modelcontextprotocol/server-everything/dist/index.js" --text',
     "mcp-servers/everything",

@@ -2,7 +2,7 @@
 // it would get from the server directly.
 
 import { describe, expect, it } from "vitest";
-import type { Gateway } from "../src/gateway/index.ts";
+import type { OpenedGateway } from "../src/gateway/index.ts";
 import { healthOf } from "../src/hub/member/health.ts";
 import { startHttpServer } from "./fixtures/http-server.mjs";
 import { started, until } from "./helpers.ts";
@@ -17,7 +17,7 @@ import {
   TOKEN,
 } from "./raw-gateways.ts";
 
-const health = ({ workspace }: Gateway) => workspace.hub.members.map(healthOf)[0];
+const health = ({ workspace }: OpenedGateway) => workspace.hub.members.map(healthOf)[0];
 const TOOL = "mcp_one_ask_own";
 
 /** A server that speaks both eras, with these faults. */

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { onTestFinished } from "vitest";
 import type { Diagnostic } from "../src/errors/index.ts";
-import { type Gateway, openGateway } from "../src/gateway/index.ts";
+import { type OpenedGateway, openGateway } from "../src/gateway/index.ts";
 import type { GatewaySettings } from "../src/model/index.ts";
 import { record } from "./invoke-helpers.ts";
 import { type ClientOptions, RawLegacy, RawModern } from "./raw-clients.ts";
@@ -25,7 +25,7 @@ export function folderWith(files: Readonly<Record<string, string>>): string {
 }
 
 export interface Served {
-  readonly gateway: Gateway;
+  readonly gateway: OpenedGateway;
   readonly url: string;
   readonly folder: string;
   readonly diagnostics: readonly Diagnostic[];

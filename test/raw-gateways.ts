@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import type { Diagnostic } from "../src/errors/index.ts";
-import { type Gateway, openGateway } from "../src/gateway/index.ts";
+import { type OpenedGateway, openGateway } from "../src/gateway/index.ts";
 import type { DeclaredServer, GatewaySettings } from "../src/model/index.ts";
 import { pidsWithEnv, stdioCommand } from "./fixtures/processes.mjs";
 import { until } from "./helpers.ts";
@@ -20,7 +20,7 @@ export const TOKEN = "the-token-of-the-gateway";
 export type TestServer = Partial<DeclaredServer> & Pick<DeclaredServer, "alias" | "endpoint">;
 
 export interface TestGateway {
-  readonly gateway: Gateway;
+  readonly gateway: OpenedGateway;
   readonly url: string;
   readonly diagnostics: readonly Diagnostic[];
 }

@@ -4,8 +4,9 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { PortolanError } from "../errors/index.ts";
+import { type Diagnostic, PortolanError } from "../errors/index.ts";
 import {
+  type EventBus,
   type OpenedWorkspace,
   openWorkspaceHub,
   type WorkspaceConfig,
@@ -44,8 +45,10 @@ export interface GatewayOptions extends Omit<WorkspaceOptions, "handlers" | "cap
 }
 
 export interface Gateway extends AsyncDisposable {
-  readonly workspace: OpenedWorkspace;
-  readonly settings: GatewaySettings;
+  /** Everything that happens: listen with `on`, or loop over it with `for await`. */
+  readonly events: EventBus;
+  /** Diagnostics so far, of the config files and at run time. */
+  readonly diagnostics: readonly Diagnostic[];
   /** Request listener for a Node HTTP server, such as `http.createServer(gateway.handle)`. The body must be unread. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
   /** Handler for runtimes and frameworks with the Fetch API. The body of the response is a stream. */
@@ -60,6 +63,12 @@ export interface Gateway extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** The gateway with its parts, for the command line. */
+export interface OpenedGateway extends Gateway {
+  readonly workspace: OpenedWorkspace;
+  readonly settings: GatewaySettings;
+}
+
 const MAX_SUSPENDED = 10_000;
 /** The sum of both is the longest time that closing takes. */
 const DRAIN_MS = 2_000;
@@ -69,7 +78,7 @@ const STOP_MS = 2_000;
 export async function openGateway(
   source: string | WorkspaceConfig,
   options: GatewayOptions = {},
-): Promise<Gateway> {
+): Promise<OpenedGateway> {
   const workspace = await openWorkspaceHub(source, { ...options, capabilities: GATEWAY_CAPABILITIES });
   const settings: GatewaySettings = { ...workspace.config.gateway, ...options.settings };
   try {
@@ -84,7 +93,7 @@ async function createGateway(
   workspace: OpenedWorkspace,
   configured: GatewaySettings,
   { access = {}, bare, http: servesHttp = true, path = "" }: GatewayOptions,
-): Promise<Gateway> {
+): Promise<OpenedGateway> {
   const { hub, report, redactor, config } = workspace;
   const resolved = await resolveCallerTokens(configured, workspace.secrets, config.folder ?? ".");
   const { settings } = resolved;
@@ -138,6 +147,8 @@ async function createGateway(
   return {
     workspace,
     settings,
+    events: workspace.events,
+    diagnostics: workspace.diagnostics,
     handle: (request, response) => http().handle(request, response),
     fetch: async (request) => http().fetch(request),
     upgrade: (request, socket, head) => http().upgrade(request, socket, head),

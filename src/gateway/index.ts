@@ -1,4 +1,4 @@
-// Public face of the gateway room, and the entry `portolan/gateway`.
+// Public face of the gateway room.
 
 export { type Access, type AccessOptions, createAccess, openAccess } from "./access/access-file.ts";
-export { type Gateway, type GatewayOptions, openGateway } from "./gateway.ts";
+export { type Gateway, type GatewayOptions, openGateway, type OpenedGateway } from "./gateway.ts";

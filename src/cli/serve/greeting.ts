@@ -1,7 +1,7 @@
 // What there is to know once a gateway runs: where, what it serves, and what to tell clients.
 
 import { isLoopbackHost } from "../../base/net/addresses.ts";
-import type { Gateway } from "../../gateway/index.ts";
+import type { OpenedGateway } from "../../gateway/index.ts";
 import type { Hub } from "../../hub/index.ts";
 import type { GatewaySettings } from "../../model/index.ts";
 import { stateLabel } from "../output/server-state.ts";
@@ -39,7 +39,7 @@ export interface ServedServer {
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string } | undefined;
 }
 
-export function servedServers({ hub }: Gateway["workspace"]): ServedServer[] {
+export function servedServers({ hub }: OpenedGateway["workspace"]): ServedServer[] {
   const counts = new Map<string, number>();
   for (const { server } of hub.toolNames().values()) counts.set(server, (counts.get(server) ?? 0) + 1);
   return hub.members

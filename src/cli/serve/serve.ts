@@ -4,7 +4,13 @@ import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import process from "node:process";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
-import { type Access, createAccess, type Gateway, openAccess, openGateway } from "../../gateway/index.ts";
+import {
+  type Access,
+  createAccess,
+  type OpenedGateway,
+  openAccess,
+  openGateway,
+} from "../../gateway/index.ts";
 import type { HubEvent } from "../../hub/index.ts";
 import { type DeclaredServer, GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
@@ -114,7 +120,7 @@ interface Known extends ServeOptions {
   readonly folder: string;
 }
 
-function greet(cli: Cli, { workspace }: Gateway, known: Known): void {
+function greet(cli: Cli, { workspace }: OpenedGateway, known: Known): void {
   const { io, output } = cli;
   const { access, settings } = known;
   const greeting = {
@@ -141,7 +147,7 @@ function greet(cli: Cli, { workspace }: Gateway, known: Known): void {
 }
 
 /** A client shows what a server says on stderr as trouble, so there only trouble is said. */
-function noteFailures({ workspace }: Gateway, { output }: Cli): void {
+function noteFailures({ workspace }: OpenedGateway, { output }: Cli): void {
   for (const { alias, error } of servedServers(workspace))
     if (error !== undefined)
       output.note(`${plainLine(alias, 100)} is not there: ${plainLine(error.message, 500)} [${error.code}]`);
