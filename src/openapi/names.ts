@@ -1,7 +1,7 @@
 // Names that every client and every model provider takes: letters, digits, "_" and "-", at most 64 of them.
 
 import { createHash } from "node:crypto";
-import { MAX_ALIAS } from "../formats/document/index.ts";
+import { MAX_ALIAS } from "../formats/manifest/index.ts";
 import { FORBIDDEN } from "./limits.ts";
 
 const MAX_NAME = 64;

@@ -1,18 +1,18 @@
-// All diagnostics of one declaration, collected: each with its place, what is wrong and what would be right.
+// Collects the diagnostics of one config file, each with its place and a hint.
 
 import type { Diagnostic } from "../../errors/index.ts";
 import { type Place, toPointer } from "./node.ts";
 
-/** More than this is noise: the first ones say it all. */
-const MAX_PROBLEMS = 100;
+/** Further diagnostics are only counted. */
+const MAX_DIAGNOSTICS = 100;
 
 export class Diagnostics {
   readonly file: string;
   readonly list: Diagnostic[] = [];
   readonly #broken = new Set<string>();
-  #untold = 0;
+  #leftOut = 0;
 
-  /** `earlier` are findings of the reader about the same file. */
+  /** `earlier` are the diagnostics of the syntax of the same file. */
   constructor(file: string, earlier: readonly Diagnostic[] = []) {
     this.file = file;
     for (const diagnostic of earlier) {
@@ -24,8 +24,8 @@ export class Diagnostics {
   add(place: Place, message: string, hint?: string, severity: Diagnostic["severity"] = "error"): void {
     const path = toPointer(place.path);
     if (severity === "error") this.#mark(path);
-    if (this.list.length >= MAX_PROBLEMS) {
-      this.#untold += 1;
+    if (this.list.length >= MAX_DIAGNOSTICS) {
+      this.#leftOut += 1;
       return;
     }
     this.list.push({
@@ -44,19 +44,19 @@ export class Diagnostics {
     this.add(place, message, hint, "warning");
   }
 
-  /** True when something at this place or inside of it is an error. */
+  /** True when there is an error at this place or inside it. */
   hasErrorIn(place: Place): boolean {
     return this.#broken.has(toPointer(place.path));
   }
 
-  /** Everything found, in the order of the file, with a last line for what was too much. */
+  /** All diagnostics in the order of the file, and a last one with the number of those left out. */
   sorted(): Diagnostic[] {
     const found = this.list
       .map((diagnostic, index) => ({ diagnostic, index }))
       .sort((a, b) => byPlace(a.diagnostic, b.diagnostic) || a.index - b.index)
       .map(({ diagnostic }) => diagnostic);
-    if (this.#untold > 0) {
-      const message = `${this.#untold} more problem${this.#untold === 1 ? "" : "s"} in this file`;
+    if (this.#leftOut > 0) {
+      const message = `${this.#leftOut} more problem${this.#leftOut === 1 ? "" : "s"} in this file`;
       found.push({ code: "DECLARATION_INVALID", severity: "error", message, file: this.file });
     }
     return found;
@@ -75,4 +75,9 @@ export const ROOT: Place = { line: 1, column: 1, path: [] };
 
 function byPlace(a: Diagnostic, b: Diagnostic): number {
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}
+
+/** A word of the file in quotes, shortened for a message. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text);
 }

@@ -1,10 +1,8 @@
-// Public face of the text readers: texts as positioned values, shapes that check them.
+// Public face of the document layer: YAML and JSON files as values with positions, and their diagnostics.
 
-export { ALIAS_PATTERN, aliasProblem, MAX_ALIAS } from "./alias.ts";
 export { MAX_BYTES } from "./bounds.ts";
-export { checkShape } from "./check.ts";
-export { DURATION_PATTERN, parseDuration } from "./duration.ts";
-export { type SchemaObject, toJsonSchema } from "./json-schema.ts";
+export { Diagnostics, quoted, ROOT } from "./diagnostics.ts";
+export { createLocator } from "./locate.ts";
 export {
   type Entry,
   entryOf,
@@ -19,11 +17,6 @@ export {
   toPlain,
   toPointer,
 } from "./node.ts";
-export { createLocator } from "./locate.ts";
-export { Diagnostics, ROOT } from "./diagnostics.ts";
 export { readText } from "./read.ts";
 export { jsonErrorMessage, readJson } from "./read-json.ts";
 export { compose as composeYaml, readYaml } from "./read-yaml.ts";
-export type { ObjectShape, Shape } from "./shape.ts";
-export { parseSize, SIZE_PATTERN } from "./size.ts";
-export { quoted } from "./words.ts";

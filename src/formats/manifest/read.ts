@@ -3,7 +3,6 @@
 import { type Diagnostic, didYouMean } from "../../errors/index.ts";
 import { type DeclaredServer, isObject } from "../../model/index.ts";
 import {
-  aliasProblem,
   Diagnostics,
   nodeAt,
   type ObjectNode,
@@ -14,6 +13,7 @@ import {
   toPointer,
 } from "../document/index.ts";
 import { nodeOf, type ReadContext } from "../schema-builder/index.ts";
+import { aliasProblem } from "./alias.ts";
 import { folderOf } from "./paths.ts";
 import { MANIFEST, type ManifestConfig, type ManifestValue } from "./schema.ts";
 import { toDeclaredServer, toDefaults, withDefaults } from "./server-config.ts";

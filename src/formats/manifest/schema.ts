@@ -1,6 +1,6 @@
 // Schema of a bridge manifest.
 
-import { ALIAS_PATTERN } from "../document/index.ts";
+import { ALIAS_PATTERN } from "./alias.ts";
 import { flag, list, partialObject, text, type Value } from "../schema-builder/index.ts";
 import { DEFAULT_FIELDS, DESCRIPTION_PREFIX, NAMING, SERVER_FIELDS, TRANSPORT } from "./server-schema.ts";
 

@@ -6,8 +6,9 @@ import type { DeclaredServer, GatewaySettings } from "../../model/index.ts";
 import { toAlias } from "../clients/entries/alias.ts";
 import { type Place, quoted, toPointer } from "../document/index.ts";
 import { looksLikeMcpfile } from "./detect.ts";
-import { parseMcpfile } from "./parse.ts";
-import { type McpRuntime, toClientTls } from "./runtime.ts";
+import { parseMcpfile } from "./read/parse.ts";
+import { toClientTls } from "./read/server.ts";
+import type { McpRuntime } from "./schema/runtime-schema.ts";
 import { toGateway, unusedSettings } from "./serving.ts";
 
 export interface McpfileDeclarations {

@@ -2,7 +2,7 @@
 
 import { basename } from "node:path";
 import { isObject } from "../../model/index.ts";
-import { KINDS } from "./versions.ts";
+import { KINDS } from "./schema/versions.ts";
 
 /** `mcpfile.yaml`, and `payments.mcpfile.yaml`. */
 export function isMcpfileName(file: string): boolean {

@@ -2,9 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { parseMcpfile } from "./parse.ts";
-import { fileShape, primitiveShape } from "./shapes.ts";
-import { CLI_SHAPE, httpShape } from "./shapes-invocation.ts";
+import { parseMcpfile } from "./read/parse.ts";
+import { createFormat } from "./schema/file-schema.ts";
 
 const page = readFileSync(new URL("../../../docs/reference/mcpfile.md", import.meta.url), "utf8");
 const examples = [...page.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = ""]) => text);
@@ -24,8 +23,9 @@ describe("examples", () => {
 
 test("every field has a row", () => {
   const rows = new Set([...page.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name));
-  const shapes = [CLI_SHAPE, httpShape("0.2"), primitiveShape("tools", "0.2"), fileShape("0.1")];
-  const fields = new Set(shapes.flatMap(({ fields }) => Object.keys(fields)));
+  const { cli, http, primitives } = createFormat("0.2");
+  const schemas = [cli, http, primitives.tools, createFormat("0.1").file];
+  const fields = new Set(schemas.flatMap(({ rules }) => [...(rules.keys?.values() ?? [])]));
   fields.delete("mcpFileVersion");
   expect([...fields].filter((name) => !rows.has(name))).toEqual([]);
 });

@@ -2,16 +2,15 @@
 
 export { type BesideFile, declareMcpfile } from "./declared.ts";
 export { isMcpfile, isMcpfileName, looksLikeMcpfile } from "./detect.ts";
-export { type McpfileEntry, type McpfileResult, parseMcpfile } from "./parse.ts";
-export { renderMcpfile, renderServerConfig } from "./render.ts";
-export {
-  type ClientTlsConfig,
-  type LoggingConfig,
-  type McpRuntime,
-  type McpServerConfig,
-  type StreamableHttpConfig,
-  toClientTls,
-} from "./runtime.ts";
-export { MCPFILE_TEMPLATE } from "./starter.ts";
-export { type McpfileUpgrade, upgradeMcpfile, type UpgradedFile } from "./upgrade.ts";
-export type { Version } from "./versions.ts";
+export { type McpfileEntry, type McpfileResult, type McpServerConfig, parseMcpfile } from "./read/parse.ts";
+export { renderMcpfile, renderServerConfig } from "./write/render.ts";
+export type {
+  ClientTlsConfig,
+  LoggingConfig,
+  McpRuntime,
+  StreamableHttpConfig,
+} from "./schema/runtime-schema.ts";
+export { toClientTls } from "./read/server.ts";
+export { MCPFILE_TEMPLATE } from "./write/starter.ts";
+export { type McpfileUpgrade, upgradeMcpfile, type UpgradedFile } from "./write/upgrade.ts";
+export type { Version } from "./schema/versions.ts";

@@ -1,7 +1,7 @@
 // How a file wants to be served, as far as the gateway goes along with it.
 
 import type { GatewaySettings } from "../../model/index.ts";
-import type { McpRuntime } from "./runtime.ts";
+import type { McpRuntime } from "./schema/runtime-schema.ts";
 
 /** Where to listen. Its files are relative to the folder of the one that names them. */
 export function toGateway(runtime: McpRuntime | undefined): GatewaySettings | undefined {

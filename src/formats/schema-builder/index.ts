@@ -2,7 +2,7 @@
 
 export { list, map, union } from "./collections.ts";
 export { toDocsTable } from "./docs-table.ts";
-export { nodeOf, object, partialObject, toWhole, withoutRequired } from "./object.ts";
+export { nodeOf, object, partialObject, toWhole, without, withoutRequired } from "./object.ts";
 export { anyValue, duration, flag, integer, number, oneOf, oneOfNumbers, size, text } from "./scalars.ts";
 export {
   type AnySchema,

@@ -111,6 +111,12 @@ export function toWhole<const F extends Fields>(
   return node === undefined || diagnostics.hasErrorIn(node) ? undefined : (draft as ObjectValue<F>);
 }
 
+/** The fields without some of them. The type keeps them as fields that are never written. */
+export function without<const F extends Fields>(fields: F, ...names: readonly (keyof F)[]): F {
+  const entries = Object.entries(fields).filter(([name]) => !names.includes(name));
+  return Object.fromEntries(entries) as unknown as F;
+}
+
 /** The same fields, none of them required. */
 export function withoutRequired<const F extends Fields>(
   fields: F,

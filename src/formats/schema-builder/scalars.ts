@@ -1,18 +1,10 @@
 // Builders for single values: text, one of some words, numbers, booleans, durations and sizes.
 
 import { didYouMean } from "../../errors/index.ts";
-import {
-  DURATION_PATTERN,
-  parseDuration,
-  parseSize,
-  quoted,
-  type ScalarNode,
-  SIZE_PATTERN,
-  type TextNode,
-  toLabel,
-  toPlain,
-} from "../document/index.ts";
+import { quoted, type ScalarNode, type TextNode, toLabel, toPlain } from "../document/index.ts";
+import { DURATION_PATTERN, parseDuration } from "./duration.ts";
 import { type JsonSchemaObject, Schema, type SchemaRules } from "./schema.ts";
+import { parseSize, SIZE_PATTERN } from "./size.ts";
 import { describeRange } from "./wording.ts";
 
 type Kinds = readonly TextNode["kind"][];

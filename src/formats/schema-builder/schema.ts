@@ -93,6 +93,11 @@ export class Schema<Out, In = Out, P extends Presence = "optional", Key extends 
     return new Schema<Next, In, P, Key>({ ...rules, read }, this.field);
   }
 
+  /** Leaves the inside of the value to the caller: reading returns the node, if it is of the right kind. */
+  deferred(): Schema<TextNode, In, P, Key> {
+    return new Schema<TextNode, In, P, Key>({ ...this.rules, read: (node) => node }, this.field);
+  }
+
   /** Changes the JSON Schema for editors, to state rules that a builder cannot express. */
   withJsonSchema(change: (schema: JsonSchemaObject) => JsonSchemaObject): Schema<Out, In, P, Key> {
     const { rules } = this;

@@ -8,7 +8,6 @@ import {
   isObject,
 } from "../../model/index.ts";
 import {
-  aliasProblem,
   Diagnostics,
   type Entry,
   nodeAt,
@@ -18,6 +17,7 @@ import {
   toLabel,
 } from "../document/index.ts";
 import {
+  aliasProblem,
   folderOf,
   type ServerDefaults,
   toDeclaredServer,

@@ -1,7 +1,6 @@
 // Schema of portolan.yaml, the file of a workspace.
 
-import { ALIAS_PATTERN } from "../document/index.ts";
-import { DEFAULT_FIELDS, DESCRIPTION_PREFIX, NAMING, SERVER } from "../manifest/index.ts";
+import { ALIAS_PATTERN, DEFAULT_FIELDS, DESCRIPTION_PREFIX, NAMING, SERVER } from "../manifest/index.ts";
 import {
   flag,
   integer,

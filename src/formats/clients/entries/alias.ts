@@ -1,7 +1,7 @@
 // Names of servers as clients allow them, made legal for Portolan.
 
 import { createHash } from "node:crypto";
-import { ALIAS_PATTERN, MAX_ALIAS } from "../../document/alias.ts";
+import { ALIAS_PATTERN, MAX_ALIAS } from "../../manifest/alias.ts";
 
 const LEGAL = new RegExp(ALIAS_PATTERN);
 const HASH_LENGTH = 8;

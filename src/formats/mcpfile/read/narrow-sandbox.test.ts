@@ -1,0 +1,143 @@
+// A command's sandbox inside of its file's: it takes away, and never adds.
+
+import { expect, test } from "vitest";
+import type { SandboxDeclaration } from "../../../model/index.ts";
+import { parseMcpfile } from "./parse.ts";
+import { renderMcpfile } from "../write/render.ts";
+import { upgradeMcpfile } from "../write/upgrade.ts";
+
+function read(file: string | undefined, command: string | undefined) {
+  const text = [
+    "kind: MCPToolDefinitions",
+    'schemaVersion: "0.2.0"',
+    "name: s",
+    'version: "1.0.0"',
+    ...(file === undefined ? [] : [`sandbox: ${file}`]),
+    "tools:",
+    "  - name: t",
+    "    description: d",
+    "    inputSchema: { type: object }",
+    "    invocation:",
+    `      cli: { command: ls${command === undefined ? "" : `, sandbox: ${command}`} }`,
+    "",
+  ].join("\n");
+  const { servers, diagnostics } = parseMcpfile(text, "/files/mcpfile.yaml");
+  const invocation = servers[0]?.tools[0]?.invocation;
+  return {
+    text,
+    servers,
+    sandbox: invocation?.kind === "cli" ? invocation.sandbox : undefined,
+    problems: diagnostics
+      .filter(({ severity }) => severity !== "info")
+      .map(({ message, line, column }) => `${line}:${column} ${message}`),
+  };
+}
+
+test.each<[string | undefined, string | undefined, SandboxDeclaration | undefined]>([
+  [undefined, undefined, undefined],
+  ["warn", undefined, { mode: "warn" }],
+  [undefined, "{ network: [a.com] }", { network: ["a.com"] }],
+  ["warn", "enforce", { mode: "enforce" }],
+  ["{ network: ['*.a.com', b.com] }", "{ network: [x.a.com] }", { network: ["x.a.com"] }],
+  ["{ network: ['*.a.com'] }", "{ network: ['*.x.a.com'] }", { network: ["*.x.a.com"] }],
+  ["{ network: ['*'] }", "{ network: ['*.a.com', b.com] }", { network: ["*.a.com", "b.com"] }],
+  ["{ network: ['a.com:443', 'a.com:80'] }", "{ network: [a.com] }", { network: ["a.com"] }],
+  ["{ network: [a.com] }", "{ network: [] }", { network: [] }],
+  [
+    "{ fs: { read: [d], write: [w], deny: [d/x] } }",
+    "{ fs: { read: [d/y, w/z], write: [], deny: [d/q] } }",
+    {
+      fs: {
+        read: ["/files/d/y", "/files/w/z"],
+        write: [],
+        deny: ["/files/d/x", "/files/d/q"],
+      },
+    },
+  ],
+  [
+    "{ limits: { processes: 9 } }",
+    "{ limits: { memory: 1KB } }",
+    { limits: { processes: 9, memoryBytes: 1_000 } },
+  ],
+  [
+    "{ env: { pass: [A, B], set: { X: a } } }",
+    "{ env: { pass: [A], set: { Y: b } } }",
+    { env: { pass: ["A"], set: { X: "a", Y: "b" } } },
+  ],
+  ["{ exec: { spawn: false } }", "{ exec: { allow: [git] } }", { exec: { spawn: false, allow: ["git"] } }],
+])("%s and %s", (file, command, sandbox) => {
+  const found = read(file, command);
+  expect(found.problems).toEqual([]);
+  expect(found.sandbox).toEqual(sandbox);
+  // Written again, and upgraded, it means the same.
+  const [server] = found.servers;
+  if (server === undefined) throw new Error("no server");
+  expect(parseMcpfile(renderMcpfile(server), "/files/mcpfile.yaml").servers).toEqual(found.servers);
+  expect(upgradeMcpfile(found.text, "/files/mcpfile.yaml").files).toHaveLength(1);
+});
+
+test.each<[string, string, string]>([
+  ["{}", "off", "11:36 off is more"],
+  ["enforce", "{ mode: warn }", "11:44 warn is more"],
+  ["{}", "{ network: [a.com] }", '11:48 "a.com" is more'],
+  ["{}", "{ network: { egress: [a.com] } }", '11:58 "a.com" is more'],
+  ["{ network: [a.com] }", "{ network: ['a.com:22'] }", '"a.com:22" is more'],
+  ["{ network: ['*.a.com'] }", "{ network: [a.com] }", '"a.com" is more'],
+  ["{ network: ['*.a.com'] }", "{ network: ['*.xa.com'] }", '"*.xa.com" is more'],
+  ["{ network: ['*'] }", "{ network: [localhost] }", '"localhost" is more'],
+  ["{ network: ['*'] }", "{ network: [10.0.0.1] }", '"10.0.0.1" is more'],
+  ["{ network: [a.com] }", "{ network: ['*'] }", '"*" is more'],
+  ["{ fs: { read: [d] } }", "{ fs: { read: [dd] } }", '"/files/dd" is more'],
+  ["{ fs: { read: [d] } }", "{ fs: { read: [.] } }", '"/files" is more'],
+  ["{ fs: { read: [d] } }", "{ fs: { write: [d] } }", '"/files/d" is more'],
+  ["{ fs: { read: [~/d] } }", "{ fs: { read: [~/] } }", '"~/" is more'],
+  ["{ env: { pass: [A] } }", "{ env: { pass: [B] } }", '"B" is more'],
+  ["{ exec: { allow: [git] } }", "{ exec: { allow: [sh] } }", '"sh" is more'],
+  ["{ exec: { spawn: false } }", "{ exec: { spawn: true } }", "starting other processes is more"],
+  ["{ home: private }", "{ home: kept }", "a kept home is more"],
+  ["{ limits: { memory: 1KB } }", "{ limits: { memory: 2KB } }", "memory 2000 is more"],
+  ["{ limits: { niceness: 5 } }", "{ limits: { niceness: 1 } }", "niceness 1 is more"],
+  ["{ backend: docker }", "{ backend: srt }", "srt is more"],
+])("%s cannot be widened by %s", (file, command, problem) => {
+  const found = read(file, command);
+  expect(found.problems).toHaveLength(1);
+  expect(found.problems[0]).toContain(problem);
+  expect(found.servers[0]?.tools).toEqual([]);
+});
+
+test("of 0.0.1 the server has it, and what extends a base is held to it", () => {
+  const old = parseMcpfile(
+    'mcpFileVersion: 0.0.1\nservers: [{name: s, version: "1.0.0", sandbox: warn, tools: [{name: t, description: d, inputSchema: {type: object}, invocation: {cli: {command: ls}}}]}]\n',
+    "/files/mcpfile.yaml",
+  );
+  expect(old.diagnostics.filter(({ severity }) => severity !== "info")).toEqual([]);
+  expect(old.servers[0]?.tools[0]?.invocation).toMatchObject({ sandbox: { mode: "warn" } });
+  const extended = parseMcpfile(
+    `kind: MCPToolDefinitions
+schemaVersion: "0.2.0"
+name: s
+version: "1.0.0"
+sandbox: { network: [a.com] }
+invocationBases:
+  base: { cli: { command: ls, sandbox: { network: [b.com] } } }
+tools:
+  - name: t
+    description: d
+    invocation: { extends: { from: base } }
+`,
+    "/files/mcpfile.yaml",
+  );
+  expect(extended.diagnostics).toMatchObject([
+    { line: 11, message: '"b.com" is more than the sandbox of the file allows', tool: "t" },
+  ]);
+});
+
+test("a request has no sandbox", () => {
+  const { diagnostics } = parseMcpfile(
+    'kind: MCPToolDefinitions\nschemaVersion: "0.2.0"\nname: s\nversion: "1.0.0"\ntools:\n  - name: t\n    description: d\n    invocation: { http: { method: GET, url: "https://a.com", sandbox: off } }\n',
+    "/files/mcpfile.yaml",
+  );
+  expect(diagnostics.map(({ message }) => message)).toEqual([
+    'unknown key "sandbox" in tools[0].invocation.http',
+  ]);
+});
