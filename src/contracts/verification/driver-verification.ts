@@ -1,8 +1,8 @@
-// Runs the verification of one driver: acquires its servers, compares each with the bindings, and reports changes of its state.
+// Verification of one driver: acquires its servers, each of which is verified by itself, and combines their states.
 
-import { type Diagnostic, isPortolanError, type PortolanError, type Report } from "../../errors/index.ts";
+import { type Diagnostic, isPortolanError, type Report } from "../../errors/index.ts";
 import type { Driver } from "../../model/index.ts";
-import { type Upstream, type UpstreamState, within } from "../../upstream/index.ts";
+import type { Upstream } from "../../upstream/index.ts";
 import type { CallContext } from "../contract/call-context.ts";
 import type { Acquirer } from "../dispatch/contract-call.ts";
 import { fail, type Failure, toFailure } from "../dispatch/failure.ts";
@@ -10,18 +10,8 @@ import type { DriverHooks } from "../driver/bound-tool.ts";
 import { overallState } from "../driver/driver-state.ts";
 import { isPersonal, processKey } from "../driver/process-key.ts";
 import { type Comparison, NO_COMPARISON } from "./compare-server.ts";
-import {
-  isPaused,
-  NEW_VERIFICATION,
-  reduceVerification,
-  type ServerFault,
-  type SettledState,
-  settledOf,
-  toServerFault,
-  UNVERIFIED,
-  type Verification,
-  type VerificationEvent,
-} from "./verification.ts";
+import { ServerProcess } from "./server-process.ts";
+import { type SettledState, UNVERIFIED } from "./verification.ts";
 
 /** Gives a driver's server, started if need be; the same one to all callers that may share it. */
 export type Acquire = (driver: Driver, who: Acquirer) => Upstream | Promise<Upstream>;
@@ -42,21 +32,6 @@ export interface DriverVerificationOptions {
   readonly changed: () => void;
   /** A server matches the bindings. */
   readonly verified: () => void;
-}
-
-/** One process of the driver's server. */
-interface ServerProcess {
-  verification: Verification;
-  upstream: Upstream | undefined;
-  /** Ends the subscriptions to the events of the server. */
-  detach: () => void;
-  /** The last comparison that was begun. */
-  comparing: Promise<Comparison> | undefined;
-  /** Result of the last comparison. */
-  comparison: Comparison | undefined;
-  pause: NodeJS.Timeout | undefined;
-  /** A verification in the background. */
-  recheck: Promise<void> | undefined;
 }
 
 const MAX_PROCESSES = 1_000;
@@ -101,24 +76,21 @@ export class DriverVerification {
     return this.#match;
   }
 
-  /** The servers whose events are followed. */
+  /** The servers that run, as far as is known. */
   get servers(): readonly Upstream[] {
-    return Array.from(this.#processes.values(), ({ upstream }) => upstream).filter(
-      (one) => one !== undefined,
-    );
+    return [...this.#processes.values()].flatMap(({ upstream }) => upstream ?? []);
   }
 
   /** A caller's own process counts; the processes of others count only as long as the caller has none. */
   stateFor(context: CallContext): SettledState {
     const { refusal, driver, hooks } = this.#options;
     if (refusal !== undefined) return this.#overall;
-    const own = this.#processes.get(this.#keyOf(context));
-    const state = own === undefined ? UNVERIFIED : settledOf(own.verification.state);
-    if (state.kind !== "unverified") return state;
-    const { kind } = this.#overall;
-    if (kind !== "unavailable" && kind !== "retryDue") return this.#overall;
+    const own = this.#processes.get(this.#keyOf(context))?.state ?? UNVERIFIED;
+    if (own.kind !== "unverified") return own;
+    const overall = this.#overall;
+    if (overall.kind !== "unavailable" && overall.kind !== "retryDue") return overall;
     // That the process of another user does not start, or lacks a secret, says little about this one.
-    return !this.#overall.fault.isFinal && isPersonal(driver, hooks) ? UNVERIFIED : this.#overall;
+    return !overall.fault.isFinal && isPersonal(driver, hooks) ? UNVERIFIED : overall;
   }
 
   /** The live server, verified. At once when it runs already, since every call comes by here. */
@@ -141,14 +113,14 @@ export class DriverVerification {
     } catch (thrown) {
       throw this.#startFailed(who, thrown);
     }
-    const mismatch = await this.#verified(upstream, who);
-    if (mismatch !== undefined)
-      throw fail(
-        "tool_unavailable",
-        `${this.#options.driver.id}: the server does not match its contracts any more: ${mismatch}`,
-        { retryable: false },
-      );
-    return upstream;
+    // The state of a driver that was released is of no interest.
+    const mismatch = this.#isClosed
+      ? (await this.#options.compare(upstream)).mismatch
+      : await this.#processOf(who.context).verify(upstream, who);
+    if (mismatch === undefined) return upstream;
+    const { id } = this.#options.driver;
+    const message = `${id}: the server does not match its contracts any more: ${mismatch}`;
+    throw fail("tool_unavailable", message, { retryable: false });
   }
 
   /** Starts the server and compares it now, so that a mismatch is known before the first call. Never rejects. */
@@ -164,173 +136,22 @@ export class DriverVerification {
   }
 
   /** Verifies a server again that failed before, without a report. Never rejects. */
-  reverify(who: Acquirer): Promise<void> {
-    const process = this.#processOf(who.context);
-    process.recheck ??= this.#reverify(process, who);
-    return process.recheck;
+  async reverify(who: Acquirer): Promise<void> {
+    if (this.#options.refusal === undefined)
+      await this.#processOf(who.context).recheck(() => this.acquire(who));
   }
 
-  /** Ends all subscriptions and timers. Calls that chose this driver before may still use it. */
+  /** Ends all subscriptions and timers. Calls that selected this driver before may still use it. */
   close(): void {
     this.#isClosed = true;
-    for (const process of this.#processes.values()) this.#drop(process);
+    for (const process of this.#processes.values()) process.close();
     this.#processes.clear();
-    this.#usable.clear();
-  }
-
-  async #reverify(process: ServerProcess, who: Acquirer): Promise<void> {
-    try {
-      if (this.#options.refusal === undefined) await this.acquire(who);
-    } catch {
-      // The failure is recorded in the state.
-    } finally {
-      process.recheck = undefined;
-      this.#apply(process, { type: "recheckEnded" });
-    }
-  }
-
-  /** Returns how the server differs from its bindings; undefined when it matches. */
-  async #verified(upstream: Upstream, { context, time, signal }: Acquirer): Promise<string | undefined> {
-    // The states of a closed driver are of no interest.
-    if (this.#isClosed) return (await this.#options.compare(upstream)).mismatch;
-    const process = this.#processOf(context);
-    const isNew = process.upstream !== upstream;
-    const { isKnown } = process.verification;
-    if (isNew) this.#attach(process, upstream);
-    this.#apply(process, { type: "acquired", isNew });
-    const { state } = process.verification;
-    if (state.kind === "refused") return state.reason;
-    if (state.kind !== "verifying" || process.comparing === undefined) return undefined;
-    if (isNew || !isKnown || time === undefined) return (await process.comparing).mismatch;
-    // The server runs: this is not a start, and takes from the time of the call.
-    const begun = performance.now();
-    try {
-      const ms = Math.max(1, Math.ceil(time.left));
-      const server = this.#options.driver.id;
-      const limits = { server, what: "comparing its tools with the bindings", ms, signal };
-      return (await within(process.comparing, limits)).mismatch;
-    } finally {
-      time.left -= performance.now() - begun;
-    }
-  }
-
-  async #compare(process: ServerProcess, upstream: Upstream, comparison: number): Promise<Comparison> {
-    let result: Comparison;
-    try {
-      result = await this.#options.compare(upstream);
-    } catch (thrown) {
-      const failure = toFailure(thrown);
-      this.#apply(process, { type: "comparisonFailed", comparison, fault: this.#faultOf(failure) });
-      throw failure;
-    }
-    if (process.verification.comparisons === comparison && !this.#isClosed)
-      this.#compared(process, upstream, comparison, result);
-    return result;
-  }
-
-  #compared(process: ServerProcess, upstream: Upstream, comparison: number, result: Comparison): void {
-    const { report, driver, verified, changed } = this.#options;
-    const known = [...this.#diagnostics, ...(process.comparison?.diagnostics ?? [])];
-    const isRunning = process.upstream === upstream;
-    process.comparison = result;
-    const { mismatch } = result;
-    if (mismatch === undefined) this.#match = result;
-    this.#apply(process, { type: "compared", comparison, mismatch, isRunning });
-    if (mismatch === undefined) verified();
-    for (const diagnostic of result.diagnostics)
-      if (!known.some(({ message }) => message === diagnostic.message)) report(diagnostic);
-    if (driver.prompts.length + driver.resources.length > 0) changed();
   }
 
   #startFailed({ context }: Acquirer, thrown: unknown): Failure {
     const failure = toFailure(thrown);
-    if (this.#options.refusal === undefined && !this.#isClosed)
-      this.#apply(this.#processOf(context), { type: "startFailed", fault: this.#faultOf(failure) });
+    if (this.#options.refusal === undefined && !this.#isClosed) this.#processOf(context).startFailed(failure);
     return failure;
-  }
-
-  /** The only place where a state changes. */
-  #apply(process: ServerProcess, event: VerificationEvent): void {
-    if (this.#isClosed) return;
-    const before = process.verification;
-    const [after, effects] = reduceVerification(before, event);
-    process.verification = after;
-    for (const effect of effects)
-      if (effect.type === "compare") this.#begin(process, effect.comparison);
-      else if (effect.type === "pause") this.#pause(process, effect.ms);
-      else this.#detach(process);
-    const settled = settledOf(after.state);
-    if (!isPaused(settled)) clearTimeout(process.pause);
-    this.#trackUsable(process);
-    if (isSame(settledOf(before.state), settled) && event.type !== "compared") return;
-    const overall = this.#overall;
-    this.#summarize();
-    if (!isSame(settledOf(before.state), settled) || !isSame(overall, this.#overall)) this.#options.changed();
-  }
-
-  #begin(process: ServerProcess, comparison: number): void {
-    const { upstream } = process;
-    if (upstream === undefined) return;
-    process.comparing = this.#compare(process, upstream, comparison);
-    // A caller that waits for it gets the error; a change of the lists has no caller.
-    process.comparing.catch(() => {});
-  }
-
-  #pause(process: ServerProcess, ms: number): void {
-    clearTimeout(process.pause);
-    process.pause = setTimeout(() => this.#apply(process, { type: "pauseOver" }), ms).unref();
-  }
-
-  #trackUsable({ verification: { state }, upstream }: ServerProcess): void {
-    if (upstream === undefined) return;
-    if (state.kind === "verified" && state.isCurrent) this.#usable.add(upstream);
-    else this.#usable.delete(upstream);
-  }
-
-  #summarize(): void {
-    const processes = [...this.#processes.values()];
-    const { state, index } = overallState(processes.map(({ verification }) => settledOf(verification.state)));
-    this.#overall = state;
-    const comparison = processes[index]?.comparison;
-    if (comparison === undefined || (state.kind !== "verified" && state.kind !== "refused")) return;
-    this.#comparison = comparison;
-    this.#diagnostics = [...this.#options.conflicts, ...comparison.diagnostics];
-  }
-
-  #attach(process: ServerProcess, upstream: Upstream): void {
-    this.#detach(process);
-    process.upstream = upstream;
-    const listsChanged = (): void => this.#apply(process, { type: "listsChanged" });
-    const stops = [
-      upstream.on("toolsChanged", listsChanged),
-      upstream.on("promptsChanged", listsChanged),
-      ...(this.#options.driver.resources.length > 0 ? [upstream.on("resourcesChanged", listsChanged)] : []),
-      upstream.on("stateChanged", (state, reason) => this.#stateChanged(process, state, reason)),
-    ];
-    process.detach = () => stops.forEach((stop) => stop());
-  }
-
-  #detach(process: ServerProcess): void {
-    process.detach();
-    process.detach = NOTHING;
-    if (process.upstream !== undefined) this.#usable.delete(process.upstream);
-    process.upstream = undefined;
-  }
-
-  /** A lost server changes the state before the next call is routed. */
-  #stateChanged(process: ServerProcess, state: UpstreamState, reason: PortolanError | undefined): void {
-    if (state === "ready") return;
-    const fault = reason === undefined || state === "closed" ? undefined : this.#faultOf(toFailure(reason));
-    if (fault === undefined) this.#apply(process, { type: "serverEnded", isGone: state !== "reconnecting" });
-    else this.#apply(process, { type: state === "failed" ? "serverFailed" : "sessionLost", fault });
-  }
-
-  #faultOf(failure: Failure): ServerFault {
-    return toServerFault(failure, this.#options.driver.id);
-  }
-
-  #keyOf(context: CallContext): string {
-    return processKey(this.#options.driver, context, this.#options.hooks);
   }
 
   #processOf(context: CallContext): ServerProcess {
@@ -340,28 +161,55 @@ export class DriverVerification {
     const [oldest] = this.#processes;
     if (this.#processes.size >= MAX_PROCESSES && oldest !== undefined) {
       this.#processes.delete(oldest[0]);
-      this.#drop(oldest[1]);
+      oldest[1].close();
     }
-    const process: ServerProcess = {
-      verification: NEW_VERIFICATION,
-      upstream: undefined,
-      detach: NOTHING,
-      comparing: undefined,
-      comparison: undefined,
-      pause: undefined,
-      recheck: undefined,
-    };
+    const { driver, compare } = this.#options;
+    const process = new ServerProcess({
+      driver,
+      compare,
+      setUsable: (upstream, isUsable) =>
+        isUsable ? this.#usable.add(upstream) : this.#usable.delete(upstream),
+      changed: (before, after) => this.#changed(before, after),
+      compared: (result, before) => this.#compared(result, before),
+    });
     this.#processes.set(key, process);
     return process;
   }
 
-  #drop(process: ServerProcess): void {
-    clearTimeout(process.pause);
-    this.#detach(process);
+  #keyOf(context: CallContext): string {
+    return processKey(this.#options.driver, context, this.#options.hooks);
+  }
+
+  #changed(before: SettledState, after: SettledState): void {
+    if (before === after) return;
+    const { overall } = this;
+    this.#summarize();
+    if (!isSame(before, after) || !isSame(overall, this.#overall)) this.#options.changed();
+  }
+
+  #compared(result: Comparison, before: Comparison | undefined): () => void {
+    const { driver, report, verified, changed } = this.#options;
+    const known = [...this.#diagnostics, ...(before?.diagnostics ?? [])];
+    const isMatch = result.mismatch === undefined;
+    if (isMatch) this.#match = result;
+    return () => {
+      if (isMatch) verified();
+      for (const diagnostic of result.diagnostics)
+        if (!known.some(({ message }) => message === diagnostic.message)) report(diagnostic);
+      if (driver.prompts.length + driver.resources.length > 0) changed();
+    };
+  }
+
+  #summarize(): void {
+    const processes = [...this.#processes.values()];
+    const { state, index } = overallState(processes.map((process) => process.state));
+    this.#overall = state;
+    const comparison = processes[index]?.comparison;
+    if (comparison === undefined || (state.kind !== "verified" && state.kind !== "refused")) return;
+    this.#comparison = comparison;
+    this.#diagnostics = [...this.#options.conflicts, ...comparison.diagnostics];
   }
 }
-
-const NOTHING = (): void => {};
 
 /** Whether routing reads the same from both. */
 function isSame(a: SettledState, b: SettledState): boolean {
