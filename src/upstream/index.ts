@@ -18,7 +18,7 @@ export type {
 export { canAnswer } from "./server-requests/answers.ts";
 export { createLaunchDiagnostics, type LaunchDiagnostics } from "./failure-hints/launch-diagnostics.ts";
 export { openSessionUpstream } from "./session/session-upstream.ts";
-export { neverSentError } from "./supervision/faults.ts";
+export { mayRepeatElsewhere, neverSentError } from "./supervision/faults.ts";
 export type { InstanceState, Policy } from "./supervision/instance.ts";
 export type { LifecycleEvent, SessionHandle } from "./supervision/instance-runner.ts";
 export { SupervisedUpstream, type SupervisionOptions } from "./supervision/supervised-upstream.ts";

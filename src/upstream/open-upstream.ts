@@ -9,7 +9,7 @@ import type { Policy } from "./supervision/instance.ts";
 import { SupervisedUpstream } from "./supervision/supervised-upstream.ts";
 import type { Upstream } from "./upstream.ts";
 
-const POLICY: Policy = { keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: 0 };
+const POLICY: Policy = { restarts: true, keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: 0 };
 /** Names of environment variables, headers and query parameters whose values are secret. */
 const SECRET_NAME = /token|key|secret|passw|pwd|auth|credential|cookie|session/i;
 

@@ -42,9 +42,9 @@ export async function driverAuth(options: DriverAuthOptions): Promise<AuthPorts 
 async function runForDriver(
   command: string,
   { driver, context, interactive, signal }: RunOptions,
-  { context: lease, endpoint: { root, policy }, listener: heard }: DriverAuthOptions,
+  { context: server, endpoint: { root, policy }, listener }: DriverAuthOptions,
 ): Promise<{ readonly exitCode: number | null }> {
-  const { person, redactor, declared } = lease;
+  const { person, redactor, declared } = server;
   if (interactive && person?.terminal !== true)
     throw new PortolanError("AUTH_REQUIRED", `${command} asks questions, and there is no terminal here`, {
       server: driver.id,
@@ -70,10 +70,10 @@ async function runForDriver(
         server: driver.id,
         endpoint: { command: program, args, env: plainEnv(driver), cwd: root },
         settings: granted(settings, "write", state?.write ?? []),
-        report: lease.report,
-        context: lease.launchContext,
+        report: server.report,
+        context: server.launchContext,
         onLaunch: (news) => {
-          if (news.type === "denied") heard.launch(news);
+          if (news.type === "denied") listener.launch(news);
         },
       },
       { timeoutMs: LONGEST_MS, signal, terminal: interactive },

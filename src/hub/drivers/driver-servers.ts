@@ -31,7 +31,7 @@ import {
 import { homeFor, withState } from "./login-state.ts";
 import type { ServerContext } from "../processes/open-session.ts";
 import { withPaths } from "./path-arguments.ts";
-import type { ProcessListener, ProcessPool } from "../processes/process-pool.ts";
+import type { ProcessListener } from "../processes/process-pool.ts";
 
 /** Idle time after which a server is stopped, unless its driver sets `keepalive`. */
 const IDLE_MS = 5 * 60_000;
@@ -54,27 +54,17 @@ export interface DriverServersOptions {
   readonly idleMs?: number | undefined;
 }
 
-/**
- * How often the server of a key was replaced: the pool must not give the old one again. Contracts of one workspace share the pool, and
- * so this.
- */
-const RETIRED = new WeakMap<ProcessPool, Map<string, number>>();
-
 export class DriverServers {
   readonly #options: DriverServersOptions;
   readonly #slots = new Map<string, Slot>();
   /** Instances that finish their calls. */
   readonly #draining = new Set<SupervisedUpstream>();
-  readonly #retired: Map<string, number>;
   #closing: Promise<void> | undefined;
   /** Process keys of drivers whose process all callers share; empty for other drivers. */
   readonly #sharedKeys = new WeakMap<Driver, string>();
 
   constructor(options: DriverServersOptions) {
     this.#options = options;
-    const { pool } = options.context;
-    this.#retired = RETIRED.get(pool) ?? new Map<string, number>();
-    RETIRED.set(pool, this.#retired);
   }
 
   /** Whether any instance has a call in flight. */
@@ -113,12 +103,18 @@ export class DriverServers {
   }
 
   #newSlot(driver: Driver, who: Acquirer, key: string): Slot {
-    const { limits, context: lease } = this.#options;
+    const { limits, context } = this.#options;
     const { keepalive, maxRetries } = driver.connection;
     const idleMs =
       keepalive === true ? undefined : keepalive === false ? 0 : (this.#options.idleMs ?? IDLE_MS);
-    const policy = { keepsTrying: false, startRetries: maxRetries ?? 0, idleMs, drainMs: IDLE_MS };
-    const launches = createLaunchDiagnostics(driver.id, lease.report, undefined);
+    const policy = {
+      restarts: true,
+      keepsTrying: false,
+      startRetries: maxRetries ?? 0,
+      idleMs,
+      drainMs: IDLE_MS,
+    };
+    const launches = createLaunchDiagnostics(driver.id, context.report, undefined);
     const slot: Slot = {
       who,
       upstream: new SupervisedUpstream({
@@ -150,7 +146,8 @@ export class DriverServers {
     const slot = this.#slots.get(key);
     if (slot === undefined) return;
     this.#slots.delete(key);
-    this.#retired.set(key, (this.#retired.get(key) ?? 0) + 1);
+    const { replacements } = this.#options.context.pool;
+    replacements.set(key, (replacements.get(key) ?? 0) + 1);
     const { upstream } = slot;
     this.#draining.add(upstream);
     // A call that was just sent to it comes first.
@@ -179,10 +176,10 @@ export class DriverServers {
       readonly knownLegacy: boolean;
     },
   ): Promise<SessionHandle> {
-    const { context: options, limits, listener: heard } = this.#options;
-    const { pool, caller, onServerRequest, report, redactor, eras, roots, launchContext } = options;
+    const { context, limits, listener } = this.#options;
+    const { pool, caller, onServerRequest, report, redactor, eras, roots, launchContext } = context;
     const { leave, launches, knownLegacy } = terms;
-    const generation = this.#retired.get(key) ?? 0;
+    const generation = pool.replacements.get(key) ?? 0;
     const definition: ServerDefinition = {
       name: driver.id,
       endpoint: await this.#resolved(driver, who),
@@ -197,32 +194,21 @@ export class DriverServers {
       JSON.stringify([key, generation, endpoint, launch, era, revision ?? null, own]),
       (signal, { stderr: onStderr, launch: onLaunch }) =>
         openSessionUpstream({
-          ...{
-            signal,
-            definition,
-            caller,
-            onServerRequest,
-            watch: true,
-            report,
-            redactor,
-            eras,
-            knownLegacy,
-            launchContext,
-          },
-          ...{ onStderr, onLaunch, launches },
+          ...{ signal, definition, caller, onServerRequest, watch: true, report, redactor, eras },
+          ...{ knownLegacy, onStderr, onLaunch, launches, launchContext },
         }),
       leave,
-      heard,
+      listener,
     );
   }
 
   /** The sandbox settings of the driver, overridden by those of the hub, with access to the caller's login state. */
   async #launch(driver: Driver, { context }: Acquirer): Promise<LaunchSettings> {
-    const { endpoint, context: lease } = this.#options;
+    const { endpoint, context: server } = this.#options;
     const declared = withPaths(driver, endpoint, this.#options.hooks?.get(driver.id));
     const launch = withDriverMode(declared, driver.id, {
-      override: lease.declared.launch?.sandboxOverride,
-      alias: lease.declared.alias,
+      override: server.declared.launch?.sandboxOverride,
+      alias: server.declared.alias,
       byDriver: endpoint.policy.sandbox,
     });
     // A container image has its own file system.
@@ -238,10 +224,10 @@ export class DriverServers {
 
   /** The endpoint with the secrets that are granted to this call. */
   async #resolved(driver: Driver, { tool, context }: Acquirer): Promise<Endpoint> {
-    const { grants, context: lease } = this.#options;
+    const { grants, context: server } = this.#options;
     const values = await grants.bind(driver, tool, context);
     const store: Pick<SecretStore, "get" | "checkFile"> = {
-      checkFile: lease.secrets.checkFile,
+      checkFile: server.secrets.checkFile,
       get: async (name) => {
         const value = values.get(name);
         return value === undefined ? undefined : { secret: new Secret(value), source: "environment" };
@@ -251,7 +237,7 @@ export class DriverServers {
       baseDir: this.#options.endpoint.root,
     });
     if (!resolved.ok) throw toSecretError(resolved, driver.id);
-    for (const secret of resolved.secrets) lease.redactor.add(secret);
+    for (const secret of resolved.secrets) server.redactor.add(secret);
     const { endpoint } = resolved;
     // Relative paths in the command line are relative to the workspace.
     return endpoint.transport === "stdio" ? { cwd: this.#options.endpoint.root, ...endpoint } : endpoint;

@@ -27,7 +27,7 @@ export async function openContractsSession(
   declared: ContractsEndpoint,
   limits: Limits,
   leave: AbortSignal,
-  heard: ProcessListener,
+  listener: ProcessListener,
 ): Promise<SessionHandle & { readonly upstream: Contracts }> {
   const entries = await Promise.all(declared.drivers.map((driver) => withEntry(driver, options)));
   const drivers = entries.flatMap((entry) => entry ?? []);
@@ -52,7 +52,7 @@ export async function openContractsSession(
     endpoint,
     limits,
     grants,
-    listener: heard,
+    listener,
     hooks,
     idleMs,
   });
@@ -61,7 +61,7 @@ export async function openContractsSession(
   try {
     if (leave.aborted) throw stopped(options);
     const { upstream, keep } = await open({
-      ...{ options, endpoint, drivers, grants, servers, listener: heard, leave },
+      ...{ options, endpoint, drivers, grants, servers, listener, leave },
       contractAdded: (contract) => {
         const { id, version } = contract;
         const before = contracts.findIndex((one) => one.id === id && one.version === version);
@@ -111,7 +111,7 @@ async function open({
   drivers,
   grants,
   servers,
-  listener: heard,
+  listener,
   leave,
 }: Parts): Promise<{ readonly upstream: Contracts; readonly keep: () => Promise<void> }> {
   const { audit } = options;
@@ -133,7 +133,7 @@ async function open({
     workspaceId: endpoint.root,
     userId: LOCAL_USER,
     contextOf: contextFor(endpoint.contracts),
-    auth: await driverAuth({ context: options, endpoint, listener: heard }),
+    auth: await driverAuth({ context: options, endpoint, listener }),
     authChanged: ({ driver: id, context, to }) => {
       const found = endpoint.drivers.find(({ driver }) => driver.id === id);
       if (found !== undefined && (to === "authed" || to === "unauthed"))

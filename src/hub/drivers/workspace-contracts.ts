@@ -80,7 +80,7 @@ export class WorkspaceContracts implements Contracts {
   /** Never rejects. */
   async call(call: ContractCall): Promise<Dispatched> {
     try {
-      const serving = this.#member?.processes.lease?.upstream as Contracts | undefined;
+      const serving = this.#member?.processes.handle?.upstream as Contracts | undefined;
       return await (serving ?? (await this.start())).call(call);
     } catch (thrown) {
       return failedCall(thrown);
@@ -129,7 +129,7 @@ export class WorkspaceContracts implements Contracts {
   }
 
   #now(): Contracts {
-    const serving = this.#of().processes.lease?.upstream;
+    const serving = this.#of().processes.handle?.upstream;
     if (serving !== undefined) return serving as Contracts;
     throw (
       this.#of().unavailable ??

@@ -10,7 +10,7 @@ import {
   type Upstream,
 } from "../../upstream/index.ts";
 import { tagsOfTool, type ToolTags } from "./tool-tags.ts";
-import { redactCall } from "./redact-call.ts";
+import { CallRedactor } from "./redact-call.ts";
 import type { EventBus, ServerEvent } from "../events.ts";
 import { LastError } from "./last-error.ts";
 import type { Inventory, ListName } from "./inventory.ts";
@@ -60,6 +60,7 @@ export class Member {
   /** Moving average of response times. */
   latencyMs: number | undefined;
   readonly #options: MemberOptions;
+  readonly #callRedactor: CallRedactor;
   #policy: Policy;
   #subscriptions: MemberSubscriptions;
   /** The first lists of the running server are being fetched. */
@@ -78,11 +79,13 @@ export class Member {
     this.alias = options.declared.alias;
     this.#policy = policyOf(options.declared);
     const limits = { ...DEFAULT_LIMITS, ...options.declared.limits };
+    this.#callRedactor = new CallRedactor(options.redactor, this.alias);
     this.lastError = new LastError(this.alias, options.redactor);
     this.processes = new Processes({
       ...options,
       limits,
       lastError: this.lastError,
+      callRedactor: this.#callRedactor,
       policy: () => this.#policy,
       busy: () => this.#inFlight > 0,
       changed: () => {
@@ -90,7 +93,7 @@ export class Member {
       },
       event: (event) => this.#report(event),
       outdated: (list) => this.inventoryCache.outdated(list),
-      opened: (_lease, isRenewed) => {
+      opened: (_handle, isRenewed) => {
         if (!isRenewed) this.#listing = this.#list();
         else if (this.#isReadyUnannounced) this.#emit("mcp.server_ready");
         this.#isReadyUnannounced = false;
@@ -240,7 +243,7 @@ export class Member {
     const { redactor } = this.#options;
     const sentAt = performance.now();
     this.#inFlight += 1;
-    return this.processes.request(redactCall(call, redactor, this.alias)).then(
+    return this.processes.request(this.#callRedactor.call(call)).then(
       (result) => {
         // A notification stream lasts as long as its client listens, so it is not measured.
         if (call.method !== "subscriptions/listen") this.#answered(performance.now() - sentAt);
@@ -311,6 +314,7 @@ export class Member {
 function policyOf({ start, idleStopMs, endpoint }: DeclaredServer): Policy {
   const isNeverIdle = idleStopMs === undefined || idleStopMs <= 0 || endpoint.transport === "contracts";
   return {
+    restarts: true,
     keepsTrying: start !== "lazy",
     startRetries: 0,
     idleMs: isNeverIdle ? undefined : idleStopMs,

@@ -2,31 +2,53 @@
 
 import type { LogMessage } from "../../model/index.ts";
 import type { Redactor } from "../../secrets/index.ts";
-import type { ServerRequestHandler, Call } from "../../upstream/index.ts";
+import type { Call, ServerRequestHandler } from "../../upstream/index.ts";
 
-/** The call with callbacks that redact: a server may repeat its secrets in progress, logs and requests. */
-export function redactCall(call: Call, redactor: Redactor, alias: string): Call {
-  const { onProgress, onLog, onNotification, onServerRequest } = call;
-  if (
-    onProgress === undefined &&
-    onLog === undefined &&
-    onNotification === undefined &&
-    onServerRequest === undefined
-  )
-    return call;
-  return {
-    ...call,
-    onProgress: onProgress && ((progress) => onProgress(redactor.redactValue(progress))),
-    onLog: onLog && ((message) => onLog(redactLog(message, redactor, alias))),
-    onNotification:
-      onNotification && ((method, params) => onNotification(method, redactor.redactValue(params))),
-    onServerRequest: onServerRequest && redactedHandler(onServerRequest, redactor),
-  };
-}
+export class CallRedactor {
+  readonly #redactor: Redactor;
+  readonly #alias: string;
+  /** The same function for the same handler, because calls with the same handler need not be kept apart. */
+  readonly #handlers = new WeakMap<ServerRequestHandler, ServerRequestHandler>();
 
-/** A log message as callers see it, redacted and with a logger name. */
-export function redactLog(message: LogMessage, redactor: Redactor, alias: string): LogMessage {
-  return redactor.redactValue({ ...message, logger: message.logger ?? alias });
+  constructor(redactor: Redactor, alias: string) {
+    this.#redactor = redactor;
+    this.#alias = alias;
+  }
+
+  /** The call with callbacks that redact: a server may repeat its secrets in progress, logs and requests. */
+  call(call: Call): Call {
+    const { onProgress, onLog, onNotification, onServerRequest } = call;
+    if (
+      onProgress === undefined &&
+      onLog === undefined &&
+      onNotification === undefined &&
+      onServerRequest === undefined
+    )
+      return call;
+    const redactor = this.#redactor;
+    return {
+      ...call,
+      onProgress: onProgress && ((progress) => onProgress(redactor.redactValue(progress))),
+      onLog: onLog && ((message) => onLog(this.log(message))),
+      onNotification:
+        onNotification && ((method, params) => onNotification(method, redactor.redactValue(params))),
+      onServerRequest: onServerRequest && this.#handler(onServerRequest),
+    };
+  }
+
+  /** A log message as callers see it, with a logger name. */
+  log(message: LogMessage): LogMessage {
+    return this.#redactor.redactValue({ ...message, logger: message.logger ?? this.#alias });
+  }
+
+  #handler(handler: ServerRequestHandler): ServerRequestHandler {
+    let redacted = this.#handlers.get(handler);
+    if (redacted === undefined) {
+      redacted = redactServerRequests(handler, this.#redactor);
+      this.#handlers.set(handler, redacted);
+    }
+    return redacted;
+  }
 }
 
 export function redactServerRequests(
@@ -34,18 +56,4 @@ export function redactServerRequests(
   redactor: Redactor,
 ): ServerRequestHandler {
   return (request) => handler({ ...request, params: redactor.redactValue(request.params) });
-}
-
-const known = new WeakMap<
-  ServerRequestHandler,
-  { readonly redactor: Redactor; readonly redacted: ServerRequestHandler }
->();
-
-/** The same function for the same handler, because calls with the same handler need not be kept apart. */
-function redactedHandler(handler: ServerRequestHandler, redactor: Redactor): ServerRequestHandler {
-  const before = known.get(handler);
-  if (before?.redactor === redactor) return before.redacted;
-  const redacted = redactServerRequests(handler, redactor);
-  known.set(handler, { redactor, redacted });
-  return redacted;
 }

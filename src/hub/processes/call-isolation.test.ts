@@ -6,11 +6,22 @@ import type { JsonObject } from "../../model/index.ts";
 import {
   type ServerRequestHandler,
   type Call,
+  type Description,
   Emitter,
   type Upstream,
   type UpstreamEvents,
 } from "../../upstream/index.ts";
-import { Lanes, type LanesOptions } from "./call-isolation.ts";
+import { CallIsolation, type CallIsolationOptions } from "./call-isolation.ts";
+
+const NO_STATS = {
+  inFlight: 0,
+  lateAnswers: 0,
+  unknownAnswers: 0,
+  noise: 0,
+  declined: 0,
+  restarts: 0,
+  eraProbes: 0,
+};
 
 interface Sent {
   readonly call: Call;
@@ -27,7 +38,7 @@ const ask =
   (name: string): ServerRequestHandler =>
   async () => ({ name });
 
-function setUp(options: Partial<LanesOptions> = {}) {
+function setUp(options: Partial<CallIsolationOptions> = {}) {
   const sent = new Map<string, Sent>();
   const reports: Diagnostic[] = [];
   const closed: string[] = [];
@@ -36,9 +47,11 @@ function setUp(options: Partial<LanesOptions> = {}) {
   const stats = { ambiguous: 0 };
   const fake = (process: string): Upstream => {
     const emitter = new Emitter<UpstreamEvents>();
-    crash.set(process, () => emitter.emit("stateChanged", "reconnecting"));
+    crash.set(process, () => emitter.emit("stateChanged", "closed"));
     const upstream: Partial<Upstream> = {
-      stats: () => ({ ...stats }) as never,
+      stats: () => ({ ...NO_STATS, ...stats }),
+      describe: () => ({ transport: "stdio" }) as Description,
+      setLogLevel: async () => {},
       on: (event, listener) => emitter.on(event, listener),
       request: (call) => {
         if (call.method === "ping") return Promise.resolve({});
@@ -62,15 +75,15 @@ function setUp(options: Partial<LanesOptions> = {}) {
     return upstream as Upstream;
   };
   const main = fake("main");
-  const lanes = new Lanes({
+  const isolation = new CallIsolation({
     alias: "server",
-    maxSpares: undefined,
+    maxDedicated: undefined,
     timeoutMs: 60_000,
     report: (diagnostic) => reports.push(diagnostic),
     main: () => main,
     open: async () => {
       opened += 1;
-      const name = `spare ${opened}`;
+      const name = `dedicated ${opened}`;
       return { upstream: fake(name), release: async () => void closed.push(name) };
     },
     ...options,
@@ -88,7 +101,7 @@ function setUp(options: Partial<LanesOptions> = {}) {
     { client = id, ...more }: Partial<Call> & { client?: string } = {},
   ): Promise<string | undefined> => {
     const caller = { id: client, clientInfo: { name: "c", version: "1" }, capabilities: {} };
-    lanes
+    isolation
       .request(main, { method: "tools/call", params: { name: tool, id }, caller, ...more })
       .then(() => ended.set(id, "answered"))
       .catch((error: PortolanError) => ended.set(id, `${error.code}: ${error.message}`));
@@ -102,7 +115,7 @@ function setUp(options: Partial<LanesOptions> = {}) {
     if (verdict === "asks") await found(id).asks();
     await found(id).answer();
   };
-  return { lanes, reports, closed, crash, stats, ended, at, call, learn, sent: found };
+  return { isolation, reports, closed, crash, stats, ended, at, call, learn, sent: found };
 }
 
 beforeEach(() => {
@@ -123,11 +136,11 @@ describe("a call shares the main process", () => {
   });
 
   it("when its tool has been quiet so far", async () => {
-    const { call, learn, lanes } = setUp();
+    const { call, learn, isolation } = setUp();
     await learn("a", "quiet");
     for (let n = 0; n < 50; n += 1)
       expect(await call(`${n}`, "a", { onServerRequest: ask("x") })).toBe("main");
-    expect(lanes.spares).toBe(0);
+    expect(isolation.dedicatedCount).toBe(0);
   });
 
   it("when the same client answers for all of them", async () => {
@@ -158,24 +171,24 @@ describe("a call of which nothing is known", () => {
   });
 
   it("gets a process of its own when the tool turns out to ask", async () => {
-    const { call, sent, at, lanes } = setUp();
+    const { call, sent, at, isolation } = setUp();
     await call("1", "a", { onServerRequest: ask("1") });
     await call("2", "a", { onServerRequest: ask("2") });
     await call("3", "a");
     await sent("1").asks();
     await turn();
-    expect([at("2"), at("3"), lanes.spares]).toEqual(["spare 1", "spare 2", 2]);
+    expect([at("2"), at("3"), isolation.dedicatedCount]).toEqual(["dedicated 1", "dedicated 2", 2]);
     expect(await sent("2").asks()).toEqual({ name: "2" });
   });
 
   it("joins the others after a second", async () => {
-    const { call, at, lanes } = setUp();
+    const { call, at, isolation } = setUp();
     await call("1", "a", { onServerRequest: ask("1") });
     await call("2", "b", { onServerRequest: ask("2") });
     await vi.advanceTimersByTimeAsync(999);
     expect(at("2")).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
-    expect([at("2"), lanes.spares]).toEqual(["main", 0]);
+    expect([at("2"), isolation.dedicatedCount]).toEqual(["main", 0]);
   });
 
   it("stays unknown when it was lost", async () => {
@@ -195,12 +208,12 @@ describe("a call of which nothing is known", () => {
   });
 
   it("gets a process of its own beside one that is known to ask", async () => {
-    const { call, at, sent, lanes } = setUp();
+    const { call, at, sent, isolation } = setUp();
     await call("1", "asker", { onServerRequest: ask("1") });
     await sent("1").asks();
     await call("2", "b", { onServerRequest: ask("2") });
     await vi.advanceTimersByTimeAsync(1);
-    expect([at("2"), lanes.spares]).toEqual(["spare 1", 1]);
+    expect([at("2"), isolation.dedicatedCount]).toEqual(["dedicated 1", 1]);
   });
 
   it.each(["unknown", "quiet"])(
@@ -214,7 +227,7 @@ describe("a call of which nothing is known", () => {
       expect(at("2")).toBe("main");
       stats.ambiguous += 1;
       await sent("1").answer();
-      expect(await call("3", "a", { onServerRequest: ask("3") })).toBe("spare 1");
+      expect(await call("3", "a", { onServerRequest: ask("3") })).toBe("dedicated 1");
       // Alone on its process it was not asked.
       await sent("3").fail("RPC_ERROR");
       expect(await call("4", "a", { onServerRequest: ask("4") })).toBe("main");
@@ -233,7 +246,7 @@ describe("a call that asks", () => {
     await sent("2").answer();
     await learn("a", "quiet");
     await call("3", "a", { onServerRequest: ask("3") });
-    expect(await call("4", "a", { onServerRequest: ask("4") })).toBe("spare 1");
+    expect(await call("4", "a", { onServerRequest: ask("4") })).toBe("dedicated 1");
   });
 
   it("goes where no other client is, quiet or not; a quiet one need not", async () => {
@@ -241,37 +254,37 @@ describe("a call that asks", () => {
     await learn("a", "asks");
     await learn("q", "quiet");
     await call("1", "q", { onServerRequest: ask("1") });
-    expect(await call("2", "a", { onServerRequest: ask("2") })).toBe("spare 1");
+    expect(await call("2", "a", { onServerRequest: ask("2") })).toBe("dedicated 1");
     expect(await call("3", "q", { onServerRequest: ask("3") })).toBe("main");
-    expect(await call("4", "a", { onServerRequest: ask("4"), client: "1" })).toBe("spare 2");
+    expect(await call("4", "a", { onServerRequest: ask("4"), client: "1" })).toBe("dedicated 2");
   });
 
   it("waits in line when there are enough processes, first come first served", async () => {
-    const { call, learn, sent, at } = setUp({ maxSpares: 1 });
+    const { call, learn, sent, at } = setUp({ maxDedicated: 1 });
     await learn("a", "asks");
     for (const id of ["1", "2", "3", "4"]) await call(id, "a", { onServerRequest: ask(id) });
-    expect([at("1"), at("2"), at("3"), at("4")]).toEqual(["main", "spare 1", undefined, undefined]);
+    expect([at("1"), at("2"), at("3"), at("4")]).toEqual(["main", "dedicated 1", undefined, undefined]);
     await sent("2").answer();
     await sent("1").answer();
-    expect([at("3"), at("4")]).toEqual(["spare 1", "main"]);
+    expect([at("3"), at("4")]).toEqual(["dedicated 1", "main"]);
   });
 
   it("of one account leaves a spare for another", async () => {
-    const { call, learn, at } = setUp({ maxSpares: 1 });
+    const { call, learn, at } = setUp({ maxDedicated: 1 });
     await learn("a", "asks");
     const of = (account: string, id: string): Partial<Call> => ({
       onServerRequest: ask(id),
       caller: { id, account, clientInfo: { name: "c", version: "1" }, capabilities: {} },
     });
     for (const id of ["1", "2", "3"]) await call(id, "a", of("greedy", id));
-    expect([at("1"), at("2"), at("3")]).toEqual(["main", "spare 1", undefined]);
+    expect([at("1"), at("2"), at("3")]).toEqual(["main", "dedicated 1", undefined]);
     await call("4", "a", of("modest", "4"));
     await vi.advanceTimersByTimeAsync(1);
-    expect([at("3"), at("4")]).toEqual([undefined, "spare 2"]);
+    expect([at("3"), at("4")]).toEqual([undefined, "dedicated 2"]);
   });
 
   it("without spares waits for the main process, whose quiet calls go on", async () => {
-    const { call, learn, sent, at } = setUp({ maxSpares: 0 });
+    const { call, learn, sent, at } = setUp({ maxDedicated: 0 });
     await learn("a", "asks");
     await learn("q", "quiet");
     await call("1", "a", { onServerRequest: ask("1") });
@@ -282,21 +295,21 @@ describe("a call that asks", () => {
   });
 
   it("is not kept from its place by calls that come later and could share one", async () => {
-    const { call, learn, sent, at } = setUp({ maxSpares: 1 });
+    const { call, learn, sent, at } = setUp({ maxDedicated: 1 });
     await learn("a", "asks");
     await call("1", "a", { onServerRequest: ask("1") });
     await call("2", "a");
     await call("3", "a", { onServerRequest: ask("3") });
     await call("4", "a");
-    expect([at("2"), at("3"), at("4")]).toEqual(["spare 1", undefined, undefined]);
+    expect([at("2"), at("3"), at("4")]).toEqual(["dedicated 1", undefined, undefined]);
     await sent("2").answer();
-    expect([at("3"), at("4")]).toEqual(["spare 1", undefined]);
+    expect([at("3"), at("4")]).toEqual(["dedicated 1", undefined]);
   });
 });
 
 describe("waiting", () => {
   it("ends with the call's signal, and with its time", async () => {
-    const { call, learn, ended, sent, at, lanes } = setUp({ maxSpares: 0 });
+    const { call, learn, ended, sent, at, isolation } = setUp({ maxDedicated: 0 });
     await learn("a", "asks");
     const stop = new AbortController();
     await call("1", "a", { onServerRequest: ask("1") });
@@ -310,7 +323,7 @@ describe("waiting", () => {
     await sent("1").answer();
     expect(at("4")).toBe("main");
     await call("5", "a", { onServerRequest: ask("5") });
-    await lanes.close(new PortolanError("CONNECTION_CLOSED", "stopped"));
+    await isolation.close(new PortolanError("CONNECTION_CLOSED", "stopped"));
     await turn();
     expect(ended.get("5")).toBe("CONNECTION_CLOSED: stopped");
   });
@@ -337,30 +350,30 @@ describe("waiting", () => {
   });
 });
 
-describe("a spare", () => {
+describe("a dedicated process", () => {
   it("is closed when nobody used it for a minute, and by a stop", async () => {
-    const { call, learn, sent, closed, lanes } = setUp();
+    const { call, learn, sent, closed, isolation } = setUp();
     await learn("a", "asks");
     for (const id of ["1", "2", "3"]) await call(id, "a", { onServerRequest: ask(id) });
     await sent("2").answer();
     await vi.advanceTimersByTimeAsync(59_999);
-    expect(await call("4", "a", { onServerRequest: ask("4") })).toBe("spare 1");
+    expect(await call("4", "a", { onServerRequest: ask("4") })).toBe("dedicated 1");
     await sent("3").answer();
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(closed).toEqual(["spare 2"]);
-    await lanes.close(new PortolanError("CONNECTION_CLOSED", "stopped"));
-    expect([closed, lanes.spares]).toEqual([["spare 2", "spare 1"], 0]);
+    expect(closed).toEqual(["dedicated 2"]);
+    await isolation.close(new PortolanError("CONNECTION_CLOSED", "stopped"));
+    expect([closed, isolation.dedicatedCount]).toEqual([["dedicated 2", "dedicated 1"], 0]);
   });
 
   it("gets no more calls when it crashed, or when a call on it was given up", async () => {
     const { call, learn, sent, closed, crash } = setUp();
     await learn("a", "asks");
     for (const id of ["1", "2", "3"]) await call(id, "a", { onServerRequest: ask(id) });
-    crash.get("spare 1")?.();
+    crash.get("dedicated 1")?.();
     await sent("2").fail("SERVER_CRASHED");
     await sent("3").fail("CANCELLED");
-    expect(closed).toEqual(["spare 1", "spare 2"]);
-    expect(await call("4", "a", { onServerRequest: ask("4") })).toBe("spare 3");
+    expect(closed).toEqual(["dedicated 1", "dedicated 2"]);
+    expect(await call("4", "a", { onServerRequest: ask("4") })).toBe("dedicated 3");
   });
 
   it("is used while a call that was given up may still ask on the main process, except by the same client", async () => {
@@ -368,7 +381,7 @@ describe("a spare", () => {
     await learn("a", "asks");
     await call("1", "a", { onServerRequest: ask("1"), client: "A" });
     await sent("1").fail("CANCELLED");
-    expect(await call("2", "a", { onServerRequest: ask("2"), client: "B" })).toBe("spare 1");
+    expect(await call("2", "a", { onServerRequest: ask("2"), client: "B" })).toBe("dedicated 1");
     expect(await call("3", "a", { onServerRequest: ask("3"), client: "A" })).toBe("main");
     await sent("3").answer();
     await vi.advanceTimersByTimeAsync(30_000);

@@ -1,290 +1,307 @@
-// Keeps calls apart that might ask at the same time, where a server does not say which of them a question belongs to:
-// on other processes of the same definition when it must be, and all on one as long as nothing asks.
+// Call isolation: keeps calls of different clients apart where a server does not say which call its requests belong to. All
+// calls share the main process as long as the server sends no requests; then they get dedicated processes.
 
 import { isPortolanError, type PortolanError } from "../../errors/index.ts";
 import type { JsonObject } from "../../model/index.ts";
-import { type Call, type Upstream, within } from "../../upstream/index.ts";
-import { Asking, type Running, thingOf } from "./server-request-history.ts";
-import { type Lane, Spares, type SparesOptions } from "./dedicated-processes.ts";
+import { type Call, mayRepeatElsewhere, type Upstream, within } from "../../upstream/index.ts";
+import {
+  DedicatedProcesses,
+  type DedicatedProcessesOptions,
+  type ProcessSlot,
+} from "./dedicated-processes.ts";
+import { type PlacedCall, ServerRequestHistory, targetOf } from "./server-request-history.ts";
 
-/** How long a call of which nothing is known waits for others to end before it joins them; a tenth of it, when nobody could be asked. */
+/** How long a call of an unknown target waits for others to end before it joins them; a tenth of it without a handler. */
 const PATIENCE_MS = 1_000;
-/** How long a call that was given up may still ask something. */
-const GHOST_MS = 30_000;
+/** How long an abandoned call may still cause server requests. */
+const ABANDONED_MS = 30_000;
+const MAX_REPEATS = 2;
 
-export interface LanesOptions extends SparesOptions {
-  /** How long a call may wait that does not say so itself. */
-  readonly timeoutMs: number;
+export interface CallIsolationOptions extends DedicatedProcessesOptions {
   /** The process that all calls share. */
   readonly main: () => Upstream | undefined;
   readonly patienceMs?: number | undefined;
 }
 
 interface Waiter {
-  readonly running: Running;
-  readonly placed: (lane: Lane) => void;
-  readonly refuse: (error: PortolanError) => void;
-  /** Has waited long enough to join others, if nothing is known of it even now, or of them that they ask. */
-  late: boolean;
-  lane?: Lane;
+  readonly call: PlacedCall;
+  readonly place: (slot: ProcessSlot) => void;
+  readonly reject: (error: PortolanError) => void;
+  /** It has waited long enough to join other calls, unless its target or theirs is known to send requests. */
+  isLate: boolean;
+  slot?: ProcessSlot;
 }
 
-export class Lanes {
-  #options: LanesOptions;
-  readonly #asking = new Asking(() => this.#settle());
-  readonly #main: Lane = { running: new Set(), retired: false };
-  /** Calls on the main process that were given up: the server may not know yet. */
-  readonly #ghosts = new Set<Running>();
-  readonly #spares: Spares;
+export class CallIsolation {
+  #options: CallIsolationOptions;
+  readonly #history = new ServerRequestHistory(() => this.#placeWaiting());
+  readonly #main: ProcessSlot = { calls: new Set(), isRetired: false };
+  /** Calls on the main process that were abandoned, which the server may not know yet. */
+  readonly #abandoned = new Set<PlacedCall>();
+  readonly #dedicated: DedicatedProcesses;
   #waiting: Waiter[] = [];
-  /** Calls on the main process that are known to ask nothing. */
-  #passing = 0;
+  /** Number of calls on the main process whose targets never send requests. */
+  #silentCalls = 0;
+  #isClosed = false;
 
-  constructor(options: LanesOptions) {
+  constructor(options: CallIsolationOptions) {
     this.#options = options;
-    this.#spares = new Spares(options, () => this.#settle());
+    this.#dedicated = new DedicatedProcesses(options, () => this.#placeWaiting());
   }
 
-  /** How many processes there are beside the main one. */
-  get spares(): number {
-    return this.#spares.size;
+  /** Number of processes beside the main one. */
+  get dedicatedCount(): number {
+    return this.#dedicated.size;
   }
 
-  /** Goes on for another owner. */
-  configure(options: LanesOptions): void {
+  configure(options: CallIsolationOptions): void {
     this.#options = options;
-    this.#spares.configure(options);
+    this.#dedicated.configure(options);
   }
 
   request(main: Upstream, call: Call): Promise<JsonObject> {
-    const thing = thingOf(call);
-    if (thing === undefined) return main.request(call);
-    if (call.onServerRequest === undefined && this.#asking.of(thing) === "quiet")
-      return this.#pass(main, call);
-    const running: Running = {
-      thing,
-      ask: call.onServerRequest,
-      callerId: call.caller?.id,
-      account: call.caller?.account,
-      asked: false,
-      suspected: false,
-    };
-    const lane = this.#find(running, this.#waiting, false);
-    if (lane !== undefined) {
-      this.#enter(lane, running);
-      return this.#run(lane, lane.lease?.upstream ?? main, running, call);
-    }
-    return this.#later(main, running, call);
+    const target = targetOf(call);
+    if (target === undefined) return main.request(call);
+    if (call.onServerRequest === undefined && this.#history.of(target) === "never")
+      return this.#sendSilent(main, call);
+    return this.#sendPlaced(main, call, target, 0);
   }
 
-  /** A call that asks nothing, of a client that could not be asked: it only must be known to be there. */
-  #pass(main: Upstream, call: Call): Promise<JsonObject> {
-    const over = (): void => {
-      this.#passing -= 1;
-      if (this.#passing === 0) this.#settle();
+  /** A call that causes no server requests, and has no handler. It is only counted. */
+  #sendSilent(main: Upstream, call: Call): Promise<JsonObject> {
+    const ended = (): void => {
+      this.#silentCalls -= 1;
+      if (this.#silentCalls === 0) this.#placeWaiting();
     };
-    this.#passing += 1;
+    this.#silentCalls += 1;
     const answer = main.request({ ...call, noServerRequests: true });
-    answer.then(over, over);
+    answer.then(ended, ended);
     return answer;
   }
 
-  async #later(main: Upstream, running: Running, call: Call): Promise<JsonObject> {
-    const arrived = performance.now();
-    const later = await this.#wait(running, call);
-    const upstream = later.lease?.upstream ?? this.#options.main() ?? main;
-    return this.#run(later, upstream, running, leftOf(call, performance.now() - arrived));
-  }
-
-  /** What concerns the client itself is told to every process. */
-  each(tell: (upstream: Upstream) => void): void {
-    for (const { lease } of this.#spares) if (lease !== undefined) tell(lease.upstream);
-  }
-
-  /** Closes every spare, with what is still in flight there. Calls in line hear the reason. */
-  async close(reason: PortolanError): Promise<void> {
-    for (const { refuse } of this.#waiting.splice(0)) refuse(reason);
-    await this.#spares.close();
-  }
-
-  async #run(lane: Lane, upstream: Upstream, running: Running, call: Call): Promise<JsonObject> {
-    const ask = this.#asking.watch(running);
-    const before = upstream.stats();
-    const onDeclined: Call["onDeclined"] = (question) => {
-      this.#asking.asked(running);
-      call.onDeclined?.(question);
+  #sendPlaced(main: Upstream, call: Call, target: string, repeats: number): Promise<JsonObject> {
+    const placed: PlacedCall = {
+      target,
+      handler: call.onServerRequest,
+      callerId: call.caller?.id,
+      account: call.caller?.account,
+      hasRequest: false,
+      isSuspect: false,
     };
-    let answered = false;
+    const slot = this.#find(placed, this.#waiting, false);
+    if (slot === undefined) return this.#sendLater(main, placed, call, repeats);
+    slot.calls.add(placed);
+    return this.#sendTo(slot, main, placed, call, repeats);
+  }
+
+  async #sendLater(main: Upstream, placed: PlacedCall, call: Call, repeats: number): Promise<JsonObject> {
+    const arrived = performance.now();
+    const slot = await this.#wait(placed, call);
+    const left = leftOf(call, performance.now() - arrived);
+    return this.#sendTo(slot, this.#options.main() ?? main, placed, left, repeats);
+  }
+
+  #sendTo(
+    slot: ProcessSlot,
+    main: Upstream,
+    placed: PlacedCall,
+    call: Call,
+    repeats: number,
+  ): Promise<JsonObject> {
+    if (slot.instance === undefined) return this.#send(slot, main, placed, call);
+    // A dedicated process that was lost is not restarted, so its call is placed again.
+    return this.#send(slot, slot.instance, placed, call).catch((error: unknown) => {
+      if (this.#isClosed || repeats >= MAX_REPEATS || !mayRepeatElsewhere(error, call)) throw error;
+      return this.#sendPlaced(main, call, placed.target, repeats + 1);
+    });
+  }
+
+  /** Visits every dedicated process. */
+  each(visit: (upstream: Upstream) => void): void {
+    for (const { instance } of this.#dedicated) if (instance !== undefined) visit(instance);
+  }
+
+  /** Stops all dedicated processes with their calls, and rejects waiting calls with the reason. */
+  async close(reason: PortolanError): Promise<void> {
+    this.#isClosed = true;
+    for (const { reject } of this.#waiting.splice(0)) reject(reason);
+    await this.#dedicated.close();
+  }
+
+  async #send(slot: ProcessSlot, upstream: Upstream, placed: PlacedCall, call: Call): Promise<JsonObject> {
+    const handler = this.#history.watch(placed);
+    const before = upstream.stats();
+    const onDeclined: Call["onDeclined"] = (request) => {
+      this.#history.requested(placed);
+      call.onDeclined?.(request);
+    };
+    let isAnswered = false;
     try {
       const result = await upstream.request({
         ...call,
-        ...(ask === undefined ? { onDeclined } : { onServerRequest: ask }),
-        noServerRequests: this.#asking.of(running.thing) === "quiet",
+        ...(handler === undefined ? { onDeclined } : { onServerRequest: handler }),
+        noServerRequests: this.#history.of(placed.target) === "never",
       });
-      answered = true;
+      isAnswered = true;
       return result;
     } catch (error) {
       const code = isPortolanError(error) ? error.code : undefined;
-      answered = code === "RPC_ERROR";
-      if (code === "CANCELLED" || code === "TIMEOUT") this.#gaveUp(lane, running);
+      isAnswered = code === "RPC_ERROR";
+      if (code === "CANCELLED" || code === "TIMEOUT") this.#abandon(slot, placed);
       throw error;
     } finally {
       const { ambiguous, declined } = upstream.stats();
-      // Without an `ask`, a question of its own that was not known to be that is only seen as one more that was declined.
-      const doubtful =
-        answered && (ambiguous !== before.ambiguous || (ask === undefined && declined !== before.declined));
-      this.#leave(lane, running);
-      this.#asking.over(running, { answered, doubtful });
-      this.#settle();
+      // Without a handler, a request that was not attributed to this call shows only in the number of declined ones.
+      const isDoubtful =
+        isAnswered &&
+        (ambiguous !== before.ambiguous || (handler === undefined && declined !== before.declined));
+      this.#leave(slot, placed);
+      this.#history.ended(placed, { isAnswered, isDoubtful });
+      this.#placeWaiting();
     }
   }
 
-  /** Where the call can go now. `ahead` are those that were here first; a call that is late is content with less. */
-  #find(running: Running, ahead: readonly Waiter[], late: boolean): Lane | undefined {
-    const { thing, ask } = running;
-    const verdict = this.#asking.of(thing);
-    if (verdict === "quiet") return this.#main;
-    if (late && verdict === "unknown" && !this.#needsSpare(running)) return this.#main;
-    // Who has all the spares that an account may have does not keep others from theirs.
+  /** The process for the call, if it can be sent now. `ahead` are calls that came earlier; a late call accepts more. */
+  #find(placed: PlacedCall, ahead: readonly Waiter[], isLate: boolean): ProcessSlot | undefined {
+    const { target, handler } = placed;
+    const verdict = this.#history.of(target);
+    if (verdict === "never") return this.#main;
+    if (isLate && verdict === "unknown" && !this.#needsDedicated(placed)) return this.#main;
+    // An account that uses all its dedicated processes does not delay the calls of others.
     const overtakes = ahead.some(
-      ({ running: first }) =>
-        first.ask !== ask &&
-        this.#asking.isAsker(first.thing) &&
-        (first.account === running.account || !this.#hasEnough(first)),
+      ({ call: first }) =>
+        first.handler !== handler &&
+        this.#history.needsIsolation(first.target) &&
+        (first.account === placed.account || !this.#hasMaximum(first)),
     );
     if (overtakes) return undefined;
-    const fits = !this.#conflicts(running, this.#main.running) && !this.#conflicts(running, this.#ghosts);
-    // A question that comes beside other calls waits for them to end. One that is sure to come had better be alone.
-    const prefersAlone = ask !== undefined && this.#asking.isAsker(thing);
-    if (fits && (!prefersAlone || this.#isAlone(running))) return this.#main;
-    const enough = this.#hasEnough(running);
-    for (const lane of this.#spares)
-      if (!enough && !lane.retired && !this.#conflicts(running, lane.running)) return lane;
-    return fits && (late || !this.#spares.mayGrow) ? this.#main : undefined;
+    const fits = !this.#conflicts(placed, this.#main.calls) && !this.#conflicts(placed, this.#abandoned);
+    // A server request waits until other calls end, so a call that will cause one should be alone.
+    const prefersAlone = handler !== undefined && this.#history.needsIsolation(target);
+    if (fits && (!prefersAlone || this.#isAlone(placed))) return this.#main;
+    const hasMaximum = this.#hasMaximum(placed);
+    for (const slot of this.#dedicated)
+      if (!hasMaximum && !slot.isRetired && !this.#conflicts(placed, slot.calls)) return slot;
+    return fits && (isLate || !this.#dedicated.mayGrow) ? this.#main : undefined;
   }
 
-  /** Whether one of them might ask at the same time, and somebody else would have to answer. */
-  #conflicts(running: Running, others: ReadonlySet<Running>): boolean {
+  /** Whether one of the calls may cause a server request at the same time that another client must answer. */
+  #conflicts(placed: PlacedCall, others: ReadonlySet<PlacedCall>): boolean {
     for (const other of others) {
-      if (other.ask === running.ask || this.#asking.of(other.thing) === "quiet") continue;
-      if (others !== this.#ghosts || !isSameCaller(other, running)) return true;
+      if (other.handler === placed.handler || this.#history.of(other.target) === "never") continue;
+      if (others !== this.#abandoned || !isSameCaller(other, placed)) return true;
     }
     return false;
   }
 
-  /** Whether the account has all the spares that one may have. A few more can be opened, for others. */
-  #hasEnough({ account }: Running): boolean {
-    return this.#spares.heldBy(account) >= this.#spares.maxPerAccount;
+  /** Whether the account uses as many dedicated processes as it may. */
+  #hasMaximum({ account }: PlacedCall): boolean {
+    return this.#dedicated.callsOf(account) >= this.#dedicated.maxPerAccount;
   }
 
-  /** How many of those in line would get a spare of their own, if there were enough. */
+  /** Number of waiting calls that should get a dedicated process. */
   #wanted(): number {
-    const held = new Map<string | undefined, number>();
+    const used = new Map<string | undefined, number>();
     let wanted = 0;
-    for (const { running } of this.#waiting) {
-      const own = held.get(running.account) ?? this.#spares.heldBy(running.account);
-      if (own >= this.#spares.maxPerAccount || !this.#needsSpare(running)) continue;
-      held.set(running.account, own + 1);
+    for (const { call } of this.#waiting) {
+      const own = used.get(call.account) ?? this.#dedicated.callsOf(call.account);
+      if (own >= this.#dedicated.maxPerAccount || !this.#needsDedicated(call)) continue;
+      used.set(call.account, own + 1);
       wanted += 1;
     }
     return wanted;
   }
 
-  /** Another process is worth it for what is known to ask, and for what would share the main one with what does. */
-  #needsSpare(running: Running): boolean {
-    if (this.#asking.isAsker(running.thing)) return true;
-    if (running.ask === undefined || !this.#spares.mayGrow || this.#hasEnough(running)) return false;
-    for (const other of this.#main.running)
-      if (other.ask !== running.ask && this.#asking.isAsker(other.thing)) return true;
+  /** True for calls that cause server requests, and for calls that would share the main process with such a call. */
+  #needsDedicated(placed: PlacedCall): boolean {
+    if (this.#history.needsIsolation(placed.target)) return true;
+    if (placed.handler === undefined || !this.#dedicated.mayGrow || this.#hasMaximum(placed)) return false;
+    for (const other of this.#main.calls)
+      if (other.handler !== placed.handler && this.#history.needsIsolation(other.target)) return true;
     return false;
   }
 
-  #isAlone(running: Running): boolean {
-    if (this.#passing > 0) return false;
-    for (const others of [this.#main.running, this.#ghosts])
+  #isAlone(placed: PlacedCall): boolean {
+    if (this.#silentCalls > 0) return false;
+    for (const others of [this.#main.calls, this.#abandoned])
       for (const other of others)
-        if (other.ask !== running.ask && !isSameCaller(other, running)) return false;
+        if (other.handler !== placed.handler && !isSameCaller(other, placed)) return false;
     return true;
   }
 
-  async #wait(running: Running, call: Call): Promise<Lane> {
+  async #wait(placed: PlacedCall, call: Call): Promise<ProcessSlot> {
     const { alias, timeoutMs, patienceMs = PATIENCE_MS } = this.#options;
     let waiter: Waiter | undefined;
-    const place = new Promise<Lane>((placed, refuse) => {
-      waiter = { running, placed, refuse, late: false };
+    const found = new Promise<ProcessSlot>((place, reject) => {
+      waiter = { call: placed, place, reject, isLate: false };
       this.#waiting.push(waiter);
     });
-    const impatient = setTimeout(
+    const becomeLate = setTimeout(
       () => {
-        if (waiter !== undefined) waiter.late = true;
-        this.#settle();
+        if (waiter !== undefined) waiter.isLate = true;
+        this.#placeWaiting();
       },
-      running.ask === undefined ? patienceMs / 10 : patienceMs,
+      placed.handler === undefined ? patienceMs / 10 : patienceMs,
     );
-    this.#spares.grow(this.#wanted());
+    this.#dedicated.grow(this.#wanted());
     try {
-      return await within(place, {
+      return await within(found, {
         server: alias,
         what: "waiting for a free process",
         ms: call.timeoutMs ?? timeoutMs,
         signal: call.signal,
       });
     } catch (error) {
-      // It may have got its place in the very moment in which it was given up.
-      if (waiter?.lane !== undefined) this.#leave(waiter.lane, running);
+      // The call may have been placed in the same moment in which it was abandoned.
+      if (waiter?.slot !== undefined) this.#leave(waiter.slot, placed);
       this.#waiting = this.#waiting.filter((one) => one !== waiter);
-      this.#settle();
+      this.#placeWaiting();
       throw error;
     } finally {
-      clearTimeout(impatient);
+      clearTimeout(becomeLate);
     }
   }
 
-  /** Something is not what it was: those in line are tried again, first come first served. */
-  #settle(): void {
+  /** Places the waiting calls that can be sent now, first come first served. */
+  #placeWaiting(): void {
     if (this.#waiting.length === 0) return;
     const still: Waiter[] = [];
     for (const waiter of this.#waiting) {
-      const { running, late } = waiter;
-      const lane = this.#find(running, still, late);
-      if (lane === undefined) {
+      const { call, isLate } = waiter;
+      const slot = this.#find(call, still, isLate);
+      if (slot === undefined) {
         still.push(waiter);
         continue;
       }
-      waiter.lane = lane;
-      this.#enter(lane, running);
-      waiter.placed(lane);
+      waiter.slot = slot;
+      slot.calls.add(call);
+      waiter.place(slot);
     }
     this.#waiting = still;
-    this.#spares.grow(this.#wanted());
+    this.#dedicated.grow(this.#wanted());
   }
 
-  #enter(lane: Lane, running: Running): void {
-    clearTimeout(lane.idle);
-    lane.running.add(running);
+  #leave(slot: ProcessSlot, placed: PlacedCall): void {
+    slot.calls.delete(placed);
+    this.#dedicated.callEnded(slot);
   }
 
-  #leave(lane: Lane, running: Running): void {
-    lane.running.delete(running);
-    if (lane.running.size === 0) this.#spares.rest(lane);
-  }
-
-  /** Nobody waits for it any more, but a question of it may still come: not into the call of another. */
-  #gaveUp(lane: Lane, running: Running): void {
-    if (lane !== this.#main) return this.#spares.retire(lane);
-    this.#ghosts.add(running);
+  /** A server request of an abandoned call may still come, and must not reach another client. */
+  #abandon(slot: ProcessSlot, placed: PlacedCall): void {
+    if (slot !== this.#main) return this.#dedicated.retire(slot);
+    this.#abandoned.add(placed);
     setTimeout(() => {
-      this.#ghosts.delete(running);
-      this.#settle();
-    }, GHOST_MS).unref();
+      this.#abandoned.delete(placed);
+      this.#placeWaiting();
+    }, ABANDONED_MS).unref();
   }
 }
 
-function isSameCaller(a: Running, b: Running): boolean {
+function isSameCaller(a: PlacedCall, b: PlacedCall): boolean {
   return a.callerId !== undefined && a.callerId === b.callerId;
 }
 
-/** The hard limit has been running while the call waited. */
+/** The hard limit of the call includes the time that it waited. */
 function leftOf(call: Call, waitedMs: number): Call {
   if (call.maxTimeoutMs === undefined || call.maxTimeoutMs === 0) return call;
   return { ...call, maxTimeoutMs: Math.max(1, call.maxTimeoutMs - waitedMs) };

@@ -1,158 +1,179 @@
-// Further processes of one server, each for calls that must not share the main one: opened when wanted, closed when idle.
+// Dedicated processes of one server, for calls that must not share the main process. Each is an instance that is started when
+// needed, stops when idle, and is not restarted.
 
-import { PortolanError, type Report, toPortolanError } from "../../errors/index.ts";
-import type { SessionHandle, Upstream } from "../../upstream/index.ts";
-import type { Running } from "./server-request-history.ts";
+import { type PortolanError, type Report, toPortolanError } from "../../errors/index.ts";
+import { type Policy, type SessionHandle, SupervisedUpstream, type Upstream } from "../../upstream/index.ts";
+import type { PlacedCall } from "./server-request-history.ts";
 
-/** How many one account may have. */
-const DEFAULT_SPARES = 15;
-/** A spare that nobody used for this long is closed. */
+/** Number of dedicated processes that one account may use. */
+const DEFAULT_MAX = 15;
 const IDLE_MS = 60_000;
 const RETRY_MS = 30_000;
 const PING_MS = 5_000;
 
-export interface SparesOptions {
+export interface DedicatedProcessesOptions {
   readonly alias: string;
-  readonly maxSpares: number | undefined;
+  readonly maxDedicated: number | undefined;
+  /** How long a call without a timeout of its own waits. */
+  readonly timeoutMs: number;
   readonly report: Report;
-  /** Another process like the main one, of one's own. */
+  /** Opens a session with another process like the main one. */
   readonly open: (signal: AbortSignal) => Promise<SessionHandle>;
-  readonly opened?: ((upstream: Upstream) => void) | undefined;
+  readonly opened?: ((session: Upstream) => void) | undefined;
   readonly idleMs?: number | undefined;
 }
 
-/** A process and the calls on it that may be asked something. */
-export interface Lane {
-  /** Absent for the main process. */
-  readonly lease?: SessionHandle;
-  readonly running: Set<Running>;
-  /** Gets no more calls, and is closed with its last. */
-  retired: boolean;
-  idle?: NodeJS.Timeout;
+/** A process, and the calls on it during which the server may send requests. */
+export interface ProcessSlot {
+  /** Undefined for the main process. */
+  readonly instance?: SupervisedUpstream;
+  readonly calls: Set<PlacedCall>;
+  /** True when the process gets no more calls and stops after the last one. */
+  isRetired: boolean;
 }
 
-export class Spares implements Iterable<Lane> {
-  #options: SparesOptions;
-  readonly #changed: () => void;
-  readonly #lanes = new Set<Lane>();
-  readonly #opening = new Map<Promise<void>, AbortController>();
-  #cannotOpen = false;
-  #told = false;
+interface DedicatedSlot extends ProcessSlot {
+  readonly instance: SupervisedUpstream;
+}
 
-  /** `changed` hears whenever a call in line may find a place that it did not find before. */
-  constructor(options: SparesOptions, changed: () => void) {
+export class DedicatedProcesses implements Iterable<ProcessSlot> {
+  #options: DedicatedProcessesOptions;
+  readonly #changed: () => void;
+  readonly #ready = new Set<ProcessSlot>();
+  readonly #starting = new Set<DedicatedSlot>();
+  #isPaused = false;
+  #isReported = false;
+
+  /** `changed` is called when a waiting call may find a process that it did not find before. */
+  constructor(options: DedicatedProcessesOptions, changed: () => void) {
     this.#options = options;
     this.#changed = changed;
   }
 
   get size(): number {
-    return this.#lanes.size;
+    return this.#ready.size;
   }
 
   get maxPerAccount(): number {
-    return this.#options.maxSpares ?? DEFAULT_SPARES;
+    return this.#options.maxDedicated ?? DEFAULT_MAX;
   }
 
-  /** Whether there may be more of them soon. */
+  /** Whether another process may become available. */
   get mayGrow(): boolean {
-    return this.#opening.size > 0 || (!this.#cannotOpen && this.#lanes.size < this.#maxInAll);
+    return this.#starting.size > 0 || (!this.#isPaused && this.#ready.size < this.#maxInAll);
   }
 
-  [Symbol.iterator](): Iterator<Lane> {
-    return this.#lanes.values();
+  [Symbol.iterator](): Iterator<ProcessSlot> {
+    return this.#ready.values();
   }
 
-  configure(options: SparesOptions): void {
+  configure(options: DedicatedProcessesOptions): void {
     this.#options = options;
   }
 
-  /** How many calls of the account are on them. */
-  heldBy(account: string | undefined): number {
+  /** Number of calls of the account on dedicated processes. */
+  callsOf(account: string | undefined): number {
     let own = 0;
-    for (const { running } of this.#lanes) for (const call of running) if (call.account === account) own += 1;
+    for (const { calls } of this.#ready) for (const call of calls) if (call.account === account) own += 1;
     return own;
   }
 
-  /** Opens more, until as many are on their way as are wanted. */
+  /** Starts processes until as many are starting as are wanted. */
   grow(wanted: number): void {
     while (
-      !this.#cannotOpen &&
-      this.#opening.size < wanted &&
-      this.#lanes.size + this.#opening.size < this.#maxInAll
+      !this.#isPaused &&
+      this.#starting.size < wanted &&
+      this.#ready.size + this.#starting.size < this.#maxInAll
     ) {
-      const leaving = new AbortController();
-      const opening: Promise<void> = this.#open(leaving.signal).finally(() => {
-        this.#opening.delete(opening);
+      const slot = this.#newSlot();
+      this.#starting.add(slot);
+      void this.#start(slot).finally(() => {
+        this.#starting.delete(slot);
         this.#changed();
       });
-      this.#opening.set(opening, leaving);
     }
   }
 
-  /** It gets no more calls. */
-  retire(lane: Lane): void {
-    lane.retired = true;
-    if (lane.running.size === 0) this.rest(lane);
+  /** The process gets no more calls. */
+  retire(slot: ProcessSlot): void {
+    slot.isRetired = true;
+    if (slot.calls.size === 0) void slot.instance?.drain();
   }
 
-  /** Nobody uses it now. */
-  rest(lane: Lane): void {
-    if (!this.#lanes.has(lane)) return;
-    clearTimeout(lane.idle);
-    if (lane.retired) return void this.#discard(lane);
-    lane.idle = setTimeout(() => void this.#discard(lane), this.#options.idleMs ?? IDLE_MS).unref();
+  /** A call on the process ended. */
+  callEnded(slot: ProcessSlot): void {
+    slot.instance?.otherCallEnded();
+    if (slot.isRetired) this.retire(slot);
   }
 
-  /** Closes every one, with what is still in flight there. */
+  /** Stops all processes, with the calls that are in flight. */
   async close(): Promise<void> {
-    for (const leaving of this.#opening.values()) leaving.abort();
-    await Promise.all([...[...this.#lanes].map((lane) => this.#discard(lane)), ...this.#opening.keys()]);
+    const all = [...this.#ready, ...this.#starting];
+    await Promise.all(all.map(({ instance }) => instance?.close()));
   }
 
-  /** A few more than one account may have, so that nobody can have them all. */
+  /** Some more than one account may use, so that no account can occupy all of them. */
   get #maxInAll(): number {
     return this.maxPerAccount + Math.ceil(this.maxPerAccount / 4);
   }
 
-  async #open(signal: AbortSignal): Promise<void> {
+  #newSlot(): DedicatedSlot {
+    const { alias, timeoutMs, open, opened, idleMs = IDLE_MS } = this.#options;
+    const policy: Policy = {
+      restarts: false,
+      keepsTrying: false,
+      startRetries: 0,
+      idleMs,
+      drainMs: Infinity,
+    };
+    const instance = new SupervisedUpstream({
+      name: alias,
+      policy: () => policy,
+      requestTimeoutMs: timeoutMs,
+      open,
+      opened: ({ upstream }) => opened?.(upstream),
+      busy: () => slot.calls.size > 0,
+      changed: ({ kind }) => {
+        if (kind === "idle" || kind === "stopped") this.#discard(slot);
+      },
+    });
+    const slot: DedicatedSlot = { instance, calls: new Set(), isRetired: false };
+    return slot;
+  }
+
+  async #start(slot: DedicatedSlot): Promise<void> {
+    const { instance } = slot;
     try {
-      const lease = await this.#options.open(signal);
-      const { upstream } = lease;
-      const lane: Lane = { lease, running: new Set(), retired: false };
-      // It is not waited for when it crashes: another can be opened.
-      upstream.on("stateChanged", (state) => {
-        if (state !== "ready") this.retire(lane);
-      });
-      this.#options.opened?.(upstream);
-      // What a server asks when it has just been greeted is about no call, so it is let come before there is one.
-      await upstream.request({ method: "ping", timeoutMs: PING_MS, signal }).catch(() => {});
-      if (signal.aborted || lane.retired) await lease.release();
-      else this.#lanes.add(lane);
-      this.rest(lane);
-      if (lane.retired) throw new PortolanError("SERVER_CRASHED", "it ended when it had just been started");
+      await instance.start();
+      // Requests that a server sends right after its start belong to no call, so they are answered before the first one.
+      await instance.request({ method: "ping", timeoutMs: PING_MS }).catch(() => {});
+      if (instance.live !== undefined) this.#ready.add(slot);
+      else if (instance.lastFault !== undefined) throw instance.lastFault.error;
     } catch (thrown) {
-      if (!signal.aborted) this.#failed(toPortolanError(thrown));
+      const isClosed = instance.state.kind === "stopped" && instance.lastFault === undefined;
+      await instance.close();
+      if (!isClosed) this.#failed(toPortolanError(thrown));
     }
   }
 
-  /** Calls wait for the processes that there are; another is tried after a while. */
+  /** Calls use the processes that are running. Another one is tried after a pause. */
   #failed({ code, message }: PortolanError): void {
     const { alias, report } = this.#options;
-    this.#cannotOpen = true;
+    this.#isPaused = true;
     setTimeout(() => {
-      this.#cannotOpen = false;
+      this.#isPaused = false;
       this.#changed();
     }, RETRY_MS).unref();
-    if (this.#told) return;
-    this.#told = true;
-    const what = `another process of ${alias} cannot be started, so calls that ask questions wait for each other`;
+    if (this.#isReported) return;
+    this.#isReported = true;
+    const what = `Portolan could not start another process of ${alias}, so calls during which it sends requests wait for each other`;
     report({ code, severity: "warning", server: alias, message: `${what}: ${message}` });
   }
 
-  async #discard(lane: Lane): Promise<void> {
-    clearTimeout(lane.idle);
-    if (!this.#lanes.delete(lane)) return;
-    await lane.lease?.release().catch(() => {});
+  #discard(slot: ProcessSlot): void {
+    if (!this.#ready.delete(slot)) return;
+    slot.isRetired = true;
+    void slot.instance?.drain();
     this.#changed();
   }
 }

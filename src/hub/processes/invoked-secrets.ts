@@ -1,4 +1,4 @@
-// The secrets of a server that is carried out here. One that is missing blocks the operations that use it, and no others.
+// Secrets of an mcpfile server. A missing secret blocks only the operations that use it.
 
 import type { Diagnostic } from "../../errors/index.ts";
 import type { Endpoint, InvokedServer } from "../../model/index.ts";
@@ -9,13 +9,13 @@ type SecretOptions = Pick<ServerContext, "declared" | "secrets" | "redactor" | "
 
 export interface InvokedSecrets {
   readonly env: ReadonlyMap<string, string>;
-  /** Which operations cannot be used because of what is missing. */
+  /** The operations that cannot be used because of missing secrets. */
   readonly lacks?: Diagnostic | undefined;
 }
 
 const SHOWN_OPERATIONS = 10;
 
-/** Throws when the server cannot do anything without what is missing. */
+/** Throws when all operations need a missing secret. */
 export async function resolveInvoked(options: SecretOptions, server: InvokedServer): Promise<InvokedSecrets> {
   const { blockedBy, envNames } = await import("../../invoke/index.ts");
   const { alias } = options.declared;
@@ -49,7 +49,7 @@ export async function resolveInvoked(options: SecretOptions, server: InvokedServ
   };
 }
 
-/** Looks up what was missing before. Throws when it still is. */
+/** Looks up secrets that were missing before. Throws when one still is. */
 export async function resolveLater(
   options: SecretOptions,
   names: readonly string[],
@@ -59,14 +59,14 @@ export async function resolveLater(
   return resolved.env;
 }
 
-/** As the environment of a program would be. */
+/** Resolves the names like environment variables of a program. */
 async function resolveNames(
   { declared, secrets, redactor, report }: SecretOptions,
   names: readonly string[],
 ): Promise<{ readonly ok: true; readonly env: ReadonlyMap<string, string> } | UnresolvedEndpoint> {
   const wanted = Object.fromEntries(names.map((name) => [name, `\${${name}}`]));
   const endpoint: Endpoint = { transport: "stdio", command: "", env: wanted };
-  // Only references of files have a folder, and an mcpfile has none of those.
+  // Only references to files need a folder, and an mcpfile has none of those.
   const resolved = await resolveEndpoint(endpoint, secrets, { baseDir: "." });
   if (!resolved.ok) return resolved;
   for (const secret of resolved.secrets) redactor.add(secret);

@@ -1,4 +1,4 @@
-// Resource subscriptions of a server that runs as two processes, one per era: each process only reports its own changes.
+// Resource subscriptions of a server that runs as two processes, one per era: each process reports only its own changes.
 
 import type { Upstream } from "../../upstream/index.ts";
 
@@ -6,7 +6,7 @@ type Release = () => Promise<void>;
 
 interface Mirrored {
   users: number;
-  /** Ends it at the second process. */
+  /** Ends the subscription at the second process. */
   release: Promise<Release | undefined> | undefined;
 }
 
@@ -14,7 +14,7 @@ export class MirroredSubscriptions {
   readonly #byUri = new Map<string, Mirrored>();
   #second: Upstream | undefined;
 
-  /** Subscribes at the main process, and at the second one for as long as there is one. */
+  /** Subscribes at the main process, and at the second one while it runs. */
   async add(main: Pick<Upstream, "subscribe">, uri: string): Promise<Release> {
     const release = await main.subscribe(uri);
     let mirrored = this.#byUri.get(uri);
@@ -29,7 +29,7 @@ export class MirroredSubscriptions {
     };
   }
 
-  /** The second process is this one from now on. */
+  /** Sets the second process. */
   attach(second: Upstream): void {
     this.#second = second;
     for (const [uri, mirrored] of this.#byUri) mirrored.release = subscribe(second, uri);
@@ -50,7 +50,7 @@ export class MirroredSubscriptions {
   }
 }
 
-/** A process that cannot be subscribed to has nothing to report. */
+/** A process that refuses the subscription has no updates to report. */
 function subscribe(upstream: Upstream | undefined, uri: string): Promise<Release | undefined> | undefined {
   return upstream?.subscribe(uri).catch(() => undefined);
 }

@@ -1,4 +1,4 @@
-// From a declaration to a live server: its secrets resolved, its process shared with whoever declares the same.
+// Opens a session of a server from its config: resolves its secrets, then takes a session of the process pool.
 
 import type { Approve, Audit } from "../../contracts/index.ts";
 import { PortolanError, type Report } from "../../errors/index.ts";
@@ -19,7 +19,6 @@ import {
   type LaunchDiagnostics,
   type SessionHandle,
   openSessionUpstream,
-  openUpstream,
   type Upstream,
 } from "../../upstream/index.ts";
 import type { Person } from "../drivers/login-page.ts";
@@ -37,19 +36,19 @@ export interface ServerContext {
   readonly report: Report;
   /** State of the starts of this hub's servers. */
   readonly launchContext: LaunchContext;
-  /** Folders that whoever opened the hub grants to every server. */
+  /** Folders that every server may use. */
   readonly roots: readonly string[];
-  /** Whether code that lies beside a driver may be run in this program. */
+  /** Whether the code beside drivers may be run in this program. */
   readonly driverCode?: boolean | undefined;
-  /** Whoever opened the hub wants nothing kept between runs. */
+  /** True when nothing may be stored between runs. */
   readonly keepsNothing?: boolean | undefined;
-  /** Hears what is done for contracts. */
+  /** Receives the audit events of contracts. */
   readonly audit?: Audit | undefined;
-  /** Asked before a call that needs approval. */
+  /** Approves contract calls that need it. */
   readonly approve?: Approve | undefined;
-  /** The contracts whose place these take, which serve until the new ones can; nothing once that is over. */
+  /** The contracts that these take over from, which serve until the new ones can; undefined after that. */
   readonly before?: (() => Upstream | undefined) | undefined;
-  /** Who is there to log in to drivers, if anybody is. */
+  /** The person who can log in to drivers. */
   readonly person?: Person | undefined;
 }
 
@@ -60,19 +59,19 @@ export interface OpenTerms {
   readonly launches: LaunchDiagnostics;
   /** An earlier session found the server to be legacy. */
   readonly knownLegacy?: boolean | undefined;
-  /** For a legacy session or process beside the shared one, with the capabilities of a caller if it is for one. */
+  /** Set for a legacy session or process beside the shared one, with the capabilities of a caller if it is for one. */
   readonly dedicated?: { readonly dedicatedTo: Caller | undefined } | undefined;
 }
 
-/** Opens a session of the server, or shares one. The session ends when its connection is lost. */
+/** Opens or shares a session, which ends with its connection. */
 export async function openServerSession(options: ServerContext, terms: OpenTerms): Promise<SessionHandle> {
   const { declared, redactor, pool, caller, onServerRequest, eras, report, launchContext } = options;
-  const { limits, leave, listener: heard, launches, knownLegacy, dedicated } = terms;
+  const { limits, leave, listener, launches, knownLegacy, dedicated } = terms;
   if (declared.endpoint.transport === "invoke")
-    return openInvokedServer(options, declared.endpoint, limits, leave, heard);
+    return openInvokedServer(options, declared.endpoint, limits, leave, listener);
   if (declared.endpoint.transport === "contracts") {
-    const { openContractsSession: leaseContracts } = await import("../drivers/open-contracts.ts");
-    return leaseContracts(options, declared.endpoint, limits, leave, heard);
+    const { openContractsSession } = await import("../drivers/open-contracts.ts");
+    return openContractsSession(options, declared.endpoint, limits, leave, listener);
   }
   const definition: ServerDefinition = {
     name: declared.alias,
@@ -82,38 +81,38 @@ export async function openServerSession(options: ServerContext, terms: OpenTerms
     launch: declared.launch,
     roots: options.roots,
   };
-  // A kept HOME belongs to one server only.
+  const common = { definition, onServerRequest, watch: true, report, redactor, eras, launches, launchContext };
+  if (dedicated !== undefined) {
+    const { clientInfo, capabilities } = dedicated.dedicatedTo ?? caller;
+    const upstream = await openSessionUpstream({
+      ...common,
+      signal: leave,
+      caller: { ...caller, clientInfo, capabilities },
+      eraIsChosen: declared.era !== "legacy",
+      onStderr: listener.stderr,
+      onLaunch: listener.launch,
+    });
+    return { upstream, release: () => upstream.close() };
+  }
+  // Servers with a kept HOME do not share a process.
   const own = declared.launch?.sandbox?.home === "kept" ? declared.alias : "";
   const { endpoint, era, launch } = definition;
-  const key = JSON.stringify([endpoint, era, definition.limits, launch, own]);
-  const common = { definition, onServerRequest, watch: true, report, redactor, eras, launchContext };
-  const client = dedicated?.dedicatedTo;
   return pool.acquire(
-    key,
+    JSON.stringify([endpoint, era, definition.limits, launch, own]),
     (signal, { stderr: onStderr, launch: onLaunch }) =>
-      dedicated === undefined
-        ? openSessionUpstream({ ...common, signal, caller, knownLegacy, onStderr, onLaunch, launches })
-        : openUpstream({
-            ...{ ...common, signal, onStderr, onLaunch },
-            eraIsChosen: declared.era !== "legacy",
-            caller:
-              client === undefined
-                ? caller
-                : { ...caller, clientInfo: client.clientInfo, capabilities: client.capabilities },
-          }),
+      openSessionUpstream({ ...common, signal, caller, knownLegacy, onStderr, onLaunch }),
     leave,
-    heard,
-    dedicated !== undefined,
+    listener,
   );
 }
 
-/** A server that is carried out here, with the secrets that it mentions. */
+/** Opens an mcpfile server, which runs in this program. */
 async function openInvokedServer(
   options: ServerContext,
   { server }: InvokeEndpoint,
   limits: Limits,
   leave: AbortSignal,
-  heard: ProcessListener,
+  listener: ProcessListener,
 ): Promise<SessionHandle> {
   const { declared, pool, report, launchContext } = options;
   const { env, lacks } = await resolveInvoked(options, server);
@@ -128,11 +127,11 @@ async function openInvokedServer(
         resolveLater: (names) => resolveLater(options, names),
       }),
     leave,
-    heard,
+    listener,
   );
 }
 
-/** Whom requests trust is not for a sandboxed server to say. */
+/** The sandbox must not be able to change the certificates that requests trust. */
 async function checkCertificates(
   { declared, secrets }: ServerContext,
   { clientTls }: InvokedServer,

@@ -3,7 +3,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type ErrorCode, PortolanError } from "../../errors/index.ts";
 import type { DeclaredServer, Era } from "../../model/index.ts";
-import { type Caller, Emitter, type Upstream, type UpstreamEvents } from "../../upstream/index.ts";
+import {
+  type Caller,
+  type Description,
+  Emitter,
+  type Upstream,
+  type UpstreamEvents,
+} from "../../upstream/index.ts";
 import { Placement } from "./placement.ts";
 
 type Way = "stdio" | "http";
@@ -18,6 +24,7 @@ function setUp(way: Way, era: Era, more: { pinned?: Era; fails?: () => PortolanE
     emitters.set(name, emitter);
     const upstream: Partial<Upstream> = {
       stats: () => ({ ambiguous: 0, declined: 0 }) as never,
+      describe: () => ({ transport: way }) as Description,
       on: (event, listener) => emitter.on(event, listener),
       request: async ({ onServerRequest: ask }) => {
         const signal = new AbortController().signal;

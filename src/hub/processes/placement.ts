@@ -1,74 +1,74 @@
-// Chooses the connection for each call to one server: the caller's era where the server speaks both, and a process or a
-// session of its own where a server request would not say which caller it is for.
+// Placement: chooses the connection for each call to one server. It follows the caller's era where the server supports both,
+// and uses a separate process or session where a server request would not show which caller it is for.
 
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { type DeclaredServer, type JsonObject, type LogLevel, RPC } from "../../model/index.ts";
 import { type Call, type Caller, canAnswer, type Description, type Upstream } from "../../upstream/index.ts";
-import { thingOf } from "./server-request-history.ts";
-import { Lanes, type LanesOptions } from "./call-isolation.ts";
+import { CallIsolation, type CallIsolationOptions } from "./call-isolation.ts";
 import { LegacySessions, type LegacySessionsOptions } from "./legacy-sessions.ts";
 import { MirroredSubscriptions } from "./mirrored-subscriptions.ts";
+import { targetOf } from "./server-request-history.ts";
 
-/** The one legacy session that all legacy callers of a modern process share. */
+/** Key of the one legacy session that all legacy callers of a modern process share. */
 const COMMON = { owner: "" } as const;
 const MAX_LEARNED = 2_000;
 
-export interface PlacementOptions extends Omit<LanesOptions, "open" | "maxSpares"> {
+export interface PlacementOptions extends Omit<CallIsolationOptions, "open" | "maxDedicated"> {
   readonly declared: Pick<DeclaredServer, "endpoint" | "era" | "lanes">;
   readonly open: LegacySessionsOptions["open"];
-  /** A legacy session beside the main connection was opened: its notifications are those of the server too. */
+  /** A legacy session was opened beside the main connection; its notifications concern the server too. */
   readonly sessionOpened?: ((upstream: Upstream) => void) | undefined;
 }
 
 /**
  * How calls are kept apart from the main connection:
- * - `shared`: not at all. The server, or its config, has only the modern era.
- * - `followCaller`: the main connection is modern; legacy callers get the legacy era, if the server speaks it too.
- * - `sessions`: the main connection is legacy, and another session costs no process.
- * - `processes`: the main connection is legacy and does not say which call a server request is about.
+ * - `shared`: not at all. The server, or its config, allows only the modern era.
+ * - `followCaller`: the main connection is modern; legacy callers get the legacy era, if the server supports it.
+ * - `sessions`: the main connection is legacy, and another session needs no process.
+ * - `processes`: the main connection is legacy and does not show which call a server request belongs to.
  */
 type Policy = "shared" | "followCaller" | "sessions" | "processes";
 
 export class Placement {
   #options: PlacementOptions;
   #policy: Policy = "shared";
-  /** Another session with the server is only another session, not another process. */
+  /** True when another session with the server needs no process. */
   #cheapSessions = false;
-  readonly #processes: Lanes;
+  readonly #processes: CallIsolation;
   readonly #sessions: LegacySessions;
-  /** Processes beside the common legacy session of a server whose main process is modern. */
-  readonly #legacyProcesses: Lanes;
+  /** Dedicated processes beside the common legacy session of a server whose main process is modern. */
+  readonly #legacyProcesses: CallIsolation;
   readonly #subscriptions = new MirroredSubscriptions();
-  /** Whether the server requests of a tool said which call they were for, so that its calls can share a session. */
+  /** Whether the server requests of a target name their call, so that its calls can share a session. */
   readonly #related = new Map<string, boolean>();
-  /** Tools that failed for a legacy caller in the legacy era: whether they work in the modern one. */
+  /** Targets that failed in the legacy era, and whether they work in the modern one. */
   readonly #modernOnly = new Map<string, "tryNext" | "yes" | "no">();
 
   constructor(options: PlacementOptions) {
     this.#options = options;
-    this.#processes = new Lanes(lanesOptions(options, options.main));
+    this.#processes = new CallIsolation(isolationOptions(options, options.main));
     this.#sessions = new LegacySessions(this.#sessionsOptions());
-    this.#legacyProcesses = new Lanes(this.#legacyLanes());
+    this.#legacyProcesses = new CallIsolation(this.#legacyIsolation());
   }
 
-  /** Sessions and processes beside the main one. */
+  /** Number of sessions and processes beside the main one. */
   get count(): number {
-    return this.#processes.spares + this.#sessions.size + this.#legacyProcesses.spares;
+    return this.#processes.dedicatedCount + this.#sessions.size + this.#legacyProcesses.dedicatedCount;
   }
 
-  /** Goes on for another owner. */
+  /** Applies changed settings. */
   configure(options: PlacementOptions): void {
     this.#options = options;
-    this.#processes.configure(lanesOptions(options, options.main));
+    this.#processes.configure(isolationOptions(options, options.main));
     this.#sessions.configure(this.#sessionsOptions());
-    this.#legacyProcesses.configure(this.#legacyLanes());
+    this.#legacyProcesses.configure(this.#legacyIsolation());
   }
 
-  /** The main connection is this one from now on. */
+  /** A new main connection was opened. */
   describe({ era, transport }: Description): void {
     const { endpoint, era: pinned = "auto" } = this.#options.declared;
     this.#cheapSessions = transport === "http" && !("program" in endpoint && endpoint.program !== undefined);
-    // Contracts and mcpfiles run in this program, for callers of both eras: another one would have servers of its own.
+    // Contracts and mcpfiles run in this program and serve callers of both eras.
     if (endpoint.transport === "contracts" || endpoint.transport === "invoke") this.#policy = "shared";
     else if (era === "modern") this.#policy = pinned === "auto" ? "followCaller" : "shared";
     else if (transport !== "http") this.#policy = "processes";
@@ -95,7 +95,7 @@ export class Placement {
     return this.#subscriptions.add(main, uri);
   }
 
-  /** A change of a client, such as of its roots, means nothing to a session that serves one call at a time. */
+  /** A change of a client, such as of its roots, does not concern a session that serves one call at a time. */
   notify(method: string, params: JsonObject | undefined): void {
     const notify = (upstream: Upstream): void => upstream.notify(method, params);
     this.#processes.each(notify);
@@ -110,7 +110,7 @@ export class Placement {
     this.#legacyProcesses.each(set);
   }
 
-  /** Closes what is beside the main connection. Calls that wait for a process fail with the reason. */
+  /** Stops everything beside the main connection. Waiting calls are rejected with the reason. */
   async close(reason: PortolanError): Promise<void> {
     await Promise.all([
       this.#processes.close(reason),
@@ -119,7 +119,7 @@ export class Placement {
     ]);
   }
 
-  /** A legacy caller keeps its session; the call of another caller takes one that no other call uses. */
+  /** A legacy caller keeps its session. A call of another caller gets a session that no other call uses. */
   #inSession(main: Upstream, call: Call): Promise<JsonObject> {
     const { caller, onServerRequest } = call;
     if (caller?.id === undefined) return main.request(call);
@@ -132,16 +132,16 @@ export class Placement {
         () => main.request(call),
       );
     }
-    const thing = thingOf(call);
-    if (onServerRequest === undefined || thing === undefined) return main.request(call);
+    const target = targetOf(call);
+    if (onServerRequest === undefined || target === undefined) return main.request(call);
     const watched: Call = {
       ...call,
       onServerRequest: (request) => {
-        this.#learnRelation(thing, request.related === true);
+        this.#learnRelation(target, request.related === true);
         return onServerRequest(request);
       },
     };
-    const mayShare = (): boolean => this.#related.get(thing) === true;
+    const mayShare = (): boolean => this.#related.get(target) === true;
     return this.#sessions.request(
       { mayShare },
       call,
@@ -150,21 +150,21 @@ export class Placement {
     );
   }
 
-  #learnRelation(thing: string, related: boolean): void {
-    const known = this.#related.get(thing);
+  #learnRelation(target: string, related: boolean): void {
+    const known = this.#related.get(target);
     if (known === false || known === related) return;
     if (this.#related.size >= MAX_LEARNED) this.#related.clear();
-    this.#related.set(thing, related);
+    this.#related.set(target, related);
     this.#sessions.wake();
   }
 
-  /** A call of a legacy caller to a server whose main connection is modern. */
+  /** Sends the call of a legacy caller to a server whose main connection is modern. */
   async #inLegacy(main: Upstream, caller: Caller, id: string, call: Call): Promise<JsonObject> {
     const cheapSessions = this.#cheapSessions;
-    const thing = thingOf(call);
-    const known = thing === undefined ? undefined : this.#modernOnly.get(thing);
-    if (thing !== undefined && (known === "yes" || known === "tryNext"))
-      return this.#inModern(main, thing, call);
+    const target = targetOf(call);
+    const known = target === undefined ? undefined : this.#modernOnly.get(target);
+    if (target !== undefined && (known === "yes" || known === "tryNext"))
+      return this.#inModern(main, target, call);
     let inLegacy = true;
     try {
       const result = await this.#sessions.request(
@@ -176,20 +176,20 @@ export class Placement {
           return main.request(call);
         },
       );
-      if (inLegacy && thing !== undefined) this.#learn(thing, "no");
+      if (inLegacy && target !== undefined) this.#learn(target, "no");
       return result;
     } catch (error) {
-      if (!inLegacy || thing === undefined || !isPortolanError(error)) throw error;
-      // By the rules of `input_required` the first round is to be sent again, so nothing runs twice.
-      if (error.data.inputRequired === true) return this.#inModern(main, thing, call);
+      if (!inLegacy || target === undefined || !isPortolanError(error)) throw error;
+      // After `input_required` the client repeats the call, so nothing runs twice.
+      if (error.data.inputRequired === true) return this.#inModern(main, target, call);
       if (error.data.rpcCode !== RPC.INTERNAL || known === "no") throw error;
-      this.#learn(thing, "tryNext");
+      this.#learn(target, "tryNext");
       throw this.#explain(error);
     }
   }
 
-  /** A tool that failed in the legacy era; it belongs to the modern one when it asks for input there. */
-  async #inModern(main: Upstream, thing: string, call: Call): Promise<JsonObject> {
+  /** Tries a target in the modern era that failed in the legacy era. It needs the modern era if it requests input there. */
+  async #inModern(main: Upstream, target: string, call: Call): Promise<JsonObject> {
     const { onServerRequest } = call;
     let hasRequested = false;
     try {
@@ -198,14 +198,14 @@ export class Placement {
         onServerRequest: onServerRequest && ((request) => ((hasRequested = true), onServerRequest(request))),
       });
     } finally {
-      if (this.#modernOnly.get(thing) !== "yes") this.#learn(thing, hasRequested ? "yes" : "no");
+      if (this.#modernOnly.get(target) !== "yes") this.#learn(target, hasRequested ? "yes" : "no");
     }
   }
 
-  #learn(thing: string, verdict: "tryNext" | "yes" | "no"): void {
-    if (this.#modernOnly.get(thing) === verdict) return;
+  #learn(target: string, verdict: "tryNext" | "yes" | "no"): void {
+    if (this.#modernOnly.get(target) === verdict) return;
     if (this.#modernOnly.size >= MAX_LEARNED) this.#modernOnly.clear();
-    this.#modernOnly.set(thing, verdict);
+    this.#modernOnly.set(target, verdict);
   }
 
   #explain({ code, message, data, server, tool, cause }: PortolanError): PortolanError {
@@ -227,17 +227,20 @@ export class Placement {
     };
   }
 
-  #legacyLanes(): LanesOptions {
-    return lanesOptions(this.#options, () => this.#sessions.of(COMMON.owner));
+  #legacyIsolation(): CallIsolationOptions {
+    return isolationOptions(this.#options, () => this.#sessions.of(COMMON.owner));
   }
 }
 
-/** Only a client that answers server requests can tell the eras of a server apart. */
+/** Only clients that answer server requests see a difference between the eras of a server. */
 function needsLegacy({ era, capabilities }: Caller): boolean {
   return era === "legacy" && canAnswer(capabilities);
 }
 
-function lanesOptions(options: PlacementOptions, main: LanesOptions["main"]): LanesOptions {
+function isolationOptions(
+  options: PlacementOptions,
+  main: CallIsolationOptions["main"],
+): CallIsolationOptions {
   const { declared, open, sessionOpened: _sessions, ...others } = options;
-  return { ...others, main, maxSpares: declared.lanes, open: (signal) => open(signal, undefined) };
+  return { ...others, main, maxDedicated: declared.lanes, open: (signal) => open(signal, undefined) };
 }

@@ -3,55 +3,56 @@
 import type { LaunchNews } from "../../launch/index.ts";
 import type { SessionHandle, Upstream } from "../../upstream/index.ts";
 
-/** Who hears what a server writes to stderr, and how it is started. */
+/** Receives the stderr output of a server, and reports of its start. */
 export interface ProcessListener {
   readonly stderr: (text: string) => void;
   readonly launch: (news: LaunchNews) => void;
 }
 
-interface Shared {
+interface SharedSession {
   readonly opening: Promise<Upstream>;
-  readonly nobodyWaits: AbortController;
-  /** One per user: what the server writes is everybody's. */
-  readonly readers: Set<ProcessListener>;
-  /** For those who come later. */
+  readonly abandoned: AbortController;
+  /** One listener per user, because every user gets the server's output. */
+  readonly listeners: Set<ProcessListener>;
+  /** The launch plan, for later users. */
   planned: LaunchNews | undefined;
   users: number;
 }
 
 export class ProcessPool {
-  readonly #shared = new Map<string, Shared>();
+  /** How often the process of a driver was replaced after a login, by process key: an old one must not be used again. */
+  readonly replacements: Map<string, number> = new Map();
+  readonly #entries = new Map<string, SharedSession>();
 
   /**
-   * The key says everything that makes two servers the same; `open` is only called for the first user, and given up when
-   * the last one has left. A dedicated session is never shared.
+   * The key identifies the resolved definition. `open` is called for the first user only, and aborted when the last one has
+   * left.
    */
   async acquire(
     key: string,
-    open: (signal: AbortSignal, heard: ProcessListener) => Promise<Upstream>,
+    open: (signal: AbortSignal, listener: ProcessListener) => Promise<Upstream>,
     leave: AbortSignal,
-    heard: ProcessListener,
-    dedicated = false,
+    listener: ProcessListener,
   ): Promise<SessionHandle> {
-    let shared = dedicated ? undefined : this.#shared.get(key);
+    let shared = this.#entries.get(key);
     if (shared === undefined) {
-      const nobodyWaits = new AbortController();
-      const readers = new Set<ProcessListener>();
-      const opening = open(nobodyWaits.signal, {
+      const abandoned = new AbortController();
+      const listeners = new Set<ProcessListener>();
+      const opening = open(abandoned.signal, {
         stderr: (text) => {
-          for (const reader of readers) reader.stderr(text);
+          for (const one of listeners) one.stderr(text);
         },
         launch: (news) => {
           if (news.type === "planned" && shared !== undefined) shared.planned = news;
-          for (const reader of readers) reader.launch(news);
+          for (const one of listeners) one.launch(news);
         },
       });
-      const entry: Shared = { opening, nobodyWaits, readers, planned: undefined, users: 0 };
+      const entry: SharedSession = { opening, abandoned, listeners, planned: undefined, users: 0 };
       shared = entry;
-      if (!dedicated) this.#shared.set(key, entry);
-      // A session that has ended is of no use to later users: they get another one.
+      this.#entries.set(key, entry);
+      // A session that has ended is removed, so that later users get a new one.
       const evict = (): void => {
-        if (this.#shared.get(key) === entry) this.#shared.delete(key);
+        if (this.#entries.get(key) === entry) this.#entries.delete(key);
       };
       opening.then(
         (upstream) =>
@@ -63,24 +64,24 @@ export class ProcessPool {
     }
     const own = shared;
     own.users += 1;
-    // An object of its own: a member that leaves and comes back is two users for a moment.
-    const reader: ProcessListener = { ...heard };
-    own.readers.add(reader);
-    if (own.planned !== undefined) reader.launch(own.planned);
+    // A separate object per user, because a member that is replaced is two users for a moment.
+    const userListener: ProcessListener = { ...listener };
+    own.listeners.add(userListener);
+    if (own.planned !== undefined) userListener.launch(own.planned);
     let released = false;
     const release = async (): Promise<void> => {
       if (!released) {
         released = true;
         own.users -= 1;
-        own.readers.delete(reader);
+        own.listeners.delete(userListener);
       }
       if (own.users > 0) return;
-      if (this.#shared.get(key) === own) this.#shared.delete(key);
-      own.nobodyWaits.abort();
+      if (this.#entries.get(key) === own) this.#entries.delete(key);
+      own.abandoned.abort();
       await own.opening.then((upstream) => upstream.close()).catch(() => {});
     };
     const left = (): void => void release();
-    // Whoever left before it came here is not told so by the signal any more.
+    // A signal that has aborted already fires no event.
     if (leave.aborted) left();
     else leave.addEventListener("abort", left, { once: true });
     try {

@@ -1,4 +1,4 @@
-// The processes of one generation of a server: the main instance that calls share, and dedicated processes beside it.
+// Processes of one generation of a server: the main instance that calls share, and dedicated ones beside it.
 
 import type { PortolanError } from "../../errors/index.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
@@ -13,7 +13,7 @@ import {
   type SupervisionOptions,
   type Upstream,
 } from "../../upstream/index.ts";
-import { redactLog } from "../member/redact-call.ts";
+import type { CallRedactor } from "../member/redact-call.ts";
 import { type EventBus, toLaunchEvent } from "../events.ts";
 import type { LastError } from "../member/last-error.ts";
 import type { ListName } from "../member/inventory.ts";
@@ -27,6 +27,7 @@ export interface ProcessesOptions
   extends ServerContext, Pick<SupervisionOptions, "policy" | "opened" | "event" | "changed" | "busy"> {
   readonly limits: Limits;
   readonly lastError: LastError;
+  readonly callRedactor: CallRedactor;
   readonly events: EventBus;
   readonly log: (alias: string, message: JsonObject) => void;
   readonly resourceUpdated: (alias: string, uri: string) => void;
@@ -38,23 +39,23 @@ export class Processes {
   /** The instance that calls share. */
   readonly main: SupervisedUpstream;
   description: Description | undefined;
-  /** How its program was started last. */
+  /** The launch plan of the last start. */
   plan: LaunchPlan | undefined;
   readonly #options: ProcessesOptions;
   readonly #alias: string;
   readonly #launches: LaunchDiagnostics;
   readonly #placement: Placement;
-  #lease: SessionHandle | undefined;
+  #handle: SessionHandle | undefined;
   /** The connection beside the main one that last reported a change of the lists. */
   #lister: Upstream | undefined;
   #logLevel: LogLevel | undefined;
-  /** Of the generations before this one. */
+  /** Restarts of earlier generations. */
   #pastRestarts = 0;
-  /** The first session waits for the end of another process that it cannot run beside. */
+  /** The end of the old process, when this one cannot run beside it. */
   #after: Promise<void> | undefined;
 
   constructor(options: ProcessesOptions) {
-    const { declared, limits, lastError: faults } = options;
+    const { declared, limits, lastError } = options;
     this.#options = options;
     this.#alias = declared.alias;
     this.#launches = createLaunchDiagnostics(declared.alias, options.report, undefined);
@@ -68,12 +69,12 @@ export class Processes {
           await this.#after;
           return await this.#open(signal, { knownLegacy: before?.era === "legacy" });
         } catch (thrown) {
-          throw faults.note(thrown);
+          throw lastError.note(thrown);
         }
       },
       opened: (handle, isRenewed) => {
-        this.#lease = handle;
-        faults.sessionName = handle.upstream.name;
+        this.#handle = handle;
+        lastError.sessionName = handle.upstream.name;
         this.#lister = undefined;
         this.#describe(handle);
         options.opened?.(handle, isRenewed);
@@ -88,16 +89,16 @@ export class Processes {
       });
   }
 
-  /** The session that is open; its upstream may be shared with other servers. */
-  get lease(): SessionHandle | undefined {
-    return this.main.live === undefined ? undefined : this.#lease;
+  /** The open session, whose upstream may be shared with other servers. */
+  get handle(): SessionHandle | undefined {
+    return this.main.live === undefined ? undefined : this.#handle;
   }
 
   get restarts(): number {
     return this.#pastRestarts + this.main.restarts;
   }
 
-  /** Where lists are read: at the connection that last reported a change of them. */
+  /** The connection to read lists from: the one that last reported a change of them. */
   get lister(): Upstream | undefined {
     return this.#lister ?? (this.main.live === undefined ? undefined : this.main);
   }
@@ -106,17 +107,17 @@ export class Processes {
     return this.#placement.subscribe(this.main, uri);
   }
 
-  /** The same, from the next session on when none is open. */
+  /** Like `subscribe`, but begins with the next session when none is open. */
   keepSubscribed(uri: string): Promise<() => Promise<void>> {
     return this.#placement.subscribe({ subscribe: async (one) => this.main.keepSubscribed(one) }, uri);
   }
 
-  /** How many there are beside the main instance. */
+  /** Number of dedicated processes and sessions. */
   get dedicatedCount(): number {
     return this.#placement.count;
   }
 
-  /** The first session is opened after that. */
+  /** Delays the first session until the promise settles. */
   startAfter(end: Promise<void>): void {
     this.#after = end.catch(() => {});
   }
@@ -136,13 +137,13 @@ export class Processes {
     await this.main.setLogLevel(level);
   }
 
-  /** The next generation keeps the log level that clients set and the count of restarts. */
+  /** Takes the log level and the number of restarts of the earlier generation. */
   takeOver(old: Processes): void {
     this.#pastRestarts = old.restarts;
     if (old.#logLevel !== undefined) void this.setLogLevel(old.#logLevel).catch(() => {});
   }
 
-  /** The settings of what is beside the main instance have changed. */
+  /** Applies changed settings to the dedicated processes. */
   configure(declared: DeclaredServer): void {
     this.#placement.configure(this.#placementOptions(declared));
   }
@@ -152,7 +153,7 @@ export class Processes {
     return this.#placement.close(reason);
   }
 
-  /** A server's description of itself may repeat secrets, and may change with a restart. */
+  /** A server's description may contain secrets, and may change with a restart. */
   #describe({ upstream }: SessionHandle): void {
     this.description = this.#options.redactor.redactValue(upstream.describe());
     this.#placement.describe(this.description);
@@ -163,7 +164,7 @@ export class Processes {
     return openServerSession(this.#options, {
       limits,
       leave,
-      listener: this.#heard,
+      listener: this.#listener,
       launches: this.#launches,
       ...more,
     });
@@ -186,7 +187,7 @@ export class Processes {
     };
   }
 
-  /** A server reports what a call changed on the session of that call. */
+  /** Listens to a dedicated session: a server reports the effects of a call on the session of that call. */
   #listenTo(other: Upstream): void {
     const { outdated } = this.#options;
     for (const list of LISTS)
@@ -205,7 +206,7 @@ export class Processes {
   readonly #updated = (uri: string): void =>
     this.#options.resourceUpdated(this.#alias, this.#options.redactor.redactText(uri));
 
-  readonly #heard: ProcessListener = {
+  readonly #listener: ProcessListener = {
     stderr: (text) => this.#options.lastError.wrote(text),
     launch: (news) => {
       if (news.type === "planned") this.plan = news.plan;
@@ -215,5 +216,5 @@ export class Processes {
   };
 
   readonly #logged = (message: LogMessage): void =>
-    this.#options.log(this.#alias, redactLog(message, this.#options.redactor, this.#alias));
+    this.#options.log(this.#alias, this.#options.callRedactor.log(message));
 }

@@ -1,120 +1,120 @@
-// Which things of a server ask questions in the middle of a call: learned from the calls that could have been asked.
+// Server request history: learns which tools of a server send requests to their client during a call.
 
-import type { ServerRequestHandler, Call } from "../../upstream/index.ts";
+import type { Call, ServerRequestHandler } from "../../upstream/index.ts";
 
-/** A suspect was in flight when a question came that might have been another's; its next call shows. */
-export type Verdict = "unknown" | "quiet" | "suspect" | "asks";
+/** `suspect`: a server request came that may belong to this call or to another one, which the next call will show. */
+export type Verdict = "unknown" | "never" | "suspect" | "sends";
 
-/** One call that may be asked something, from its arrival to its end. */
-export interface Running {
-  /** What is called. */
-  readonly thing: string;
-  readonly ask: ServerRequestHandler | undefined;
+/** One call during which the server may send requests, from its arrival to its end. */
+export interface PlacedCall {
+  /** The method and the name of the tool or prompt. */
+  readonly target: string;
+  readonly handler: ServerRequestHandler | undefined;
   readonly callerId: string | undefined;
   readonly account: string | undefined;
-  asked: boolean;
-  suspected: boolean;
+  hasRequest: boolean;
+  isSuspect: boolean;
 }
 
-/** A server has as many things as it likes, but not all of them are remembered. */
-const MAX_THINGS = 2_000;
+/** The number of targets that are remembered. */
+const MAX_TARGETS = 2_000;
 
-export class Asking {
+export class ServerRequestHistory {
   readonly #verdicts = new Map<string, Verdict>();
   readonly #watched = new WeakMap<
     ServerRequestHandler,
-    { readonly ask: ServerRequestHandler; readonly calls: Set<Running> }
+    { readonly handler: ServerRequestHandler; readonly calls: Set<PlacedCall> }
   >();
   readonly #changed: () => void;
 
-  /** `changed` hears of every new verdict. */
+  /** `changed` is called after every new verdict. */
   constructor(changed: () => void) {
     this.#changed = changed;
   }
 
-  of(thing: string): Verdict {
-    return this.#verdicts.get(thing) ?? "unknown";
+  of(target: string): Verdict {
+    return this.#verdicts.get(target) ?? "unknown";
   }
 
-  /** Whether calls of it must be kept apart even when that takes another process. */
-  isAsker(thing: string): boolean {
-    const verdict = this.of(thing);
-    return verdict === "asks" || verdict === "suspect";
+  /** True when its calls must be kept apart even if that takes another process. */
+  needsIsolation(target: string): boolean {
+    const verdict = this.of(target);
+    return verdict === "sends" || verdict === "suspect";
   }
 
-  /** The `ask` to send the call with: it notices questions, and is the same for all calls that have the same. */
-  watch(running: Running): ServerRequestHandler | undefined {
-    const { ask } = running;
-    if (ask === undefined) return undefined;
-    let watched = this.#watched.get(ask);
+  /** The handler to send the call with, which notices server requests. Calls with the same handler get the same one. */
+  watch(call: PlacedCall): ServerRequestHandler | undefined {
+    const { handler } = call;
+    if (handler === undefined) return undefined;
+    let watched = this.#watched.get(handler);
     if (watched === undefined) {
-      const calls = new Set<Running>();
+      const calls = new Set<PlacedCall>();
       watched = {
         calls,
-        ask: (question) => {
-          this.#asked([...calls]);
-          return ask(question);
+        handler: (request) => {
+          this.#requested([...calls]);
+          return handler(request);
         },
       };
-      this.#watched.set(ask, watched);
+      this.#watched.set(handler, watched);
     }
-    watched.calls.add(running);
-    return watched.ask;
+    watched.calls.add(call);
+    return watched.handler;
   }
 
-  /** It certainly asked something. */
-  asked(running: Running): void {
-    running.asked = true;
-    this.#set(running.thing, "asks");
+  /** The call certainly caused a server request. */
+  requested(call: PlacedCall): void {
+    call.hasRequest = true;
+    this.#set(call.target, "sends");
   }
 
   /**
-   * The call is over. One that was not answered says nothing; it is doubtful when a question came meanwhile that may have
-   * been this one's or another's.
+   * The call ended. A call without a response shows nothing. It is doubtful when a server request came meanwhile that may
+   * have belonged to this call or to another one.
    */
-  over(running: Running, { answered, doubtful }: { answered: boolean; doubtful: boolean }): void {
-    const { thing, ask } = running;
-    if (ask !== undefined) this.#watched.get(ask)?.calls.delete(running);
-    const verdict = this.of(thing);
-    if (!answered || running.asked || running.suspected || verdict === "asks") return;
-    // Whoever could not be asked is no reason to take more processes.
-    if (ask === undefined && (doubtful || verdict !== "unknown")) return;
-    this.#set(thing, doubtful ? "suspect" : "quiet");
+  ended(call: PlacedCall, { isAnswered, isDoubtful }: { isAnswered: boolean; isDoubtful: boolean }): void {
+    const { target, handler } = call;
+    if (handler !== undefined) this.#watched.get(handler)?.calls.delete(call);
+    const verdict = this.of(target);
+    if (!isAnswered || call.hasRequest || call.isSuspect || verdict === "sends") return;
+    // A call without a handler is no reason to start more processes.
+    if (handler === undefined && (isDoubtful || verdict !== "unknown")) return;
+    this.#set(target, isDoubtful ? "suspect" : "never");
   }
 
-  #asked(calls: readonly Running[]): void {
+  #requested(calls: readonly PlacedCall[]): void {
     const [only] = calls;
-    if (calls.length === 1 && only !== undefined) return this.asked(only);
-    // One client made them all, so it is the right one to ask; but which of them asked is not known.
-    const likely = calls.filter(({ thing }) => this.of(thing) !== "quiet");
+    if (calls.length === 1 && only !== undefined) return this.requested(only);
+    // One client made all these calls, so it is the right one to answer, but it is unknown which call was the cause.
+    const likely = calls.filter(({ target }) => this.of(target) !== "never");
     for (const call of likely.length > 0 ? likely : calls) {
-      call.suspected = true;
-      if (this.of(call.thing) !== "asks") this.#set(call.thing, "suspect");
+      call.isSuspect = true;
+      if (this.of(call.target) !== "sends") this.#set(call.target, "suspect");
     }
   }
 
-  #set(thing: string, verdict: Verdict): void {
-    if (this.of(thing) === verdict) return;
-    if (this.#verdicts.size >= MAX_THINGS && !this.#verdicts.has(thing)) this.#forgetOne();
-    this.#verdicts.set(thing, verdict);
+  #set(target: string, verdict: Verdict): void {
+    if (this.of(target) === verdict) return;
+    if (this.#verdicts.size >= MAX_TARGETS && !this.#verdicts.has(target)) this.#forgetOne();
+    this.#verdicts.set(target, verdict);
     this.#changed();
   }
 
-  /** What asks is worth remembering longest. */
+  /** Forgets the oldest target, preferably one that does not send requests. */
   #forgetOne(): void {
     let oldest: string | undefined;
-    for (const [thing, verdict] of this.#verdicts) {
-      oldest ??= thing;
-      if (verdict === "asks") continue;
-      oldest = thing;
+    for (const [target, verdict] of this.#verdicts) {
+      oldest ??= target;
+      if (verdict === "sends") continue;
+      oldest = target;
       break;
     }
     if (oldest !== undefined) this.#verdicts.delete(oldest);
   }
 }
 
-/** What a call calls, when a server may ask in the middle of it. One that only begins a task is over before that. */
-export function thingOf({ method, params }: Call): string | undefined {
+/** The target of a call during which the server may send requests. A call that only creates a task ends before that. */
+export function targetOf({ method, params }: Call): string | undefined {
   if (params?.task !== undefined) return undefined;
   if (method === "tools/call" || method === "prompts/get") return `${method} ${String(params?.name)}`;
   return method === "resources/read" ? method : undefined;

@@ -119,7 +119,7 @@ export class Members {
   async #replace(server: DeclaredServer, current: Member): Promise<void> {
     const { alias } = server;
     const before = this.#next.get(alias);
-    let contracts = current.processes.lease?.upstream;
+    let contracts = current.processes.handle?.upstream;
     const member = this.#toMember(server, () => contracts);
     // The old lists are shown until the new ones are known, and the difference is announced.
     if (server.enabled && server.start !== "lazy") member.inheritLists(current);

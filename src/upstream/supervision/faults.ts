@@ -1,6 +1,6 @@
 // Error rules of a server's lifecycle: errors that block it, errors that count as failures, repeatable requests.
 
-import { PortolanError } from "../../errors/index.ts";
+import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { Call } from "../upstream.ts";
 import type { Fault } from "./instance.ts";
 
@@ -48,6 +48,12 @@ export function mayRepeat({ data }: PortolanError, call: Call): boolean {
   // Such a caller may have another use for a call that was never sent.
   if (call.repeats === false) return false;
   return call.repeatable === true || HARMLESS.has(call.method) || data.neverRan === true;
+}
+
+/** True when a request that failed in one process may be sent to another one. */
+export function mayRepeatElsewhere(thrown: unknown, call: Call): boolean {
+  if (!isPortolanError(thrown)) return false;
+  return (isServerFailure(thrown) || thrown.data.neverRan === true) && mayRepeat(thrown, call);
 }
 
 export function closedError(server: string): PortolanError {

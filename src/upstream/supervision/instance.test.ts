@@ -18,7 +18,13 @@ import {
 } from "./instance.ts";
 
 const FACTS: Facts = { now: 1_000, jitter: 1, inFlight: 0, waiting: 0, subscriptions: 0, lastUsedAt: 0 };
-const EAGER: Policy = { keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: 1_000 };
+const EAGER: Policy = {
+  restarts: true,
+  keepsTrying: true,
+  startRetries: 0,
+  idleMs: undefined,
+  drainMs: 1_000,
+};
 const CRASH = toFault(new PortolanError("SERVER_CRASHED", "it crashed"));
 const FORGOTTEN = toFault(new PortolanError("SESSION_LOST", "it forgot"));
 const NO_SECRET = toFault(new PortolanError("SECRET_MISSING", "no key"));
@@ -125,6 +131,14 @@ const ROWS: readonly Row[] = [
   ["recheck does so before its time", at(FAILED), { type: "recheck" }, "starting/opening", "emit open"],
   ["also for a restart", at(DELAYED), { type: "recheck" }, "starting/opening", "emit open"],
   ["a crash restarts after a pause", at(READY), lost, "starting/delayed", "close emit timer"],
+  [
+    "a dedicated process stops instead",
+    at(READY),
+    lost,
+    "stopped",
+    "rejectWaiting close emit",
+    { restarts: false },
+  ],
   ["the delay ends in a restart", at(DELAYED), timer("retry"), "starting/opening", "emit open"],
   [
     "the fifth crash in a minute fails fast",
@@ -323,6 +337,7 @@ class World {
 function run(seed: number): World {
   const r = random(seed);
   const world = new World({
+    restarts: seed % 5 !== 0,
     keepsTrying: r() < 0.5,
     startRetries: Math.floor(r() * 3),
     idleMs: r() < 0.5 ? undefined : 300,

@@ -45,6 +45,8 @@ export interface Instance {
 
 /** The settings in which servers of different kinds differ. */
 export interface Policy {
+  /** False: the instance stops when its session is lost, as a dedicated process does. */
+  readonly restarts: boolean;
   /** True for eager servers: a timer retries a failed start. False: the next call after `retryAt` does. */
   readonly keepsTrying: boolean;
   /** How often a failed start is repeated while callers wait. */
@@ -120,7 +122,7 @@ export function reduceInstance(one: Instance, event: InstanceEvent, facts: Facts
       return state.kind === "idle" ? cannotStart(one, event.fault, facts, policy) : [one, NOTHING];
     case "lost":
       return sessionOf(state) === event.session
-        ? onLost(one, event.session, event.fault, facts)
+        ? onLost(one, event.session, event.fault, facts, policy)
         : [one, NOTHING];
     case "timer":
       return onTimer(one, event.timer, facts, policy);
@@ -216,9 +218,15 @@ function cannotStart(one: Instance, fault: Fault, { now, jitter }: Facts, policy
   ];
 }
 
-function onLost(one: Instance, session: number, fault: Fault, { now, jitter }: Facts): Step {
+function onLost(
+  one: Instance,
+  session: number,
+  fault: Fault,
+  { now, jitter }: Facts,
+  { restarts }: Policy,
+): Step {
   const close: Effect = { type: "close", session };
-  if (one.state.kind === "draining") return stopped(one);
+  if (one.state.kind === "draining" || !restarts) return stopped(one);
   // A session that the server forgot is no crash: it is replaced at once.
   const isForgotten = fault.error.code === "SESSION_LOST";
   const recent = one.crashes.filter((at) => now - at < CRASH_WINDOW_MS);

@@ -63,7 +63,14 @@ function setUp(policy: Partial<Policy> = {}): {
   let failure: PortolanError | undefined;
   const upstream = new SupervisedUpstream({
     name: "fake",
-    policy: () => ({ keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: 1_000, ...policy }),
+    policy: () => ({
+      restarts: true,
+      keepsTrying: true,
+      startRetries: 0,
+      idleMs: undefined,
+      drainMs: 1_000,
+      ...policy,
+    }),
     requestTimeoutMs: 0,
     open: async () => {
       if (failure !== undefined) throw failure;
@@ -106,7 +113,7 @@ test("four crashes restart the server, the fifth within a minute fails fast with
 });
 
 test("calls wait for one restart; when it fails they fail, and so do later ones at once", async () => {
-  const { sessions, upstream, failsWith } = setUp({ keepsTrying: false });
+  const { sessions, upstream, failsWith } = setUp({ restarts: true, keepsTrying: false });
   await upstream.start();
   failsWith(new PortolanError("SERVER_START_FAILED", "there is no program fake"));
   sessions[0]?.crash();
@@ -144,7 +151,13 @@ test("drain finishes the calls in flight and accepts no other", async () => {
   const session = new FakeSession(() => new Promise((resolve) => void (answer = resolve as typeof answer)));
   const upstream = new SupervisedUpstream({
     name: "fake",
-    policy: () => ({ keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: 60_000 }),
+    policy: () => ({
+      restarts: true,
+      keepsTrying: true,
+      startRetries: 0,
+      idleMs: undefined,
+      drainMs: 60_000,
+    }),
     requestTimeoutMs: 0,
     open: async () => ({ upstream: session.upstream, release: () => session.upstream.close() }),
   });
