@@ -18,7 +18,11 @@ export type { WorkspaceConfig } from "./workspace/config.ts";
 export type { Hub, OwnName } from "./hub.ts";
 export type { ViewTool } from "./views/merge.ts";
 export { type OpenedWorkspace, openWorkspaceHub, type WorkspaceOptions } from "./workspace/workspace-hub.ts";
-export { registeredDrivers, rememberDrivers } from "./drivers/registered-drivers.ts";
-export { registeredContract, rememberContracts } from "./drivers/registered-contracts.ts";
+export {
+  registeredContract,
+  registeredDrivers,
+  rememberContracts,
+  rememberDrivers,
+} from "./drivers/registrations.ts";
 export type { HubView, ViewOptions } from "./views/view.ts";
 export { openWorkspace, type Workspace } from "./workspace/workspace.ts";

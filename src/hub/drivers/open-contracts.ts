@@ -19,8 +19,7 @@ import { withEntry } from "./driver-code.ts";
 import { DriverServers } from "./driver-servers.ts";
 import type { ServerContext } from "../processes/open-session.ts";
 import type { ProcessListener } from "../processes/process-pool.ts";
-import { rememberContracts, unbrokenContracts } from "./registered-contracts.ts";
-import { registeredDrivers, rememberDrivers } from "./registered-drivers.ts";
+import { registeredDrivers, rememberContracts, rememberDrivers, unbrokenContracts } from "./registrations.ts";
 
 export async function openContractsSession(
   options: ServerContext,

@@ -12,10 +12,9 @@ import type { Member } from "../member/member.ts";
 import { merge, type Merged, type MergeSettings, type ViewTool } from "./merge.ts";
 import { hubName } from "./naming.ts";
 import { ownerOf, promptRoute, toolRoute } from "./routing.ts";
-import { fromHubTaskId, hasTaskId, withHubTaskIds } from "./task-ids.ts";
+import { fromHubTaskId, hasTaskId, watchTasks, withHubTaskIds } from "./tasks.ts";
 import { ViewEvents } from "./view-events.ts";
 import { emitCallEvents } from "./call-events.ts";
-import { watchTasks } from "./watch-tasks.ts";
 
 export interface ViewOptions {
   readonly name: string;

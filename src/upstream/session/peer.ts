@@ -14,7 +14,6 @@ import {
   hasMethod,
   isObject,
 } from "../../model/index.ts";
-import { neverRan } from "../transports/never-ran.ts";
 import { messageWithoutNulls, resultWithoutNulls } from "./null-fields.ts";
 import {
   type OutgoingMessage,
@@ -25,7 +24,7 @@ import {
 import { AbortSignals } from "./abort-signals.ts";
 import type { ServerRequestHandler, Call } from "../upstream.ts";
 import { timerMs } from "../waiting.ts";
-import type { Transport } from "../transports/transport.ts";
+import { neverRan, type Transport } from "../transports/transport.ts";
 
 export interface PeerRequest {
   readonly method: string;

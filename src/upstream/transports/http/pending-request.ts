@@ -5,7 +5,7 @@ import { PortolanError } from "../../../errors/index.ts";
 import { HEADER, type RequestId, type RpcMessage } from "../../../model/index.ts";
 import type { ExchangeEvents, HttpFailure } from "./exchange.ts";
 import type { ProtocolHeaders } from "./headers.ts";
-import { neverRan } from "../never-ran.ts";
+import { neverRan } from "../transport.ts";
 import { errorFor, isSessionLoss, parseJson, retryDelay } from "./rules.ts";
 import type { SendQueue } from "../send-queue.ts";
 import type { SseParser } from "./sse-parser.ts";

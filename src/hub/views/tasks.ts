@@ -1,11 +1,38 @@
-// `subscriptions/listen` for tasks in a hub: one stream at each server that has one of the tasks.
+// Tasks in a hub: the alias of the server is part of a task id, so that later requests and streams reach that server.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 import type { Call } from "../../upstream/index.ts";
 import type { Member } from "../member/member.ts";
-import { fromHubTaskId, toHubTaskId } from "./task-ids.ts";
 
-/** Resolves when every stream has ended. Unknown tasks are left out, so that they are not acknowledged. */
+/** An alias contains no dot. */
+function toHubTaskId(alias: string, id: string): string {
+  return `${alias}.${id}`;
+}
+
+export function fromHubTaskId(id: string): { alias: string; id: string } | undefined {
+  const dot = id.indexOf(".");
+  return dot <= 0 ? undefined : { alias: id.slice(0, dot), id: id.slice(dot + 1) };
+}
+
+/** The result with task ids of the hub, in the fields of the modern extension and of 2025-11-25. */
+export function withHubTaskIds(result: JsonObject, alias: string): JsonObject {
+  const own = typeof result.taskId === "string" ? { taskId: toHubTaskId(alias, result.taskId) } : {};
+  const task =
+    isObject(result.task) && typeof result.task.taskId === "string"
+      ? { task: { ...result.task, taskId: toHubTaskId(alias, result.task.taskId) } }
+      : {};
+  return { ...result, ...own, ...task };
+}
+
+/** True when a result is about a task. */
+export function hasTaskId(result: JsonObject): boolean {
+  return result.resultType === "task" || result.taskId !== undefined || result.task !== undefined;
+}
+
+/**
+ * `subscriptions/listen` for tasks: opens one stream at each server that has one of the tasks. Resolves when every stream
+ * has ended. Unknown tasks are left out, so that they are not acknowledged.
+ */
 export async function watchTasks(call: Call, members: readonly Member[]): Promise<JsonObject> {
   const byMember = new Map<Member, string[]>();
   for (const id of taskIdsOf(call.params)) {
