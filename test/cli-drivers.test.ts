@@ -460,7 +460,7 @@ describe("what other commands show of drivers", () => {
       `import { writeFileSync } from "node:fs"; writeFileSync("ran", ""); export default {};`,
     );
     const ran = await run("status", "--text");
-    expect(ran.out).toContain("cat-mcp has code beside it, which is not run unless you say so");
+    expect(ran.out).toContain("the code beside the driver cat-mcp was not run: driver code is not allowed");
     expect(ran.code).toBe(3);
     expect(existsSync(join(cwd, "ran"))).toBe(false);
     const allowed = await run("status", "--driver-code", "--text");

@@ -248,8 +248,8 @@ describe("rules", () => {
         },
       ],
     ] as const) {
-      expect((await all.call(method, params)).error?.message ?? "", method).not.toContain("no server here");
-      expect((await ann.call(method, params)).error?.message, method).toMatch(/no server here/);
+      expect((await all.call(method, params)).error?.message ?? "", method).not.toContain("no server has");
+      expect((await ann.call(method, params)).error?.message, method).toMatch(/no server has/);
     }
     expect((await ann.call("resources/read", { uri: "mcp_fixture:test://static-text" })).error).toBe(
       undefined,
@@ -275,7 +275,7 @@ resources: [{ uri_template: "test://static-{what}", integrate_as: raw }]`;
       ["resources/read", { uri: "test://static-text", _meta }],
     ] as const) {
       expect((await all.call(method, params)).error).toBe(undefined);
-      expect((await ann.call(method, params)).error?.message).toMatch(/no server here/);
+      expect((await ann.call(method, params)).error?.message).toMatch(/no server has/);
     }
   });
 

@@ -113,7 +113,7 @@ test("a server of the era before is not for a driver of the modern one, and the 
   expect(diagnostics()).toContainEqual(
     expect.objectContaining({ hint: expect.stringContaining("Take protocol_version out") }),
   );
-  expect(contracts.status()[0]?.reason).toContain("does not speak 2026-07-28");
+  expect(contracts.status()[0]?.reason).toContain("does not support 2026-07-28");
 });
 
 test("a modern server is told to be one", async () => {

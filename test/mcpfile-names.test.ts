@@ -162,7 +162,7 @@ it("a secret that is missing blocks only the tools that use it, until it is set"
     {
       code: "SECRET_MISSING",
       severity: "warning",
-      message: expect.stringContaining("These cannot be used until then: tool closed."),
+      message: expect.stringContaining("Until then, these operations cannot be used: tool closed."),
       hint: expect.stringContaining("portolan secrets set NAMES_TEST_SECRET"),
     },
   ]);

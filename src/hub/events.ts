@@ -134,7 +134,7 @@ export class EventBus implements AsyncIterable<HubEvent> {
   #callListeners = 0;
   #closed = false;
 
-  /** Whether any listener receives call events; if not, calls are not measured. */
+  /** True when any listener receives call events; if not, calls are not measured. */
   get hearsCalls(): boolean {
     return this.#callListeners > 0;
   }

@@ -54,7 +54,7 @@ export class Hub implements Upstream, ViewSource {
   member(alias: string): Member {
     const found = this.#members.get(alias);
     if (found !== undefined) return found;
-    throw new PortolanError("SERVER_UNKNOWN", `there is no server "${alias}" here`, {
+    throw new PortolanError("SERVER_UNKNOWN", `there is no server "${alias}"`, {
       hint: didYouMean(alias, this.#members.keys()),
     });
   }

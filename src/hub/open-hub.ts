@@ -36,7 +36,7 @@ export interface HubOptions {
   readonly descriptionPrefix?: boolean | string | undefined;
   readonly handlers?: McpHandlers | undefined;
   readonly clientInfo?: Implementation | undefined;
-  /** The client capabilities that servers are told; by default those of the handlers. */
+  /** The client capabilities that are declared to servers; by default those of the handlers. */
   readonly capabilities?: JsonObject | undefined;
   readonly secrets?: SecretStore | undefined;
   /** State of the starts of its servers. Default: one of its own. */
@@ -48,7 +48,7 @@ export interface HubOptions {
   readonly sandbox?: Readonly<Record<string, SandboxMode>> | undefined;
   /** Run the code beside drivers, in this program and with its rights. Default: false. */
   readonly driverCode?: boolean | undefined;
-  /** Whether a person behind the handlers can approve calls. Default: true. */
+  /** True when a person behind the handlers can approve calls. Default: true. */
   readonly attended?: boolean | undefined;
   /** The person who can log in to drivers. Without one, a call that needs a login fails at once. */
   readonly person?: Person | undefined;

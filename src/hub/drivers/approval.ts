@@ -9,7 +9,7 @@ const SHOWN_CHARS = 1_000;
 /** Prefix of the ids of these elicitations. Where answers are matched by id, the gateway replaces it with a random one. */
 export const APPROVAL_ID = "approve-";
 
-/** `otherwise` handles calls whose caller cannot be asked. */
+/** `otherwise` handles calls whose caller has no handler. */
 export async function approveByElicitation(
   request: ApprovalRequest,
   otherwise: ServerRequestHandler | undefined,
@@ -20,7 +20,7 @@ export async function approveByElicitation(
   if (handler === undefined) return undefined;
   const shown = shownArguments(input, redactor);
   if (shown === undefined)
-    return `the arguments of ${contract.id} cannot be shown to whoever is to approve it`;
+    return `the arguments of ${contract.id} cannot be shown for approval, because they are not JSON`;
   const answer = await handler({
     id: `${APPROVAL_ID}${contract.id}`,
     method: "elicitation/create",

@@ -33,10 +33,10 @@ test.each([
   ["https://[::1]/", "localhost"],
   ["http://127.0.0.1:9/", "localhost:9"],
   ["https://localhost/", "localhost"],
-  ["http://8.8.8.8/", "without https"],
+  ["http://8.8.8.8/", "this computer only"],
   ["https://user:secret@8.8.8.8/", "a password"],
   ["ftp://8.8.8.8/", "not https"],
-])("%s is not asked", async (url, reason) => {
+])("%s is not requested", async (url, reason) => {
   const error = await ask(url).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: "SANDBOX_DENIED", message: expect.stringContaining(reason) as string });
   expect(String(error)).not.toContain("secret@");

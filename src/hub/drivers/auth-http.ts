@@ -61,7 +61,7 @@ async function allowedAddresses(url: URL, driver: Driver): Promise<readonly stri
   if ("denied" in verdict) throw refused(driver, url, verdict.denied);
   if ("unknown" in verdict) throw failed(driver, url, `there is no host ${verdict.unknown}`);
   if (protocol === "http:" && !verdict.addresses.every(isLoopbackAddress))
-    throw refused(driver, url, "without https, only this computer is asked");
+    throw refused(driver, url, "http is allowed for this computer only");
   return verdict.addresses;
 }
 
@@ -82,15 +82,23 @@ function ownRule(address: string): string[] {
 }
 
 function refused(driver: Driver, url: URL, reason: string): PortolanError {
-  return new PortolanError("SANDBOX_DENIED", `${driver.id}: ${publicPart(url)} is not asked: ${reason}`, {
-    server: driver.id,
-    hint: `Use an https address, or list the host in network.egress of ${driver.origin.file}.`,
-  });
+  return new PortolanError(
+    "SANDBOX_DENIED",
+    `${driver.id}: the request to ${publicPart(url)} is not allowed: ${reason}`,
+    {
+      server: driver.id,
+      hint: `Use an https address, or list the host in network.egress of ${driver.origin.file}.`,
+    },
+  );
 }
 
 function failed(driver: Driver, url: URL, reason: string, cause?: unknown): PortolanError {
-  return new PortolanError("HTTP_ERROR", `${driver.id}: ${publicPart(url)} cannot be asked: ${reason}`, {
-    server: driver.id,
-    cause,
-  });
+  return new PortolanError(
+    "HTTP_ERROR",
+    `${driver.id}: the request to ${publicPart(url)} failed: ${reason}`,
+    {
+      server: driver.id,
+      cause,
+    },
+  );
 }

@@ -1,4 +1,4 @@
-// Who a caller is, by what the gateway knows; and what of a client's own words counts.
+// Context of contract calls: the verified identity of a caller, and the options that a client may set.
 
 import { expect, test } from "vitest";
 import { contract } from "../../../test/contract-helpers.ts";

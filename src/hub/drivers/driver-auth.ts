@@ -46,7 +46,7 @@ async function runForDriver(
 ): Promise<{ readonly exitCode: number | null }> {
   const { person, redactor, declared } = server;
   if (interactive && person?.terminal !== true)
-    throw new PortolanError("AUTH_REQUIRED", `${command} asks questions, and there is no terminal here`, {
+    throw new PortolanError("AUTH_REQUIRED", `${command} is interactive, and stdin is not a terminal`, {
       server: driver.id,
       hint: `Log in on a terminal: portolan login ${driver.id}`,
     });
@@ -61,9 +61,9 @@ async function runForDriver(
     byDriver: policy.sandbox,
   });
   const { login, refresh } = driver.auth ?? {};
-  const boxed = chooseMode(settings, process.env).mode !== "off" && home === undefined;
+  const isSandboxed = chooseMode(settings, process.env).mode !== "off" && home === undefined;
   const create = command === login?.command || command === refresh?.command;
-  const state = boxed ? await stateGrants(driver, root, { create, command }) : undefined;
+  const state = isSandboxed ? await stateGrants(driver, root, { create, command }) : undefined;
   try {
     const ran = await runCommand(
       {

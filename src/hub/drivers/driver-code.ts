@@ -25,8 +25,8 @@ export async function withEntry(
   };
   if (driverCode !== true)
     return refuse(
-      `the driver ${driver.id} has code beside it, which is not run unless you say so`,
-      "Read it, then allow it: --driver-code on the command line, driverCode: true in a program.",
+      `the code beside the driver ${driver.id} was not run: driver code is not allowed`,
+      "Review the code, then allow it: --driver-code on the command line, driverCode: true in a program.",
     );
   try {
     const handle = await load(entry, driver.id, loadMs);
@@ -71,6 +71,6 @@ async function load(entry: string, server: string, ms: number): Promise<DriverHa
   });
   const handle = module.default as DriverHandle | undefined;
   if (handle?.kind !== "driver")
-    throw new PortolanError("DECLARATION_INVALID", "its default export is not what defineDriver() gives");
+    throw new PortolanError("DECLARATION_INVALID", "its default export is not the result of defineDriver()");
   return handle;
 }

@@ -67,7 +67,7 @@ export class DriverServers {
     this.#options = options;
   }
 
-  /** Whether any instance has a call in flight. */
+  /** True when any instance has a call in flight. */
   get busy(): boolean {
     return this.#draining.size > 0 || [...this.#slots.values()].some(({ upstream }) => upstream.isBusy);
   }

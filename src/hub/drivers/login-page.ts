@@ -10,13 +10,13 @@ import { PortolanError } from "../../errors/index.ts";
 
 /** The person who can log in at this program. */
 export interface Person {
-  /** Whether stdin and stdout are a terminal on which programs may be run. */
+  /** True when stdin and stdout are a terminal on which programs may be run. */
   readonly terminal: boolean;
   say(text: string): void;
   /** Shows a page in a browser; false when there is none. */
   show(url: string): Promise<boolean>;
   /** Asks the person to confirm that a step is done; undefined without an answer. */
-  confirm?(question: string, signal: AbortSignal): Promise<boolean | undefined>;
+  confirm?(text: string, signal: AbortSignal): Promise<boolean | undefined>;
 }
 
 const CALLBACK = "{callback_url}";
@@ -28,9 +28,11 @@ export async function showLogin(
   { driver, signal, needsCallback }: RunOptions & { readonly needsCallback: boolean },
 ): Promise<LoginResult> {
   if (person === undefined)
-    throw new PortolanError("AUTH_REQUIRED", `nobody is there to open ${address}`, { server: driver.id });
+    throw new PortolanError("AUTH_REQUIRED", `no browser is available to open ${address}`, {
+      server: driver.id,
+    });
   if (!isSecureUrl(new URL(address)))
-    throw new PortolanError("AUTH_REQUIRED", `${address} is not https, and is not opened`, {
+    throw new PortolanError("AUTH_REQUIRED", `the login page ${address} was not opened: it is not https`, {
       server: driver.id,
       hint: `Correct auth.login.url in ${driver.origin.file}.`,
     });
@@ -40,7 +42,11 @@ export async function showLogin(
   if (driver.auth?.login?.completesWhen !== undefined) return { ok: true };
   const done = await person.confirm?.(`Are you logged in to ${driver.name} now?`, limit);
   if (done === undefined)
-    throw new PortolanError("AUTH_REQUIRED", "nothing tells when the login is done", { server: driver.id });
+    throw new PortolanError(
+      "AUTH_REQUIRED",
+      "the end of the login cannot be detected, and no person can confirm it",
+      { server: driver.id },
+    );
   return done ? { ok: true } : { ok: false, reason: "user_cancelled" };
 }
 
@@ -82,7 +88,11 @@ interface Expected {
 function comesBack(server: Server, expected: Expected, signal: AbortSignal): Promise<LoginResult> {
   return new Promise((resolve) => {
     const late = (): void =>
-      resolve({ ok: false, reason: "callback_failed", message: "nobody came back from the page in time" });
+      resolve({
+        ok: false,
+        reason: "callback_failed",
+        message: "the login page did not redirect back in time",
+      });
     if (signal.aborted) late();
     signal.addEventListener("abort", late, { once: true });
     let used = false;

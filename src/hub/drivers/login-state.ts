@@ -130,7 +130,7 @@ function isOfOne(folder: string, home: string): boolean {
   return ![...OF_MANY, ...OF_MANY_MAC].includes(below.split(sep).join("/"));
 }
 
-/** Whether a path that does not exist yet is a folder, judged by its name. */
+/** Guesses by its name whether a path that does not exist yet is a folder. */
 function isLikelyFolder(path: string, home: string): boolean {
   return !isOfOne(dirname(path), home) && !/[^/\\]\.[^./\\]+$|rc$/.test(path);
 }
@@ -149,7 +149,7 @@ async function isFolderThere(path: string): Promise<boolean> {
 }
 
 function noPlace(driver: Driver, path: string, command: string): PortolanError {
-  const message = `${driver.id}: a login cannot be kept at ${path}, which is not there: its folder is not the driver's alone`;
+  const message = `${driver.id}: the login cannot be stored at ${path}: it does not exist, and other programs use its folder`;
   return new PortolanError("SANDBOX_UNAVAILABLE", message, {
     server: driver.id,
     hint: `Name a folder of its own in auth.state.paths of ${driver.origin.file}, or log in by yourself: ${command}`,

@@ -186,7 +186,7 @@ async function remember(
     report({
       code: "FILE_FAILED",
       severity: "info",
-      message: `which drivers were registered cannot be kept: ${error instanceof Error ? error.message : String(error)}`,
+      message: `the registered drivers could not be stored: ${error instanceof Error ? error.message : String(error)}`,
     });
   }
 }

@@ -82,7 +82,7 @@ export async function unbrokenContracts(
     for (const { hint, ...problem } of problems)
       report({
         ...problem,
-        hint: `${hint ?? ""} Or, if nobody relies on it: portolan drivers accept ${contract.id}`,
+        hint: `${hint ?? ""} If no caller relies on the old contract: portolan drivers accept ${contract.id}`,
       });
     return !problems.some(({ severity }) => severity === "error");
   });

@@ -104,7 +104,7 @@ export class InventoryCache {
       onMissing: (method, reason) => {
         if (session !== this.#options.session()) return;
         const { code, message } = toPortolanError(reason);
-        warn(code, `${method} of ${alias} failed, and is left as it was: ${message}`);
+        warn(code, `${method} of ${alias} failed, so the last known list is kept: ${message}`);
       },
     });
     this.inventory = redactor.redactValue(fetched);

@@ -1,4 +1,4 @@
-// Which process a call goes to, with processes that exist only in the test and a clock that it moves.
+// Call isolation with fake processes and a fake clock: the process that each call is sent to.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";

@@ -27,7 +27,7 @@ interface Waiter {
   readonly call: PlacedCall;
   readonly place: (slot: ProcessSlot) => void;
   readonly reject: (error: PortolanError) => void;
-  /** It has waited long enough to join other calls, unless its target or theirs is known to send requests. */
+  /** True when the call has waited long enough to join other calls, unless its target or theirs is known to send requests. */
   isLate: boolean;
   slot?: ProcessSlot;
 }
@@ -185,7 +185,7 @@ export class CallIsolation {
     return fits && (isLate || !this.#dedicated.mayGrow) ? this.#main : undefined;
   }
 
-  /** Whether one of the calls may cause a server request at the same time that another client must answer. */
+  /** True when one of the calls may cause a server request at the same time that another client must answer. */
   #conflicts(placed: PlacedCall, others: ReadonlySet<PlacedCall>): boolean {
     for (const other of others) {
       if (other.handler === placed.handler || this.#history.of(other.target) === "never") continue;
@@ -194,7 +194,7 @@ export class CallIsolation {
     return false;
   }
 
-  /** Whether the account uses as many dedicated processes as it may. */
+  /** True when the account uses as many dedicated processes as it may. */
   #hasMaximum({ account }: PlacedCall): boolean {
     return this.#dedicated.callsOf(account) >= this.#dedicated.maxPerAccount;
   }

@@ -58,7 +58,7 @@ export class DedicatedProcesses implements Iterable<ProcessSlot> {
     return this.#options.maxDedicated ?? DEFAULT_MAX;
   }
 
-  /** Whether another process may become available. */
+  /** True when another process may become available. */
   get mayGrow(): boolean {
     return this.#starting.size > 0 || (!this.#isPaused && this.#ready.size < this.#maxInAll);
   }

@@ -43,7 +43,7 @@ export async function resolveInvoked(options: SecretOptions, server: InvokedServ
       code,
       severity: "warning",
       server: alias,
-      message: `${message} These cannot be used until then: ${shown}${more}.`,
+      message: `${message} Until then, these operations cannot be used: ${shown}${more}.`,
       hint,
     },
   };

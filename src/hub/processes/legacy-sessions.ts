@@ -48,7 +48,7 @@ export type SessionKey =
     }
   | {
       readonly owner?: undefined;
-      /** Whether the call can share the main session after all. */
+      /** True when the call can share the main session after all. */
       readonly mayShare: () => boolean;
     };
 

@@ -38,7 +38,7 @@ export interface ServerContext {
   readonly launchContext: LaunchContext;
   /** Folders that every server may use. */
   readonly roots: readonly string[];
-  /** Whether the code beside drivers may be run in this program. */
+  /** True when the code beside drivers may be run in this program. */
   readonly driverCode?: boolean | undefined;
   /** True when nothing may be stored between runs. */
   readonly keepsNothing?: boolean | undefined;

@@ -1,4 +1,4 @@
-// Which connection a call gets, with connections that exist only in the test.
+// Placement with fake connections: the connection that each call is sent to.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type ErrorCode, PortolanError } from "../../errors/index.ts";

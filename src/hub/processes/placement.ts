@@ -39,7 +39,7 @@ export class Placement {
   /** Dedicated processes beside the common legacy session of a server whose main process is modern. */
   readonly #legacyProcesses: CallIsolation;
   readonly #subscriptions = new MirroredSubscriptions();
-  /** Whether the server requests of a target name their call, so that its calls can share a session. */
+  /** True when the server requests of a target name their call, so that its calls can share a session. */
   readonly #related = new Map<string, boolean>();
   /** Targets that failed in the legacy era, and whether they work in the modern one. */
   readonly #modernOnly = new Map<string, "tryNext" | "yes" | "no">();

@@ -42,7 +42,7 @@ export class ServerRequestHistory {
     return verdict === "sends" || verdict === "suspect";
   }
 
-  /** The handler to send the call with, which notices server requests. Calls with the same handler get the same one. */
+  /** The handler to send the call with, which records server requests. Calls with the same handler get the same one. */
   watch(call: PlacedCall): ServerRequestHandler | undefined {
     const { handler } = call;
     if (handler === undefined) return undefined;

@@ -136,10 +136,10 @@ function toolsOf(
 ): Named<ToolDefinition, ToolRoute>[] {
   const { alias, declared, inventory } = member;
   const isCut = cutsResults === true && (declared.maxResultBytes ?? 0) > 0;
-  const offered = inventory.tools
+  const allowed = inventory.tools
     .filter(({ name }) => isAllowedTool(declared, name))
     .map((tool) => (isCut ? withoutOutputSchema(tool) : tool));
-  const own = offered.map((tool) => ({ tool, action: { kind: "call", name: tool.name } as const }));
+  const own = allowed.map((tool) => ({ tool, action: { kind: "call", name: tool.name } as const }));
   const prefix = descriptionPrefix(declared.descriptionPrefix ?? settings.descriptionPrefix, alias);
   const named = [...own, ...extraTools(member)].map(({ tool, action }) => ({
     tool,
@@ -208,7 +208,7 @@ function unambiguous<D extends JsonObject & { name: string }, R>(
       kept.push(group[0] as Named<D, R>);
       continue;
     }
-    const message = `${kind} "${name}" is left out: ${group.map(({ from }) => from).join(" and ")} would both be called that`;
+    const message = `${kind} "${name}" is left out: ${group.map(({ from }) => from).join(" and ")} would both have this name`;
     diagnostics.push({ code: "NAME_AMBIGUOUS", severity: "error", message });
   }
   return kept.toSorted((a, b) => compare(a.definition.name, b.definition.name));

@@ -20,13 +20,13 @@ export function toolRoute(view: Routed, name: string, naming: Naming): ToolRoute
   const down = downOwner(view, name, naming);
   if (down !== undefined) throw down;
   const hint = didYouMean(name, toolRoutes.keys());
-  throw new PortolanError("TOOL_NOT_FOUND", `no server here has a tool "${name}"`, { tool: name, hint });
+  throw new PortolanError("TOOL_NOT_FOUND", `no server has a tool "${name}"`, { tool: name, hint });
 }
 
 export function promptRoute({ table: { promptRoutes } }: Routed, name: string): PromptRoute {
   const route = promptRoutes.get(name);
   if (route !== undefined) return route;
-  throw new PortolanError("PROMPT_NOT_FOUND", `no server here has a prompt "${name}"`, {
+  throw new PortolanError("PROMPT_NOT_FOUND", `no server has a prompt "${name}"`, {
     hint: didYouMean(name, promptRoutes.keys()),
   });
 }
@@ -47,7 +47,7 @@ export function ownerOf(view: Routed, uri: string): Member {
   );
   // A server whose lists are unknown may have the resource too.
   if (!onlyListed && having.length === 1 && having[0]?.inventory !== EMPTY) return having[0] as Member;
-  throw new PortolanError("RESOURCE_NOT_FOUND", `no server here is known to have ${uri.slice(0, 200)}`, {
+  throw new PortolanError("RESOURCE_NOT_FOUND", `no server has the resource ${uri.slice(0, 200)}`, {
     data: { uri },
   });
 }

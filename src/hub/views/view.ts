@@ -22,7 +22,7 @@ export interface ViewOptions {
   readonly includes?: ((member: Member) => boolean) | undefined;
   /** Selects tools. Default: all. */
   readonly admits?: ((tool: ViewTool) => boolean) | undefined;
-  /** Whether results may be cut on their way to the client. */
+  /** True when results may be cut on their way to the client. */
   readonly cutsResults?: boolean | undefined;
   /** The alias of the only server: it keeps its names, its identity and its own methods. */
   readonly alone?: string | undefined;
@@ -233,7 +233,7 @@ export class HubView implements Upstream {
   }
 
   #notSupported(method: string): PortolanError {
-    return new PortolanError("NOT_SUPPORTED", `${method} cannot be sent to a server that others use too`, {
+    return new PortolanError("NOT_SUPPORTED", `${method} is not supported in a view of several servers`, {
       server: this.name,
     });
   }

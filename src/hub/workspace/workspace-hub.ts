@@ -32,9 +32,9 @@ export interface WorkspaceOptions extends Omit<
   readonly waitMs?: number | undefined;
   /** Receives every event, also those during opening. */
   readonly onEvent?: ((event: HubEvent) => void) | undefined;
-  /** Whether `onEvent` also receives call events. Default: true. */
+  /** True when `onEvent` also receives call events. Default: true. */
   readonly callEvents?: boolean | undefined;
-  /** Whether the failure of a server is also a diagnostic, once for each reason. Default: true for `openWorkspace()`. */
+  /** True when the failure of a server is also a diagnostic, once for each reason. Default: true for `openWorkspace()`. */
   readonly reportsFailures?: boolean | undefined;
   /** Prompts for the passphrase of the secrets file. */
   readonly promptPassphrase?: PromptPassphrase | undefined;
@@ -122,7 +122,8 @@ export async function openWorkspaceHub(
   const noteGateway = (now: WorkspaceConfig["gateway"]): void => {
     if (gateway === (gateway = JSON.stringify(now))) return;
     // Access rules are not changed while clients are connected.
-    const message = "what is said under gateway: has changed; it holds from the next start of the gateway on";
+    const message =
+      "The gateway settings of the config file changed. They apply after the next start of the gateway.";
     report({ code: "CONFIG_INVALID", severity: "warning", message, hint: "Start portolan serve again." });
   };
   const change = (changed: CatalogChange): void => {

@@ -1,4 +1,4 @@
-// What a server was refused explains what failed since, and nothing that failed for other reasons or before.
+// Launch diagnostics: a refused connection or path explains later failures, not earlier or unrelated ones.
 
 import { expect, test } from "vitest";
 import { type Diagnostic, type ErrorCode, PortolanError } from "../../errors/index.ts";

@@ -114,14 +114,14 @@ function onlyModern(verdict: ProbeVerdict, options: NegotiateOptions): Descripti
   const { name, revision } = options.definition;
   throw new PortolanError(
     "VERSION_UNSUPPORTED",
-    `${name} does not speak ${MODERN_REVISION}, which its definition demands`,
+    `${name} does not support ${MODERN_REVISION}, which its config demands`,
     {
       server: name,
       data: { wanted: [MODERN_REVISION] },
       hint:
         revision === undefined
           ? 'Let the era be "auto", or update the server.'
-          : "Take protocol_version out of its declaration, write one that the server speaks, or update the server.",
+          : "Remove protocol_version from its config, set one that the server supports, or update the server.",
     },
   );
 }
@@ -183,7 +183,7 @@ async function initialize(peer: Peer, options: NegotiateOptions): Promise<Descri
   const result = await peer.request({
     method: "initialize",
     params: {
-      protocolVersion: offered(definition),
+      protocolVersion: proposedRevision(definition),
       capabilities: caller.capabilities,
       clientInfo: caller.clientInfo,
     },
@@ -204,7 +204,7 @@ async function initialize(peer: Peer, options: NegotiateOptions): Promise<Descri
 }
 
 /** The revision to propose: a server accepts the proposed one if it can, so the definition's revision is used. */
-function offered({ revision }: ServerDefinition): string {
+function proposedRevision({ revision }: ServerDefinition): string {
   return revision !== undefined && LEGACY_REVISIONS.includes(revision) ? revision : LEGACY_REVISION;
 }
 
@@ -212,7 +212,7 @@ function unsupported(server: string, theirs: string[]): PortolanError {
   const ours = [MODERN_REVISION, ...LEGACY_REVISIONS];
   return new PortolanError(
     "VERSION_UNSUPPORTED",
-    `${server} speaks MCP ${theirs.join(", ") || "of an unnamed revision"}, this client ${ours.join(", ")}`,
+    `${server} supports MCP ${theirs.join(", ") || "of an unnamed revision"}; this client supports ${ours.join(", ")}`,
     {
       server,
       data: { theirs, ours },

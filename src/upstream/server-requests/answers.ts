@@ -8,7 +8,7 @@ const ELICIT = "elicitation/create";
 const SAMPLE = "sampling/createMessage";
 const ROOTS = "roots/list";
 
-/** Whether a client with these capabilities answers any server request. */
+/** True when a client with these capabilities answers any server request. */
 export function canAnswer({ elicitation, sampling, roots }: JsonObject): boolean {
   return isObject(elicitation) || isObject(sampling) || isObject(roots);
 }

@@ -1,4 +1,4 @@
-// Which call a question or a log message belongs to, on a transport that does not say. The server is a script in the test.
+// Attribution of server requests and log messages on a transport that does not name the call. The server is a script in the test.
 
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { DEFAULT_LIMITS, type JsonObject, type LogMessage, type RpcMessage } from "../../model/index.ts";
@@ -157,7 +157,7 @@ describe("a question", () => {
     const got = await question();
     expect(got()).toBeUndefined();
     await answer("b");
-    // It was the silent one's, who brings nobody to ask; and the connection's own is not asked for a client.
+    // The request belongs to the call without a handler, and the connection's own handler does not answer for a client.
     expect(got()).toEqual(DECLINED);
     expect(asked).toEqual([]);
     expect(upstream.stats().declined).toBe(1);

@@ -70,7 +70,7 @@ export class Attribution {
       cancelled: false,
     };
     this.#abandoned.set(id, call);
-    // Only calls of several clients on one channel need their log messages told apart.
+    // Only calls of several clients on one channel need separate log messages.
     if (this.manyClients && !this.#peer.transport.perRequestStreams) this.#confirm(call);
   }
 
@@ -134,14 +134,14 @@ export class Attribution {
 
   /** The listener for a log message: that of a call, one that drops it, or undefined for the connection's listeners. */
   logListener(origin: RequestId | undefined): ((message: LogMessage) => void) | undefined {
-    const nobody = this.manyClients ? ignore : undefined;
-    if (origin !== undefined) return this.#peer.pending.get(origin)?.request.onLog ?? nobody;
+    const otherwise = this.manyClients ? ignore : undefined;
+    if (origin !== undefined) return this.#peer.pending.get(origin)?.request.onLog ?? otherwise;
     const live = this.#inFlight();
     const abandoned = this.#abandonedBeside(live);
-    if (live.length === 0) return abandoned.length === 0 ? undefined : nobody;
+    if (live.length === 0) return abandoned.length === 0 ? undefined : otherwise;
     const candidates: Candidate[] = [...live, ...abandoned.filter(({ cancelled }) => !cancelled)];
     const listening = candidates.find(({ request }) => request.onLog !== undefined);
-    if (listening === undefined || candidates.length === 1) return listening?.request.onLog ?? nobody;
+    if (listening === undefined || candidates.length === 1) return listening?.request.onLog ?? otherwise;
     const { callerId } = listening.request;
     if (callerId !== undefined && candidates.every(({ request }) => request.callerId === callerId))
       return listening.request.onLog;

@@ -45,9 +45,13 @@ export class InputRounds {
     let inputRequired = first;
     for (let round = 0; round < limits.maxInputRounds; round += 1) {
       if (inputRequired.inputRequests == null && typeof inputRequired.requestState !== "string") {
-        throw new PortolanError("PROTOCOL_ERROR", `${name} asks for input without saying what`, {
-          server: name,
-        });
+        throw new PortolanError(
+          "PROTOCOL_ERROR",
+          `${name} answered input_required without inputRequests and requestState`,
+          {
+            server: name,
+          },
+        );
       }
       const inputResponses = await this.#answerRequests(call, inputRequired.inputRequests, endsAt);
       // The fields of an earlier round are removed: the state is the latest one of the server, or absent.
@@ -63,7 +67,7 @@ export class InputRounds {
     }
     throw new PortolanError(
       "TOO_MANY_ROUNDS",
-      `${name} still asks for input after ${limits.maxInputRounds} rounds`,
+      `${name} still requires input after ${limits.maxInputRounds} rounds`,
       { server: name },
     );
   }

@@ -77,7 +77,7 @@ const REQUEST_PARAMS = new Shape(
 const RESULT = { _meta, resultType: DROP } as const;
 const CACHED = { ...RESULT, ttlMs: DROP, cacheScope: DROP } as const;
 const LISTED = { ...CACHED, nextCursor: DROP } as const;
-const ASKING = {
+const INPUT_REQUIRED = {
   ...RESULT,
   inputRequests: new Shape({}, new Shape({ params: REQUEST_PARAMS })),
   requestState: DROP,
@@ -99,18 +99,21 @@ const RESULTS: ReadonlyMap<string, Shape> = new Map([
   [
     "tools/call",
     new Shape({
-      ...{ ...ASKING, ...TASK_FIELDS, isError: DROP, content: all(BLOCK) },
+      ...{ ...INPUT_REQUIRED, ...TASK_FIELDS, isError: DROP, content: all(BLOCK) },
       task: new Shape({ ...TASK_FIELDS, _meta }),
     }),
   ],
   [
     "prompts/get",
-    new Shape({ ...ASKING, description: DROP, messages: all(new Shape({ _meta, content: BLOCK })) }),
+    new Shape({ ...INPUT_REQUIRED, description: DROP, messages: all(new Shape({ _meta, content: BLOCK })) }),
   ],
-  ["resources/read", new Shape({ ...ASKING, ttlMs: DROP, cacheScope: DROP, contents: all(CONTENTS) })],
+  [
+    "resources/read",
+    new Shape({ ...INPUT_REQUIRED, ttlMs: DROP, cacheScope: DROP, contents: all(CONTENTS) }),
+  ],
   ["completion/complete", new Shape({ ...RESULT, completion: ANY })],
 ]);
-const OTHER_RESULT = new Shape({ ...ASKING, ...TASK_FIELDS });
+const OTHER_RESULT = new Shape({ ...INPUT_REQUIRED, ...TASK_FIELDS });
 
 const PARAMS: ReadonlyMap<string, Shape> = new Map([
   ["notifications/message", new Shape({ _meta, logger: DROP })],
@@ -139,10 +142,11 @@ export function messageWithoutNulls<M extends RpcRequest | RpcNotification>(mess
 function without(value: JsonObject, shape: Shape): JsonObject {
   let copy: JsonObject | undefined;
   const visit = (field: string, rule: Rule | undefined): void => {
-    const held = value[field];
-    if (held === undefined || rule === undefined) return;
-    const kept = held === null ? absent(rule) : typeof held === "object" ? inside(held, rule) : held;
-    if (kept === held) return;
+    const present = value[field];
+    if (present === undefined || rule === undefined) return;
+    const kept =
+      present === null ? absent(rule) : typeof present === "object" ? inside(present, rule) : present;
+    if (kept === present) return;
     copy ??= { ...value };
     if (kept === undefined) delete copy[field];
     else copy[field] = kept;
@@ -157,19 +161,19 @@ function absent(rule: Rule): unknown {
 }
 
 /** An object in place of a list, or the other way round, is read as it is. */
-function inside(held: object, rule: Rule): unknown {
-  if (rule === DROP) return held;
+function inside(present: object, rule: Rule): unknown {
+  if (rule === DROP) return present;
   const shape = rule instanceof List ? rule.items : rule;
-  if (!Array.isArray(held)) return without(held as JsonObject, shape);
+  if (!Array.isArray(present)) return without(present as JsonObject, shape);
   let copy: unknown[] | undefined;
-  for (let n = 0; n < held.length; n += 1) {
-    const item: unknown = held[n];
+  for (let n = 0; n < present.length; n += 1) {
+    const item: unknown = present[n];
     if (!isObject(item)) continue;
     // Most blocks are text, which has few fields.
     const kept = without(item, shape === BLOCK && item.type === "text" ? TEXT_BLOCK : shape);
     if (kept === item) continue;
-    copy ??= [...(held as unknown[])];
+    copy ??= [...(present as unknown[])];
     copy[n] = kept;
   }
-  return copy ?? held;
+  return copy ?? present;
 }

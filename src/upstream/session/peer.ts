@@ -31,7 +31,7 @@ export interface PeerRequest {
   readonly params?: JsonObject | undefined;
   /** The `_meta` to send; undefined sends none. */
   readonly meta?: JsonObject | undefined;
-  /** Whether to request progress notifications; the token is the request's id. */
+  /** True to request progress notifications; the token is the request's id. */
   readonly withProgress?: boolean | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -103,7 +103,7 @@ export class Peer {
     const method = this.pending.get(id)?.request.method ?? "the request";
     this.#abandon(id, cancelled(this.server, method, signal));
   });
-  /** Whether to announce a cancelled request by a notification, besides dropping its stream. */
+  /** True to announce a cancelled request by a notification, besides dropping its stream. */
   announceCancel = true;
   /** Called when no request is in flight any more. */
   onIdle: (() => void) | undefined;

@@ -41,7 +41,7 @@ export interface SessionUpstreamOptions {
   readonly onServerRequest?: ServerRequestHandler | undefined;
   /** True when Portolan chose the era, so that errors do not mention the setting of a user. */
   readonly eraIsChosen?: boolean | undefined;
-  /** Whether to subscribe to changes of the server's lists. */
+  /** True to subscribe to changes of the server's lists. */
   readonly watch: boolean;
   readonly report: Report;
   readonly eras: EraMemory;

@@ -13,7 +13,7 @@ const ACKNOWLEDGE_MS = 10_000;
 
 export interface SubscriptionsOptions {
   readonly caller: Caller;
-  /** Whether list changes are wanted. */
+  /** True when list changes are wanted. */
   readonly watching: boolean;
   /** Sends a request on the open session. */
   readonly request: (call: Call) => Promise<JsonObject>;

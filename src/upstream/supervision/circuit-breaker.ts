@@ -14,7 +14,7 @@ export class CircuitBreaker {
     this.#now = now;
   }
 
-  /** Whether a request may be sent now. After the pause exactly one is allowed, as a trial. */
+  /** True when a request may be sent now. After the pause exactly one is allowed, as a trial. */
   allows(): boolean {
     if (this.#openedAt === undefined) return true;
     if (this.#trying || this.#now() - this.#openedAt < PAUSE_MS) return false;

@@ -25,7 +25,7 @@ const DRAIN_CHECK_MS = 50;
 /** One open session of a server. It ends with its connection; `release` closes it unless others use it too. */
 export interface SessionHandle {
   readonly upstream: Upstream;
-  /** Whether the session has calls of other users. */
+  /** True when the session has calls of other users. */
   busy?(): boolean;
   release(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export interface RunnerOptions {
   readonly attached: (handle: SessionHandle) => void;
   readonly event: (event: LifecycleEvent) => void;
   readonly changed: (state: InstanceState) => void;
-  /** Whether calls are in flight that this instance does not see. */
+  /** True when calls are in flight that this instance does not see. */
   readonly busy: () => boolean;
   readonly subscriptions: () => number;
 }
@@ -84,7 +84,7 @@ export class InstanceRunner {
   #waiters: Waiters | undefined;
   #waiting = 0;
   #lastUsedAt = 0;
-  /** Whether the end of the last call must be reported to the reducer. */
+  /** True when the end of the last call must be reported to the reducer. */
   #reportsQuiet = false;
 
   constructor(options: RunnerOptions) {
