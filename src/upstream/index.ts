@@ -4,16 +4,17 @@ export type { ConnectTarget } from "./negotiation/connect.ts";
 export { Emitter } from "./emitter.ts";
 export { createEraMemory, type EraMemory } from "./negotiation/era-memory.ts";
 export { listAll, type WholeList } from "./session/list-all.ts";
-export type {
-  ServerRequestHandler,
-  Call,
-  Caller,
-  Description,
-  ServerRequest,
-  Upstream,
-  UpstreamEvents,
-  UpstreamState,
-  UpstreamStats,
+export {
+  NO_STATS,
+  type ServerRequestHandler,
+  type Call,
+  type Caller,
+  type Description,
+  type ServerRequest,
+  type Upstream,
+  type UpstreamEvents,
+  type UpstreamState,
+  type UpstreamStats,
 } from "./upstream.ts";
 export { canAnswer } from "./server-requests/answers.ts";
 export { createLaunchDiagnostics, type LaunchDiagnostics } from "./failure-hints/launch-diagnostics.ts";
@@ -21,6 +22,7 @@ export { openSessionUpstream } from "./session/session-upstream.ts";
 export { mayRepeatElsewhere, neverSentError } from "./supervision/faults.ts";
 export type { InstanceState, Policy } from "./supervision/instance.ts";
 export type { LifecycleEvent, SessionHandle } from "./supervision/instance-runner.ts";
+export { SessionSubscriptions } from "./supervision/session-subscriptions.ts";
 export { SupervisedUpstream, type SupervisionOptions } from "./supervision/supervised-upstream.ts";
 export { openUpstream, type UpstreamOptions } from "./open-upstream.ts";
 export { timerMs, within } from "./waiting.ts";

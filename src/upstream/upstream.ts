@@ -124,3 +124,14 @@ export interface UpstreamStats {
   readonly restarts: number;
   readonly eraProbes: number;
 }
+
+export const NO_STATS: UpstreamStats = {
+  inFlight: 0,
+  lateAnswers: 0,
+  unknownAnswers: 0,
+  noise: 0,
+  declined: 0,
+  ambiguous: 0,
+  restarts: 0,
+  eraProbes: 0,
+};

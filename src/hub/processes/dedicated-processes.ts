@@ -39,7 +39,7 @@ interface DedicatedSlot extends ProcessSlot {
 export class DedicatedProcesses implements Iterable<ProcessSlot> {
   #options: DedicatedProcessesOptions;
   readonly #changed: () => void;
-  readonly #ready = new Set<ProcessSlot>();
+  readonly #ready = new Set<DedicatedSlot>();
   readonly #starting = new Set<DedicatedSlot>();
   #isPaused = false;
   #isReported = false;
@@ -109,7 +109,7 @@ export class DedicatedProcesses implements Iterable<ProcessSlot> {
   /** Stops all processes, with the calls that are in flight. */
   async close(): Promise<void> {
     const all = [...this.#ready, ...this.#starting];
-    await Promise.all(all.map(({ instance }) => instance?.close()));
+    await Promise.all(all.map(({ instance }) => instance.close()));
   }
 
   /** Some more than one account may use, so that no account can occupy all of them. */
@@ -170,10 +170,10 @@ export class DedicatedProcesses implements Iterable<ProcessSlot> {
     report({ code, severity: "warning", server: alias, message: `${what}: ${message}` });
   }
 
-  #discard(slot: ProcessSlot): void {
+  #discard(slot: DedicatedSlot): void {
     if (!this.#ready.delete(slot)) return;
     slot.isRetired = true;
-    void slot.instance?.drain();
+    void slot.instance.drain();
     this.#changed();
   }
 }

@@ -3,10 +3,16 @@
 
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { type DeclaredServer, type JsonObject, type LogLevel, RPC } from "../../model/index.ts";
-import { type Call, type Caller, canAnswer, type Description, type Upstream } from "../../upstream/index.ts";
+import {
+  type Call,
+  type Caller,
+  canAnswer,
+  type Description,
+  SessionSubscriptions,
+  type Upstream,
+} from "../../upstream/index.ts";
 import { CallIsolation, type CallIsolationOptions } from "./call-isolation.ts";
 import { LegacySessions, type LegacySessionsOptions } from "./legacy-sessions.ts";
-import { MirroredSubscriptions } from "./mirrored-subscriptions.ts";
 import { targetOf } from "./server-request-history.ts";
 
 /** Key of the one legacy session that all legacy callers of a modern process share. */
@@ -38,7 +44,8 @@ export class Placement {
   readonly #sessions: LegacySessions;
   /** Dedicated processes beside the common legacy session of a server whose main process is modern. */
   readonly #legacyProcesses: CallIsolation;
-  readonly #subscriptions = new MirroredSubscriptions();
+  /** Subscriptions at the common legacy process, which reports its own changes. */
+  readonly #legacySubscriptions = new SessionSubscriptions();
   /** True when the server requests of a target name their call, so that its calls can share a session. */
   readonly #related = new Map<string, boolean>();
   /** Targets that failed in the legacy era, and whether they work in the modern one. */
@@ -91,8 +98,12 @@ export class Placement {
     }
   }
 
-  subscribe(main: Pick<Upstream, "subscribe">, uri: string): Promise<() => Promise<void>> {
-    return this.#subscriptions.add(main, uri);
+  async subscribe(main: Pick<Upstream, "subscribe">, uri: string): Promise<() => Promise<void>> {
+    const release = await main.subscribe(uri);
+    const releaseLegacy = this.#legacySubscriptions.want(uri);
+    return async () => {
+      await Promise.all([release(), releaseLegacy().catch(() => {})]);
+    };
   }
 
   /** A change of a client, such as of its roots, does not concern a session that serves one call at a time. */
@@ -222,7 +233,11 @@ export class Placement {
       opened: (upstream, owner) => {
         opened?.(upstream);
         sessionOpened?.(upstream);
-        if (owner === COMMON.owner) this.#subscriptions.attach(upstream);
+        if (owner !== COMMON.owner) return;
+        this.#legacySubscriptions.renew(upstream);
+        upstream.on("stateChanged", (state) => {
+          if (state === "closed" || state === "failed") this.#legacySubscriptions.detach(upstream);
+        });
       },
     };
   }

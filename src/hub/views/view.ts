@@ -2,7 +2,14 @@
 
 import { type Diagnostic, PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { DeclaredServer, JsonObject, LogLevel } from "../../model/index.ts";
-import type { Call, Description, Upstream, UpstreamEvents, UpstreamStats } from "../../upstream/index.ts";
+import {
+  NO_STATS,
+  type Call,
+  type Description,
+  type Upstream,
+  type UpstreamEvents,
+  type UpstreamStats,
+} from "../../upstream/index.ts";
 import { describeAlone, describeTogether } from "./description.ts";
 import type { EventBus } from "../events.ts";
 import { perform } from "./extra-tools.ts";
@@ -130,15 +137,7 @@ export class HubView implements Upstream {
   }
 
   stats(): UpstreamStats {
-    return {
-      inFlight: 0,
-      lateAnswers: 0,
-      unknownAnswers: 0,
-      noise: 0,
-      declined: 0,
-      restarts: 0,
-      eraProbes: 0,
-    };
+    return NO_STATS;
   }
 
   /** The servers belong to the hub and keep running. */

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { failedConnections } from "./failed-connections.ts";
+import { failedConnections } from "./failed-access.ts";
 
 test.each([
   ["Error: connect ECONNREFUSED 127.0.0.1:5432", "localhost:5432"],

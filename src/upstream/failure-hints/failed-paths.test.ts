@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { argumentPaths, failedPaths } from "./failed-paths.ts";
+import { argumentPaths, failedPaths } from "./failed-access.ts";
 
 test.each([
   ["Error: ENOENT: no such file or directory, open '/home/ann/my notes.txt'", ["/home/ann/my notes.txt"]],

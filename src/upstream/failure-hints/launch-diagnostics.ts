@@ -15,8 +15,7 @@ import {
 } from "../../model/index.ts";
 import type { NamedPath } from "../../sandbox/index.ts";
 import type { Call } from "../upstream.ts";
-import { failedConnections } from "./failed-connections.ts";
-import { argumentPaths, failedPaths } from "./failed-paths.ts";
+import { argumentPaths, failedConnections, failedPaths } from "./failed-access.ts";
 import { limitHint } from "./limit-hint.ts";
 import { fetcherHint } from "./package-runner-hint.ts";
 

@@ -46,12 +46,13 @@ const INITIALIZED_MS = 5_000;
 export async function negotiate(peer: Peer, options: NegotiateOptions): Promise<Description> {
   const description = await findOut(peer, options);
   const legacy = description.era === "legacy";
-  peer.transport.negotiated(description.era, description.revision);
+  peer.transport.negotiated?.(description.era, description.revision);
   // Over modern HTTP a dropped stream cancels the request; elsewhere a notification does.
   peer.announceCancel = legacy || !peer.transport.perRequestStreams;
   if (legacy) {
     peer.notify("notifications/initialized");
-    await unlessLate(peer.transport.flushed(), INITIALIZED_MS, options.signal);
+    const flushed = peer.transport.flushed?.() ?? Promise.resolve();
+    await unlessLate(flushed, INITIALIZED_MS, options.signal);
     options.signal.throwIfAborted();
   }
   return description;

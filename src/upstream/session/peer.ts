@@ -266,7 +266,7 @@ export class Peer {
     if (this.announceCancel && pending.request.method !== "initialize") {
       this.notify("notifications/cancelled", { requestId: id, reason: error.message });
     }
-    this.transport.abandon(id);
+    this.transport.abandon?.(id);
     pending.reject(error);
   }
 
@@ -331,7 +331,7 @@ export class Peer {
       pending.id,
       new PortolanError("TIMEOUT", `${this.server} ${what} ${ms} ms (${method})`, {
         server: this.server,
-        stderr: this.transport.stderrTail(),
+        stderr: this.transport.stderrTail?.(),
         data: { method, timeoutMs: ms, hard },
       }),
     );

@@ -236,7 +236,7 @@ class SessionUpstream implements Upstream {
     const message = `${this.name} was stopped: ${consecutive} requests in a row ran into their time limit`;
     const error = new PortolanError("SERVER_CRASHED", message, {
       server: this.name,
-      stderr: session.peer.transport.stderrTail(),
+      stderr: session.peer.transport.stderrTail?.(),
     });
     void session.peer.close(error);
     this.#lose(error);

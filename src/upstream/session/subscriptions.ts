@@ -39,7 +39,7 @@ export class Subscriptions {
   attach(session: Session): void {
     this.#session = session;
     if (session.modern) return void this.#replaceStream().catch(() => {});
-    if (this.#options.watching) session.peer.transport.listen();
+    if (this.#options.watching) session.peer.transport.listen?.();
     for (const uri of this.#uris.keys()) {
       session.request({ method: "resources/subscribe", params: { uri } }).catch(() => {});
     }

@@ -44,7 +44,8 @@ export class SessionSubscriptions {
   }
 
   /** The session ended, and its subscriptions with it. */
-  detach(): void {
+  detach(session: Upstream): void {
+    if (this.#session !== session) return;
     this.#session = undefined;
     for (const subscription of this.#byUri.values()) subscription.release = undefined;
   }

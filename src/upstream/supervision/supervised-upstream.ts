@@ -4,13 +4,14 @@
 import { isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { JsonObject, LogLevel } from "../../model/index.ts";
 import { Emitter } from "../emitter.ts";
-import type {
-  Call,
-  Description,
-  Upstream,
-  UpstreamEvents,
-  UpstreamState,
-  UpstreamStats,
+import {
+  type Call,
+  type Description,
+  NO_STATS,
+  type Upstream,
+  type UpstreamEvents,
+  type UpstreamState,
+  type UpstreamStats,
 } from "../upstream.ts";
 import { pause } from "../waiting.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
@@ -22,16 +23,6 @@ import { SessionSubscriptions } from "./session-subscriptions.ts";
 const MAX_REPEATS = 2;
 const LIST_EVENTS = ["toolsChanged", "promptsChanged", "resourcesChanged"] as const;
 const FORWARDED_EVENTS = [...LIST_EVENTS, "resourceUpdated", "log"] as const;
-const NO_STATS: UpstreamStats = {
-  inFlight: 0,
-  lateAnswers: 0,
-  unknownAnswers: 0,
-  noise: 0,
-  declined: 0,
-  ambiguous: 0,
-  restarts: 0,
-  eraProbes: 0,
-};
 
 export interface SupervisionOptions
   extends
@@ -286,7 +277,7 @@ export class SupervisedUpstream implements Upstream {
     return () => {
       for (const off of offs) off();
       this.#pastStats = sumOf(this.#pastStats, upstream.stats());
-      this.#subscriptions.detach();
+      this.#subscriptions.detach(upstream);
     };
   }
 

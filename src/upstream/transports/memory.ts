@@ -36,15 +36,6 @@ export class MemoryTransport implements Transport {
     );
   }
 
-  abandon(): void {}
-  negotiated(): void {}
-  listen(): void {}
-  async flushed(): Promise<void> {}
-
-  stderrTail(): undefined {
-    return undefined;
-  }
-
   async close(): Promise<void> {
     this.#events = undefined;
     await this.#server.close?.();

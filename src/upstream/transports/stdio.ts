@@ -87,11 +87,6 @@ export class StdioTransport implements Transport {
     else if (this.#outbox.length >= FLUSH_AT) this.#flush();
   }
 
-  async flushed(): Promise<void> {}
-  abandon(): void {}
-  negotiated(): void {}
-  listen(): void {}
-
   stderrTail(): string | undefined {
     return this.#child?.stderrTail() || undefined;
   }

@@ -46,18 +46,18 @@ export interface Transport {
   open(events: TransportEvents, signal: AbortSignal): Promise<void>;
   /** Sends one message. Throws BUSY when the server does not read fast enough. */
   send(message: OutgoingMessage, headers?: Readonly<Record<string, string>>): void;
-  /** Resolves when the server has accepted all messages sent so far; at once on a stream that keeps their order. */
-  flushed(): Promise<void>;
+  /** Resolves when the server has accepted all messages sent so far; needed where a later message could overtake them. */
+  flushed?(): Promise<void>;
   /** After the connection ended: true when this request cannot have reached the server. */
   neverSent?(id: RequestId): boolean;
   /** Stops waiting for the response to this request. */
-  abandon(id: RequestId): void;
+  abandon?(id: RequestId): void;
   /** Sets the negotiated era and revision, which HTTP transports send as headers. */
-  negotiated(era: Era, revision: string): void;
+  negotiated?(era: Era, revision: string): void;
   /** Opens the stream for messages that belong to no request, where the transport has such a stream. */
-  listen(): void;
+  listen?(): void;
   /** The last lines of stderr of a local program. */
-  stderrTail(): string | undefined;
+  stderrTail?(): string | undefined;
   close(): Promise<void>;
 }
 

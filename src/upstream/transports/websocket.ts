@@ -82,15 +82,6 @@ export class WebSocketTransport implements Transport {
     socket.send(text, () => {});
   }
 
-  abandon(): void {}
-  negotiated(): void {}
-  listen(): void {}
-  async flushed(): Promise<void> {}
-
-  stderrTail(): undefined {
-    return undefined;
-  }
-
   async close(): Promise<void> {
     this.#ended = true;
     const socket = this.#socket;

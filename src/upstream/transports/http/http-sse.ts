@@ -119,14 +119,8 @@ export class HttpSseTransport implements Transport {
     await Promise.all(this.#unanswered);
   }
 
-  abandon(): void {}
   negotiated(_era: string, revision: string): void {
     this.#headers[HEADER.PROTOCOL_VERSION] = revision;
-  }
-  listen(): void {}
-
-  stderrTail(): undefined {
-    return undefined;
   }
 
   async close(): Promise<void> {

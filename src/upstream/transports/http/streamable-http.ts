@@ -102,10 +102,6 @@ export class StreamableHttpTransport implements Transport {
     });
   }
 
-  stderrTail(): undefined {
-    return undefined;
-  }
-
   async close(): Promise<void> {
     if (this.#closed) return;
     // The server can free the session now instead of when it expires. Cancellations must arrive before that.
