@@ -111,7 +111,7 @@ test("a server of the era before is not for a driver of the modern one, and the 
   const { result } = await contracts.call({ tool: "who-am-i" });
   expect(result).toMatchObject({ ok: false, error: { code: "tool_unavailable" } });
   expect(diagnostics()).toContainEqual(
-    expect.objectContaining({ hint: expect.stringContaining("Take protocol_version out") }),
+    expect.objectContaining({ hint: expect.stringContaining("Remove protocol_version") }),
   );
   expect(contracts.status()[0]?.reason).toContain("does not support 2026-07-28");
 });

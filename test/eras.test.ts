@@ -1,4 +1,4 @@
-// Finding out a server's era: in one process, by the specification's rules, remembered where that saves something.
+// Era negotiation: in one process, by the rules of the specification, and remembered where that saves a probe.
 
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -190,7 +190,7 @@ describe("legacy sessions", () => {
     expect(server.sessions.size).toBe(0);
   });
 
-  it("resumes a numbered stream where it stopped, after the time that the server asks for", async () => {
+  it("resumes a numbered stream where it stopped, after the time that the server requests", async () => {
     const { server, mcp } = await setUp({ era: "legacy", answer: "sse" });
     server.setFault({ name: "sse-resume", arg: 100, on: "tools/call" });
     expect(await echo(mcp, "resumed")).toBe("resumed");
@@ -202,7 +202,7 @@ describe("legacy sessions", () => {
     expect(server.stats.calls.echo).toBe(1);
   });
 
-  it("works with servers without sessions and without a stream for news", async () => {
+  it("works with servers without sessions and without a notification stream", async () => {
     const { mcp } = await setUp({ era: "legacy", sessions: false, getStream: false });
     expect(await echo(mcp)).toBe("x");
   });
@@ -236,7 +236,7 @@ describe("modern HTTP", () => {
     expect(server.requests.at(-1)?.headers).not.toHaveProperty("mcp-param-priority");
   });
 
-  it("asks for the definition again when the server misses a header, and then succeeds", async () => {
+  it("lists the tools again when the server misses a header, and then succeeds", async () => {
     const { server, mcp } = await setUp({ era: "modern" });
     await mcp.callTool("change_tools", { action: "annotate", silent: true });
     expect(await echo(mcp, "annotated")).toBe("annotated");
@@ -282,7 +282,7 @@ describe("modern HTTP", () => {
     expect(server.stats.requests["tools/list"]).toBe(2);
   });
 
-  it("ends endless questions", async () => {
+  it("ends endless input rounds", async () => {
     const server = await started(startHttpServer({ era: "modern" }));
     const handlers = { elicit: () => ({ action: "accept", content: { name: "n" } }) as const };
     const mcp = await connectUrl(server.url, { handlers, limits: { maxInputRounds: 3 } });

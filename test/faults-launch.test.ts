@@ -33,7 +33,7 @@ const boxed = async (flags: string[], more: Partial<McpStdioConfig> = {}): Promi
   return mcp;
 };
 
-describe("in the box", needs("bubblewrap"), () => {
+describe("in the sandbox", needs("bubblewrap"), () => {
   it("F19: a stubborn server and its helpers are gone within five seconds", async () => {
     const tag = `boxed-stubborn-${process.pid}`;
     const mcp = await boxed(["--fault=stubborn"], { env: { FIXTURE_TAG: tag } });
@@ -42,7 +42,7 @@ describe("in the box", needs("bubblewrap"), () => {
     await until(() => pidsWithEnv("FIXTURE_TAG", tag).length === 0);
   });
 
-  it("a crash is told with code and stderr, and the server comes back in a new box", async () => {
+  it("a crash is reported with code and stderr, and the server comes back in a new sandbox", async () => {
     const mcp = await boxed([]);
     const error = await failure(mcp.callTool("crash"));
     expect(error).toMatchObject({ code: "SERVER_CRASHED", data: { exitCode: 3 } });

@@ -14,7 +14,7 @@ const firstStartOnly = (): string =>
 const ERAS = ["legacy", "modern"] as const;
 
 describe.each(ERAS)("%s", (era) => {
-  it("F1: a crash in the middle of a call is told at once, with code and stderr, and the server comes back", async () => {
+  it("F1: a crash in the middle of a call is reported at once, with code and stderr, and the server comes back", async () => {
     const mcp = await connectStdio([`--era=${era}`]);
     await mcp.listTools();
     const before = (await serverStats(mcp)).pid;
@@ -33,7 +33,7 @@ describe.each(ERAS)("%s", (era) => {
     expect(mcp.stats().restarts).toBe(1);
   });
 
-  it("F1: only calls that do no harm twice are sent again, and only when asked for", async () => {
+  it("F1: only calls that do no harm twice are repeated, and only on request", async () => {
     const crash = [`--era=${era}`, "--fault=crash-on-call", firstStartOnly()];
     const mcp = await connectStdio(crash);
     expect((await failure(mcp.callTool("echo", { text: "x" }))).code).toBe("SERVER_CRASHED");
@@ -48,7 +48,7 @@ describe.each(ERAS)("%s", (era) => {
     expect((await serverStats(careful)).calls.fail).toBeUndefined();
   });
 
-  it("F1: a server that has crashed says so by its state, and news of its lists follow", async () => {
+  it("F1: a server that has crashed shows it in its state, and list changes follow", async () => {
     const mcp = await connectStdio([`--era=${era}`]);
     const states: string[] = [];
     mcp.on("stateChanged", (state) => states.push(state));

@@ -1,4 +1,4 @@
-// Many servers as one: names, lifecycles, failures, changes. Every server here is a real process.
+// The hub: names, lifecycles, failures and changes of many servers. Every server is a real process.
 
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -171,7 +171,7 @@ describe("lifecycle", () => {
     expect(error.stderr).toContain("FIXTURE_TOKEN is not set");
   });
 
-  it("a lazy server starts with its first call and stops when nobody needs it", async () => {
+  it("a lazy server starts with its first call and stops when idle", async () => {
     const folder = temporary();
     const seen = await setUp([declare("lazy")], { snapshots: folder });
     await seen.begin();
@@ -266,7 +266,7 @@ describe("a member that takes the place of another for the same server", () => {
     await until(() => next.state === "ready" && next.processes.restarts === 2);
   });
 
-  it("still tells every process that it starts which log messages are wanted", async () => {
+  it("sets the log level in every process that it starts", async () => {
     const flags = ["--era=legacy"];
     const { begin, connection, members, member, hub } = await setUp([declare("one", { flags })]);
     await begin();
@@ -312,7 +312,7 @@ describe("changes", () => {
     );
   });
 
-  it("F15: ten thousand notices lead to few refreshes", async () => {
+  it("F15: ten thousand notifications lead to few refreshes", async () => {
     const { begin, connection, hub } = await setUp([
       declare("one", { flags: ["--era=legacy", "--fault=list-storm:10000"] }),
     ]);

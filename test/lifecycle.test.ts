@@ -1,4 +1,4 @@
-// The lifecycle of servers in a workspace, with real processes: new generations, held handles, failover.
+// The lifecycle of servers in a workspace, with real processes: new generations, the contracts object, failover.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

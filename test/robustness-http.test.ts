@@ -1,4 +1,4 @@
-// What a hostile review found over HTTP and WebSocket: sessions, streams and bodies that go wrong in unusual ways.
+// Robustness over HTTP and WebSocket: sessions, streams and bodies that fail in unusual ways.
 
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
@@ -77,7 +77,7 @@ describe("answers that are nearly right", () => {
   });
 
   it.each([{}, { inputRequests: null }, { inputRequests: null, requestState: 5 }])(
-    "input that is required without a word (%j) is not asked for",
+    "input_required without requests (%j) is an error",
     async (asked) => {
       const { server, mcp } = await connectTo("modern", {
         "tools/call": ({ json }) => json({ resultType: "input_required", ...asked }),
@@ -236,7 +236,7 @@ describe("legacy sessions", () => {
   });
 
   it.each(["0", "999999999", "99999999999999"])(
-    "a stream for news that ends at once is not asked for in a loop (retry: %s)",
+    "a notification stream that ends at once is not opened in a loop (retry: %s)",
     async (retry) => {
       const { server } = await connectTo("legacy", {
         GET: ({ response, stream }) => {
@@ -260,7 +260,7 @@ it("a modern refusal of the version without an id never leads to initialize", as
 });
 
 describe("sockets", () => {
-  it("calls fail as BUSY when the server does not take what it is sent, and only then", async () => {
+  it("calls fail as BUSY when the server does not accept messages, and only then", async () => {
     let deaf = true;
     const { mcp } = await connectTo(
       "modern",
@@ -308,7 +308,7 @@ describe("sockets", () => {
   });
 });
 
-describe("news", () => {
+describe("notifications", () => {
   it.each(["stdio", "http (json)", "websocket"] as const)(
     "many may subscribe at once, and all are heard (%s)",
     async (way) => {
@@ -328,7 +328,7 @@ describe("news", () => {
     8_000,
   );
 
-  it("a subscription does not wait for an older stream, and covers what was asked for meanwhile", async () => {
+  it("a subscription does not wait for an older stream, and covers URIs that were added meanwhile", async () => {
     const listens: (string[] | undefined)[] = [];
     const { mcp } = await connectTo("modern", {
       "server/discover": ({ json }) => json(SUBSCRIBABLE),
@@ -343,7 +343,7 @@ describe("news", () => {
     expect(listens.at(-1)).toEqual(["a:1", "a:2", "a:3"]);
   });
 
-  it("a refused subscription costs nobody else the news", async () => {
+  it("a refused subscription does not affect the others", async () => {
     let streams = 0;
     let open: ServerResponse | undefined;
     const { mcp } = await connectTo("modern", {
@@ -366,7 +366,7 @@ describe("news", () => {
     await changed;
   });
 
-  it("what changed while the stream for news was down is asked for again", async () => {
+  it("lists are fetched again when the notification stream was down", async () => {
     const server = await started(startHttpServer({ era: "modern", ttl: 3_600_000 }));
     const mcp = await connectUrl(server.url);
     const before = await mcp.listTools();

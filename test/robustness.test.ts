@@ -1,4 +1,4 @@
-// What a hostile review found: answers that are nearly right, moments at which things end, and limits at their edges.
+// Robustness: responses that are nearly right, races at the end of a connection, and limits at their edges.
 
 import { spawn } from "node:child_process";
 import { getEventListeners, once } from "node:events";
@@ -159,7 +159,7 @@ describe.each(ERAS)("answers that are nearly right (%s)", (era) => {
   });
 });
 
-it("asks a command again that was legacy once and is modern now", async () => {
+it("probes a command again that was legacy once and is modern now", async () => {
   const updated = scratch("updated");
   const server = child(
     { modernOnceExists: updated },
@@ -242,7 +242,7 @@ describe("starting and closing", () => {
   );
 });
 
-describe.each(ERAS)("a question follows its call (%s)", (era) => {
+describe.each(ERAS)("a server request follows its call (%s)", (era) => {
   /** A server whose `ask_form` asks somebody who never answers, and who sees the signal that ends the question. */
   async function askNobody(): Promise<{ mcp: McpConnection; asked: Promise<AbortSignal> }> {
     let tell: (signal: AbortSignal) => void = () => {};
@@ -266,7 +266,7 @@ describe.each(ERAS)("a question follows its call (%s)", (era) => {
     expect(question.aborted).toBe(true);
   });
 
-  it("does not keep a program alive when nobody ever answers it", async () => {
+  it("does not keep a program alive when it is never answered", async () => {
     const config = { transport: "stdio", ...stdioCommand(`--era=${era}`) };
     const program = `
       const caller = new AbortController();
@@ -305,7 +305,7 @@ describe.each(ERAS)("a question follows its call (%s)", (era) => {
   });
 });
 
-describe("questions", () => {
+describe("server requests", () => {
   it("end with the last call that can have caused them, however many there are", async () => {
     const questions: AbortSignal[] = [];
     const mcp = await connectChild(
@@ -344,7 +344,7 @@ describe("questions", () => {
     expect(error).toMatchObject({ code: "TIMEOUT", data: { hard: false } });
   });
 
-  it("the hard limit is one for all rounds of questions", async () => {
+  it("one hard limit applies to all input rounds", async () => {
     const handlers = { elicit: () => ({ action: "accept", content: { name: "n" } }) as const };
     const limits = { maxInputRounds: 1e9 };
     const mcp = await connectStdio(["--era=modern"], { handlers, limits });
@@ -451,7 +451,7 @@ it("credentials in a URL may hold a bare percent sign", async () => {
   expect(error.code).toBe("SERVER_START_FAILED");
 });
 
-it("a listener for diagnostics that throws disturbs nobody but itself", async () => {
+it("a listener for diagnostics that throws affects nothing else", async () => {
   const others = process.listeners("uncaughtException");
   process.removeAllListeners("uncaughtException");
   const uncaught: Error[] = [];

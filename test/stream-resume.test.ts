@@ -1,4 +1,4 @@
-// A legacy answer whose stream ends early, and is continued where it stopped.
+// A legacy response whose stream ends early is resumed after its last event.
 
 import { describe, expect, it } from "vitest";
 import { failure } from "./helpers.ts";

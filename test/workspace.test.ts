@@ -320,7 +320,7 @@ describe("lifecycle", () => {
     await workspace.close();
   });
 
-  it("closing does not wait for a server that hangs while it is asked for its tools", async () => {
+  it("closing does not wait for a server that hangs while it lists its tools", async () => {
     const folder = declare([scripted("mute", { "tools/list": null })]);
     const { workspace } = await open(folder, { waitMs: 1_000 });
     const before = performance.now();

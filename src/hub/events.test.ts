@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createRedactor, Secret } from "../secrets/index.ts";
 import { toLaunchEvent } from "./events.ts";
 
-test("a host with a secret in its name is told without the secret, in whichever letters it was asked for", () => {
+test("a host name is reported without the secret in it, in upper or lower case", () => {
   const redactor = createRedactor();
   redactor.add(new Secret("SekretCanary1234567890"));
   const host = "sekretcanary1234567890.evil.example";

@@ -1,4 +1,4 @@
-// The upstream over an in-process server: who is asked, on whose behalf, and what is relayed.
+// The upstream over an in-process server: server requests, callers, and relayed results.
 
 import { expect, it, onTestFinished } from "vitest";
 import { DEFAULT_LIMITS, type JsonObject, type RpcMessage } from "../model/index.ts";
@@ -99,7 +99,7 @@ it("hands input_required on to a caller that takes it as it is", async () => {
   ).toEqual(result);
 });
 
-it("puts a legacy server's question to the one call that can have caused it, and guesses never", async () => {
+it("passes a legacy server's request to the one call that can have caused it, and never guesses", async () => {
   const held: (() => void)[] = [];
   const answers: unknown[] = [];
   const server = inProcess(({ id, method, params }, send) => {
@@ -113,10 +113,10 @@ it("puts a legacy server's question to the one call that can have caused it, and
     held.push(() => send({ jsonrpc: "2.0", id: id as number, result: { content: [] } }));
     return undefined;
   });
-  let ask: ((message: RpcMessage) => void) | undefined;
+  let sendToClient: ((message: RpcMessage) => void) | undefined;
   const wired: MemoryServer = {
     receive(message, send) {
-      ask = send;
+      sendToClient = send;
       server.receive(message, send);
     },
   };
@@ -124,7 +124,7 @@ it("puts a legacy server's question to the one call that can have caused it, and
   const answering =
     (name: string): ServerRequestHandler =>
     async () => ({ action: "accept", content: { name } });
-  const question = (id: number): RpcMessage => ({
+  const serverRequest = (id: number): RpcMessage => ({
     jsonrpc: "2.0",
     id,
     method: "elicitation/create",
@@ -137,7 +137,7 @@ it("puts a legacy server's question to the one call that can have caused it, and
     onServerRequest: answering("one"),
   });
   await Promise.resolve();
-  ask?.(question(1));
+  sendToClient?.(serverRequest(1));
   await one;
   expect(answers).toEqual([{ action: "accept", content: { name: "one" } }]);
 });
@@ -167,7 +167,7 @@ it("answers a ping and refuses what it does not know", async () => {
   ]);
 });
 
-it("never uses a request id twice, also across sessions of questions", async () => {
+it("never uses a request id twice, also across input rounds", async () => {
   const ids: unknown[] = [];
   const upstream = await open(
     inProcess(({ id, method }) => {

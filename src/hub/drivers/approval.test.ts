@@ -10,9 +10,9 @@ const SECRET = 'a "secret" canary';
 async function asked(input: ApprovalRequest["input"], more: object = {}): Promise<string> {
   const redactor = createRedactor();
   redactor.add(new Secret(SECRET));
-  const questions: ServerRequest[] = [];
-  const ask = async (question: ServerRequest): Promise<object> => {
-    questions.push(question);
+  const requests: ServerRequest[] = [];
+  const ask = async (asked: ServerRequest): Promise<object> => {
+    requests.push(asked);
     return { action: "accept", content: { allow: true } };
   };
   const request = {
@@ -25,10 +25,10 @@ async function asked(input: ApprovalRequest["input"], more: object = {}): Promis
     ...more,
   };
   expect(await approveByElicitation(request, undefined, redactor)).toBe(true);
-  return String(questions[0]?.params?.message);
+  return String(requests[0]?.params?.message);
 }
 
-test("whoever approves sees what it is about, on one line, without secrets", async () => {
+test("the approval shows the call on one line, without secrets", async () => {
   const message = await asked({ path: `/a\n\u202e${SECRET}`, key: SECRET });
   expect(message).toContain("It changes workspace:files.");
   expect(message).toContain('"path":"/a');

@@ -8,7 +8,7 @@ import { driver } from "../../../test/contract-helpers.ts";
 import type { Driver } from "../../model/index.ts";
 import { sendOnce } from "./auth-http.ts";
 
-const ask = (url: string, one: Driver = driver(), method: "GET" | "POST" = "GET") =>
+const send = (url: string, one: Driver = driver(), method: "GET" | "POST" = "GET") =>
   sendOnce({ method, url }, AbortSignal.timeout(5_000), one);
 
 async function serve(): Promise<{ port: number; seen: string[] }> {
@@ -37,25 +37,25 @@ test.each([
   ["https://user:secret@8.8.8.8/", "a password"],
   ["ftp://8.8.8.8/", "not https"],
 ])("%s is not requested", async (url, reason) => {
-  const error = await ask(url).catch((thrown: unknown) => thrown);
+  const error = await send(url).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: "SANDBOX_DENIED", message: expect.stringContaining(reason) as string });
   expect(String(error)).not.toContain("secret@");
 });
 
-test("what the network list names is asked, and so is the driver's own server", async () => {
+test("hosts of the network list and the driver's own server are requested", async () => {
   const { port, seen } = await serve();
   const base = `http://127.0.0.1:${port}`;
   const listed = driver({ launch: { sandbox: { network: [`127.0.0.1:${port}`] } } });
-  expect(await ask(`${base}/a`, listed)).toEqual({ status: 200 });
-  expect(await ask(`${base}/b`, listed, "POST")).toEqual({ status: 200 });
+  expect(await send(`${base}/a`, listed)).toEqual({ status: 200 });
+  expect(await send(`${base}/b`, listed, "POST")).toEqual({ status: 200 });
   const own = driver({ endpoint: { transport: "http", url: `${base}/mcp` } });
-  expect(await ask(`${base}/c`, own)).toEqual({ status: 200 });
+  expect(await send(`${base}/c`, own)).toEqual({ status: 200 });
   expect(seen).toEqual(["GET /a -", "POST /b 0", "GET /c -"]);
 });
 
 test("a redirect is an answer, and a body is not waited for", async () => {
   const { port } = await serve();
   const listed = driver({ launch: { sandbox: { network: [`127.0.0.1:${port}`] } } });
-  expect(await ask(`http://127.0.0.1:${port}/away`, listed)).toEqual({ status: 302 });
-  expect(await ask(`http://127.0.0.1:${port}/endless`, listed)).toEqual({ status: 200 });
+  expect(await send(`http://127.0.0.1:${port}/away`, listed)).toEqual({ status: 302 });
+  expect(await send(`http://127.0.0.1:${port}/endless`, listed)).toEqual({ status: 200 });
 });

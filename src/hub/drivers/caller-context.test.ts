@@ -22,7 +22,7 @@ const call = (caller?: Caller, meta?: JsonObject, name = "fs-read") =>
     caller,
   });
 
-test("the account is the user; whoever runs the gateway is local", () => {
+test("the account is the user; the user that runs the gateway is local", () => {
   expect(call(by({ account: "ann" }))).toEqual({ userId: "ann" });
   expect(call(by({ account: "local" }))).toEqual({ userId: "local" });
   expect(call(by({ account: "stdio" }))).toEqual({ userId: "local" });
@@ -41,7 +41,7 @@ test("scopes are roles and capabilities, where they say so", () => {
   expect(call(by({ account: "ann", scopes: ["tools:call"] }))).toEqual({ userId: "ann" });
 });
 
-test("a client may ask for less, and for nothing more", () => {
+test("a client may restrict its call, and nothing else", () => {
   const meta = {
     "portolan/pinnedProvider": "a-mcp",
     "portolan/regionConstraint": "eu",

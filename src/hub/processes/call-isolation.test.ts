@@ -28,13 +28,13 @@ interface Sent {
   readonly process: string;
   answer(): Promise<void>;
   fail(code: "RPC_ERROR" | "SERVER_CRASHED" | "CANCELLED"): Promise<void>;
-  /** The server asks in the middle of this call. */
-  asks(): Promise<JsonObject | undefined>;
+  /** The server sends a request during this call. */
+  sendRequest(): Promise<JsonObject | undefined>;
 }
 
 /** Lets everything happen that needs no time. */
 const turn = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
-const ask =
+const handler =
   (name: string): ServerRequestHandler =>
   async () => ({ name });
 
@@ -61,7 +61,7 @@ function setUp(options: Partial<CallIsolationOptions> = {}) {
             process,
             answer: async () => void (resolve({}), await turn()),
             fail: async (code) => void (reject(new PortolanError(code, code)), await turn()),
-            asks: () =>
+            sendRequest: () =>
               call.onServerRequest?.({
                 id: 1,
                 method: "m",
@@ -108,11 +108,11 @@ function setUp(options: Partial<CallIsolationOptions> = {}) {
     await turn();
     return at(id);
   };
-  /** Makes it known whether a tool asks. */
-  const learn = async (tool: string, verdict: "quiet" | "asks"): Promise<void> => {
+  /** Teaches whether a tool sends requests. */
+  const learn = async (tool: string, verdict: "never" | "sends"): Promise<void> => {
     const id = `learning ${tool}`;
-    await call(id, tool, { onServerRequest: ask("x") });
-    if (verdict === "asks") await found(id).asks();
+    await call(id, tool, { onServerRequest: handler("x") });
+    if (verdict === "sends") await found(id).sendRequest();
     await found(id).answer();
   };
   return { isolation, reports, closed, crash, stats, ended, at, call, learn, sent: found };
@@ -126,7 +126,7 @@ afterEach(() => {
 });
 
 describe("a call shares the main process", () => {
-  it("when it brings no ask, nor do the others", async () => {
+  it("when neither it nor the others have a handler", async () => {
     const { call } = setUp();
     expect([await call("1", "a"), await call("2", "a"), await call("3", "b")]).toEqual([
       "main",
@@ -135,56 +135,56 @@ describe("a call shares the main process", () => {
     ]);
   });
 
-  it("when its tool has been quiet so far", async () => {
+  it("when its tool has sent no requests so far", async () => {
     const { call, learn, isolation } = setUp();
-    await learn("a", "quiet");
+    await learn("a", "never");
     for (let n = 0; n < 50; n += 1)
-      expect(await call(`${n}`, "a", { onServerRequest: ask("x") })).toBe("main");
+      expect(await call(`${n}`, "a", { onServerRequest: handler("x") })).toBe("main");
     expect(isolation.dedicatedCount).toBe(0);
   });
 
   it("when the same client answers for all of them", async () => {
     const { call, learn } = setUp();
-    await learn("a", "asks");
-    const same = ask("x");
+    await learn("a", "sends");
+    const same = handler("x");
     expect([
       await call("1", "a", { onServerRequest: same }),
       await call("2", "a", { onServerRequest: same }),
     ]).toEqual(["main", "main"]);
   });
 
-  it("when nothing else is in flight there, also when it asks", async () => {
+  it("when nothing else is in flight there, also when its tool sends requests", async () => {
     const { call, learn } = setUp();
-    await learn("a", "asks");
-    expect(await call("1", "a", { onServerRequest: ask("x") })).toBe("main");
+    await learn("a", "sends");
+    expect(await call("1", "a", { onServerRequest: handler("x") })).toBe("main");
   });
 });
 
 describe("a call of which nothing is known", () => {
-  it("waits for the one before it, and is sent when that has turned out to be quiet", async () => {
+  it("waits for the one before it, and is sent when that one caused no request", async () => {
     const { call, sent, at } = setUp();
-    await call("1", "a", { onServerRequest: ask("1") });
-    expect(await call("2", "a", { onServerRequest: ask("2") })).toBeUndefined();
+    await call("1", "a", { onServerRequest: handler("1") });
+    expect(await call("2", "a", { onServerRequest: handler("2") })).toBeUndefined();
     await sent("1").answer();
     expect(at("2")).toBe("main");
-    expect(await call("3", "a", { onServerRequest: ask("3") })).toBe("main");
+    expect(await call("3", "a", { onServerRequest: handler("3") })).toBe("main");
   });
 
-  it("gets a process of its own when the tool turns out to ask", async () => {
+  it("gets a dedicated process when the tool turns out to send requests", async () => {
     const { call, sent, at, isolation } = setUp();
-    await call("1", "a", { onServerRequest: ask("1") });
-    await call("2", "a", { onServerRequest: ask("2") });
+    await call("1", "a", { onServerRequest: handler("1") });
+    await call("2", "a", { onServerRequest: handler("2") });
     await call("3", "a");
-    await sent("1").asks();
+    await sent("1").sendRequest();
     await turn();
     expect([at("2"), at("3"), isolation.dedicatedCount]).toEqual(["dedicated 1", "dedicated 2", 2]);
-    expect(await sent("2").asks()).toEqual({ name: "2" });
+    expect(await sent("2").sendRequest()).toEqual({ name: "2" });
   });
 
   it("joins the others after a second", async () => {
     const { call, at, isolation } = setUp();
-    await call("1", "a", { onServerRequest: ask("1") });
-    await call("2", "b", { onServerRequest: ask("2") });
+    await call("1", "a", { onServerRequest: handler("1") });
+    await call("2", "b", { onServerRequest: handler("2") });
     await vi.advanceTimersByTimeAsync(999);
     expect(at("2")).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
@@ -193,87 +193,87 @@ describe("a call of which nothing is known", () => {
 
   it("stays unknown when it was lost", async () => {
     const { call, sent } = setUp();
-    await call("2", "a", { onServerRequest: ask("2") });
+    await call("2", "a", { onServerRequest: handler("2") });
     await sent("2").fail("SERVER_CRASHED");
-    await call("3", "a", { onServerRequest: ask("3") });
-    expect(await call("4", "a", { onServerRequest: ask("4") })).toBeUndefined();
+    await call("3", "a", { onServerRequest: handler("3") });
+    expect(await call("4", "a", { onServerRequest: handler("4") })).toBeUndefined();
   });
 
-  it("is quiet when it was answered and nothing was asked, also without an ask", async () => {
+  it("shares it after a response without a request, also without a handler", async () => {
     const { call, sent } = setUp();
     await call("1", "a");
     await sent("1").answer();
-    await call("2", "a", { onServerRequest: ask("2") });
-    expect(await call("3", "a", { onServerRequest: ask("3") })).toBe("main");
+    await call("2", "a", { onServerRequest: handler("2") });
+    expect(await call("3", "a", { onServerRequest: handler("3") })).toBe("main");
   });
 
-  it("gets a process of its own beside one that is known to ask", async () => {
+  it("gets a dedicated process beside a tool that is known to send requests", async () => {
     const { call, at, sent, isolation } = setUp();
-    await call("1", "asker", { onServerRequest: ask("1") });
-    await sent("1").asks();
-    await call("2", "b", { onServerRequest: ask("2") });
+    await call("1", "sender", { onServerRequest: handler("1") });
+    await sent("1").sendRequest();
+    await call("2", "b", { onServerRequest: handler("2") });
     await vi.advanceTimersByTimeAsync(1);
     expect([at("2"), isolation.dedicatedCount]).toEqual(["dedicated 1", 1]);
   });
 
-  it.each(["unknown", "quiet"])(
-    "and was %s is kept apart when a question might have been its own",
+  it.each(["unknown", "never"])(
+    "and was %s is kept apart when a server request might have been its own",
     async (was) => {
       const { call, learn, sent, at, stats } = setUp();
-      if (was === "quiet") await learn("a", "quiet");
-      await call("1", "a", { onServerRequest: ask("1") });
-      await call("2", "a", { onServerRequest: ask("2") });
+      if (was === "never") await learn("a", "never");
+      await call("1", "a", { onServerRequest: handler("1") });
+      await call("2", "a", { onServerRequest: handler("2") });
       await vi.advanceTimersByTimeAsync(1_000);
       expect(at("2")).toBe("main");
       stats.ambiguous += 1;
       await sent("1").answer();
-      expect(await call("3", "a", { onServerRequest: ask("3") })).toBe("dedicated 1");
+      expect(await call("3", "a", { onServerRequest: handler("3") })).toBe("dedicated 1");
       // Alone on its process it was not asked.
       await sent("3").fail("RPC_ERROR");
-      expect(await call("4", "a", { onServerRequest: ask("4") })).toBe("main");
+      expect(await call("4", "a", { onServerRequest: handler("4") })).toBe("main");
     },
   );
 });
 
-describe("a call that asks", () => {
-  it("is kept apart for ever, also when it was quiet at first or is quiet again", async () => {
+describe("a call that causes server requests", () => {
+  it("is kept apart for ever, also when it caused none at first or later", async () => {
     const { call, learn, sent } = setUp();
-    await learn("a", "quiet");
-    await call("1", "a", { onServerRequest: ask("1") });
-    await call("2", "a", { onServerRequest: ask("2") });
-    await sent("1").asks();
+    await learn("a", "never");
+    await call("1", "a", { onServerRequest: handler("1") });
+    await call("2", "a", { onServerRequest: handler("2") });
+    await sent("1").sendRequest();
     await sent("1").answer();
     await sent("2").answer();
-    await learn("a", "quiet");
-    await call("3", "a", { onServerRequest: ask("3") });
-    expect(await call("4", "a", { onServerRequest: ask("4") })).toBe("dedicated 1");
+    await learn("a", "never");
+    await call("3", "a", { onServerRequest: handler("3") });
+    expect(await call("4", "a", { onServerRequest: handler("4") })).toBe("dedicated 1");
   });
 
-  it("goes where no other client is, quiet or not; a quiet one need not", async () => {
+  it("goes where no other client is; a call without requests need not", async () => {
     const { call, learn } = setUp();
-    await learn("a", "asks");
-    await learn("q", "quiet");
-    await call("1", "q", { onServerRequest: ask("1") });
-    expect(await call("2", "a", { onServerRequest: ask("2") })).toBe("dedicated 1");
-    expect(await call("3", "q", { onServerRequest: ask("3") })).toBe("main");
-    expect(await call("4", "a", { onServerRequest: ask("4"), client: "1" })).toBe("dedicated 2");
+    await learn("a", "sends");
+    await learn("q", "never");
+    await call("1", "q", { onServerRequest: handler("1") });
+    expect(await call("2", "a", { onServerRequest: handler("2") })).toBe("dedicated 1");
+    expect(await call("3", "q", { onServerRequest: handler("3") })).toBe("main");
+    expect(await call("4", "a", { onServerRequest: handler("4"), client: "1" })).toBe("dedicated 2");
   });
 
   it("waits in line when there are enough processes, first come first served", async () => {
     const { call, learn, sent, at } = setUp({ maxDedicated: 1 });
-    await learn("a", "asks");
-    for (const id of ["1", "2", "3", "4"]) await call(id, "a", { onServerRequest: ask(id) });
+    await learn("a", "sends");
+    for (const id of ["1", "2", "3", "4"]) await call(id, "a", { onServerRequest: handler(id) });
     expect([at("1"), at("2"), at("3"), at("4")]).toEqual(["main", "dedicated 1", undefined, undefined]);
     await sent("2").answer();
     await sent("1").answer();
     expect([at("3"), at("4")]).toEqual(["dedicated 1", "main"]);
   });
 
-  it("of one account leaves a spare for another", async () => {
+  it("of one account leaves a process for another", async () => {
     const { call, learn, at } = setUp({ maxDedicated: 1 });
-    await learn("a", "asks");
+    await learn("a", "sends");
     const of = (account: string, id: string): Partial<Call> => ({
-      onServerRequest: ask(id),
+      onServerRequest: handler(id),
       caller: { id, account, clientInfo: { name: "c", version: "1" }, capabilities: {} },
     });
     for (const id of ["1", "2", "3"]) await call(id, "a", of("greedy", id));
@@ -283,23 +283,23 @@ describe("a call that asks", () => {
     expect([at("3"), at("4")]).toEqual([undefined, "dedicated 2"]);
   });
 
-  it("without spares waits for the main process, whose quiet calls go on", async () => {
+  it("without dedicated processes waits for the main process, whose other calls continue", async () => {
     const { call, learn, sent, at } = setUp({ maxDedicated: 0 });
-    await learn("a", "asks");
-    await learn("q", "quiet");
-    await call("1", "a", { onServerRequest: ask("1") });
-    await call("2", "a", { onServerRequest: ask("2") });
-    expect(await call("3", "q", { onServerRequest: ask("3") })).toBe("main");
+    await learn("a", "sends");
+    await learn("q", "never");
+    await call("1", "a", { onServerRequest: handler("1") });
+    await call("2", "a", { onServerRequest: handler("2") });
+    expect(await call("3", "q", { onServerRequest: handler("3") })).toBe("main");
     await sent("1").answer();
     expect(at("2")).toBe("main");
   });
 
   it("is not kept from its place by calls that come later and could share one", async () => {
     const { call, learn, sent, at } = setUp({ maxDedicated: 1 });
-    await learn("a", "asks");
-    await call("1", "a", { onServerRequest: ask("1") });
+    await learn("a", "sends");
+    await call("1", "a", { onServerRequest: handler("1") });
     await call("2", "a");
-    await call("3", "a", { onServerRequest: ask("3") });
+    await call("3", "a", { onServerRequest: handler("3") });
     await call("4", "a");
     expect([at("2"), at("3"), at("4")]).toEqual(["dedicated 1", undefined, undefined]);
     await sent("2").answer();
@@ -310,19 +310,19 @@ describe("a call that asks", () => {
 describe("waiting", () => {
   it("ends with the call's signal, and with its time", async () => {
     const { call, learn, ended, sent, at, isolation } = setUp({ maxDedicated: 0 });
-    await learn("a", "asks");
+    await learn("a", "sends");
     const stop = new AbortController();
-    await call("1", "a", { onServerRequest: ask("1") });
-    await call("2", "a", { onServerRequest: ask("2"), signal: stop.signal });
-    await call("3", "a", { onServerRequest: ask("3"), timeoutMs: 5_000 });
-    await call("4", "a", { onServerRequest: ask("4") });
+    await call("1", "a", { onServerRequest: handler("1") });
+    await call("2", "a", { onServerRequest: handler("2"), signal: stop.signal });
+    await call("3", "a", { onServerRequest: handler("3"), timeoutMs: 5_000 });
+    await call("4", "a", { onServerRequest: handler("4") });
     stop.abort();
     await vi.advanceTimersByTimeAsync(5_000);
     expect(ended.get("2")).toBe("CANCELLED: waiting for a free process was cancelled");
     expect(ended.get("3")).toBe("TIMEOUT: server: waiting for a free process took longer than 5000 ms");
     await sent("1").answer();
     expect(at("4")).toBe("main");
-    await call("5", "a", { onServerRequest: ask("5") });
+    await call("5", "a", { onServerRequest: handler("5") });
     await isolation.close(new PortolanError("CONNECTION_CLOSED", "stopped"));
     await turn();
     expect(ended.get("5")).toBe("CONNECTION_CLOSED: stopped");
@@ -336,13 +336,13 @@ describe("waiting", () => {
         throw new PortolanError("SERVER_START_FAILED", "no more memory");
       },
     });
-    await learn("a", "asks");
-    for (const id of ["1", "2", "3"]) await call(id, "a", { onServerRequest: ask(id) });
+    await learn("a", "sends");
+    for (const id of ["1", "2", "3"]) await call(id, "a", { onServerRequest: handler(id) });
     await sent("1").answer();
     await sent("2").answer();
     expect(at("3")).toBe("main");
     expect(tries).toBe(1);
-    await call("4", "a", { onServerRequest: ask("4") });
+    await call("4", "a", { onServerRequest: handler("4") });
     await vi.advanceTimersByTimeAsync(30_000);
     expect(tries).toBe(2);
     expect(reports).toMatchObject([{ code: "SERVER_START_FAILED", severity: "warning", server: "server" }]);
@@ -351,13 +351,13 @@ describe("waiting", () => {
 });
 
 describe("a dedicated process", () => {
-  it("is closed when nobody used it for a minute, and by a stop", async () => {
+  it("stops after a minute without calls, and by a stop", async () => {
     const { call, learn, sent, closed, isolation } = setUp();
-    await learn("a", "asks");
-    for (const id of ["1", "2", "3"]) await call(id, "a", { onServerRequest: ask(id) });
+    await learn("a", "sends");
+    for (const id of ["1", "2", "3"]) await call(id, "a", { onServerRequest: handler(id) });
     await sent("2").answer();
     await vi.advanceTimersByTimeAsync(59_999);
-    expect(await call("4", "a", { onServerRequest: ask("4") })).toBe("dedicated 1");
+    expect(await call("4", "a", { onServerRequest: handler("4") })).toBe("dedicated 1");
     await sent("3").answer();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(closed).toEqual(["dedicated 2"]);
@@ -367,24 +367,24 @@ describe("a dedicated process", () => {
 
   it("gets no more calls when it crashed, or when a call on it was given up", async () => {
     const { call, learn, sent, closed, crash } = setUp();
-    await learn("a", "asks");
-    for (const id of ["1", "2", "3"]) await call(id, "a", { onServerRequest: ask(id) });
+    await learn("a", "sends");
+    for (const id of ["1", "2", "3"]) await call(id, "a", { onServerRequest: handler(id) });
     crash.get("dedicated 1")?.();
     await sent("2").fail("SERVER_CRASHED");
     await sent("3").fail("CANCELLED");
     expect(closed).toEqual(["dedicated 1", "dedicated 2"]);
-    expect(await call("4", "a", { onServerRequest: ask("4") })).toBe("dedicated 3");
+    expect(await call("4", "a", { onServerRequest: handler("4") })).toBe("dedicated 3");
   });
 
-  it("is used while a call that was given up may still ask on the main process, except by the same client", async () => {
+  it("is used while an abandoned call may still cause requests on the main process, except by the same client", async () => {
     const { call, learn, sent } = setUp();
-    await learn("a", "asks");
-    await call("1", "a", { onServerRequest: ask("1"), client: "A" });
+    await learn("a", "sends");
+    await call("1", "a", { onServerRequest: handler("1"), client: "A" });
     await sent("1").fail("CANCELLED");
-    expect(await call("2", "a", { onServerRequest: ask("2"), client: "B" })).toBe("dedicated 1");
-    expect(await call("3", "a", { onServerRequest: ask("3"), client: "A" })).toBe("main");
+    expect(await call("2", "a", { onServerRequest: handler("2"), client: "B" })).toBe("dedicated 1");
+    expect(await call("3", "a", { onServerRequest: handler("3"), client: "A" })).toBe("main");
     await sent("3").answer();
     await vi.advanceTimersByTimeAsync(30_000);
-    expect(await call("4", "a", { onServerRequest: ask("4"), client: "C" })).toBe("main");
+    expect(await call("4", "a", { onServerRequest: handler("4"), client: "C" })).toBe("main");
   });
 });

@@ -81,7 +81,16 @@ export async function openServerSession(options: ServerContext, terms: OpenTerms
     launch: declared.launch,
     roots: options.roots,
   };
-  const common = { definition, onServerRequest, watch: true, report, redactor, eras, launches, launchContext };
+  const common = {
+    definition,
+    onServerRequest,
+    watch: true,
+    report,
+    redactor,
+    eras,
+    launches,
+    launchContext,
+  };
   if (dedicated !== undefined) {
     const { clientInfo, capabilities } = dedicated.dedicatedTo ?? caller;
     const upstream = await openSessionUpstream({

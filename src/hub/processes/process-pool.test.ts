@@ -11,7 +11,7 @@ function endless(signal: AbortSignal): Promise<Upstream> {
   });
 }
 
-test("a start that nobody waits for any more is given up", async () => {
+test("a start is aborted when its last user has left", async () => {
   const pool = new ProcessPool();
   const [first, second] = [new AbortController(), new AbortController()];
   const waiting = [first, second].map(({ signal }) => pool.acquire("same", endless, signal, heard));
@@ -21,7 +21,7 @@ test("a start that nobody waits for any more is given up", async () => {
   expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
 });
 
-test("so is one of somebody who left before it began", async () => {
+test("a start is aborted when its user left before it began", async () => {
   await expect(new ProcessPool().acquire("late", endless, AbortSignal.abort(), heard)).rejects.toThrow(
     "given up",
   );

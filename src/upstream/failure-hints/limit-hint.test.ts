@@ -18,7 +18,7 @@ test.each([
   expect(limitHint(plan(limits), died(data))).toContain(`It may have reached ${named} of its sandbox`);
 });
 
-test("nothing is said of other ends, other limits, or without a box", () => {
+test("there is no hint for other signals, other limits, or without a sandbox", () => {
   expect(limitHint(plan({ cpuSeconds: 2 }), died({ exitCode: 1 }))).toBeUndefined();
   expect(limitHint(plan({ memoryBytes: 2 }), died({ exitCode: 137 }))).toBeUndefined();
   expect(limitHint(plan({ cpuSeconds: 2 }, "none"), died({ exitCode: 137 }))).toBeUndefined();

@@ -45,7 +45,7 @@ it("keeps the verdicts of servers that start together", async () => {
   expect(known.every(Boolean)).toBe(true);
 });
 
-it("asks again after a week", async () => {
+it("forgets a server after a week", async () => {
   const file = join(folder, "eras.json");
   const memory = createEraMemory(file);
   await memory.remember(server, { legacy: true, serverVersion: "1" });

@@ -48,16 +48,16 @@ async function setUp(own?: ServerRequestHandler) {
   onTestFinished(() => upstream.close());
   const logs: unknown[] = [];
   upstream.on("log", ({ data }) => logs.push(data));
-  const asked: string[] = [];
+  const handled: string[] = [];
   let questions = 0;
   return {
     upstream,
     logs,
-    asked,
-    asking:
+    handled,
+    handlerOf:
       (name: string): ServerRequestHandler =>
       async () => {
-        asked.push(name);
+        handled.push(name);
         return { action: "accept", content: { name } };
       },
     /** Sends a call; its name is how the script speaks of it. */
@@ -85,8 +85,8 @@ async function setUp(own?: ServerRequestHandler) {
         await turn();
       };
     },
-    /** A question; the result is what the server has got for it so far. */
-    async question(more: JsonObject = {}) {
+    /** A server request; the result is what the server has got for it so far. */
+    async serverRequest(more: JsonObject = {}) {
       questions += 1;
       const id = `q${questions}`;
       send({ jsonrpc: "2.0", id, method: "elicitation/create", params: { message: "?", ...more } });
@@ -112,158 +112,160 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("a question", () => {
+describe("a server request", () => {
   it("is put at once when one call is in flight", async () => {
-    const { call, question, asking } = await setUp();
-    await call("a", { onServerRequest: asking("a") });
-    expect((await question())()).toEqual(accepted("a"));
+    const { call, serverRequest, handlerOf } = await setUp();
+    await call("a", { onServerRequest: handlerOf("a") });
+    expect((await serverRequest())()).toEqual(accepted("a"));
   });
 
   it("is put at once when all calls in flight are of one client", async () => {
-    const { call, question, asking } = await setUp();
-    await call("a", { client: "A", onServerRequest: asking("a") });
-    await call("b", { client: "A", onServerRequest: asking("b") });
-    expect((await question())()).toEqual(accepted("a"));
+    const { call, serverRequest, handlerOf } = await setUp();
+    await call("a", { client: "A", onServerRequest: handlerOf("a") });
+    await call("b", { client: "A", onServerRequest: handlerOf("b") });
+    expect((await serverRequest())()).toEqual(accepted("a"));
   });
 
-  it("is held until all calls but one are answered, and is that one's", async () => {
-    const { call, question, answer, asking, asked } = await setUp();
-    await call("a", { onServerRequest: asking("a") });
-    await call("b", { onServerRequest: asking("b") });
-    await call("c", { onServerRequest: asking("c") });
-    const got = await question();
+  it("waits until all calls but one are answered, and belongs to that one", async () => {
+    const { call, serverRequest, answer, handlerOf, handled } = await setUp();
+    await call("a", { onServerRequest: handlerOf("a") });
+    await call("b", { onServerRequest: handlerOf("b") });
+    await call("c", { onServerRequest: handlerOf("c") });
+    const got = await serverRequest();
     await answer("a");
-    expect(asked).toEqual([]);
+    expect(handled).toEqual([]);
     await answer("c");
     expect(got()).toEqual(accepted("b"));
-    expect(asked).toEqual(["b"]);
+    expect(handled).toEqual(["b"]);
   });
 
   it("is not of a call that was sent after it", async () => {
-    const { call, question, answer, asking, asked } = await setUp();
-    await call("a", { onServerRequest: asking("a") });
-    await call("b", { onServerRequest: asking("b") });
-    const got = await question();
-    await call("late", { onServerRequest: asking("late") });
+    const { call, serverRequest, answer, handlerOf, handled } = await setUp();
+    await call("a", { onServerRequest: handlerOf("a") });
+    await call("b", { onServerRequest: handlerOf("b") });
+    const got = await serverRequest();
+    await call("late", { onServerRequest: handlerOf("late") });
     await answer("b");
     expect(got()).toEqual(accepted("a"));
-    expect(asked).toEqual(["a"]);
+    expect(handled).toEqual(["a"]);
   });
 
   it("is not put to the one who could answer when another call may have caused it", async () => {
-    const { call, question, answer, asking, asked, upstream } = await setUp(async () => accepted("own"));
+    const { call, serverRequest, answer, handlerOf, handled, upstream } = await setUp(async () =>
+      accepted("own"),
+    );
     await call("silent");
-    await call("b", { onServerRequest: asking("b") });
-    const got = await question();
+    await call("b", { onServerRequest: handlerOf("b") });
+    const got = await serverRequest();
     expect(got()).toBeUndefined();
     await answer("b");
     // The request belongs to the call without a handler, and the connection's own handler does not answer for a client.
     expect(got()).toEqual(DECLINED);
-    expect(asked).toEqual([]);
+    expect(handled).toEqual([]);
     expect(upstream.stats().declined).toBe(1);
   });
 
-  it("is answered by the connection's own at once when no call brings an ask", async () => {
-    const { call, question } = await setUp(async () => accepted("own"));
+  it("is answered by the connection's own handler at once when no call has a handler", async () => {
+    const { call, serverRequest } = await setUp(async () => accepted("own"));
     await call("a");
     await call("b");
-    expect((await question())()).toEqual(accepted("own"));
+    expect((await serverRequest())()).toEqual(accepted("own"));
   });
 
   it("needs no holding when all calls would be answered by the same", async () => {
-    const { call, question, asking } = await setUp();
-    const ask = asking("both");
+    const { call, serverRequest, handlerOf } = await setUp();
+    const ask = handlerOf("both");
     await call("a", { onServerRequest: ask });
     await call("b", { onServerRequest: ask });
-    expect((await question())()).toEqual(accepted("both"));
+    expect((await serverRequest())()).toEqual(accepted("both"));
   });
 
   it("that does not become clear in time is declined, and the calls go on", async () => {
-    const { call, question, answer, asking, asked, upstream } = await setUp();
-    const a = await call("a", { onServerRequest: asking("a"), timeoutMs: 15_000 });
-    const b = await call("b", { onServerRequest: asking("b"), timeoutMs: 15_000 });
-    const got = await question();
+    const { call, serverRequest, answer, handlerOf, handled, upstream } = await setUp();
+    const a = await call("a", { onServerRequest: handlerOf("a"), timeoutMs: 15_000 });
+    const b = await call("b", { onServerRequest: handlerOf("b"), timeoutMs: 15_000 });
+    const got = await serverRequest();
     await vi.advanceTimersByTimeAsync(9_999);
     expect(got()).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
     expect(got()).toEqual(DECLINED);
-    expect(asked).toEqual([]);
+    expect(handled).toEqual([]);
     expect(upstream.stats().declined).toBe(1);
     await answer("a");
     expect(await a.ended).toBe("answered");
-    // The clock stood still while the question was held, and not for longer.
+    // The timeout was suspended while the request was undecided, and not for longer.
     await vi.advanceTimersByTimeAsync(15_000);
     expect(await b.ended).toBe("TIMEOUT");
   });
 
   it("does not pass to another when the call is given up, until that one is answered after all", async () => {
-    const { call, question, answer, asking, asked } = await setUp();
+    const { call, serverRequest, answer, handlerOf, handled } = await setUp();
     const stop = new AbortController();
-    const a = await call("a", { onServerRequest: asking("a"), client: "A", signal: stop.signal });
-    await call("b", { onServerRequest: asking("b"), client: "B" });
-    const first = await question();
+    const a = await call("a", { onServerRequest: handlerOf("a"), client: "A", signal: stop.signal });
+    await call("b", { onServerRequest: handlerOf("b"), client: "B" });
+    const first = await serverRequest();
     stop.abort();
     expect(await a.ended).toBe("CANCELLED");
-    const second = await question();
-    expect([first(), second(), asked]).toEqual([undefined, undefined, []]);
+    const second = await serverRequest();
+    expect([first(), second(), handled]).toEqual([undefined, undefined, []]);
     await answer("a");
     expect([first(), second()]).toEqual([accepted("b"), accepted("b")]);
   });
 
-  it("of a call that was given up is nobody's, even when no other is in flight", async () => {
-    const { call, question, asking, asked, answer } = await setUp(async () => accepted("own"));
+  it("of an abandoned call is declined, even when no other is in flight", async () => {
+    const { call, serverRequest, handlerOf, handled, answer } = await setUp(async () => accepted("own"));
     const stop = new AbortController();
-    await call("a", { onServerRequest: asking("a"), client: "A", signal: stop.signal });
+    await call("a", { onServerRequest: handlerOf("a"), client: "A", signal: stop.signal });
     stop.abort();
-    expect((await question())()).toEqual(DECLINED);
-    await call("b", { onServerRequest: asking("b"), client: "B" });
-    const got = await question();
+    expect((await serverRequest())()).toEqual(DECLINED);
+    await call("b", { onServerRequest: handlerOf("b"), client: "B" });
+    const got = await serverRequest();
     await answer("b");
     await vi.advanceTimersByTimeAsync(30_000);
-    expect([got(), asked]).toEqual([undefined, []]);
-    await call("c", { onServerRequest: asking("c"), client: "C" });
-    expect((await question())()).toEqual(accepted("c"));
+    expect([got(), handled]).toEqual([undefined, []]);
+    await call("c", { onServerRequest: handlerOf("c"), client: "C" });
+    expect((await serverRequest())()).toEqual(accepted("c"));
   });
 
   it("of a client that gave up a call before is still that client's", async () => {
-    const { call, question, asking } = await setUp();
+    const { call, serverRequest, handlerOf } = await setUp();
     const stop = new AbortController();
-    await call("a", { onServerRequest: asking("a"), client: "A", signal: stop.signal });
+    await call("a", { onServerRequest: handlerOf("a"), client: "A", signal: stop.signal });
     stop.abort();
-    await call("b", { onServerRequest: asking("b"), client: "A" });
-    expect((await question())()).toEqual(accepted("b"));
+    await call("b", { onServerRequest: handlerOf("b"), client: "A" });
+    expect((await serverRequest())()).toEqual(accepted("b"));
   });
 
-  it("of a task goes to whoever waits for that task, and to no call", async () => {
-    const { call, question, asking, asked } = await setUp(async () => undefined);
+  it("of a task goes to the call that waits for that task", async () => {
+    const { call, serverRequest, handlerOf, handled } = await setUp(async () => undefined);
     const related = { _meta: { "io.modelcontextprotocol/related-task": { taskId: "t1" } } };
-    await call("a", { onServerRequest: asking("a"), client: "A" });
-    expect((await question(related))()).toEqual(DECLINED);
+    await call("a", { onServerRequest: handlerOf("a"), client: "A" });
+    expect((await serverRequest(related))()).toEqual(DECLINED);
     await call("t", {
       method: "tasks/result",
       params: { taskId: "t1" },
-      onServerRequest: asking("t"),
+      onServerRequest: handlerOf("t"),
       client: "B",
     });
-    expect((await question(related))()).toEqual(accepted("t"));
-    expect((await question())()).toEqual(accepted("a"));
-    expect(asked).toEqual(["t", "a"]);
+    expect((await serverRequest(related))()).toEqual(accepted("t"));
+    expect((await serverRequest())()).toEqual(accepted("a"));
+    expect(handled).toEqual(["t", "a"]);
   });
 
-  it("ends with the connection, and is nobody's then", async () => {
-    const { call, question, asking, asked, upstream } = await setUp();
+  it("ends with the connection", async () => {
+    const { call, serverRequest, handlerOf, handled, upstream } = await setUp();
     const calls = [
-      await call("a", { onServerRequest: asking("a") }),
-      await call("b", { onServerRequest: asking("b") }),
+      await call("a", { onServerRequest: handlerOf("a") }),
+      await call("b", { onServerRequest: handlerOf("b") }),
     ];
-    const got = await question();
+    const got = await serverRequest();
     await upstream.close();
     expect(await Promise.all(calls.map(({ ended }) => ended))).toEqual([
       "CONNECTION_CLOSED",
       "CONNECTION_CLOSED",
     ]);
     await vi.advanceTimersByTimeAsync(20_000);
-    expect([got(), asked, upstream.stats().declined]).toEqual([undefined, [], 0]);
+    expect([got(), handled, upstream.stats().declined]).toEqual([undefined, [], 0]);
   });
 });
 
@@ -283,7 +285,7 @@ describe("a log message", () => {
     expect([heard, logs]).toEqual([["during"], ["after"]]);
   });
 
-  it("among calls of one client is heard by that client, among several by nobody", async () => {
+  it("among calls of one client reaches that client, among several it is dropped", async () => {
     const { call, log, logs } = await setUp();
     const { heard, onLog } = hearing();
     await call("a", { client: "A" });
@@ -317,7 +319,7 @@ describe("a log message", () => {
     expect(logs).toEqual(["as before"]);
   });
 
-  it("is for nobody when it is about the call of a client that does not listen", async () => {
+  it("is dropped when it is about the call of a client that does not listen", async () => {
     const { call, log, logs } = await setUp();
     const stop = new AbortController();
     await call("a", { client: "A", signal: stop.signal });

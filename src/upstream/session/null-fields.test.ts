@@ -64,7 +64,7 @@ describe("a message of the server's", () => {
     expect(messageWithoutNulls(message("roots/list", null))).not.toHaveProperty("params");
   });
 
-  it("loses nulls in what it asks", () => {
+  it("loses nulls in its requests", () => {
     const params = {
       message: "?",
       mode: null,

@@ -25,7 +25,7 @@ const call = (given: JsonObject, tool = "read_file") => ({
 });
 const read = (uri: string, method = "resources/read") => ({ method, params: { uri } });
 
-test("without a box nothing is checked", () => {
+test("without a sandbox nothing is checked", () => {
   expect(createPathGuard({ server: "files", check: undefined, timeoutMs: 1 })).toBeUndefined();
 });
 
@@ -43,7 +43,7 @@ test.each([
   });
 });
 
-test("what is not declared, or no text, is not asked about", async () => {
+test("arguments that are not declared, or not text, are not checked", async () => {
   const guard = guardWith();
   asked.length = 0;
   expect(guard(call({ path: "/etc" }, "write_file"))).toBeUndefined();

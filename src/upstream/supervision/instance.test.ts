@@ -201,7 +201,7 @@ describe("transitions", () => {
     expect(delays).toEqual([500, 1_000, 2_000, 16_000, 30_000, 30_000]);
   });
 
-  it("looks up a missing secret soon, and tries a missing sandbox slowly", () => {
+  it("checks a missing secret soon, and tries a missing sandbox slowly", () => {
     const delays = [NO_SECRET, NO_SANDBOX].map((fault) => {
       const [{ state }] = reduceInstance(at(STARTING), openFailed(fault), FACTS, EAGER);
       return state.kind === "blocked" ? state.retryAt - FACTS.now : undefined;

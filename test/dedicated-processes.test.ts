@@ -1,4 +1,4 @@
-// Questions of a server that does not say which call they belong to, asked of many callers at once. Every process is real.
+// Dedicated processes for a server whose requests do not name their call, with many callers at once. Every process is real.
 
 import { randomUUID } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -100,7 +100,7 @@ function patient(name: string): { ask: ServerRequestHandler; asked: Promise<void
   return { ask, asked, answer: release };
 }
 
-describe("many callers of one server that asks", () => {
+describe("many callers of one server that sends requests", () => {
   it("each get their own answer, from cold and again", async () => {
     const { form, asked, member } = await setUp();
     for (const _round of [1, 2]) {
@@ -121,7 +121,7 @@ describe("many callers of one server that asks", () => {
     expect(await calls).toEqual(NAMES.map(answer));
   });
 
-  it("beside callers that cannot be asked, and beside tools that do not ask", async () => {
+  it("beside callers without a handler, and beside tools that send no requests", async () => {
     const { form, tool, asked, answering } = await setUp();
     const results = await Promise.all(
       NAMES.flatMap((name, n) => [
@@ -140,7 +140,7 @@ describe("many callers of one server that asks", () => {
     expect(asked.toSorted()).toEqual(NAMES.toSorted());
   });
 
-  it("asked several times in one call", async () => {
+  it("with several requests in one call", async () => {
     const { tool, answering } = await setUp();
     const names = NAMES.slice(0, 4);
     const texts = await Promise.all(names.map((name) => tool(name, "ask_twice", {}, answering(name))));
@@ -153,7 +153,7 @@ describe("many callers of one server that asks", () => {
     );
   });
 
-  it("that was quiet at first", async () => {
+  it("that sent no requests at first", async () => {
     const { send, asked, answering } = await setUp();
     const prompt = (name: string, city: string): Promise<JsonObject> =>
       send(
@@ -163,7 +163,7 @@ describe("many callers of one server that asks", () => {
       );
     await Promise.all(NAMES.map((name) => prompt(name, "Porto")));
     expect(asked).toEqual([]);
-    // Thought to be quiet, so it shares; its question waits for the others to be answered.
+    // The tool has sent no requests so far, so the call shares the process; its request waits for the other responses.
     const [first] = await Promise.all([prompt("first", "ask"), ...NAMES.map((name) => prompt(name, "Rome"))]);
     expect(JSON.stringify(first)).toContain("first");
     expect(asked.splice(0)).toEqual(["first"]);
@@ -194,7 +194,7 @@ describe("many callers of one server that asks", () => {
   });
 });
 
-it("a server that never asks has one process, with fifty calls in flight", async () => {
+it("a server that sends no requests has one process, with fifty calls in flight", async () => {
   const { tool, answering, member, pids } = await setUp();
   const calls = Array.from({ length: 50 }, (_, n) =>
     tool(`caller ${n}`, "slow", { ms: 1_500 }, answering(`caller ${n}`)),
@@ -207,12 +207,12 @@ it("a server that never asks has one process, with fifty calls in flight", async
 });
 
 describe("a process that dies", () => {
-  it("in the middle ends the calls on it with an error, and asks nobody else", async () => {
+  it("in the middle ends the calls on it with an error, and no other caller is asked", async () => {
     const { form, tool, asked, answering, pids, member } = await setUp({ lanes: 0 });
     const user = patient("first");
     const first = failure(form("first", user.ask));
     await user.asked;
-    // Known to ask, so it waits in line; the others are in flight beside the question.
+    // The tool is known to send requests, so the call waits; the others are in flight beside the request.
     const waiting = form("second");
     const hanging = ["a", "b"].map((name) => failure(tool(name, "hang", {}, answering(name))));
     await until(() => member.processes.dedicatedCount === 0);
@@ -228,7 +228,7 @@ describe("a process that dies", () => {
     expect(asked).toEqual(["second"]);
   });
 
-  it("and is a spare concerns only its own call", async () => {
+  it("and is dedicated concerns only its own call", async () => {
     const { form, pids, member } = await setUp();
     const users = ["first", "second"].map((name) => ({ name, ...patient(name) }));
     const [main] = pids();
@@ -248,7 +248,7 @@ describe("a process that dies", () => {
   });
 });
 
-it("stopping a server ends its spares, and those in line hear it", async () => {
+it("stopping a server ends its dedicated processes, and waiting calls fail", async () => {
   const { form, member, pids } = await setUp({ lanes: 1 });
   const users = ["1", "2", "3"].map((name) => ({ name, ...patient(name) }));
   const calls = users.map(({ name, ask }) => failure(form(name, ask)));
