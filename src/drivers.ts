@@ -1,4 +1,4 @@
-// `portolan/drivers`: drivers, contracts and secrets written as code. Apart from the main entry, which most programs load without them.
+// Entry `portolan/drivers`: drivers, contracts and secrets written as code. It is apart from the main entry, which most programs load without it.
 
 export {
   type Access,

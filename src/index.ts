@@ -1,4 +1,4 @@
-// The public library surface: what is named here is the API, and everything else is free to change.
+// Public API of the entry `portolan`. Names that are not exported here may change at any time.
 
 export {
   type Diagnostic,

@@ -1,4 +1,4 @@
-// What a clever or careless client tries: to use up what others need, to reach what is another's, to hold on for ever.
+// Abuse: clients that exhaust resources, use sessions and calls of others, or keep connections open forever.
 
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";

@@ -81,7 +81,7 @@ describe.each(["stdio", "http"] as const)("a server that speaks both eras, over 
     const client = await RawLegacy.open(url, { token: TOKEN, answer: who.answer });
     const { error } = await client.call("tools/call", { name: TOOL, arguments: { id: who.id } });
     expect(error?.message).toMatch(/next call of this tool uses the modern era; "era: modern"/);
-    // What failed did not run again by itself.
+    // A failed call was not repeated.
     expect(runs.called(who.id)).toBe(1);
     for (const _again of [1, 2])
       expect(secretsIn(textOf(await client.tool(TOOL, { id: who.id })))).toEqual([who.secret]);

@@ -35,7 +35,7 @@ const PAIRS = (["modern", "legacy"] as const).flatMap((front) =>
 interface SetUp {
   readonly url: string;
   readonly runs: Runs;
-  /** What the server has seen. */
+  /** The requests that the server has received. */
   readonly stats: () => Promise<Loose>;
 }
 
@@ -326,7 +326,7 @@ describe("lists", () => {
         whole.push(...names(message));
         cursor = message.result.nextCursor;
         if (page !== 1) continue;
-        // It comes before what was seen, and must move nothing.
+        // The new tool sorts before the tools of the first page, and must not shift the second page.
         await client.tool("mcp_one_change_tools", { action: "add" });
         const worker = new RawModern(url, { token: TOKEN });
         await until(async () => {

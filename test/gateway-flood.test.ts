@@ -1,4 +1,4 @@
-// What one caller sends, however much and however odd, is refused before it costs the other callers anything.
+// Floods: excessive messages of one caller are refused before they slow down other callers.
 
 import { connect, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -184,7 +184,7 @@ describe("the rate counts every message", () => {
       { id: "b", error: { message: expect.stringContaining("rate limit") } },
       { id: 5, error: { message: expect.stringContaining("rate limit") } },
     ]);
-    // Who goes on nevertheless is disconnected.
+    // A client that continues is disconnected.
     const closed = new Promise<number>((resolve) => socket.once("close", resolve));
     for (let n = 0; n < 3; n += 1) socket.send(`"${"x".repeat(600_000)}"`);
     expect(await closed).toBe(1008);
@@ -208,7 +208,7 @@ describe("the bytes of one caller are bounded", () => {
       "hi",
     );
     for (const { socket } of slow) socket.destroy();
-    // What is gone counts no more.
+    // Closed connections no longer count.
     const again = new RawModern(url, { token: FEW });
     await until(async () => (await done(again.post("tools/list"))).status === 200);
   });
@@ -287,7 +287,7 @@ describe("a request that is refused is not read to its end", () => {
         await closed;
         expect(heard(), `${method} ${path}`).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
         expect(heard().toLowerCase(), `${method} ${path}`).toContain("connection: close");
-        // What fits into the buffers of two sockets, and no more.
+        // No more data is sent than fits into the buffers of two sockets.
         expect(sent, `${method} ${path}`).toBeLessThan(32 * 1024 * 1024);
       }),
     );

@@ -1,4 +1,4 @@
-// The gateway over HTTP: sessions of legacy clients, statuses, limits, who may see what, and how it stops.
+// The gateway over HTTP: sessions of legacy clients, status codes, limits, access, and stopping.
 
 import { describe, expect, it } from "vitest";
 import { startHttpServer } from "./fixtures/http-server.mjs";
@@ -80,7 +80,7 @@ describe("a session of a legacy client", () => {
     const [primed, seen] = broken.eventIds as [string, string];
     broken.destroy();
     await broken.over;
-    // Who saw nothing gets everything; who saw the question gets what comes after it.
+    // A client that saw no event gets all events; one that saw the server request gets the events after it.
     const fromStart = await client.listen(primed);
     expect((await fromStart.find(({ method }) => method !== undefined)).id).toBe(question.id);
     const resumed = await client.listen(seen);
@@ -125,7 +125,7 @@ describe("a session of a legacy client", () => {
     busy.post("tools/call", hang("busy"));
     const stream = await listening.listen();
     await idle.call("resources/subscribe", { uri: "test://static-text" });
-    // What an ended session had asked for is given back.
+    // The subscriptions of an ended session are released.
     await until(() => server.stats.requests["resources/unsubscribe"] === 1);
     expect((await done(idle.post("ping"))).status).toBe(404);
     expect((await done(busy.post("ping"))).status).toBe(200);

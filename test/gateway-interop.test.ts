@@ -47,7 +47,7 @@ describe("what servers say arrives as they said it", () => {
       for (const [at, { tool, args, answer }] of server.calls.entries()) {
         const result = await raw.request("tools/call", { name: tool, arguments: args });
         expect(result).toMatchObject(answer);
-        // What is there already is not made again.
+        // Tools that exist already are not created again.
         if (tool !== "create_entities") expect(bare(result)).toEqual(bare(direct.answers[at] as Json));
       }
       for (const [method, field, key] of LISTS) {

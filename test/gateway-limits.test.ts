@@ -1,4 +1,4 @@
-// What holds clients of the gateway apart: what each may see, how much each may ask for, and how it ends for all.
+// Isolation of callers: the tools that each sees, the limits of each, and the end of all when the gateway stops.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -138,13 +138,13 @@ describe.each(["modern", "legacy"] as const)("a caller that may see little (%s)"
       const hidden = await limited.call(method, hiddenParams);
       const absent = await limited.call(method, absentParams);
       expect(hidden.error?.code, method).toBeLessThan(0);
-      // What it may mean is looked for among what is seen.
+      // Suggestions come only from the tools that the caller sees.
       const [{ hint }, { hint: _hint, ...data }] = [hidden.error?.data, absent.error?.data] as Loose[];
       expect(hint ?? "", method).not.toContain(hiddenWord);
       const text = JSON.stringify({ ...hidden.error, data: { ...hidden.error?.data, hint: undefined } });
       expect(text.replaceAll(hiddenWord, absentWord), method).toBe(JSON.stringify({ ...absent.error, data }));
     }
-    // It was never asked.
+    // The server got no request.
     expect(asked()).toEqual([]);
     const said = era === "modern" ? await limited.call("server/discover") : (limited as RawLegacy).greeting;
     expect(JSON.stringify(said)).not.toContain("hidden");
@@ -248,7 +248,7 @@ describe("limits", () => {
     expect(refused.status).toBe(429);
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(50);
     expect(refused.json.error).toMatchObject({ data: { code: "RATE_LIMITED" } });
-    // It is the caller's own: others go on.
+    // The limit belongs to one caller: others continue.
     expect((await new RawModern(url, { token: TOKEN }).ask("tools/list")).error).toBeUndefined();
   });
 
@@ -389,7 +389,7 @@ function descendants(): number[] {
       const stat = readFileSync(`/proc/${entry}/stat`, "utf8");
       parents.set(Number(entry), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]));
     } catch {
-      // It is gone already.
+      // The process has ended already.
     }
   }
   const isOurs = (pid: number | undefined): boolean =>

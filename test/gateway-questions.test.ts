@@ -37,7 +37,7 @@ interface Waiting<C extends RawModern | RawLegacy = RawModern | RawLegacy> {
   readonly client: C;
   /** Answers, and gives what the call ends with. */
   finish(): Promise<Message>;
-  /** What a modern client got; nothing for a legacy one. */
+  /** The result of a modern client; undefined for a legacy one. */
   readonly asked: Loose;
   readonly stream?: Exchange;
 }
@@ -94,7 +94,7 @@ async function askLegacy(
   };
 }
 
-/** What clients do: mostly one form, sometimes a no, more rounds, more questions, other questions. */
+/** Behaviour of clients: mostly one form, sometimes a decline, more rounds, or other server requests. */
 const KINDS: readonly { args: object; answers: number; declines?: boolean }[] = [
   { args: {}, answers: 1 },
   { args: {}, answers: 1 },
@@ -465,7 +465,7 @@ describe("a state", () => {
       const { error } = await attacker.ask(method, forgery);
       expect(error, what).toMatchObject({ code: -32602 });
     }
-    // Nothing ran that nobody asked for, and what waits still waits for its own.
+    // No tool ran without a call, and every suspended call still waits for its own client.
     expect(runs.all().map(({ id: ran }) => ran)).toEqual([alice.id, bob.id]);
     expect(secretsIn(textOf(await ofAlice.finish()))).toEqual([alice.secret]);
     expect(secretsIn(textOf(await ofBob.finish()))).toEqual([bob.secret]);

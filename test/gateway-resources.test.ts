@@ -61,7 +61,7 @@ it.each(["modern", "legacy"] as const)(
     expect(await read("x://other")).toBe("all");
     expect(await read("n://1")).toBe("notes");
     expect(await read("y://unknown")).toBe("all");
-    // Nobody knows which server is meant.
+    // The URI does not tell which server is meant.
     expect(await read("x://shared")).toBe("NAME_AMBIGUOUS");
     expect(await read("same://1")).toBe("NAME_AMBIGUOUS");
     const complete = async (uri: string): Promise<Loose> => {

@@ -33,7 +33,7 @@ export interface Served {
   names(): Promise<string[]>;
 }
 
-/** What stands in the folder, served over HTTP. */
+/** Serves the folder over HTTP. */
 export async function serve(folder: string, settings: GatewaySettings = {}): Promise<Served> {
   const diagnostics: Diagnostic[] = [];
   const gateway = await openGateway(folder, {

@@ -157,7 +157,7 @@ it("a secret that is missing blocks only the tools that use it, until it is set"
   const closed = open.replace("open", "closed").replace("print 1", "print 2 ${NAMES_TEST_SECRET}");
   const folder = folderWith({ "mcpfile.yaml": `${head("half")}tools:\n${open}${closed}` });
   await using workspace = await openWorkspace(join(folder, "mcpfile.yaml"), { snapshots: false });
-  // Whether this machine has a keyring is not what this is about.
+  // This test does not depend on a keyring of the machine.
   expect(workspace.diagnostics.filter(({ severity }) => severity !== "info")).toMatchObject([
     {
       code: "SECRET_MISSING",

@@ -221,7 +221,7 @@ describe("headers and secrets", () => {
       expect(headers.authorization).toBe(`Bearer ${SECRET}`);
       expect(JSON.stringify(headers)).not.toContain(TOKEN);
     }
-    // Who sends none gets told, and nothing is sent.
+    // A client without the header gets an error, and no request is sent.
     const without = await (await connect(era)).tool("mcp_journey_tenant");
     expect(without.result).toMatchObject({ isError: true });
     expect(without.result.content[0].text).toContain("X-Tenant");

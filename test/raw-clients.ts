@@ -1,4 +1,4 @@
-// Clients of the gateway written by hand, one for each era: they send exactly what they are told, and keep all that they hear.
+// Raw clients of the gateway, one per protocol era: they send exactly the given messages and keep every message that they receive.
 
 import { Agent as HttpAgent, type IncomingHttpHeaders, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
@@ -175,7 +175,7 @@ export interface ClientOptions {
   readonly headers?: Record<string, string>;
 }
 
-/** What both have: an address, a token, and sockets of their own. */
+/** Base of both clients: an address, a token, and sockets of its own. */
 export class RawHttp {
   readonly base: string;
   readonly path: string;
@@ -281,7 +281,7 @@ export class RawModern extends RawHttp {
   }
 }
 
-/** What a retry brings: the answers, and the state as it was given. */
+/** The parameters of a retry: the answers, and the state of the first response. */
 export function answersTo(result: Loose, answer: Answer | undefined): object {
   const questions = Object.entries<{ method: string; params: Loose }>(result.inputRequests ?? {});
   const inputResponses = Object.fromEntries(

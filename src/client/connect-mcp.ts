@@ -45,9 +45,9 @@ export async function connectMcp(config: McpConfig): Promise<McpConnection> {
     report,
     eras: createEraMemory(),
     onStderr: config.transport === "stdio" ? config.onStderr : undefined,
-    onLaunch: (news) => {
-      if (news.type === "progress" && config.transport === "stdio")
-        config.onInstalling?.(news.what, news.bytes);
+    onLaunch: (event) => {
+      if (event.type === "progress" && config.transport === "stdio")
+        config.onInstalling?.(event.what, event.bytes);
     },
     signal: config.signal,
   });

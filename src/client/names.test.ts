@@ -43,7 +43,7 @@ describe("exposedNames", () => {
     expect(exposed.get("fs-read")).toBe("fs-read");
     for (const name of ["a..b", "a.b", "x".repeat(65), "c/d"])
       expect(exposed.get(name)).toBe(exposedName(name));
-    // Who has the name by itself keeps it.
+    // The tool that has the legal name keeps it.
     expect(exposed.get("c_d")).toBe("c_d");
   });
 

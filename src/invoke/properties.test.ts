@@ -30,7 +30,7 @@ const literal = (unit: string[]) =>
     .map((texts): TemplatePart => ({ kind: "text", text: texts.join("") }));
 const RUNS = { numRuns: 50_000 };
 
-/** What a template becomes, worked out another way; undefined when a value is absent. */
+/** A second implementation of template filling, to compare with; undefined when a value is absent. */
 function plainly(
   parts: readonly CliPart[] | Template,
   given: Record<string, string | undefined>,

@@ -32,7 +32,7 @@ let server: Server;
 let issuer: string;
 let keys: JWK[];
 let first: Signer;
-/** What the issuer answers instead, by path. */
+/** Responses that replace those of the issuer, by path. */
 let broken: Map<string, { status: number; body: string }>;
 let visits: string[];
 let reports: Diagnostic[];
@@ -84,7 +84,7 @@ function open(oauth: Partial<GatewayOAuth> = {}, settings: GatewaySettings = {})
   });
 }
 
-/** Nothing overrides what is given as undefined, so that claims can be left out. */
+/** A claim that is undefined removes the default, so that claims can be left out. */
 async function sign(claims: Record<string, unknown> = {}, signer: Signer = first): Promise<string> {
   const now = Math.floor(Date.now() / 1_000);
   const all = { iss: issuer, aud: AUDIENCE, sub: "ada", iat: now, exp: now + 600, ...claims };

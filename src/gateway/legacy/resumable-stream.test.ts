@@ -47,7 +47,7 @@ it("goes on where it was, on another connection", () => {
     ["7_3", "c"],
   ]);
   expect(second.ended()).toBe(true);
-  // Who says what they have gets what is after it, and the end.
+  // A client with a Last-Event-ID gets the events after it, and the end.
   for (const [seen, rest] of [
     [0, ["a", "b", "c"]],
     [2, ["c"]],

@@ -1,4 +1,4 @@
-// What a call may choose, and what its choice must not open: the box of a command is what its file says.
+// Sandboxed commands: arguments of a call choose values, but grant the sandbox no access.
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -33,8 +33,8 @@ export async function sandboxCommand(
     ...commandRequest(command, invocation, name),
     report,
     context,
-    onLaunch: (news) => {
-      if (news.type === "denied") reportDenied(news, invocation.sandbox?.network ?? []);
+    onLaunch: (event) => {
+      if (event.type === "denied") reportDenied(event, invocation.sandbox?.network ?? []);
     },
   });
   const { file, ...rest } = spawnable;
