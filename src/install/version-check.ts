@@ -1,9 +1,10 @@
 // Runs a program's version command and compares the result with a range. Neither the program nor the pattern is
 // trusted.
 
+import { parseRange, parseVersion, satisfies, type Version } from "../base/text/versions.ts";
 import { firstWords } from "../base/text/truncate.ts";
 import { isPortolanError, PortolanError } from "../errors/index.ts";
-import { parseRange, parseVersion, satisfies, type Version, type VersionCheck } from "../model/index.ts";
+import type { VersionCheck } from "../model/index.ts";
 import type { Program, RunProgram } from "../process/index.ts";
 import { isSafePattern } from "../schema/index.ts";
 
@@ -130,10 +131,5 @@ function toVersion(text: string): Version | undefined {
   if (exact !== undefined) return exact;
   const found = /^\s*v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?![\d.]*-)/.exec(text);
   if (found === null) return undefined;
-  const [major, minor, patch] = [found[1], found[2], found[3]].map((part) => Number(part ?? 0)) as [
-    number,
-    number,
-    number,
-  ];
-  return { major, minor, patch, prerelease: [] };
+  return parseVersion([found[1], found[2], found[3]].map((part) => Number(part ?? 0)).join("."));
 }

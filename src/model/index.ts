@@ -170,14 +170,6 @@ export {
   type VersionCheck,
 } from "./sandbox/sandbox.ts";
 export {
-  compareVersions,
-  parseRange,
-  parseVersion,
-  satisfies,
-  type Version,
-  type VersionRange,
-} from "./semver.ts";
-export {
   type ContextRule,
   type ContractsEndpoint,
   type DeclaredEndpoint,

@@ -2,10 +2,11 @@
 
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { compareVersions, parseVersion } from "../../base/text/versions.ts";
 import { checkBump, diffContracts, diffDrivers, type Difference, type Step } from "../../contracts/index.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import { parseDriver, parseTool, readFrontmatter, type ServerJson } from "../../formats/driver/index.ts";
-import { compareVersions, type Contract, type Driver, parseVersion } from "../../model/index.ts";
+import type { Contract, Driver } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { configError } from "../output/diagnostic.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";

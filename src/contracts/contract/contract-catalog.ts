@@ -1,7 +1,8 @@
 // Catalog of the contracts of a workspace, ready to be called: a contract is offered while a driver serves it.
 
 import { isDeepStrictEqual } from "node:util";
-import { type Contract, compareVersions, idIn, isNamed, parseVersion } from "../../model/index.ts";
+import { compareVersions, parseVersion } from "../../base/text/versions.ts";
+import { type Contract, idIn, isNamed } from "../../model/index.ts";
 import { exposedNames } from "../../client/index.ts";
 import { type PreparedContract, prepareContract } from "./prepared-contract.ts";
 import type { RegisteredDriver } from "../driver/registered-driver.ts";

@@ -1,14 +1,8 @@
 // Finds the contract of a binding: by its id, or by the path of its file from the workspace or from the driver.
 
 import { dirname, resolve } from "node:path";
-import {
-  type Contract,
-  compareVersions,
-  type Driver,
-  isNamed,
-  parseVersion,
-  satisfies,
-} from "../../model/index.ts";
+import { compareVersions, parseVersion, satisfies } from "../../base/text/versions.ts";
+import { type Contract, type Driver, isNamed } from "../../model/index.ts";
 
 export type FoundContract =
   | { readonly contract: Contract }

@@ -1,7 +1,8 @@
 // Checks that the version number of a driver or contract was raised as far as its changes need.
 
+import { parseVersion } from "../../base/text/versions.ts";
 import type { Diagnostic } from "../../errors/index.ts";
-import { type Contract, type Driver, parseVersion } from "../../model/index.ts";
+import type { Contract, Driver } from "../../model/index.ts";
 import { diffContracts } from "./diff-contracts.ts";
 import { diffDrivers } from "./diff-drivers.ts";
 import { type Step, STEPS } from "./changes.ts";

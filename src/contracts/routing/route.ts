@@ -1,14 +1,7 @@
 // Decides the route: which driver serves a call. Six phases, each a pure step that keeps drivers or rejects them with a reason.
 
-import {
-  type Contract,
-  type CostClass,
-  type CostOverride,
-  type DriverErrorCode,
-  type DriverKind,
-  parseVersion,
-  satisfies,
-} from "../../model/index.ts";
+import { parseVersion, satisfies } from "../../base/text/versions.ts";
+import type { Contract, CostClass, CostOverride, DriverErrorCode, DriverKind } from "../../model/index.ts";
 import { type DriverStatus, obstacleOf, tierOf } from "./tier.ts";
 import { failureOf } from "./no-route.ts";
 import { type ContractPolicy, regionDenial, tagDenial } from "./policy.ts";

@@ -1,8 +1,9 @@
 // Schemas of how a program gets onto the machine: install methods, version check, supported machines.
 
+import { parseRange } from "../../base/text/versions.ts";
 import { isHttpUrl, parseUrl } from "../../base/net/urls.ts";
 import { splitCommandLine } from "../../base/text/command-line.ts";
-import { type InstallMethod, parseRange } from "../../model/index.ts";
+import type { InstallMethod } from "../../model/index.ts";
 import { quoted, type TextNode, toLabel } from "../document/index.ts";
 import {
   duration,

@@ -1,6 +1,6 @@
 // Contracts (TOOL.md), drivers (DRIVER.md) and secret entries (SECRETS.md) as plain data.
 
-import { parseVersion } from "../semver.ts";
+import { parseVersion } from "../../base/text/versions.ts";
 import type { Json, JsonObject } from "../json/json.ts";
 import type { JsonSchema } from "../protocol/mcp.ts";
 import type { LaunchSettings, SandboxMode } from "../sandbox/sandbox.ts";

@@ -1,7 +1,7 @@
 // Parses a package spec: a name with a version, range or tag; never a folder, an archive, a URL or a repository.
 
 import { isHttpUrl, parseUrl } from "../../base/net/urls.ts";
-import { parseRange } from "../semver.ts";
+import { parseRange } from "../../base/text/versions.ts";
 
 export interface PackageSpec {
   readonly name: string;
