@@ -1,4 +1,4 @@
-// Any declaration of any known format: which one it is, and what it declares. Formats load when a file needs them.
+// Recognises the format of a config file and parses it. A format loads with the first file that needs it.
 
 import { basename } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
@@ -7,7 +7,7 @@ import type { BesideFile } from "../formats/mcpfile/index.ts";
 import type { PlacedWord, WorkspaceSettings } from "../formats/workspace/index.ts";
 import type { DeclaredServer, GatewaySettings } from "../model/index.ts";
 
-/** The only door from here to the formats: each is loaded by the first file that needs it. */
+/** The catalog imports formats only here, each with the first file that needs it. */
 const formats = {
   text: () => import("../formats/document/index.ts"),
   manifest: () => import("../formats/manifest/index.ts"),
@@ -25,15 +25,15 @@ export interface ParsedFile {
   readonly format: string;
   readonly servers: readonly DeclaredServer[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Errors that leave out single tools of a server, and nothing else. */
+  /** Errors because of which only single tools of a server are left out. */
   readonly leftOut?: readonly Diagnostic[] | undefined;
   readonly manifest?: ManifestSettings | undefined;
   readonly workspace?: WorkspaceSettings | undefined;
-  /** What a file that is no workspace says about being served by itself. */
+  /** Gateway settings of an mcpfile that is served by itself. */
   readonly gateway?: GatewaySettings | undefined;
 }
 
-/** Nothing for a text that is not a client's file. */
+/** Returns undefined for a text that is not the file of a client. */
 export type ParseClientFile = (
   text: string,
   file: string,
@@ -47,23 +47,23 @@ export type ParseClientFile = (
     }
   | undefined;
 
-/** What a declaration is read for; clients' files mean different things in different folders. */
+/** Context of a config file. The meaning of a client's file depends on the folder. */
 export interface FormatContext {
-  /** The workspace's folder. */
+  /** Folder of the workspace. */
   readonly folder?: string | undefined;
   readonly home?: string | undefined;
   readonly parseClientFile?: ParseClientFile | undefined;
-  /** What says how an mcpfile is served. */
+  /** The mcpserver file beside an mcpfile. */
   readonly beside?: BesideFile | undefined;
 }
 
-/** The format of a file whose syntax is broken. */
+/** Format of a file with a syntax error. */
 export const UNKNOWN = "unknown";
 
 export const KNOWN_FORMATS =
   "portolan.yaml, a bridge manifest (config.servers), an mcpfile (mcpFileVersion), or the mcp.json of an editor or desktop app";
 
-/** What the text declares, or nothing when it is no declaration that we know. Never throws. */
+/** Parses a config file. Resolves to undefined for an unknown format. Never throws. */
 export async function parseDeclaration(
   text: string,
   file: string,
@@ -78,7 +78,7 @@ export async function parseDeclaration(
     const parsed = parse(text, file, undefined, { cwd, home });
     return parsed && { format: parsed.client, servers: parsed.servers, diagnostics: parsed.diagnostics };
   };
-  // YAML goes through our own bounds first: there are texts that end the process inside of the YAML library.
+  // Our own bounds are checked before the YAML library parses the text, because some texts crash the process in it.
   if (/\.ya?ml$/i.test(file)) return parseByContent(text, file, parseClient);
   const client = await parseClient();
   return client ?? (/\.jsonc?$/i.test(file) ? parseByContent(text, file) : undefined);
@@ -105,7 +105,7 @@ async function parseByContent(
   return otherwise?.();
 }
 
-/** For texts whose syntax is broken: a manifest that was edited a moment ago, most likely. */
+/** A text with a syntax error is most likely a manifest that is being edited. */
 function looksLikeManifestText(text: string): boolean {
   return /^"?config"?\s*:/m.test(text) && /^\s+"?servers"?\s*:/m.test(text);
 }

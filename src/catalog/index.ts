@@ -1,4 +1,4 @@
-// Public face of the catalog room.
+// Public exports of the catalog room.
 
 export type { CatalogChange } from "./watch/changes.ts";
 export { fatalErrors } from "./fatal.ts";

@@ -1,4 +1,4 @@
-// A workspace's catalog from its folder: own file first, then its sources, merged.
+// Loads the catalog of a workspace: its own file first, then its sources, merged.
 
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -16,7 +16,7 @@ import { listedSources, type SourceFile, type Sources, usualSources } from "./fi
 import { Taken } from "./files/taken.ts";
 import { type Catalog, type CatalogFile, type CatalogOptions, OWN_NAMES } from "./types.ts";
 
-/** What to watch so that no change of the catalog is missed. */
+/** Files and folders to watch for changes of the catalog. */
 export interface WatchPlan {
   readonly files: readonly string[];
   readonly folders: readonly string[];
@@ -27,12 +27,12 @@ export interface Loaded {
   readonly plan: WatchPlan;
 }
 
-/** Reads the workspace in `folder`, or the one that a single declaration is. Never throws for what a file says or does not say: that is among the diagnostics. */
+/** Reads the workspace in `folder`, or a single config file as a workspace. Errors in files become diagnostics. */
 export async function loadCatalog(folder: string, options: CatalogOptions = {}): Promise<Catalog> {
   return (await load(folder, options, new Map())).catalog;
 }
 
-/** `memory` holds the last good state of each file, used in place of a bad one, and is brought up to date; `taken` says what may be read. */
+/** `memory` holds the last valid state of each file, which replaces an invalid one. `taken` decides which changes are accepted. */
 export async function load(
   folder: string,
   options: CatalogOptions,
@@ -104,7 +104,7 @@ function onlyDriver(single: SourceFile | undefined): string | undefined {
   return single !== undefined && /(?:^|[\\/])DRIVER\.md$/.test(single.file) ? single.file : undefined;
 }
 
-/** All contracts together are one server more; a server that has their name keeps it. */
+/** Adds the contracts as one more server. A server with the same alias keeps it. */
 function withContracts(
   servers: readonly DeclaredServer[],
   contracts: DeclaredServer | undefined,
@@ -130,7 +130,7 @@ function withContracts(
   return servers;
 }
 
-/** A path to a file is a workspace of this one declaration. */
+/** A path to a file means a workspace of this one config file. */
 async function findWorkspace(
   path: string,
 ): Promise<{ readonly top: string; readonly single?: SourceFile; readonly diagnostics: Diagnostic[] }> {
@@ -140,7 +140,7 @@ async function findWorkspace(
   if (stats !== undefined) {
     const named = { text: path, line: 1, column: 1, path: [] };
     const folder = dirname(full);
-    // A driver among others speaks for the workspace that it is in.
+    // A driver in `.drivers` belongs to the workspace around it.
     const top = basename(dirname(folder)) === ".drivers" ? dirname(dirname(folder)) : folder;
     return { top, single: { file: full, named }, diagnostics: [] };
   }
@@ -164,7 +164,7 @@ async function findSources(
   return isDeclaration ? { files: [], folders: [], diagnostics: [] } : usualSources(top);
 }
 
-/** Another workspace's file gives its servers, and nothing else. */
+/** The file of another workspace contributes its servers only. */
 function unfollowed({ file, parsed }: ReadSource): Diagnostic[] {
   if (parsed?.workspace?.sources === undefined) return [];
   const [{ line, column } = {}] = parsed.workspace.sources;
@@ -198,7 +198,7 @@ async function readOwn(
   return first;
 }
 
-/** A relative `cwd` starts at the file that names it; `.cursor/mcp.json` and its like speak for the folder above them. */
+/** A relative `cwd` starts at the folder of its file. Files such as `.cursor/mcp.json` belong to the folder above. */
 function absoluteFolders({ file, parsed }: ReadSource): DeclaredServer[] {
   const folder = dirname(file);
   const base = /[\\/]\.[^\\/]+$/.test(folder) ? dirname(folder) : folder;

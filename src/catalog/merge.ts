@@ -1,10 +1,10 @@
-// Servers of several files as one list: the first to use an alias has it, and whoever loses it is told.
+// Merges the servers of several files. The first server with an alias wins; the others are reported.
 
 import { isDeepStrictEqual } from "node:util";
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer } from "../model/index.ts";
 
-/** Sorted by alias, each alias once. `groups` are in order of precedence. */
+/** Returns servers sorted by alias, each alias once. `groups` are in order of precedence. */
 export function mergeServers(groups: readonly (readonly DeclaredServer[])[]): {
   readonly servers: DeclaredServer[];
   readonly diagnostics: Diagnostic[];
@@ -20,15 +20,15 @@ export function mergeServers(groups: readonly (readonly DeclaredServer[])[]): {
   return { servers, diagnostics };
 }
 
-/** True when both say the same, wherever they say it. */
+/** Returns true if both configs are equal, apart from their position. */
 export function sameDefinition(a: DeclaredServer, b: DeclaredServer): boolean {
   return isDeepStrictEqual(withoutOrigin(a), withoutOrigin(b));
 }
 
-/** Fields that say where a server is written and how it is called there, not what it is. */
+/** Fields about the file of a server, not about the server. */
 const ABOUT_THE_FILE: ReadonlySet<string> = new Set(["origin", "name", "project"]);
 
-/** Through JSON, so that a field that is undefined equals one that is not there. */
+/** JSON removes undefined fields, so that they equal missing ones. */
 function withoutOrigin(server: DeclaredServer): unknown {
   const fields = Object.entries(server).filter(([name]) => !ABOUT_THE_FILE.has(name));
   return JSON.parse(JSON.stringify(Object.fromEntries(fields)));

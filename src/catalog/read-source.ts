@@ -1,4 +1,4 @@
-// One file of a workspace: read, told apart, parsed; a bad state of it never replaces a good one.
+// Reads one file of a workspace: recognises its format and parses it. An invalid state never replaces a valid one.
 
 import { type Diagnostic, toPortolanError } from "../errors/index.ts";
 import { readBeside } from "./files/server-config-file.ts";
@@ -7,21 +7,21 @@ import { readDeclarationFile } from "./files/read-file.ts";
 import type { SourceFile } from "./files/sources.ts";
 import type { ReadDeclaration } from "./files/taken.ts";
 
-/** The last good state of each file, by absolute path; its text with that of the file beside it. */
+/** Last valid state of each file by absolute path. The text includes that of the mcpserver file beside it. */
 export type Memory = Map<string, { readonly text: string; readonly parsed: ParsedFile }>;
 
-/** The format of a file that this program stumbled over. */
+/** Format of a file that caused an internal error. */
 const FAULTY = "faulty";
 
 export interface ReadSource {
   readonly file: string;
-  /** What it declares, or declared when it was last good; nothing for a file that is not there or no declaration. */
+  /** Current content, or the last valid one. Undefined for a file that does not exist or is not a config file. */
   readonly parsed: ParsedFile | undefined;
   readonly diagnostics: readonly Diagnostic[];
   readonly valid: boolean;
 }
 
-/** `own` is the file that lists the source, where a missing one is reported. */
+/** `own` is the file that lists the source. Missing sources are reported there. */
 export async function readSource(
   source: SourceFile,
   own: string | undefined,
@@ -60,7 +60,7 @@ export async function readSource(
   const parsed = await parseDeclaration(read.text, file, { ...options, beside }).catch((thrown: unknown) =>
     unparsed(thrown, file),
   );
-  // A file that nobody named, that has a name of many uses and never was a declaration, may be something else.
+  // A file with a common name that no one listed and that never was a config file may be something else.
   const expected = named !== undefined || memory.has(file) || file.endsWith("mcp.json");
   if (!expected && (parsed === undefined || parsed.format === UNKNOWN)) {
     const told = source.matched === true && parsed !== undefined;
@@ -78,7 +78,7 @@ export async function readSource(
   return { file, parsed, diagnostics: parsed.diagnostics, valid: true };
 }
 
-/** A fault of ours in one file is no reason to lose the others. */
+/** An internal error in one file must not affect the others. */
 export function unparsed(thrown: unknown, file: string): ParsedFile {
   const { code, message: reason, hint } = toPortolanError(thrown);
   const message = `${file} cannot be understood: ${reason}`;
@@ -115,7 +115,7 @@ function skipped(file: string, [first]: readonly Diagnostic[]): Diagnostic {
   return { code: "DECLARATION_INVALID", severity: "warning", message, file, line, column };
 }
 
-/** The file's last good state if it had one, else what is right in it now. */
+/** Returns the last valid state of a file, or the valid parts of its current state. */
 function keepOld(
   file: string,
   memory: Memory,

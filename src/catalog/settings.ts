@@ -7,7 +7,7 @@ import type { WorkspaceSettings } from "./formats.ts";
 import type { ReadSource } from "./read-source.ts";
 import type { CatalogSettings } from "./types.ts";
 
-/** The workspace's own, else that of the first manifest that says one. */
+/** Returns the naming template of the workspace, or else of the first manifest that has one. */
 export function chooseNaming(
   settings: WorkspaceSettings,
   read: readonly ReadSource[],
@@ -63,7 +63,7 @@ export function finishServers(
 ): DeclaredServer[] {
   const aliases = servers.map(({ alias }) => alias);
   const { enabledServers, gatewayServers } = settings;
-  // A name that is misspelt in the gateway's rules would let in, or keep out, what nobody meant.
+  // A misspelt name in the gateway's rules would allow or block the wrong server.
   for (const { text, line, column } of [...(enabledServers ?? []), ...(gatewayServers ?? [])])
     if (!aliases.includes(text))
       diagnostics.push({
@@ -86,7 +86,7 @@ export function finishServers(
       enabled: server.enabled && enabled?.has(server.alias) !== false,
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
       ...(prefix === undefined ? {} : { descriptionPrefix: prefix }),
-      // 0 is how a file says "never", against a default.
+      // A config file writes 0 for "never", which overrides a default.
       ...(idleStopMs === undefined || idleStopMs === 0 ? {} : { idleStopMs }),
     };
   });

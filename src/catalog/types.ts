@@ -1,4 +1,4 @@
-// What a catalog is: the servers of a workspace, merged, with where each came from.
+// Catalog: the merged servers of a workspace, its settings, files and diagnostics.
 
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer, GatewaySettings } from "../model/index.ts";
@@ -7,54 +7,54 @@ import type { ParseClientFile, ServerDefaults } from "./formats.ts";
 import type { WriterOf } from "./files/taken.ts";
 
 export interface Catalog {
-  /** Absolute. */
+  /** The path is absolute. */
   readonly folder: string;
-  /** Sorted by alias, each alias once, the workspace's defaults filled in. */
+  /** Servers sorted by alias, with the defaults of the workspace applied. Each alias is unique. */
   readonly servers: readonly DeclaredServer[];
   readonly settings: CatalogSettings;
   readonly files: readonly CatalogFile[];
   /** The paths that it was read from. */
   readonly usedPaths: UsedPaths;
   readonly diagnostics: readonly Diagnostic[];
-  /** Those among them that are about drivers, contracts and their secrets: what is wrong there is left out by itself, and harms nothing else. */
+  /** The diagnostics about drivers, contracts and their secrets. A driver with an error is left out; everything else works. */
   readonly ofDrivers?: readonly Diagnostic[] | undefined;
-  /** Diagnostics among them because of which single tools, prompts and resources of mcpfiles are left out. */
+  /** The diagnostics because of which single tools, prompts and resources of mcpfiles are left out. */
   readonly leftOut?: readonly Diagnostic[] | undefined;
 }
 
 export interface CatalogSettings {
-  /** Such as `mcp_{alias}_{tool}`. */
+  /** Template such as `mcp_{alias}_{tool}`. */
   readonly naming?: string | undefined;
   readonly descriptionPrefix?: boolean | string | undefined;
-  /** Absolute. */
+  /** The path is absolute. */
   readonly envFile?: string | undefined;
-  /** Already filled into the servers. */
+  /** Defaults, which are already applied to the servers. */
   readonly defaults: ServerDefaults;
-  /** Its files are absolute. */
+  /** The paths in it are absolute. */
   readonly gateway?: GatewaySettings | undefined;
 }
 
-/** One declaration that was read. */
+/** One config file that was read. */
 export interface CatalogFile {
-  /** Absolute. */
+  /** The path is absolute. */
   readonly file: string;
-  /** `workspace`, `manifest`, `mcpfile`, or the client's name. */
+  /** `workspace`, `manifest`, `mcpfile`, or the name of a client. */
   readonly format: string;
   readonly aliases: readonly string[];
-  /** False when it has errors. While watching, what it declared before then stays in use. */
+  /** False if the file has errors. While watching, its last valid content stays in use. */
   readonly valid: boolean;
 }
 
 export interface CatalogOptions {
-  /** What `~/` stands for in `sources`; the user's home folder unless told. */
+  /** Folder for `~/` in `sources`. The default is the user's home folder. */
   readonly home?: string | undefined;
-  /** Which server may have written a file from its sandbox: while watching, such a change is told and not taken. */
+  /** Returns the server that may have written a file from its sandbox. While watching, such a change is reported and ignored. */
   readonly writerOf?: WriterOf | undefined;
-  /** Reads the files of other MCP clients; our own reader unless told. */
+  /** Parser of the files of other MCP clients. The default is our own. */
   readonly parseClientFile?: ParseClientFile | undefined;
 }
 
-/** The names under which declarations are found without being listed, in order of precedence. */
+/** Names of config files that are found without being listed, in order of precedence. */
 export const OWN_NAMES: readonly string[] = ["portolan.yaml", "portolan.yml"];
 export const USUAL_NAMES: readonly string[] = [
   "manifest.yaml",

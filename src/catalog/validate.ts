@@ -1,4 +1,4 @@
-// Checks declarations of any format, as `portolan validate` does.
+// Validates config files of any format, for `portolan validate`.
 
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -26,24 +26,24 @@ import {
 } from "./drivers/validate-drivers.ts";
 
 export interface Validation {
-  /** False when there is any error. */
+  /** False if there is an error. */
   readonly valid: boolean;
   readonly files: readonly CatalogFile[];
   readonly diagnostics: readonly Diagnostic[];
   /** The workspaces found in the checked paths, at most one per path. */
   readonly workspaces: readonly CheckedWorkspace[];
-  /** Drivers among them; whether they fit their contracts is not told here. */
+  /** Drivers of the workspaces. Their bindings are not compared with contracts here. */
   readonly bind: readonly DriversToBind[];
 }
 
 export interface CheckedWorkspace {
   readonly folder: string;
   readonly servers: readonly DeclaredServer[];
-  /** Absent for a file by itself. */
+  /** Undefined for a single file. */
   readonly settings?: CatalogSettings | undefined;
 }
 
-/** Config files of other MCP clients, as far as they are used for a folder. */
+/** Config files of other MCP clients that are used for a folder. */
 export interface ClientFiles {
   readonly files: readonly CatalogFile[];
   readonly servers: readonly DeclaredServer[];
@@ -55,7 +55,7 @@ interface ValidateOptions extends CatalogOptions {
   readonly clientFiles?: ((folder: string) => Promise<ClientFiles>) | undefined;
 }
 
-/** Files by what is in them; folders as workspaces, or as what they hold of one. */
+/** Validates files by their format, and folders as workspaces or as parts of one. */
 export async function validateFiles(
   paths: readonly string[],
   options: ValidateOptions = {},
@@ -64,7 +64,7 @@ export async function validateFiles(
   const files = results.flatMap((result) => result.files);
   const diagnostics = results.flatMap((result) => result.diagnostics);
   const errors = diagnostics.filter(({ severity }) => severity === "error");
-  // What only shows when all files are seen together makes the file that says it wrong.
+  // An error that shows only in the merged catalog makes its file invalid.
   const wrong = new Set(errors.map(({ file }) => file));
   return {
     valid: errors.length === 0,
@@ -116,7 +116,7 @@ async function validatePath(
   return { files, diagnostics, workspaces, bind: [] };
 }
 
-/** As a workspace; and what it would not read as one, because nothing needs it yet or because it is a part of another. */
+/** Validates a folder as a workspace, and also its drivers and contracts that the workspace would not read. */
 async function validateFolder(
   path: string,
   options: CatalogOptions,

@@ -1,24 +1,24 @@
-// Says whether a foreign schema or value is small enough to touch, in one cheap walk that no depth or size can hurt.
+// Size limits of untrusted schemas and values, checked by one cheap traversal that is safe for any depth and size.
 
 import { isObject } from "../model/index.ts";
 import { type Kind, kindOfEntry, kindUnder } from "./keywords.ts";
 
-/** Limits of the threat model (C5, C6). Depth counts schemas inside schemas, not the maps and lists between them. */
+/** Limits on depth and size. Depth counts schemas inside of schemas, not the maps and lists between them. */
 export const SCHEMA_LIMITS = { bytes: 262_144, depth: 64, subschemas: 5000, properties: 2000 } as const;
 export const INSTANCE_LIMITS = { depth: 128, nodes: 200_000 } as const;
 
 export interface SchemaFacts {
-  /** How much one evaluation of the whole schema can cost: all its values, long text counted by length. */
+  /** Cost of one evaluation of the whole schema: the number of its values, with long texts counted by length. */
   readonly weight: number;
   readonly subschemas: number;
-  /** Any kind of reference, so that ids, anchors and unknown keywords matter; dynamic ones cannot be followed beforehand. */
+  /** True if the schema has references, so that ids, anchors and unknown keywords matter. */
   readonly refs: "none" | "static" | "dynamic";
-  /** `uniqueItems`: all pairs of a value's parts may be compared. */
+  /** True for `uniqueItems`, which may compare all pairs of items. */
   readonly pairs: boolean;
-  /** Values of `pattern`, and names in `patternProperties`. */
+  /** Values of `pattern` and names in `patternProperties`. */
   readonly patterns: readonly string[];
   readonly namePatterns: readonly string[];
-  /** One check costs at most schema x instance, patterns aside: nothing recurs, compares all pairs or tries names. */
+  /** True if one check costs at most schema x instance, apart from patterns: no recursion, no comparison of pairs, no patterns of names. */
   readonly tame: boolean;
 }
 
@@ -84,9 +84,9 @@ export interface InstanceSize {
   readonly nodes: number;
   readonly depth: number;
   readonly longest: number;
-  /** How much it costs to look at all of it once. */
+  /** Cost of one traversal of the value. */
   readonly weight: number;
-  /** False when JSON would not carry the value as it is: `undefined`, dates, NaN, class instances. */
+  /** False if JSON changes the value: `undefined`, dates, NaN, class instances. */
   readonly plain: boolean;
 }
 
@@ -140,7 +140,7 @@ export function measureInstance(value: unknown): InstanceBounds {
   return { ok: true, nodes, depth: deepest, longest, weight: nodes + (chars >> 5), plain };
 }
 
-/** True for what `JSON.parse` could have made; class instances, dates and the like are carried differently by JSON. */
+/** Returns true for values that `JSON.parse` could return, and false for class instances, dates and the like. */
 function isPlain(value: object): boolean {
   if (typeof (value as { toJSON?: unknown }).toJSON === "function") return false;
   const prototype: unknown = Object.getPrototypeOf(value);

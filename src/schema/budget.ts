@@ -1,4 +1,4 @@
-// Runs a synchronous function on this thread and stops it when its time is up, also in the middle of a regular expression.
+// Time budget for a synchronous function on this thread. It stops even a running regular expression.
 
 import type { Script } from "node:vm";
 
@@ -6,16 +6,16 @@ export type Budgeted<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: "budget" | "stack" };
 
-/** The script finds its work here; the name is taken for the length of one call and then given back. */
+/** Global name under which the script finds its function during one call. */
 const SLOT = Symbol.for("portolan.schema.budget");
 let runner: Script | undefined;
 
 /**
- * Only V8's own termination stops native code such as a running RegExp, and `node:vm` is the one door to it on the main thread.
+ * Only V8's own termination stops native code such as a running RegExp, and only `node:vm` offers it on the main thread.
  * It costs about 0.1 ms, so callers keep it for work that is not known to be small.
  *
- * A stopped function does not run its `finally` blocks: it must not hold anything that needs one.
- * Other errors of `work` are thrown as they are.
+ * A stopped function does not run its `finally` blocks, so it must not need one.
+ * Other errors of `work` are thrown unchanged.
  */
 export function withinBudget<T>(ms: number, work: () => T): Budgeted<T> {
   const holder = globalThis as Record<symbol, unknown>;
@@ -25,7 +25,7 @@ export function withinBudget<T>(ms: number, work: () => T): Budgeted<T> {
     done = { value: work() };
   };
   try {
-    // Loaded here, so that importing this room costs no built-in module.
+    // The import is here so that importing this room loads no built-in module.
     runner ??= new (process.getBuiltinModule("node:vm").Script)(
       "globalThis[Symbol.for('portolan.schema.budget')]()",
     );
@@ -36,13 +36,13 @@ export function withinBudget<T>(ms: number, work: () => T): Budgeted<T> {
     if (isStackOverflow(error)) return { ok: false, reason: "stack" };
     throw error;
   } finally {
-    // Also right when an inner call was cut off by this one and could not put its own slot back.
+    // This also restores the slot of an inner call that was stopped before it could.
     if (outer === undefined) delete holder[SLOT];
     else holder[SLOT] = outer;
   }
 }
 
-/** A RangeError of any kind: the stack is full, or a string or an argument list became too long. */
+/** Returns true for a RangeError: the stack is full, or a string or an argument list is too long. */
 export function isStackOverflow(error: unknown): boolean {
   return error instanceof RangeError || (error instanceof Error && error.name === "RangeError");
 }

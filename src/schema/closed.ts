@@ -1,9 +1,9 @@
-// A schema that says nothing about further properties, read as one that has none.
+// Closes a schema: unless it says otherwise, additional properties are refused.
 
 import type { JsonSchema } from "../model/index.ts";
 import { dialectOf } from "./dialect.ts";
 
-/** Keywords by which a schema takes properties from elsewhere. */
+/** Keywords that add properties from other schemas. */
 const ELSEWHERE = [
   "$ref",
   "$dynamicRef",
@@ -17,7 +17,7 @@ const ELSEWHERE = [
   "dependencies",
 ];
 
-/** Names that `patternProperties` allows stay allowed. Where a dialect has no word for it, the schema stays as it is. */
+/** Names that `patternProperties` allows stay allowed. In dialects without `unevaluatedProperties`, such a schema stays unchanged. */
 export function closedSchema(schema: JsonSchema): JsonSchema {
   if (schema.additionalProperties !== undefined || schema.unevaluatedProperties !== undefined) return schema;
   if (!ELSEWHERE.some((keyword) => schema[keyword] !== undefined))

@@ -1,9 +1,9 @@
-// Chooses the rules a schema is read by from its `$schema`.
+// Dialect of a schema, from its `$schema`.
 
-/** As the engine names them; draft-04 and draft-06 are rewritten into draft-07's terms. */
+/** Names of the engine. Draft-04 and draft-06 are rewritten as draft-07. */
 export type Dialect = "4" | "7" | "2019-09" | "2020-12";
 
-/** MCP says 2020-12 when a schema does not say; a dialect that we do not know is read the same way. */
+/** The default of MCP is 2020-12, which is also used for unknown dialects. */
 export function dialectOf(schema: unknown): Dialect {
   const named =
     typeof schema === "object" && schema !== null ? (schema as { $schema?: unknown }).$schema : undefined;

@@ -1,4 +1,4 @@
-// Public face of the schema room. Importing it loads no engine: they come when a validator or a view is first made.
+// Public exports of the schema room. The engines load with the first validator or view.
 
 export {
   boundSchema,

@@ -1,4 +1,4 @@
-// What the value of each keyword must look like; the engine believes it blindly, so a stranger's `required: true` must not reach it.
+// Required shape of the value of each JSON Schema keyword. The engine does not check them, so a malformed `required: true` must not reach it.
 
 import { isObject } from "../model/index.ts";
 import { isSchema } from "./keywords.ts";
@@ -14,7 +14,7 @@ export const TYPE_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 const isNumber = (value: unknown): boolean => typeof value === "number" && Number.isFinite(value);
-// Draft-04's boolean form is turned into the numeric one by the copy.
+// The rewritten copy converts the boolean form of draft-04 to the numeric one.
 const isBound = (value: unknown): boolean => isNumber(value) || typeof value === "boolean";
 const isCount = (value: unknown): boolean => isNumber(value) && (value as number) >= 0;
 const isList = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
@@ -34,7 +34,7 @@ const SHAPES: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
         TYPE_NAMES.has(name as string),
       ),
   ],
-  // An empty enum would reject everything; nobody means that.
+  // An empty enum would reject every value, which is never intended.
   ["enum", isList],
   ["const", () => true],
   ["required", isNames],
@@ -59,11 +59,11 @@ const SHAPES: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ...shapes(isReference, "$ref $id"),
   ["$anchor", isText],
   ["$recursiveRef", (value: unknown) => value === "#"],
-  // A real keyword that the engine does not evaluate.
+  // The engine does not evaluate this keyword.
   ["$dynamicRef", never],
 ]);
 
-/** "unknown" for a keyword that JSON Schema does not have: it is an annotation. */
+/** Returns "unknown" for a keyword that JSON Schema does not define. It counts as an annotation. */
 export function isWellFormed(keyword: string, value: unknown): boolean | "unknown" {
   const shape = SHAPES.get(keyword);
   return shape === undefined ? "unknown" : shape(value);

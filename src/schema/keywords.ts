@@ -1,8 +1,8 @@
-// Where subschemas stand inside a schema: every walk over a foreign schema asks here, so that a property named "pattern" is never taken for a keyword.
+// Places of subschemas in a schema. Every traversal uses this table, so that a property named "pattern" is never mistaken for a keyword.
 
 import { isObject } from "../model/index.ts";
 
-/** What a place in a schema holds: one schema, a name-to-schema map, a list of schemas, or plain data. */
+/** Content of a place in a schema: one schema, a map from names to schemas, a list of schemas, or plain data. */
 export type Kind = "schema" | "map" | "list" | "data";
 
 type Position = Kind | "schema-or-list";
@@ -19,11 +19,11 @@ const POSITIONS: ReadonlyMap<string, Position> = new Map<string, Position>([
   ...names("data", "enum const default example examples required type dependentRequired $vocabulary"),
 ]);
 
-/** Keywords whose subschemas judge the same value as the schema that holds them. */
+/** Keywords whose subschemas apply to the same value as their parent. */
 export const IN_PLACE: readonly string[] = ["allOf", "anyOf", "oneOf"];
 
 /**
- * What `value` is when it stands under `keyword`. An object under an unknown keyword counts as a schema, because a `$ref`
+ * Returns the kind of `value` under `keyword`. An object under an unknown keyword counts as a schema, because a `$ref`
  * may point there (`#/components/schemas/...`).
  */
 export function kindUnder(keyword: string, value: unknown): Kind {
@@ -35,7 +35,7 @@ export function kindUnder(keyword: string, value: unknown): Kind {
   return position === "list" ? "data" : position;
 }
 
-/** What an entry of a map or a list of schemas is. */
+/** Returns the kind of an entry in a map or list of schemas. */
 export function kindOfEntry(value: unknown): Kind {
   return isSchema(value) ? "schema" : "data";
 }
@@ -44,7 +44,7 @@ export function isSchema(value: unknown): value is Record<string, unknown> | boo
   return typeof value === "boolean" || isObject(value);
 }
 
-/** A name from a stranger as one step of a JSON Pointer. */
+/** Escapes a name as one step of a JSON Pointer. */
 export function pointerStep(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

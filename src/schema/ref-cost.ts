@@ -1,23 +1,23 @@
-// How costly a schema is when each of its references is followed in full, as both engines do without any limit.
+// Cost of a schema with all references expanded. Both engines follow references without a limit.
 
 import { isObject, type JsonObject } from "../model/index.ts";
 import { isSchema, kindUnder } from "./keywords.ts";
 
 export interface RefCost {
-  /** The weight of all subschemas with every reference written out, as far as that ends. */
+  /** Weight of all subschemas with every reference expanded, up to a limit. */
   readonly weight: number;
-  /** Some part of a value could be judged more often than any fixed number of times, or for ever. */
+  /** True if the number of evaluations of a part of a value has no fixed bound. */
   readonly unbounded: boolean;
 }
 
 export interface RefReader {
-  /** What a schema's `$ref` leads to, and a name for it that is the same wherever it leads to the same. */
+  /** Target of a `$ref`, and a key that is equal for equal targets. */
   follow(node: JsonObject): { readonly name: string; readonly target: unknown } | undefined;
-  /** The weight of one subschema without those inside it. */
+  /** Weight of one subschema without the subschemas in it. */
   weigh(node: JsonObject): number;
 }
 
-/** The same value as the parent, a part of it, or a part that a sibling keyword judges too. */
+/** The subschema applies to the same value as its parent, to a part of it, or to a part that a sibling keyword also checks. */
 type Place = "here" | "below" | "again";
 
 const PLACES: ReadonlyMap<string, Place> = new Map([
@@ -29,10 +29,10 @@ const PLACES: ReadonlyMap<string, Place> = new Map([
   ),
 ]);
 
-/** `schema` must be within bounds. */
+/** `schema` must be within the limits of `bounds.ts`. */
 export function refCost(schema: unknown, reader: RefReader): RefCost {
   const weights = new Map<string, number>();
-  /** References being followed, with how far down in the value each was met. */
+  /** References that are being followed, with the depth in the value where each was found. */
   const open = new Map<string, number>();
   let [recursive, forked, endless, down] = [false, false, false, 0];
 
@@ -46,9 +46,9 @@ export function refCost(schema: unknown, reader: RefReader): RefCost {
       weight += weightOf(value);
       if (place !== "here") down -= 1;
     }
-    // Two ways from one place to references double the work with every level of the value; different fields are different places.
+    // Two recursive references in one place double the work with every level of the value. Different fields are different places.
     if (judging.here + judging.below + judging.again > 1) forked = true;
-    // Zod writes a list of types out as that many schemas.
+    // Zod expands a list of types to that many schemas.
     const types = Array.isArray(node["type"]) ? node["type"].length : 1;
     return Math.min(weight * Math.max(1, types), Number.MAX_SAFE_INTEGER);
   };
@@ -75,7 +75,7 @@ export function refCost(schema: unknown, reader: RefReader): RefCost {
   return { weight, unbounded: endless || (recursive && forked) };
 }
 
-/** Definitions count only where they are referred to. */
+/** Definitions count only where they are referenced. */
 function* childrenOf(node: JsonObject): Generator<{ value: unknown; place: Place }> {
   for (const [keyword, value] of Object.entries(node)) {
     if (keyword === "$defs" || keyword === "definitions") continue;

@@ -1,10 +1,10 @@
-// The texts of an endpoint in which references count: url, headers, env and args. The command and its folder are taken as they stand.
+// Texts of an endpoint that may contain references: url, headers, env and args. The command and its folder may not.
 
 import type { Endpoint, StdioEndpoint } from "../model/index.ts";
 
 export interface EndpointText {
   readonly kind: "url" | "header" | "env" | "arg";
-  /** `url`, `headers.Authorization`, `env.TOKEN`, `args[2]`. */
+  /** Place of the text: `url`, `headers.Authorization`, `env.TOKEN`, `args[2]`. */
   readonly where: string;
   readonly text: string;
 }
@@ -35,7 +35,7 @@ function texts(
   return Object.entries(map).map(([name, text]) => ({ kind, where: `${field}.${name}`, text }));
 }
 
-/** The endpoint with other texts, by their `where`. */
+/** Returns the endpoint with the texts replaced that `filled` has for a `where`. */
 export function withTexts(endpoint: Endpoint, filled: ReadonlyMap<string, string>): Endpoint {
   const pick = (where: string, old: string): string => filled.get(where) ?? old;
   const record = (field: string, old: Readonly<Record<string, string>>): Record<string, string> =>

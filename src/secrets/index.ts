@@ -1,4 +1,4 @@
-// Public face of the secrets room. Importing it loads no keyring and no cryptography; both come with the first secret that needs them.
+// Public exports of the secrets room. Keyring and cryptography load with the first secret that needs them.
 
 export type { Environment } from "./sources/environment.ts";
 export type { PassphraseRequest, PromptPassphrase } from "./vault/passphrase.ts";

@@ -1,4 +1,4 @@
-// One reference looked up: in the store, in the environment alone, or in a file.
+// Looks up one reference: in the store, in the environment alone, or in a file.
 
 import { resolve } from "node:path";
 import { type ErrorCode, isPortolanError } from "../errors/index.ts";

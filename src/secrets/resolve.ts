@@ -1,4 +1,4 @@
-// The references of one endpoint replaced by their values, when its server starts. Everything that is missing or wrong is said at once.
+// Resolves the secret references of one endpoint when its server starts. All missing and invalid references are reported at once.
 
 import { type Diagnostic, type ErrorCode, PortolanError } from "../errors/index.ts";
 import {
@@ -14,33 +14,33 @@ import type { Secret } from "./secret.ts";
 import type { SecretStore } from "./store.ts";
 
 export interface ResolveOptions {
-  /** What the path of a `${file:path}` is relative to: the folder of the declaration. */
+  /** Folder of the config file. The path of a `${file:path}` is relative to it. */
   readonly baseDir: string;
 }
 
 export interface MissingSecret {
   readonly name: string;
-  /** Where it is needed: `url`, `headers.Authorization`, `env.TOKEN`, `args[2]`. */
+  /** Place that needs the secret: `url`, `headers.Authorization`, `env.TOKEN`, `args[2]`. */
   readonly where: string;
-  /** It is only looked for in the environment. */
+  /** True if only the environment is searched. */
   readonly inEnvironment: boolean;
 }
 
 export interface ResolveProblem {
   readonly code: ErrorCode;
   readonly where: string;
-  /** Never holds a value. */
+  /** The message never contains a secret value. */
   readonly message: string;
-  /** In the text at `where`, when it is about one reference. */
+  /** Offset of the reference in the text at `where`. */
   readonly offset?: number | undefined;
   readonly hint?: string | undefined;
 }
 
 export interface ResolvedEndpoint {
   readonly ok: true;
-  /** The same object when there was nothing to replace. */
+  /** The same object if the endpoint has no references. */
   readonly endpoint: Endpoint;
-  /** Every value that went in, for the redactor; without those that are no secrets, such as `${HOME}`. */
+  /** All secret values in the endpoint, for the redactor. Plain values such as `${HOME}` are not included. */
   readonly secrets: readonly Secret[];
   readonly warnings: readonly Diagnostic[];
 }
@@ -51,7 +51,7 @@ export interface UnresolvedEndpoint {
   readonly problems: readonly ResolveProblem[];
 }
 
-/** Looks every reference up once and puts the values in. A value is never read for references again. */
+/** Looks up each reference once and inserts the values. Values are not searched for references. */
 export async function resolveEndpoint(
   endpoint: Endpoint,
   store: SecretStore,
@@ -79,7 +79,7 @@ export async function resolveEndpoint(
   return { ok: true, endpoint: withTexts(endpoint, texts), secrets: [...secrets.values()], warnings };
 }
 
-/** The error that a server which needs these secrets shows. */
+/** Returns the error of a server whose references cannot be resolved. */
 export function toSecretError(unresolved: UnresolvedEndpoint, server?: string): PortolanError {
   const { missing, problems } = unresolved;
   const sentences: string[] = [];
@@ -103,7 +103,7 @@ export function toSecretError(unresolved: UnresolvedEndpoint, server?: string): 
   );
 }
 
-/** How to set them: in the environment what is only looked for there, else in a store. */
+/** Returns the commands that set the missing secrets. */
 function settingHint(missing: readonly MissingSecret[]): string {
   const steps = new Map(
     missing.map(({ name, inEnvironment }) => [
@@ -120,7 +120,7 @@ interface Outcome {
   readonly missing: MissingSecret[];
   readonly problems: ResolveProblem[];
   readonly warnings: Diagnostic[];
-  /** By value: the same one twice is one. */
+  /** The key is the value, so that the same secret is listed once. */
   readonly secrets: Map<string, Secret>;
 }
 
@@ -151,7 +151,7 @@ function fillSlot(slot: Slot, found: ReadonlyMap<string, Lookup>, outcome: Outco
     }
     if (fallback !== undefined && lookup.kind === "missing") return fallback;
     if (fallback !== undefined && lookup.kind === "failed" && lookup.code === "SECRET_STORE_FAILED") {
-      // The store may or may not have it; that it cannot be asked must not stop what works without it.
+      // A store that cannot be read must not stop a server that has a default for this secret.
       outcome.warnings.push({
         code: "SECRET_STORE_FAILED",
         severity: "warning",
@@ -169,13 +169,13 @@ function fillSlot(slot: Slot, found: ReadonlyMap<string, Lookup>, outcome: Outco
   if (broken) return filled;
   const wrong = unfit(kind, filled);
   if (wrong !== undefined) problem("DECLARATION_INVALID", `The text ${wrong}.`);
-  // Here, and not where it is used: the error of a URL that cannot be read repeats it, with the secrets in it.
+  // The URL is checked here because the error of a later parser would contain the URL with its secrets.
   else if (kind === "url" && !URL.canParse(filled))
     problem("CONFIG_INVALID", "With the values of its references, this is not a URL.");
   return filled;
 }
 
-/** Why a value cannot stand in such a place. */
+/** Returns the reason why a value cannot be used in this kind of place. */
 function unfit(kind: EndpointText["kind"], value: string): string | undefined {
   if (value.includes("\0")) return "holds a NUL character";
   if (kind !== "header" && kind !== "url") return undefined;

@@ -1,4 +1,4 @@
-// A value that prints as [redacted] wherever it is printed by accident.
+// Secret: a wrapper whose value prints as [redacted].
 
 export const REDACTED = "[redacted]";
 
@@ -9,7 +9,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself; for the place that hands it to a server, and no other. */
+  /** Returns the value. Only code that passes it to a server calls this. */
   reveal(): string {
     return this.#value;
   }

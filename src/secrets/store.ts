@@ -1,4 +1,4 @@
-// All sources of secrets as one: explicit environment, the system's keyring, the vault, the .env file that a workspace names.
+// Secret store: all sources of secrets in order of precedence, which is environment, keyring, vault, .env file.
 
 import { PortolanError, type Report } from "../errors/index.ts";
 import { isReferenceName } from "../model/index.ts";
@@ -12,11 +12,11 @@ import { createLazyVault } from "./vault/vault-lazy.ts";
 
 export interface SecretStoreOptions {
   readonly env: Environment;
-  /** A `.env` file, when the workspace names one. */
+  /** The `.env` file that the workspace names. */
   readonly envFile?: string | undefined;
-  /** Asked before any file is read that a config names. Absent: all of them are. */
+  /** Decides whether a file that a config names may be read. Without it, every file may. */
   readonly checkFile?: CheckFile | undefined;
-  /** Absent: in the user's data folder. */
+  /** The default is a file in the user's data folder. */
   readonly vaultFile?: string | undefined;
   readonly keyring?: "auto" | "off" | undefined;
   readonly promptPassphrase?: PromptPassphrase | undefined;
@@ -31,23 +31,23 @@ export interface FoundSecret {
 export type WritableSource = "keyring" | "vault";
 
 export interface SecretStore {
-  /** From the first source that has it, or only from one. Throws SECRET_STORE_FAILED when a vault is there but cannot be opened. */
+  /** Searches all sources in order, or only `from`. Throws SECRET_STORE_FAILED if the vault exists but cannot be opened. */
   get(name: string, options?: { readonly from?: SourceName }): Promise<FoundSecret | undefined>;
-  /** Into the keyring when it works, otherwise into the vault, unless one is named. Resolves to where it went. */
+  /** Writes to `to`, or by default to the keyring if it works and otherwise to the vault. Resolves to the source that was written. */
   set(
     name: string,
     value: string | Secret,
     options?: { readonly to?: WritableSource | undefined },
   ): Promise<WritableSource>;
-  /** Names only, one entry per source that holds one; sorted by name, then in the order in which sources are asked. */
+  /** Lists names, one entry per source, sorted by name and then by the order of the sources. */
   list(): Promise<{ readonly name: string; readonly source: SourceName }[]>;
-  /** From every source that can be written. Resolves to where it was. */
+  /** Removes a secret from every writable source. Resolves to the sources that had it. */
   remove(name: string): Promise<WritableSource[]>;
-  /** One status per source in use, in the order in which they are asked. */
+  /** Returns one status per source, in the order of the sources. */
   check(): Promise<(SourceStatus & { readonly source: SourceName })[]>;
-  /** Puts the vault's passphrase into the keyring. */
+  /** Stores the passphrase of the vault in the keyring. */
   keepVaultPassphrase(): Promise<void>;
-  /** Whether the file of a reference may be read. */
+  /** Decides whether the file of a `${file:path}` may be read. */
   readonly checkFile?: CheckFile | undefined;
 }
 
@@ -70,7 +70,7 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore {
   return { ...storeOf(sources, report, () => vault.keepPassphrase()), checkFile: options.checkFile };
 }
 
-/** The same over any sources, in their order. */
+/** Returns a store over the given sources. */
 export function storeOf(
   sources: readonly SecretSource[],
   report: Report,
@@ -79,7 +79,7 @@ export function storeOf(
   async function chooseTarget(to: WritableSource | undefined): Promise<SecretSource> {
     for (const source of sources) {
       if (source.set === undefined || (to !== undefined && source.name !== to)) continue;
-      // Without a wish, a keyring that does not work is passed over; with one, its own error says why.
+      // Without `to`, an unusable keyring is skipped. With `to`, its own error gives the reason.
       if (to === undefined && source.name === "keyring" && !(await source.check()).ok) continue;
       return source;
     }
@@ -125,7 +125,7 @@ export function storeOf(
           );
         }
       }
-      // Sorting is stable, so the order of sources stays within a name.
+      // Sorting is stable, so entries of one name keep the order of the sources.
       return found.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
     },
     async remove(name) {

@@ -1,4 +1,4 @@
-// The files that drivers are made of, read: each once, and with what it last said when it was right.
+// Reads the files of drivers, each once, and keeps the last valid content of each.
 
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import type { Diagnostic } from "../../errors/index.ts";
 import { unparsed } from "../read-source.ts";
 import type { ReadDeclaration } from "../files/taken.ts";
 
-/** What each file last said when it was right. */
+/** Last valid content of each file. */
 export type DriverMemory = Map<string, unknown>;
 
 export interface ParsedDriverFile<T> {
@@ -19,7 +19,7 @@ const MAX_FOLDERS = 1_000;
 export class DriverReader {
   readonly files: { file: string; format: string; valid: boolean }[] = [];
   readonly diagnostics: Diagnostic[] = [];
-  /** Files that something means and that are not there. */
+  /** Files that are referenced but do not exist. */
   readonly missing: string[] = [];
   readonly read: ReadDeclaration;
   readonly #memory: DriverMemory;
@@ -30,7 +30,7 @@ export class DriverReader {
     this.read = read;
   }
 
-  /** What a file says, or last said when it was right; undefined when it is not there. Read once, however often it is meant. */
+  /** Resolves to the content of a file, or to its last valid content if it has errors now, or to undefined if it does not exist. */
   parse<T>(
     file: string,
     format: string,
@@ -64,13 +64,13 @@ export class DriverReader {
     const valid = value !== undefined || !diagnostics.some(({ severity }) => severity === "error");
     this.files.push({ file, format, valid });
     if (value !== undefined) this.#memory.set(file, value);
-    // Right, but not for us: what it said before does not count any more.
+    // The file is valid but for another host, so its earlier content is dropped.
     else if (valid) this.#memory.delete(file);
     return value ?? (this.#memory.get(file) as T | undefined);
   }
 }
 
-/** `<folder>/<anything>/<name>`, sorted. */
+/** Returns the existing files `<folder>/<any>/<name>`, sorted. */
 export async function below(folder: string, name: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const folders = entries

@@ -1,4 +1,4 @@
-// Which secrets a workspace knows and who may have each: its own inventory, then what drivers bring or refer to.
+// Secret entries of a workspace: its own SECRETS.md first, then those that drivers bring or reference.
 
 import { realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
@@ -7,30 +7,30 @@ import type { SecretEntry } from "../../model/index.ts";
 import { below, type DriverReader, isFile } from "./driver-reader.ts";
 import { driverFormats } from "../formats.ts";
 
-/** A file that a driver names, such as a SECRETS.md with `auth.ref`. */
+/** A file that a driver references, such as a SECRETS.md with `auth.ref`. */
 export interface SecretsRef {
-  /** The DRIVER.md that names it. */
+  /** The DRIVER.md with the reference. */
   readonly file: string;
   readonly path: string;
   readonly line: number;
   readonly column: number;
 }
 
-/** A DRIVER.md, and the id of its driver; undefined where the file is wrong, or not in use. */
+/** A DRIVER.md and the id of its driver. The id is undefined if the file has errors or is not in use. */
 export interface DriverFile {
   readonly file: string;
   readonly id: string | undefined;
 }
 
-/** One inventory; `driver` is absent for the workspace's own. */
+/** The entries of one SECRETS.md. `driver` is undefined for the workspace's own. */
 interface Inventory {
   readonly driver?: string | undefined;
   readonly entries: readonly SecretEntry[];
 }
 
 /**
- * The workspace's own inventory (`.secrets`) serves every driver that its grants name. An inventory that a driver brings or refers to
- * serves that driver only: otherwise a new driver could ask for the secrets of all others by their names.
+ * The workspace's own entries (`.secrets`) serve every driver that their access rules name. Entries that a driver brings or references
+ * serve that driver only. Otherwise a new driver could request the secrets of other drivers by their names.
  */
 export async function readSecrets(
   top: string,
@@ -61,7 +61,7 @@ export async function readSecrets(
   return [...workspace.secrets, ...(await unshared(all, reader))];
 }
 
-/** The files that drivers bring or refer to, each with the driver that it serves. */
+/** Returns the files that drivers bring or reference, each with its driver. */
 async function inventoriesOf(
   top: string,
   drivers: readonly DriverFile[],
@@ -112,14 +112,14 @@ async function inventoriesOf(
 const SHARE =
   "To share a secret between drivers, list it in .secrets/SECRETS.md; otherwise give each driver one with names of its own.";
 
-/** Entries that only their own driver names. One value is stored under a name, so that two with the same name would share it. */
+/** Returns the entries that only their own driver names. A name has one value, so two entries of one name would share it. */
 async function unshared(inventories: readonly Inventory[], reader: DriverReader): Promise<SecretEntry[]> {
   const { variablesOf } = await driverFormats();
   const keysOf = (entry: SecretEntry): string[] =>
     variablesOf(entry).map((name) => name.replaceAll("-", "_").toUpperCase());
   const listedBy = new Map<string, Inventory[]>();
   for (const inventory of inventories) {
-    // A driver whose file is wrong starts nothing, and takes no name from others.
+    // A driver with errors does not start, and reserves no name.
     if (inventory.driver === undefined && inventory !== inventories[0]) continue;
     for (const key of new Set(inventory.entries.flatMap(keysOf)))
       listedBy.set(key, [...(listedBy.get(key) ?? []), inventory]);
@@ -164,7 +164,7 @@ export async function readSecretsFile(
   });
 }
 
-/** What is meant by a reference: the field, the file's name, and what to say of one that lies outside. */
+/** Kind of reference: the field, the name of the file, and the message for a file outside of the workspace. */
 export interface RefKind {
   readonly field: string;
   readonly name: string;
@@ -177,7 +177,7 @@ const AUTH_REF: RefKind = {
   move: "Keep the SECRETS.md in the workspace; the values of secrets are elsewhere in any case.",
 };
 
-/** From the driver's folder, or else from the workspace; never from outside of it, however the path leads there. */
+/** Finds a referenced file in the driver's folder or in the workspace, and never outside of it. */
 export async function findRef(
   ref: SecretsRef,
   top: string,

@@ -1,4 +1,4 @@
-// The skills that prompts of drivers become a part of: read for their names; a prompt whose skill is not there is not offered.
+// Skills that prompts of drivers belong to. Their names are read; a prompt whose skill does not exist is not offered.
 
 import { basename, dirname } from "node:path";
 import type { DeclaredDriver, Driver, DriverPrompt } from "../../model/index.ts";

@@ -1,4 +1,4 @@
-// The drivers and contracts of a workspace: `.drivers/<id>/DRIVER.md` with what lies beside it, and every TOOL.md that they mean.
+// Drivers and contracts of a workspace: each `.drivers/<id>/DRIVER.md` with the files beside it, and the TOOL.md files that it references.
 
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import type { Diagnostic } from "../../errors/index.ts";
@@ -10,25 +10,25 @@ import { driverFormats } from "../formats.ts";
 import { readDeclarationFile } from "../files/read-file.ts";
 import type { ReadDeclaration } from "../files/taken.ts";
 
-/** The alias of all contracts together. */
+/** Alias of the server that offers all contracts. */
 export const CONTRACTS_ALIAS = "contracts";
 
 export interface FoundDrivers {
-  /** Undefined when there are no drivers. */
+  /** Undefined if the workspace has no drivers. */
   readonly server?: DeclaredServer | undefined;
   readonly files: readonly { readonly file: string; readonly format: string; readonly valid: boolean }[];
-  /** What else lies beside drivers and is read or run with them, whether it is there or not. */
+  /** Other files beside drivers that are read or run with them, existing or not. */
   readonly beside: readonly string[];
-  /** Those that something means and that are not there. */
+  /** Files that are referenced but do not exist yet. */
   readonly missing: readonly string[];
-  /** Where more may appear. */
+  /** Folders in which more files may appear. */
   readonly folders: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
 const ENTRIES = ["driver.ts", "driver.mts", "driver.js", "driver.mjs"];
 
-/** `only` is a DRIVER.md that was named by itself. */
+/** `only` is a DRIVER.md that the user named instead of a workspace. */
 export async function findDrivers(
   top: string,
   policy: ContractPolicy,
@@ -80,7 +80,7 @@ export interface ReadDriver {
   readonly ref?: SecretsRef | undefined;
 }
 
-/** With what lies beside it; undefined when it is wrong, or of another kind. */
+/** Reads a driver with the files beside it. Resolves to undefined for a driver with errors or of another kind. */
 export async function readDriver(file: string, reader: DriverReader): Promise<ReadDriver | undefined> {
   const folder = dirname(file);
   const { parseDriver } = await driverFormats();
@@ -106,7 +106,7 @@ export async function readDriver(file: string, reader: DriverReader): Promise<Re
   return { declared: { driver, entry: join(folder, entry), source: { text, serverJson } }, ref };
 }
 
-/** Those that bindings name by a path, from the workspace or from their driver; and all in the usual places, for those named by id. */
+/** Reads the contracts that bindings name by a path, and all contracts in the usual folders for bindings that name an id. */
 async function readContracts(
   top: string,
   drivers: readonly DeclaredDriver[],
@@ -123,7 +123,7 @@ async function readContracts(
       }),
     ),
   );
-  // What lies outside of the workspace is nobody's contract here.
+  // Contracts outside of the workspace are not used.
   const files = [...new Set([...named, ...found.flat()])].filter((file) => isBelow(file, top)).toSorted();
   const contracts = await Promise.all(files.map((file) => readContract(file, reader)));
   return chooseContracts(
@@ -142,7 +142,7 @@ export async function readContract(file: string, reader: DriverReader): Promise<
   });
 }
 
-/** The workspace's own contracts hold; a driver cannot bring another promise under the same name, nor two drivers one each. */
+/** A contract of the workspace takes precedence over one of a driver. Two drivers cannot bring different contracts of one name. */
 function chooseContracts(top: string, contracts: readonly Contract[], diagnostics: Diagnostic[]): Contract[] {
   const isOfDriver = ({ origin }: Contract): boolean => isBelow(origin.file, join(top, ".drivers"));
   const refuse = ({ id, origin }: Contract, other: Contract): void => {
@@ -172,12 +172,12 @@ function chooseContracts(top: string, contracts: readonly Contract[], diagnostic
 
 const majorOf = ({ version }: Contract): string => version.split(".", 1)[0] ?? "";
 
-/** Which driver's folder it is in. */
+/** Returns the driver whose folder contains a file. */
 function folderOf({ origin }: Contract, top: string): string {
   return relative(join(top, ".drivers"), origin.file).split(sep, 1)[0] ?? "";
 }
 
-/** A driver's file may ask for less than a whole sandbox, and only its workspace can agree. */
+/** A DRIVER.md may request a weaker sandbox mode, which only the workspace can grant. */
 function unagreed({ driver: { id, launch, origin } }: DeclaredDriver, policy: ContractPolicy): Diagnostic[] {
   const { askedMode } = launch;
   if (askedMode === undefined || Object.hasOwn(policy.sandbox ?? {}, id)) return [];
@@ -195,7 +195,7 @@ function unagreed({ driver: { id, launch, origin } }: DeclaredDriver, policy: Co
   ];
 }
 
-/** Of several with one id, that in the folder of this name; without one nobody knows which is meant. */
+/** Of several drivers with one id, the one in the folder of that name is used. Without such a folder, none is. */
 function duplicates(drivers: readonly DeclaredDriver[]): {
   readonly losers: ReadonlySet<DeclaredDriver>;
   readonly diagnostics: Diagnostic[];

@@ -1,4 +1,4 @@
-// Drivers, contracts and secrets that are checked by themselves: named by their file, or by a folder of them.
+// Validates single drivers, contracts and secret files, named by their file or folder.
 
 import { basename, dirname, join } from "node:path";
 import type { Diagnostic } from "../../errors/index.ts";
@@ -9,16 +9,16 @@ import { findDrivers, readContract, readDriver } from "./drivers.ts";
 import { readDeclarationFile } from "../files/read-file.ts";
 import { type CatalogFile, OWN_NAMES } from "../types.ts";
 
-/** Drivers whose bindings can be held against contracts. */
+/** Drivers whose bindings can be compared with contracts. */
 export interface DriversToBind {
   readonly drivers: readonly DeclaredDriver[];
   readonly contracts: readonly Contract[];
-  /** All drivers and secrets of the workspace around, and the ids of its drivers for other hosts. */
+  /** All drivers and secrets of the workspace around the files, and the ids of its drivers for other hosts. */
   readonly around: Pick<ContractsEndpoint, "drivers" | "secrets"> & { readonly foreign: readonly string[] };
-  /** The files that are checked; undefined: all. */
+  /** Files to report about. Without the list, all files. */
   readonly only?: readonly string[] | undefined;
   readonly root: string;
-  /** False without a workspace around: contracts may be somewhere else. */
+  /** False if there is no workspace around the files, because contracts may be elsewhere. */
   readonly isWhole: boolean;
 }
 
@@ -34,7 +34,7 @@ export function isDriverFile(file: string): boolean {
   return NAMES.includes(basename(file));
 }
 
-/** What a workspace keeps of contracts and secrets, also when it has no driver that would need them. */
+/** Returns the contract and secret files of a workspace, also those that no driver needs. */
 export async function sharedFiles(folder: string): Promise<string[]> {
   const secrets = join(folder, ".secrets");
   const found = await Promise.all([
@@ -45,7 +45,7 @@ export async function sharedFiles(folder: string): Promise<string[]> {
   return found.flat();
 }
 
-/** The files in a folder that is itself that of a driver, of a contract, or of several of them. */
+/** Returns the files of a folder that contains one or several drivers or contracts. */
 export async function driverFilesIn(folder: string): Promise<string[]> {
   const own = await present(NAMES.map((name) => join(folder, name)));
   const inner = (await Promise.all(NAMES.map((name) => below(folder, name)))).flat();
@@ -54,7 +54,7 @@ export async function driverFilesIn(folder: string): Promise<string[]> {
   return [...new Set([...own, ...inner, ...tools.flat()])];
 }
 
-/** Each file by itself, and what the workspace around it, if there is one, has to say about it. */
+/** Checks each file alone, and in the context of the workspace around it. */
 export async function checkDriverFiles(wanted: readonly string[]): Promise<CheckedDrivers> {
   const [first = "."] = wanted;
   const top = await workspaceAround(dirname(first));
@@ -89,7 +89,7 @@ export async function checkDriverFiles(wanted: readonly string[]): Promise<Check
   };
 }
 
-/** Drivers that are read but not for this host, by the names of their folders, which should be their ids. */
+/** Returns drivers for other hosts, by the names of their folders, which should be their ids. */
 export function foreignDrivers(
   files: readonly { readonly file: string; readonly format: string }[],
   drivers: readonly DeclaredDriver[],
@@ -119,7 +119,7 @@ async function readAlone(files: readonly string[]): Promise<{
       drivers.push(...only(read?.declared));
       if (read?.ref !== undefined) notes.push(refUnchecked(file, read.ref));
       const own = await below(join(dirname(file), "tools"), "TOOL.md");
-      // Those that are wanted are told of by themselves; the others are only what it is held against.
+      // Only the requested files are reported. The other files are context.
       const silent = new DriverReader(new Map(), readDeclarationFile);
       for (const one of own)
         if (!files.includes(one)) contracts.push(...only(await readContract(one, silent)));
@@ -136,7 +136,7 @@ function refUnchecked(
   return { code: "DECLARATION_INVALID", severity: "info", message, file, line, column };
 }
 
-/** The nearest folder that has drivers or a file of its own. */
+/** Returns the nearest folder with drivers or a portolan.yaml. */
 async function workspaceAround(folder: string): Promise<string | undefined> {
   for (let at = folder; ; at = dirname(at)) {
     const inDrivers = basename(at) === ".drivers" || basename(dirname(at)) === ".drivers";

@@ -1,4 +1,4 @@
-// Files by pattern: `*` and `?` within a name, `**` for any folders. Bounded, sorted, and never through linked folders.
+// Finds files by pattern: `*` and `?` within a name, `**` for any folders. It is bounded, sorted, and follows no linked folders.
 
 import { type Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -11,7 +11,7 @@ export function isPattern(source: string): boolean {
   return /[*?]/.test(source);
 }
 
-/** The folder above the first pattern, and the pattern's steps below it. */
+/** Splits a path into the folder above the first pattern and the steps below it. */
 export function splitPattern(pattern: string): { readonly base: string; readonly steps: readonly string[] } {
   const parts = pattern.split(/[\\/]/);
   const first = parts.findIndex(isPattern);
@@ -19,7 +19,7 @@ export function splitPattern(pattern: string): { readonly base: string; readonly
   return { base: base === "" && pattern.startsWith("/") ? "/" : base, steps: parts.slice(first) };
 }
 
-/** Absolute paths of the files that match, sorted. `complete` is false when there was too much to look at. */
+/** Returns sorted absolute paths. `complete` is false if there were too many files. */
 export async function findFiles(
   base: string,
   steps: readonly string[],
@@ -44,13 +44,13 @@ export async function findFiles(
     }
   };
 
-  // Two `**` in a row say what one says, at the square of its price.
+  // Two `**` in a row mean the same as one, but take quadratic time.
   const short = steps.filter((step, index) => step !== "**" || steps[index - 1] !== "**");
   await visit(base, short, 0);
   return { files: [...found].sort(), complete: entries <= MAX_ENTRIES };
 }
 
-/** Folders that `**` goes into. */
+/** Folders that `**` matches. */
 export function isHidden(name: string): boolean {
   return name.startsWith(".") || name === "node_modules";
 }
@@ -66,7 +66,7 @@ function matches(step: string, name: string): boolean {
   return matchName(step, name);
 }
 
-/** Greedy with one way back, so that no pattern takes more than quadratic time. */
+/** Matches greedily and backtracks to the last `*` only, so that no pattern takes more than quadratic time. */
 function matchName(pattern: string, name: string): boolean {
   let at = 0;
   let star = -1;
@@ -97,7 +97,7 @@ async function list(folder: string): Promise<Dirent[]> {
     const entries = await readdir(folder, { withFileTypes: true });
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch {
-    // A folder that cannot be read holds nothing for us.
+    // A folder that cannot be read is skipped.
     return [];
   }
 }

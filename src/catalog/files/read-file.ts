@@ -1,10 +1,10 @@
-// Reads one declaration from disk, and nothing else: regular files of a sane size, without waiting for anybody.
+// Reads one config file: only regular files of a limited size, without waiting for a pipe.
 
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
 const MAX_BYTES = 1024 * 1024;
-/** Claude Code keeps its servers in a file with much else in it. */
+/** Claude Code keeps its servers in a large file with other data. */
 const MAX_JSON_BYTES = 16 * MAX_BYTES;
 
 export type FileText =
@@ -21,7 +21,7 @@ export async function readDeclarationFile(file: string): Promise<FileText> {
     if (!stats.isFile()) return problem(stats.isDirectory() ? "it is a folder" : "it is not a regular file");
     const most = file.toLowerCase().endsWith(".json") ? MAX_JSON_BYTES : MAX_BYTES;
     if (stats.size > most) return problem(`it has ${stats.size} bytes; a declaration has at most ${most}`);
-    // One more than it has, to see that it does not grow while it is read.
+    // One more byte than the file has, to detect that it grows while it is read.
     const bytes = Buffer.alloc(stats.size + 1);
     let length = 0;
     for (;;) {

@@ -1,11 +1,11 @@
-// The file beside an mcpfile that says how it is served: `mcpserver.yaml`, or `payments.mcpserver.yaml` for `payments.mcpfile.yaml`.
+// The server config file beside an mcpfile: `mcpserver.yaml`, or `payments.mcpserver.yaml` for `payments.mcpfile.yaml`.
 
 import { basename, dirname, join } from "node:path";
 import type { BesideFile } from "../formats.ts";
 import { readDeclarationFile } from "./read-file.ts";
 import type { ReadDeclaration } from "./taken.ts";
 
-/** Where it would be, the likelier name first; nothing for files with other names. */
+/** Returns the possible paths, the usual one first. The list is empty for a file that is not named like an mcpfile. */
 export function namesBeside(file: string): string[] {
   const [, before = "", ending = ""] = /^(|.+\.)mcpfile\.(ya?ml)$/i.exec(basename(file)) ?? [];
   if (ending === "") return [];
@@ -14,7 +14,7 @@ export function namesBeside(file: string): string[] {
   );
 }
 
-/** The first that is there. One that cannot be read is told as such: it may say whom requests trust. */
+/** Reads the first one that exists. An unreadable file is an error, because it may contain TLS settings. */
 export async function readBeside(
   file: string,
   read: ReadDeclaration = readDeclarationFile,

@@ -1,4 +1,4 @@
-// Which files a workspace is made of: those it lists, or those with the usual names.
+// Source files of a workspace: the listed ones, or those with the usual names.
 
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -7,22 +7,22 @@ import type { PlacedWord } from "../formats.ts";
 import { findFiles, isPattern, splitPattern } from "./glob.ts";
 import { type Catalog, USUAL_NAMES } from "../types.ts";
 
-/** A file to read. What was named must be there and be a declaration; what was only looked for need not. */
+/** A file to read. A listed file must exist and be a config file; a file with a usual name need not. */
 export interface SourceFile {
   readonly file: string;
   readonly named?: PlacedWord | undefined;
-  /** Found by a pattern. */
+  /** True if a pattern matched the file. */
   readonly matched?: boolean | undefined;
 }
 
 export interface Sources {
   readonly files: readonly SourceFile[];
-  /** Folders in which a pattern looks for files. */
+  /** Folders that patterns search. */
   readonly folders: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Whether a folder leaves it to the config files of other MCP clients which servers there are. */
+/** Returns true if a workspace has no servers and no portolan.yaml, so that the config files of other MCP clients are used. */
 export function isUndeclared({ servers, files }: Pick<Catalog, "servers" | "files">): boolean {
   return servers.length === 0 && !files.some(({ format }) => format === "workspace");
 }

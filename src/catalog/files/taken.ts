@@ -1,11 +1,11 @@
-// Reads declarations again while servers run: a new state of a file that one of them may have written from its sandbox is told, and not taken.
+// Reads config files again while servers run. A change that a server may have made from its sandbox is reported and ignored.
 
 import type { Diagnostic } from "../../errors/index.ts";
 import { type FileText, readDeclarationFile } from "./read-file.ts";
 
 export type ReadDeclaration = (file: string) => Promise<FileText>;
 
-/** The server that may have written this file, if any may. */
+/** Returns the server that may have written a file. */
 export type WriterOf = (file: string) => Promise<string | undefined>;
 
 export class Taken {
@@ -18,7 +18,7 @@ export class Taken {
     this.#writerOf = writerOf;
   }
 
-  /** What was not taken since the last call. The first reading takes everything: it is the user who starts this program. */
+  /** Returns diagnostics about changes that were ignored since the last call. The first read accepts every file, because the user started Portolan. */
   finish(): Diagnostic[] {
     this.#isFirst = false;
     // Files are read in parallel; the order of the diagnostics must not depend on it.

@@ -1,4 +1,4 @@
-// What is different between two states of a catalog.
+// Differences between two states of a catalog.
 
 import { isDeepStrictEqual } from "node:util";
 import { sameDefinition } from "../merge.ts";
@@ -6,14 +6,14 @@ import type { Catalog } from "../types.ts";
 
 export interface CatalogChange {
   readonly catalog: Catalog;
-  /** Aliases, sorted. All three are empty when only settings, places or diagnostics are new. */
+  /** Sorted aliases. All three lists are empty if only settings, positions or diagnostics changed. */
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly changed: readonly string[];
   readonly settingsChanged: boolean;
 }
 
-/** Nothing when both are the same to the last line number. */
+/** Returns undefined if both are equal, including line numbers. */
 export function compareCatalogs(before: Catalog, after: Catalog): CatalogChange | undefined {
   if (isDeepStrictEqual(before, after)) return undefined;
   const old = new Map(before.servers.map((server) => [server.alias, server]));

@@ -1,4 +1,4 @@
-// Watches exactly the files that a catalog may be made of, also those that are not there yet.
+// Watches the files of a catalog, including those that do not exist yet.
 
 import { existsSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
@@ -6,7 +6,7 @@ import { isHidden } from "../files/glob.ts";
 import type { WatchPlan } from "../load.ts";
 
 export interface FileWatch {
-  /** Resolves when changes are seen from now on. */
+  /** Resolves when the watch is active. */
   readonly ready: Promise<void>;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export function watchPlan(
   };
 }
 
-/** The workspace's folder, and the folders of sources that stand elsewhere; what is not there is waited for in what is above it. */
+/** Returns the folder of the workspace and those of sources elsewhere. For a missing folder, the nearest existing parent is watched. */
 function rootsOf(folder: string, plan: WatchPlan): string[] {
   const elsewhere = [...plan.files.map((file) => dirname(file)), ...plan.folders].filter(
     (path) => !isInside(path, folder),
@@ -51,7 +51,7 @@ function rootsOf(folder: string, plan: WatchPlan): string[] {
   return [...new Set([folder, ...elsewhere].map(nearestFolder))];
 }
 
-/** True for what is not worth watching: neither a file of the plan, nor on the way to one, nor below a pattern's folder. */
+/** Returns true for paths that need no watch: not a file of the plan, not on the way to one, and not below the folder of a pattern. */
 function createFilter(roots: readonly string[], plan: WatchPlan): (path: string) => boolean {
   const wanted = new Set(roots);
   for (const path of [...plan.files, ...plan.folders]) {

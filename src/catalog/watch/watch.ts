@@ -1,4 +1,4 @@
-// Keeps a catalog true while its files change: a good change is applied, a bad one is reported and the old state stays.
+// Watches a catalog: a valid change is applied, an invalid one is reported and the old state stays.
 
 import { type Diagnostic, toPortolanError } from "../../errors/index.ts";
 import { type CatalogChange, compareCatalogs } from "./changes.ts";
@@ -9,22 +9,22 @@ import type { Catalog, CatalogOptions } from "../types.ts";
 import { type FileWatch, watchPlan } from "./watch-files.ts";
 
 export interface WatchOptions extends CatalogOptions {
-  /** Quiet time after the last change before files are read again. */
+  /** Time without changes before files are read again. */
   readonly debounceMs?: number | undefined;
 }
 
 export interface CatalogWatch extends AsyncDisposable {
-  /** The state now. */
+  /** Current state. */
   readonly catalog: Catalog;
-  /** Reads everything again without waiting for a change. */
+  /** Reads all files again without waiting for a change. */
   reload(): Promise<Catalog>;
   close(): Promise<void>;
 }
 
 const DEBOUNCE_MS = 100;
-/** The watcher drops a second change of a file within 50 ms, so nothing is read before they are over. */
+/** The watcher drops a second change of a file within 50 ms, so files are read after that time. */
 const LEAST_DEBOUNCE_MS = 60;
-/** Changes that never pause are still read this often. */
+/** Continuous changes are read at this interval. */
 const MAX_WAIT_MS = 1_000;
 
 /** Resolves when every file is watched. `onChange` is called once per change, never after `close()`. */
@@ -54,14 +54,14 @@ export async function watchCatalog(
       () => {
         firstChange = undefined;
         void reload();
-        // Read in the middle of changes: once more when they are over.
+        // Files were read between two changes, so they are read again afterwards.
         if (left < debounceMs) schedule();
       },
       Math.min(debounceMs, left),
     );
   };
 
-  /** A lost watch is no reason to stop: the next change that is seen brings everything up to date. */
+  /** A lost watch is not fatal. The next change that is seen updates everything. */
   const onError = (error: unknown): void => {
     const reason = error instanceof Error ? error.message : String(error);
     const message = `changes of files may be missed: ${reason}`;
@@ -89,11 +89,11 @@ export async function watchCatalog(
     if (change !== undefined) onChange(change);
     if (!moved || closed) return;
     await watchAgain();
-    // What changed while nobody watched is found by looking once more.
+    // Another read finds the changes that happened without a watch.
     schedule();
   };
 
-  /** Whatever goes wrong here, a program that serves must not end of it: what was there stays, and the reason is told. */
+  /** No error here may end a gateway. The old state stays, and the error is reported. */
   const keepTheOld = (thrown: unknown): void => {
     if (closed) return;
     const failure = notReadAgain(thrown, catalog.folder);
@@ -104,7 +104,7 @@ export async function watchCatalog(
     try {
       if (change !== undefined) onChange(change);
     } catch {
-      // It may have been the listener that failed, and it has nobody else to tell.
+      // The listener itself may have failed, and has no other way to report it.
     }
   };
 

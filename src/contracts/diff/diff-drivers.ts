@@ -1,6 +1,7 @@
 // Differences between two versions of a driver, and the version step that each needs.
 
-import { type Driver, type DriverServer, parseVersion, satisfies } from "../../model/index.ts";
+import { parseVersion, satisfies } from "../../base/text/versions.ts";
+import type { Driver, DriverServer } from "../../model/index.ts";
 import { toFileKey } from "../define/file-format.ts";
 import { Changes, type Difference, same, type Step } from "./changes.ts";
 

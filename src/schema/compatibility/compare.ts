@@ -1,4 +1,4 @@
-// Whether what one schema describes can be taken where another one is asked for. Only what is certain counts as a mismatch.
+// Compares two schemas: can values of one be used where the other is required? Only certain mismatches are reported.
 
 import {
   fieldNames,
@@ -13,19 +13,19 @@ import {
 import { alternatives, nearest, quote } from "../words.ts";
 
 /**
- * `error`: values that the giver may rightly give are certainly refused, by their type, their value or their fields.
+ * `error`: values that the source may produce are certainly refused, by their type, value or fields.
  * `warning`: some of them are.
  */
 export interface Mismatch {
-  /** Names of fields from the outside in; `[]` stands for the entries of a list. */
+  /** Names of nested fields, the outermost first; `[]` stands for the entries of a list. */
   readonly path: readonly string[];
   readonly severity: "error" | "warning";
   readonly message: string;
 }
 
 /**
- * Who promises what. `all`: everything that the giver can give must be taken, as with arguments of a call.
- * `some`: the giver may leave out and add what it likes, and only what can never fit counts, as with a result.
+ * Direction of the requirement. `all`: every value of the source must be accepted, as with arguments of a call.
+ * `some`: the source may add and leave out fields, and only impossible values are mismatches, as with a result.
  */
 export type Demand = "all" | "some";
 
@@ -47,7 +47,7 @@ function compare(
 ): void {
   if (path.length > MOST_DEPTH || found.length >= MOST_MISMATCHES) return;
   const [gives, takes] = [typesOf(given), typesOf(taken)];
-  // A place without any value: there is nothing to be refused.
+  // A place without possible values has nothing to refuse.
   if (gives.size === 0) return;
   const common = [...gives].filter((type) => takes.has(type));
   const add = (severity: Mismatch["severity"], message: string): void =>
@@ -66,7 +66,7 @@ function compare(
   }
 }
 
-/** False when no value of one is a value of the other. */
+/** Returns false if no value matches both. */
 function compareValues(
   given: SchemaView,
   taken: SchemaView,
@@ -112,13 +112,13 @@ function compareObjects(
     const { state } = fieldOf(given, name);
     if (state === "closed") add(`the field ${quote(name)} is required and never given${meant(name, known)}`);
     else if (demand === "all") add(`the field ${quote(name)} is required and may be missing`);
-    // Nothing forbids it; but who says what there is would have said this, too.
+    // The schema does not forbid the field, but it lists its fields and this one is missing.
     else if (state === "open" && known.length > 0)
       add(`the field ${quote(name)} is required and not declared${meant(name, known)}`, "warning");
   }
 }
 
-/** `string`, `"a" or "b"`, `object or null`: what a place holds, in words. */
+/** Describes the values of a place: `string`, `"a" or "b"`, `object or null`. */
 export function describeView(view: SchemaView): string {
   const values = valuesOf(view);
   if (values !== undefined && values.length > 0) return alternatives(values.map(quote));
@@ -130,7 +130,7 @@ export function describeView(view: SchemaView): string {
   return alternatives(types.map((type) => (type === "number" && isWhole(view) ? "integer" : type)));
 }
 
-/** ` (did you mean "x"?)`, or the names that there are, or nothing. */
+/** Returns ` (did you mean "x"?)`, or a list of the existing names, or an empty text. */
 export function meant(name: string, known: readonly string[]): string {
   const near = nearest(name, known);
   if (near !== undefined) return ` (did you mean ${quote(near)}?)`;

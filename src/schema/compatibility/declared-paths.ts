@@ -1,23 +1,23 @@
-// The places that a schema declares, as paths that can be written down: the nearest first, and not without end.
+// Paths of the fields that a schema declares, the shallowest first, up to a limit.
 
 import { fieldNames, fieldOf, itemOf, requiredOf, type SchemaView, typesOf, viewOf } from "./view.ts";
 
 export interface DeclaredPath {
-  /** `$`, `$.a.b` or `$.a[*].b`. */
+  /** A path such as `$`, `$.a.b` or `$.a[*].b`. */
   readonly text: string;
   readonly view: SchemaView;
-  /** Whether every value of the schema has something there. */
+  /** True if every value of the schema has this field. */
   readonly certain: boolean;
 }
 
-/** Names in a path; lists on the way are passed through. */
+/** Names of the path, without the steps into lists. */
 const MOST_NAMES = 3;
 const MOST_PATHS = 100;
-/** What can be written after a dot. */
+/** Names that can follow a dot. */
 const NAME = /^[A-Za-z_][\w-]*$/;
 
 interface Place extends DeclaredPath {
-  /** The path leads through a list: what is there is one of several. */
+  /** True if the path passes through a list. */
   readonly many: boolean;
 }
 
@@ -45,7 +45,7 @@ function fieldsBelow(place: Place): Place[] {
   });
 }
 
-/** Of a list its entries, and of a list of lists theirs: a list itself has no fields. */
+/** Returns the entries of a list, also of nested lists, because a list has no fields. */
 function entriesOf(place: Place): Place {
   let at = place;
   for (let depth = 0; depth < MOST_NAMES; depth += 1) {

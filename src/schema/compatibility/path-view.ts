@@ -1,4 +1,4 @@
-// Where a JSONPath leads in everything that a schema describes, or why it can never lead anywhere.
+// Applies a JSONPath to a schema: the part of the schema that it selects, or the reason why it never selects anything.
 
 import type { JsonPath } from "../../model/index.ts";
 import { describeView, meant } from "./compare.ts";
@@ -9,10 +9,10 @@ export type PathView =
   | {
       readonly ok: true;
       readonly view: SchemaView;
-      /** Where it leaves what the schema declares, though the schema does declare other things there. */
+      /** Place where the path leaves the declared fields, although the schema declares others there. */
       readonly undeclared?: string | undefined;
     }
-  /** Why no value of the schema has anything there. */
+  /** Reason why no value of the schema has this path. */
   | { readonly ok: false; readonly message: string };
 
 export function viewAtPath(view: SchemaView, path: JsonPath): PathView {
@@ -31,7 +31,7 @@ export function viewAtPath(view: SchemaView, path: JsonPath): PathView {
       const known = field.state === "open" ? fieldNames(at) : [];
       if (known.length > 0)
         undeclared ??= `${walked} declares no field ${quote(segment.name)}${meant(segment.name, known)}`;
-      // Nothing is known about what is not declared, so that nothing can be said against it.
+      // Undeclared fields may have any value.
       at = field.state === "open" ? viewOf(at, true) : field.view;
       walked += `.${segment.name}`;
       continue;

@@ -1,36 +1,36 @@
-// What can be said for certain about the values of a schema without one of them: their types, their few values, their fields.
+// Facts about all values of a schema: their types, listed values and fields.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 import { boundSchema } from "../bounds.ts";
 import { dialectOf } from "../dialect.ts";
 import { isSchema } from "../keywords.ts";
 
-/** One place of a schema. Everything about it errs to the side of "may be": only what is certain is ever ruled out. */
+/** View of one place in a schema. A view excludes only what is certainly impossible. */
 export interface SchemaView {
   readonly node: unknown;
-  /** Where its references lead; all views of one schema share it. */
+  /** Targets of references, shared by all views of one schema. */
   readonly whole: WholeSchema;
 }
 
 interface WholeSchema {
   readonly root: unknown;
-  /** Nested ids give references other bases, and are not followed. */
+  /** Nested ids change the base of references. Such references are not followed. */
   readonly followsRefs: boolean;
-  /** In older dialects nothing beside a `$ref` counts. */
+  /** Older dialects ignore keywords beside a `$ref`. */
   readonly refStandsAlone: boolean;
-  /** Looks that are still allowed: a hostile schema ends in "may be", not in a long wait. */
+  /** Remaining steps. A hostile schema ends without a result instead of a long wait. */
   steps: number;
 }
 
 export type TypeName = "string" | "number" | "integer" | "boolean" | "null" | "array" | "object";
 
-/** `open`: nothing is said about it, `closed`: it cannot be there. */
+/** `open`: the schema does not restrict the field. `closed`: the field is impossible. */
 export type FieldView =
   | { readonly state: "open" }
   | { readonly state: "closed" }
   | { readonly state: "declared"; readonly view: SchemaView };
 
-/** `integer` is counted as `number` here; see `isWhole`. */
+/** `integer` counts as `number`; see `isWhole`. */
 const ALL_TYPES: readonly TypeName[] = ["string", "number", "boolean", "null", "array", "object"];
 const MOST_STEPS = 20_000;
 const MOST_DEPTH = 24;
@@ -38,7 +38,7 @@ const MOST_VALUES = 500;
 const OPEN: FieldView = { state: "open" };
 const CLOSED: FieldView = { state: "closed" };
 
-/** Undefined when the schema is beyond what may be looked at; then nothing is certain about it. */
+/** Returns undefined for a schema over the limits. */
 export function viewSchema(schema: unknown): SchemaView | undefined {
   if (!boundSchema(schema).ok) return undefined;
   const dialect = dialectOf(schema);
@@ -54,7 +54,7 @@ export function viewSchema(schema: unknown): SchemaView | undefined {
   };
 }
 
-/** Another node that is read by the same rules, such as one made up of several. */
+/** Returns a view of another node by the same rules, such as a combination of several nodes. */
 export function viewOf(view: SchemaView, node: unknown): SchemaView {
   return { node, whole: view.whole };
 }
@@ -80,13 +80,13 @@ function typesIn(view: SchemaView, depth: number): ReadonlySet<TypeName> {
   return types;
 }
 
-/** Whether every number here is a whole one, as far as the schema says so plainly. */
+/** Returns true if the schema plainly allows only integers. */
 export function isWhole(view: SchemaView): boolean {
   const { node } = view;
   return isObject(node) && node.type === "integer";
 }
 
-/** All values that there can be, when they are listed. */
+/** Returns the possible values if the schema lists them. */
 export function valuesOf(view: SchemaView): readonly unknown[] | undefined {
   return valuesIn(view, 0);
 }
@@ -110,7 +110,7 @@ function valuesIn(view: SchemaView, depth: number): readonly unknown[] | undefin
   return undefined;
 }
 
-/** What an object of this schema may have under a name. */
+/** Returns the view of a field. */
 export function fieldOf(view: SchemaView, name: string): FieldView {
   return fieldIn(view, name, 0);
 }
@@ -131,7 +131,7 @@ function fieldIn(view: SchemaView, name: string, depth: number): FieldView {
   return combine(view, found, "allOf");
 }
 
-/** Names that an object of this schema must have. */
+/** Returns the names of required fields. */
 export function requiredOf(view: SchemaView): ReadonlySet<string> {
   return requiredIn(view, 0);
 }
@@ -150,14 +150,14 @@ function requiredIn(view: SchemaView, depth: number): ReadonlySet<string> {
   return names;
 }
 
-/** Every field that is declared anywhere in this place, for listing and for suggestions. */
+/** Returns the names of all declared fields, for lists and suggestions. */
 export function fieldNames(view: SchemaView): readonly string[] {
   const names = new Set<string>();
   collectNames(view, names, 0);
   return [...names];
 }
 
-/** What the entries of a list are, or the one at an index; undefined when there cannot be one. */
+/** Returns the view of the entries of a list, or of the entry at an index. Undefined if there can be none. */
 export function itemOf(view: SchemaView, index: number | undefined): SchemaView | undefined {
   return itemIn(view, index, 0);
 }
@@ -215,7 +215,7 @@ function combine(view: SchemaView, found: readonly FieldView[], how: "allOf" | "
   return { state: "declared", view: viewOf(view, nodes.length === 1 ? nodes[0] : { [how]: nodes }) };
 }
 
-/** The parts that hold beside a node: what it refers to, and its `allOf`. */
+/** Returns the parts that apply together with a node: the target of its reference, and its `allOf`. */
 function conjuncts(view: SchemaView): readonly SchemaView[] {
   const { node, whole } = view;
   if (!isObject(node)) return [];
@@ -229,7 +229,7 @@ function conjuncts(view: SchemaView): readonly SchemaView[] {
   return parts;
 }
 
-/** Groups of parts of which at least one holds. */
+/** Returns groups of alternatives, of which at least one applies. */
 function disjunctions(view: SchemaView): readonly (readonly SchemaView[])[] {
   const { node } = view;
   if (!isObject(node) || standsAlone(view)) return [];
@@ -248,7 +248,7 @@ function collectNames(view: SchemaView, names: Set<string>, depth: number): void
     for (const branch of branches) collectNames(branch, names, depth + 1);
 }
 
-/** For `unevaluatedProperties`, which sees what any part of the place has looked at. */
+/** Used for `unevaluatedProperties`, which depends on all parts of a place. */
 function isMentioned(view: SchemaView, name: string, depth: number): boolean {
   const { node } = view;
   if (!isObject(node) || exhausted(view, depth)) return true;
@@ -262,7 +262,7 @@ function isMentioned(view: SchemaView, name: string, depth: number): boolean {
   return parts.some((part) => isMentioned(part, name, depth + 1));
 }
 
-/** What a reference within a schema leads to; undefined when it leads nowhere, or elsewhere. */
+/** Returns the target of a reference in the same schema, or undefined. */
 export function followReference(root: unknown, reference: string): unknown {
   if (reference === "#") return root;
   if (!reference.startsWith("#/")) return undefined;

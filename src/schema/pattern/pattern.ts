@@ -1,26 +1,26 @@
-// A pattern from a stranger as a yes-or-no test: in linear time wherever that is possible, marked as wild where it is not.
+// Matcher for an untrusted pattern: in linear time where possible, otherwise marked as `wild`.
 
 import type { RE2JS } from "re2js";
 import { toRe2 } from "./to-re2.ts";
 
 export interface Matcher {
   readonly source: string;
-  /** May take more than linear time, or linear time with a large factor: run it within a budget only. */
+  /** True if a match may take more than linear time, or linear time with a large factor. It must run within a budget. */
   readonly wild: boolean;
   test(text: string): boolean;
-  /** Forgets the compiled form, which may be half-changed after a budget stopped it at work. */
+  /** Drops the compiled form, which may be inconsistent after a budget stopped it. */
   reset(): void;
 }
 
 type Engine = { test(text: string): boolean };
 
-/** Above this many copies of a part, or characters of source, RE2's linear time has a factor that hurts. */
+/** Above this number of copies of a part, or characters of source, RE2's linear time has a large factor. */
 const MOST_COPIES = 100;
 const MOST_CHARACTERS = 1000;
 
 /**
- * JSON Schema patterns are ECMAScript with flag u. One that JavaScript refuses was most likely written for another engine
- * (`(?i)`, `\A`, `\-`); RE2 reads those as their authors meant them. Undefined: no engine takes it.
+ * JSON Schema patterns are ECMAScript with flag u. A pattern that JavaScript refuses was most likely written for another engine
+ * (`(?i)`, `\A`, `\-`), and RE2 supports those. Returns undefined if no engine supports the pattern.
  */
 export function createMatcher(source: string, re2: typeof RE2JS): Matcher | undefined {
   const native = isEcmaScript(source);
@@ -28,13 +28,13 @@ export function createMatcher(source: string, re2: typeof RE2JS): Matcher | unde
   const compile = (): Engine | undefined =>
     attempt(() => linear(native ? toRe2(source) : source, re2)) ??
     (native ? new RegExp(source, "u") : undefined);
-  // A heavy pattern may take long to compile as well: that, too, is left to the first test, which runs within a budget.
+  // A heavy pattern may also take long to compile, so the first test compiles it within its budget.
   let engine = heavy ? undefined : compile();
   if (engine === undefined && !(heavy && native)) return undefined;
   return {
     source,
     wild: heavy || engine instanceof RegExp,
-    // A RegExp without the g flag keeps no state between tests.
+    // A RegExp without the g flag has no state between tests.
     test: (text) => (engine ??= compile())?.test(text) ?? true,
     reset: () => {
       engine = undefined;
@@ -42,7 +42,7 @@ export function createMatcher(source: string, re2: typeof RE2JS): Matcher | unde
   };
 }
 
-/** True when JavaScript itself takes the pattern, as `patternProperties` needs. */
+/** Returns true if JavaScript supports the pattern, as `patternProperties` requires. */
 export function isEcmaScript(source: string): boolean {
   return attempt(() => new RegExp(source, "u")) !== undefined;
 }
@@ -59,7 +59,7 @@ function attempt<T>(compile: () => T): T | undefined {
   }
 }
 
-/** True when it may take long even to compile. */
+/** Returns true if the compilation may take long. */
 export function isHeavy(source: string): boolean {
   if (source.length > MOST_CHARACTERS) return true;
   let copies = 1;

@@ -1,18 +1,18 @@
-// Decides whether a pattern may run on JavaScript's own backtracking engine: only when its cost is plainly bounded.
+// Decides whether a pattern may run on JavaScript's backtracking engine: only if its cost has a plain bound.
 
 import { type CharSet, parsePattern, type PatternNode } from "./syntax-tree.ts";
 
-/** Ways through a pattern without loops that may be tried one after the other. */
+/** Limit on the number of paths through a pattern without loops. */
 const MOST_WAYS = 64;
-/** Copies that counted repetition may make; fewer when the engine tries again at every character. */
+/** Limit on the copies of counted repetition. It is lower if the engine retries at every character. */
 const MOST_COPIES = 1000;
 const MOST_COPIES_UNANCHORED = 50;
 
 /**
- * True when a match takes time linear in the text. Two reasons count: the pattern has few ways through it and no loop,
- * or it is anchored and each next character allows one way only, so that there is nothing to backtrack into
+ * Returns true if a match takes time linear in the text, for one of two reasons: the pattern has few paths and no loop,
+ * or it is anchored and each next character allows one path only, so that there is nothing to backtrack into
  * (a strongly deterministic expression: star height alone would refuse `^a(-a+)*$` and miss `^(a|a)*$` and `^a*a*$`).
- * False for everything else, many harmless patterns among it.
+ * Returns false for everything else, including many harmless patterns.
  */
 export function isSafePattern(source: string): boolean {
   const tree = parsePattern(source);
@@ -35,7 +35,7 @@ function copies(node: PatternNode): number {
   return copies(node.part) * Math.max(1, Number.isFinite(node.max) ? node.max : node.min);
 }
 
-/** How many ways of matching may be tried at one starting point; infinite with a loop. */
+/** Returns the number of paths at one starting point; infinite with a loop. */
 function ways(node: PatternNode): number {
   if (node.kind === "choice") return node.parts.reduce((sum, part) => sum + ways(part), 0);
   if (node.kind === "sequence") return node.parts.reduce((product, part) => product * ways(part), 1);
@@ -47,14 +47,14 @@ function ways(node: PatternNode): number {
   return total;
 }
 
-/** What can begin and end a part, by number of its character, and whether it may be empty. */
+/** First and last positions of a part, and whether it may be empty. */
 interface Edges {
   readonly first: readonly number[];
   readonly last: readonly number[];
   readonly empty: boolean;
 }
 
-/** Glushkov's construction, which gives up at the first place where two ways are open. */
+/** Glushkov's construction, which stops at the first ambiguous position. */
 function isDeterministic(root: PatternNode): boolean {
   const sets: CharSet[] = [];
   const follows: Set<number>[] = [];
@@ -68,7 +68,7 @@ function isDeterministic(root: PatternNode): boolean {
     }
     return true;
   };
-  /** False when a step is possible for two reasons: `(a+)+` goes from a to a by both loops. */
+  /** Returns false if a step is possible for two reasons: `(a+)+` goes from a to a by both loops. */
   const join = (from: readonly number[], to: readonly number[]): boolean =>
     from.every((position) =>
       to.every((next) => !follows[position]?.has(next) && follows[position]?.add(next)),
@@ -106,9 +106,9 @@ function isDeterministic(root: PatternNode): boolean {
       }
       case "repeat": {
         const part = visit(node.part);
-        // A loop over what may be empty splits the same text in many ways.
+        // A loop over a part that may be empty splits the same text in many ways.
         if (part === undefined || part.empty) return undefined;
-        // A fixed number of single characters leaves no choice.
+        // A fixed number of single characters is not ambiguous.
         const fixed = node.min === node.max && node.part.kind === "char";
         if (node.max > 1 && !fixed && !join(part.last, part.first)) return undefined;
         return { ...part, empty: node.min === 0 };

@@ -1,16 +1,16 @@
-// Reads the plain part of ECMAScript's pattern language into a tree; anything clever is refused.
+// Parses the plain part of ECMAScript's pattern language into a tree, and refuses the rest.
 
-/** Characters as bits: ASCII, and one that stands for each way the plain classes treat the rest. */
+/** Set of characters as bits: ASCII, and one sample for each group that the plain classes distinguish beyond it. */
 export type CharSet = bigint;
 
 export type PatternNode =
   | { readonly kind: "char"; readonly set: CharSet }
-  /** `^`, `$`, `\b`: no character of its own. */
+  /** `^`, `$` and `\b` consume no character. */
   | { readonly kind: "assertion"; readonly start: boolean }
   | { readonly kind: "sequence" | "choice"; readonly parts: readonly PatternNode[] }
   | { readonly kind: "repeat"; readonly part: PatternNode; readonly min: number; readonly max: number };
 
-/** U+00A0 is a space, U+2028 a space and a line end, U+00E9 neither: no plain class tells the others apart. */
+/** U+00A0 is a space, U+2028 a space and a line end, U+00E9 neither. Plain classes do not distinguish other characters. */
 const SAMPLES = [
   ...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)),
   "\u00a0",
@@ -24,9 +24,9 @@ const TOKENS = {
   repeat: /(?:([*+?])|\{(\d{1,4})(?:(,)(\d{0,4}))?\})\??/y,
 } as const;
 
-/** Undefined for look-around, back-references, Unicode, and all else whose cost is not plain to see. */
+/** Returns undefined for look-around, back-references, Unicode escapes, and other features of unclear cost. */
 export function parsePattern(source: string): PatternNode | undefined {
-  // Non-ASCII characters in a class would need finer samples; escapes beyond the plain ones likewise.
+  // Non-ASCII characters in a class, and other escapes, would need more samples.
   if (source.length > 500 || !/^[ -~]*$/.test(source)) return undefined;
   let at = 0;
   const take = (token: keyof typeof TOKENS): RegExpExecArray | null => {
@@ -72,7 +72,7 @@ export function parsePattern(source: string): PatternNode | undefined {
   };
 
   try {
-    // The engine has the last word on what is a pattern at all.
+    // JavaScript decides whether the text is a pattern.
     void new RegExp(source);
   } catch {
     return undefined;
@@ -89,9 +89,9 @@ function range([, sign, least, comma, most]: RegExpExecArray): { min: number; ma
   return { min, max: most === "" || most === undefined ? Number.POSITIVE_INFINITY : Number(most) };
 }
 
-/** The engine itself says which characters an atom takes. */
+/** JavaScript decides which characters an atom matches. */
 function charNode(atom: string): PatternNode | undefined {
-  // Only the escapes that a class shares with the samples.
+  // Escapes in a class that the samples support.
   if (atom.startsWith("[") && /\\(?![dDwWsStnrvf0]|[^A-Za-z0-9])/.test(atom)) return undefined;
   try {
     const test = new RegExp(`^${atom}$`);

@@ -1,6 +1,6 @@
-// Writes an ECMAScript pattern (flag u) in RE2's syntax with the same meaning, where the two languages read the same text differently.
+// Translates an ECMAScript pattern (flag u) to RE2's syntax with the same meaning.
 
-/** What JavaScript's `\s` and `.` mean beyond ASCII; RE2's own `\s` and `.` are narrower and wider. */
+/** JavaScript's `\s` and `.` beyond ASCII. RE2's own `\s` is narrower and its `.` is wider. */
 const SPACE =
   "\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}";
 const NOT_SPACE =
@@ -10,8 +10,8 @@ const NOT_NEWLINE = "[^\\n\\r\\x{2028}\\x{2029}]";
 const SURROGATE_PAIR = /^\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})/;
 
 /**
- * `pattern` must be valid under flag u. What RE2 cannot do (look-around, back-references) is left as it is for RE2 to refuse;
- * undefined means that the meaning could not be kept.
+ * `pattern` must be valid under flag u. Look-around and back-references stay, so that RE2 refuses them;
+ * undefined means that no translation has the same meaning.
  */
 export function toRe2(pattern: string): string | undefined {
   let out = "";
@@ -24,7 +24,7 @@ export function toRe2(pattern: string): string | undefined {
       out += escape.text;
       at += escape.length;
     } else if (inClass) {
-      // A "[" in a class is a plain character to JavaScript and may open "[:alpha:]" in RE2.
+      // A "[" in a class is a plain character in JavaScript and may open "[:alpha:]" in RE2.
       out += char === "[" ? "\\[" : char;
       if (char === "]") inClass = false;
       at += 1;
@@ -41,7 +41,7 @@ export function toRe2(pattern: string): string | undefined {
       out += NOT_NEWLINE;
       at += 1;
     } else {
-      // Names of groups do not matter to a yes-or-no answer, and the two languages allow different ones.
+      // Names of groups do not affect whether a text matches, and the two languages allow different ones.
       const named = char === "(" ? /^\(\?<(?![=!])[^>]*>/.exec(pattern.slice(at, at + 256)) : null;
       out += named === null ? char : "(?:";
       at += named === null ? 1 : named[0].length;
@@ -73,7 +73,7 @@ function translateUnicode(text: string): { text: string; length: number } | unde
   }
   const single = /^\\u(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]+)\})/.exec(text);
   const hex = single?.[1] ?? single?.[2];
-  // Half a character: RE2 has no such thing.
+  // RE2 does not support a lone surrogate.
   if (single === null || hex === undefined || /^0*[dD][89a-fA-F]..$/.test(hex)) return undefined;
   return { text: `\\x{${hex}}`, length: single[0].length };
 }

@@ -1,4 +1,4 @@
-// The JSON Schema engine (cfworker) with its dangers taken out: it gets a rewritten copy and runs patterns through our matchers.
+// Safe use of the JSON Schema engine (cfworker): it gets a rewritten copy and runs patterns through our own matchers.
 
 import type { OutputUnit } from "@cfworker/json-schema";
 import type { RE2JS } from "re2js";
@@ -17,21 +17,21 @@ type Cfworker = typeof import("@cfworker/json-schema");
 export interface Engine {
   readonly schema: unknown;
   readonly lookup: Readonly<Record<string, unknown>>;
-  /** What it costs at most to judge one part of a value; infinite when that cannot be said beforehand. */
+  /** Upper limit of the cost to check one part of a value; infinite if it is unknown. */
   readonly weight: number;
-  /** Why nothing found does not mean valid. */
+  /** Reason why a result without errors does not prove validity. */
   readonly unchecked: string | undefined;
-  /** Whether something found means invalid. */
+  /** True if an error proves that the value is invalid. */
   readonly sure: boolean;
   run(instance: unknown): readonly OutputUnit[];
   patternOf(format: unknown): string | undefined;
-  /** Must be called after a run was stopped from outside. */
+  /** Must be called after a run was stopped by its budget. */
   reset(): void;
 }
 
 /**
- * The engine knows custom formats only from one table for the whole process. Ours are numbered, and speak for the matchers of the
- * schema that is being run: runs are synchronous, so there is only ever one, and no schema leaves anything behind in the table.
+ * The engine has one table of custom formats for the whole process. Our formats are numbered and refer to the matchers of the
+ * schema that is running. Runs are synchronous, so there is only one at a time, and no schema leaves entries in the table.
  */
 const PREFIX = "portolan:pattern:";
 let active: readonly Matcher[] = [];
@@ -55,7 +55,7 @@ export function prepareEngine(
     refs: facts.refs !== "none",
     patternFormat: (source) => formats.get(source),
   });
-  // Draft-04 was rewritten in draft-07's terms.
+  // Draft-04 was rewritten as draft-07.
   const draft = dialect === "4" ? "7" : dialect;
   const lookup = cfworker.dereference(rewritten.schema);
   const [first] = rewritten.unchecked;
@@ -83,7 +83,7 @@ export function prepareEngine(
 
 function weightOf(schema: unknown, lookup: Readonly<Record<string, unknown>>, facts: SchemaFacts): number {
   if (facts.tame) return facts.weight;
-  // The engine runs names through JavaScript's own regular expressions.
+  // The engine matches property names with JavaScript's own regular expressions.
   if (facts.refs === "dynamic" || !facts.namePatterns.every(isSafePattern)) return Number.POSITIVE_INFINITY;
   if (facts.refs === "none") return facts.weight;
   const follow = (node: JsonObject): { name: string; target: unknown } | undefined => {
@@ -94,7 +94,7 @@ function weightOf(schema: unknown, lookup: Readonly<Record<string, unknown>>, fa
   return cost.unbounded ? Number.POSITIVE_INFINITY : cost.weight;
 }
 
-/** Of a subschema's own keywords: long lists of values are compared one by one. */
+/** Cost of a subschema's own keywords. Long lists of values are compared one by one. */
 function weigh(node: JsonObject): number {
   let weight = 1;
   for (const [keyword, value] of Object.entries(node)) {

@@ -1,16 +1,16 @@
-// Common schemas as closures that say "definitely valid" in a fraction of a microsecond; anything else is left to the full check.
+// Fast path for common schemas: closures that prove validity in a fraction of a microsecond. The full check handles the rest.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 
-/** True: valid for certain. False: ask the full check. */
+/** Returns true if the value is certainly valid, false if the full check must decide. */
 export type FastTest = (value: unknown) => boolean;
 
-/** Steps after which a value is too large for the fast path: it runs without a budget. */
+/** Limit of steps, because the fast path runs without a budget. */
 const MOST_STEPS = 10_000;
 const MOST_DEPTH = 16;
 let stepsLeft = 0;
 
-/** Says nothing about a value, whatever stands there. `format` is one of them: see the rewritten copy for why. */
+/** Keywords without effect on validity. `rewrite.ts` explains why `format` is one of them. */
 const ANNOTATIONS = new Set(
   "$schema $id id $comment $defs definitions title description default example examples deprecated readOnly writeOnly format".split(
     " ",
@@ -27,7 +27,7 @@ const TYPES: Readonly<Record<string, FastTest>> = {
   object: isRecord,
 };
 
-/** Undefined when the schema uses anything that is not known here to be simple. */
+/** Returns undefined if the schema uses any other keyword. */
 export function compileFastTest(schema: unknown): FastTest | undefined {
   const test = compile(schema, 0);
   if (test === undefined) return undefined;
@@ -103,7 +103,7 @@ function compileLimit(keyword: string, limit: number): FastTest | undefined {
       return (value) => typeof value !== "number" || value > limit;
     case "exclusiveMaximum":
       return (value) => typeof value !== "number" || value < limit;
-    // Lengths count characters, and one may take two places: only the sure side is answered here.
+    // Lengths count characters, and a character may take two code units, so only the certain case is decided here.
     case "minLength":
       return (value) => typeof value !== "string" || value.length >= limit * 2;
     case "maxLength":
@@ -123,7 +123,7 @@ function compileObject(schema: JsonObject, depth: number): FastTest | undefined 
     return undefined;
   const needed = new Set<unknown>(required);
   const names = [...new Set([...Object.keys(properties), ...required])];
-  // Every object seems to have these, so that asking for them tells nothing.
+  // Every object inherits these names, so that `in` is true for them.
   if (names.some((name) => typeof name !== "string" || name in Object.prototype)) return undefined;
   const fields: { name: string; needed: boolean; test: FastTest }[] = [];
   for (const name of names as string[]) {
@@ -149,7 +149,7 @@ function compileObject(schema: JsonObject, depth: number): FastTest | undefined 
   };
 }
 
-/** Only what JSON carries as an object: an inherited field or a `toJSON` would make the answer wrong. */
+/** Returns true only for plain objects. An inherited field or a `toJSON` would make the result wrong. */
 function isRecord(value: unknown): value is JsonObject {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -1,18 +1,18 @@
-// From the engine's flat list of errors to the few that matter: leaves only, and of several alternatives the one that was meant.
+// Selects the relevant errors from the engine's flat list: leaves only, and the most likely one of several alternatives.
 
 import type { OutputUnit } from "@cfworker/json-schema";
 
-/** One error that is not merely "something below is wrong", with the error that the engine gave just before it. */
+/** One leaf error, with the error that the engine reported before it. */
 export interface Finding {
   readonly keyword: string;
-  /** Pointers as the engine writes them: URI-encoded, beginning with "#". */
+  /** Pointers in the engine's form: URI-encoded, beginning with "#". */
   readonly instanceAt: string;
   readonly keywordAt: string;
   readonly text: string;
   readonly before: OutputUnit | undefined;
 }
 
-/** More errors than anybody reads; what comes after them is not looked at. */
+/** Limit on the number of errors. Later ones are ignored. */
 const MOST_ERRORS = 300;
 
 const WRAPPERS = new Set(
@@ -26,7 +26,7 @@ export function findingsOf(errors: readonly OutputUnit[]): Finding[] {
   let findings: Finding[] = [];
   for (const [index, error] of seen.entries()) {
     const before = seen[index - 1];
-    // The engine gives a `false` schema the instance's location; the error before it knows where the schema stands.
+    // For a `false` schema the engine reports the location of the instance. The error before it has the location of the schema.
     const keywordAt = error.keyword === "false" ? (before?.keywordLocation ?? "#") : error.keywordLocation;
     if (WRAPPERS.has(error.keyword) || (error.keyword === "oneOf" && countMatches(error) === 0)) continue;
     if (error.keyword === "dependencies" && error.error.endsWith("dependant schema.")) continue;
@@ -48,7 +48,7 @@ export function findingsOf(errors: readonly OutputUnit[]): Finding[] {
       error.keyword === "propertyNames" ||
       error.keyword === "contains"
     ) {
-      // These speak for themselves; what their subschemas say is about something else.
+      // The errors of subschemas of these keywords are about another value.
       findings = findings.filter((finding) => !isBelow(finding, error));
     }
   }
@@ -56,8 +56,8 @@ export function findingsOf(errors: readonly OutputUnit[]): Finding[] {
 }
 
 /**
- * Of the alternatives of an `anyOf`, keeps what is wrong with the likeliest one: first those whose kind of value and whose
- * telling field (a `const` or `enum` one step down) fit, then those whose kind fits, else only the kinds that were expected.
+ * Keeps the errors of the most likely alternative of an `anyOf`: first those whose type and whose
+ * discriminating field (a `const` or `enum` one step down) match, then those whose type matches, else only the expected types.
  */
 function likeliest(below: readonly Finding[], union: OutputUnit): Set<Finding> {
   const branches = new Map<string, Finding[]>();
@@ -80,7 +80,7 @@ function likeliest(below: readonly Finding[], union: OutputUnit): Set<Finding> {
 
 function isBelow(finding: Finding, error: OutputUnit): boolean {
   const { instanceLocation: here, keywordLocation } = error;
-  // A property name is judged at the location of its property.
+  // The engine reports a property name at the location of its property.
   const inside = finding.instanceAt === here || finding.instanceAt.startsWith(`${here}/`);
   if (finding.keyword === "false" && finding.keywordAt === keywordLocation) return inside;
   return inside && finding.keywordAt.startsWith(`${keywordLocation}/`);

@@ -1,8 +1,8 @@
-// The engine's URI-encoded locations, followed back to fields of the value and keywords of the schema.
+// Resolves the engine's URI-encoded locations to fields of the value and keywords of the schema.
 
 import { pointerStep } from "../keywords.ts";
 
-/** Follows the engine's keyword location, which passes through references. */
+/** Resolves the engine's keyword location, which passes through references. */
 export function schemaAt(
   path: readonly string[],
   schema: unknown,

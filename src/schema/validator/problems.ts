@@ -1,4 +1,4 @@
-// Says what is wrong with a value in words that name the field, what was expected and what came.
+// Messages about an invalid value: the field, the expected type or value, and the actual one.
 
 import type { OutputUnit } from "@cfworker/json-schema";
 import { isObject } from "../../model/index.ts";
@@ -7,17 +7,17 @@ import { child, pointer, schemaAt, steps } from "./locations.ts";
 import { alternatives, clip, describe, nearest, quote } from "../words.ts";
 
 export interface Problem {
-  /** JSON Pointer to the field; "" is the whole value. */
+  /** JSON Pointer to the field; an empty text is the whole value. */
   readonly path: string;
   readonly message: string;
 }
 
 export interface Judged {
   readonly instance: unknown;
-  /** The schema as the engine saw it, and where its references lead. */
+  /** The rewritten schema, and the targets of its references. */
   readonly schema: unknown;
   readonly lookup: Readonly<Record<string, unknown>>;
-  /** The pattern behind a `format` of ours. */
+  /** Returns the pattern of one of our custom formats. */
   patternOf(format: unknown): string | undefined;
 }
 
@@ -28,7 +28,7 @@ const MISSING = /^Instance does not have required property "([\s\S]*)"\.$/;
 
 export function toProblems(errors: readonly OutputUnit[], judged: Judged): Problem[] {
   const problems = new Map<string, Problem>();
-  /** What was expected at a path, so that alternatives become one sentence. */
+  /** Expectation at a path. Alternatives are joined to one sentence. */
   const expected = new Map<string, Set<string>>();
   for (const finding of findingsOf(errors)) {
     if (problems.size >= MOST_PROBLEMS) break;
@@ -55,12 +55,12 @@ export function toProblems(errors: readonly OutputUnit[], judged: Judged): Probl
   return [...problems.values()].map(({ path, message }) => ({ path: clip(path, LONGEST_PATH), message }));
 }
 
-/** A problem as one line. */
+/** Formats a problem as one line. */
 export function formatProblem(problem: Problem): string {
   return problem.path === "" ? problem.message : `${problem.path}: ${problem.message}`;
 }
 
-/** With `wants`, the message is what follows "expected ..., got ...". */
+/** With `wants`, the message continues "expected ..., got ...". */
 function toProblem(
   finding: Finding,
   at: readonly string[],
@@ -72,7 +72,7 @@ function toProblem(
   const owner = schemaAt(keywordAt.slice(0, -1), judged.schema, judged.lookup);
   const limit = child(owner, finding.keyword);
   const size = typeof value === "string" ? "characters" : Array.isArray(value) ? "items" : "fields";
-  // A location that cannot be followed back leaves only the engine's own words.
+  // For a location that cannot be resolved, the engine's own message is used.
   if (limit === undefined && TELLING.has(finding.keyword)) return { path, message: clip(finding.text) };
   switch (finding.keyword) {
     case "type":
@@ -141,7 +141,7 @@ function toProblem(
   }
 }
 
-/** A `false` schema said no: under `additionalProperties` that is a field nobody knows, often a misspelt one. */
+/** A `false` schema rejected the value. Under `additionalProperties` this is an unknown, often misspelt, field. */
 function forbidden(finding: Finding, at: readonly string[], owner: unknown, judged: Judged): Problem {
   const by = finding.before?.keyword;
   if (by !== "additionalProperties" && by !== "unevaluatedProperties")
@@ -151,7 +151,7 @@ function forbidden(finding: Finding, at: readonly string[], owner: unknown, judg
   const siblings = parent.reduce(child, judged.instance);
   const known = child(owner, "properties");
   const names = isObject(known) ? Object.keys(known) : [];
-  // A field that is not there yet is the likelier one.
+  // A missing field is the more likely suggestion.
   const meant =
     nearest(
       name,

@@ -1,4 +1,4 @@
-// Makes the copy of a foreign schema that the engine may see: only well-formed keywords, no annotations, no native patterns.
+// Copy of an untrusted schema for the engine: only well-formed keywords, no annotations, no native patterns.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 import type { Dialect } from "../dialect.ts";
@@ -8,23 +8,23 @@ import { isEcmaScript } from "../pattern/pattern.ts";
 
 export interface Rewritten {
   readonly schema: JsonObject | boolean;
-  /** JSON Pointers of parts that make no sense or that the engine does not know; they were left out. */
+  /** JSON Pointers of malformed or unsupported parts, which were left out. */
   readonly unchecked: readonly string[];
-  /** Whether a problem found is a problem in spite of what was left out: leaving out must not have made the schema stricter. */
+  /** True if the copy is not stricter than the schema, so that its errors are errors of the schema. */
   readonly sure: boolean;
 }
 
 export interface RewriteOptions {
   readonly dialect: Dialect;
-  /** Keep what a reference may need: ids, anchors, definitions, unknown keywords. */
+  /** Keep the targets of references: ids, anchors, definitions, unknown keywords. */
   readonly refs: boolean;
-  /** The engine's `format` name that runs this pattern, or undefined when no engine takes it. */
+  /** Returns the name of the `format` that runs this pattern, or undefined if no engine supports it. */
   patternFormat(source: string): string | undefined;
 }
 
-/** Under these, a looser part makes the whole stricter. */
+/** Under these keywords, a looser subschema makes the schema stricter. */
 const INVERTING = new Set(["not", "oneOf", "if", "maxContains", "unevaluatedProperties", "unevaluatedItems"]);
-/** Without these, `additionalProperties` and its like reject more. */
+/** Without these keywords, `additionalProperties` and similar keywords reject more. */
 const SHAPING = new Set(["properties", "patternProperties", "items", "prefixItems"]);
 const FOR_REFS = new Set([
   "$ref",
@@ -35,14 +35,14 @@ const FOR_REFS = new Set([
   "$defs",
   "definitions",
 ]);
-/** `format` too: 2020-12 makes it an annotation, and rejecting good input is worse than passing bad input on to the server. */
+/** `format` is an annotation in 2020-12. Rejecting valid input is worse than passing invalid input to the server. */
 const ANNOTATIONS = new Set(
   "$schema id $comment $vocabulary $dynamicAnchor title description default example examples deprecated readOnly writeOnly format contentEncoding contentMediaType contentSchema".split(
     " ",
   ),
 );
 
-/** Call only with a schema that is within bounds: this walk is recursive. */
+/** The schema must be within the limits, because the traversal is recursive. */
 export function rewriteSchema(schema: unknown, options: RewriteOptions): Rewritten {
   const unchecked: string[] = [];
   let [inverting, reshaped] = [false, false];
@@ -58,11 +58,11 @@ export function rewriteSchema(schema: unknown, options: RewriteOptions): Rewritt
       leaveOut(path, "");
       return true;
     }
-    // Without a prototype a keyword named "__proto__" is just a key, and nothing is inherited.
+    // In an object without a prototype, "__proto__" is an ordinary key.
     const copy: JsonObject = Object.create(null) as JsonObject;
     for (const [written, child] of Object.entries(value)) {
       const keyword = written === "id" && options.dialect === "4" ? "$id" : written;
-      // Up to draft-07 a reference makes its siblings void; the engine forgets this one.
+      // Up to draft-07 a reference disables its sibling keywords, which the engine does not do for this one.
       if (
         keyword === "$id" &&
         value["$ref"] !== undefined &&
@@ -108,7 +108,7 @@ export function rewriteSchema(schema: unknown, options: RewriteOptions): Rewritt
         entries.push([name, entry]);
       else entries.push([name, copySchema(entry, at)]);
     }
-    // fromEntries defines, where an assignment would call the setter of "__proto__".
+    // `fromEntries` defines properties; an assignment would call the setter of "__proto__".
     return Object.fromEntries(entries);
   };
 
@@ -116,7 +116,7 @@ export function rewriteSchema(schema: unknown, options: RewriteOptions): Rewritt
   return { schema: copy, unchecked, sure: unchecked.length === 0 || !(inverting || reshaped) };
 }
 
-/** Draft-04 says `exclusiveMinimum: true` beside `minimum`; many schemas of later drafts still do, and nothing else can be meant. */
+/** Draft-04 writes `exclusiveMinimum: true` beside `minimum`. Many schemas of later drafts still do. */
 function useNumericBounds(copy: JsonObject, original: JsonObject): void {
   for (const [flag, bound] of [
     ["exclusiveMinimum", "minimum"],

@@ -1,4 +1,4 @@
-// Checks a value against a stranger's schema, at once and on this thread, without ever holding it for long.
+// Validator: checks a value against an untrusted schema, synchronously and in bounded time.
 
 import { dialectOf } from "../dialect.ts";
 import { boundSchema, measureInstance, type SchemaFacts } from "../bounds.ts";
@@ -12,7 +12,7 @@ import { clip } from "../words.ts";
 export type CheckResult =
   | { readonly valid: true }
   | { readonly valid: false; readonly problems: readonly Problem[] }
-  /** Neither proven nor refuted; the reason says why. Whoever receives the value must judge it. */
+  /** The check has no result for the given reason. The receiver of the value must check it. */
   | { readonly valid: "unknown"; readonly reason: string };
 
 export interface SchemaValidator {
@@ -20,23 +20,23 @@ export interface SchemaValidator {
 }
 
 export interface ValidatorOptions {
-  /** The longest that one check may hold the thread. Default: 40. */
+  /** Maximum time of one check. The default is 40. */
   readonly budgetMs?: number;
 }
 
 const VALID: CheckResult = Object.freeze({ valid: true });
 const BUDGET_MS = 40;
-/** Once per schema, where preparing it is not plainly small. */
+/** Budget for preparing a schema that is not small. */
 const PREPARE_MS = 100;
 const PREPARE_DIRECT = 5000;
 const MOST_OVERRUNS = 3;
-/** How much of an overrun each check in time makes good. */
+/** Part of an overrun that each check in time compensates. */
 const FORGIVEN = 0.01;
-/** Schema weight x value weight up to which a check needs no budget: a few milliseconds at the engine's slowest. */
+/** Schema weight x value weight up to which a check needs no budget. It takes a few milliseconds at most. */
 const DIRECT_LIMIT = 10_000;
 
 /**
- * Never rejects: a schema that cannot be used gives a validator that answers "unknown" with the reason.
+ * Never rejects. For an unusable schema, the validator returns "unknown" with the reason.
  * Loads the engine on first use; `check` itself is synchronous.
  */
 export async function createValidator(
@@ -47,7 +47,7 @@ export async function createValidator(
   if (!bounds.ok) return undecided(`the schema is not checked: ${bounds.reason}`);
   const [cfworker, re2] = await Promise.all([
     import("@cfworker/json-schema"),
-    // Large, and most schemas have no pattern.
+    // The module is large, and most schemas have no pattern.
     bounds.facts.patterns.length === 0 ? undefined : import("re2js"),
   ]);
   try {
@@ -87,7 +87,7 @@ class Checker implements SchemaValidator {
       const instance = given.plain ? value : asJson(value);
       if (instance === undefined)
         return { valid: false, problems: [{ path: "", message: "is not a JSON value" }] };
-      // What `toJSON` made of it may be larger than it looked.
+      // `toJSON` may have made the value larger.
       const size = given.plain ? given : measureInstance(instance);
       if (!size.ok) return unknown(size.reason);
       const cost = this.#engine.weight * size.weight * (this.#pairs ? size.weight : 1);
@@ -113,7 +113,7 @@ class Checker implements SchemaValidator {
           : "the schema refers to itself without end",
       );
     }
-    // A machine that was busy three times in a year must not switch a good schema off.
+    // A few overruns on a busy machine must not disable a good schema.
     if (this.#overruns > 0) this.#overruns = Math.max(0, this.#overruns - FORGIVEN);
     if (run.value.length === 0) return engine.unchecked === undefined ? VALID : unknown(engine.unchecked);
     if (!engine.sure) return unknown(engine.unchecked ?? "");
@@ -121,7 +121,7 @@ class Checker implements SchemaValidator {
   }
 }
 
-/** Prepared in a few milliseconds, so that a busy machine must not turn it into "too long". */
+/** Returns true for a schema that needs no budget for its preparation. */
 function isSmall({ weight, patterns }: SchemaFacts): boolean {
   const characters = patterns.reduce((sum, pattern) => sum + pattern.length, 0);
   return weight <= PREPARE_DIRECT && characters <= 500 && !patterns.some(isHeavy);
@@ -136,7 +136,7 @@ function unknown(reason: string): CheckResult {
   return { valid: "unknown", reason };
 }
 
-/** The value as the wire would carry it, or undefined when JSON has no form for it. */
+/** Returns the value as JSON carries it, or undefined if JSON cannot. */
 function asJson(value: unknown): unknown {
   try {
     const text = JSON.stringify(value) as string | undefined;

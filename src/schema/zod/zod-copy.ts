@@ -1,21 +1,21 @@
-// Makes the copy of a foreign schema that Zod may convert: never stricter than the schema, and never costly to run.
+// Copy of an untrusted schema for Zod: never stricter than the schema, and cheap to run.
 
 import { isObject, type JsonObject } from "../../model/index.ts";
 import { isWellFormed } from "../keyword-shapes.ts";
 import { IN_PLACE, isSchema, kindUnder, pointerStep } from "../keywords.ts";
 import { isSafePattern } from "../pattern/safe-pattern.ts";
 
-/** What Zod does not check is carried beside it under this keyword, so that a JSON Schema made from the view still says it. */
+/** Keyword for constraints that Zod does not check, so that a JSON Schema made from the view still contains them. */
 export const HINTS = "portolan:hints";
 
 export interface ZodCopyOptions {
-  /** Whether Zod can and may follow this reference. */
+  /** Returns true if Zod can follow this reference. */
   follows(ref: string): boolean;
-  /** Told what was left out, and where. */
+  /** Called for each part that is left out. */
   leftOut(path: string, why: string): void;
 }
 
-/** Zod throws at these, or rejects more than JSON Schema does. The full check knows them all. */
+/** Zod throws for these keywords, or rejects more than JSON Schema does. The full check supports them. */
 const NOT_IN_ZOD = new Set(
   "not if then else dependentSchemas dependentRequired dependencies unevaluatedItems unevaluatedProperties $dynamicRef $recursiveRef".split(
     " ",
@@ -24,10 +24,10 @@ const NOT_IN_ZOD = new Set(
 const NAMES = new Set(
   "$schema $id id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment __proto__".split(" "),
 );
-/** `format`: Zod rejects good URIs and UUIDs. `readOnly`: it would freeze the caller's own object. `additionalProperties: false`: a view is never strict. */
+/** Zod rejects valid URIs and UUIDs for `format`, freezes the caller's object for `readOnly`, and a view is never strict. */
 const HINT_ONLY = new Set(["format", "readOnly"]);
 
-/** Call only with a schema within bounds. `inUnion`: below alternatives, where a default of the wrong one must not slip in. */
+/** The schema must be within the limits. `inUnion` is true inside of alternatives, where a default of the wrong alternative must not apply. */
 export function copyForZod(
   schema: unknown,
   options: ZodCopyOptions,
@@ -54,7 +54,7 @@ export function copyForZod(
       hints[keyword] = value;
       options.leftOut(at, "the pattern could take unbounded time");
     } else if (keyword === "oneOf") {
-      // A looser copy may fit two alternatives of which exactly one was meant.
+      // A looser copy may match two alternatives of a `oneOf`.
       const anyOf = copyList(value as unknown[], options, at);
       if (schema["anyOf"] === undefined) copy["anyOf"] = anyOf;
       else copy["allOf"] = [...((copy["allOf"] as unknown[] | undefined) ?? []), { anyOf }];
@@ -82,7 +82,7 @@ function copyValue(
   path: string,
   inUnion: boolean,
 ): unknown {
-  // Under an unknown keyword stands metadata, whatever it looks like.
+  // The value of an unknown keyword is metadata.
   const kind = isWellFormed(keyword, value) === "unknown" ? "data" : kindUnder(keyword, value);
   if (kind === "schema") return copyForZod(value, options, path, inUnion);
   if (kind === "list")
@@ -91,7 +91,7 @@ function copyValue(
   const entries: [string, unknown][] = [];
   for (const [name, entry] of Object.entries(value as JsonObject)) {
     const at = `${path}/${pointerStep(name)}`;
-    // Zod drops "__proto__" from every object it parses, and takes what every object inherits for a field.
+    // Zod drops "__proto__" from objects, and treats inherited properties as fields.
     if (keyword === "properties" && name in Object.prototype) {
       options.leftOut(at, "Zod does not carry a field of this name");
     } else if (keyword === "patternProperties" && !isSafePattern(name)) {
@@ -104,7 +104,7 @@ function copyValue(
   return Object.fromEntries(entries);
 }
 
-/** Zod ignores most of what stands beside a `$ref`, and would write the rest on the shared target. */
+/** Zod ignores most keywords beside a `$ref`, and would write the others to the shared target. */
 function withDefinitions(schema: JsonObject, options: ZodCopyOptions, path: string): JsonObject {
   const copy: JsonObject = { $ref: schema["$ref"] };
   if (typeof schema["description"] === "string") copy["description"] = schema["description"];
@@ -116,7 +116,7 @@ function withDefinitions(schema: JsonObject, options: ZodCopyOptions, path: stri
 }
 
 function isHintOnly(keyword: string, value: unknown, schema: JsonObject, inUnion: boolean): boolean {
-  // Where a field may be missing from the copy, the others' rule would catch it.
+  // If a field is missing from the copy, the rule for other properties would apply to it.
   if (keyword === "additionalProperties") {
     const names = isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [];
     return (
@@ -125,14 +125,14 @@ function isHintOnly(keyword: string, value: unknown, schema: JsonObject, inUnion
       names.some((name) => name in Object.prototype)
     );
   }
-  // Zod compares objects by identity, so that no parsed value would ever be equal.
+  // Zod compares objects by identity, so that no parsed value would be equal.
   if (keyword === "const") return !isPrimitive(value);
   if (keyword === "enum") return Array.isArray(value) && value.length > 0 && !value.every(isPrimitive);
   if (keyword === "default") return inUnion || !fits(value, schema);
   return HINT_ONLY.has(keyword);
 }
 
-/** Zod hands a default out unchecked: `{ type: "string", default: null }` would send the null to the server. */
+/** Zod returns a default unchecked: `{ type: "string", default: null }` would send null to the server. */
 function fits(value: unknown, { type, enum: values }: JsonObject): boolean {
   if (Array.isArray(values)) return values.includes(value);
   const is = Array.isArray(value) ? "array" : value === null ? "null" : typeof value;

@@ -1,4 +1,4 @@
-// Shows a tool's JSON Schema as a Zod object, for frameworks that want one: a view that rejects less than the schema, never more.
+// Zod view of a tool's JSON Schema, for frameworks that need one. It rejects less than the schema, never more.
 
 import type { ZodObject, ZodType } from "zod";
 import type { Report } from "../../errors/index.ts";
@@ -12,13 +12,13 @@ import { copyForZod, HINTS } from "./zod-copy.ts";
 
 type ZodModule = typeof import("zod");
 
-/** Zod takes some 40 microseconds for a subschema; what is larger than this gets no view. */
+/** Zod takes about 40 microseconds for a subschema. Larger schemas get no view. */
 const MOST_PARTS = 1000;
-/** Up to here the time is known to be short, and a busy machine must not turn the view into an empty one. */
+/** Schemas up to this size run without a budget, so that a busy machine does not turn the view into an empty one. */
 const DIRECT_PARTS = 300;
 const CONVERT_MS = 100;
 const MOST_REPORTS = 10;
-/** On the root they would make the view something other than an object, which frameworks ask for. */
+/** At the root these keywords would make the view something other than an object, which frameworks require. */
 const NOT_ON_ROOT = [
   "allOf",
   "anyOf",
@@ -31,8 +31,8 @@ const NOT_ON_ROOT = [
 ];
 
 /**
- * Always gives a ZodObject that lets unknown fields through. What the view leaves out is reported and still checked by the full
- * check; where nothing can be shown, the view is an object that takes anything.
+ * Returns a ZodObject that accepts unknown fields. Constraints that the view leaves out are reported, and the full check still
+ * applies them. If no view is possible, the result is an object that accepts anything.
  */
 export function toZodView(schema: unknown, zod: ZodModule, report: Report): ZodObject {
   const warn = (message: string, path?: string): void =>
@@ -65,16 +65,16 @@ export function toZodView(schema: unknown, zod: ZodModule, report: Report): ZodO
 interface Plan {
   readonly copy: Parameters<ZodModule["fromJSONSchema"]>[0];
   readonly target: "draft-2020-12" | "draft-7";
-  /** Subschemas with all references written out. */
+  /** Number of subschemas with all references expanded. */
   readonly parts: number;
   readonly omissions: readonly { readonly path: string; readonly why: string }[];
 }
 
 function planFor(root: JsonObject, schema: unknown): Plan | undefined {
-  // Zod looks for definitions under one name per dialect.
+  // Zod searches definitions under one keyword per dialect.
   const target = isObject(root["$defs"]) ? "draft-2020-12" : "draft-7";
   const prefix = target === "draft-7" ? "#/definitions/" : "#/$defs/";
-  // The root was made an object; where the schema does not say so itself, a reference to it means something wider.
+  // The root became an object schema. If the schema itself does not say so, a reference to the root means something wider.
   const whole = isObject(schema) && schema["type"] === "object" && schema["$ref"] === undefined;
   const resolve = (ref: string): unknown =>
     (ref === "#" ? whole : ref.startsWith(prefix)) ? resolveLocal(root, ref) : undefined;
@@ -101,7 +101,7 @@ function planFor(root: JsonObject, schema: unknown): Plan | undefined {
   return { copy: copy as Plan["copy"], target, parts, omissions };
 }
 
-/** Where the view's metadata goes: Zod's own registry, with our hints unpacked and without a foreign `id`, which must be unique there. */
+/** Registry for the metadata of the view: Zod's own, with our hints unpacked and without an `id`, which must be unique there. */
 function registryFor(zod: ZodModule): ReturnType<ZodModule["registry"]> {
   const registry = zod.registry<JsonObject>();
   registry.add = (schema, ...given) => {
@@ -112,7 +112,7 @@ function registryFor(zod: ZodModule): ReturnType<ZodModule["registry"]> {
   return registry;
 }
 
-/** The schema as one that speaks of objects, or undefined when it speaks of something else. A reference at the root is followed. */
+/** Returns the schema as an object schema, or undefined if it describes something else. A reference at the root is followed. */
 function objectRoot(schema: unknown): JsonObject | undefined {
   if (schema === true) return { type: "object" };
   let root = schema;

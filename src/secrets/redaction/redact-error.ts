@@ -1,4 +1,4 @@
-// An error without the secrets that it may have picked up: message, hint, stderr, data, stack and causes.
+// Redacts errors: message, hint, stderr, data, stack and causes.
 
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { Redactor } from "./redactor.ts";
@@ -6,7 +6,7 @@ import { REDACTED } from "../secret.ts";
 
 const MAX_CAUSES = 8;
 
-/** The same error when it holds no secret, otherwise one of the same class that does not. */
+/** Returns the same error if it contains no secret, otherwise a redacted copy. */
 export function withRedactedError(error: PortolanError, redactor: Redactor): PortolanError {
   return redactPortolan(error, redactor, 0);
 }
@@ -16,7 +16,7 @@ function redactPortolan(error: PortolanError, redactor: Redactor, depth: number)
     text === undefined ? undefined : redactor.redactText(text);
   const message = redactor.redactText(error.message);
   const place = {
-    // A server without an alias is called by its URL or command.
+    // The name of a server without an alias is its URL or command.
     server: optional(error.server),
     tool: optional(error.tool),
     hint: redactor.redactText(error.hint),
@@ -43,7 +43,7 @@ function redactCause(cause: unknown, redactor: Redactor, depth: number): unknown
   const message = redactor.redactText(cause.message);
   const stack = redactor.redactText(cause.stack ?? "");
   const inner = redactCause(cause.cause, redactor, depth + 1);
-  // Node's errors carry facts beside the message: `path`, `spawnargs`, `input` of a bad URL.
+  // Errors of Node.js have more fields, such as `path`, `spawnargs` and the `input` of an invalid URL.
   const facts = Object.entries(cause).filter(([key]) => !["message", "stack", "name", "cause"].includes(key));
   const cleanFacts = facts.map(([key, fact]) => [key, redactCause(fact, redactor, depth + 1)] as const);
   const same =

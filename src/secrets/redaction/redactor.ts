@@ -1,15 +1,15 @@
-// Removes known secrets from texts and JSON, in every form of `secret-forms.ts`.
+// Redactor: replaces known secrets in texts and JSON values, in every form of `secret-forms.ts`.
 
 import { REDACTED, type Secret } from "../secret.ts";
 import { formsOf, MIN_LENGTH, standAlonePattern } from "./secret-forms.ts";
 import { createWordFinder, type WordFinder } from "./word-finder.ts";
 
 export interface Redactor {
-  /** From now on this value does not pass. Values of 2 and 3 characters are removed where they stand alone, single ones where they are all. */
+  /** Redacts this value from now on. A value of 2 or 3 characters is redacted as a whole word, a single character only as a whole text. */
   add(secret: Secret): void;
-  /** The same string when it holds no secret. */
+  /** Returns the same string if it contains no secret. */
   redactText(text: string): string;
-  /** A copy with keys and strings redacted, or the same reference when there is nothing to redact. */
+  /** Returns a copy with keys and strings redacted, or the same reference if there is nothing to redact. */
   redactValue<T>(value: T): T;
 }
 
@@ -19,14 +19,14 @@ const MAX_NODES = 1_000_000;
 export function createRedactor(): Redactor {
   const values = new Set<string>();
   const forms = new Set<string>();
-  /** Forms of short secrets: as parts of words they would tear ordinary texts apart. */
+  /** Forms of short secrets. They are redacted as whole words only, because parts of ordinary words would match. */
   const short = new Set<string>();
   let finder: WordFinder | undefined;
   let alone: RegExp | undefined;
 
   const redactLong = (text: string): string => {
     if (forms.size === 0 || text.length < MIN_LENGTH) return text;
-    // One search for everything, so that a text without secrets costs little however many there are.
+    // One search covers all secrets, so that a text without secrets is cheap however many there are.
     finder ??= createWordFinder([...forms]);
     const first = finder.find(text, 0);
     return first === -1 ? text : replaceAll(text, finder, first);
@@ -47,7 +47,7 @@ export function createRedactor(): Redactor {
       const trimmed = value.trim();
       const isShort = value.length < MIN_LENGTH;
       for (const form of formsOf(value)) {
-        // What is part of the marker itself says nothing, and redacting it would never come to an end.
+        // A part of the marker reveals nothing, and redacting it would never end.
         if (isShort || form.length < MIN_LENGTH || REDACTED.includes(form)) continue;
         forms.add(form);
         finder = undefined;
@@ -64,7 +64,7 @@ export function createRedactor(): Redactor {
   };
 }
 
-/** Secrets may overlap; what any of them covers is taken out, not only what the first one does. */
+/** Secrets may overlap, so the union of all matches is replaced. */
 function replaceAll(text: string, finder: WordFinder, first: number): string {
   let out = text.slice(0, first);
   let end = finder.end();
@@ -75,7 +75,7 @@ function replaceAll(text: string, finder: WordFinder, first: number): string {
   return out + REDACTED + text.slice(end);
 }
 
-/** Past a bound nothing is shown rather than something unchecked. `above` holds what the value stands in. */
+/** Redacts a whole value that is past a bound instead of showing it unchecked. `above` is the list of its ancestors. */
 function redactDeep(
   value: unknown,
   redactText: (text: string) => string,

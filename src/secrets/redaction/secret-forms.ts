@@ -1,12 +1,12 @@
-// The forms in which a secret leaks: as it is, escaped for JSON, and encoded as base64, hex or for URLs.
+// Encodings in which a secret may leak: plain, JSON escapes, base64, hex and percent-encoding.
 
 export const MIN_LENGTH = 4;
 /** A secret of several lines, such as a private key, is often printed line by line. */
 const MIN_LINE = 8;
-/** In small letters a shorter one could be an ordinary word. */
+/** A shorter text in lower case could be an ordinary word. */
 const MIN_SMALL = 12;
 
-/** May hold the same form twice, and empty ones. */
+/** Returns all forms of a secret. The list may contain duplicates and empty texts. */
 export function formsOf(value: string): string[] {
   const trimmed = value.trim();
   const plain = [value, trimmed];
@@ -17,7 +17,7 @@ export function formsOf(value: string): string[] {
         .map((line) => line.trim())
         .filter((line) => line.length >= MIN_LINE),
     );
-  // Host names come in small letters, whoever puts a value into one.
+  // A value that is part of a host name appears in lower case.
   const small = trimmed.length >= MIN_SMALL ? [trimmed.toLowerCase()] : [];
   const encode = (text: string): string[] => [
     ...base64Forms(text),
@@ -29,12 +29,12 @@ export function formsOf(value: string): string[] {
 }
 
 /**
- * By itself; and amid other bytes, as in the credentials of Basic authentication: there, what stands before it shifts its bits by none,
- * one or two bytes, and the characters at both ends that hold bits of its neighbours differ.
+ * Returns base64 forms of the value alone, and inside of other bytes, as in Basic authentication. Preceding bytes shift the bits by zero,
+ * one or two bytes. The characters at both ends contain bits of the neighbours and are left out.
  */
 function base64Forms(value: string): string[] {
   const bytes = Buffer.from(value, "utf8");
-  // Without padding: found with and without it.
+  // Without its padding, the form is found with and without padding.
   const alone = bytes.toString("base64").replace(/=+$/, "");
   const amid = [0, 1, 2].map((before) => {
     const end = before + bytes.length;
@@ -50,7 +50,7 @@ function hexForms(value: string): string[] {
   return [hex, hex.toUpperCase()];
 }
 
-/** As JSON encoders write it: with or without escapes for slashes, for characters of HTML and beyond ASCII; and inside of a JSON text. */
+/** Returns the forms that JSON encoders write: with and without escapes for slashes, HTML and non-ASCII characters, also inside of a JSON text. */
 function jsonForms(value: string): string[] {
   const plain = JSON.stringify(value).slice(1, -1);
   const escape = (text: string, which: RegExp): string =>
@@ -77,12 +77,12 @@ function percentForms(value: string): string[] {
     const whole = encodeURI(value);
     forms.push(component, component.replaceAll("%20", "+"), strict, whole, whole.replaceAll("'", "%27"));
   } catch {
-    // A lone surrogate has no percent-encoding of its own.
+    // A lone surrogate has no percent-encoding.
   }
   return forms.flatMap((text) => [text, text.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase())]);
 }
 
-/** Any of these where no letter, digit or underscore is beside it; undefined when there are none. */
+/** Returns a pattern that matches each form as a whole word, or undefined for an empty list. */
 export function standAlonePattern(forms: readonly string[]): RegExp | undefined {
   if (forms.length === 0) return undefined;
   const words = forms

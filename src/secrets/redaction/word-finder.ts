@@ -1,18 +1,18 @@
-// Finds any of many words in a text in one pass that skips most characters (Wu and Manber, "A fast algorithm for multi-pattern searching").
+// Multi-pattern search that skips most characters (Wu and Manber, "A fast algorithm for multi-pattern searching").
 
 export interface WordFinder {
-  /** Where the first word at or after `from` starts, or -1. Of several that start there, the longest counts. */
+  /** Returns the position of the first word at or after `from`, or -1. The longest word wins if several start there. */
   find(text: string, from: number): number;
-  /** Where the word that `find` found last ends. */
+  /** Returns the end of the last word that `find` found. */
   end(): number;
 }
 
 const HASH_BITS = 14;
 const MAX_WINDOW = 255;
 
-/** Words have at least two characters. */
+/** Each word needs at least two characters. */
 export function createWordFinder(words: readonly string[]): WordFinder {
-  // Only the first `window` characters of each word decide how far to skip.
+  // The skip distance depends on the first `window` characters of each word.
   const window = words.reduce((least, word) => Math.min(least, word.length), MAX_WINDOW);
   const skips = new Uint8Array(1 << HASH_BITS).fill(window - 1);
   const endings = new Map<number, string[]>();

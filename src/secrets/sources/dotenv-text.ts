@@ -1,4 +1,4 @@
-// The text of a .env file as names and values. Nothing is expanded: a value with $ in it is that value.
+// Parser of .env files. It reports lines that it cannot parse, which `util.parseEnv` does not, and expands no variables.
 
 export interface DotenvProblem {
   readonly line: number;
@@ -13,7 +13,7 @@ export interface DotenvText {
 const ASSIGNMENT = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=[ \t]*/;
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
 
-/** `NAME=value`, `export`, `#` comments, 'single' (as it stands) and "double" quotes (escapes, several lines). The last one of a name counts. */
+/** Supports `NAME=value`, `export`, `#` comments, 'single' quotes (literal) and "double" quotes (escapes, several lines). The last value of a name wins. */
 export function parseDotenv(text: string): DotenvText {
   const values = new Map<string, string>();
   const problems: DotenvProblem[] = [];
@@ -58,7 +58,7 @@ function plainValue(rest: string): string {
 
 interface Quoted {
   readonly value: string;
-  /** The index of the line on which it ends. */
+  /** Index of the last line of the value. */
   readonly last: number;
   readonly after: string;
 }
@@ -84,7 +84,7 @@ function readQuoted(
       }
     }
     last += 1;
-    // Single quotes end on their line: an apostrophe must not swallow the rest of the file.
+    // Single quotes end on their line, so that an apostrophe does not swallow the rest of the file.
     if (quote === "'" || last >= lines.length) return undefined;
     line = lines[last] as string;
     value += "\n";

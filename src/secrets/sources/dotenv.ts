@@ -1,4 +1,4 @@
-// A .env file that the workspace names, as a source of secrets. Read, never written, and never found by itself.
+// Source of secrets: the .env file that a workspace names. It is never written, and never searched for.
 
 import { stat } from "node:fs/promises";
 import type { Diagnostic, Report } from "../../errors/index.ts";
@@ -17,15 +17,15 @@ interface Loaded {
 const EMPTY: DotenvText = { values: new Map(), problems: [] };
 
 export function createDotenvSource(file: string, report: Report, checkFile?: CheckFile): SecretSource {
-  /** As of which state of the file, and what it held. A promise: many servers ask at once. */
+  /** Last state of the file and its content. Many servers read at once, so the content is a promise. */
   let last: { readonly stamp: string; readonly loaded: Promise<Loaded> } | undefined;
-  /** The last state that was taken. */
+  /** Last content that was accepted. */
   let taken: DotenvText = EMPTY;
 
   const tell = (severity: Diagnostic["severity"], message: string, more: Partial<Diagnostic> = {}): void =>
     report({ code: "SECRET_STORE_FAILED", severity, message, file, ...more });
 
-  /** Reads again when the file has changed; what is odd is said once per change. */
+  /** Reads the file again after a change. Diagnostics are reported once per change. */
   async function load(): Promise<Loaded> {
     const found = await stat(file).catch(() => undefined);
     const stamp =

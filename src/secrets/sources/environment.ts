@@ -1,4 +1,4 @@
-// Secrets from the environment: PORTOLAN_SECRET_NAME first, then NAME itself.
+// Source of secrets: the environment. PORTOLAN_SECRET_NAME takes precedence over NAME.
 
 import { isReferenceName } from "../../model/index.ts";
 import { Secret } from "../secret.ts";
@@ -9,7 +9,7 @@ const PREFIX = "PORTOLAN_SECRET_";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export function createEnvironmentSource(env: Environment): SecretSource {
-  // Not a lookup by index alone: a name such as `constructor` would find what every object has.
+  // `Object.hasOwn` excludes inherited names such as `constructor`.
   const read = (name: string): string | undefined => (Object.hasOwn(env, name) ? env[name] : undefined);
   const list = (): string[] =>
     Object.keys(env)
@@ -23,7 +23,7 @@ export function createEnvironmentSource(env: Environment): SecretSource {
       const value = read(PREFIX + name) || read(name);
       return value ? new Secret(value) : undefined;
     },
-    /** Only what is marked as a secret: the rest of an environment is mostly something else. */
+    /** Lists only variables with the prefix, because most other variables are not secrets. */
     async list() {
       return list();
     },
@@ -34,11 +34,11 @@ export function createEnvironmentSource(env: Environment): SecretSource {
   };
 }
 
-/** Variables that say where and who, not what is secret; hiding their values would make paths in messages unreadable. */
+/** Variables that are not secret. Redacting their values would make paths in messages unreadable. */
 const PLAIN =
   /^(HOME|USER|USERNAME|LOGNAME|PATH|PWD|OLDPWD|SHELL|TMPDIR|TEMP|TMP|LANG|LANGUAGE|LC_[A-Z]+|TERM|TZ|HOSTNAME|COMPUTERNAME|USERPROFILE|HOMEDRIVE|HOMEPATH|APPDATA|LOCALAPPDATA|PROGRAMDATA|PROGRAMFILES|SYSTEMROOT|WINDIR|XDG_[A-Z_]+|NODE_ENV|CI|DISPLAY|EDITOR)$/i;
 
-/** Whether a value taken from the environment under this name is ordinary text. */
+/** Returns true if the environment variable of this name is not a secret. */
 export function isPlainVariable(name: string): boolean {
   return PLAIN.test(name);
 }

@@ -21,7 +21,7 @@ export interface KeyringModule {
   readonly findCredentialsAsync: (service: string) => Promise<readonly { readonly account: string }[]>;
 }
 
-/** Reading from a keyring that cannot be used finds nothing, and says so once; writing to one fails. */
+/** Reads of an unusable keyring return undefined and report the reason once. Writes fail. */
 export interface Keyring {
   get(service: string, account: string): Promise<string | undefined>;
   set(service: string, account: string, value: string): Promise<void>;
@@ -38,17 +38,17 @@ export interface KeyringOptions {
   readonly now?: (() => number) | undefined;
 }
 
-// Without the pin, a Linux without a desktop session falls back to the kernel's keyring, which forgets.
+// Without this pin, Linux without a desktop session uses the kernel's keyring, which does not persist.
 const PINNED = { linux: { store: "secret-service" } } as const;
 /** Secrets are stored under this service, with one account per name. */
 const SERVICE = "portolan";
 const PROBE_SERVICE = "portolan-probe";
 const WAIT_MS = 30_000;
-/** A keyring that did not work may have been unlocked since. */
+/** Time until an unusable keyring is tried again, because the user may have unlocked it. */
 const TRY_AGAIN_MS = 30_000;
 
 type Probed = { readonly module: KeyringModule } | { readonly why: string; readonly at: number };
-/** One probe per process, whatever number of stores is open. */
+/** Each process probes a keyring once, however many stores are open. */
 const probes = new Map<() => Promise<KeyringModule>, Promise<Probed>>();
 
 export function createKeyring(options: KeyringOptions): Keyring {
@@ -61,7 +61,7 @@ export function createKeyring(options: KeyringOptions): Keyring {
     const before = probes.get(load);
     const known = await before;
     if (known !== undefined && ("module" in known || now() - known.at < TRY_AGAIN_MS)) return known;
-    // Another caller may have begun a new probe meanwhile.
+    // Another caller may have started a new probe in the meantime.
     if (probes.get(load) === before) probes.set(load, probe(load, waitMs, now));
     return (await probes.get(load)) as Probed;
   }
@@ -72,7 +72,7 @@ export function createKeyring(options: KeyringOptions): Keyring {
     options.report({ code: "SECRET_STORE_FAILED", severity, message });
   }
 
-  /** Reads with what happens when there is nothing to read from. */
+  /** Reads from the keyring, or returns `otherwise` if it cannot be used. */
   async function read<T>(work: (module: KeyringModule) => Promise<T>, otherwise: T): Promise<T> {
     const probed = await open();
     if (!("module" in probed)) {
@@ -123,7 +123,7 @@ export function createKeyring(options: KeyringOptions): Keyring {
   };
 }
 
-/** Writes, reads back through a second handle, removes. A keyring that loses or changes what it was given is not used. */
+/** Writes a value, reads it back through a second handle and removes it. A keyring that loses or changes values is not used. */
 async function probe(load: () => Promise<KeyringModule>, waitMs: number, now: () => number): Promise<Probed> {
   let module: KeyringModule;
   try {

@@ -1,10 +1,10 @@
-// What every place that holds secrets can do.
+// Interface of a source of secrets.
 
 import type { Secret } from "../secret.ts";
 
 export type SourceName = "environment" | "keyring" | "vault" | "dotenv";
 
-/** Why a file must not be read, as the rest of "it cannot be used: …"; undefined when it may be. `isCovered`: no server can write it. */
+/** Returns the reason why a file must not be read, or undefined if it may be. `isCovered` says that no server can write the file. */
 export type CheckFile = (
   path: string,
   use?: { readonly isCovered?: boolean | undefined },
@@ -12,17 +12,17 @@ export type CheckFile = (
 
 export interface SourceStatus {
   readonly ok: boolean;
-  /** One line for people: what was found, or what is wrong. Never a value. */
+  /** One line for people: the number of secrets or the problem, never a value. */
   readonly note: string;
 }
 
 export interface SecretSource {
   readonly name: SourceName;
-  /** An empty value counts as none, in every source. */
+  /** An empty value counts as missing in every source. */
   get(name: string): Promise<Secret | undefined>;
   list?(): Promise<string[]>;
   set?(name: string, value: Secret): Promise<void>;
-  /** False when there was nothing to remove. */
+  /** Resolves to false if the secret did not exist. */
   remove?(name: string): Promise<boolean>;
   check(): Promise<SourceStatus>;
 }

@@ -1,4 +1,4 @@
-// Where the passphrase of a vault comes from: a file that the environment names, the keyring, or a person.
+// Passphrase of a vault: from a file that the environment names, from the keyring, or from a prompt.
 
 import type { PortolanError, Report } from "../../errors/index.ts";
 import { withDeadline } from "../../base/time/deadline.ts";
@@ -10,11 +10,11 @@ import { vaultError, wrongPassphrase } from "./vault-errors.ts";
 
 export interface PassphraseRequest {
   readonly vault: string;
-  /** `create`: for a new vault, so ask twice. `wrong`: the last answer did not open it. */
+  /** `create` is for a new vault, so the prompt asks twice. `wrong` means that the last passphrase did not open the vault. */
   readonly reason: "open" | "create" | "wrong";
 }
 
-/** Asks a person; nothing when they decline. */
+/** Prompts a person. Resolves to undefined if they decline. */
 export type PromptPassphrase = (request: PassphraseRequest) => Promise<string | undefined>;
 
 export interface PassphraseOptions {
@@ -26,15 +26,15 @@ export interface PassphraseOptions {
 }
 
 export const PASSPHRASE_FILE = "PORTOLAN_VAULT_PASSPHRASE_FILE";
-/** The account is the vault's path: each vault has its own passphrase. */
+/** The account is the path of the vault, because each vault has its own passphrase. */
 const SERVICE = "portolan-vault";
 const MAX_BYTES = 64 * 1024;
 const FILE_WAIT_MS = 10_000;
 const MAX_ATTEMPTS = 3;
 
 /**
- * The first passphrase that `opens`. A file that is named is the only answer; what the keyring holds may be out of date, so a person is
- * asked next. A passphrase is never made up or stored on the way.
+ * Returns the first passphrase that opens the vault. A passphrase file is the only source if it is named. The keyring may be out of date,
+ * so the prompt follows. This function neither generates nor stores a passphrase.
  */
 export async function findPassphrase(
   options: PassphraseOptions,
@@ -71,7 +71,7 @@ export async function findPassphrase(
   );
 }
 
-/** Keeps a passphrase in the keyring; only when someone asks for it. */
+/** Stores a passphrase in the keyring. This happens only on request. */
 export async function keepPassphrase(keyring: Keyring, vault: string, passphrase: Secret): Promise<void> {
   await keyring.set(SERVICE, vault, passphrase.reveal());
 }
@@ -79,7 +79,7 @@ export async function keepPassphrase(keyring: Keyring, vault: string, passphrase
 async function readPassphraseFile(file: string, { vault, report }: PassphraseOptions): Promise<Secret> {
   let text: string;
   try {
-    // A pipe is welcome here: it is how a shell hands over what is in no file.
+    // Pipes are allowed, because a shell passes a passphrase that way without a file.
     const bytes = await withDeadline(
       readLimited(file, MAX_BYTES, { pipes: true }),
       FILE_WAIT_MS,

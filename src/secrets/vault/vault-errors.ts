@@ -1,4 +1,4 @@
-// What can be wrong with a vault, said so that the reader knows which of it is.
+// Errors of the vault.
 
 import { isPortolanError, machineFault, PortolanError } from "../../errors/index.ts";
 
@@ -41,7 +41,7 @@ export function unreadableVault(vault: string, reason: "damaged" | "newer", deta
       );
 }
 
-/** Errors of the file system, with the vault they are about. */
+/** Converts an error of the file system to an error that names the vault. */
 export function toVaultError(vault: string, doing: "read" | "written", thrown: unknown): PortolanError {
   if (isPortolanError(thrown)) return thrown;
   const why = thrown instanceof Error ? thrown.message : String(thrown);

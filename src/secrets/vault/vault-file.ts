@@ -1,10 +1,10 @@
-// The bytes of a vault: a readable header line, then nonce, ciphertext and tag (AES-256-GCM), then a checksum of it all.
+// File format of a vault: a readable header line, nonce, ciphertext and tag (AES-256-GCM), and a checksum of everything.
 
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { isObject } from "../../model/index.ts";
 import type { KeyParameters } from "./vault-key.ts";
 
-/** `damaged`: bytes are not what was written. `locked`: they are, but this key does not open them. */
+/** `damaged` means that the bytes have changed. `locked` means that this key does not decrypt them. */
 export type Opened =
   | { readonly ok: true; readonly secrets: Map<string, string> }
   | { readonly ok: false; readonly reason: "damaged" | "newer" | "locked"; readonly detail: string };
@@ -18,10 +18,10 @@ const NONCE = 12;
 const TAG = 16;
 const CHECKSUM = 32;
 const MAX_HEADER = 1_024;
-/** More than this would only serve to exhaust the memory of who opens the file: 128 * N * r bytes. */
+/** Limit on the memory of the key derivation, which is 128 * N * r bytes. A hostile file could request more. */
 const MAX_KDF_MEMORY = 512 * 1024 * 1024;
 
-/** The header is the additional data of the cipher: changing it breaks the seal. */
+/** The header is the additional authenticated data of the cipher, so it cannot be changed. */
 export function sealVault(
   secrets: ReadonlyMap<string, string>,
   parameters: KeyParameters,
@@ -52,7 +52,7 @@ export function sealVault(
   return Buffer.concat([sealed, checksum(sealed)]);
 }
 
-/** What a key has to be made from. Needs no key: a damaged file is told from a wrong passphrase before one is asked for. */
+/** Returns the parameters of the key. This needs no key, so that a damaged file is detected before the passphrase is requested. */
 export function readHeader(bytes: Buffer): Header {
   const end = bytes.subarray(0, MAX_HEADER).indexOf(0x0a);
   const length = end + 1;
@@ -63,7 +63,7 @@ export function readHeader(bytes: Buffer): Header {
     return { ok: false, reason: "damaged", detail: "its checksum does not match" };
   const header = parseJson(bytes.subarray(0, end).toString("utf8"));
   const version = isObject(header) ? header["portolanVault"] : undefined;
-  // Versions to come keep the header line and the checksum.
+  // Later versions will keep the header line and the checksum.
   if (isCount(version) && version > VERSION)
     return { ok: false, reason: "newer", detail: `its version is ${version}, known is ${VERSION}` };
   const key = version === VERSION && isObject(header) ? toParameters(header) : undefined;

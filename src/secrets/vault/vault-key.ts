@@ -1,4 +1,4 @@
-// The key of a vault from its passphrase: scrypt, made once per process for each vault.
+// Key derivation of a vault: scrypt, computed once per process and vault.
 
 import { createHash, randomBytes, scrypt } from "node:crypto";
 import type { Secret } from "../secret.ts";
@@ -13,11 +13,11 @@ export interface KeyParameters extends KeyCost {
   readonly salt: Uint8Array;
 }
 
-/** 64 MiB and about half a second. */
+/** One derivation takes 64 MiB and about half a second. */
 export const KEY_COST: KeyCost = { N: 2 ** 16, r: 8, p: 1 };
 
 const MAX_KEPT = 8;
-/** Promises, so that many servers that start at once wait for one derivation. */
+/** The values are promises, so that many servers that start at once share one derivation. */
 const kept = new Map<string, Promise<Buffer>>();
 
 export function newParameters(cost: KeyCost): KeyParameters {
@@ -26,7 +26,7 @@ export function newParameters(cost: KeyCost): KeyParameters {
 
 export function deriveKey(passphrase: Secret, parameters: KeyParameters): Promise<Buffer> {
   const { N, r, p, salt } = parameters;
-  // The passphrase is part of the name under which a key is kept: a wrong one never finds the right one's key.
+  // The passphrase is part of the cache key, so that a wrong passphrase never finds the right key.
   const id = createHash("sha256")
     .update(`${N},${r},${p},${Buffer.from(salt).toString("hex")},${passphrase.reveal()}`)
     .digest("hex");

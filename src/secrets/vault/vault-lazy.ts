@@ -1,9 +1,9 @@
-// The vault, loaded with its cryptography when a secret is first looked for in it.
+// Lazy vault: loads the vault and its cryptography with the first access.
 
 import type { Vault } from "./vault.ts";
 import type { VaultReaderOptions } from "./vault-reader.ts";
 
-/** `file` absent: in the user's data folder. */
+/** Without `file`, the vault is in the user's data folder. */
 export function createLazyVault(file: string | undefined, options: VaultReaderOptions): Vault {
   let loading: Promise<Vault> | undefined;
   const vault = (): Promise<Vault> => (loading ??= load());

@@ -1,4 +1,4 @@
-// Opens a vault: finds the passphrase once, however many ask at the same time, and tells a wrong one from a damaged file.
+// Vault reader: finds the passphrase once for concurrent readers, and distinguishes a wrong passphrase from a damaged file.
 
 import type { Report } from "../../errors/index.ts";
 import type { Environment } from "../sources/environment.ts";
@@ -26,9 +26,9 @@ export interface VaultContent {
 }
 
 export interface VaultReader {
-  /** Nothing when there is no file yet. `asked` says that a person waits for this, so one who declined before is asked again. */
+  /** Resolves to undefined if there is no file yet. `asked` means that a person waits, so a declined prompt is shown again. */
   load(vault: string, asked: boolean): Promise<VaultContent | undefined>;
-  /** The passphrase of an existing vault, or the one for a new vault. */
+  /** Resolves to the passphrase of an existing or a new vault. */
   passphrase(vault: string): Promise<Secret>;
 }
 
@@ -59,7 +59,7 @@ export function createVaultReader(options: VaultReaderOptions): VaultReader {
       declined = undefined;
       return known;
     } catch (error) {
-      // Fifty servers that start one after the other do not put the same question fifty times.
+      // Fifty servers that start one after the other must not prompt fifty times.
       if (options.promptPassphrase !== undefined) declined = error as Error;
       throw error;
     }
@@ -80,7 +80,7 @@ export function createVaultReader(options: VaultReaderOptions): VaultReader {
   };
 }
 
-/** The bytes of a vault, or nothing when there is none. An empty file is not none: it is a damaged one. */
+/** Resolves to undefined if there is no vault. An empty file counts as damaged. */
 export async function readVault(vault: string): Promise<Buffer | undefined> {
   try {
     return await readLimited(vault, MAX_VAULT_BYTES);
@@ -90,7 +90,7 @@ export async function readVault(vault: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Nothing when the passphrase is not the right one. */
+/** Resolves to undefined for a wrong passphrase. */
 export async function openWith(
   vault: string,
   bytes: Buffer,

@@ -1,4 +1,4 @@
-// The vault: secrets in one encrypted file. Writing is locked between processes, whole, and never loses what was there.
+// Vault: secrets in one encrypted file. Writes are atomic and locked between processes.
 
 import { mkdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -22,14 +22,14 @@ import { removeLeftovers, writeAtomic, type WriteOptions } from "../../base/file
 
 export interface VaultOptions extends VaultReaderOptions {
   readonly file: string;
-  /** For tests: a cheaper key. */
+  /** Tests use a cheaper key derivation. */
   readonly cost?: KeyCost | undefined;
   readonly lockWaitMs?: number | undefined;
   readonly write?: Omit<WriteOptions, "mode"> | undefined;
 }
 
 export interface Vault extends Required<SecretSource> {
-  /** Puts the passphrase into the keyring, so that nobody is asked again. */
+  /** Stores the passphrase in the keyring, so that later runs do not prompt for it. */
   keepPassphrase(): Promise<void>;
 }
 
@@ -50,11 +50,11 @@ export function createVault(options: VaultOptions): Vault {
     return content;
   }
 
-  /** Changes the content under the lock; `change` says whether there is anything to write. */
+  /** Changes the content under the lock. `change` returns false if there is nothing to write. */
   async function update(change: (secrets: Map<string, string>) => boolean): Promise<void> {
     await mkdir(dirname(resolve(options.file)), { recursive: true, mode: 0o700 });
     const vault = await locate(options.file);
-    // May ask a person, who may take a minute: so before the lock, which others wait for.
+    // This may prompt a person and take a minute, so it happens before the lock is taken.
     const passphrase = await reader.passphrase(vault);
     const write = async (): Promise<void> => {
       const bytes = await readVault(vault);
@@ -120,7 +120,7 @@ export function createVault(options: VaultOptions): Vault {
   };
 }
 
-/** One name for one file, however it is reached: the lock and the keyring's entry hang on it. */
+/** Returns one path for one file. The lock and the keyring entry depend on it. */
 async function locate(file: string): Promise<string> {
   const path = resolve(file);
   const real = await realpath(path).catch(() => undefined);

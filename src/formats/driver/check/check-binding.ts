@@ -1,7 +1,8 @@
 // Whether a driver keeps the promise of a contract as far as both say: versions, names, what is left out, and time.
 
+import { satisfies } from "../../../base/text/versions.ts";
 import { type Diagnostic, didYouMean } from "../../../errors/index.ts";
-import { type Binding, type Contract, type Driver, satisfies } from "../../../model/index.ts";
+import type { Binding, Contract, Driver } from "../../../model/index.ts";
 import { quoted } from "../../document/index.ts";
 import { keysOf, type SchemaKeys } from "./schema-keys.ts";
 

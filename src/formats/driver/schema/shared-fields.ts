@@ -1,6 +1,7 @@
 // Fields and checks that drivers, contracts and secrets have in common.
 
-import { parseRange, parseVersion, type RetryRule, type TextPlace } from "../../../model/index.ts";
+import { parseRange, parseVersion } from "../../../base/text/versions.ts";
+import type { RetryRule, TextPlace } from "../../../model/index.ts";
 import { type Place, quoted, type TextNode, toLabel } from "../../document/index.ts";
 import {
   anyValue,
