@@ -33,6 +33,7 @@ const ORDER = [
 const FOLDER_LIMIT = 20;
 
 /** Folders that are still over the limit. This list only shrinks. */
+const LARGE_FOLDERS: readonly string[] = ["cli/author", "formats/mcpfile"];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const src = join(root, "src");

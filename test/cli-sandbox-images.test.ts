@@ -82,7 +82,7 @@ describe.skipIf(process.platform === "win32")("the driver of an image", () => {
       3,
       { mode: "enforce", by: "default", missing: [{ rule: "network: api.example.com" }] },
     ]);
-    expect((await run(["validate", "--text"])).out).toContain("asks for the sandbox mode warn");
+    expect((await run(["validate", "--text"])).out).toContain("requests the sandbox mode warn");
     expect((await run(["why", "web", "--text"])).out).toMatch(
       /no effect until you agree\. .* contracts: \{ sandbox: \{ web: warn \} \} in portolan\.yaml/,
     );
@@ -93,7 +93,7 @@ describe.skipIf(process.platform === "win32")("the driver of an image", () => {
       0,
       { mode: "warn", by: "declaration" },
     ]);
-    expect((await run(["validate", "--text"])).out).not.toContain("asks for the sandbox mode warn");
+    expect((await run(["validate", "--text"])).out).not.toContain("requests the sandbox mode warn");
     // The workspace decides, whether the driver asks or not; a driver cannot even ask for no sandbox at all.
     write(agree, "");
     expect((await run(["why", "--plan", "web"])).code).toBe(0);

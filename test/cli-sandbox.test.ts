@@ -218,7 +218,7 @@ describe("enforced", needs("bubblewrap"), () => {
       expect(call.err).toContain("web was refused asked.example: the server's sandbox grants no host");
       expect(call.err).toContain(remedy("asked.example"));
       const failed = envelope(await run(["call", "needs.anything"]));
-      expect(failed.hint).toContain("It tried to reach needed.example, which its sandbox does not grant.");
+      expect(failed.hint).toContain("It tried to reach needed.example, which its sandbox does not allow.");
       expect(failed.hint).toContain(remedy("needed.example"));
       expect((await run(["why", "needs", "--text"])).out).toContain(remedy("needed.example"));
       const command = await run([
@@ -240,7 +240,7 @@ describe("enforced", needs("bubblewrap"), () => {
     );
     expect(call.err).toContain("--allow-net localhost:8123, or sandbox: { network: [localhost:8123] }");
     const { hint } = envelope(await run(["call", "db.anything"]));
-    expect(hint).toContain("It tried to reach localhost:5432, which its sandbox does not grant.");
+    expect(hint).toContain("It tried to reach localhost:5432, which its sandbox does not allow.");
     expect(hint).toContain("--allow-net localhost:5432, or sandbox: { network: [localhost:5432] }");
   });
 });

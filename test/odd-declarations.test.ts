@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseDeclaration } from "../src/catalog/formats.ts";
+import { parseConfigFile } from "../src/catalog/formats.ts";
 import type { Diagnostic } from "../src/errors/index.ts";
 import { parseDriver } from "../src/formats/driver/index.ts";
 import { validateSandbox } from "../src/sandbox/validate-config.ts";
@@ -123,7 +123,7 @@ async function read(format: Format, text: string): Promise<[readonly Diagnostic[
     const { driver, diagnostics } = parseDriver(text, format.file);
     return [diagnostics, driver?.launch.sandbox === undefined ? [] : [driver.launch.sandbox]];
   }
-  const parsed = await parseDeclaration(text, format.file);
+  const parsed = await parseConfigFile(text, format.file);
   const ofCommands = ({ endpoint }: DeclaredServer): (SandboxDeclaration | undefined)[] =>
     endpoint.transport === "invoke"
       ? endpoint.server.tools.map(({ invocation }) =>
@@ -180,7 +180,7 @@ describe.each(FORMATS)("$name", (format) => {
 
 test.each(["{egress: }", "{}", "{egress: []}", "[]"])("network: %s means none", async (network) => {
   const text = `servers:\n  a:\n    command: x\n    sandbox: { network: ${network} }\n`;
-  const parsed = await parseDeclaration(text, "/w/portolan.yaml");
+  const parsed = await parseConfigFile(text, "/w/portolan.yaml");
   expect(parsed?.diagnostics).toEqual([]);
   expect(parsed?.servers[0]?.launch?.sandbox).toEqual({ network: [] });
 });
@@ -192,7 +192,7 @@ test.each([
   ["5", "network must be a list or an object with keys", 25],
 ])("network: %s is told with its place", async (network, message, column) => {
   const text = `servers:\n  a:\n    command: x\n    sandbox: { network: ${network} }\n  b: { command: y }\n`;
-  const parsed = await parseDeclaration(text, "/w/portolan.yaml");
+  const parsed = await parseConfigFile(text, "/w/portolan.yaml");
   expect(parsed?.diagnostics).toMatchObject([{ code: "DECLARATION_INVALID", line: 4, column }]);
   expect(parsed?.diagnostics[0]?.message).toContain(message);
   expect(parsed?.servers.map(({ alias }) => alias)).toEqual(["b"]);

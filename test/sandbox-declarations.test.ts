@@ -42,7 +42,7 @@ describe("a server that may write its workspace", needs("bubblewrap"), () => {
 
     // One that was not there before.
     await run(`echo '{"mcpServers":{"laid":{"command":"sh"}}}' > .mcp.json`);
-    const laid = `${join(folder, ".mcp.json")} is new, and this is not taken: evil may have done it, from its sandbox`;
+    const laid = `${join(folder, ".mcp.json")} is new, and the change is ignored: evil may have made it from its sandbox`;
     await expect.poll(() => told(opened), WAIT).toContain(laid);
     expect(aliases(opened)).toEqual(["evil"]);
 

@@ -64,7 +64,7 @@ export const KNOWN_FORMATS =
   "portolan.yaml, a bridge manifest (config.servers), an mcpfile (mcpFileVersion), or the mcp.json of an editor or desktop app";
 
 /** Parses a config file. Resolves to undefined for an unknown format. Never throws. */
-export async function parseDeclaration(
+export async function parseConfigFile(
   text: string,
   file: string,
   context: FormatContext = {},

@@ -1,7 +1,7 @@
 // Public exports of the catalog room.
 
 export type { CatalogChange } from "./watch/changes.ts";
-export { fatalErrors } from "./fatal.ts";
+export { fatalErrors } from "./fatal-errors.ts";
 export type { ParseClientFile } from "./formats.ts";
 export { type UsedPaths, usualConfigPaths } from "./files/config-paths.ts";
 export { loadCatalog } from "./load.ts";

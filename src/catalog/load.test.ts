@@ -314,7 +314,7 @@ describe("sources", () => {
       "error folder:undefined:undefined folder cannot be read: it is a folder",
       "error pipe:undefined:undefined pipe cannot be read: it is not a regular file",
       "error notes.txt:1:1 notes.txt is not a config file that Portolan knows",
-      "error large.yaml:undefined:undefined large.yaml cannot be read: it has 1048578 bytes; a declaration has at most 1048576",
+      "error large.yaml:undefined:undefined large.yaml cannot be read: it has 1048578 bytes; a config file has at most 1048576",
       "error bytes.yaml:undefined:undefined bytes.yaml cannot be read: it is not UTF-8 text",
     ]);
   });

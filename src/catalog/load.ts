@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer } from "../model/index.ts";
-import { namesBeside } from "./files/server-config-file.ts";
+import { serverConfigPaths } from "./files/server-config-file.ts";
 import type { DriverMemory } from "./drivers/driver-reader.ts";
 import { findDrivers } from "./drivers/drivers.ts";
 import type { FormatContext, WorkspaceSettings } from "./formats.ts";
@@ -13,7 +13,7 @@ import { usedPaths } from "./files/config-paths.ts";
 import { type Memory, readSource, type ReadSource } from "./read-source.ts";
 import { chooseNaming, finishServers, toSettings } from "./settings.ts";
 import { listedSources, type SourceFile, type Sources, usualSources } from "./files/sources.ts";
-import { Taken } from "./files/taken.ts";
+import { AcceptedFiles } from "./files/accepted-files.ts";
 import { type Catalog, type CatalogFile, type CatalogOptions, OWN_NAMES } from "./types.ts";
 
 /** Files and folders to watch for changes of the catalog. */
@@ -32,21 +32,21 @@ export async function loadCatalog(folder: string, options: CatalogOptions = {}):
   return (await load(folder, options, new Map())).catalog;
 }
 
-/** `memory` holds the last valid state of each file, which replaces an invalid one. `taken` decides which changes are accepted. */
+/** `memory` holds the last valid state of each file, which replaces an invalid one. `accepted` decides which changes are used. */
 export async function load(
   folder: string,
   options: CatalogOptions,
   memory: Memory,
-  taken: Taken = new Taken(undefined),
+  accepted: AcceptedFiles = new AcceptedFiles(undefined),
 ): Promise<Loaded> {
   const { top, single, diagnostics } = await findWorkspace(folder);
   const context = { ...options, folder: top };
   const only = onlyDriver(single);
   const own =
     single === undefined
-      ? await readOwn(top, context, memory, taken, diagnostics)
+      ? await readOwn(top, context, memory, accepted, diagnostics)
       : only === undefined
-        ? await readSource(single, undefined, context, memory, taken.read)
+        ? await readSource(single, undefined, context, memory, accepted.read)
         : undefined;
   const settings: WorkspaceSettings = own?.parsed?.workspace ?? {
     defaults: {},
@@ -55,17 +55,17 @@ export async function load(
   const sources = await findSources(top, single, own, options.home);
   diagnostics.push(...sources.diagnostics);
   const read = await Promise.all(
-    sources.files.map((source) => readSource(source, own?.file, context, memory, taken.read)),
+    sources.files.map((source) => readSource(source, own?.file, context, memory, accepted.read)),
   );
   const all = own === undefined ? read : [own, ...read];
   diagnostics.push(...all.flatMap((source) => source.diagnostics), ...read.flatMap(unfollowed));
   const merged = mergeServers(all.map((source) => absoluteFolders(source)));
   diagnostics.push(...merged.diagnostics);
   const naming = chooseNaming(settings, all, diagnostics);
-  const drivers = await findDrivers(top, settings.contracts ?? {}, driversOf(memory), only, taken.read);
+  const drivers = await findDrivers(top, settings.contracts ?? {}, driversOf(memory), only, accepted.read);
   const ofDrivers = [...drivers.diagnostics];
   const declared = withContracts(merged.servers, drivers.server, ofDrivers);
-  diagnostics.push(...ofDrivers, ...taken.finish());
+  diagnostics.push(...ofDrivers, ...accepted.finish());
   const servers = finishServers(declared, settings, own?.file, diagnostics);
   const catalog = {
     folder: top,
@@ -84,7 +84,7 @@ export async function load(
     ...drivers.missing,
   ];
   const plan = {
-    files: files.flatMap((file) => [file, ...namesBeside(file)]),
+    files: files.flatMap((file) => [file, ...serverConfigPaths(file)]),
     folders: [...sources.folders, ...drivers.folders],
   };
   const { envFile, gateway } = catalog.settings;
@@ -115,7 +115,7 @@ function withContracts(
   if (taken === undefined) return mergeServers([servers, [contracts]]).servers;
   const { file, line, column } = taken.origin;
   const { alias } = contracts;
-  const message = `the server ${alias} has the name that is kept for all contracts together: no contract is served, and no driver used`;
+  const message = `the server ${alias} has the alias that is reserved for contracts: no contract is offered and no driver is used`;
   const hint = `Give this server another name than ${alias}.`;
   diagnostics.push({
     code: "NAME_AMBIGUOUS",
@@ -144,7 +144,7 @@ async function findWorkspace(
     const top = basename(dirname(folder)) === ".drivers" ? dirname(dirname(folder)) : folder;
     return { top, single: { file: full, named }, diagnostics: [] };
   }
-  const hint = "A workspace is a folder with declarations in it, or one declaration.";
+  const hint = "A workspace is a folder with config files, or one config file.";
   const message = `${full} is not there`;
   return {
     top: full,
@@ -177,13 +177,13 @@ async function readOwn(
   folder: string,
   context: FormatContext,
   memory: Memory,
-  taken: Taken,
+  accepted: AcceptedFiles,
   diagnostics: Diagnostic[],
 ): Promise<ReadSource | undefined> {
   const found: ReadSource[] = [];
   for (const name of OWN_NAMES) {
     const source: SourceFile = { file: join(folder, name) };
-    const read = await readSource(source, undefined, context, memory, taken.read);
+    const read = await readSource(source, undefined, context, memory, accepted.read);
     if (read.parsed !== undefined || read.diagnostics.length > 0) found.push(read);
   }
   const [first, second] = found;

@@ -1,11 +1,11 @@
 // Reads one file of a workspace: recognises its format and parses it. An invalid state never replaces a valid one.
 
 import { type Diagnostic, toPortolanError } from "../errors/index.ts";
-import { readBeside } from "./files/server-config-file.ts";
-import { type FormatContext, KNOWN_FORMATS, type ParsedFile, parseDeclaration, UNKNOWN } from "./formats.ts";
-import { readDeclarationFile } from "./files/read-file.ts";
+import { readServerConfig } from "./files/server-config-file.ts";
+import { type FormatContext, KNOWN_FORMATS, type ParsedFile, parseConfigFile, UNKNOWN } from "./formats.ts";
+import { readConfigFile } from "./files/read-file.ts";
 import type { SourceFile } from "./files/sources.ts";
-import type { ReadDeclaration } from "./files/taken.ts";
+import type { ReadConfigFile } from "./files/accepted-files.ts";
 
 /** Last valid state of each file by absolute path. The text includes that of the mcpserver file beside it. */
 export type Memory = Map<string, { readonly text: string; readonly parsed: ParsedFile }>;
@@ -27,7 +27,7 @@ export async function readSource(
   own: string | undefined,
   options: FormatContext,
   memory: Memory,
-  readFile: ReadDeclaration = readDeclarationFile,
+  readFile: ReadConfigFile = readConfigFile,
 ): Promise<ReadSource> {
   const { file, named } = source;
   const read = await readFile(file);
@@ -52,12 +52,12 @@ export async function readSource(
     return keepOld(file, memory, undefined, [
       { code: "FILE_FAILED", severity: "error", message: `${file} cannot be read: ${read.message}`, file },
     ]);
-  const beside = await readBeside(file, readFile);
+  const beside = await readServerConfig(file, readFile);
   const text = beside === undefined ? read.text : JSON.stringify([read.text, beside]);
   const known = memory.get(file);
   if (known?.text === text)
     return { file, parsed: known.parsed, diagnostics: known.parsed.diagnostics, valid: true };
-  const parsed = await parseDeclaration(read.text, file, { ...options, beside }).catch((thrown: unknown) =>
+  const parsed = await parseConfigFile(read.text, file, { ...options, beside }).catch((thrown: unknown) =>
     unparsed(thrown, file),
   );
   // A file with a common name that no one listed and that never was a config file may be something else.
@@ -127,7 +127,7 @@ function keepOld(
   const kept: Diagnostic = {
     code: "DECLARATION_INVALID",
     severity: "warning",
-    message: `${file} is not valid now; what it declared before stays in use`,
+    message: `${file} is not valid now; its last valid content stays in use`,
     file,
     hint: "Correct the file; it is read again when it changes.",
   };

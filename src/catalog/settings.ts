@@ -26,7 +26,7 @@ export function chooseNaming(
       severity: "warning",
       message: `naming is ${first.template} in ${first.file}, and ${other.template} in ${other.file}; the first is used`,
       file: other.file,
-      hint: "Say naming once, in portolan.yaml.",
+      hint: "Set naming once, in portolan.yaml.",
     });
   return first?.template;
 }

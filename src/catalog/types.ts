@@ -4,7 +4,7 @@ import type { Diagnostic } from "../errors/index.ts";
 import type { DeclaredServer, GatewaySettings } from "../model/index.ts";
 import type { UsedPaths } from "./files/config-paths.ts";
 import type { ParseClientFile, ServerDefaults } from "./formats.ts";
-import type { WriterOf } from "./files/taken.ts";
+import type { WriterOf } from "./files/accepted-files.ts";
 
 export interface Catalog {
   /** The path is absolute. */

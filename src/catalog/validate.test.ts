@@ -60,7 +60,7 @@ test("a folder is checked as a workspace", async () => {
   const empty = join(folder, "empty");
   mkdirSync(empty);
   expect((await validateFiles([empty])).diagnostics).toMatchObject([
-    { severity: "error", message: `${empty} holds no declaration` },
+    { severity: "error", message: `${empty} contains no config file` },
   ]);
   const full = join(folder, "full");
   mkdirSync(full);

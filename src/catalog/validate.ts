@@ -99,7 +99,7 @@ async function validatePath(
     }
     if (files.length > 0 || diagnostics.length > 0) return found;
     const hint = `The usual names are ${[...OWN_NAMES, ...USUAL_NAMES].join(", ")}, and .drivers/<id>/DRIVER.md.`;
-    return nothing(failed(path, `${written} holds no declaration`, hint));
+    return nothing(failed(path, `${written} contains no config file`, hint));
   }
   if (isDriverFile(path)) return join([await checkDriverFiles([path])]);
   const named = { text: written, line: 1, column: 1, path: [] };

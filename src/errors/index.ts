@@ -2,6 +2,6 @@
 
 export { ERROR_CODES, type ErrorCode, type ErrorFace } from "./codes.ts";
 export type { Diagnostic, Report } from "./diagnostic.ts";
-export { machineFault } from "./of-the-machine.ts";
+export { machineFault } from "./machine-faults.ts";
 export { didYouMean, suggest } from "./suggest.ts";
 export { type ErrorPlace, isPortolanError, PortolanError, toPortolanError } from "./portolan-error.ts";

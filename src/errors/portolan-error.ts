@@ -1,7 +1,7 @@
 // PortolanError, the only error class: a stable code, the server and tool, the message, and a hint.
 
 import { ERROR_CODES, type ErrorCode } from "./codes.ts";
-import { machineFault } from "./of-the-machine.ts";
+import { machineFault } from "./machine-faults.ts";
 
 export interface ErrorPlace {
   /** Name of the server: its alias, or its command or URL. */

@@ -3,7 +3,7 @@
 export type { DockerOption, DockerRun } from "./program/docker-run.ts";
 export { type PackageSpec, parsePackageSpec } from "./program/package-spec.ts";
 export { programName, type Recognised, recognise } from "./program/recognise.ts";
-export { LIMIT_NAMES, limitRule, writtenSize } from "./sandbox/limit-words.ts";
+export { LIMIT_NAMES, limitRule, writtenSize } from "./sandbox/limit-names.ts";
 export { hiddenPathMessage, pathGrant } from "./sandbox/hidden-path.ts";
 export {
   type Binding,
@@ -39,7 +39,12 @@ export {
   isNamed,
   majorKey,
 } from "./config/contract.ts";
-export { createDeniedReport, type Denied, deniedHint, type ReportDenied } from "./sandbox/denied.ts";
+export {
+  createDeniedReport,
+  type Denied,
+  deniedHint,
+  type ReportDenied,
+} from "./sandbox/denied-connections.ts";
 export {
   GATEWAY_DEFAULTS,
   type GatewayCaller,

@@ -11,7 +11,7 @@ export {
   type SchemaFacts,
 } from "./bounds.ts";
 export { type Budgeted, withinBudget } from "./budget.ts";
-export { closedSchema } from "./closed.ts";
+export { closedSchema } from "./close-schema.ts";
 export { compareSchemas, type Demand, describeView, meant, type Mismatch } from "./compatibility/compare.ts";
 export { type PathView, viewAtPath } from "./compatibility/path-view.ts";
 export {

@@ -51,7 +51,7 @@ async function readReferencedFile(
     kind: "failed",
     code: "FILE_FAILED",
     message: `The file ${path} of a reference cannot be used: ${why}.`,
-    hint: `It is looked for in ${baseDir}.`,
+    hint: `Portolan searches it in ${baseDir}.`,
   });
   let text: string;
   try {

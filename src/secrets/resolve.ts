@@ -155,7 +155,7 @@ function fillSlot(slot: Slot, found: ReadonlyMap<string, Lookup>, outcome: Outco
       outcome.warnings.push({
         code: "SECRET_STORE_FAILED",
         severity: "warning",
-        message: `${where}: the default of ${name} is used, since a secret store cannot be read`,
+        message: `${where}: the default of ${name} is used, because a secret store cannot be read`,
         hint: lookup.hint,
       });
       return fallback;
@@ -191,6 +191,6 @@ function visibleArgument(where: string, name: string): Diagnostic {
     severity: "warning",
     message: `${where} holds the secret ${name}: every user of this computer can see it in the list of processes.`,
     path: `/${where.replace("[", "/").replace("]", "")}`,
-    hint: "Pass it in env, if the server takes it from there.",
+    hint: "Pass it in env if the server supports that.",
   };
 }

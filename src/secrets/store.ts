@@ -120,7 +120,7 @@ export function storeOf(
           for (const name of (await source.list?.()) ?? []) found.push({ name, source: source.name });
         } catch (error) {
           warn(
-            `The names in the ${source.name} are not shown: ${error instanceof Error ? error.message : String(error)}`,
+            `The names in the ${source.name} cannot be listed: ${error instanceof Error ? error.message : String(error)}`,
             "Run portolan secrets check.",
           );
         }

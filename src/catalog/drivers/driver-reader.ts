@@ -4,7 +4,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Diagnostic } from "../../errors/index.ts";
 import { unparsed } from "../read-source.ts";
-import type { ReadDeclaration } from "../files/taken.ts";
+import type { ReadConfigFile } from "../files/accepted-files.ts";
 
 /** Last valid content of each file. */
 export type DriverMemory = Map<string, unknown>;
@@ -21,11 +21,11 @@ export class DriverReader {
   readonly diagnostics: Diagnostic[] = [];
   /** Files that are referenced but do not exist. */
   readonly missing: string[] = [];
-  readonly read: ReadDeclaration;
+  readonly read: ReadConfigFile;
   readonly #memory: DriverMemory;
   readonly #read = new Map<string, Promise<unknown>>();
 
-  constructor(memory: DriverMemory, read: ReadDeclaration) {
+  constructor(memory: DriverMemory, read: ReadConfigFile) {
     this.#memory = memory;
     this.read = read;
   }

@@ -99,7 +99,7 @@ async function inventoriesOf(
     reader.diagnostics.push({
       code: "FILE_FAILED",
       severity: "error",
-      message: `auth.ref ${ref.path} is not used: it is the inventory of another driver as well (${idOf.get(other) ?? other})`,
+      message: `auth.ref ${ref.path} is not used: another driver uses it too (${idOf.get(other) ?? other})`,
       ...{ file: ref.file, line: ref.line, column: ref.column },
       hint: SHARE,
     });
@@ -200,7 +200,7 @@ export async function findRef(
   const found = inside.find((_, index) => there[index]);
   if (found === undefined) {
     reader.missing.push(...inside);
-    const hint = `Write it, or correct the path: it is looked for from the folder of this file, then from the workspace.`;
+    const hint = `Create the file, or correct the path. Paths are relative to the folder of this file, then to the workspace.`;
     return refuse(`${field} ${path} is not there`, hint);
   }
   const [real, root] = await Promise.all([found, top].map((one) => realpath(one).catch(() => undefined)));

@@ -167,7 +167,7 @@ describe("an inventory beside a driver serves that driver only", () => {
       }),
     );
     expect(both.secrets.some((entry) => entry.driver === "new-mcp")).toBe(false);
-    expect(both.problems.join()).toContain("it is the inventory of another driver as well (good-mcp)");
+    expect(both.problems.join()).toContain("another driver uses it too (good-mcp)");
   });
 });
 

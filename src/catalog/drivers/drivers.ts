@@ -7,8 +7,8 @@ import { below, type DriverMemory, DriverReader, isFile } from "./driver-reader.
 import { isBelow, readSecrets, type SecretsRef } from "./driver-secrets.ts";
 import { withSkills } from "./driver-skills.ts";
 import { driverFormats } from "../formats.ts";
-import { readDeclarationFile } from "../files/read-file.ts";
-import type { ReadDeclaration } from "../files/taken.ts";
+import { readConfigFile } from "../files/read-file.ts";
+import type { ReadConfigFile } from "../files/accepted-files.ts";
 
 /** Alias of the server that offers all contracts. */
 export const CONTRACTS_ALIAS = "contracts";
@@ -34,7 +34,7 @@ export async function findDrivers(
   policy: ContractPolicy,
   memory: DriverMemory,
   only?: string,
-  read: ReadDeclaration = readDeclarationFile,
+  read: ReadConfigFile = readConfigFile,
 ): Promise<FoundDrivers> {
   const files = only === undefined ? await below(join(top, ".drivers"), "DRIVER.md") : [only];
   const reader = new DriverReader(memory, read);
@@ -186,11 +186,11 @@ function unagreed({ driver: { id, launch, origin } }: DeclaredDriver, policy: Co
       code: "SANDBOX_UNAVAILABLE",
       severity: "info",
       server: id,
-      message: `driver ${id} asks for the sandbox mode ${askedMode}, which has no effect until the workspace agrees`,
+      message: `driver ${id} requests the sandbox mode ${askedMode}, which has no effect until the workspace sets it`,
       file: origin.file,
       line: origin.line,
       column: origin.column,
-      hint: `To agree, write contracts: { sandbox: { ${id}: ${askedMode} } } into portolan.yaml. Until then its sandbox is enforced, or it does not start.`,
+      hint: `To allow it, add contracts: { sandbox: { ${id}: ${askedMode} } } into portolan.yaml. Until then its sandbox is enforced, or it does not start.`,
     },
   ];
 }

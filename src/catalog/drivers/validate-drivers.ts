@@ -6,7 +6,7 @@ import type { Contract, ContractsEndpoint, DeclaredDriver } from "../../model/in
 import { below, DriverReader, isFile } from "./driver-reader.ts";
 import { isBelow, readSecretsFile } from "./driver-secrets.ts";
 import { findDrivers, readContract, readDriver } from "./drivers.ts";
-import { readDeclarationFile } from "../files/read-file.ts";
+import { readConfigFile } from "../files/read-file.ts";
 import { type CatalogFile, OWN_NAMES } from "../types.ts";
 
 /** Drivers whose bindings can be compared with contracts. */
@@ -106,7 +106,7 @@ async function readAlone(files: readonly string[]): Promise<{
   readonly drivers: readonly DeclaredDriver[];
   readonly contracts: readonly Contract[];
 }> {
-  const reader = new DriverReader(new Map(), readDeclarationFile);
+  const reader = new DriverReader(new Map(), readConfigFile);
   const drivers: DeclaredDriver[] = [];
   const contracts: Contract[] = [];
   const notes: Diagnostic[] = [];
@@ -120,7 +120,7 @@ async function readAlone(files: readonly string[]): Promise<{
       if (read?.ref !== undefined) notes.push(refUnchecked(file, read.ref));
       const own = await below(join(dirname(file), "tools"), "TOOL.md");
       // Only the requested files are reported. The other files are context.
-      const silent = new DriverReader(new Map(), readDeclarationFile);
+      const silent = new DriverReader(new Map(), readConfigFile);
       for (const one of own)
         if (!files.includes(one)) contracts.push(...only(await readContract(one, silent)));
     }

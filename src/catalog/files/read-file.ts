@@ -12,7 +12,7 @@ export type FileText =
   | { readonly kind: "missing" }
   | { readonly kind: "problem"; readonly message: string };
 
-export async function readDeclarationFile(file: string): Promise<FileText> {
+export async function readConfigFile(file: string): Promise<FileText> {
   let handle: FileHandle | undefined;
   try {
     // Without O_NONBLOCK, opening a named pipe would wait for a writer.
@@ -20,7 +20,7 @@ export async function readDeclarationFile(file: string): Promise<FileText> {
     const stats = await handle.stat();
     if (!stats.isFile()) return problem(stats.isDirectory() ? "it is a folder" : "it is not a regular file");
     const most = file.toLowerCase().endsWith(".json") ? MAX_JSON_BYTES : MAX_BYTES;
-    if (stats.size > most) return problem(`it has ${stats.size} bytes; a declaration has at most ${most}`);
+    if (stats.size > most) return problem(`it has ${stats.size} bytes; a config file has at most ${most}`);
     // One more byte than the file has, to detect that it grows while it is read.
     const bytes = Buffer.alloc(stats.size + 1);
     let length = 0;

@@ -2,11 +2,11 @@
 
 import { basename, dirname, join } from "node:path";
 import type { BesideFile } from "../formats.ts";
-import { readDeclarationFile } from "./read-file.ts";
-import type { ReadDeclaration } from "./taken.ts";
+import { readConfigFile } from "./read-file.ts";
+import type { ReadConfigFile } from "./accepted-files.ts";
 
 /** Returns the possible paths, the usual one first. The list is empty for a file that is not named like an mcpfile. */
-export function namesBeside(file: string): string[] {
+export function serverConfigPaths(file: string): string[] {
   const [, before = "", ending = ""] = /^(|.+\.)mcpfile\.(ya?ml)$/i.exec(basename(file)) ?? [];
   if (ending === "") return [];
   return [ending, ending.toLowerCase() === "yml" ? "yaml" : "yml"].map((end) =>
@@ -15,11 +15,11 @@ export function namesBeside(file: string): string[] {
 }
 
 /** Reads the first one that exists. An unreadable file is an error, because it may contain TLS settings. */
-export async function readBeside(
+export async function readServerConfig(
   file: string,
-  read: ReadDeclaration = readDeclarationFile,
+  read: ReadConfigFile = readConfigFile,
 ): Promise<BesideFile | undefined> {
-  for (const name of namesBeside(file)) {
+  for (const name of serverConfigPaths(file)) {
     const found = await read(name);
     if (found.kind === "text") return { file: name, text: found.text };
     if (found.kind === "problem") return { file: name, problem: found.message };

@@ -58,8 +58,7 @@ export async function listedSources(
       if (file !== own && !files.has(file)) files.set(file, { file, matched: true });
     if (found.files.length === 0)
       warn(source, `no file matches ${source.text}`, "Patterns are relative to the folder of this file.");
-    if (!found.complete)
-      warn(source, `${source.text} has too many files to look at`, "Name a folder nearer to the files.");
+    if (!found.complete) warn(source, `${source.text} matches too many files`, "Use a more specific folder.");
   }
   return { files: [...files.values()], folders, diagnostics };
 }

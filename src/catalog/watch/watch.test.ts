@@ -84,7 +84,7 @@ test("a file that becomes invalid keeps what it declared and is told (F45)", asy
     { severity: "error", line: 5, column: 18 },
     {
       severity: "warning",
-      message: expect.stringContaining("what it declared before stays in use") as string,
+      message: expect.stringContaining("its last valid content stays in use") as string,
     },
   ]);
 

@@ -4,7 +4,7 @@ import { type Diagnostic, toPortolanError } from "../../errors/index.ts";
 import { type CatalogChange, compareCatalogs } from "./changes.ts";
 import { load, type Loaded } from "../load.ts";
 import type { Memory } from "../read-source.ts";
-import { Taken } from "../files/taken.ts";
+import { AcceptedFiles } from "../files/accepted-files.ts";
 import type { Catalog, CatalogOptions } from "../types.ts";
 import { type FileWatch, watchPlan } from "./watch-files.ts";
 
@@ -35,9 +35,9 @@ export async function watchCatalog(
   options: WatchOptions = {},
 ): Promise<CatalogWatch> {
   const memory: Memory = new Map();
-  const taken = new Taken(options.writerOf);
+  const accepted = new AcceptedFiles(options.writerOf);
   const debounceMs = Math.max(LEAST_DEBOUNCE_MS, options.debounceMs ?? DEBOUNCE_MS);
-  let { catalog, plan } = await load(folder, options, memory, taken);
+  let { catalog, plan } = await load(folder, options, memory, accepted);
   let watch: FileWatch | undefined;
   let timer: NodeJS.Timeout | undefined;
   let firstChange: number | undefined;
@@ -80,7 +80,7 @@ export async function watchCatalog(
 
   const readAgain = async (): Promise<void> => {
     if (closed) return;
-    const loaded = await load(folder, options, memory, taken);
+    const loaded = await load(folder, options, memory, accepted);
     if (closed) return;
     const next = watchProblem === undefined ? loaded : withDiagnostic(loaded, watchProblem);
     const moved = JSON.stringify(next.plan) !== JSON.stringify(plan);
@@ -145,6 +145,6 @@ function withDiagnostic({ catalog, plan }: Loaded, diagnostic: Diagnostic): Load
 
 function notReadAgain(thrown: unknown, file: string): Diagnostic {
   const { code, message: reason, hint } = toPortolanError(thrown);
-  const message = `a change of the declarations could not be applied, so that what was there stays in use: ${reason}`;
+  const message = `a change of the config files could not be applied, so the old state stays in use: ${reason}`;
   return { code, severity: "error", message, file, hint };
 }

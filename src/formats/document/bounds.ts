@@ -18,7 +18,7 @@ export class TooMuch extends Error {}
 export function checkSize(text: string, diagnostics: Diagnostics): boolean {
   const bytes = Buffer.byteLength(text);
   if (bytes <= MAX_BYTES) return true;
-  diagnostics.add(ROOT, `the file has ${bytes} bytes; a declaration has at most ${MAX_BYTES}`);
+  diagnostics.add(ROOT, `the file has ${bytes} bytes; a config file has at most ${MAX_BYTES}`);
   return false;
 }
 

@@ -165,7 +165,7 @@ describe("hostile texts", () => {
     ["many keys", Array.from({ length: 90_000 }, (_, index) => `k${index}: 1`).join("\n"), "more values"],
     ["many documents", "---\n".repeat(million / 4), "several YAML documents"],
     ["many commas", `[${",".repeat(million - 1)}`, "more values"],
-    ["a huge file", "a".repeat(MAX_BYTES + 1), "bytes; a declaration has at most"],
+    ["a huge file", "a".repeat(MAX_BYTES + 1), "bytes; a config file has at most"],
   ])("%s ends soon and is a problem", (_, text, expected) => {
     const started = performance.now();
     const { root, diagnostics } = readYaml(text, "f.yaml");

@@ -10,7 +10,7 @@ import {
   typesOf,
   valuesOf,
 } from "./view.ts";
-import { alternatives, nearest, quote } from "../words.ts";
+import { alternatives, nearest, quote } from "../message-text.ts";
 
 /**
  * `error`: values that the source may produce are certainly refused, by their type, value or fields.

@@ -3,7 +3,7 @@
 import type { JsonPath } from "../../model/index.ts";
 import { describeView, meant } from "./compare.ts";
 import { fieldNames, fieldOf, itemOf, type SchemaView, typesOf, viewOf } from "./view.ts";
-import { quote } from "../words.ts";
+import { quote } from "../message-text.ts";
 
 export type PathView =
   | {

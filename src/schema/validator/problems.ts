@@ -2,9 +2,9 @@
 
 import type { OutputUnit } from "@cfworker/json-schema";
 import { isObject } from "../../model/index.ts";
-import { type Finding, findingsOf } from "./findings.ts";
+import { type Finding, findingsOf } from "./relevant-errors.ts";
 import { child, pointer, schemaAt, steps } from "./locations.ts";
-import { alternatives, clip, describe, nearest, quote } from "../words.ts";
+import { alternatives, clip, describe, nearest, quote } from "../message-text.ts";
 
 export interface Problem {
   /** JSON Pointer to the field; an empty text is the whole value. */

@@ -7,7 +7,7 @@ import { type Engine, prepareEngine } from "./engine.ts";
 import { compileFastTest, type FastTest } from "./fast-path.ts";
 import { isHeavy } from "../pattern/pattern.ts";
 import { type Problem, toProblems } from "./problems.ts";
-import { clip } from "../words.ts";
+import { clip } from "../message-text.ts";
 
 export type CheckResult =
   | { readonly valid: true }

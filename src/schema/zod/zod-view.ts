@@ -7,7 +7,7 @@ import { boundSchema } from "../bounds.ts";
 import { withinBudget } from "../budget.ts";
 import { isSchema } from "../keywords.ts";
 import { refCost } from "../ref-cost.ts";
-import { clip } from "../words.ts";
+import { clip } from "../message-text.ts";
 import { copyForZod, HINTS } from "./zod-copy.ts";
 
 type ZodModule = typeof import("zod");

@@ -40,7 +40,7 @@ export function createDotenvSource(file: string, report: Report, checkFile?: Che
       if (refused !== undefined) {
         const problem = `${file} is not read as it is now: ${refused.reason}`;
         tell("warning", `${problem}.`, {
-          hint: "Look at it. If it is as you want it, start portolan again.",
+          hint: "Check the file. To accept it, restart portolan.",
         });
         return { text: taken, problem };
       }
@@ -53,7 +53,7 @@ export function createDotenvSource(file: string, report: Report, checkFile?: Che
     } catch (error) {
       const problem = `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
       tell("warning", `${problem}.`, {
-        hint: "The workspace names this file: create it, or take its name out.",
+        hint: "Create the file, or remove its name from the workspace.",
       });
       return { text: EMPTY, problem };
     }

@@ -117,7 +117,7 @@ export function createKeyring(options: KeyringOptions): Keyring {
     async check() {
       const probed = await open();
       return "module" in probed
-        ? { ok: true, note: "the system's keyring answers and keeps what it is given" }
+        ? { ok: true, note: "the system's keyring works" }
         : { ok: false, note: probed.why };
     },
   };
@@ -146,7 +146,7 @@ async function probe(load: () => Promise<KeyringModule>, waitMs: number, now: ()
     };
     const back = await withDeadline(trial(), waitMs, "it did not answer");
     if (back === value) return { module };
-    return { why: "it does not keep what it is given", at: now() };
+    return { why: "it does not keep values", at: now() };
   } catch (error) {
     return { why: reason(error), at: now() };
   }

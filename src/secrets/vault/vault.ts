@@ -104,7 +104,7 @@ export function createVault(options: VaultOptions): Vault {
       try {
         const content = await load(true);
         if (content === undefined)
-          return { ok: true, note: `there is none yet; it would be ${options.file}` };
+          return { ok: true, note: `it does not exist yet; its path would be ${options.file}` };
         const count = content.secrets.size;
         return { ok: true, note: `${count} ${count === 1 ? "secret" : "secrets"} in ${options.file}` };
       } catch (error) {

@@ -20,7 +20,7 @@ export function readFrontmatter(text: string, file: string): Frontmatter {
   };
   const bytes = text.length > MAX_BYTES ? text.length : Buffer.byteLength(text);
   if (bytes > MAX_BYTES)
-    return nothing(ROOT, `the file has ${bytes} bytes; a declaration has at most ${MAX_BYTES}`);
+    return nothing(ROOT, `the file has ${bytes} bytes; a config file has at most ${MAX_BYTES}`);
   const source = text.startsWith("\uFEFF") ? text.slice(1) : text;
   const [first, second] = fences(source);
   if (first === undefined || first.start !== 0)

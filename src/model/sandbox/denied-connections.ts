@@ -40,7 +40,7 @@ export function deniedHint(denied: readonly Denied[], granted: readonly string[]
   const hint = grantHint(denied, granted);
   if (hint === undefined) return undefined;
   const rules = rulesFor(denied, granted).join(", ");
-  return `It tried to reach ${rules}, which its sandbox does not grant. ${hint}`;
+  return `It tried to reach ${rules}, which its sandbox does not allow. ${hint}`;
 }
 
 /** Returns an empty text for an unknown host. */
@@ -55,7 +55,7 @@ function grantHint(denied: readonly Denied[], granted: readonly string[]): strin
   const options = rules.map((rule) => `--allow-net ${rule}`).join(" ");
   const before = granted.length > MAX_NAMED ? ["…"] : granted.map((rule) => quoted(rule));
   const list = [...before, ...rules].join(", ");
-  return `If it should reach ${rules.length === 1 ? "it" : "them"}: ${options}, or sandbox: { network: [${list}] } in its config.`;
+  return `To allow ${rules.length === 1 ? "it" : "them"}: ${options}, or sandbox: { network: [${list}] } in its config.`;
 }
 
 /** The server chose the hosts, so only plain names and addresses are suggested, and only a few. */

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { Diagnostic } from "../../errors/index.ts";
-import { createDeniedReport, type Denied, deniedHint } from "./denied.ts";
+import { createDeniedReport, type Denied, deniedHint } from "./denied-connections.ts";
 
 const denied = (host: string, port = 0): Denied => ({ server: "web", host, port, reason: "no" });
 
@@ -64,8 +64,6 @@ test("several together name a few", () => {
     ["a.test", "b.test", "a.test", "c.test", "d.test"].map((host) => denied(host)),
     [],
   );
-  expect(hint).toMatch(/^It tried to reach a\.test, b\.test, c\.test, which its sandbox does not grant\. /);
-  expect(hint).toContain(
-    "If it should reach them: --allow-net a.test --allow-net b.test --allow-net c.test,",
-  );
+  expect(hint).toMatch(/^It tried to reach a\.test, b\.test, c\.test, which its sandbox does not allow\. /);
+  expect(hint).toContain("To allow them: --allow-net a.test --allow-net b.test --allow-net c.test,");
 });

@@ -43,8 +43,8 @@ test("a new file, a changed one and one that is gone; the first reading takes al
   const changed = await watched.reload();
   expect(aliases(changed)).toEqual(["before", "own"]);
   expect(told(changed)).toEqual([
-    `${at(".mcp.json")} has changed or was replaced, and this is not taken: evil may have done it, from its sandbox`,
-    `${at(".vscode/mcp.json")} is new, and this is not taken: evil may have done it, from its sandbox`,
+    `${at(".mcp.json")} has changed or was replaced, and the change is ignored: evil may have made it from its sandbox`,
+    `${at(".vscode/mcp.json")} is new, and the change is ignored: evil may have made it from its sandbox`,
   ]);
   rmSync(at(".mcp.json"));
   rmSync(at(".vscode/mcp.json"));

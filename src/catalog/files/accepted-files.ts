@@ -1,14 +1,14 @@
 // Reads config files again while servers run. A change that a server may have made from its sandbox is reported and ignored.
 
 import type { Diagnostic } from "../../errors/index.ts";
-import { type FileText, readDeclarationFile } from "./read-file.ts";
+import { type FileText, readConfigFile } from "./read-file.ts";
 
-export type ReadDeclaration = (file: string) => Promise<FileText>;
+export type ReadConfigFile = (file: string) => Promise<FileText>;
 
 /** Returns the server that may have written a file. */
 export type WriterOf = (file: string) => Promise<string | undefined>;
 
-export class Taken {
+export class AcceptedFiles {
   readonly #writerOf: WriterOf | undefined;
   readonly #states = new Map<string, FileText>();
   readonly #refused = new Map<string, Diagnostic>();
@@ -29,8 +29,8 @@ export class Taken {
     return refused;
   }
 
-  readonly read: ReadDeclaration = async (file) => {
-    const now = await readDeclarationFile(file);
+  readonly read: ReadConfigFile = async (file) => {
+    const now = await readConfigFile(file);
     const before = this.#states.get(file) ?? { kind: "missing" };
     if (!this.#isFirst && !isSame(before, now)) {
       const writer = await this.#writerOf?.(file);
@@ -55,8 +55,8 @@ function refusal(file: string, server: string, before: FileText, now: FileText):
   return {
     code: "DECLARATION_INVALID",
     severity: "warning",
-    message: `${file} ${what}, and this is not taken: ${server} may have done it, from its sandbox`,
+    message: `${file} ${what}, and the change is ignored: ${server} may have made it from its sandbox`,
     file,
-    hint: "Look at it. If it is as you want it, start portolan again.",
+    hint: "Check the file. To accept it, restart portolan.",
   };
 }
