@@ -22,6 +22,7 @@ test("the room opens without the keyring, cryptography, env-paths or child proce
     "node:fs",
     "node:fs/promises",
     // The model imports this, so every room does.
+    "node:module",
     "node:net",
     "node:path",
     "node:url",
