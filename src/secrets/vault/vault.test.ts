@@ -45,7 +45,7 @@ describe("what is put in", () => {
     expect(await first.get("TOKEN")).toBeUndefined();
     expect(await first.check()).toMatchObject({
       ok: true,
-      note: expect.stringContaining("none yet") as string,
+      note: expect.stringContaining("does not exist yet") as string,
     });
     await first.set("TOKEN", new Secret("canary-1"));
     await first.set("__proto__", new Secret("canary-2"));
