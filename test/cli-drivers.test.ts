@@ -233,7 +233,7 @@ describe("test", () => {
     change(CAT, (text) => text.replace("$.text", "$.nothing"));
     const ran = await run("test", "cat-mcp");
     expect(ran.code).toBe(2);
-    expect(envelope(ran).hint).toContain("What would fit: result_extract $.text");
+    expect(envelope(ran).hint).toContain("Matching paths: result_extract $.text");
   });
 });
 

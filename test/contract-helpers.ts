@@ -1,4 +1,4 @@
-// Contracts, drivers and in-process servers for tests of the contracts room: the least that is valid, with what a test is about put in.
+// Contracts, drivers and in-process servers for tests of the contracts room: minimal valid values that a test overrides.
 
 import { onTestFinished } from "vitest";
 import {
@@ -125,13 +125,13 @@ export interface FakeServer {
 
 export interface OpenedServer {
   readonly upstream: Upstream;
-  /** Every tools/call that came, in order. */
+  /** All tool calls, in order. */
   readonly calls: JsonObject[];
-  /** What the client wants news of. */
+  /** URIs that the client has subscribed to. */
   readonly subscribed: string[];
-  /** Tells the client that the tools have changed. */
+  /** Notifies the client that the tools have changed. */
   changed(): void;
-  /** Tells the client that a resource has. */
+  /** Notifies the client that a resource has changed. */
   updated(uri: string): void;
 }
 

@@ -1,4 +1,4 @@
-// Signing in to drivers, with real programs: the command, the page, the file; what others see of it, and when it is over.
+// Logins to drivers with real programs: by command, page and file; other users, expiry and logout.
 
 import {
   existsSync,
@@ -36,7 +36,7 @@ beforeEach(() => {
 interface Opened {
   readonly workspace: Workspace;
   readonly contracts: Contracts;
-  /** What the contract answers, or the code of its error. */
+  /** The output of the contract, or its error code. */
   call(userId?: string): Promise<Record<string, unknown>>;
 }
 
@@ -105,7 +105,7 @@ describe("a command", () => {
     const file = join(home, "data/portolan/driver-auth.json");
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, "utf8")).not.toContain("token of me");
-    // The one that said no before.
+    // The caller that was refused before.
     expect(await served.call()).toMatchObject({ token: "token of me" });
     const later = await open(made);
     expect(stateOf(later.contracts)).toBe("authed");
@@ -172,7 +172,7 @@ describe("a command", () => {
       code: "auth_required",
       message: expect.stringContaining("portolan login who-mcp --user bob") as string,
     });
-    // Nor is the owner's login theirs.
+    // The owner's login does not count for them either.
     expect(await contracts.login("who-mcp")).toEqual({ ok: true });
     expect(await call()).toMatchObject({ home });
     expect(await call("bob")).toMatchObject({ code: "auth_required" });
@@ -240,7 +240,7 @@ writeFileSync(homedir() + "/elsewhere", "forgotten");`,
 });
 
 describe("a page", () => {
-  /** As a browser goes to a page; Node's own fetch says that it is none. */
+  /** Requests a page like a browser; fetch of Node sends other headers. */
   const get = (address: string, options: object = {}): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
       const sent = request(address, { agent: false, ...options }, (response) => {
@@ -337,7 +337,7 @@ describe("a remote driver", () => {
     headers: Record<string, string>;
   }
 
-  /** Knows one token at a time; a refresh makes a new one. */
+  /** Accepts one token at a time; a refresh creates a new one. */
   async function remote(more: string): Promise<{ made: DriverWorkspace; state: Remote; calls(): number }> {
     const state: Remote = { token: "old", refreshes: 0, status: 401, headers: {} };
     const server = await serve("legacy", {

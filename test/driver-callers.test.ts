@@ -1,4 +1,4 @@
-// Several people at one gateway, and a driver with secrets: each gets what they may have, in a process of their own.
+// Several users of one gateway and a driver with secrets: each has a process with their own secrets.
 
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type OpenedGateway, openGateway } from "../src/gateway/index.ts";
@@ -62,7 +62,7 @@ test("a secret is for those whom its grants name, and their processes are their 
   const refused = await call(EVE);
   expect(refused.result).toMatchObject({ isError: true });
   expect(JSON.stringify(refused)).toContain("is not given out");
-  // Nobody becomes somebody else by saying so.
+  // A caller cannot choose another identity.
   const claims = { "portolan/context": { userId: "ann" }, "portolan/userId": "ann", userId: "ann" };
   expect((await call(EVE, claims)).result).toMatchObject({ isError: true });
 

@@ -1,4 +1,4 @@
-// Code beside drivers: what it says beyond the file holds, and a module that never loads keeps nobody waiting.
+// Code beside drivers: fields that only the code sets apply, and a module that never loads blocks no other driver.
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";

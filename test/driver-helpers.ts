@@ -25,7 +25,7 @@ export interface Place {
   change(name: string, change: (text: string) => string): void;
 }
 
-/** A folder with these files, where nothing of the user's own is seen. */
+/** A folder with these files, apart from the user's own config. */
 export function place(files: Record<string, string> = {}, more: Record<string, string> = {}): Place {
   const top = temporaryFolder();
   const cwd = join(top, "project");
@@ -54,7 +54,7 @@ export function place(files: Record<string, string> = {}, more: Record<string, s
   };
 }
 
-/** A copy of examples/drivers, whose server is found from there. */
+/** A copy of examples/drivers that finds the server of the example. */
 export function examplePlace(): Place {
   const copy = place();
   cpSync(EXAMPLE, copy.cwd, { recursive: true });

@@ -1,4 +1,4 @@
-// Drivers that change while they are used, with real processes: calls under way finish, what has not changed goes on, nothing is left running.
+// Drivers that change while they are used, with real processes: running calls finish, unchanged drivers go on, no process is left.
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openWorkspace, type Workspace } from "../src/hub/index.ts";
 
-/** Answers `who` with its process, after as long as it is told; writes down that it was started, and can be slow with it. */
+/** Answers `who` with its process after a delay; logs its start, which can be slow. */
 const PROGRAM = `
 import { createInterface } from "node:readline";
 import { appendFileSync } from "node:fs";
@@ -32,7 +32,7 @@ interface Place {
   readonly folder: string;
   contract(id: string): void;
   driver(id: string, more?: { slow?: number; lines?: string; version?: string }): void;
-  /** The processes that the driver's server has had. */
+  /** All processes of the driver's server so far. */
   starts(id: string): number[];
   open(): Promise<Workspace>;
 }
@@ -126,7 +126,7 @@ test("a driver that changes leaves the others' processes and calls alone, and th
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   })();
-  // Another command line, so that its process has to be another.
+  // Another command line needs another process.
   driver("one", { version: "1.1.0", slow: 300 });
   await vi.waitFor(async () => expect(await versions(workspace)).toContain("one-mcp@1.1.0"));
   const [first] = starts("one") as [number];
@@ -137,7 +137,7 @@ test("a driver that changes leaves the others' processes and calls alone, and th
   expect(failures).toEqual([]);
   expect(await pidOf(workspace, "two")).toBe(before);
   expect(starts("two")).toEqual([before]);
-  // The old one is let go of when its calls are done.
+  // The old process ends after its last call.
   await vi.waitFor(() => expect(isAlive(first)).toBe(false));
   expect(starts("one")).toHaveLength(2);
 });

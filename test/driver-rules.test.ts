@@ -1,4 +1,4 @@
-// What a gateway lets callers do with contracts: rules by their tags, approvals that cannot be given beforehand, logins that are in code.
+// Rules of a gateway for contracts: access by tags, approvals per call, and logins in code.
 
 import { expect, onTestFinished, test } from "vitest";
 import { openGateway } from "../src/gateway/index.ts";
@@ -41,7 +41,7 @@ inputs: { type: object, properties: { path: { type: string } } }
 outputs: { type: object }
 ${more}`;
 
-/** Two contracts with tags of their own; the driver of the second has one, too. */
+/** Two contracts with different tags; the driver of the second has a tag too. */
 function tagged(): DriverWorkspace {
   const workspace = driverWorkspace({ contract: contract("who-am-i", "tags: [safe]") });
   workspace.write("tools/wipe/TOOL.md", `---\n${contract("wipe", "tags: [dangerous]")}\n---\n`);
@@ -94,7 +94,7 @@ test("an approval cannot come with the call that it is about, and says what is a
   expect(question?.params.message).toContain('{"path":"/tmp/that"}');
   expect(question?.params.message).toContain("workspace:files");
   const { requestState } = first.result;
-  // What was learnt from one call is of no use for another.
+  // The approval of one call does not count for another.
   const other = await ann.ask("tools/call", { ...params, inputResponses: { [key]: yes } });
   expect(other.result).toMatchObject({ resultType: "input_required" });
   const done = await ann.ask("tools/call", { ...params, inputResponses: { [key]: yes }, requestState });

@@ -1,4 +1,4 @@
-// Prompts and resources of drivers through a gateway, with real servers of both eras: completion, news, and the rules that hold for tools.
+// Prompts and resources of drivers through a gateway, with real servers of both eras: completion, notifications, and access rules.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -94,7 +94,7 @@ const clientOf = (era: Era, url: string): Promise<Client> =>
     ? Promise.resolve(new RawModern(url, { token: TOKEN }))
     : RawLegacy.open(url, { token: TOKEN });
 
-/** The stream on which a client hears of these, once it is open. */
+/** The open stream on which a client gets these notifications. */
 async function hear(client: Client, uris: readonly string[]): Promise<Exchange> {
   if (client instanceof RawLegacy) {
     for (const uri of uris) expect((await client.call("resources/subscribe", { uri })).result).toEqual({});
@@ -124,7 +124,7 @@ describe.each(ERAS)("a $front client and a driver of a $back server", ({ front, 
     expect((await complete(block, "city", "Pa")).result.completion.values).toEqual(["Paris", "Parma"]);
     const template = { type: "ref/resource", uri: "mcp_numbered:test://template/{id}/data" };
     expect((await complete(template, "id", "1")).result.completion.values).toContain("1");
-    // What the server has nothing for is the server's to refuse.
+    // The server refuses values that it does not know.
     expect((await complete({ type: "ref/prompt", name: "simple" }, "x", "")).error.message).toContain(
       "Nothing to complete",
     );

@@ -1,4 +1,4 @@
-// What drivers and servers agree on, and how often a server is asked: revisions of the protocol, and servers that have too much to do.
+// Drivers and the protocol: negotiated revisions, and retries of servers that are busy.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// A workspace with one driver, for tests of logins: its server tells who it is, and its contracts are the least that is valid.
+// A workspace with one driver, for tests of logins: its server returns its process, home and key.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ export interface DriverWorkspace {
 export interface DriverParts {
   /** Further lines of the DRIVER.md. */
   readonly driver?: string;
-  /** In place of the program below. */
+  /** Replaces the program below. */
   readonly server?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly contract?: string;

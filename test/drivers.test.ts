@@ -42,14 +42,14 @@ describe("the example of the specification, with today's server", () => {
     );
     const second = await here.run("why", "filesystem-mcp", "--text");
     expect(second.code).toBe(3);
-    expect(second.out).toContain('result_extract $.contents of the tool "read_file" leads nowhere');
-    expect(second.out).toContain('result_extract $.entries of the tool "list_directory" leads nowhere');
-    expect(second.out).toContain("What would fit: result_extract $.content.");
+    expect(second.out).toContain('result_extract $.contents of the tool "read_file" matches nothing');
+    expect(second.out).toContain('result_extract $.entries of the tool "list_directory" matches nothing');
+    expect(second.out).toContain("Matching paths: result_extract $.content.");
     const status = await here.run("status", "--json");
     expect(status.code).toBe(3);
     expect(JSON.parse(status.out)).toMatchObject({ drivers: [{ id: "filesystem-mcp", server: "refused" }] });
 
-    // Corrected as it was told.
+    // Corrected as the hints say.
     here.change(".drivers/filesystem-mcp/DRIVER.md", (text) =>
       text.replaceAll(/result_extract: ".*"/g, 'result_extract: "$.content"'),
     );
@@ -142,7 +142,7 @@ describe("two drivers for one contract", () => {
 
   it("take over for one that is gone only where the rules allow it", { timeout: 60_000 }, async () => {
     const here = examplePlace();
-    // As the example, but the cheaper one can be brought down for good.
+    // Like the example, but the cheaper server can be stopped for good.
     here.write(
       "servers/mortal.mjs",
       `import { existsSync, writeFileSync } from "node:fs";
@@ -165,7 +165,7 @@ describe("two drivers for one contract", () => {
     writeFileSync(join(here.cwd, "down"), "");
     process.kill(Number(readFileSync(join(here.cwd, "pid"), "utf8")), "SIGKILL");
     await until(async () => (await read({}))[0] === "filesystem-mcp");
-    // Pinned, or bound to where the other one is not, it does not move.
+    // A pin or a region that excludes the other driver keeps the call here.
     expect((await read({ pinnedProvider: "cat-mcp" }))[0]).not.toBe("filesystem-mcp");
     expect((await read({ regionConstraint: "us-east-1" }))[0]).not.toBe("filesystem-mcp");
 
@@ -193,7 +193,7 @@ describe("examples/drivers", () => {
   });
 });
 
-/** A workspace whose npm comes from a registry of this machine that has the public server. */
+/** A workspace that installs the public server from a local npm registry. */
 async function withPackage(): Promise<Place> {
   const registry = await startRegistry();
   onTestFinished(() => registry.close());
@@ -223,7 +223,7 @@ async function contractsOf({ cwd }: Place): Promise<Contracts> {
   return contracts;
 }
 
-/** Who served it, and what came of it. */
+/** The driver that served the call, and the result. */
 function reader(contracts: Contracts) {
   return async (context: ContractCall["context"]): Promise<[string | undefined, unknown]> => {
     const { result, driver } = await contracts.call({

@@ -194,7 +194,7 @@ export class ContractSet {
     return { registered, verification };
   }
 
-  /** Whether a newer set still uses the drivers of this one. */
+  /** True when a newer set still uses the drivers of this one. */
   get isHandingOver(): boolean {
     return this.#handOver.isInUse;
   }

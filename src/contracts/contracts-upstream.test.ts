@@ -1,4 +1,4 @@
-// Contracts as a server: what it lists, what a call of it looks like, and what happens to it when drivers change, come or go.
+// Contracts as an upstream: lists, calls, and changes of drivers.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -237,7 +237,7 @@ test("a caller that leaves does not wait for a server that starts", async () => 
   expect(result).toMatchObject({ error: { code: "cancelled" } });
 });
 
-test("a server that changes under a driver is looked at again: withdrawn, and taken back", async () => {
+test("a server that changes under a driver is verified again: refused, and taken back", async () => {
   const server: FakeServer = { tools: [tool()], call: () => text("x") };
   const { upstream, changed } = await serve(server);
   const other = await healthy({ call: () => text("other") });
@@ -270,7 +270,7 @@ test("a server that changes under a driver is looked at again: withdrawn, and ta
   expect(news).toEqual([]);
 });
 
-test("health: a ping that is not answered turns a driver away (D25)", async () => {
+test("health: a ping without an answer excludes the driver (D25)", async () => {
   const { upstream } = await healthy();
   let well = true;
   const pinged = Object.create(upstream, {

@@ -47,7 +47,7 @@ export interface Contracts extends Upstream {
   login(driver: string, context?: CallContext, signal?: AbortSignal): Promise<AuthOutcome>;
   /** Logs out; false when the driver has no login. Files that the login left are not touched. */
   logout(driver: string, context?: CallContext): Promise<boolean>;
-  /** Whether newer contracts, which took over after a reload, still use the drivers of these. */
+  /** True when newer contracts, which took over after a reload, still use the drivers of these. */
   readonly isHandingOver: boolean;
   /** Resolves when all drivers that are verified in the background have been; a server that hangs takes its whole start timeout. */
   settled(): Promise<void>;

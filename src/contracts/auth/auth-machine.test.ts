@@ -1,4 +1,4 @@
-// A login's life: nobody knows, nobody is, somebody does, somebody is, and then it is over.
+// States of a login: unknown, unauthed, logging-in, authed, expired.
 
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -312,7 +312,7 @@ describe("a login whose sign never shows", () => {
       say: (text) => said.push(text),
     });
     expect(message(await ready(annHere))).toContain(
-      'its command has ended, but it is not true that "tool whoami" ends with 0',
+      'its command has ended, but the login is not complete: expected that "tool whoami" ends with 0',
     );
     expect(said).toEqual(['files-mcp: waiting until "tool whoami" ends with 0.']);
   });
@@ -323,7 +323,7 @@ describe("a login whose sign never shows", () => {
       throw new PortolanError("SERVER_START_FAILED", "there is no program tool");
     };
     const { ready } = machine(signed({ command: "tool login" }), { run });
-    expect(message(await ready(annHere))).toContain("cannot be told: there is no program tool");
+    expect(message(await ready(annHere))).toContain("ends with 0: there is no program tool");
   });
 
   test("is waited for as long as a page may take", async () => {
@@ -331,7 +331,7 @@ describe("a login whose sign never shows", () => {
     const ports = { ...exits({ "tool whoami": 1 }), openUrl, lagMs: 1, loginTimeoutMs: 100 };
     const { ready } = machine(signed({ url: "https://example.com" }), ports);
     const begun = performance.now();
-    expect(message(await ready(annHere))).toContain('it waited until "tool whoami" ends with 0');
+    expect(message(await ready(annHere))).toContain('expected that "tool whoami" ends with 0');
     expect(performance.now() - begun).toBeGreaterThan(80);
   });
 });

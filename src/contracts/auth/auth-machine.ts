@@ -55,7 +55,7 @@ export class AuthMachine {
     this.#changed = changed;
   }
 
-  /** Whether the driver has a login. A driver without one is always ready. */
+  /** True when the driver has a login. A driver without one is always ready. */
   needsLogin(driver: Driver, hooks: DriverHooks): boolean {
     return hooks.login !== undefined || hooks.refresh !== undefined || hasLogin(driver);
   }
@@ -126,7 +126,7 @@ export class AuthMachine {
     return state === "authed" || (state === "expired" && canRefresh(driver, hooks));
   }
 
-  /** Whether a user has logged in since, perhaps with another program. Checked before a call is refused. */
+  /** True when a user has logged in since, perhaps with another program. Checked before a call is refused. */
   async recheck(driver: Driver, hooks: DriverHooks, context: CallContext): Promise<boolean> {
     const key = keyOf(driver, context);
     await this.#reload(driver, context);
@@ -268,7 +268,7 @@ export function howToLogIn({ id, auth }: Driver, { userId = LOCAL_USER }: CallCo
   return ` Log in: portolan login ${id} (or ${command === undefined ? `open ${url}` : `run ${command}`})`;
 }
 
-/** How to log in, for a program that shows it to somebody. */
+/** How to log in, for programs that show it to a user. */
 function loginCause({ id, auth }: Driver): { readonly login: readonly object[] } {
   return { login: [{ driver: id, ...(auth?.login === undefined ? {} : { login: auth.login }) }] };
 }

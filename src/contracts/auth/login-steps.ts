@@ -24,7 +24,7 @@ export interface AuthPorts {
   readonly openUrl?:
     | ((url: string, options: RunOptions & { readonly needsCallback: boolean }) => Promise<LoginResult>)
     | undefined;
-  /** Whether a path of the driver's `auth.state` exists for this caller. */
+  /** True when a path of the driver's `auth.state` exists for this caller. */
   readonly exists?:
     | ((path: string, who: Pick<AuthCase, "driver" | "context">) => Promise<boolean>)
     | undefined;
@@ -77,7 +77,7 @@ export async function runLogin(one: AuthCase, ports: AuthPorts): Promise<LoginRe
   return untilCompleted(one, ports);
 }
 
-/** Whether the login could not even begin. */
+/** True when the login could not even begin. */
 export function isNotPossible(result: LoginResult): boolean {
   return !result.ok && result.message?.startsWith(NOT_POSSIBLE) === true;
 }
@@ -100,11 +100,12 @@ async function untilCompleted(one: AuthCase, ports: AuthPorts): Promise<LoginRes
       // A check that fails now fails later too; only one that was too slow may be faster the next time.
       if (login.completesWhen.command !== undefined && !isLate(error))
         return failed(
-          `whether ${sign} cannot be told: ${error instanceof Error ? error.message : String(error)}`,
+          `cannot check whether ${sign}: ${error instanceof Error ? error.message : String(error)}`,
         );
     }
-    if (one.signal.aborted) return failed(`it was not completed in time: it waited until ${sign}`);
-    if (performance.now() >= ends) return failed(`its command has ended, but it is not true that ${sign}`);
+    if (one.signal.aborted) return failed(`it was not completed in time: expected that ${sign}`);
+    if (performance.now() >= ends)
+      return failed(`its command has ended, but the login is not complete: expected that ${sign}`);
     if (!isShown) ports.say?.(`${one.driver.id}: waiting until ${sign}.`);
     await sleep(ports.pollMs ?? POLL_MS, undefined, { signal: one.signal }).catch(() => {});
   }
@@ -127,7 +128,7 @@ function isLate(error: unknown): boolean {
   return error instanceof Error && (error.name === "TimeoutError" || error.name === "AbortError");
 }
 
-/** Whether a user is logged in, as far as this shows without a login. */
+/** True when a user is logged in, as far as this shows without a login. */
 export async function isLoggedIn(one: AuthCase, ports: AuthPorts): Promise<boolean> {
   // A check that fails shows no login.
   return hasLoginSign(one, ports).catch(() => false);
@@ -155,7 +156,7 @@ async function hasLoginSign(one: AuthCase, ports: AuthPorts): Promise<boolean> {
   return login === undefined && hooks.login === undefined;
 }
 
-/** Whether the driver declares a sign of a completed login. */
+/** True when the driver declares a sign of a completed login. */
 export function showsLogin({ auth }: Driver): boolean {
   const { login, state } = auth ?? {};
   const { command, http } = login?.completesWhen ?? {};

@@ -32,8 +32,11 @@ export function checkAccess(entry: SecretEntry, operation: SecretOperation, subj
   const grant = grants.find((one) => matches(one, subject));
   if (grant !== undefined) return { granted: true, grantedBy: describe(grant) };
   const who = subject.tool === undefined ? "this caller" : `the tool ${subject.tool}`;
-  const some = grants.length === 0 ? "nobody may" : `only ${grants.map(describe).join(", ")} may`;
-  return { granted: false, reason: `${some} ${operation} ${entry.slug}, and not ${who}` };
+  const reason =
+    grants.length === 0
+      ? `no grant allows ${who} to ${operation} ${entry.slug}`
+      : `only ${grants.map(describe).join(", ")} may ${operation} ${entry.slug}, and not ${who}`;
+  return { granted: false, reason };
 }
 
 function matches(grant: SecretGrant, subject: SecretSubject): boolean {

@@ -77,7 +77,7 @@ export class ContractCatalog {
     return this.#offered;
   }
 
-  /** Whether the contract that is offered under this id promises the same. */
+  /** True when the contract that is offered under this id promises the same. */
   offers(contract: Contract): boolean {
     const offered = this.offered().get(contract.id)?.contract;
     return offered !== undefined && isSame(offered, contract);

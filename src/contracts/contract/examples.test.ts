@@ -1,4 +1,4 @@
-// A driver is tried with the examples of its contract, and what changes something is not done unasked.
+// Examples of a contract as tests of a driver; examples with side effects run only on request.
 
 import { expect, test } from "vitest";
 import { contract, driver, serve, text, tool } from "../../../test/contract-helpers.ts";

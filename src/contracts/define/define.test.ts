@@ -1,4 +1,4 @@
-// Declarations in code say the same as files, are checked by the same rules, and give way to files.
+// Definitions in code: the same as files, checked by the same rules, and files win over them.
 
 import { describe, expect, test } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-// How large a step a change needs, and that a breaking one under the same major version is refused.
+// Version steps that changes need; a breaking change under the same major version is refused.
 
 import { describe, expect, test } from "vitest";
 import { binding, contract, driver, object, TEXT } from "../../../test/contract-helpers.ts";

@@ -27,7 +27,7 @@ export function diffContracts(before: Contract, after: Contract): Difference {
     before.contextSchema,
     after.contextSchema,
     "major",
-    "callers must tell other things",
+    "callers must pass another context",
   );
   changes.compare("approval", before.approval, after.approval, "minor", "it is approved in another way");
   changes.compare("requires", before.requires, after.requires, "minor", "it needs other things");

@@ -32,7 +32,7 @@ export function diffDrivers(before: Driver, after: Driver): Difference {
       withoutSource(before.server),
       withoutSource(now),
       "minor",
-      "the server is started with other words",
+      "the server is started with other arguments or settings",
     );
   diffBindings(before, after, changes);
   diffSurfaces("prompts", before.prompts, after.prompts, ({ name }) => name, changes);
@@ -139,10 +139,10 @@ function diffVersionCheck(before: Driver, after: Driver, changes: Changes): void
   if (same(old, now)) return;
   const wider = old !== undefined && lacksMajor(now?.range ?? "", old.range);
   if (wider) changes.add("version_check.range", "major", "another major version of the program is let in");
-  else changes.add("version_check", "patch", "the program's version is looked at in another way");
+  else changes.add("version_check", "patch", "the program's version is checked in another way");
 }
 
-/** Whether one range contains a major version that the other does not. */
+/** True when one range contains a major version that the other does not. */
 function lacksMajor(range: string, other: string): boolean {
   const majors = range.matchAll(/(?<![\w.])v?(\d{1,9})(?=[.\sxX*|]|$)/g);
   return Array.from(majors, ([, major = ""]) => major)

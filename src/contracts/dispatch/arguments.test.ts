@@ -1,4 +1,4 @@
-// Arguments and results of one call: renamed, taken apart and put together as the binding says, and nothing lost in silence.
+// Arguments and results of one call, as the binding maps them.
 
 import { describe, expect, test } from "vitest";
 import { binding, contract, object, TEXT, text } from "../../../test/contract-helpers.ts";

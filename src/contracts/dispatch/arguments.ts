@@ -260,9 +260,13 @@ class Plan implements ArgumentPlan {
 
   #pass(name: string, input: JsonObject, built: JsonObject): void {
     if (this.#targets.has(name) || name === "__proto__")
-      throw fail("input_invalid", `the input "${name.slice(0, 80)}" is in the way of another one`, {
-        field: name,
-      });
+      throw fail(
+        "input_invalid",
+        `the input "${name.slice(0, 80)}" has the name of an argument that another input is mapped to`,
+        {
+          field: name,
+        },
+      );
     built[name] = input[name];
   }
 }

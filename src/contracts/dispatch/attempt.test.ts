@@ -1,4 +1,4 @@
-// What reaches a driver's server from the context of a call, and what its own code makes of arguments and results.
+// Attempts: values from the context of a call, and the hooks for arguments and results.
 
 import { describe, expect, test } from "vitest";
 import { binding, object, TEXT, text } from "../../../test/contract-helpers.ts";
@@ -40,10 +40,10 @@ describe("the context of a call", () => {
     expect(await problems(undefined, "$context.tenant")).toContain("the contract has no contextSchema");
     expect(await problems(contextSchema, "$context.tennant")).toContain("contextSchema does not have");
     expect(await problems(object({ tenant: TEXT }, []), "$context.tenant")).toContain(
-      '"tenant" of the context that becomes it is optional',
+      '"tenant" of the context that is mapped to it is optional',
     );
     expect(await problems(object({ tenant: { type: "integer" } }), "$context.tenant")).toContain(
-      "does not fit the tool",
+      "does not match the tool",
     );
   });
 });

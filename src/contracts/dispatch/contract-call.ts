@@ -76,7 +76,7 @@ export interface DispatchParts {
   readonly policy: ContractPolicy;
   readonly auth: AuthMachine;
   readonly grants: SecretGrants | undefined;
-  /** Whether a driver serves the contract of this id, in any version. */
+  /** True when a driver serves the contract of this id, in any version. */
   readonly isServed: (id: string) => boolean;
   readonly approve: Approve | undefined;
   readonly audit: Audit | undefined;

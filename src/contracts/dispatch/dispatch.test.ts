@@ -1,4 +1,4 @@
-// A call of a contract against live servers: what is checked before, what is sent, what is sent again, and what comes of every failure.
+// Contract calls against live servers: checks, arguments, retries, and the result of every failure.
 
 import { describe, expect, test } from "vitest";
 import {

@@ -138,7 +138,7 @@ export class DriverSelection {
     return this.#parts.ready(driver, this.#checked.prepared.contract.id);
   }
 
-  /** Whether a user has logged in meanwhile to a driver that was rejected for its login. */
+  /** True when a user has logged in meanwhile to a driver that was rejected for its login. */
   async #foundLogin({ error }: Resolution): Promise<boolean> {
     const found = (error?.nearest ?? []).map(async ({ driver: id }) => {
       const ready = this.#ready(id);

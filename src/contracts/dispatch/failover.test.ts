@@ -1,4 +1,4 @@
-// Which calls move to the next driver when the first one fails.
+// Failover: calls that move to the next driver when the first one fails.
 
 import { expect, test } from "vitest";
 import { contract, driver, serve, text, tool } from "../../../test/contract-helpers.ts";
@@ -32,7 +32,7 @@ test("a call that was never sent moves on whatever the policy says", async () =>
   });
 });
 
-/** Fails the calls of tools; everything else is as it is. */
+/** The same server, with failing tool calls. */
 function overrides(upstream: Upstream, failure: PortolanError): Upstream {
   return {
     name: upstream.name,

@@ -1,4 +1,4 @@
-// Servers that hang, change, fail or go away: what of it concerns whom, and for how long.
+// Drivers whose servers hang, change, fail or end: the state for each caller, and the pauses.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -57,7 +57,7 @@ describe("a server that hangs", () => {
   ];
   const contracts = [contract(), contract({ id: "fs-hang" })];
 
-  test("takes nobody else away, and its end is told", async () => {
+  test("does not affect other drivers, and its failure is reported", async () => {
     const { upstream } = await serve({ tools: [tool()], call: () => text("x") });
     let end: (error: Error) => void = () => {};
     const hangs = new Promise<never>((_, reject) => (end = reject));
@@ -80,7 +80,7 @@ describe("a server that hangs", () => {
     expect(opened.contracts.status()).toMatchObject([{ server: "verified" }, { server: "unreachable" }]);
   });
 
-  test("keeps nobody who closes, and is not told of then", async () => {
+  test("does not delay closing, and is not reported then", async () => {
     let end: (error: Error) => void = () => {};
     const hangs = new Promise<never>((_, reject) => (end = reject));
     const opened = await open({ acquire: () => hangs });
@@ -137,7 +137,7 @@ describe("users with processes of their own", () => {
     );
     expect(contracts.status({ userId: "bob" })).toMatchObject([{ server: "verified" }]);
     expect((await call(contracts, "bob")).result).toMatchObject({ value: "bob" });
-    // Looked at again, and still good: that says nothing about the other one.
+    // Another match of one process says nothing about the other one.
     await sleep(250);
     all.bob.changed();
     await sleep(50);
@@ -166,7 +166,7 @@ describe("users with processes of their own", () => {
       expect((await call(contracts, "eve")).result).toMatchObject({ error: { code: "tool_unavailable" } });
     expect(starts).toHaveBeenCalledTimes(1);
     expect((await call(contracts, "ann")).result).toMatchObject({ value: "ann" });
-    // Who has none yet may try.
+    // A user without a process may try.
     expect((await call(contracts, "bob")).result).toMatchObject({ value: "bob" });
     expect(contracts.status({ userId: "eve" })).toMatchObject([{ server: "unreachable" }]);
   });
@@ -190,7 +190,7 @@ test("many who wait for one start that fails make one failure of it", async () =
   expect((await call(contracts)).result).toMatchObject({ ok: true });
 });
 
-test("a server that ends while it is looked at is not started again by each call", async () => {
+test("a server that ends during its verification is not started again by each call", async () => {
   const starts = vi.fn();
   const { contracts } = await open({
     acquire: async () => {
@@ -208,7 +208,7 @@ test("a server that ends while it is looked at is not started again by each call
 });
 
 describe("a server that runs", () => {
-  test("whose list fails once is looked at again by the next who needs it", async () => {
+  test("whose list fails once is verified again by the next call", async () => {
     const { upstream, changed } = await serve({ tools: [tool()], call: () => text("x") });
     let failing = false;
     const lists = vi.fn();

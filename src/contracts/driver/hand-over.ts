@@ -99,7 +99,7 @@ export function releaseAll<T>(state: HandOver<T>): HandOverStep<T> {
   ];
 }
 
-/** Whether a verified driver serves under the same id, or serves one of its contracts. */
+/** True when a verified driver serves under the same id, or serves one of its contracts. */
 function isServed<T extends DriverVersion>(state: HandOver<T>, { driver, bound }: T): boolean {
   return serving(state).some(
     (one) =>

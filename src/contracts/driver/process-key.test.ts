@@ -1,4 +1,4 @@
-// Who shares a process with whom.
+// Callers that share a process, and callers that do not.
 
 import { expect, test } from "vitest";
 import { driver } from "../../../test/contract-helpers.ts";

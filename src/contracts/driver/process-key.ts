@@ -5,13 +5,13 @@ import { secretNames } from "../auth/secret-grants.ts";
 import type { CallContext } from "../contract/call-context.ts";
 import type { DriverHooks } from "./bound-tool.ts";
 
-/** Whether each user logs in to the driver. */
+/** True when each user logs in to the driver. */
 export function hasLogin({ auth }: Driver): boolean {
   const { login, refresh, state } = auth ?? {};
   return login !== undefined || refresh !== undefined || (state?.paths.length ?? 0) > 0;
 }
 
-/** Whether each user has a process of their own. A login may also be in the driver's hooks. */
+/** True when each user has a process of their own. A login may also be in the driver's hooks. */
 export function isPersonal(driver: Driver, hooks: DriverHooks = {}): boolean {
   if (hooks.login !== undefined || hooks.refresh !== undefined) return true;
   return hasLogin(driver) || secretNames(driver).length > 0;

@@ -21,7 +21,7 @@ export class SetHandOver {
     this.#release = before === undefined ? undefined : before.#use(successor);
   }
 
-  /** Whether a newer set still uses the drivers of this one. */
+  /** True when a newer set still uses the drivers of this one. */
   get isInUse(): boolean {
     return this.#successors.size > 0;
   }

@@ -1,4 +1,4 @@
-// Drivers that take the place of others: who serves meanwhile, and when that is over.
+// Take-over after a reload or a registration: which version of a driver serves, and until when.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -47,7 +47,7 @@ const ask = async (contracts: Contracts, id = "fs-read"): Promise<unknown> => {
 const serving = (contracts: Contracts): string[] =>
   contracts.status().map(({ id, version, server: state }) => `${id}@${version} ${state}`);
 
-/** A server that is there when it is told to be. */
+/** A server that starts when the test says so. */
 function later(): {
   coming: Promise<Upstream>;
   come: (upstream: Upstream) => void;
@@ -67,7 +67,7 @@ const next = driver({ version: "1.1.0" });
 const lists = driver({ id: "lists-mcp", implements: [binding({ tool: "fs-list" })] });
 
 describe("in the place of other contracts", () => {
-  test("each driver serves from when it was looked at, and the one before it until then", async () => {
+  test("each driver serves once it was verified, and the version before it until then", async () => {
     const old = await server("old");
     const before = await open([driver(), lists], () => old);
     const { coming, come } = later();
@@ -107,7 +107,7 @@ describe("in the place of other contracts", () => {
     const heir = driver({ id: "heir-mcp" });
     const after = await open([heir], () => coming, { before });
     expect(await ask(after)).toBe("old");
-    // Nobody is to serve this one.
+    // No new driver serves this contract.
     expect(await ask(after, "fs-list")).toBe("no_route");
     expect(serving(after)).toEqual(["files-mcp@1.0.0 verified", "heir-mcp@1.0.0 unverified"]);
     come(await server("new"));

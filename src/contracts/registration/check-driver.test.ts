@@ -1,4 +1,4 @@
-// A driver that cannot keep its promise is refused when it is registered, and hears everything that is wrong at once.
+// Registration refuses a driver that does not match its contracts, and reports all diagnostics at once.
 
 import { describe, expect, test } from "vitest";
 import { binding, contract, driver, object, TEXT, tool } from "../../../test/contract-helpers.ts";
@@ -173,31 +173,31 @@ describe("the server's tool (D4)", () => {
       "needs what nobody gives",
       { inputSchema: object({ path: TEXT, root: TEXT }) },
       {},
-      'requires the argument "root", which no input becomes',
+      'requires the argument "root", and no input is mapped to it',
     ],
     [
       "takes another type",
       { inputSchema: object({ path: { type: "integer" } }) },
       {},
-      'the input "path" does not fit the tool "read_file": string where integer is taken',
+      'the input "path" does not match the tool "read_file": string where integer is taken',
     ],
     [
       "takes another type under its own name",
       { inputSchema: object({ file: { type: "array" } }) },
       { argumentMapping: { path: "file" } },
-      'the input "path" (as "file") does not fit',
+      'the input "path" (as "file") does not match',
     ],
     [
       "returns no such thing",
       { outputSchema: closed({ content: TEXT }, []) as never },
       { resultExtract: "$.contents" },
-      'leads nowhere: $ has no field "contents" (did you mean "content"?) | What would fit: result_extract $.content.',
+      'matches nothing: $ has no field "contents" (did you mean "content"?) | Matching paths: result_extract $.content.',
     ],
     [
       "returns another type",
       { outputSchema: closed({ content: TEXT }, []) as never },
       {},
-      "object where string is promised | What would fit: result_extract $.content.",
+      "object where string is promised | Matching paths: result_extract $.content.",
     ],
   ])("%s", (_, served, more, message) => {
     const { bound, said } = check(more, [tool(served)]);
@@ -229,11 +229,11 @@ describe("the server's tool (D4)", () => {
     const missing = check({}, [tool({ outputSchema })], { outputs: note });
     expect(missing.bound).toBe(1);
     expect(missing.said).toMatch(/^warning: .*"text" is required and not declared \(there are "note"\)/);
-    expect(missing.said).toContain("What would fit: result_extract $.note.");
+    expect(missing.said).toContain("Matching paths: result_extract $.note.");
     const astray = check({ resultExtract: "$.contents" }, [tool({ outputSchema: object({ size: TEXT }) })]);
     expect(astray.bound).toBe(1);
-    expect(astray.said).toMatch(/^warning: .*may lead nowhere: \$ declares no field "contents" .*"size"/);
-    // Who says nothing of the result has left nothing out.
+    expect(astray.said).toMatch(/^warning: .*may match nothing: \$ declares no field "contents" .*"size"/);
+    // A tool without an outputSchema gives no warning.
     expect(check({ resultExtract: "$.a" }, [tool({ outputSchema: { type: "object" } })]).said).toBe("");
   });
 

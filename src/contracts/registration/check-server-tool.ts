@@ -84,12 +84,12 @@ function checkArguments(planned: Planned, tool: ToolDefinition): readonly Bindin
     const route = fed.get(name);
     if (route === undefined)
       found.push({
-        message: `the tool "${tool.name}" requires the argument "${name}", which no input becomes`,
+        message: `the tool "${tool.name}" requires the argument "${name}", and no input is mapped to it`,
         hint: `Map an input to it in argument_mapping: the contract has ${listed(fieldNames(planned.inputs))}.`,
       });
     else if (!isAlwaysThere(route, planned))
       found.push({
-        message: `the tool "${tool.name}" requires the argument "${name}", and ${sourceOf(route)} that becomes it is optional`,
+        message: `the tool "${tool.name}" requires the argument "${name}", and ${sourceOf(route)} that is mapped to it is optional`,
         hint:
           route.source === CONTEXT
             ? "In the contract's contextSchema, require it."
@@ -128,8 +128,8 @@ function checkRoute(
     ];
   }
   return compareSchemas(given.view, field.view, "all").map((mismatch) =>
-    explain(mismatch, "all", `${way} does not fit the tool "${tool.name}"`, {
-      error: "Correct the contract or the mapping, so that both speak of the same values.",
+    explain(mismatch, "all", `${way} does not match the tool "${tool.name}"`, {
+      error: "Correct the contract or the mapping, so that both have the same type.",
     }),
   );
 }
@@ -179,26 +179,27 @@ function checkResult(planned: Planned, tool: ToolDefinition): readonly BindingDi
   if (!reached.ok)
     return [
       {
-        message: `${what} leads nowhere: ${reached.message}`,
-        hint: fitting(gives, outputs) ?? "Correct the path; the tool's outputSchema says what there is.",
+        message: `${what} matches nothing: ${reached.message}`,
+        hint:
+          matchingPaths(gives, outputs) ?? "Correct the path; the tool's outputSchema says what there is.",
       },
     ];
   const mismatches = compareSchemas(withoutDropped(reached.view, binding.dropOutputs), outputs, "some");
   if (mismatches.length === 0 && reached.undeclared === undefined) return [];
-  const better = fitting(gives, outputs);
+  const better = matchingPaths(gives, outputs);
   const both = `The contract's outputs are ${describeView(outputs)}; the tool gives ${describeView(gives)}.`;
-  const astray: readonly BindingDiagnostic[] =
+  const undeclared: readonly BindingDiagnostic[] =
     reached.undeclared === undefined
       ? []
       : [
           {
             severity: "warning",
-            message: `${what} may lead nowhere: ${reached.undeclared}`,
+            message: `${what} may match nothing: ${reached.undeclared}`,
             hint: better,
           },
         ];
   return [
-    ...astray,
+    ...undeclared,
     ...mismatches.map((mismatch) =>
       explain(mismatch, "some", `${what} does not give what the contract promises`, {
         error: better ?? both,
@@ -209,11 +210,11 @@ function checkResult(planned: Planned, tool: ToolDefinition): readonly BindingDi
 }
 
 /** Proposes paths that lead to the contract's output in the tool's outputSchema. */
-function fitting(gives: SchemaView, outputs: SchemaView): string | undefined {
+function matchingPaths(gives: SchemaView, outputs: SchemaView): string | undefined {
   const paths = declaredPaths(gives)
     .filter(({ view }) => compareSchemas(view, outputs, "some").length === 0)
     .map(({ text }) => text);
-  return paths.length === 0 ? undefined : `What would fit: result_extract ${paths.slice(0, 4).join(" or ")}.`;
+  return paths.length === 0 ? undefined : `Matching paths: result_extract ${paths.slice(0, 4).join(" or ")}.`;
 }
 
 function withoutDropped(view: SchemaView, dropped: readonly string[]): SchemaView {

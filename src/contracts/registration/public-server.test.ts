@@ -1,4 +1,4 @@
-// The standard's own example against the public filesystem server as it is today: refused with what to write instead, and right after that.
+// The example of the specification against the public filesystem server: refused with a hint, and verified with its correction.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -73,8 +73,8 @@ test("the example is refused as it stands, and works with what the refusal says"
   const before = await open(upstream, bindings("$.contents", "$.entries"));
   expect(before.contracts.status()).toMatchObject([{ server: "refused" }]);
   expect(before.problems.map(({ tool, hint }) => [tool, hint])).toEqual([
-    ["fs-read", "What would fit: result_extract $.content."],
-    ["fs-list", "What would fit: result_extract $.content."],
+    ["fs-read", "Matching paths: result_extract $.content."],
+    ["fs-list", "Matching paths: result_extract $.content."],
   ]);
 
   const { contracts, problems } = await open(upstream, bindings("$.content", "$.content"));

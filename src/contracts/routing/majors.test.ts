@@ -1,4 +1,4 @@
-// Two majors of one contract side by side: each has a name, and a driver serves the one that it was made for.
+// Two major versions of one contract: each has a name, and a driver serves the one that it is bound to.
 
 import { expect, onTestFinished, test } from "vitest";
 import {

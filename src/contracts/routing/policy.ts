@@ -27,10 +27,10 @@ export function tagDenial({ policyTags }: Tagged, policy: ContractPolicy): Denia
 
 export function regionDenial(
   { region }: Tagged,
-  asked: string | undefined,
+  requested: string | undefined,
   policy: ContractPolicy,
 ): Denial | undefined {
-  for (const wanted of [policy.region, asked]) {
+  for (const wanted of [policy.region, requested]) {
     if (wanted === undefined || region.includes(wanted)) continue;
     if (policy.strictRegion !== true && region.includes("global")) continue;
     return {

@@ -125,7 +125,7 @@ describe("2 capability", () => {
     expect(run([candidate("a", { status }), candidate("b")]).selected).toBe("b");
   });
 
-  test.each(["unknown", "logging-in", "authed"] as const)("%s is not turned away", (auth) => {
+  test.each(["unknown", "logging-in", "authed"] as const)("%s is not rejected", (auth) => {
     expect(run([candidate("a", { status: { auth } })]).selected).toBe("a");
   });
 
@@ -289,7 +289,7 @@ describe("5 rank", () => {
   });
 });
 
-test("every driver that serves the contract is kept or turned away with a reason, in every phase", () => {
+test("every driver that serves the contract is kept or rejected with a reason, in every phase", () => {
   const some = fc.record({
     region: fc.constantFrom<string[]>(["global"], ["eu"], []),
     policyTags: fc.subarray(["x", "y"]),

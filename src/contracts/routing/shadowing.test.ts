@@ -1,4 +1,4 @@
-// A cheap driver that cannot serve beside a dear one that can: no call is spent on finding out, and none is lost to the cheap one.
+// A cheap driver that cannot serve beside an expensive one that can: no call is lost to the cheap one.
 
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { contract, driver, object, secret, serve, TEXT, text, tool } from "../../../test/contract-helpers.ts";
@@ -36,7 +36,7 @@ const ask = async (contracts: Contracts): Promise<unknown> => {
   return result.ok ? result.value : result.error.code;
 };
 
-/** Calls, until something has happened meanwhile; whoever answered. */
+/** Repeats a call until something has happened; returns the distinct answers. */
 async function askUntil(contracts: Contracts, happened: () => void): Promise<unknown[]> {
   const answers: unknown[] = [];
   await vi.waitFor(
@@ -50,7 +50,7 @@ async function askUntil(contracts: Contracts, happened: () => void): Promise<unk
 }
 
 describe("one that failed", () => {
-  test.each(["eager", "lazy"] as const)("is looked at behind the calls' backs, %s", async (probe) => {
+  test.each(["eager", "lazy"] as const)("is verified again in the background, %s", async (probe) => {
     const good = await server("dear");
     const mended = await server("cheap");
     const starts = vi.fn();

@@ -1,4 +1,4 @@
-// What drivers have beside tools: under which names it is offered, to whom, and what reaches the server that has it.
+// Prompts and resources of drivers: their names, the callers that see them, and the requests that reach the server.
 
 import { createHash } from "node:crypto";
 import { describe, expect, onTestFinished, test, vi } from "vitest";

@@ -41,7 +41,7 @@ export class DriverSurfaces {
 
   prompts(context: CallContext = {}): readonly PromptDefinition[] {
     const offered = offerPrompts(this.#allowed(context), (name, one, other) => {
-      const message = `the prompt ${name} of ${one.driver.id} is only for whom ${other.driver.id} may not serve, which has one of that name`;
+      const message = `the drivers ${other.driver.id} and ${one.driver.id} both have the prompt ${name}: ${one.driver.id} serves it only to callers whom ${other.driver.id} may not serve`;
       // Lists are made again with every change, and a warning is reported once.
       if (this.#reported.has(message)) return;
       this.#reported.add(message);
@@ -216,7 +216,7 @@ export class DriverSurfaces {
         throw new PortolanError("FORBIDDEN", `${driver.id} may not serve this: ${why.reason}`, {
           server: driver.id,
           data: { code: why.code },
-          hint: "The rules for tools hold for prompts and resources, too: contracts: in portolan.yaml, and what the request asks for.",
+          hint: "The policy of contracts applies to prompts and resources too: see contracts: in portolan.yaml, and the pin and region of the request.",
         });
       }
       throw missing;

@@ -161,7 +161,7 @@ export function findResource(uri: string, offered: readonly OfferedResource[]): 
 }
 
 /**
- * Whether a URI matches a template. A value may contain any character, slashes too, as in `file:///{path}`, but no `..` that leads
+ * True when a URI matches a template. A value may contain any character, slashes too, as in `file:///{path}`, but no `..` that leads
  * out of the template. The sandbox checks where else it leads.
  */
 export function isOf(template: string, uri: string): boolean {

@@ -211,7 +211,7 @@ export class DriverVerification {
   }
 }
 
-/** Whether routing reads the same from both. */
+/** True when routing reads the same from both. */
 function isSame(a: SettledState, b: SettledState): boolean {
   if (a.kind === "verified") return b.kind === "verified";
   if (a.kind === "refused") return b.kind === "refused" && a.reason === b.reason;

@@ -137,7 +137,7 @@ export function settledOf(state: VerificationState): SettledState {
   return state.kind === "verifying" ? state.before : state;
 }
 
-/** Whether a timer runs that ends the pause. */
+/** True when a timer runs that ends the pause. */
 export function isPaused(state: SettledState): boolean {
   return faultAfterPause(state) !== undefined;
 }
