@@ -116,7 +116,7 @@ describe("a session of a legacy client", () => {
   });
 
   it("ends when it is idle for long, and not while it is used", async () => {
-    const { url, server, runs } = await setUp({ limits: { sessionIdleMs: 150 } });
+    const { url, server, runs } = await setUp({ limits: { sessionIdleMs: 1_000 } });
     const [idle, busy, listening] = [
       await RawLegacy.open(url, { token: TOKEN }),
       await RawLegacy.open(url, { token: TOKEN }),

@@ -1,6 +1,7 @@
 // Limits of one caller: messages per second, concurrent requests, and bytes of requests in memory.
 
 import type { GatewayCaller } from "../../model/index.ts";
+import { createRefusal } from "./refusals.ts";
 import type { CallerLimits, Refusal } from "./types.ts";
 
 /** Most answers to server requests that a caller may send in addition to its rate. */
@@ -55,40 +56,29 @@ export function createCallerLimits(limits: LimitSettings | undefined, now: () =>
 }
 
 function tooMany(concurrency: number): Refusal {
-  return {
-    status: 429,
-    headers: { "Retry-After": "1" },
-    error: {
-      code: "BUSY",
-      message: `this caller already has ${concurrency} request${concurrency === 1 ? "" : "s"} running`,
-      hint: "Wait for one of them to end; gateway.limits.concurrency sets the limit.",
-    },
-  };
+  const message = `this caller already has ${concurrency} request${concurrency === 1 ? "" : "s"} running`;
+  return busy("BUSY", message, "Wait for one of them to end; gateway.limits.concurrency sets the limit.", 1);
 }
 
 function tooMuch(): Refusal {
-  return {
-    status: 429,
-    headers: { "Retry-After": "1" },
-    error: {
-      code: "BUSY",
-      message: "this caller has too many bytes of requests in progress",
-      hint: "Wait for a response before you send more; the limit is 32 MiB, or eight times gateway.limits.body_bytes if that is more.",
-    },
-  };
+  const hint =
+    "Wait for a response before you send more; the limit is 32 MiB, or eight times gateway.limits.body_bytes if that is more.";
+  return busy("BUSY", "this caller has too many bytes of requests in progress", hint, 1);
 }
 
 function tooFast(seconds: number): Refusal {
   const wait = Math.max(1, Math.ceil(seconds));
-  return {
-    status: 429,
-    headers: { "Retry-After": String(wait) },
-    error: {
-      code: "RATE_LIMITED",
-      message: `this caller exceeds its rate limit; the next request is accepted in ${wait} s`,
-      hint: "Wait for the seconds in Retry-After; gateway.limits.rate sets the limit.",
-    },
-  };
+  const message = `this caller exceeds its rate limit; the next request is accepted in ${wait} s`;
+  return busy(
+    "RATE_LIMITED",
+    message,
+    "Wait for the seconds in Retry-After; gateway.limits.rate sets the limit.",
+    wait,
+  );
+}
+
+function busy(code: "BUSY" | "RATE_LIMITED", message: string, hint: string, retryInS: number): Refusal {
+  return createRefusal(429, code, message, hint, { "Retry-After": String(retryInS) });
 }
 
 /** For a caller without limits. */

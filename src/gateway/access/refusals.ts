@@ -3,7 +3,7 @@
 import type { ErrorCode } from "../../errors/index.ts";
 import type { Refusal } from "./types.ts";
 
-export function refuse(
+export function createRefusal(
   status: number,
   code: ErrorCode,
   message: string,
@@ -14,11 +14,11 @@ export function refuse(
 }
 
 export function wrongHost(hint: string): Refusal {
-  return refuse(403, "FORBIDDEN", "the Host header of this request is not allowed", hint);
+  return createRefusal(403, "FORBIDDEN", "the Host header of this request is not allowed", hint);
 }
 
 export function wrongOrigin(): Refusal {
-  return refuse(
+  return createRefusal(
     403,
     "FORBIDDEN",
     "the Origin of this request is not allowed",
@@ -34,26 +34,32 @@ export interface Challenge {
 
 export function noToken(challenge: Challenge): Refusal {
   const hint = "Send the header Authorization: Bearer with the token of the gateway or of a caller.";
-  return refuse(401, "AUTH_REQUIRED", "this request carries no bearer token", hint, toHeader(challenge));
+  return createRefusal(
+    401,
+    "AUTH_REQUIRED",
+    "this request carries no bearer token",
+    hint,
+    toHeader(challenge),
+  );
 }
 
 /** `reason` must not contain the token or other data between issuer and client. */
 export function badToken(challenge: Challenge, reason: string): Refusal {
   const hint = "Get a new token, or check the token that the client sends.";
   const message = `the bearer token is not valid: ${reason}`;
-  return refuse(401, "AUTH_REQUIRED", message, hint, toHeader(challenge, "invalid_token"));
+  return createRefusal(401, "AUTH_REQUIRED", message, hint, toHeader(challenge, "invalid_token"));
 }
 
 export function missingScope(challenge: Challenge, missing: readonly string[]): Refusal {
   const words = missing.map((scope) => JSON.stringify(scope)).join(", ");
   const message = `the bearer token lacks ${missing.length === 1 ? "the scope" : "the scopes"} ${words}`;
   const hint = "Request a token with the scopes of the WWW-Authenticate header.";
-  return refuse(403, "FORBIDDEN", message, hint, toHeader(challenge, "insufficient_scope"));
+  return createRefusal(403, "FORBIDDEN", message, hint, toHeader(challenge, "insufficient_scope"));
 }
 
 export function notACaller(): Refusal {
   const message = "the bearer token is valid, but matches no caller of the gateway";
-  return refuse(
+  return createRefusal(
     403,
     "FORBIDDEN",
     message,
@@ -65,7 +71,7 @@ export function noKeys(seconds: number): Refusal {
   const message = "the keys of the token issuer cannot be fetched, so the token cannot be checked";
   const hint = "Try again later; the log of the gateway has the reason.";
   const headers = { "Retry-After": String(Math.max(1, Math.ceil(seconds))) };
-  return refuse(503, "SERVER_UNAVAILABLE", message, hint, headers);
+  return createRefusal(503, "SERVER_UNAVAILABLE", message, hint, headers);
 }
 
 /** Scopes and URLs contain no quotes, because validation of the settings refuses them. */

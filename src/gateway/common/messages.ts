@@ -51,7 +51,7 @@ export class RpcRefusal extends Error {
 
   constructor(code: number, message: string, options: { data?: unknown; status?: number } = {}) {
     super(message);
-    this.error = { code, message, ...(options.data === undefined ? {} : { data: options.data }) };
+    this.error = { code, message, data: options.data };
     this.status = options.status;
   }
 }
@@ -68,7 +68,7 @@ export function toRpcError(thrown: unknown, modern: boolean): RpcErrorObject {
   if (typeof rpcCode === "number" && !HOP_CODES.has(rpcCode)) {
     const code =
       modern && rpcCode === LEGACY_RESOURCE_NOT_FOUND ? RPC.INVALID_PARAMS : rpcCode || RPC.INTERNAL;
-    return { code, message: error.message, ...(rpcData === undefined ? {} : { data: rpcData }) };
+    return { code, message: error.message, data: rpcData };
   }
   const isLegacyCode = !modern && error.code === "RESOURCE_NOT_FOUND";
   const code = isLegacyCode ? LEGACY_RESOURCE_NOT_FOUND : ERROR_CODES[error.code].jsonrpc;
@@ -76,16 +76,14 @@ export function toRpcError(thrown: unknown, modern: boolean): RpcErrorObject {
 }
 
 /** The fields of an error that clients may see. */
-function publicData(error: PortolanError): JsonObject {
+function publicData({ code, hint, server, tool, data }: PortolanError): JsonObject {
   return {
-    code: error.code,
-    hint: error.hint,
-    ...(error.server === undefined ? {} : { server: error.server }),
-    ...(error.tool === undefined ? {} : { tool: error.tool }),
-    ...(error.code === "RESOURCE_NOT_FOUND" && error.data.uri !== undefined ? { uri: error.data.uri } : {}),
-    ...(error.code === "CAPABILITY_MISSING" && error.data.requiredCapabilities !== undefined
-      ? { requiredCapabilities: error.data.requiredCapabilities }
-      : {}),
+    code,
+    hint,
+    server,
+    tool,
+    uri: code === "RESOURCE_NOT_FOUND" ? data.uri : undefined,
+    requiredCapabilities: code === "CAPABILITY_MISSING" ? data.requiredCapabilities : undefined,
   };
 }
 

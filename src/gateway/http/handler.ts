@@ -103,18 +103,17 @@ export class HttpHandler {
       for (const [name, value] of Object.entries(cors)) response.setHeader(name, value);
     }
     if (WITHOUT_BODY.has(request.method ?? "") && isUnread(request))
-      return sendError(response, 400, {
-        code: "BODY_NOT_ALLOWED",
-        message: `A ${request.method} request must not have a body`,
-      });
+      return sendError(response, 400, "BODY_NOT_ALLOWED", `A ${request.method} request must not have a body`);
     if (request.headers.origin !== undefined && request.method === "OPTIONS")
       return void response.writeHead(204).end();
     switch (route?.kind) {
       case undefined:
-        return sendError(response, 404, {
-          code: "NOT_FOUND",
-          message: `There is no such path; MCP is at ${this.#options.path}/mcp`,
-        });
+        return sendError(
+          response,
+          404,
+          "NOT_FOUND",
+          `There is no such path; MCP is at ${this.#options.path}/mcp`,
+        );
       case "health":
         return sendJson(response, 200, '{"status":"ok"}');
       case "ready":
@@ -122,7 +121,7 @@ export class HttpHandler {
       case "metadata": {
         const metadata = access.resourceMetadata(route.path);
         if (metadata === undefined)
-          return sendError(response, 404, { code: "NOT_FOUND", message: "The gateway does not use OAuth" });
+          return sendError(response, 404, "NOT_FOUND", "The gateway does not use OAuth");
         return sendJson(response, 200, JSON.stringify(metadata), { "access-control-allow-origin": "*" });
       }
       case "mcp":
@@ -164,12 +163,9 @@ export class HttpHandler {
       if (isLegacy && request.method === "GET")
         return legacy.get(request, response, context, readAccept(request.headers.accept));
       if (isLegacy && request.method === "DELETE") return legacy.delete(request, response, context);
-      sendError(
-        response,
-        405,
-        { code: "METHOD_NOT_ALLOWED", message: "MCP supports POST, GET and DELETE" },
-        { allow: "POST, GET, DELETE, OPTIONS" },
-      );
+      sendError(response, 405, "METHOD_NOT_ALLOWED", "MCP supports POST, GET and DELETE", {
+        headers: { allow: "POST, GET, DELETE, OPTIONS" },
+      });
     } catch (error) {
       this.#fail(response, error);
     }
@@ -178,36 +174,31 @@ export class HttpHandler {
   #sse(request: HttpRequest, response: HttpResponse, route: McpRoute, context: RequestContext): void {
     const { sse } = this.#options;
     if (sse === undefined)
-      return sendError(response, 404, {
-        code: "NOT_FOUND",
-        message: `The HTTP+SSE transport is not enabled; MCP is at ${this.#options.path}/mcp`,
-      });
+      return sendError(
+        response,
+        404,
+        "NOT_FOUND",
+        `The HTTP+SSE transport is not enabled; MCP is at ${this.#options.path}/mcp`,
+      );
     if (route.kind === "sse" && request.method === "GET") return sse.open(response, context, route.scope);
     if (route.kind === "messages" && request.method === "POST") return sse.receive(response, context);
-    sendError(response, 405, {
-      code: "METHOD_NOT_ALLOWED",
-      message: "GET opens the stream, POST sends messages",
-    });
+    sendError(response, 405, "METHOD_NOT_ALLOWED", "GET opens the stream, POST sends messages");
   }
 
   #post(request: HttpRequest, response: HttpResponse, context: RequestContext): void {
     const accepts = readAccept(request.headers.accept);
     if (accepts === undefined)
-      return sendError(response, 406, {
-        code: "NOT_ACCEPTABLE",
-        message: "Accept must name application/json and text/event-stream",
-      });
+      return sendError(
+        response,
+        406,
+        "NOT_ACCEPTABLE",
+        "Accept must name application/json and text/event-stream",
+      );
     const { "content-type": type, "content-encoding": encoding } = request.headers;
     if (type !== "application/json" && type?.startsWith("application/json") !== true)
-      return sendError(response, 415, {
-        code: "UNSUPPORTED_MEDIA_TYPE",
-        message: "The body must be application/json",
-      });
+      return sendError(response, 415, "UNSUPPORTED_MEDIA_TYPE", "The body must be application/json");
     if (encoding !== undefined && encoding !== "identity")
-      return sendError(response, 415, {
-        code: "UNSUPPORTED_MEDIA_TYPE",
-        message: "The body must not be compressed",
-      });
+      return sendError(response, 415, "UNSUPPORTED_MEDIA_TYPE", "The body must not be compressed");
     const { caller } = context;
     const { intake, maxBodyBytes } = this.#options;
     const check = intake.check();
@@ -297,11 +288,8 @@ export class HttpHandler {
   #fail(response: HttpResponse, thrown: unknown): void {
     if (response.headersSent) return void response.destroy();
     const error: PortolanError = isPortolanError(thrown) ? thrown : toPortolanError(thrown);
-    sendError(response, ERROR_CODES[error.code].http, {
-      code: error.code,
-      message: error.message,
-      hint: error.hint,
-    });
+    const { code, message, hint } = error;
+    sendError(response, ERROR_CODES[code].http, code, message, { hint });
   }
 }
 

@@ -49,18 +49,20 @@ export function sendJson(response: HttpResponse, status: number, text: string, h
 }
 
 export function refuse(response: HttpResponse, { status, headers, error }: Refusal): void {
-  sendError(response, status, error, headers);
+  const { code, message, hint } = error;
+  sendError(response, status, code, message, { hint, headers });
 }
 
 /** Sends an HTTP error in the form of a JSON-RPC error, so that MCP clients can show it. */
 export function sendError(
   response: HttpResponse,
   status: number,
-  { code, message, hint }: { code: string; message: string; hint?: string | undefined },
-  headers: Headers = {},
+  code: string,
+  message: string,
+  { hint, headers = {} }: { hint?: string | undefined; headers?: Headers } = {},
 ): void {
-  const data = { code, ...(hint === undefined ? {} : { hint }) };
-  sendJson(response, status, writeError(null, { code: RPC.INVALID_REQUEST, message, data }), headers);
+  const error = { code: RPC.INVALID_REQUEST, message, data: { code, hint } };
+  sendJson(response, status, writeError(null, error), headers);
 }
 
 export function sendRpcError(response: HttpResponse, status: number, code: number, message: string): void {

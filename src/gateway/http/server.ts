@@ -22,10 +22,7 @@ export async function listen(settings: GatewaySettings, front: HttpFront): Promi
   // Without these listeners, Node.js requests or reads the body of a request that may be refused.
   server.on("checkContinue", front.handle);
   server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) =>
-    sendError(response, 417, {
-      code: "EXPECTATION_FAILED",
-      message: "Expect can only be 100-continue",
-    }),
+    sendError(response, 417, "EXPECTATION_FAILED", "Expect can only be 100-continue"),
   );
   // Without this listener, Node.js serves a request that offers an upgrade as a plain request.
   if (front.acceptsUpgrades) server.on("upgrade", front.upgrade);

@@ -20,7 +20,7 @@ import type { Exchange } from "../http/exchange.ts";
 import type { Accepts } from "../http/reply.ts";
 import { LegacyHttpReply } from "./http-reply.ts";
 import { ResumableStream, readEventId } from "./resumable-stream.ts";
-import { type HttpRequest, type HttpResponse, sendJson } from "../http/responses.ts";
+import { type HttpRequest, type HttpResponse, sendJson, sendRpcError } from "../http/responses.ts";
 
 export interface LegacyHttpFrontOptions extends LegacyOptions {
   readonly maxSessions: number;
@@ -66,7 +66,7 @@ export class LegacyHttpFront {
     const { response } = exchange;
     const messages = Array.isArray(body) ? (body as unknown[]) : [body];
     if (messages.length === 0 || messages.length > MAX_BATCH || !messages.every(isRpcMessage))
-      return this.#refuse(response, 400, RPC.INVALID_REQUEST, "The body is not a JSON-RPC message");
+      return sendRpcError(response, 400, RPC.INVALID_REQUEST, "The body is not a JSON-RPC message");
     const [first] = messages as [RpcMessage];
     const found =
       messages.length === 1 && isInitialize(first)
@@ -77,17 +77,17 @@ export class LegacyHttpFront {
     const { session } = found;
     const version = request.headers[HEADER.PROTOCOL_VERSION];
     if (version !== undefined && !LEGACY_REVISIONS.includes(version as string))
-      return this.#refuse(response, 400, RPC.INVALID_REQUEST, "Unsupported MCP-Protocol-Version");
+      return sendRpcError(response, 400, RPC.INVALID_REQUEST, "Unsupported MCP-Protocol-Version");
     // Later revisions removed batches.
     if (Array.isArray(body) && session.revision > LAST_WITH_BATCHES)
-      return this.#refuse(
+      return sendRpcError(
         response,
         400,
         RPC.INVALID_REQUEST,
         `Revision ${session.revision} does not allow batches`,
       );
     if (messages.some((message) => hasMethod(message) && "id" in message && !isRequestId(message.id)))
-      return this.#refuse(response, 400, RPC.INVALID_REQUEST, "The id must be a string or a number");
+      return sendRpcError(response, 400, RPC.INVALID_REQUEST, "The id must be a string or a number");
     const requests = messages.filter(
       (message) => hasMethod(message) && "id" in message && message.id != null,
     );
@@ -115,7 +115,7 @@ export class LegacyHttpFront {
     accepts: Accepts | undefined,
   ): void {
     if (accepts?.stream !== true)
-      return this.#refuse(
+      return sendRpcError(
         response,
         406,
         RPC.INVALID_REQUEST,
@@ -150,7 +150,7 @@ export class LegacyHttpFront {
   /** Responds itself and returns "refused" when the session cannot be created. */
   #create(context: RequestContext, message: RpcRequest, response: HttpResponse): HttpSession | "refused" {
     if (this.#sessions.size >= this.#options.maxSessions && !this.#evict()) {
-      this.#refuse(response, 503, RPC.INTERNAL, "The gateway has too many sessions; try again later");
+      sendRpcError(response, 503, RPC.INTERNAL, "The gateway has too many sessions; try again later");
       return "refused";
     }
     let session: LegacySession;
@@ -230,17 +230,13 @@ export class LegacyHttpFront {
 
   #unknown({ headers }: HttpRequest, response: HttpResponse): void {
     if (headers[HEADER.SESSION_ID] === undefined)
-      return this.#refuse(
+      return sendRpcError(
         response,
         400,
         RPC.INVALID_REQUEST,
         "Mcp-Session-Id is missing; send initialize first",
       );
-    this.#refuse(response, 404, SESSION_NOT_FOUND, "Session not found; send initialize again");
-  }
-
-  #refuse(response: HttpResponse, status: number, code: number, message: string): void {
-    sendJson(response, status, writeError(null, { code, message }));
+    sendRpcError(response, 404, SESSION_NOT_FOUND, "Session not found; send initialize again");
   }
 }
 

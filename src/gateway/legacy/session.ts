@@ -119,7 +119,7 @@ export class LegacySession implements ViewListener {
         protocolVersion: this.revision,
         capabilities: legacy,
         serverInfo: info,
-        ...(instructions === undefined ? {} : { instructions }),
+        instructions,
       }),
     );
   }

@@ -115,7 +115,7 @@ export class ModernFront {
     const result: JsonObject = {
       supportedVersions: [MODERN_REVISION],
       capabilities,
-      ...(instructions === undefined ? {} : { instructions }),
+      instructions,
       ttlMs: 60_000,
       cacheScope: "private",
     };
