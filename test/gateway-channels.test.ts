@@ -1,4 +1,4 @@
-// Clients that have one channel for everything: stdio, WebSocket, and the old HTTP+SSE.
+// Clients on one two-way channel: stdio, WebSocket, and HTTP+SSE.
 
 import { PassThrough } from "node:stream";
 import fc from "fast-check";

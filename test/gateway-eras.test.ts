@@ -1,4 +1,4 @@
-// Clients of both eras before servers of both eras, over stdio and over HTTP: what each of the pairs must be able to do.
+// Clients of both eras with servers of both eras, over stdio and HTTP: every pair supports the same operations.
 
 import { describe, expect, it } from "vitest";
 import { startHttpServer } from "./fixtures/http-server.mjs";

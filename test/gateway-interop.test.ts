@@ -1,4 +1,4 @@
-// The gateway between public clients and public servers: each client reaches every server, and all arrives as it was sent.
+// Public MCP clients and public servers through the gateway: every client reaches every server, and results arrive unchanged.
 
 import { execFile } from "node:child_process";
 import { fileURLToPath, pathToFileURL } from "node:url";

@@ -1,4 +1,4 @@
-// The names of tools and prompts at the gateway: a server alone keeps its own, whatever characters they have.
+// Names of tools and prompts at the gateway: a single server keeps its own names, with any characters.
 
 import { expect, it } from "vitest";
 import { INITIALIZE, serve } from "./http-helpers.ts";

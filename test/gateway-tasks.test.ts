@@ -1,4 +1,4 @@
-// Tasks of a modern server (the tasks extension) through the gateway: whose they are, and news of them.
+// Tasks of a modern server (the tasks extension) through the gateway: access to them, and their status notifications.
 
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";

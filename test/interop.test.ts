@@ -1,4 +1,4 @@
-// Public MCP servers as their users run them: every transport that each offers, in the era that it speaks.
+// Public MCP servers as their users run them: every transport of each, in its protocol era.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Declarations for tests of servers that are carried out here, a program that tells its words, and a server that writes down what it is asked.
+// Helpers for tests of the invoke room: server configs, a program that prints its arguments, and a server that records requests.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

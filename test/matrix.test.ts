@@ -1,4 +1,4 @@
-// Every transport in every era: what a program can do with a healthy server.
+// Every transport in every protocol era: the operations of a program with a healthy server.
 
 import { describe, expect, it } from "vitest";
 import type { ElicitRequest } from "../src/index.ts";

@@ -1,4 +1,4 @@
-// Folders with an mcpfile, served by a gateway, for clients of both eras; and what stands around it: a git repository, an issuer of tokens.
+// Helpers for mcpfile tests: folders with an mcpfile served by a gateway, a git repository, an issuer of tokens.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// mcpfiles through the gateway, as clients of both eras meet them: the complete example of the format, secrets, scopes, changes, ends.
+// mcpfiles through the gateway, with clients of both eras: the complete example of the format, secrets, scopes, changes, stopping.
 
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

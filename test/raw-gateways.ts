@@ -1,4 +1,4 @@
-// Gateways for tests: opened in one line over declared fixtures, closed when the test ends.
+// Gateways for tests: opened in one line over fixture servers, closed when the test ends.
 
 import { spawn } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";

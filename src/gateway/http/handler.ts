@@ -1,14 +1,7 @@
 // HTTP handler: every request passes access control, then goes to the front of its path, method and protocol era.
 
 import { ERROR_CODES, isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
-import {
-  hasMethod,
-  HEADER,
-  isRpcMessage,
-  LEGACY_REVISIONS,
-  MODERN_REVISION,
-  RPC,
-} from "../../model/index.ts";
+import { hasMethod, HEADER, isRpcMessage, LEGACY_REVISIONS, MODERN_REVISION } from "../../model/index.ts";
 import type { AccessControl, AuthenticatedCaller, AuthResult, Refusal } from "../access/types.ts";
 import { declaresRevision } from "../common/envelope.ts";
 import { type Intake, MAX_BATCH, type Parsed } from "../common/intake.ts";
@@ -29,6 +22,7 @@ import {
   refuse,
   sendError,
   sendJson,
+  sendInvalidRequest,
   sendRpcError,
 } from "./responses.ts";
 import type { HttpSseFront } from "../channels/http-sse.ts";
@@ -238,16 +232,11 @@ export class HttpHandler {
       (isMessage && hasMethod(body) && declaresRevision(body.params));
     if (!isModern) return legacy.post(request, exchange, body, context, accepts);
     if (!isMessage || !hasMethod(body))
-      return sendRpcError(
-        response,
-        400,
-        RPC.INVALID_REQUEST,
-        "The body is not a JSON-RPC request or notification",
-      );
+      return sendInvalidRequest(response, "The body is not a JSON-RPC request or notification");
     // The modern protocol has no notification that a server must handle.
     if (!("id" in body)) return void response.writeHead(202).end();
     if (typeof body.id !== "string" && typeof body.id !== "number")
-      return sendRpcError(response, 400, RPC.INVALID_REQUEST, "The id must be a string or a number");
+      return sendInvalidRequest(response, "The id must be a string or a number");
     try {
       checkHeaders(request.headers, body, context.view.hubView);
     } catch (error) {

@@ -69,6 +69,10 @@ export function sendRpcError(response: HttpResponse, status: number, code: numbe
   sendJson(response, status, writeError(null, { code, message }));
 }
 
+export function sendInvalidRequest(response: HttpResponse, message: string): void {
+  sendRpcError(response, 400, RPC.INVALID_REQUEST, message);
+}
+
 function send(response: HttpResponse, status: number, text: string, headers: Headers | undefined): void {
   const own = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
   response.writeHead(status, headers === undefined ? own : { ...own, ...headers });

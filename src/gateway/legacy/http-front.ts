@@ -20,7 +20,13 @@ import type { Exchange } from "../http/exchange.ts";
 import type { Accepts } from "../http/reply.ts";
 import { LegacyHttpReply } from "./http-reply.ts";
 import { ResumableStream, readEventId } from "./resumable-stream.ts";
-import { type HttpRequest, type HttpResponse, sendJson, sendRpcError } from "../http/responses.ts";
+import {
+  type HttpRequest,
+  type HttpResponse,
+  sendJson,
+  sendInvalidRequest,
+  sendRpcError,
+} from "../http/responses.ts";
 
 export interface LegacyHttpFrontOptions extends LegacyOptions {
   readonly maxSessions: number;
@@ -51,10 +57,6 @@ export class LegacyHttpFront {
     this.#sweep = setInterval(() => this.#endIdle(), Math.min(SWEEP_MS, options.idleMs)).unref();
   }
 
-  get size(): number {
-    return this.#sessions.size;
-  }
-
   /** Handles a message, or a batch, which only revision 2025-03-26 allows. */
   post(
     request: HttpRequest,
@@ -66,7 +68,7 @@ export class LegacyHttpFront {
     const { response } = exchange;
     const messages = Array.isArray(body) ? (body as unknown[]) : [body];
     if (messages.length === 0 || messages.length > MAX_BATCH || !messages.every(isRpcMessage))
-      return sendRpcError(response, 400, RPC.INVALID_REQUEST, "The body is not a JSON-RPC message");
+      return sendInvalidRequest(response, "The body is not a JSON-RPC message");
     const [first] = messages as [RpcMessage];
     const found =
       messages.length === 1 && isInitialize(first)
@@ -77,17 +79,12 @@ export class LegacyHttpFront {
     const { session } = found;
     const version = request.headers[HEADER.PROTOCOL_VERSION];
     if (version !== undefined && !LEGACY_REVISIONS.includes(version as string))
-      return sendRpcError(response, 400, RPC.INVALID_REQUEST, "Unsupported MCP-Protocol-Version");
+      return sendInvalidRequest(response, "Unsupported MCP-Protocol-Version");
     // Later revisions removed batches.
     if (Array.isArray(body) && session.revision > LAST_WITH_BATCHES)
-      return sendRpcError(
-        response,
-        400,
-        RPC.INVALID_REQUEST,
-        `Revision ${session.revision} does not allow batches`,
-      );
+      return sendInvalidRequest(response, `Revision ${session.revision} does not allow batches`);
     if (messages.some((message) => hasMethod(message) && "id" in message && !isRequestId(message.id)))
-      return sendRpcError(response, 400, RPC.INVALID_REQUEST, "The id must be a string or a number");
+      return sendInvalidRequest(response, "The id must be a string or a number");
     const requests = messages.filter(
       (message) => hasMethod(message) && "id" in message && message.id != null,
     );
@@ -144,7 +141,7 @@ export class LegacyHttpFront {
 
   close(): void {
     clearInterval(this.#sweep);
-    for (const session of [...this.#sessions.values()]) this.#end(session);
+    for (const entry of [...this.#sessions.values()]) this.#end(entry);
   }
 
   /** Responds itself and returns "refused" when the session cannot be created. */
@@ -198,8 +195,8 @@ export class LegacyHttpFront {
 
   #endIdle(): void {
     const before = performance.now() - this.#options.idleMs;
-    for (const session of [...this.#sessions.values()])
-      if (session.usedAt < before && isIdle(session)) this.#end(session);
+    for (const entry of [...this.#sessions.values()])
+      if (entry.usedAt < before && isIdle(entry)) this.#end(entry);
   }
 
   /**
@@ -208,11 +205,11 @@ export class LegacyHttpFront {
    */
   #evict(): boolean {
     const owned = new Map<string, HttpSession[]>();
-    for (const session of this.#sessions.values()) {
-      const { name } = session.session.context.caller;
+    for (const entry of this.#sessions.values()) {
+      const { name } = entry.session.context.caller;
       const own = owned.get(name);
-      if (own === undefined) owned.set(name, [session]);
-      else own.push(session);
+      if (own === undefined) owned.set(name, [entry]);
+      else own.push(entry);
     }
     const most = [...owned.values()].reduce((a, b) => (b.length > a.length ? b : a), []);
     const hasMost = owned.size > 1 && most.length > this.#options.maxSessions / 2;
@@ -222,20 +219,15 @@ export class LegacyHttpFront {
     return true;
   }
 
-  #end(ended: HttpSession): void {
-    this.#sessions.delete(ended.session.id);
-    ended.session.close();
-    for (const stream of ended.streams.values()) stream.end();
+  #end({ session, streams }: HttpSession): void {
+    this.#sessions.delete(session.id);
+    session.close();
+    for (const stream of streams.values()) stream.end();
   }
 
   #unknown({ headers }: HttpRequest, response: HttpResponse): void {
     if (headers[HEADER.SESSION_ID] === undefined)
-      return sendRpcError(
-        response,
-        400,
-        RPC.INVALID_REQUEST,
-        "Mcp-Session-Id is missing; send initialize first",
-      );
+      return sendInvalidRequest(response, "Mcp-Session-Id is missing; send initialize first");
     sendRpcError(response, 404, SESSION_NOT_FOUND, "Session not found; send initialize again");
   }
 }

@@ -1,4 +1,4 @@
-// Questions in the middle of calls, of many clients of both eras at once: each answer reaches its own call, whoever dies.
+// Server requests during calls of many clients of both eras: each answer reaches its own call, also when clients or servers end.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
