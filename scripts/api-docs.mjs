@@ -6,26 +6,21 @@ import { join } from "node:path";
 import { exportedNames, findDeclarations } from "./lib/declarations.mjs";
 import { root } from "./lib/install-once.mjs";
 
-const ENTRIES = [
-  {
-    module: "portolan",
-    types: "index.d.ts",
-    page: "portolan.md",
-    about: "Connections, workspaces, errors and the types of MCP messages.",
-  },
-  {
-    module: "portolan/gateway",
-    types: "gateway.d.ts",
-    page: "gateway.md",
-    about: "A gateway inside of another program.",
-  },
-  {
-    module: "portolan/drivers",
-    types: "drivers.d.ts",
-    page: "drivers.md",
-    about: "Contracts, drivers and secrets written as code.",
-  },
-];
+const ABOUT = {
+  ".": "Connections, workspaces, errors and the types of MCP messages.",
+  "./drivers": "Contracts, drivers and secrets written as code.",
+  "./gateway": "A gateway inside of another program.",
+};
+
+/** The entries of the package that have types: `{ module, types, page, about }`. */
+const ENTRIES = Object.entries(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).exports)
+  .filter(([, { types }]) => types !== undefined)
+  .map(([key, { types }]) => ({
+    module: `portolan${key.slice(1)}`,
+    types: types.replace("./dist/", ""),
+    page: key === "." ? "portolan.md" : `${key.slice(2)}.md`,
+    about: ABOUT[key] ?? "",
+  }));
 
 const GROUPS = [
   ["function", "Functions"],

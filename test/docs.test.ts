@@ -86,6 +86,17 @@ it.each([...new Set([...OTHER_PAGES, ...PAGES])])("the links of %s lead somewher
   }
 });
 
+it("the files that ARCHITECTURE.md names exist", () => {
+  const named = Array.from(
+    read("ARCHITECTURE.md").matchAll(/[\w.-]+(?:\/[\w.-]+)+\.ts\b/g),
+    ([path]) => path,
+  );
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((path) => ![path, join("src", path)].some((at) => existsSync(join(root, at))))).toEqual(
+    [],
+  );
+});
+
 it("every page of docs/ is in its table of contents", () => {
   const listed = Array.from(read("docs/README.md").matchAll(/\]\(([^)]+)\)/g), ([, path]) => `docs/${path}`);
   const pages = PAGES.filter((page) => /^docs\/\w+\//.test(page) && !page.startsWith("docs/reference/api/"));

@@ -12,7 +12,17 @@ import { VERSION } from "./version.ts";
 const CLIENT_INFO: Implementation = { name: "portolan", version: VERSION };
 const MAX_DIAGNOSTICS = 200;
 
-/** Connects to one MCP server of either protocol era. Throws a PortolanError with the reason when it cannot. */
+/**
+ * Connects to one MCP server of either era and starts it if it is a program. Rejects with a PortolanError if that fails.
+ *
+ * @example
+ * ```ts
+ * import { connectMcp } from "portolan";
+ *
+ * await using mcp = await connectMcp({ transport: "stdio", command: "node", args: ["server.js"] });
+ * const { text } = await mcp.callTool("get_chart", { year: 2025 });
+ * ```
+ */
 export async function connectMcp(config: McpConfig): Promise<McpConnection> {
   const definition = { ...toServerDefinition(config), roots: await rootFolders(config.handlers ?? {}) };
   const diagnostics: Diagnostic[] = [];

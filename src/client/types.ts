@@ -37,6 +37,7 @@ export interface McpHandlers {
   roots?: readonly Root[] | (() => Promise<readonly Root[]> | readonly Root[]);
 }
 
+/** The options of a connection that do not depend on its transport. */
 export interface McpOptions {
   /** The name of this server in errors and logs. Default: the command or URL. */
   name?: string;
@@ -57,6 +58,7 @@ export interface McpOptions {
   onDiagnostic?: (diagnostic: Diagnostic) => void;
 }
 
+/** A server that is a program, started in a sandbox. */
 export interface McpStdioConfig extends McpOptions {
   transport: "stdio";
   command: string;
@@ -77,14 +79,17 @@ export interface McpStdioConfig extends McpOptions {
   onStderr?: (text: string) => void;
 }
 
+/** A server behind a URL. */
 export interface McpHttpConfig extends McpOptions {
   transport: "http" | "sse" | "websocket";
   url: string;
   headers?: Readonly<Record<string, string>>;
 }
 
+/** How to reach one server: a program to start, or a URL. */
 export type McpConfig = McpStdioConfig | McpHttpConfig;
 
+/** The options of one request: abort signal, timeout and progress. */
 export interface RequestOptions {
   signal?: AbortSignal | undefined;
   /** Fails when neither the result nor progress arrives for this long. */
@@ -118,6 +123,7 @@ export interface ToolResult extends CallToolResult {
   readonly text: string;
 }
 
+/** What is known about a server after negotiation: identity, era, revision, transport and capabilities. */
 export interface ServerDescription {
   readonly name: string;
   readonly info: Implementation | undefined;
@@ -130,6 +136,7 @@ export interface ServerDescription {
   readonly instructions: string | undefined;
 }
 
+/** The events of a connection, with the arguments of their listeners. */
 export interface ConnectionEvents {
   toolsChanged: [];
   promptsChanged: [];
@@ -140,6 +147,7 @@ export interface ConnectionEvents {
   stateChanged: [state: "ready" | "reconnecting" | "failed" | "closed", reason?: PortolanError];
 }
 
+/** A connection to one server. It survives restarts of the server until `close()`. */
 export interface McpConnection extends AsyncDisposable {
   readonly server: ServerDescription;
   /** Diagnostics so far: dropped tools, schema fallbacks, noise on stdout. */

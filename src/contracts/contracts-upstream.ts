@@ -33,6 +33,7 @@ export interface OpenContractsOptions extends ContractsOptions {
   readonly contextOf?: ContextOf | undefined;
 }
 
+/** The contracts of a workspace: call them, explain their routing, register drivers. */
 export interface Contracts extends Upstream {
   /**
    * Adds a driver, or a contract from `defineTool()`; one of the same id that was added before is replaced. Returns all

@@ -11,6 +11,7 @@ export interface ErrorFace {
   readonly hint: string;
 }
 
+/** The stable codes of errors and diagnostics; docs/reference/errors.md explains each. */
 export type ErrorCode =
   | "CONFIG_INVALID"
   | "DECLARATION_INVALID"

@@ -2,6 +2,7 @@
 
 import type { ErrorCode } from "./codes.ts";
 
+/** A finding that does not stop the work: code, severity, message, and the position in a file if there is one. */
 export interface Diagnostic {
   readonly code: ErrorCode;
   readonly severity: "error" | "warning" | "info";

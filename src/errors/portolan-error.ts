@@ -18,6 +18,7 @@ export interface ErrorPlace {
 
 const BRAND = Symbol.for("portolan.error");
 
+/** The one error class: a stable code, the place of the failure, and a hint with the next step. */
 export class PortolanError extends Error {
   override readonly name = "PortolanError";
   readonly code: ErrorCode;
@@ -67,7 +68,17 @@ export class PortolanError extends Error {
   }
 }
 
-/** Returns true for a PortolanError, also of another copy of this package. */
+/**
+ * Tests whether a value is a PortolanError, also one of another copy of this package.
+ *
+ * @example
+ * ```ts
+ * import { connectMcp, isPortolanError } from "portolan";
+ *
+ * const failed = await connectMcp({ transport: "stdio", command: "no-such-program" }).catch((error: unknown) => error);
+ * if (isPortolanError(failed)) console.log(failed.code, failed.hint);
+ * ```
+ */
 export function isPortolanError(value: unknown): value is PortolanError {
   return typeof value === "object" && value !== null && BRAND in value;
 }

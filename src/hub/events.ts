@@ -81,6 +81,7 @@ export interface SandboxRelaxedEvent extends Common {
 /** An audit event of a contract call: the chosen driver, the called tool, the secrets used. `server` is the driver. */
 export type ContractEvent = Common & AuditEvent;
 
+/** Everything that a workspace reports while it runs; docs/reference/events.md lists the events. */
 export type HubEvent =
   | ServerEvent
   | ToolsChangedEvent
@@ -128,6 +129,7 @@ function isOfCall({ type }: HubEvent): boolean {
 /** The number of events that an iterator buffers; older ones are dropped. */
 const MAX_WAITING = 10_000;
 
+/** The events of a workspace: subscribe with `on()`, or iterate over them. */
 export class EventBus implements AsyncIterable<HubEvent> {
   readonly #listeners = new Set<(event: HubEvent) => void>();
   readonly #closers = new Set<() => void>();

@@ -110,6 +110,7 @@ export interface Upstream extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** Counters of a connection since it was opened. */
 export interface UpstreamStats {
   readonly inFlight: number;
   /** Responses that arrived after their request was abandoned. */

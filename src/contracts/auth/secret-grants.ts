@@ -19,6 +19,7 @@ export interface SecretSubject extends CallContext {
   readonly tool?: string | undefined;
 }
 
+/** Whether a caller may use a secret, and by which grant or for which reason not. */
 export type Access =
   | { readonly granted: true; readonly grantedBy: string }
   | { readonly granted: false; readonly reason: string };

@@ -26,6 +26,7 @@ import {
 } from "../auth/secret-grants.ts";
 import type { DriverHooks } from "../driver/bound-tool.ts";
 
+/** A contract that `defineTool()` made. */
 export interface ToolHandle {
   readonly kind: "tool";
   /** Id of the contract. */
@@ -33,6 +34,7 @@ export interface ToolHandle {
   readonly contract: Contract;
 }
 
+/** A driver that `defineDriver()` made. */
 export interface DriverHandle {
   readonly kind: "driver";
   readonly id: string;
@@ -44,6 +46,7 @@ export interface DriverHandle {
   readonly text?: string | undefined;
 }
 
+/** A secret that `defineSecret()` made. */
 export interface SecretHandle {
   readonly kind: "secret";
   /** Slug of the secret. */
@@ -126,6 +129,22 @@ function toBinding({ tool, version, ...rest }: BindingDefinition): JsonObject {
   };
 }
 
+/**
+ * Defines a contract in code: what a tool promises, without an implementation.
+ *
+ * @example
+ * ```ts
+ * import { defineTool } from "portolan/drivers";
+ *
+ * const greet = defineTool({
+ *   id: "greet",
+ *   description: "Greets.",
+ *   version: "1.0.0",
+ *   inputSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
+ *   outputSchema: { type: "string" },
+ * });
+ * ```
+ */
 export function defineTool(definition: ToolContractDefinition): ToolHandle {
   const { inputSchema, outputSchema, contextSchema, metadata, name, version = "0.0.0", ...rest } = definition;
   const text = toFrontmatter({

@@ -30,6 +30,7 @@ export interface CostDefinition {
   readonly currency?: string | undefined;
 }
 
+/** One tool of a driver that serves a contract, and how names are mapped. */
 export interface BindingDefinition {
   /** A contract's id, the path of its file, or a handle. */
   readonly tool: string | ToolHandle;
@@ -66,6 +67,7 @@ interface Program {
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
+/** The server of a driver: an npm package, an image, a program or a URL. */
 export type McpServer =
   | ({ readonly kind: "binary"; readonly path: string } & Program)
   | ({ readonly kind: "npm"; readonly package: string } & Program)
@@ -122,6 +124,7 @@ export interface AuthDefinition {
   readonly expiry?: { readonly detect: string } | undefined;
 }
 
+/** A driver written in code: the fields of a DRIVER.md in camelCase, and hooks. */
 export interface McpDriverDefinition extends DriverHooks {
   readonly kind: "mcp";
   readonly id: string;
@@ -165,6 +168,7 @@ export interface McpDriverDefinition extends DriverHooks {
   readonly metadata?: JsonObject | undefined;
 }
 
+/** A contract written in code: the fields of a TOOL.md in camelCase. */
 export interface ToolContractDefinition {
   readonly id: string;
   readonly name?: string | undefined;
@@ -194,6 +198,7 @@ export interface ToolContractDefinition {
   readonly metadata?: JsonObject | undefined;
 }
 
+/** A secret written in code: an entry of a SECRETS.md. */
 export interface SecretDefinition {
   readonly slug: string;
   readonly name: string;

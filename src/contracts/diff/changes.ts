@@ -2,14 +2,17 @@
 
 import { isObject } from "../../model/index.ts";
 
+/** The step between two semantic versions. */
 export type Step = "none" | "patch" | "minor" | "major";
 
+/** One difference between two versions, with the version step that it needs. */
 export interface Change {
   readonly what: string;
   readonly needs: Step;
   readonly why: string;
 }
 
+/** All changes between two versions, and the largest version step among them. */
 export interface Difference {
   readonly needs: Step;
   readonly changes: readonly Change[];

@@ -6,6 +6,7 @@ import { toFileKey } from "../define/file-format.ts";
 import { Changes, type Difference, same } from "./changes.ts";
 import { narrowerBy, noLongerPromised } from "./narrowed-schema.ts";
 
+/** Compares two versions of a contract: the changes, and the version step that they need. */
 export function diffContracts(before: Contract, after: Contract): Difference {
   const changes = new Changes();
   changes.compare("id", before.id, after.id, "major", "a contract is known by its id");

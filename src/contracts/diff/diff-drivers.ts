@@ -5,6 +5,7 @@ import type { Driver, DriverServer } from "../../model/index.ts";
 import { toFileKey } from "../define/file-format.ts";
 import { Changes, type Difference, same, type Step } from "./changes.ts";
 
+/** Compares two versions of a driver: the changes, and the version step that they need. */
 export function diffDrivers(before: Driver, after: Driver): Difference {
   const changes = new Changes();
   changes.compare("id", before.id, after.id, "major", "a driver is known by its id");

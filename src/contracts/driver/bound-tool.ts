@@ -31,6 +31,7 @@ export interface DriverContext {
   readonly context: CallContext;
 }
 
+/** The argument of the hook `buildArguments`. */
 export interface BuildArgumentsArgs extends DriverContext {
   readonly tool: string;
   readonly toolName: string;
@@ -40,6 +41,7 @@ export interface BuildArgumentsArgs extends DriverContext {
   readonly arguments: JsonObject;
 }
 
+/** The argument of the hook `parseToolResult`. */
 export interface ParseToolResultArgs extends DriverContext {
   readonly tool: string;
   readonly toolName: string;
@@ -47,10 +49,12 @@ export interface ParseToolResultArgs extends DriverContext {
   readonly result: JsonObject;
 }
 
+/** The argument of the hook `login`. */
 export interface LoginArgs extends DriverContext {
   readonly signal: AbortSignal;
 }
 
+/** The outcome of a login. */
 export type LoginResult =
   | { readonly ok: true }
   | {
@@ -59,6 +63,7 @@ export type LoginResult =
       readonly message?: string | undefined;
     };
 
+/** The outcome of refreshing a login. */
 export type RefreshResult =
   | { readonly ok: true; readonly nextRefreshAt?: Date | undefined }
   | {
@@ -75,6 +80,7 @@ export interface ExpirySigns {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
+/** The argument of the hook `execute`. */
 export interface ExecuteArgs extends DriverContext {
   readonly input: JsonObject;
   readonly signal: AbortSignal;

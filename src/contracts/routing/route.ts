@@ -74,6 +74,7 @@ export interface RouteFailure {
   readonly nearest: readonly (Rejection & { readonly phase: PhaseName })[];
 }
 
+/** The routing of one call: the drivers that each phase removed, and the selected driver or the failure. */
 export type Resolution = { readonly phases: readonly Phase[] } &
   /** `verifyFirst`: another driver could serve too, and the selected one is not verified yet. */
   (

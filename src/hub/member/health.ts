@@ -5,6 +5,7 @@ import type { Era, Origin, SandboxBackendName, SandboxMode } from "../../model/i
 import type { Member, ServerState } from "./member.ts";
 import { isAllowedTool } from "../views/naming.ts";
 
+/** The state of one server of a workspace, as `portolan status` shows it. */
 export interface ServerHealth {
   readonly alias: string;
   readonly state: ServerState;

@@ -20,6 +20,7 @@ import { Processes } from "../processes/processes.ts";
 import type { InventoryStore } from "./inventory-store.ts";
 import { ALL_LISTS, InventoryCache } from "./inventory-cache.ts";
 
+/** The states in the lifecycle of a server. */
 export type ServerState =
   | "disabled"
   | "blocked"

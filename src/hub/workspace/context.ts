@@ -4,6 +4,7 @@ import { type ContextRule, isObject, type ReadResourceResult } from "../../model
 import type { Member } from "../member/member.ts";
 import { matchesAny } from "../views/naming.ts";
 
+/** One resource that a `context` rule selected, with its text. */
 export interface ContextItem {
   readonly server: string;
   readonly uri: string;

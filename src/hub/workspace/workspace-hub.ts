@@ -16,6 +16,7 @@ import type { Hub } from "../hub.ts";
 import { Members } from "./members.ts";
 import { type HubOptions, mergeSettings, openHub } from "../open-hub.ts";
 
+/** The options of `openWorkspace()`. */
 export interface WorkspaceOptions extends Omit<
   HubOptions,
   "secrets" | "naming" | "descriptionPrefix" | "name"

@@ -27,6 +27,7 @@ import type { OwnName } from "../hub.ts";
 import { healthOf, isUp, type ServerHealth } from "../member/health.ts";
 import { openWorkspaceHub, type WorkspaceOptions } from "./workspace-hub.ts";
 
+/** All servers of a workspace as one: tools, resources, prompts, events and health. */
 export interface Workspace extends AsyncDisposable {
   /** All events: use `on`, or `for await`. */
   readonly events: EventBus;
@@ -65,6 +66,17 @@ export interface Workspace extends AsyncDisposable {
 
 const PING_MS = 5_000;
 
+/**
+ * Opens a workspace: all servers of a folder's config files, or of a config given by the program, as one set of tools.
+ *
+ * @example
+ * ```ts
+ * import { openWorkspace } from "portolan";
+ *
+ * await using workspace = await openWorkspace(".");
+ * for (const tool of await workspace.tools()) console.log(tool.name);
+ * ```
+ */
 export async function openWorkspace(
   source: string | WorkspaceConfig = ".",
   options: WorkspaceOptions = {},

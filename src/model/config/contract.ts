@@ -275,6 +275,7 @@ export interface SecretConsumer {
   readonly from: { readonly vault: string } | { readonly oauth: string } | { readonly value: string };
 }
 
+/** The codes of failed contract calls, as the format defines them. */
 export type DriverErrorCode =
   | "auth_required"
   | "auth_failed"
@@ -297,6 +298,7 @@ export type DriverErrorCode =
   | "upstream_error"
   | "no_route";
 
+/** The error of a contract call. */
 export interface DriverError {
   readonly code: DriverErrorCode | `${string}:${string}`;
   readonly message: string;
@@ -306,6 +308,7 @@ export interface DriverError {
   readonly cause?: unknown;
 }
 
+/** The outcome of a contract call: a value, or an error. */
 export type DriverResult<T> =
   | { readonly ok: true; readonly value: T; readonly ms: number }
   | { readonly ok: false; readonly error: DriverError; readonly ms: number };

@@ -53,6 +53,7 @@ export type DeclaredEndpoint = Endpoint | InvokeEndpoint | ContractsEndpoint;
 /** Protocol era of a server: negotiated (`auto`) or fixed. */
 export type EraPin = "auto" | "legacy" | "modern";
 
+/** Timeouts and sizes of a connection; docs/reference/limits.md has the defaults. */
 export interface Limits {
   /** Time from the start to the end of the negotiation. */
   readonly startTimeoutMs: number;

@@ -2,14 +2,17 @@
 
 import type { JsonObject } from "../json/json.ts";
 
+/** The protocol era of a session: `legacy` (handshake, to 2025-11-25) or `modern` (stateless, 2026-07-28). */
 export type Era = "legacy" | "modern";
 
+/** Name and version of a client or a server. */
 export interface Implementation extends JsonObject {
   name: string;
   version: string;
   title?: string;
 }
 
+/** What a server claims about a tool. Portolan does not check these claims. */
 export interface ToolAnnotations extends JsonObject {
   title?: string;
   readOnlyHint?: boolean;
@@ -21,6 +24,7 @@ export interface ToolAnnotations extends JsonObject {
 /** A JSON Schema object as the server wrote it. */
 export type JsonSchema = JsonObject;
 
+/** A tool as its server lists it, with unknown fields. */
 export interface ToolDefinition extends JsonObject {
   name: string;
   title?: string;
@@ -30,6 +34,7 @@ export interface ToolDefinition extends JsonObject {
   annotations?: ToolAnnotations;
 }
 
+/** A resource as its server lists it. */
 export interface ResourceDefinition extends JsonObject {
   uri: string;
   name: string;
@@ -39,6 +44,7 @@ export interface ResourceDefinition extends JsonObject {
   size?: number;
 }
 
+/** A resource template as its server lists it. */
 export interface ResourceTemplateDefinition extends JsonObject {
   uriTemplate: string;
   name: string;
@@ -47,6 +53,7 @@ export interface ResourceTemplateDefinition extends JsonObject {
   mimeType?: string;
 }
 
+/** One argument of a prompt. */
 export interface PromptArgument extends JsonObject {
   name: string;
   title?: string;
@@ -54,6 +61,7 @@ export interface PromptArgument extends JsonObject {
   required?: boolean;
 }
 
+/** A prompt as its server lists it. */
 export interface PromptDefinition extends JsonObject {
   name: string;
   title?: string;
@@ -126,6 +134,7 @@ export type ContentBlock =
   | EmbeddedResource
   | UnknownContent;
 
+/** The text or the base64 data of one resource. */
 export interface ResourceContents extends JsonObject {
   uri: string;
   mimeType?: string;
@@ -133,30 +142,36 @@ export interface ResourceContents extends JsonObject {
   blob?: string;
 }
 
+/** One message of a prompt, with its role. */
 export interface PromptMessage extends JsonObject {
   role: string;
   content: ContentBlock;
 }
 
+/** The result of `tools/call`, as the server sent it. */
 export interface CallToolResult extends JsonObject {
   content?: ContentBlock[];
   structuredContent?: unknown;
   isError?: boolean;
 }
 
+/** The result of `resources/read`. */
 export interface ReadResourceResult extends JsonObject {
   contents: ResourceContents[];
 }
 
+/** The result of `prompts/get`: the messages of a prompt. */
 export interface GetPromptResult extends JsonObject {
   description?: string;
   messages: PromptMessage[];
 }
 
+/** The result of `completion/complete`: proposed values of an argument. */
 export interface CompleteResult extends JsonObject {
   completion: { values: string[]; total?: number; hasMore?: boolean };
 }
 
+/** The capabilities that a server declared. */
 export interface ServerCapabilities extends JsonObject {
   tools?: JsonObject & { listChanged?: boolean };
   prompts?: JsonObject & { listChanged?: boolean };
@@ -165,20 +180,24 @@ export interface ServerCapabilities extends JsonObject {
   logging?: JsonObject;
 }
 
+/** The severity of a log message, as in syslog. */
 export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 
+/** A log message that a server sent. */
 export interface LogMessage extends JsonObject {
   level: LogLevel;
   logger?: string;
   data: unknown;
 }
 
+/** Progress of a running call, as the server reports it. */
 export interface Progress {
   progress: number;
   total?: number;
   message?: string;
 }
 
+/** A server request for input of the user: a form, or a link to open. */
 export interface ElicitRequest extends JsonObject {
   message: string;
   /** The default is "form". */
@@ -187,11 +206,13 @@ export interface ElicitRequest extends JsonObject {
   url?: string;
 }
 
+/** The answer to an elicitation: accepted with content, declined, or cancelled. */
 export interface ElicitResult extends JsonObject {
   action: "accept" | "decline" | "cancel";
   content?: JsonObject;
 }
 
+/** A folder that a client offers to servers. */
 export interface Root extends JsonObject {
   uri: string;
   name?: string;

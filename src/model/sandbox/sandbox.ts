@@ -5,6 +5,7 @@ export type SandboxMode = "enforce" | "warn" | "off";
 
 export type SandboxBackendName = "bubblewrap" | "docker" | "srt" | "none";
 
+/** The resource limits of a sandbox. */
 export interface ResourceLimits {
   /** Memory of each process, in bytes. */
   readonly memoryBytes?: number | undefined;
