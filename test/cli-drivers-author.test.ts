@@ -1,4 +1,4 @@
-// `portolan author` where it could go wrong: secrets of two drivers, parts of results, a driver that is there, a workspace as a whole.
+// Difficult cases of `portolan author`: secrets of two drivers, parts of results, an existing driver, a whole workspace.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { envelope, portolan } from "./cli-helpers.ts";
 import { type Place, place } from "./driver-helpers.ts";
 import { needs } from "./needs.ts";
 
-/** Lists and answers what a file says. */
+/** A server that lists tools and returns results from a file. */
 const SERVER = `
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -108,7 +108,7 @@ it("proposes prompts and resources, and warns of a server that writes beside its
 }, 60_000);
 
 describe("secrets", () => {
-  it("of two drivers stay two, though both servers call theirs the same", async () => {
+  it("of two drivers stay separate, though both servers use the same name", async () => {
     const here = notes([reads("get_note"), reads("list_notes")]);
     await author(here, "--id", "one-mcp", "--tools", "get_note", "--env", "API_KEY=a");
     const two = await author(here, "--id", "two-mcp", "--tools", "list_notes", "--env", "API_KEY=b");
@@ -122,7 +122,7 @@ describe("secrets", () => {
     expect(again.files.map(({ state }) => state)).toEqual(["unchanged", "unchanged"]);
   });
 
-  it("among the arguments are referred to, and reach the server all the same", async () => {
+  it("among the arguments become references, and still reach the server", async () => {
     const here = notes([reads("get_note", { description: "Reads the notes of hunter2-hunter2." })]);
     here.change("s/server.mjs", (text) =>
       text.replace(
@@ -142,7 +142,7 @@ describe("secrets", () => {
     const env = { ...here.env, NOTES_PASSWORD: "hunter2-hunter2", NOTES_DSN: "postgres://me:pw@db/app" };
     const called = await portolan(["call", "get-note", "--json"], { cwd: here.cwd, env });
     expect(called.code).toBe(0);
-    // What a server repeats of its secrets is redacted.
+    // Secrets that a server repeats are redacted.
     expect(called.out).toContain("--password");
     expect(called.out).not.toContain("NOTES_PASSWORD");
   }, 60_000);
@@ -169,7 +169,7 @@ describe("results", () => {
     expect((await here.run("call", "note-read")).code).toBe(0);
   });
 
-  it("that are not what is promised are refused after a sample, and warned of without one", async () => {
+  it("that do not match the contract are refused after a sample, and a warning without one", async () => {
     const outputs = { type: "object", properties: { body: TEXT }, required: ["body"] };
     const here = notes([NOTE], { "tools/note-read/TOOL.md": contractFile("note-read", outputs) });
     const words = ["--tools", "get_note=note-read"];
@@ -185,8 +185,8 @@ describe("results", () => {
   });
 });
 
-describe("a driver that is there", () => {
-  it("keeps what it serves, and gets no contracts that nobody serves", async () => {
+describe("an existing driver", () => {
+  it("keeps its bindings, and gets no contracts without a driver", async () => {
     const here = notes([NOTE, reads("list_notes"), reads("count_notes")]);
     await author(here, "--id", "n-mcp", "--tools", "get_note=note.read");
     here.change(".drivers/n-mcp/DRIVER.md", (text) =>
@@ -196,7 +196,7 @@ describe("a driver that is there", () => {
     expect(again.tools).toMatchObject([{ contract: "note.read" }]);
     const proposal = ".drivers/n-mcp/DRIVER.md.new";
     const diff = await here.run("diff", ".drivers/n-mcp/DRIVER.md", proposal, "--text");
-    expect(diff).toMatchObject({ code: 0, out: expect.stringContaining("Nothing has changed.") });
+    expect(diff).toMatchObject({ code: 0, out: expect.stringContaining("There are no changes.") });
     expect(again.left.join("\n")).toContain("and not list_notes, count_notes");
 
     const more = await author(here, "--id", "n-mcp", "--tools", "get_note,list_notes");
@@ -208,7 +208,7 @@ describe("a driver that is there", () => {
 });
 
 describe("the workspace", () => {
-  it("is as it was when it would not be right with the new driver", async () => {
+  it("is unchanged when the new driver would cause an error", async () => {
     const here = notes([reads("get_note")]);
     await author(here, "--id", "n-mcp");
     here.write(
@@ -233,12 +233,12 @@ describe("the workspace", () => {
     expect((await here.run("validate")).code).toBe(0);
   });
 
-  it("hears what a DRIVER.md cannot say", async () => {
+  it("is told about options that a DRIVER.md cannot hold", async () => {
     const { left } = await author(notes([NOTE]), "--sandbox", "off");
     expect(left.join("\n")).toContain("use it with --sandbox contracts=off");
   });
 
-  it("is told of sandboxes in words that a driver can follow", needs("bubblewrap"), async () => {
+  it("gets sandbox hints that fit a driver", needs("bubblewrap"), async () => {
     const here = notes([NOTE], {}, { PORTOLAN_SANDBOX: "" });
     await author(here, "--id", "n-mcp");
     here.write("s/c.json", "{");

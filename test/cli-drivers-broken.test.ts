@@ -1,4 +1,4 @@
-// One driver, contract or list of secrets that is wrong: what the command says of it, and that nothing else is harmed.
+// One driver, contract or SECRETS.md with an error: the command reports it, and the rest works.
 
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -34,7 +34,7 @@ describe.each(BROKEN)("%s is wrong", (_, files, where) => {
     const called = await here.run("call", "t1");
     expect(called.code).toBe(0);
     expect(called.out).toContain("key");
-    // Told once, in short, with its place.
+    // The error is reported once, in short, with its place.
     expect(called.err).toContain(`  ${where} `);
     expect(called.err.trimEnd().split("\n")).toHaveLength(2);
     const resolved = await here.run("resolve", "t1");
@@ -54,7 +54,7 @@ describe.each(BROKEN)("%s is wrong", (_, files, where) => {
 });
 
 describe("one driver that is wrong", () => {
-  it("is refused in status, and why says what is wrong with it", async () => {
+  it("is refused in status, and why shows its errors", async () => {
     const here = twoGood();
     here.write(".drivers/z-mcp/DRIVER.md", HALF);
     const status = await here.run("status", "--json");
@@ -73,10 +73,10 @@ describe("one driver that is wrong", () => {
     const why = await here.run("why", "z-mcp", "--text");
     expect(why.code).toBe(3);
     expect(why.out).toContain("DRIVER.md:2:1 error kind is missing");
-    expect((await here.run("why", "a-mcp", "--text")).out).toContain("Nothing: it works.");
+    expect((await here.run("why", "a-mcp", "--text")).out).toContain("No action needed: it works.");
   });
 
-  it("does not keep the gateway from serving the others", async () => {
+  it("does not prevent the gateway from serving the others", async () => {
     const here = twoGood();
     here.write(".drivers/z-mcp/DRIVER.md", HALF);
     const running = start(["serve", "--port", "0", "--json", "--no-auth"], { cwd: here.cwd, env: here.env });
@@ -89,7 +89,7 @@ describe("one driver that is wrong", () => {
     expect((await running.done).code).toBe(0);
   });
 
-  it("is the answer where there is nothing else", async () => {
+  it("is the error when there is no other server", async () => {
     const here = place({ ".drivers/z-mcp/DRIVER.md": HALF });
     const ran = await here.run("status");
     expect(ran.code).toBe(2);
@@ -98,7 +98,7 @@ describe("one driver that is wrong", () => {
     expect(envelope(await here.run("resolve", "t1")).message).toContain("description is missing");
   });
 
-  it("of another kind is skipped, and nothing is wrong with it", async () => {
+  it("of another kind is skipped, without an error", async () => {
     const here = twoGood();
     here.driver("z-cli");
     here.change(".drivers/z-cli/DRIVER.md", (text) =>
@@ -114,7 +114,7 @@ describe("one driver that is wrong", () => {
     expect((await here.run("why", "z-cli", "--text")).out).toContain("skipped");
   });
 
-  it("that has the id of another is left out", async () => {
+  it("with the id of another driver is left out", async () => {
     const here = twoGood();
     here.driver("c-mcp");
     here.change(".drivers/c-mcp/DRIVER.md", (text) => text.replace("id: c-mcp", "id: a-mcp"));
@@ -125,7 +125,7 @@ describe("one driver that is wrong", () => {
     expect((await here.run("why", "a-mcp", "--text")).out).toContain("driver a-mcp is declared twice");
   });
 
-  it("leaves a broken server what it is: nothing is started before it is corrected", async () => {
+  it("starts no server of a config file with errors", async () => {
     const here = twoGood();
     here.write("portolan.yaml", "version: 1\nservers: { x: { comand: node } }\n");
     const ran = await here.run("call", "t1");
@@ -134,7 +134,7 @@ describe("one driver that is wrong", () => {
   });
 });
 
-it("a server with the name of all contracts is told as that, with its place", async () => {
+it("a server named like the contracts is an error with its place", async () => {
   const here = twoGood();
   here.write("portolan.yaml", `version: 1\nservers:\n  contracts: { url: "http://127.0.0.1:1/mcp" }\n`);
   const ran = await here.run("resolve", "t1");
@@ -172,7 +172,7 @@ describe("validate takes each by its path", () => {
     }
     for (const path of [".drivers/z-mcp/DRIVER.md", ".drivers/z-mcp", ".drivers"])
       expect((await here.run("validate", path)).code).toBe(1);
-    // What a driver needs is found in the workspace around it.
+    // The contracts of a driver are found in the workspace around it.
     here.change(".drivers/a-mcp/DRIVER.md", (text) => text.replace("tools/t1/", "tools/t9/"));
     const ran = await here.run("validate", ".drivers/a-mcp", "--text");
     expect(ran.code).toBe(1);
@@ -182,7 +182,7 @@ describe("validate takes each by its path", () => {
 
   it("alone, without a workspace", async () => {
     const here = smallPlace();
-    // Contracts are there, and no driver.
+    // There are contracts, and no driver.
     expect(JSON.parse((await here.run("validate")).out)).toMatchObject({ valid: true, files: [{}] });
     here.write("tools/t1/TOOL.md", "---\nid: t1\n---\n");
     expect((await here.run("validate")).code).toBe(1);
@@ -213,7 +213,7 @@ describe("auth.ref", () => {
     expect(ran.out).not.toContain('"key":""');
   });
 
-  it("is told when it is not there, with its place", async () => {
+  it("is an error with its place when the file is missing", async () => {
     const here = withRef("./NOPE.md");
     const ran = await here.run("validate", "--text");
     expect(ran.code).toBe(1);

@@ -1,10 +1,10 @@
-// What is said about the calls of contracts beside their input, on the command line; and a test that has nothing to test.
+// The context of contract calls on the command line, and a test run without examples.
 
 import { expect, test } from "vitest";
 import { envelope } from "./cli-helpers.ts";
 import { smallPlace, type SmallPlace } from "./small-drivers.ts";
 
-/** A server that gives back its arguments, and a contract whose context becomes one of them. */
+/** A server that returns its arguments, and a contract whose context becomes one of them. */
 function tenants(): SmallPlace {
   const here = smallPlace();
   here.change("server.mjs", (text) =>
@@ -27,7 +27,7 @@ examples: [{ name: own, input: {}, output: { tenant: acme, key: "" } }]`,
   return here;
 }
 
-test("--context gives what the contract's contextSchema asks for", async () => {
+test("--context sets the values of the contract's contextSchema", async () => {
   const here = tenants();
   const [called, tested, without, wrong] = await Promise.all([
     here.run("call", "t1", "--context", "tenant=acme", "--context", "level=2", "--json"),
@@ -43,7 +43,7 @@ test("--context gives what the contract's contextSchema asks for", async () => {
   expect(envelope(wrong)).toMatchObject({ code: "INPUT_INVALID", message: expect.stringContaining("level") });
 });
 
-test("a contract without a contextSchema takes no context, and a test without examples is none", async () => {
+test("a contract without a contextSchema takes no context, and a test run without examples fails", async () => {
   const here = smallPlace();
   here.driver("a-mcp");
   const [called, json, text] = await Promise.all([

@@ -1,4 +1,4 @@
-// The commands about drivers, as their users run them: resolve, diff, test, author, drivers accept, and what others show of drivers.
+// The commands about drivers: resolve, diff, test, author, drivers accept, and drivers in the output of other commands.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ describe("resolve", () => {
     });
   });
 
-  it("ends with 3 when nobody is left, and says who came nearest", async () => {
+  it("ends with 3 when no driver is left, and names the nearest", async () => {
     const { run } = examplePlace();
     const ran = await run(
       "resolve",
@@ -74,7 +74,7 @@ describe("resolve", () => {
     expect(ran.out).toMatch(/- filesystem-mcp: it does not match its contracts: .*\$\.contents/);
   });
 
-  it("names the nearest contract for one that is not there", async () => {
+  it("suggests the nearest contract for an unknown one", async () => {
     const { run } = examplePlace();
     const error = envelope(await run("resolve", "note-raed"));
     expect(error).toMatchObject({ code: "TOOL_NOT_FOUND", hint: 'Did you mean "note-read"?' });
@@ -84,13 +84,13 @@ describe("resolve", () => {
 });
 
 describe("diff", () => {
-  it("says which version a change needs, and whether it has it", async () => {
+  it("shows which version a change needs, and whether the file has it", async () => {
     const { run, file, write } = examplePlace();
     const before = file(FILES);
     write("old/DRIVER.md", before);
     expect(await run("diff", "old", ".drivers/filesystem-mcp", "--text")).toMatchObject({
       code: 0,
-      out: expect.stringContaining("Nothing has changed."),
+      out: expect.stringContaining("There are no changes."),
     });
     write(
       FILES,
@@ -110,7 +110,7 @@ describe("diff", () => {
     expect(ran.out).toContain("raise the version to 2.0.0");
   });
 
-  it("compares contracts, and nothing with something else", async () => {
+  it("compares contracts, and refuses two different kinds", async () => {
     const { run, file, write } = examplePlace();
     write(
       "TOOL.md",
@@ -152,7 +152,7 @@ describe("registration", () => {
     });
     // A contract is called by its own name.
     expect((await run("call", "note-read", "name=hello.md")).code).toBe(0);
-    // Still refused the next time: what was refused is not remembered.
+    // A refused driver is not remembered, so it is refused again.
     expect((await run("status")).code).toBe(3);
     expect((await run("call", "contracts.note-read", "name=hello.md")).code).toBe(0);
 
@@ -169,7 +169,7 @@ describe("registration", () => {
     expect((await run("status")).code).toBe(0);
   });
 
-  it("lets a driver that never worked change as it likes", async () => {
+  it("accepts any change of a driver that never worked", async () => {
     const { run, change } = examplePlace();
     change(CAT, (text) => text.replace("$.text", "$.nothing"));
     expect((await run("status")).code).toBe(3);
@@ -199,7 +199,7 @@ describe("test", () => {
     });
   });
 
-  it("changes nothing unless it may", async () => {
+  it("changes data only with --allow-mutations", async () => {
     const here = place({
       ...FS_CONTRACTS,
       "tools/fs-write/TOOL.md": (FS_CONTRACTS["tools/fs-write/TOOL.md"] ?? "").replace(
@@ -227,7 +227,7 @@ describe("test", () => {
     expect(here.file("workspace/made.txt")).toBe("hi");
   });
 
-  it("does not begin with a driver that is not there, or does not fit", async () => {
+  it("refuses a driver that is unknown or not verified", async () => {
     const { run, change } = examplePlace();
     expect(envelope(await run("test", "cat"))).toMatchObject({ code: "SERVER_UNKNOWN" });
     change(CAT, (text) => text.replace("$.text", "$.nothing"));
@@ -240,7 +240,7 @@ describe("test", () => {
 describe("author", () => {
   const author = ["author", `node ${FILESYSTEM}`, "--id", "files-mcp"];
 
-  it("makes a driver and honest contracts, which are valid and fit", async () => {
+  it("writes a driver and contracts that are valid and match the server", async () => {
     const here = place({ "notes/a.txt": "A" });
     const ran = await here.run(...author, "--allow-write", "notes", "--sample", "--json", "--", "./notes");
     expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
@@ -262,12 +262,12 @@ describe("author", () => {
     expect(made.left.join("\n")).toContain("move-file: mutates says external:files");
     expect((await here.run("validate")).code).toBe(0);
     const why = await here.run("why", "files-mcp", "--text");
-    expect(why.out).toContain("Nothing: it works.");
+    expect(why.out).toContain("No action needed: it works.");
     const tested = await here.run("test", "files-mcp", "--json");
     expect(JSON.parse(tested.out)).toMatchObject({ passed: true });
   });
 
-  it("never touches a file that says something else", async () => {
+  it("never changes a file with other content", async () => {
     const here = place({ "notes/a.txt": "A" });
     const words = [...author, "--tools", "list_directory", "--text"];
     await here.run(...words, "--", "./notes");
@@ -286,7 +286,7 @@ describe("author", () => {
     expect(here.file(".drivers/files-mcp/DRIVER.md.new")).not.toBe(edited);
   });
 
-  it("leaves contracts of other names alone, and says which may be meant", async () => {
+  it("keeps contracts of other names, and suggests the similar ones", async () => {
     const here = place({ ...FS_CONTRACTS, "notes/a.txt": "A" });
     const ran = await here.run(...author, "--tools", "read_text_file", "--yes", "--json", "--", "./notes");
     const made = JSON.parse(ran.out) as { left: string[] };
@@ -298,7 +298,7 @@ describe("author", () => {
     expect(JSON.parse(named.out)).toMatchObject({ tools: [{ contract: "note-read", new: true }] });
   });
 
-  it("writes nothing with --dry-run, and shows what it would", async () => {
+  it("writes nothing with --dry-run, and prints the files", async () => {
     const here = place({ "notes/a.txt": "A" });
     const ran = await here.run(...author, "--tools", "get_file_info", "--dry-run", "--text", "--", "./notes");
     expect(ran.code).toBe(0);
@@ -319,7 +319,7 @@ describe("author", () => {
     expect(ran.out).not.toContain(value);
     const driver = here.file(".drivers/files-mcp/DRIVER.md");
     expect(driver).toContain("${secrets.API_TOKEN}");
-    // What is secret is not for a name to tell.
+    // The name of a secret must not reveal a part of its value.
     expect(driver).toContain('MODE: "${secrets.MODE}"');
     expect(driver + here.file(".drivers/files-mcp/SECRETS.md")).not.toMatch(/s3cr3t|fast/);
     const { left } = JSON.parse(ran.out) as { left: string[] };
@@ -367,7 +367,7 @@ describe("author", () => {
     expect(JSON.parse(used.out)).toMatchObject({ _meta: { "portolan/driver": "there-mcp" } });
   });
 
-  it("tells packages, images, programs and addresses apart", async () => {
+  it("distinguishes packages, images, programs and URLs", async () => {
     const here = place();
     expect(envelope(await here.run("author", "some server")).code).toBe("TARGET_INVALID");
     expect(envelope(await here.run("author", "ftp://x")).code).toBe("TARGET_INVALID");
@@ -382,7 +382,7 @@ describe("author", () => {
     expect(envelope(tool).hint).toContain('Did you mean "list_directory"');
   });
 
-  it("asks on a terminal, and writes what was chosen", needs("a terminal"), async () => {
+  it("prompts at a terminal, and writes the choice", needs("a terminal"), async () => {
     const here = place({ ...FS_CONTRACTS, "notes/a.txt": "A" });
     const screen = terminal(
       `cd ${quoted([here.cwd])} && portolan author "node ${FILESYSTEM}" --tools read_text_file=fs-read,write_file=fs-write -- ./notes`,
@@ -401,7 +401,7 @@ describe("author", () => {
 });
 
 describe("call", () => {
-  it("names the driver that is refused, and nothing of drivers for other contracts", async () => {
+  it("reports the refused driver, and no drivers of other contracts", async () => {
     const { run, change } = examplePlace();
     change(CAT, (text) => text.replace("tool_name: cat", "tool_name: dog"));
     const other = await run("call", "note-list", "--json");
@@ -412,7 +412,7 @@ describe("call", () => {
 
     change(FILES, (text) => text.replaceAll("result_extract: $.content", "result_extract: $.contents"));
     const refused = await run("call", "note-list", "--json");
-    // On a busy machine it is the call itself that finds out.
+    // On a busy machine, the call itself detects it.
     expect([2, 3]).toContain(refused.code);
     if (refused.code === 2)
       expect(envelope(refused)).toMatchObject({
@@ -423,7 +423,7 @@ describe("call", () => {
     expect(refused.err).not.toContain("dog");
   });
 
-  it("ends with the exit code of what went wrong", async () => {
+  it("ends with the exit code of the failure", async () => {
     const { run, write } = examplePlace();
     const failed = await run("call", "note-read", "name=nothing.md", "--json");
     expect(failed.code).toBe(1);
@@ -434,8 +434,8 @@ describe("call", () => {
   });
 });
 
-describe("what other commands show of drivers", () => {
-  it("validate finds a binding to nothing without starting anything", async () => {
+describe("drivers in other commands", () => {
+  it("validate finds a binding without a tool, without starting a server", async () => {
     const { run, change } = examplePlace();
     change(CAT, (text) => text.replace("note-read/TOOL.md", "note-raed/TOOL.md"));
     const ran = await run("validate", "--text");
@@ -453,7 +453,7 @@ describe("what other commands show of drivers", () => {
     expect(JSON.parse(ran.out)).toMatchObject({ server: "cat-mcp", cwd });
   });
 
-  it("code beside a driver is not run unless that is said", async () => {
+  it("the code of a driver runs only with --driver-code", async () => {
     const { run, write, cwd } = examplePlace();
     write(
       ".drivers/cat-mcp/driver.mjs",

@@ -1,4 +1,4 @@
-// The built command as its users run it: a child process with pipes, or on a pseudo-terminal.
+// Runs the built command: as a child process with pipes, or on a pseudo-terminal.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -14,7 +14,7 @@ import { stdioCommand } from "./fixtures/processes.mjs";
 export const MAIN: string = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 
 export interface RunOptions {
-  /** What stdin holds before it ends; without it stdin is empty. */
+  /** The content of stdin; empty by default. */
   readonly stdin?: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -31,18 +31,18 @@ export interface Ran {
 export interface Running {
   readonly child: ChildProcess;
   readonly done: Promise<Ran>;
-  /** What is on stderr so far. */
+  /** The content of stderr so far. */
   readonly err: () => string;
 }
 
-/** Nothing of the developer's own settings, and no colour from the test runner. */
+/** The environment without the developer's own settings, and without colour from the test runner. */
 function environment(env: RunOptions["env"]): Record<string, string> {
   const kept = ["PATH", "HOME", "LANG", "TMPDIR", "XDG_CACHE_HOME", "PORTOLAN_SANDBOX"];
   const own = Object.fromEntries(kept.map((name) => [name, process.env[name] ?? ""]));
   return { ...own, ...env };
 }
 
-/** Starts the command; the test ends it if it does not end itself. */
+/** Starts the command; the test ends it if it is still running. */
 export function start(words: readonly string[], options: RunOptions = {}): Running {
   const child = spawn(process.execPath, [...(options.node ?? []), MAIN, ...words], {
     cwd: options.cwd,
@@ -67,7 +67,7 @@ export function portolan(words: readonly string[], options: RunOptions = {}): Pr
   return start(words, options).done;
 }
 
-/** The error that a run ended with: the last line of stderr, and nothing on stdout. */
+/** The error of a run: the last line of stderr, with nothing on stdout. */
 export function envelope(
   ran: Ran,
 ): Record<string, unknown> & { code: string; message: string; hint: string } {
@@ -84,7 +84,7 @@ export function resultText(ran: Ran): string {
   return (JSON.parse(ran.out) as { content: { text: string }[] }).content[0]?.text ?? "";
 }
 
-/** A command in one word, as a user quotes it for a shell. */
+/** A command as one word, as a user quotes it for a shell. */
 export function quoted(words: readonly string[]): string {
   return words
     .map((word) => (/^[\w./:=@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
@@ -107,16 +107,16 @@ export function publicServer(name: string, ...args: string[]): string {
 
 export const EVERYTHING: string = publicServer("@modelcontextprotocol/server-everything");
 
-/** A folder of the test's own. */
+/** A temporary folder of the test. */
 export function temporaryFolder(): string {
-  // Digits and a to f only: nothing in a name of chance looks like a version, such as v7.
+  // Only digits and a to f, so that a random name never looks like a version such as v7.
   const folder = join(tmpdir(), `portolan-cli-test-${randomBytes(8).toString("hex")}`);
   mkdirSync(folder, { mode: 0o700 });
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Runs the command with a look inside: the modules that were resolved (unless not wanted), and the CPU time. */
+/** Runs the command and records its CPU time and, by default, the modules that it resolved. */
 export async function spyOn(
   words: readonly string[],
   modules = true,
@@ -148,9 +148,9 @@ export async function spyOn(
 
 export interface Terminal {
   readonly done: Promise<{ code: number | null; screen: string; raw: string }>;
-  /** Everything that was shown so far, without colours and cursor moves. */
+  /** The whole output so far, without colours and cursor moves. */
   readonly screen: () => string;
-  /** Resolves when this is shown, after what was waited for before. */
+  /** Resolves when this text appears after the previous one. */
   readonly shows: (text: string) => Promise<void>;
   readonly press: (keys: string) => void;
 }

@@ -1,4 +1,4 @@
-// `portolan import` and `portolan export` as their users run them, in a home folder of the test's own.
+// `portolan import` and `portolan export` in a temporary home folder.
 
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -130,7 +130,7 @@ describe("import", () => {
     expect(readdirSync(at.folder)).toEqual([]);
   });
 
-  test("takes names of clients, and helps with wrong ones", async () => {
+  test("takes names of clients, and suggests the nearest", async () => {
     const at = place();
     const ran = await at.run("import", "vs-code", "codex");
     const { files } = JSON.parse(ran.out) as { files: { client: string }[] };
@@ -143,7 +143,7 @@ describe("import", () => {
     });
   });
 
-  test("says where it looked when there is nothing", async () => {
+  test("lists the searched places when there is no config file", async () => {
     const at = place({});
     expect(JSON.parse((await at.run("import")).out)).toEqual({ files: [] });
     const { out, code } = await at.run("import", "cursor", "--text");
@@ -152,7 +152,7 @@ describe("import", () => {
     expect(out).not.toContain(".codex");
   });
 
-  test("--write makes portolan.yaml, changes no client's file, and adds nothing twice", async () => {
+  test("--write creates portolan.yaml, changes no client's file, and adds nothing twice", async () => {
     const at = place();
     const before = readSamples(at);
     const ran = await at.run("import", "--write");
@@ -179,12 +179,12 @@ describe("import", () => {
     if (process.platform !== "win32") expect(statSync(join(at.folder, "portolan.yaml")).mode & 0o077).toBe(0);
     const again = await at.run("import", "--write", "--text");
     expect(again.code).toBe(0);
-    expect(again.out).toContain("Nothing to add");
+    expect(again.out).toContain("No server to add");
     expect(backups(at.folder)).toEqual([]);
     expect(readSamples(at)).toEqual(before);
   });
 
-  test("--write keeps what is there, says what it skips, and makes a backup", async () => {
+  test("--write keeps existing servers, reports skipped ones, and creates a backup", async () => {
     const at = place();
     put(join(at.folder, "portolan.yaml"), WORKSPACE);
     const ran = await at.run("import", "--write", "--text", "claude-code", "codex");
@@ -200,7 +200,7 @@ describe("import", () => {
     expect(ran.out).toContain(`Backup: ${backup}`);
   });
 
-  test("--write leaves out what the workspace reads already, and refuses a broken file", async () => {
+  test("--write skips files that the workspace reads already, and refuses a broken file", async () => {
     const at = place({});
     put(join(at.folder, ".mcp.json"), JSON.stringify({ mcpServers: { here: { command: "x" } } }));
     const ran = await at.run("import", "--write");
@@ -250,7 +250,7 @@ describe("export", () => {
     expect(readdirSync(at.folder)).toEqual(["portolan.yaml"]);
   });
 
-  test("takes aliases, notes what is lost, and has a JSON form", async () => {
+  test("takes aliases, reports lost settings, and has a JSON form", async () => {
     const at = workspace({});
     const ran = await at.run("export", "--for", "opencode", "remote", "--json");
     const { client, format, text, notes } = JSON.parse(ran.out) as Record<string, string>;
@@ -270,7 +270,7 @@ describe("export", () => {
     });
   });
 
-  test("--write merges into the usual file: a backup, and every other byte as it was", async () => {
+  test("--write merges into the usual file: a backup, and every other byte unchanged", async () => {
     const at = workspace();
     const file = join(at.home, ".cursor", "mcp.json");
     const ran = await at.run("export", "--for", "cursor", "--write");
@@ -293,7 +293,7 @@ describe("export", () => {
       "remote",
     ]);
     const again = await at.run("export", "--for", "cursor", "--write", "--text");
-    expect(again.out).toContain("was not touched");
+    expect(again.out).toContain("is unchanged");
     expect(backups(dirname(file))).toHaveLength(1);
     put(join(at.folder, "portolan.yaml"), WORKSPACE.replace("server-github]", "server-github, --new]"));
     const changed = await at.run("export", "--for", "cursor", "--write", "--text");
@@ -301,7 +301,7 @@ describe("export", () => {
     expect(changed.out).toMatch(/Backup: ~\/\.cursor\/mcp\.json\.portolan-/);
   });
 
-  test("--write takes a file, makes a new one, and minds the project", async () => {
+  test("--write takes a file, creates a new one, and respects the project", async () => {
     const at = workspace({});
     const named = await at.run("export", "--for", "codex", "github", "--write", "own.toml", "--text");
     expect(named.code).toBe(0);

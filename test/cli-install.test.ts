@@ -1,4 +1,4 @@
-// `portolan install`, and what a broken store is told and mended by: the built command against a registry of our own.
+// `portolan install` and a broken store: the built command with a registry of the test's own.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { portolan, type Ran, start, temporaryFolder } from "./cli-helpers.ts";
 import { type Registry, startRegistry } from "./fixtures/npm-registry.mjs";
 import { until } from "./helpers.ts";
 
-/** As much of a server as a list and a call need. */
+/** A server with just enough for a list and a call. */
 const SERVER = `#!/usr/bin/env node
 require("part");
 let rest = "";
@@ -39,7 +39,7 @@ const publish = (name: string, version: string): void =>
     files: { "server.js": SERVER, "other.js": SERVER },
   });
 
-/** A workspace with a server of a package of its own, and a store of its own. */
+/** A workspace with one server from a package, and a store for the test. */
 function setUp(name: string) {
   const top = temporaryFolder();
   const cwd = join(top, "project");
@@ -77,13 +77,13 @@ interface Store {
 }
 
 describe("portolan install", () => {
-  it("fetches what is not there, says what is, and updates when it is told to", async () => {
+  it("installs missing packages, reports installed ones, and updates with --update", async () => {
     publish("fresh", "1.0.0");
     const { run } = setUp("fresh");
     const first = await run("install", "--text");
     expect(first).toMatchObject({ code: 0 });
-    expect(first.out).toContain("a  fresh@1.0.0 is installed now\n");
-    expect(first.out).toContain("b  is reached at an address");
+    expect(first.out).toContain("a  fresh@1.0.0 was installed\n");
+    expect(first.out).toContain("b  is reached by its URL");
     expect(first.out).toContain(`c  is a program of this machine: ${process.execPath}\n`);
     expect(states(await run("install"))).toEqual(["there", "none", "none"]);
     publish("fresh", "1.1.0");
@@ -94,7 +94,7 @@ describe("portolan install", () => {
     ]);
   });
 
-  it("goes on after what cannot be had, and says why", async () => {
+  it("continues after a failed installation, and reports why", async () => {
     const { run } = setUp("nowhere-to-be-found");
     const ran = await run("install");
     expect(ran.code).toBe(3);
@@ -130,18 +130,18 @@ describe("a broken store", () => {
     damage(stored);
     const remedy = "portolan install -- npx -y -p broken@^1.0.0 one";
     expect(await look()).toEqual([{ what: "broken@1.0.0", ok: false, detail, remedy }]);
-    // By the command that the doctor gives.
+    // The command that the doctor shows repairs it.
     const mended = await portolan(remedy.split(" ").slice(1), { cwd, env });
     expect(states(mended)).toEqual(["mended"]);
     expect(await look()).toEqual([{ what: "broken@1.0.0", ok: true }]);
-    // And by a start.
+    // A start repairs it as well.
     damage(stored);
     expect(await run("call", "a.hi")).toMatchObject({ code: 0 });
     expect(readFileSync(stored("node_modules/broken/server.js"), "utf8")).toBe(SERVER);
     expect(existsSync(stored("node_modules/part"))).toBe(true);
   });
 
-  it("is told apart from what was never there when there is no network", async () => {
+  it("is distinguished from a missing package without a network", async () => {
     publish("offline", "1.0.0");
     const { run, offline, stored } = setUp("offline");
     const never = await offline("call", "a.hi", "--text");
@@ -158,7 +158,7 @@ describe("a broken store", () => {
   });
 });
 
-it("serve says what is installed, when it begins and when it is done", async () => {
+it("serve reports the start and the end of an installation", async () => {
   publish("served", "1.0.0");
   const { cwd, env } = setUp("served");
   const serving = start(["serve", "--port", "0", "--no-auth", "--only", "a"], { cwd, env });

@@ -1,4 +1,4 @@
-// `portolan login` and `portolan logout` as people run them: on a terminal, and where there is none.
+// `portolan login` and `portolan logout`, with and without a terminal.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -75,7 +75,7 @@ test("for a caller of the gateway", async () => {
   expect(existsSync(join(home, ".whoami"))).toBe(false);
 });
 
-test("what cannot be: no terminal, no such driver, none named, none needed", async () => {
+test("errors: no terminal, an unknown driver, no driver, no login needed", async () => {
   const { folder } = made(asking);
   const { env } = person();
   const nobody = await portolan(["login", "who-mcp", "-w", folder], { env });
@@ -108,7 +108,7 @@ describe("on a terminal", needs("a terminal"), () => {
     },
   );
 
-  test("Ctrl-C ends it, and nobody is logged in", async () => {
+  test("Ctrl-C ends it, without a login", async () => {
     const { folder } = made(asking);
     const { home, env } = person();
     const shown = terminal(`portolan login who-mcp -w ${folder}`, 100, env);

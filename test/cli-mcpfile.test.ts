@@ -1,4 +1,4 @@
-// mcpfiles and the built command: served, checked, begun, converted.
+// mcpfiles with the built command: served, checked, created and converted.
 
 import { spawn } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -26,7 +26,7 @@ const META = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-/** A folder with these files, and nothing of the user's own. */
+/** Creates a folder with these files, without the user's own settings. */
 function setUp(files: Record<string, string> = {}) {
   const top = temporaryFolder();
   const cwd = join(top, "project");
@@ -56,7 +56,7 @@ interface Message {
   readonly result?: Record<string, unknown>;
 }
 
-/** `portolan serve` while it runs. */
+/** A running `portolan serve`. */
 function serve(words: readonly string[], cwd: string, env: Record<string, string>) {
   const child = spawn(process.execPath, [MAIN, "serve", ...words], {
     cwd,
@@ -78,7 +78,7 @@ function serve(words: readonly string[], cwd: string, env: Record<string, string
   let last = 0;
   return {
     err: () => err,
-    /** What is printed with --json. */
+    /** The output of --json. */
     ready: async () => {
       await until(() => {
         if (child.exitCode !== null) throw new Error(err);
@@ -140,7 +140,7 @@ describe("served", () => {
     write("mcpfile.yaml", `${ONE}${tool("more", "1")}`);
     await until(async () => toolNames(await gateway.ask("tools/list")).join() === "more,say");
     expect(gateway.news()).toBeGreaterThan(0);
-    // A broken file changes nothing.
+    // A file with errors changes nothing.
     write("mcpfile.yaml", `${ONE}${tool("other", "1")}  - nonsense`);
     await until(() => /^mcpfile\.yaml:\d+:\d+ error tools\[2\] must be an object/m.test(gateway.err()));
     expect(toolNames(await gateway.ask("tools/list"))).toEqual(["more", "say"]);
@@ -167,7 +167,7 @@ describe("served", () => {
     await until(async () => toolNames(await post(url, "tools/list")).join() === "say");
   });
 
-  it("several servers have prefixes, and hear of changes", async () => {
+  it("several servers have prefixes, and clients are notified of changes", async () => {
     const { serve, write } = setUp({ "mcpfile.yaml": TWO });
     const gateway = serve("mcpfile.yaml", "--stdio");
     const { serverInfo } = await gateway.ask("initialize", INITIALIZE);
@@ -191,7 +191,7 @@ describe("served", () => {
     }
   });
 
-  it("the port of an mcpserver.yaml beside it is taken, and what is not used is told", async () => {
+  it("the port of an mcpserver.yaml is used, and unused settings are reported", async () => {
     const free = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => free.once("listening", resolve));
     const { port } = free.address() as AddressInfo;
@@ -211,7 +211,7 @@ describe("served", () => {
 });
 
 describe("validate and secrets", () => {
-  it("shows every problem with its place", async () => {
+  it("shows every error with its place", async () => {
     const { run } = setUp({
       "mcpfile.yaml": `${head("bad")}tools:
   - name: a
@@ -233,7 +233,7 @@ describe("validate and secrets", () => {
     expect(out.match(/ error /g)?.length).toBeGreaterThanOrEqual(4);
   });
 
-  it("secrets check and why know what it needs", async () => {
+  it("secrets check and why know the secrets it needs", async () => {
     const { run, runWith } = setUp({
       "mcpfile.yaml": `${head("api")}tools:
   - {name: a, description: d, invocation: {http: {method: GET, url: "http://127.0.0.1:1/", headers: {Authorization: "Bearer \${API_TOKEN}"}}}}
@@ -275,7 +275,7 @@ describe("init mcpfile", () => {
 });
 
 describe("convert", () => {
-  /** A web server of the test's own. */
+  /** A web server for the test. */
   async function web(listener: RequestListener): Promise<string> {
     const server = createServer(listener).listen(0, "127.0.0.1");
     onTestFinished(() => server.close().closeAllConnections());
@@ -321,7 +321,7 @@ describe("convert", () => {
     expect(file("p.mcpfile.yaml")).toMatch(/^name: petstore$/m);
   });
 
-  it("openapi: what cannot be converted is an error with its place", async () => {
+  it("openapi: a description that cannot be converted is an error with its place", async () => {
     const { run } = setUp({ "bad.json": '{"openapi": "3.0.0", "paths": {}}', "no.yaml": "a: [" });
     for (const name of ["bad.json", "no.yaml"]) {
       const error = envelope(await run("convert", "openapi", name));
@@ -351,7 +351,7 @@ describe("convert", () => {
     for (const path of ["/api.json", "/moved"]) {
       const { code, out } = await run("convert", "openapi", `${origin}${path}`);
       expect(code).toBe(0);
-      // What is relative is relative to where the description was found.
+      // A relative server URL is relative to the URL of the description.
       expect(out).toContain(`${origin}/v1`);
     }
     const wrong = async (url: string): Promise<string> =>

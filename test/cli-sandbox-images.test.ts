@@ -1,4 +1,4 @@
-// Servers that are images, as users of the command see them: plans that are true, engines that are the declared one, starts that end.
+// Servers that are container images: their plans, their engines, and starts that end.
 
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ interface Call {
   readonly host?: string;
 }
 
-/** A workspace with these servers, and an engine that records how it is called. */
+/** A workspace with these servers, and a container engine that records its calls. */
 function setUp(servers: Record<string, unknown>) {
   const [cwd, engine] = [temporaryFolder(), temporaryFolder()];
   writeFileSync(join(engine, "docker"), `#!/bin/sh\nexec "${process.execPath}" "${STAND_IN}" "$@"\n`);
@@ -55,12 +55,12 @@ const web = (image: string, more: object = {}) => ({
 });
 const OPEN = { sandbox: { mode: "warn", network: ["*"] } };
 
-/** What is the same for every start of it. */
+/** The part of the command line that is the same at every start. */
 const lasting = (words: readonly string[]): string[] =>
   words.slice(words.indexOf("run")).filter((word) => !/^portolan[-.]|^…$/.test(word));
 
 describe.skipIf(process.platform === "win32")("the driver of an image", () => {
-  it("asks for a mode in its file, and gets it when the workspace agrees", async () => {
+  it("requests a mode in its file, and gets it when the workspace allows it", async () => {
     const { run, cwd } = setUp({});
     mkdirSync(join(cwd, ".drivers/web"), { recursive: true });
     mkdirSync(join(cwd, "tools/echo"), { recursive: true });
@@ -94,7 +94,7 @@ describe.skipIf(process.platform === "win32")("the driver of an image", () => {
       { mode: "warn", by: "declaration" },
     ]);
     expect((await run(["validate", "--text"])).out).not.toContain("requests the sandbox mode warn");
-    // The workspace decides, whether the driver asks or not; a driver cannot even ask for no sandbox at all.
+    // The workspace decides the mode, whatever the driver requests; a driver cannot request `off`.
     write(agree, "");
     expect((await run(["why", "--plan", "web"])).code).toBe(0);
     write("", "sandbox: { mode: off }");
@@ -121,7 +121,7 @@ describe.skipIf(process.platform === "win32")("the plan of an image", () => {
     expect(envelope(await run(["list", "strict"])).message).toContain("whose port is published");
   });
 
-  it("lists what the container gets of this machine, and nothing else", async () => {
+  it("lists only the paths that the container gets", async () => {
     const { run, cwd } = setUp({
       bare: { docker: `stdio${DIGEST}`, env: { TOKEN: "x" } },
       data: { docker: `stdio${DIGEST}`, sandbox: { fs: { read: ["."] } } },
@@ -137,7 +137,7 @@ describe.skipIf(process.platform === "win32")("the plan of an image", () => {
     expect((await run(["why", "--plan", "big", "--text"])).out).toMatch(/limits +256 processes, 1024/);
   });
 
-  it("says that another backend cannot hold it, and so does the start", async () => {
+  it("reports that another backend cannot enforce it, as the start does", async () => {
     const { run, calls } = setUp({ time: { docker: `stdio${DIGEST}`, sandbox: { backend: "bubblewrap" } } });
     const plan = await run(["why", "--plan", "time", "--text"]);
     expect(plan.code).toBe(3);
@@ -150,7 +150,7 @@ describe.skipIf(process.platform === "win32")("the plan of an image", () => {
 });
 
 describe.skipIf(process.platform === "win32")("an image's engine", () => {
-  it("is the declared one for all that it is asked", async () => {
+  it("is the configured one for every command", async () => {
     const DOCKER_HOST = "tcp://engine.example:2376";
     const { run, calls } = setUp({ away: web("http", { ...OPEN, env: { DOCKER_HOST } }) });
     expect((await run(["list", "away"])).code).toBe(0);
@@ -163,7 +163,7 @@ describe.skipIf(process.platform === "win32")("an image's engine", () => {
 });
 
 describe.skipIf(process.platform === "win32")("an image whose port refuses connections", () => {
-  it("is given up when its time is over", async () => {
+  it("fails after its start timeout", async () => {
     const { run } = setUp({ index: web("closed", OPEN) });
     const listed = await run(["list", "index", "--start-timeout", "1s", "--json"]);
     expect(listed.err).not.toContain("MaxListeners");
@@ -181,7 +181,7 @@ describe.skipIf(process.platform === "win32")("an image whose port refuses conne
       await until(() => calls().filter(({ argv }) => argv[0] === "port").length > before);
       const begun = performance.now();
       child.kill("SIGTERM");
-      // Two at once would be one to the operating system.
+      // The operating system would merge two signals that are sent at once.
       if (signals === 2) setTimeout(() => child.kill("SIGTERM"), 200);
       expect((await done).code).toBe(143);
       expect(performance.now() - begun).toBeLessThan(signals === 1 ? 9_000 : 4_000);

@@ -1,4 +1,4 @@
-// What a plan says is what would be: limits that are really set, and the sandboxes of commands that portolan runs itself.
+// Launch plans match the real start: limits that are really set, and the sandboxes of commands that Portolan runs itself.
 
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ function setUp(files: Record<string, string>, env: Record<string, string> = {}) 
   return { cwd, run };
 }
 
-/** A PATH on which there is little. */
+/** A PATH with few programs. */
 function pathWith(...programs: string[]): string {
   const folder = join(temporaryFolder(), "bin");
   mkdirSync(folder);
@@ -32,7 +32,7 @@ function pathWith(...programs: string[]): string {
   return folder;
 }
 
-it("validate names the paths that a sandbox would hide, without starting anything", async () => {
+it("validate reports the paths that a sandbox would hide, without starting a server", async () => {
   const { cwd, run } = setUp({ "notes.db": "", "server.mjs": "" });
   const servers = { notes: { command: "sh", args: ["-c", "exit 9", "./notes.db"] } };
   writeFileSync(join(cwd, "portolan.yaml"), JSON.stringify({ servers }));
@@ -53,7 +53,7 @@ describe("limits in a plan", needs("bubblewrap"), () => {
     "portolan.yaml": JSON.stringify({ servers: { plain: server({}), bounded: server({ memory: "1GiB" }) } }),
   };
 
-  it("are those that are set; a default that cannot be is listed, and stops nothing", async () => {
+  it("are the limits that are set; a default that cannot be enforced is listed, and prevents nothing", async () => {
     const { run } = setUp(files, { PATH: pathWith("bwrap") });
     const plain = await run(["why", "--plan", "plain"]);
     const { sandbox } = JSON.parse(plain.out) as Plan;
@@ -95,7 +95,7 @@ describe("the plan of an mcpfile", () => {
   const say = tool("say", { cli: { command: "node say.js --token ${TOKEN} {text}" } });
   const web = tool("web", { http: { url: "https://api.example.com/", method: "GET" } });
 
-  it("has the box of each command", needs("bubblewrap"), async () => {
+  it("has the sandbox of each command", needs("bubblewrap"), async () => {
     const narrow = tool("narrow", { cli: { command: "node {text}", sandbox: { network: [] } } });
     const lost = tool("lost", { cli: { command: "no-such-program-anywhere {text}" } });
     const { run } = setUp({ "mcpfile.yaml": file({ network: ["api.example.com"] }, say, narrow, web) });
@@ -104,7 +104,9 @@ describe("the plan of an mcpfile", () => {
     expect({ code: text.code, err: text.err }).toEqual({ code: 0, err: "" });
     expect(text.out).toMatch(/^my-tools: tool say\nruns +\S+node say\.js --token \$\{TOKEN\} \{text\}\n/);
     const [first, second] = text.out.split("my-tools: tool narrow");
-    expect(first).toMatch(/sandbox +enforce \(by default\), held by bubblewrap\nnetwork +api\.example\.com/);
+    expect(first).toMatch(
+      /sandbox +enforce \(by default\), enforced by bubblewrap\nnetwork +api\.example\.com/,
+    );
     expect(second).toMatch(/network +none/);
     const json = JSON.parse((await run(words)).out) as { commands: { of: string; plan: Plan }[] };
     expect(json).toMatchObject({ server: "my-tools", kind: "commands" });
@@ -118,12 +120,12 @@ describe("the plan of an mcpfile", () => {
     expect(missing.out).toContain('cannot start "no-such-program-anywhere"');
   });
 
-  it("says which commands have all rights, and that requests are no programs", async () => {
+  it("shows which commands have all rights, and that requests are not programs", async () => {
     const { run } = setUp({ "mcpfile.yaml": file(undefined, say, web), "web.yaml": file(undefined, web) });
     const open = await run(["why", "--plan", "my-tools", "-w", "mcpfile.yaml", "--text"]);
     expect(open).toMatchObject({ code: 0, err: "" });
     expect(open.out).toBe(
-      "my-tools: tool say\nruns     node say.js --token ${TOKEN} {text}\nsandbox  none is declared: it runs with all your rights\n",
+      "my-tools: tool say\nruns     node say.js --token ${TOKEN} {text}\nsandbox  none in its config: it runs with all your rights\n",
     );
     const none = await run(["why", "--plan", "my-tools", "-w", "web.yaml", "--text"]);
     expect(none.out).toContain("there is no program to start");

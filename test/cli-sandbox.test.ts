@@ -1,4 +1,4 @@
-// The sandbox as users of the command say and see it: options, plans, the doctor, what is relaxed.
+// The sandbox on the command line: options, plans, the doctor, and relaxed modes.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ interface Plan {
   readonly spawn: readonly string[];
 }
 
-/** As on a machine whose owner says nothing. */
+/** The environment of a machine without PORTOLAN_SANDBOX. */
 const STRICT = { PORTOLAN_SANDBOX: "" };
 
 const NETWORK_SERVER = fileURLToPath(new URL("fixtures/network-server.mjs", import.meta.url));
@@ -43,7 +43,7 @@ const entry = (...flags: string[]) => {
 };
 
 describe("a plan", () => {
-  it("shows what a server would get, and starts nothing", async () => {
+  it("shows the rights of a server, and starts nothing", async () => {
     const { cwd, run } = setUp({
       files: {
         command: process.execPath,
@@ -67,7 +67,7 @@ describe("a plan", () => {
     expect(plan.env).toEqual(expect.arrayContaining(["TOKEN", "OTHER"]));
     const text = await run(["why", "--plan", "files", "--text"]);
     expect(text.out).toContain("network   api.example.com");
-    expect(text.out).toMatch(/write\s+data {2}declared/);
+    expect(text.out).toMatch(/write\s+data {2}from its config/);
     for (const { out, err } of [json, text]) expect(`${out}${err}`).not.toContain("s3cret");
     expect(existsSync(join(cwd, "started"))).toBe(false);
   });
@@ -82,17 +82,20 @@ describe("a plan", () => {
     expect(plan.env).toContain("NODE_EXTRA_CA_CERTS");
   });
 
-  it("is also for a command, and for servers without a program says so", async () => {
+  it("also exists for a command, and reports servers without a program", async () => {
     const { run } = setUp({ away: { url: "https://mcp.example.com/mcp" } });
     const { command, args } = stdioCommand();
     const ran = await run(["why", "--plan", "--sandbox", "off", "--", command, ...args]);
     expect(JSON.parse(ran.out)).toMatchObject({ sandbox: { mode: "off", backend: "none" } });
     const away = await run(["why", "--plan", "away", "--text"]);
-    expect(away).toMatchObject({ code: 0, out: "away is reached at an address: nothing is started here.\n" });
+    expect(away).toMatchObject({
+      code: 0,
+      out: "away is reached by its URL: there is no program to start.\n",
+    });
     expect(envelope(await run(["why", "--", command])).message).toContain("a server of the workspace");
   });
 
-  it("heeds what the command line and the owner of the machine say", async () => {
+  it("respects the command line and PORTOLAN_SANDBOX", async () => {
     const { run } = setUp({ a: entry(), b: { ...entry(), sandbox: "enforce" } });
     const sandboxOf = async (words: string[], env?: Record<string, string>) =>
       (JSON.parse((await run(["why", "--plan", ...words], env)).out) as Plan).sandbox;
@@ -104,17 +107,17 @@ describe("a plan", () => {
   });
 });
 
-describe("what is relaxed", () => {
+describe("a relaxed sandbox", () => {
   const servers = { open: { ...entry(), sandbox: "off" }, plain: entry() };
 
-  it("is seen in status, why, events and validate", async () => {
+  it("is shown in status, why, events and validate", async () => {
     const { run } = setUp(servers);
     const owner = { PORTOLAN_SANDBOX: "off" };
     const status = await run(["status", "--text"], owner);
-    expect(status.out).toContain("sandbox off (said by the declaration), nothing is held");
+    expect(status.out).toContain("sandbox off (set by its config), not enforced");
     expect(status.out).toContain("PORTOLAN_SANDBOX is off: no sandbox for plain.");
     const why = await run(["why", "open", "--text"]);
-    expect(why.out).toMatch(/sandbox\s+off \(said by the declaration\), nothing is held/);
+    expect(why.out).toMatch(/sandbox\s+off \(set by its config\), not enforced/);
     const events = await run(["events", "open"]);
     expect(events.out.split("\n").filter((line) => line.includes("relaxed"))).toHaveLength(1);
     const validate = await run(["validate", "--text"]);
@@ -122,7 +125,7 @@ describe("what is relaxed", () => {
     expect(validate.out).toContain("note sandbox is off: the program gets every file, host and program");
   });
 
-  it("is said by name or not at all", async () => {
+  it("needs the name of its server", async () => {
     const { run } = setUp(servers);
     const status = await run(["status", "plain", "--sandbox", "plain=off"]);
     expect(JSON.parse(status.out)).toMatchObject({
@@ -143,7 +146,7 @@ describe("what is relaxed", () => {
   });
 });
 
-it("a command gets what its options grant", async () => {
+it("a command gets the rights of its options", async () => {
   const { cwd, run } = setUp({});
   writeFileSync(join(cwd, "data", "note.txt"), "hello");
   const { command, args } = stdioCommand();
@@ -155,7 +158,7 @@ it("a command gets what its options grant", async () => {
   expect(wrong.message).toContain("--allow-net");
 });
 
-it("add writes what was granted", async () => {
+it("add writes the granted rights", async () => {
   const { run } = setUp({});
   const ran = await run([
     "add",
@@ -175,7 +178,7 @@ it("add writes what was granted", async () => {
 });
 
 describe("the doctor", () => {
-  it("says what can be enforced, also by its exit code", async () => {
+  it("reports the rules that can be enforced, also by its exit code", async () => {
     const ran = await portolan(["doctor", "--json"], { env: STRICT });
     const found = JSON.parse(ran.out) as { enforced: boolean; backends: { name: string }[] };
     expect(ran.code).toBe(found.enforced ? 0 : 3);
@@ -184,7 +187,7 @@ describe("the doctor", () => {
     expect(text.out).toMatch(/The default profile (is enforced|cannot be enforced) here/);
   });
 
-  it("names the command that mends it", async () => {
+  it("shows the command that fixes it", async () => {
     const empty = temporaryFolder();
     const ran = await portolan(["doctor", "--text"], { env: { ...STRICT, PATH: empty } });
     expect(ran.code).toBe(3);
@@ -193,7 +196,7 @@ describe("the doctor", () => {
 });
 
 describe("enforced", needs("bubblewrap"), () => {
-  it("a server without a word about it runs in the default profile", async () => {
+  it("a server without sandbox settings runs in the default profile", async () => {
     const { run } = setUp({ a: entry() });
     const status = await run(["status"]);
     expect(JSON.parse(status.out)).toMatchObject({
@@ -229,7 +232,7 @@ describe("enforced", needs("bubblewrap"), () => {
     },
   );
 
-  it("a local address that it is refused is said, with what would grant it", async () => {
+  it("a denied local address is reported, with the option that grants it", async () => {
     const { run } = setUp({
       web: { command: process.execPath, args: [NETWORK_SERVER] },
       db: { command: process.execPath, args: ["-e", 'require("node:net").connect(5432, "127.0.0.1")'] },

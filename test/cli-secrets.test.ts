@@ -1,4 +1,4 @@
-// `portolan secrets` as its users run it: a vault in a folder of the test's own, and a value that must show up nowhere.
+// `portolan secrets` with a vault in a temporary folder, and a value that must not appear anywhere.
 
 import { execFile } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ interface Place {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   readonly run: (words: readonly string[], stdin?: string, env?: Record<string, string>) => Promise<Ran>;
-  /** Everything that was shown so far. */
+  /** The whole output so far. */
   readonly shown: () => string;
 }
 
@@ -51,7 +51,7 @@ function place(files: Readonly<Record<string, string>> = {}): Place {
   const env = {
     HOME: home,
     XDG_DATA_HOME: join(home, "data"),
-    // No keyring of whoever runs the tests.
+    // The tests never use the developer's keyring.
     DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere",
     PORTOLAN_VAULT_PASSPHRASE_FILE: passphraseFile,
   };
@@ -170,7 +170,7 @@ describe("secrets", () => {
       });
   });
 
-  test("wrong use is told with what would be right", async () => {
+  test("wrong usage is reported with a hint", async () => {
     const at = place();
     const hint = async (...words: string[]): Promise<string> => envelope(await at.run(words, "x")).hint;
     expect(await hint("set")).toBe("portolan secrets set <NAME>");
@@ -185,7 +185,7 @@ describe("secrets", () => {
     expect((await at.run([])).code).toBe(2);
   });
 
-  test("a wrong or missing passphrase says so, and harms nothing", async () => {
+  test("a wrong or missing passphrase is reported, and changes nothing", async () => {
     const at = place();
     expect((await at.run(["set", "NAME", "--to", "vault"], CANARY)).code).toBe(0);
     const other = join(at.home, "other");
@@ -197,7 +197,7 @@ describe("secrets", () => {
     const check = await at.run(["check", "--text"], undefined, env);
     expect(check.code).toBe(1);
     expect(check.out).toMatch(
-      /✗ vault +The passphrase is wrong[^]*Give the passphrase that the vault was made with/,
+      /✗ vault +The passphrase is wrong[^]*Give the passphrase that the vault was created with/,
     );
     const list = await at.run(["list"], undefined, env);
     expect(JSON.parse(list.out)).toMatchObject({ secrets: [], diagnostics: [{ severity: "warning" }] });
@@ -222,7 +222,7 @@ describe("secrets", () => {
 });
 
 describe("secrets at a terminal", needs("a terminal"), () => {
-  test("value and passphrase are asked for and never shown; a new passphrase twice", async () => {
+  test("value and passphrase are typed and never shown; a new passphrase twice", async () => {
     const at = place();
     const env = { ...at.env, PORTOLAN_VAULT_PASSPHRASE_FILE: "" };
     const set = terminal(`cd ${at.folder}; portolan secrets set NAME --to vault`, 100, env);
@@ -232,18 +232,18 @@ describe("secrets at a terminal", needs("a terminal"), () => {
     set.press(`typo${KEYS.enter}`);
     await set.shows("The same passphrase again");
     set.press(PASSPHRASE + KEYS.enter);
-    await set.shows("The two were not the same");
+    await set.shows("The two were different");
     set.press(PASSPHRASE + KEYS.enter);
     await set.shows("The same passphrase again");
     set.press(PASSPHRASE + KEYS.enter);
     const done = await set.done;
     expect(done.code).toBe(0);
-    expect(done.screen).toContain("NAME is in the vault now.");
+    expect(done.screen).toContain("NAME was stored in the vault.");
 
     const list = terminal(`cd ${at.folder}; portolan secrets list --text`, 100, env);
     await list.shows("Passphrase of the vault");
     list.press(`wrong${KEYS.enter}`);
-    await list.shows("That did not open it.");
+    await list.shows("The passphrase is wrong.");
     list.press(PASSPHRASE + KEYS.enter);
     const listed = await list.done;
     expect(listed.code).toBe(0);
@@ -254,7 +254,7 @@ describe("secrets at a terminal", needs("a terminal"), () => {
     left.press(KEYS.ctrlC);
     const away = await left.done;
     expect(away.code).toBe(130);
-    expect(away.screen).toContain("Nothing was changed.");
+    expect(away.screen).toContain("Cancelled; nothing was changed.");
     for (const { raw } of [done, listed, away])
       for (const secret of [CANARY, PASSPHRASE]) expect(raw).not.toContain(secret);
     expect(filesWith(CANARY, at.home, at.folder)).toEqual([]);
@@ -265,7 +265,7 @@ const PUBLIC_SERVER = fileURLToPath(
   new URL("../node_modules/@modelcontextprotocol/server-everything/dist/index.js", import.meta.url),
 );
 
-/** Its own session bus and keyring, which end with it. */
+/** A session bus and a keyring that end with the test. */
 const KEYRING = `printf secret | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1
 set -e
 printf %s "$VALUE" | portolan secrets set API_TOKEN --text
@@ -291,7 +291,7 @@ test("a real keyring keeps a secret, and a server gets it from there", needs("a 
     },
   });
   expect(stdout).toMatch(
-    /^API_TOKEN is in the keyring now\.\nAPI_TOKEN {2}keyring\n[^]*"TOKEN": "\[redacted\]"[^]*\nAPI_TOKEN is gone from the keyring\.\nThere are no secrets yet\. /,
+    /^API_TOKEN was stored in the keyring\.\nAPI_TOKEN {2}keyring\n[^]*"TOKEN": "\[redacted\]"[^]*\nAPI_TOKEN was removed from the keyring\.\nThere are no secrets yet\. /,
   );
   expect(stdout).not.toContain(CANARY);
 });

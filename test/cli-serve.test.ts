@@ -1,4 +1,4 @@
-// `portolan serve` as its users run it: a real process on a real port, stopped by real signals.
+// `portolan serve` as a real process on a real port, stopped by real signals.
 
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -35,7 +35,7 @@ interface Served {
   servers: { alias: string; state: string; tools: number; error?: { code: string } }[];
 }
 
-/** A folder with these files, with a home, a cache and a data folder of its own. */
+/** Creates a folder with these files, and its own home, cache and data folder. */
 function setUp(files: Record<string, string> = { "portolan.yaml": GOOD }) {
   const top = temporaryFolder();
   const cwd = join(top, "project");
@@ -56,7 +56,7 @@ function setUp(files: Record<string, string> = { "portolan.yaml": GOOD }) {
   return { cwd, home, env, run, serve: (...words: string[]) => begin(["serve", ...words], cwd, env) };
 }
 
-/** The command while it runs. */
+/** A running command. */
 function begin(words: readonly string[], cwd: string, env: Record<string, string>) {
   const child = spawn(process.execPath, [MAIN, ...words], {
     cwd,
@@ -86,16 +86,16 @@ function begin(words: readonly string[], cwd: string, env: Record<string, string
     err: () => err,
     out: () => out,
     shows,
-    /** What is printed with --json, and the token, which never is. */
+    /** The output of --json, and the token, which it never contains. */
     ready: async () => {
       const printed = JSON.parse(await shows("\n", () => out)) as Served;
       expect(printed).not.toHaveProperty("token");
       return { ...printed, token: keptToken(env) };
     },
-    /** Its own children, and theirs. */
+    /** The processes that the command started, and their children. */
     descendants: () => childrenOf(child.pid ?? 0),
     say: (message: object) => void child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`),
-    /** The answer to the request of this id. */
+    /** The response to the request with this id. */
     answer: async (id: number) => {
       const find = (): string | undefined =>
         out.split("\n").find((line) => line !== "" && (JSON.parse(line) as { id?: number }).id === id);
@@ -129,7 +129,7 @@ async function post(url: string, token: string | undefined, method: string, para
   return { response, body: JSON.parse(json) as { result?: Record<string, never>; error?: object } };
 }
 
-/** One that was free a moment ago, for what must know its port beforehand. */
+/** A port that was free a moment ago, for a config file that must name it. */
 async function freePort(): Promise<string> {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
@@ -138,7 +138,7 @@ async function freePort(): Promise<string> {
   return String(port);
 }
 
-describe("what it shows", () => {
+describe("output", () => {
   it("the address, the servers, and how to get the token, which is for terminals only", async () => {
     const { serve, run, env } = setUp({
       "portolan.yaml": yaml({ good: entry("--era=modern"), dead: entry("--fault=exit-at-start") }),
@@ -169,7 +169,7 @@ describe("what it shows", () => {
     const renewed = serve("--port", "0", "--new-token", "--json");
     const fresh = (await renewed.ready()).token ?? "";
     expect(fresh).not.toBe(token);
-    expect((await run("token", "--new")).err).toContain("until it is started again");
+    expect((await run("token", "--new")).err).toContain("until it is restarted");
     for (const gateway of [first, second, renewed])
       for (const said of [gateway.err(), gateway.out()]) {
         expect(said).not.toContain("ptl_");
@@ -184,7 +184,7 @@ describe("what it shows", () => {
     const gateway = serve("--port", "0", "--json", "--sse", "--websocket");
     const { url, endpoints, auth, tokenCommand, servers } = await gateway.ready();
     expect(gateway.out().trim().split("\n")).toHaveLength(1);
-    // Tests run without sandboxes, which is never passed over in silence.
+    // Tests run without sandboxes, and the output always reports that.
     await until(() => gateway.err() === "PORTOLAN_SANDBOX is off: no sandbox for good.\n");
     const base = url.replace(/\/mcp$/, "");
     expect(endpoints).toEqual({
@@ -215,7 +215,7 @@ describe("what it shows", () => {
     expect(quiet.err()).toBe("");
   });
 
-  it("what happens to a server, once", async () => {
+  it("an event of a server, once", async () => {
     const { serve } = setUp();
     const gateway = serve("--port", "0", "--json", "--no-auth");
     await gateway.ready();
@@ -238,9 +238,9 @@ describe("what it shows", () => {
   });
 });
 
-it("needs no folder for its data where no token is needed", async () => {
+it("needs no data folder when no token is needed", async () => {
   const { cwd, env } = setUp();
-  // No folder can be made there, by no user.
+  // No user can create a folder there.
   const without = { ...env, XDG_DATA_HOME: "/dev/null/none" };
   const gateway = begin(["serve", "--port", "0", "--json", "--no-auth"], cwd, without);
   const call = { name: "mcp_good_echo", arguments: { text: "hello" } };
@@ -251,8 +251,8 @@ it("needs no folder for its data where no token is needed", async () => {
   expect((await stdio.answer(1)).error).toBeUndefined();
 });
 
-describe("what it serves", () => {
-  it("the workspace at /mcp, to who has the token", async () => {
+describe("served servers", () => {
+  it("the workspace at /mcp, to clients with the token", async () => {
     const { serve } = setUp();
     const { url, token, endpoints } = await serve("--port", "0", "--json").ready();
     const list = await post(url, token, "tools/list");
@@ -275,7 +275,7 @@ describe("what it serves", () => {
     expect((await fetch(`${new URL(url).origin}/readyz`)).status).toBe(200);
   });
 
-  it("only what --only names, and what portolan.yaml says under gateway unless an option says otherwise", async () => {
+  it("the servers of --only, and the gateway settings of portolan.yaml unless an option overrides them", async () => {
     const { serve, run } = setUp({
       "portolan.yaml": yaml(
         { good: entry("--era=modern"), other: entry("--era=legacy") },
@@ -306,7 +306,7 @@ describe("what it serves", () => {
     });
   });
 
-  it("the servers of other clients where nothing is declared, but never itself", async () => {
+  it("the servers of other clients without a config file, but never itself", async () => {
     const port = await freePort();
     const { serve, run } = setUp({
       "~/.cursor/mcp.json": JSON.stringify({
@@ -320,7 +320,7 @@ describe("what it serves", () => {
     });
     const gateway = serve("--port", port, "--no-auth");
     const text = await gateway.shows("VS Code");
-    expect(text).toContain("Nothing is declared here. These servers are known to Cursor");
+    expect(text).toContain("There is no config file here. These servers come from Cursor");
     expect(text).toContain("gateway is left out: it is this gateway's own address.");
     expect(text).toContain("again is left out: it runs portolan serve.");
     expect(text).toContain("here is left out: it runs portolan serve.");
@@ -331,7 +331,7 @@ describe("what it serves", () => {
     expect((await run("serve", "--port", port)).code).toBe(2);
   });
 
-  it("an entry for itself that a client writes into the folder while it runs is left out too", async () => {
+  it("an entry for the gateway itself that a client adds while it runs is left out too", async () => {
     const { serve, cwd } = setUp();
     const gateway = serve("--port", "0", "--json", "--no-auth");
     const { url } = await gateway.ready();
@@ -347,7 +347,7 @@ describe("what it serves", () => {
     const { url, token, servers } = await gateway.ready();
     expect(servers).toMatchObject([{ alias: "everything" }, { alias: "handy", state: "ready", tools: 2 }]);
     const call = { name: "mcp_everything_get-sum", arguments: { a: 2, b: 40 } };
-    // It may still be starting on a busy machine.
+    // On a busy machine, the server may still be starting.
     await until(async () => (await post(url, token, "tools/call", call)).body.error === undefined);
     expect((await post(url, token, "tools/call", call)).body.result).toMatchObject({
       content: [{ text: "The sum of 2 and 40 is 42." }],
@@ -386,7 +386,7 @@ describe("--stdio", () => {
     expect(children.filter(isRunning)).toEqual([]);
   });
 
-  it("modern requests without a handshake; stderr tells of a server that is not there", async () => {
+  it("modern requests without a handshake; stderr reports a server that is not running", async () => {
     const files = { "portolan.yaml": yaml({ good: entry(), dead: entry("--fault=exit-at-start") }) };
     const gateway = setUp(files).serve("--stdio");
     gateway.say({ id: 1, method: "server/discover", params: { _meta: META } });
@@ -394,7 +394,7 @@ describe("--stdio", () => {
     const params = { name: "mcp_good_echo", arguments: { text: "b" }, _meta: META };
     gateway.say({ id: 2, method: "tools/call", params });
     expect((await gateway.answer(2)).result).toMatchObject({ content: [{ text: "b" }] });
-    expect(gateway.err()).toMatch(/^dead is not there: .*\[SERVER_START_FAILED\]\n$/);
+    expect(gateway.err()).toMatch(/^dead is not running: .*\[SERVER_START_FAILED\]\n$/);
     gateway.child.kill("SIGTERM");
     expect(await gateway.done).toBe(0);
   });
@@ -439,7 +439,7 @@ describe("the end", () => {
     const gateway = setUp().serve("--port", "0", "--json", "--no-auth");
     const { url } = await gateway.ready();
     const children = gateway.descendants();
-    // A call under way is let finish for a moment, unless the user is in a hurry.
+    // The gateway gives a running call a moment to finish, unless the user interrupts again.
     const slow = post(url, undefined, "tools/call", { name: "mcp_good_slow", arguments: { ms: 20_000 } });
     slow.catch(() => {});
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -471,8 +471,8 @@ describe("wrong usage", () => {
 
   it.each([
     [["serve", "a", "b"], "too much"],
-    [["serve", ".", "-w", "."], "more than once"],
-    [["serve", ".", "--", "node", "x.js"], "more than once"],
+    [["serve", ".", "-w", "."], "More than one thing to serve"],
+    [["serve", ".", "--", "node", "x.js"], "More than one thing to serve"],
     [["serve", "no/such/folder"], "There is no folder, file or command"],
     [["serve", "--only", "a", "--", "node", "x.js"], "--only chooses among"],
     [["serve", "--header", "A: b"], "--header is for a URL or a command"],

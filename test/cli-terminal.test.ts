@@ -1,4 +1,4 @@
-// The command in a person's hands: colours, a spinner, questions answered by keys, and Ctrl-C.
+// The built command at a terminal: colours, a spinner, server requests answered by keys, and Ctrl-C.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ const call = (target: string, ...words: string[]): string => `portolan call ${qu
 const widest = (screen: string): number => Math.max(...screen.split(/[\r\n]+/).map((line) => line.length));
 
 describe("at a terminal", needs("a terminal"), () => {
-  it("text in colour, and one colour where that is wanted", async () => {
+  it("text in colour, or without colour on request", async () => {
     const list = `portolan list ${quoted([fixture()])}`;
     const [color, noColor, flag, dumb] = await Promise.all([
       terminal(list).done,
@@ -59,7 +59,7 @@ describe("at a terminal", needs("a terminal"), () => {
     );
   });
 
-  it("a spinner on stderr, gone without a trace when the result is there", async () => {
+  it("a spinner on stderr, removed when the result arrives", async () => {
     const folder = temporaryFolder();
     const out = join(folder, "out");
     const quiet = terminal(`${call(fixture(), "slow", "ms=1500")} --quiet`);
@@ -91,7 +91,7 @@ describe("at a terminal", needs("a terminal"), () => {
     expect(existsSync(path)).toBe(true);
   });
 
-  describe("questions", () => {
+  describe("server requests", () => {
     const answer = async (shown: Terminal, question: string, keys: string): Promise<void> => {
       await shown.shows(question);
       shown.press(keys);
@@ -99,7 +99,7 @@ describe("at a terminal", needs("a terminal"), () => {
 
     it.each(["legacy", "modern"])("a %s server's form is answered by keys", async (era) => {
       const shown = terminal(call(fixture(`--era=${era}`), "ask_form"));
-      await shown.shows("A question from ");
+      await shown.shows("A request from ");
       await answer(shown, "Please enter name", "");
       await answer(shown, "Answer?", KEYS.enter);
       await answer(shown, "◆  name", `Ada${KEYS.enter}`);
@@ -108,7 +108,7 @@ describe("at a terminal", needs("a terminal"), () => {
       expect(screen).toContain('{"action":"accept","content":{"name":"Ada"}}');
     });
 
-    it("declined, or turned away from; the result alone is on stdout", async () => {
+    it("declined or cancelled; stdout holds only the result", async () => {
       const folder = temporaryFolder();
       const declined = terminal(`${call(fixture(), "ask_form")} > ${join(folder, "declined")}`, 60);
       const cancelled = terminal(`${call(fixture(), "ask_form")} --text > ${join(folder, "cancelled")}`, 60);
@@ -123,7 +123,7 @@ describe("at a terminal", needs("a terminal"), () => {
       expect(readFileSync(join(folder, "cancelled"), "utf8")).toBe('{"action":"cancel"}\n');
     });
 
-    it("every kind of field that server-everything asks for", async () => {
+    it("every kind of field of server-everything", async () => {
       const shown = terminal(call(EVERYTHING, "trigger-elicitation-request"));
       await answer(shown, "Answer?", KEYS.enter);
       await answer(shown, "◆  String", `Ada${KEYS.enter}`);
@@ -151,13 +151,13 @@ describe("at a terminal", needs("a terminal"), () => {
       expect(screen).toContain("- Favorite Integer: 42");
     });
 
-    it("without colour where that is wanted, and not at all with --no-input", async () => {
+    it("without colour on request, and not at all with --no-input", async () => {
       const shown = terminal(call(fixture(), "ask_form"), 100, { NO_COLOR: "1" });
       await answer(shown, "Answer?", KEYS.escape);
       expect((await shown.done).raw).not.toMatch(/\u001b\[[\d;]*m/);
       const silent = await terminal(`${call(fixture(), "ask_form")} --no-input`).done;
-      expect(silent.screen).toContain("asked: Please enter name");
-      expect(silent.screen).toContain("It was declined, because nobody can be asked here.");
+      expect(silent.screen).toContain("requests input: Please enter name");
+      expect(silent.screen).toContain("The request was declined, because this is not a terminal.");
       expect(silent.screen).toContain('{"action":"decline"}');
     });
   });
@@ -182,8 +182,8 @@ describe("without a terminal", () => {
       expect(JSON.parse(ran.out)).toMatchObject({
         content: [{ text: expect.stringContaining('{"action":"decline"}') }],
       });
-      expect(ran.err.match(/asked: Please enter/g)).toHaveLength(3);
-      expect(ran.err.match(/Run the command at a terminal/g)).toHaveLength(1);
+      expect(ran.err.match(/requests input: Please enter/g)).toHaveLength(3);
+      expect(ran.err.match(/run the command at a terminal/g)).toHaveLength(1);
       expect((await portolan(["call", fixture(`--era=${era}`), "ask_form", "--quiet"])).err).toBe("");
     },
   );
@@ -214,7 +214,7 @@ describe("signals", () => {
     await until(() => server.stats.cancelled.length === 1);
   });
 
-  it("a server that was started is gone, also one that resists, within five seconds", async () => {
+  it("a started server is gone within five seconds, even one that ignores signals", async () => {
     const { words, pids } = marked(["--fault=stubborn"]);
     const running = start(["call", ...words, "slow", "ms=60000"]);
     await until(() => pids().length === 2);

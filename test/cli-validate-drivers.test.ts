@@ -1,4 +1,4 @@
-// `portolan validate` for drivers and contracts: everything that the files alone tell, at once, each with its place.
+// `portolan validate` for drivers and contracts: every error that the files alone show, each with its place.
 
 import { expect, test } from "vitest";
 import { secretsFile, smallPlace } from "./small-drivers.ts";
@@ -14,7 +14,7 @@ interface Told {
 const resource = (kind: string): string =>
   `resources: [{ uri_template: "note://{id}", integrate_as: ref_kind, ref_kind_id: ${kind} }]`;
 
-test("names without an owner are errors, at the place that says them", async () => {
+test("names without an owner are errors, with their place", async () => {
   const here = smallPlace();
   here.driver("a-mcp", resource("notes"), { env: { KEY: "${secrets.OTHER_KEY}" } });
   here.driver("b-mcp", resource("notes"));
@@ -54,7 +54,7 @@ test("names without an owner are errors, at the place that says them", async () 
     ),
     expect.stringContaining('tools/t4/TOOL.md:7 outputs.$ref refers to "#", which leads back to itself'),
   ]);
-  // One file by itself, with the workspace around it.
+  // One file, checked within its workspace.
   const one = await here.run("validate", ".drivers/b-mcp/DRIVER.md", "--json");
   expect(one.code).toBe(1);
   expect((JSON.parse(one.out) as { diagnostics: Told[] }).diagnostics).toMatchObject([

@@ -1,4 +1,4 @@
-// Waits during which nothing else keeps the process alive: the command and a program go on to the end, and report the result.
+// Waits with an empty event loop: the command and a program continue to the end, and report the result.
 
 import { execFile } from "node:child_process";
 import { createServer } from "node:http";
@@ -22,7 +22,7 @@ test("a server that refuses every request is reported, by the command and to a p
   await new Promise<void>((done) => void server.listen(0, "127.0.0.1", done));
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const here = smallPlace();
-  // The third wait between two attempts is long enough for all other timers to end.
+  // The third back-off is longer than all other timers.
   const lines = `network: { egress: ["${host}"] }\nconnection_options: { max_retries: 3 }`;
   const remote = { kind: "remote", url: `http://${host}/mcp`, path: undefined, args: undefined };
   here.driver("r-mcp", lines, remote);
@@ -35,7 +35,7 @@ console.log(contracts.status()[0].server);
 await workspace.close();`;
   const options = { cwd: here.cwd, env: { ...process.env, ...here.env } };
   const [why, ran] = await Promise.all([
-    // With no timer that keeps the process alive: the command itself stays until it has its result.
+    // No timer keeps the process alive here: the command itself stays until it has its result.
     portolan(["why", "r-mcp", "--json"], { ...here, node: ["--import", UNREFERENCED_TIMERS] }),
     run(process.execPath, ["--input-type=module", "--eval", program], options),
   ]);

@@ -1,4 +1,4 @@
-// The command on a workspace: real folders, real servers, and nothing left behind.
+// The built command on a workspace: real folders and real servers, and no leftovers.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -15,7 +15,7 @@ interface Status {
   diagnostics: { code: string; severity: string; message: string }[];
 }
 
-/** A folder with these files, and an own home and cache, so that nothing of this computer plays a part. */
+/** Creates a folder with these files, and its own home and cache, so that nothing of this computer matters. */
 function setUp(files: Record<string, string> = {}) {
   const top = temporaryFolder();
   const cwd = join(top, "project");
@@ -34,7 +34,7 @@ function setUp(files: Record<string, string> = {}) {
     env,
     file: (name: string) => join(cwd, name),
     run: (...words: string[]) => portolan(words, { cwd, env }),
-    /** As on a terminal of this width. */
+    /** Runs the command on a terminal of this width. */
     screen: (columns: number, ...words: string[]) =>
       terminal(`cd ${quoted([cwd])}; portolan ${quoted(words)}`, columns, env).done,
   };
@@ -105,7 +105,7 @@ describe("status", () => {
     expect(envelope(unknown)).toMatchObject({ code: "SERVER_UNKNOWN", hint: 'Did you mean "good"?' });
   });
 
-  it("does not wait for longer than it may", async () => {
+  it("does not wait longer than --wait", async () => {
     const { run } = setUp({ "portolan.yaml": yaml({ slow: entry("--fault=slow-start:30000") }) });
     const started = performance.now();
     const { code, out } = await run("status", "--wait", "500ms");
@@ -114,7 +114,7 @@ describe("status", () => {
     expect((JSON.parse(out) as Status).servers[0]).toMatchObject({ alias: "slow", state: "starting" });
   });
 
-  it("refuses broken declarations and names every problem", async () => {
+  it("refuses config files with errors, and reports every error", async () => {
     const { run } = setUp({
       "portolan.yaml": "servers:\n  a: {comand: node}\n  b: {url: https://x.example, era: old}\n",
     });
@@ -132,7 +132,7 @@ describe("status", () => {
     const lines = shown.split(/[\r\n]+/).map((line) => line.trimEnd());
     expect(lines.filter((line) => line.length > columns)).toEqual([]);
     const table = lines.slice(lines.findIndex((line) => line.includes("server ")));
-    expect(table[0]).toMatch(/server +state +protocol +tools +latency +since +declared in$/);
+    expect(table[0]).toMatch(/server +state +protocol +tools +latency +since +config file$/);
     expect(table[1]).toMatch(/^dead +failed +- +- +- +\ds ago +portolan\.yaml:4$/);
     expect(shown).toMatch(/^good +ready +2026-07-28 modern +19 +[\d.]+ ms +\ds ago +portolan\.yaml:3/m);
     expect(shown).toMatch(/^needy +blocked/m);
@@ -142,7 +142,7 @@ describe("status", () => {
   });
 });
 
-describe("without declarations", () => {
+describe("without config files", () => {
   const clients = (...flags: string[]): Record<string, string> => ({
     "~/.claude.json": JSON.stringify({ mcpServers: { claude: entry("--era=modern", ...flags) } }),
     "~/.cursor/mcp.json": JSON.stringify({
@@ -181,7 +181,7 @@ describe("without declarations", () => {
     const { code, screen: shown } = await screen(140, "status");
     expect(code).toBe(0);
     expect(shown.replace(/\s+/g, " ")).toContain(
-      "Nothing is declared here. These servers are known to Claude Code (~/.claude.json), Cursor (~/.cursor/mcp.json), VS Code (~/.config/Code/User/mcp.json); they are only read, nothing is written.",
+      "There is no config file here. These servers come from Claude Code (~/.claude.json), Cursor (~/.cursor/mcp.json), VS Code (~/.config/Code/User/mcp.json); Portolan only reads these files.",
     );
     expect(shown).toContain("All 3 servers are up.");
   });
@@ -205,11 +205,11 @@ describe("without declarations", () => {
     expect(diagnostics.filter(({ severity }) => severity === "error")).not.toEqual([]);
   });
 
-  it("nothing at all is told, with what to do", async () => {
+  it("no server at all is reported, with the next command", async () => {
     const { run } = setUp();
     const { code, out } = await run("status", "--text");
     expect(code).toBe(0);
-    expect(out).toContain("No servers are declared here. Add one: portolan add");
+    expect(out).toContain("There are no servers here. Add one: portolan add");
   });
 });
 
@@ -252,7 +252,7 @@ describe("list, call, read and prompt", () => {
     expect(existsSync(mark)).toBe(false);
   });
 
-  it("what is not there is named, with what may have been meant", async () => {
+  it("an unknown name is reported, with a suggestion", async () => {
     const { run } = setUp({ "portolan.yaml": MIXED });
     const hints: [string[], string, string][] = [
       [["call", "good.ech", "text=x"], "TOOL_NOT_FOUND", '"echo"'],
@@ -285,7 +285,7 @@ describe("list, call, read and prompt", () => {
 });
 
 describe("why", () => {
-  it("says what runs, from where, what it said last, and what to do; never a secret", async () => {
+  it("shows the program, its config file, its last stderr lines and the next step; never a secret", async () => {
     const server = { ...entry("--fault=exit-at-start"), env: { API_TOKEN: "${MY_TOKEN}", MODE: "x" } };
     const { cwd, env, file } = setUp({ "portolan.yaml": yaml({ dead: server }) });
     const canary = "canary-8c1f3b52e7";
@@ -301,12 +301,12 @@ describe("why", () => {
     expect(found.health.stderr).toContain("cannot start");
     const text = await portolan(["why", "dead", "--text"], { cwd, env: { ...env, MY_TOKEN: canary } });
     expect(text.out).toMatch(
-      /declared +portolan\.yaml:3:3[^]*Last lines of stderr[^]*cannot start[^]*What to do/,
+      /config +portolan\.yaml:3:3[^]*Last lines of stderr[^]*cannot start[^]*What to do/,
     );
     expect(ran.out + ran.err + text.out + text.err).not.toContain(canary);
   });
 
-  it("of a server that works says so", async () => {
+  it("reports that a server works", async () => {
     const { run } = setUp({ "portolan.yaml": MIXED });
     const { code, out } = await run("why", "good", "--text");
     expect(code).toBe(0);
@@ -328,7 +328,7 @@ servers:
 # The end.
 `;
 
-  it("change the file and nothing else in it: back and forth gives the same bytes", async () => {
+  it("change one server in the file: add and remove give the same bytes", async () => {
     const { run, file } = setUp({ "portolan.yaml": TEXT });
     const added = await run(
       "add",
@@ -357,7 +357,7 @@ servers:
     expect(readdirSync(dirname(file("x")))).toEqual(["portolan.yaml"]);
   });
 
-  it("a new file is made, and the server in it works", async () => {
+  it("a new file is created, and its server works", async () => {
     const { run, file } = setUp();
     const { command, args } = entry("--era=modern");
     expect((await run("add", "mine", "--", command, ...args)).code).toBe(0);
@@ -368,7 +368,7 @@ servers:
     expect(readFileSync(file("portolan.yaml"), "utf8")).toContain("Authorization: Bearer ${T}");
   });
 
-  it("a secret that is written out is warned of, and its value is not repeated", async () => {
+  it("a literal secret is a warning, and its value is not repeated", async () => {
     const { run } = setUp();
     const ran = await run("add", "x", "--env", "API_KEY=abcdef0123456789", "--", "node", "x.js");
     expect(ran.code).toBe(0);
@@ -386,7 +386,7 @@ servers:
     expect(readFileSync(file("portolan.yaml"), "utf8")).toBe(TEXT);
   });
 
-  it("an invalid file is left as it is, and its problems are shown", async () => {
+  it("an invalid file is not changed, and its errors are shown", async () => {
     const broken = "servers:\n  a:\n    comand: node\n";
     const { run, file } = setUp({ "portolan.yaml": broken });
     for (const words of [
@@ -445,7 +445,7 @@ describe("validate", () => {
     expect(shown).toContain('6 │ transport: "sees"\n    │            ^\n');
   });
 
-  it("takes any format, and is silent about what is right", async () => {
+  it("takes any format, and reports only errors", async () => {
     const { run } = setUp({
       "portolan.yaml": yaml({ a: { command: "node" } }),
       "other/mcp.json": JSON.stringify({ mcpServers: { b: { command: "node" } } }),
@@ -472,7 +472,7 @@ describe("events", () => {
     expect(seen).toContain("needy mcp.server_failed");
   });
 
-  it("--follow goes on, hears of changed declarations, and ends with Ctrl-C", async () => {
+  it("--follow continues, applies changed config files, and ends with Ctrl-C", async () => {
     const { cwd, env, file } = setUp({ "portolan.yaml": yaml({ good: entry("--era=modern") }) });
     const { child, done } = start(["events", "--follow"], { cwd, env });
     let out = "";

@@ -1,4 +1,4 @@
-// The command in scripts and pipes: what it prints, how it ends, and what it leaves behind.
+// The built command in scripts and pipes: its output, exit codes and files.
 
 import { spawnSync } from "node:child_process";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
@@ -96,7 +96,7 @@ describe("list", () => {
     expect(out).not.toContain("\u001b");
   });
 
-  it("a malformed tool is left out and told", async () => {
+  it("a malformed tool is left out and reported", async () => {
     const { code, out } = await portolan(["list", fixture("--fault=odd-tools")]);
     expect(code).toBe(0);
     const listing = JSON.parse(out) as Listing;
@@ -225,7 +225,7 @@ describe("arguments", () => {
     expect(ran.out).toMatch(/text of a[^]*text of b/);
   });
 
-  it("what is wrong is named, all at once, with what was meant, and nothing is called", async () => {
+  it("every error in the arguments is reported at once, with a suggestion, and no tool is called", async () => {
     const before = { ...modern.stats.calls };
     const [tool, keys, types, prompt, files] = await Promise.all([
       portolan(["call", modern.url, "with_headr"]),
@@ -273,7 +273,7 @@ describe("arguments", () => {
 });
 
 describe("read and prompt", () => {
-  it("JSON is what the server sent, text is what a person wants", async () => {
+  it("JSON is the result as the server sent it, text is for people", async () => {
     const [json, text, template, prompt, filled] = await Promise.all([
       portolan(["read", legacy.url, "test://static-text"]),
       portolan(["read", legacy.url, "test://static-text", "--text"]),
@@ -317,7 +317,7 @@ describe("exit codes", () => {
     });
   });
 
-  it("5 where a sign-in is needed, 4 where no MCP is spoken, 3 where nobody listens", async () => {
+  it("5 when a sign-in is needed, 4 without MCP, 3 when no server listens", async () => {
     const server = await started(startHttpServer({ era: "legacy" }));
     server.setFault("auth401");
     const auth = await portolan(["list", server.url]);
@@ -352,7 +352,7 @@ describe("exit codes", () => {
     expect(JSON.parse(stderr)).toMatchObject({ error: { message: expect.stringContaining("ENOSPC") } });
   });
 
-  it("the last words of a server that dies are part of the error, in both forms", async () => {
+  it("the last stderr lines of a server that dies are part of the error, in both forms", async () => {
     const [json, text] = await Promise.all([
       portolan(["call", fixture(), "crash"]),
       portolan(["list", fixture("--fault=exit-at-start:9"), "--text"]),
@@ -364,12 +364,12 @@ describe("exit codes", () => {
     });
     expect(text).toMatchObject({ code: 3, out: "" });
     expect(text.err).toMatch(
-      /^error .* exited with code 9 \[SERVER_START_FAILED\]\n {3}the server's last words:\n {3}│ fixture: cannot start, FIXTURE_TOKEN is not set\n hint /,
+      /^error .* exited with code 9 \[SERVER_START_FAILED\]\n {3}the last lines of the server's stderr:\n {3}│ fixture: cannot start, FIXTURE_TOKEN is not set\n hint /,
     );
   });
 });
 
-describe("text from strangers", () => {
+describe("untrusted text", () => {
   const UNSAFE = /[^\P{Cc}\n\t]|[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/u;
 
   it("cannot reach the terminal, neither as text nor as JSON", async () => {
@@ -388,7 +388,7 @@ describe("text from strangers", () => {
     expect(resultText(json)).toContain("\u001b[31mred\u001b[0m");
   });
 
-  it("an error and a question of the server are no way around it", async () => {
+  it("neither can an error or a server request", async () => {
     const evil = "\u001b]0;title\u0007\u202e";
     const ran = await portolan(["read", modern.url, `test://${evil}`, "--text"]);
     expect(ran.code).toBe(1);
@@ -437,7 +437,7 @@ describe("files", () => {
 });
 
 describe("pipes", () => {
-  it("large output arrives whole, and a reader that has seen enough is no error", async () => {
+  it("large output arrives whole, and a reader that closes the pipe is not an error", async () => {
     const { code, out } = await portolan(["call", modern.url, "big", "bytes=3000000", "--text"]);
     expect([code, out.length]).toEqual([0, 3_000_001]);
     const [list, call] = [
@@ -449,7 +449,7 @@ describe("pipes", () => {
     expect(await call.done).toMatchObject({ code: 0, err: "" });
   });
 
-  it("an empty or a wrong stdin is told", async () => {
+  it("an empty or wrong stdin is an error", async () => {
     const [empty, wrong] = await Promise.all([
       portolan(["call", modern.url, "echo", "--args", "-"]),
       portolan(["call", modern.url, "echo", "--args", "-"], { stdin: "[1]" }),
@@ -484,7 +484,7 @@ describe("the program", () => {
     expect(envelope(option as never)).toMatchObject({ code: "USAGE", hint: "Did you mean --json?" });
   });
 
-  it("--help is quick: it loads nothing that talks to servers or asks questions", async () => {
+  it("--help is quick: it loads no module for servers or prompts", async () => {
     const loaded = await spyOn(["--help"]);
     expect(loaded.modules).toContain("commander");
     expect(loaded.modules).toContain("dist/cli/main.js");

@@ -53,7 +53,7 @@ describe("the example of the specification, with today's server", () => {
     here.change(".drivers/filesystem-mcp/DRIVER.md", (text) =>
       text.replaceAll(/result_extract: ".*"/g, 'result_extract: "$.content"'),
     );
-    expect((await here.run("why", "filesystem-mcp", "--text")).out).toContain("Nothing: it works.");
+    expect((await here.run("why", "filesystem-mcp", "--text")).out).toContain("No action needed: it works.");
   });
 
   it("is written by portolan author from the package alone", { timeout: 60_000 }, async () => {
@@ -77,7 +77,7 @@ describe("the example of the specification, with today's server", () => {
     expect(made.out).toContain("The package has no version");
     expect(here.file(".drivers/filesystem-mcp/DRIVER.md")).toContain(`package: "${name}"`);
     const why = await here.run("why", "filesystem-mcp", "--text");
-    expect(why.out).toContain("Nothing: it works.");
+    expect(why.out).toContain("No action needed: it works.");
   });
 
   it("reads, writes and lists real files once portolan author has made its driver", async () => {

@@ -120,7 +120,7 @@ it("any declaration, and clear words about what is none", async () => {
   expect(await wrong("list", "mcpfile.yaml", "-w", ".")).toMatchObject({ code: "USAGE" });
   expect(await wrong("call", "mcpfile.yaml")).toMatchObject({ message: "No tool is given." });
   expect((await wrong("list", "broken.yaml")).message).toMatch(/^broken\.yaml:2:10 servers must be a list/);
-  expect(await wrong("list", "empty.yaml")).toMatchObject({ message: "empty.yaml declares no servers." });
+  expect(await wrong("list", "empty.yaml")).toMatchObject({ message: "empty.yaml has no servers." });
 });
 
 it("leaves out a tool that is wrong, says why, and serves the others", async () => {

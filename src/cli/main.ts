@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The `portolan` command: the real terminal, files and signals around `run`.
+// Entry point of the `portolan` command: connects `run` to the real terminal, files and signals.
 
 import { readFileSync } from "node:fs";
 import process from "node:process";
@@ -39,7 +39,7 @@ const words = process.argv.slice(2);
 const fail = (thrown: unknown): void => process.exit(reportFailure(thrown, words, io));
 process.on("uncaughtException", fail);
 process.stdout.on("error", (cause: NodeJS.ErrnoException) => {
-  // A reader that has seen enough (`| head`) is no error.
+  // A reader that has closed the pipe, such as `head`, is not an error.
   if (cause.code === "EPIPE") return;
   fail(
     new PortolanError("INTERNAL", `The output cannot be written: ${cause.message}`, {
@@ -48,11 +48,11 @@ process.stdout.on("error", (cause: NodeJS.ErrnoException) => {
     }),
   );
 });
-// Nowhere is left to say it.
+// An error of stderr itself cannot be shown anywhere.
 process.stderr.on("error", () => {});
 
-// Node ends a process whose event loop is empty with the code 13 and without a word, also while a result is awaited: many waits
-// of the library deliberately keep nothing alive. This one does, until the command has its result.
+// Node exits with code 13 and no message when its event loop is empty, even while a promise is pending, and many timers of the
+// library do not keep the loop alive. This timer does, until the command has its result.
 setInterval(() => {}, 2 ** 30);
 const code = await run(words, io);
 await Promise.all(

@@ -1,4 +1,4 @@
-// Whole command lines, with a connection and a terminal that the test provides.
+// Whole command lines, with a fake connection and a fake terminal.
 
 import { EventEmitter } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -457,7 +457,7 @@ describe("call", () => {
     );
     const ran = await portolan(["call", URL_TARGET, "echo", "message=x", "--text"]);
     expect(ran.out).toBe("decline\n");
-    expect(ran.err).toContain("asked: Sure?");
+    expect(ran.err).toContain("requests input: Sure?");
   });
 });
 

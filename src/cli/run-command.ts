@@ -1,11 +1,25 @@
 // Frame of every command: checks the options, listens for signals, shows errors and returns an exit code.
 
-import { isPortolanError, PortolanError, toPortolanError } from "../errors/index.ts";
+import {
+  ERROR_CODES,
+  type ErrorCode,
+  isPortolanError,
+  PortolanError,
+  toPortolanError,
+} from "../errors/index.ts";
+import { isObject } from "../model/index.ts";
 import type { Cli, CliIo, RunOptions } from "./context.ts";
 import { parseServerOptions, type RawOptions } from "./options/parse.ts";
-import { withShellHint } from "./output/hints.ts";
 import { createOutput, exitCodeOf } from "./output/output.ts";
 import { createInterrupt } from "./terminal/interrupt.ts";
+
+/** Hints for the command line, in place of the library's hints about handlers and settings. */
+const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  AUTH_REQUIRED: 'Give a valid credential: --header "Authorization: Bearer …"',
+  TIMEOUT: "Give it more time: --timeout, or --max-time if it reports progress.",
+  MESSAGE_TOO_LARGE: "Ask for less at once.",
+  TOOL_NOT_FOUND: "List the tools with portolan list.",
+};
 
 /** Runs a command and returns the exit code of the process. Never throws. */
 export async function runCommand(
@@ -35,4 +49,34 @@ export async function runCommand(
   } finally {
     interrupt.dispose();
   }
+}
+
+/** The same error with a hint for the command line. A hint that is specific to the error stays. */
+export function withShellHint(error: PortolanError): PortolanError {
+  const hint = hintFor(error);
+  if (hint === undefined || hint === error.hint) return error;
+  const { code, message, server, tool, stderr, data, cause, stack } = error;
+  const hinted = new PortolanError(code, message, { server, tool, stderr, data, cause, hint });
+  if (stack !== undefined) hinted.stack = stack;
+  return hinted;
+}
+
+function hintFor({ code, hint, data }: PortolanError): string | undefined {
+  const isUsual = hint === ERROR_CODES[code]?.hint;
+  if (
+    code === "SERVER_START_FAILED" &&
+    data["startTimeoutMs"] !== undefined &&
+    (isUsual || hint === ERROR_CODES.TIMEOUT.hint)
+  )
+    return "Give it more time with --start-timeout if it is known to be slow.";
+  if (!isUsual) return undefined;
+  return code === "CAPABILITY_MISSING" ? capabilityHint(data["rpcData"]) : HINTS[code];
+}
+
+function capabilityHint(data: unknown): string {
+  const wanted = isObject(data) && isObject(data["requiredCapabilities"]) ? data["requiredCapabilities"] : {};
+  if (Object.hasOwn(wanted, "roots")) return "Offer the server a directory: --root <dir>";
+  if (Object.hasOwn(wanted, "sampling"))
+    return "The server requests sampling, and this command has no language model.";
+  return "The server sends a request that this command cannot answer.";
 }

@@ -1,4 +1,4 @@
-// The arguments of a call from what stands on the command line: key=value words, a pasted call, or JSON.
+// Arguments of a call: from key=value words, from a pasted call, or from JSON.
 
 import { didYouMean } from "../../errors/index.ts";
 import {
@@ -12,7 +12,7 @@ import { coerceItems, coerceText, describeTypes } from "./coerce.ts";
 import { getOwn, type ObjectShape, setOwn, shapeOf, typesOf } from "./json-schema.ts";
 import type { ParsedCall } from "./signature-parse.ts";
 
-/** One thing that is wrong with the arguments; `key` is the path as it was typed. */
+/** One error in the arguments; `key` is the path as the user typed it. */
 export interface Problem {
   readonly key: string;
   readonly message: string;
@@ -23,7 +23,7 @@ export interface ArgumentsResult {
   readonly problems: readonly Problem[];
 }
 
-/** One `key=value` word, its file read already. */
+/** One `key=value` word; a file it refers to has been read. */
 export interface Pair {
   readonly key: string;
   readonly text: string;
@@ -65,7 +65,7 @@ export async function parsePairs(
   return { pairs, problems };
 }
 
-/** Puts pairs over `base`, each value as the tool's schema wants it, and names everything that is wrong. */
+/** Sets the pairs on top of `base`, converts each value by the tool's schema, and lists every error. */
 export function toArguments(
   pairs: readonly Pair[],
   schema: JsonSchema,
@@ -95,7 +95,7 @@ export function toArguments(
   return { value, problems };
 }
 
-/** A parsed call's values by name: positional ones take the schema's properties in order. */
+/** The values of a parsed call by name; positional values take the schema's properties in order. */
 export function callArguments(call: ParsedCall, schema: JsonSchema): ArgumentsResult {
   const shape = shapeOf(schema, schema);
   const names = [...shape.properties.values()];
@@ -130,7 +130,7 @@ export function callArguments(call: ParsedCall, schema: JsonSchema): ArgumentsRe
   return { value, problems };
 }
 
-/** Arguments given as JSON: passed as they are, checked only against what the schema rules out by name. */
+/** Checks arguments given as JSON: only names that the schema forbids are errors. */
 export function checkNames(value: JsonObject, schema: JsonSchema): Problem[] {
   const shape = shapeOf(schema, schema);
   if (!shape.closed) return [];
@@ -140,7 +140,7 @@ export function checkNames(value: JsonObject, schema: JsonSchema): Problem[] {
   });
 }
 
-/** The arguments of a prompt that have a name; a server may send anything. */
+/** The arguments of a prompt that have a name; a server may send anything here. */
 export function namedArguments(definition: PromptDefinition): PromptArgument[] {
   const listed: unknown = definition.arguments;
   if (!Array.isArray(listed)) return [];
@@ -155,7 +155,7 @@ function takesObject(schema: unknown, root: JsonSchema): boolean {
 
 type Place = { readonly path: readonly string[]; readonly schema: unknown } | { readonly problem: string };
 
-/** Where a typed key points. A property whose own name has a dot wins over a path. */
+/** Finds the property of a typed key. A property whose own name has a dot wins over a path. */
 function placeOf(key: string, root: JsonSchema): Place {
   let shape = shapeOf(root, root);
   const whole = shape.properties.get(key);
@@ -183,7 +183,7 @@ function unknownName(name: string, shape: ObjectShape, within = ""): string | un
   if (shape.properties.has(name) || shape.open || (shape.properties.size === 0 && !shape.closed))
     return undefined;
   const known = [...shape.properties.keys()];
-  if (known.length === 0) return "is not known; nothing is taken here";
+  if (known.length === 0) return "is not known; no names are accepted here";
   const near = didYouMean(name, known);
   const list = known.slice(0, 12).join(", ") + (known.length > 12 ? ", …" : "");
   return `is not known${within === "" ? "" : ` in ${within}`}. ${near ?? `Known: ${list}.`}`;

@@ -1,4 +1,4 @@
-// `--context key=value`: what a contract's contextSchema asks for, beside the input of a call.
+// Context of a contract call: the values of `--context key=value`, checked against the contract's contextSchema.
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -7,7 +7,7 @@ import type { Contract, JsonObject } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { parsePairs, toArguments } from "./arguments.ts";
 
-/** Values as the contract's schema wants them; undefined when none is given. */
+/** Converts the values by the contract's schema; undefined when none is given. */
 export async function readContext(
   words: readonly string[] | undefined,
   { id, contextSchema }: Pick<Contract, "id" | "contextSchema">,

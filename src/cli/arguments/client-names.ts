@@ -1,4 +1,4 @@
-// The clients that a command line names.
+// Names of MCP clients on the command line.
 
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import { type ClientId, CLIENTS } from "../../formats/clients/index.ts";
@@ -6,7 +6,7 @@ import { type ClientId, CLIENTS } from "../../formats/clients/index.ts";
 const IDS = Object.keys(CLIENTS) as ClientId[];
 const BY_TITLE = new Map(Object.values(CLIENTS).map(({ id, title }) => [fold(title), id]));
 
-/** `cursor`, `VS Code`, `Claude Desktop`: the id, or the title however it is spelt. */
+/** Accepts the id or the title in any spelling: `cursor`, `VS Code`, `Claude Desktop`. */
 export function parseClient(typed: string): ClientId {
   const id = IDS.find((known) => fold(known) === fold(typed)) ?? BY_TITLE.get(fold(typed));
   if (id !== undefined) return id;

@@ -1,4 +1,4 @@
-// One value typed at a shell, as the schema of its property wants it.
+// Converts one value typed at a shell to the type that the schema of its property requires.
 
 import { didYouMean } from "../../errors/index.ts";
 import type { JsonSchema } from "../../model/index.ts";
@@ -11,8 +11,8 @@ export type Coerced =
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
- * Text as a value. Where the schema allows a string, text stays text ("5" too); otherwise it must read as what is allowed.
- * Where the schema says nothing, text that reads as JSON is JSON.
+ * Converts text to a value. If the schema allows a string, text stays text, even "5"; otherwise it must match an allowed type.
+ * If the schema names no type, text that parses as JSON is JSON.
  */
 export function coerceText(text: string, schema: unknown, root: JsonSchema): Coerced {
   const resolved = resolveSchema(schema, root);
@@ -31,7 +31,7 @@ export function coerceText(text: string, schema: unknown, root: JsonSchema): Coe
   return { problem: `${problem}, got ${quoted(text)}` };
 }
 
-/** Several texts for one key: the items of an array. */
+/** Converts several values of one key to the items of an array. */
 export function coerceItems(texts: readonly string[], schema: unknown, root: JsonSchema): Coerced {
   const items = itemSchema(schema, root);
   const values: unknown[] = [];
@@ -110,7 +110,7 @@ function itemSchema(schema: unknown, root: JsonSchema): unknown {
   return {};
 }
 
-/** The values of an enumeration, also one written as a union of constants. */
+/** The values of an enumeration, including one written as a union of constants. */
 function listedValues(schema: JsonSchema, root: JsonSchema): unknown[] | undefined {
   const own = enumOf(schema);
   if (own !== undefined) return own;

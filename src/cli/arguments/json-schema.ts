@@ -1,4 +1,4 @@
-// A bounded look into a stranger's JSON Schema: what a property may be, and which properties there are.
+// Reads an untrusted JSON Schema within limits: the types of a property, and the properties of an object.
 
 import { isObject, type JsonObject, type JsonSchema } from "../../model/index.ts";
 
@@ -15,10 +15,10 @@ const TYPES: ReadonlySet<unknown> = new Set([
 ]);
 const MAX_STEPS = 32;
 const MAX_DEPTH = 6;
-/** Parts of one schema that are looked at; nested unions and circles multiply, so depth alone is no limit. */
+/** How many parts of one schema are read. Nested unions and cycles multiply, so a depth limit alone is not enough. */
 const MAX_PARTS = 500;
 
-/** Follows local `$ref`s; anything else is returned as it is. A circle ends after a bounded number of steps. */
+/** Follows local `$ref`s. A cycle ends after a bounded number of steps. */
 export function resolveSchema(schema: unknown, root: JsonSchema): JsonSchema | undefined {
   let current = schema;
   for (let step = 0; step < MAX_STEPS; step += 1) {
@@ -47,7 +47,7 @@ function atPointer(reference: string, root: JsonSchema): unknown {
   return current;
 }
 
-/** The branches of a union, if it is one. */
+/** The branches of a union; undefined when the schema is not a union. */
 export function branchesOf(schema: JsonSchema): unknown[] | undefined {
   for (const keyword of ["anyOf", "oneOf"]) {
     const list = schema[keyword];
@@ -117,11 +117,11 @@ export interface ObjectShape {
   readonly properties: ReadonlyMap<string, Property>;
   /** True when the schema forbids names that it does not list. */
   readonly closed: boolean;
-  /** True when the schema says itself that it takes names that it does not list. */
+  /** True when the schema explicitly allows names that it does not list. */
   readonly open: boolean;
 }
 
-/** The properties of an object schema, those of `allOf` and (as optional) of `anyOf` and `oneOf` branches included. */
+/** The properties of an object schema, including those of `allOf` and (as optional) of `anyOf` and `oneOf` branches. */
 export function shapeOf(schema: unknown, root: JsonSchema): ObjectShape {
   const schemas = new Map<string, unknown>();
   const required = new Set<string>();
@@ -160,7 +160,7 @@ function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value.slice(0, 50) : [];
 }
 
-/** Sets an own property whatever its name, so that "__proto__" is only a name. */
+/** Defines an own property, so that "__proto__" is a name like any other. */
 export function setOwn(target: JsonObject, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
 }

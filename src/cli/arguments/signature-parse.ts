@@ -1,4 +1,4 @@
-// Reads a call as people and models write it: `tool(a: 1, b: "x", c: [1, 2], d: { e: true })`, or a listed signature with values filled in.
+// Parses a call such as `tool(a: 1, b: "x", c: [1, 2])`, or a listed signature with values in place of the types.
 
 import type { JsonObject } from "../../model/index.ts";
 import { setOwn } from "./json-schema.ts";
@@ -8,7 +8,7 @@ export interface ParsedCall {
   /** Values without a name, in order. */
   readonly positional: readonly unknown[];
   readonly named: JsonObject;
-  /** What could not be read; empty when the call is complete. */
+  /** The parts that could not be parsed; empty when the call is complete. */
   readonly problems: readonly string[];
 }
 
@@ -35,12 +35,12 @@ export function looksLikeCall(text: string): boolean {
   return CALL.test(text);
 }
 
-/** Parses a call. Never throws: everything that is wrong is in `problems`, so that all of it can be said at once. */
+/** Parses a call. Never throws: `problems` lists every error, so that the command reports all of them at once. */
 export function parseCall(text: string): ParsedCall {
   return new Reader(text).call();
 }
 
-/** A parameter left as its type; as an optional one it is simply not given. */
+/** Thrown for a parameter that still holds its type; an optional one then counts as not given. */
 class NotAValue extends Error {}
 
 class Reader {
@@ -112,7 +112,7 @@ class Reader {
     }
   }
 
-  /** `key:`, `"key":`, `key?:` or `key=`; undefined (and nothing read) when a value stands here. */
+  /** `key:`, `"key":`, `key?:` or `key=`; undefined (and nothing consumed) when the next token is a value. */
   #key(): { name: string; optional: boolean } | undefined {
     const start = this.#at;
     let name: string | undefined;
@@ -240,7 +240,7 @@ class Reader {
     return false;
   }
 
-  /** Leaves the position on the closing quote, or where it is when there is none. */
+  /** Leaves the position on the closing quote, or unchanged when there is none. */
   #skipString(): void {
     const start = this.#at;
     try {
@@ -251,7 +251,7 @@ class Reader {
     }
   }
 
-  /** After the parentheses only a result type may stand, as a listed signature has it. */
+  /** After the parentheses, only a result type may follow, as in a listed signature. */
   #end(): void {
     this.#space();
     if (this.#take(":")) return;

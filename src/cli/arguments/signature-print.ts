@@ -1,16 +1,16 @@
-// A tool as a TypeScript-like signature: short, safe to show, and the form that `portolan call` reads back.
+// Prints a tool as a TypeScript-like signature: short, safe to show, and in the form that `portolan call` parses.
 
 import { isObject, type JsonSchema, type ToolDefinition } from "../../model/index.ts";
 import { toJsonText } from "../terminal/safe-text.ts";
 import { branchesOf, enumOf, type Property, resolveSchema, shapeOf } from "./json-schema.ts";
 
 export interface PrintOptions {
-  /** Show every parameter and types in full. */
+  /** Prints every parameter, and types in full. */
   readonly all?: boolean | undefined;
 }
 
 export interface PrintedSignature {
-  /** All of it in one line. */
+  /** The whole signature in one line. */
   readonly signature: string;
   readonly name: string;
   readonly parameters: readonly string[];
@@ -68,7 +68,7 @@ function printProperty(property: Property, printer: Printer, depth = 0): string 
   return `${quoteKey(property.name)}${property.required ? "" : "?"}: ${printer.print(property.schema, depth)}`;
 }
 
-/** Walks a schema with a budget, so that size and depth of a hostile one do not matter. */
+/** Prints a schema within a budget, so that a huge or deep schema does no harm. */
 class Printer {
   readonly #root: JsonSchema;
   readonly #maxDepth: number;
@@ -137,7 +137,7 @@ class Printer {
     return [...shown].join(" | ");
   }
 
-  /** As many of the values as there is room for. */
+  /** As many of the values as the length limit allows. */
   #firstValues(values: readonly unknown[]): string {
     const shown: string[] = [];
     let left = this.#maxLength - "unknown".length;
@@ -188,7 +188,7 @@ class Printer {
   }
 }
 
-/** A type without what is inside it. */
+/** The kind of a type, without its properties or items. */
 function printKind({ type }: JsonSchema): string {
   if (type === "array") return "unknown[]";
   return typeof type === "string" && KINDS.has(type) ? type : "unknown";

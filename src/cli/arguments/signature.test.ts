@@ -1,4 +1,4 @@
-// Signatures are printed and read by two files that must agree, so they are tested together.
+// Signatures: the printer and the parser must agree, so they are tested together.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

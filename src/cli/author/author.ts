@@ -1,4 +1,4 @@
-// `portolan author`: a driver made of an MCP server, with the contracts that it serves.
+// `portolan author`: writes a driver for an MCP server, and the contracts that it serves.
 
 import { join, resolve } from "node:path";
 import type { McpConnection } from "../../client/index.ts";
@@ -102,7 +102,7 @@ export async function author(cli: Cli, words: Words, options: AuthorOptions): Pr
       errors.length === 0 && !dryRun && (await agrees(prompter, draft.files.length, interrupt.signal));
     const leader = join(driverFolder(folder, id), "DRIVER.md");
     const files = await propose(draft.files, folder, !write, leader);
-    // What each file says may be right, and not together with the others.
+    // Files that are valid alone may still conflict with the rest of the workspace.
     const clashes = write ? newErrors(before, await wholeWorkspace(folder, cli)) : [];
     if (clashes.length > 0) await withdraw(files, folder);
     const shown = {
@@ -128,7 +128,7 @@ export async function author(cli: Cli, words: Words, options: AuthorOptions): Pr
   }
 }
 
-/** Connects as the driver will, and closes again, whatever happens. */
+/** Connects to the server as the driver will, runs `use`, and closes the connection in any case. */
 async function withStarted<T>(
   cli: Cli,
   identified: Identified,
@@ -137,7 +137,7 @@ async function withStarted<T>(
 ): Promise<T> {
   const { io, interrupt } = cli;
   const { target } = identified;
-  // Its words are relative to the workspace, as they will be later.
+  // Relative paths in the command start at the workspace, as they will for the driver.
   const options = folder === io.cwd ? cli.options : { ...cli.options, cwd: folder };
   return withSpinner(cli, async (spinner) => {
     const config = toConfig(target, target.kind === "url" ? cli.options : options, io.cwd, {
@@ -158,7 +158,7 @@ async function withStarted<T>(
   });
 }
 
-/** A server that does not start often misses a folder that it was told of. */
+/** A server that fails to start often needs a folder that is one of its arguments. */
 function withGrants(thrown: unknown, { server }: Identified, folder: string, { io, options }: Cli): unknown {
   if (!isPortolanError(thrown) || server.kind === "remote") return thrown;
   const { read, write, mode } = options.sandbox;
@@ -174,14 +174,14 @@ function withGrants(thrown: unknown, { server }: Identified, folder: string, { i
   return new PortolanError(code, message, { stderr, data, hint, server: thrown.server, cause: thrown });
 }
 
-/** There is no declaration yet, and that of a driver says no mode. */
+/** There is no config file yet, and a DRIVER.md cannot set a sandbox mode, so hints name the option. */
 function asFlags(hint: string): string {
   return hint
     .replace(", or sandbox: off in its config", "")
     .replace(/\bsandbox: (off|warn)\b/g, "--sandbox $1");
 }
 
-/** Whether the server would write where its sandbox does not let it; what cannot be found out is no news. */
+/** Notes about files that the server would write outside of its sandbox; empty when that cannot be found out. */
 async function ownFolderNotes({ target, name }: Identified, folder: string, cli: Cli): Promise<string[]> {
   if (target.kind !== "command") return [];
   const { command, args } = target;
@@ -195,7 +195,7 @@ async function ownFolderNotes({ target, name }: Identified, folder: string, cli:
   return write === undefined ? [] : ownWriteNote(write, Object.keys(cli.options.env));
 }
 
-/** A driver asks for what it needs; that it gets more is for whoever starts it to say, each time. */
+/** A driver can only request rights; the user relaxes its sandbox at each start. */
 function modeNotes({ sandbox: { mode } }: Cli["options"]): string[] {
   return mode === undefined || mode === "enforce"
     ? []
@@ -204,7 +204,7 @@ function modeNotes({ sandbox: { mode } }: Cli["options"]): string[] {
       ];
 }
 
-/** What was granted for this start, as the driver asks for it; a server elsewhere is reached where it is. */
+/** The sandbox rules of the driver: the rights granted for this start, and the host of a remote server. */
 function launchOf({ options, io }: Cli, { server }: Identified, folder: string, id: string): LaunchSettings {
   const { network, read, write } = options.sandbox;
   const found = sandboxOfCommand({ modes: {}, network, read, write }, io.cwd, []);
@@ -230,7 +230,7 @@ function titleOf({ server }: McpConnection, { name }: Identified): string {
   return plainLine(said ?? name, 80) || name;
 }
 
-/** A file called index.js, or an address, says nothing: then it is what the server calls itself. */
+/** A file name such as index.js, or an address, is no useful name: the server's own name replaces it. */
 function nameOf({ server }: McpConnection, { name }: Identified): string {
   const said = server.info?.name;
   if (!/^(?:index|main|server|app|cli|start|localhost|\d+)$/i.test(name) || typeof said !== "string")
@@ -242,7 +242,7 @@ function nameOf({ server }: McpConnection, { name }: Identified): string {
   return /[a-z0-9]/i.test(short) ? short : name;
 }
 
-/** What was asked for may have led to the older one. */
+/** Streamable HTTP may have fallen back to HTTP+SSE. */
 function transportOf({ server }: McpConnection, { transport }: Identified): Identified["transport"] {
   return transport === "http" && server.transport === "sse" ? "sse" : transport;
 }

@@ -1,15 +1,9 @@
-// `portolan call`: one tool, with arguments in whatever way they are at hand.
+// `portolan call`: calls one tool, with arguments as words, as a pasted call, or as JSON.
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
-import {
-  type CallToolResult,
-  type Contract,
-  isObject,
-  type JsonObject,
-  type ToolDefinition,
-} from "../../model/index.ts";
+import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { type CallToolResult, isObject, type JsonObject, type ToolDefinition } from "../../model/index.ts";
 import {
   callArguments,
   checkNames,
@@ -18,33 +12,24 @@ import {
   type Problem,
   toArguments,
 } from "../arguments/arguments.ts";
-import { readContext } from "../arguments/call-context.ts";
 import { looksLikeCall, parseCall, type ParsedCall } from "../arguments/signature-parse.ts";
 import { printSignature } from "../arguments/signature-print.ts";
 import type { Cli, CliIo, Words } from "../context.ts";
 import type { Session } from "../target/connect.ts";
 import { findNamed, withoutServer } from "../target/find-named.ts";
-import { type ResolvedTarget, resolveName } from "../target/resolve.ts";
+import { resolveName } from "../target/resolve.ts";
 import { withTarget } from "../target/session.ts";
 import { plainText } from "../terminal/safe-text.ts";
-import { contractNamed, driversFor } from "../workspace/contracts.ts";
-import { whyLeftOut } from "../workspace/left-out.ts";
-import { exitOfResult } from "./contract-exit.ts";
-import { renderToolResult } from "./render.ts";
-import { openSaver, type ResultOptions, showResult } from "./show-result.ts";
+import { explainLeftOut } from "../workspace/left-out.ts";
+import { type ContractCallOptions, contractOf, exitOfResult, metaOf } from "./contract-call.ts";
+import { openSaver, renderToolResult, type ResultOptions, showResult } from "./render.ts";
 
-export interface CallOptions extends ResultOptions {
+export interface CallOptions extends ResultOptions, ContractCallOptions {
   /** JSON, or `-` for JSON on stdin. */
   args?: string;
-  /** Of contracts: only this driver may serve the call. */
-  pin?: string;
-  /** Of contracts: only drivers of this region may. */
-  region?: string;
-  /** Of contracts: what the contextSchema asks for, as key=value. */
-  context?: string[];
 }
 
-/** The arguments as they were given, before the tool's schema is known. */
+/** The arguments before the tool's schema is known. */
 interface Given {
   readonly pairs: readonly Pair[];
   readonly problems: readonly Problem[];
@@ -53,7 +38,7 @@ interface Given {
 
 export async function call(cli: Cli, words: Words, options: CallOptions): Promise<number> {
   const missing = new PortolanError("USAGE", "No tool is given.", {
-    hint: "See what there is with portolan list, then: portolan call <server>.<tool> key=value, or portolan call <target> <tool> key=value",
+    hint: "List the tools with portolan list, then: portolan call <server>.<tool> key=value, or portolan call <target> <tool> key=value",
   });
   const target = await resolveName(words, cli, missing);
   const [wanted, ...assignments] = target.rest;
@@ -80,7 +65,7 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
         otherNames,
         reason: (name) =>
           own?.hint(connection.diagnostics) ??
-          (target.kind === "direct" ? undefined : whyLeftOut(target.source, name, cli)),
+          (target.kind === "direct" ? undefined : explainLeftOut(target.source, name, cli)),
       });
       const input = toInput(tool, parsed, given, label);
       const result = await connection.callTool(tool.name, input, {
@@ -96,70 +81,6 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
     },
     { stdinTaken: options.args === "-", concerns: own?.concerns },
   );
-}
-
-/** The `_meta` of a contract call, from --pin, --region and --context. */
-async function metaOf(
-  { pin, region, context }: CallOptions,
-  own: OwnContract | undefined,
-  cli: Cli,
-): Promise<JsonObject | undefined> {
-  const flags = { "--pin": pin, "--region": region, "--context": context };
-  const given = Object.entries(flags).flatMap(([flag, value]) => (value === undefined ? [] : [flag]));
-  if (given.length === 0) return undefined;
-  if (own === undefined) {
-    throw new PortolanError(
-      "USAGE",
-      `${given.join(" and ")} ${given.length === 1 ? "is" : "are"} for calls of contracts, which drivers serve.`,
-      { hint: "portolan call <contract> key=value --pin <driver>; portolan list contracts shows them." },
-    );
-  }
-  const { CONTEXT_META } = await import("../../contracts/index.ts");
-  // A contract that is not there is reported with what is there instead.
-  const values = own.contract === undefined ? undefined : await readContext(context, own.contract, cli);
-  return {
-    ...(values === undefined ? {} : { [CONTEXT_META.values]: values }),
-    ...(pin === undefined ? {} : { [CONTEXT_META.pin]: pin }),
-    ...(region === undefined ? {} : { [CONTEXT_META.region]: region }),
-  };
-}
-
-interface OwnContract {
-  /** As it is declared; undefined when no file has it. */
-  readonly contract: Contract | undefined;
-  /** Other drivers are for other calls. */
-  readonly concerns: (diagnostic: Diagnostic) => boolean;
-  /** Why a contract that is there is no tool. */
-  readonly hint: (diagnostics: readonly Diagnostic[]) => string | undefined;
-}
-
-/** Undefined when it is no contract that is called. */
-function contractOf(target: ResolvedTarget, wanted: string): OwnContract | undefined {
-  if (target.kind !== "server") return undefined;
-  const endpoint = target.source.config.servers.find(({ alias }) => alias === target.alias)?.endpoint;
-  if (endpoint?.transport !== "contracts") return undefined;
-  const written = /^\s*(?:function\s+)?["']?([\w./-]+)/.exec(wanted)?.[1] ?? wanted;
-  const word = withoutServer(written, target.alias);
-  const id = contractNamed(endpoint, word)?.id ?? word;
-  const serving = driversFor(endpoint, id);
-  const others = new Set(
-    endpoint.drivers.map(({ driver }) => driver.id).filter((one) => !serving.includes(one)),
-  );
-  return {
-    contract: endpoint.contracts.find((contract) => contract.id === id),
-    concerns: ({ server }) => server === undefined || !others.has(server),
-    hint(diagnostics) {
-      if (!endpoint.contracts.some((contract) => contract.id === id)) return undefined;
-      const [first] = serving;
-      if (first === undefined) return `The contract ${id} is there, but no driver serves it.`;
-      const refused = serving.filter((driver) =>
-        diagnostics.some(({ server, severity }) => server === driver && severity === "error"),
-      );
-      const named = refused.length === 0 ? serving : refused;
-      const what = refused.length === 0 ? "not usable" : "refused";
-      return `The contract ${id} is there, but not served (${what}: ${named.join(", ")}). See why: portolan why ${named[0] ?? first}`;
-    },
-  };
 }
 
 function findTool(
@@ -188,7 +109,7 @@ function findTool(
   });
 }
 
-/** The tool's input from everything that was given; throws one INPUT_INVALID error that names all that is wrong. */
+/** Builds the tool's input. Throws one INPUT_INVALID error that lists every error in the arguments. */
 function toInput(
   tool: ToolDefinition,
   parsed: ParsedCall | undefined,
@@ -207,8 +128,10 @@ function toInput(
     ...given.problems,
     ...(fromCall?.problems ?? []),
     ...(given.json === undefined ? [] : checkNames(given.json, tool.inputSchema)),
-    // A parameter that still holds its type is told as that, not as missing too.
-    ...merged.problems.filter(({ key }) => !parsed?.problems.some((told) => told.startsWith(`${key}: `))),
+    // A parameter that still holds its type is reported as that, and not as missing too.
+    ...merged.problems.filter(
+      ({ key }) => !parsed?.problems.some((problem) => problem.startsWith(`${key}: `)),
+    ),
   ];
   if (problems.length === 0) return merged.value;
   const lines = [...new Set(problems.map(({ key, message }) => `${key} ${message}`.trim()))];

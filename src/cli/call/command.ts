@@ -5,7 +5,7 @@ import { collect, defineCommand, type OptionGroup, serverOptions } from "../opti
 import type { RawOptions } from "../options/parse.ts";
 import { OUTPUT, REQUEST_EXIT_CODES, SANDBOX, TARGETS } from "../output/help.ts";
 import type { CallOptions } from "./call.ts";
-import type { ResultOptions } from "./show-result.ts";
+import type { ResultOptions } from "./render.ts";
 
 const COMMON_HELP = [TARGETS, SANDBOX, OUTPUT, REQUEST_EXIT_CODES];
 

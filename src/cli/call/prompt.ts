@@ -1,4 +1,4 @@
-// `portolan prompt`: one prompt, filled in.
+// `portolan prompt`: gets one prompt, with its arguments filled in.
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -10,8 +10,7 @@ import type { Cli, Words } from "../context.ts";
 import { findNamed, withoutServer } from "../target/find-named.ts";
 import { resolveName } from "../target/resolve.ts";
 import { withTarget } from "../target/session.ts";
-import { renderPrompt } from "./render.ts";
-import { openSaver, type ResultOptions, showResult } from "./show-result.ts";
+import { openSaver, renderPrompt, type ResultOptions, showResult } from "./render.ts";
 
 export async function prompt(cli: Cli, words: Words, options: ResultOptions): Promise<number> {
   const missing = new PortolanError("USAGE", "No prompt is given.", {
@@ -75,7 +74,7 @@ function checkArguments(
     else if (!names.includes(key))
       problems.push({
         key,
-        message: `is not known. ${didYouMean(key, names) ?? (names.length === 0 ? "The prompt takes nothing." : `Known: ${names.join(", ")}.`)}`,
+        message: `is not known. ${didYouMean(key, names) ?? (names.length === 0 ? "The prompt takes no arguments." : `Known: ${names.join(", ")}.`)}`,
       });
     else if (seen.has(key)) problems.push({ key, message: "is given more than once" });
     seen.add(key);

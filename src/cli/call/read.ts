@@ -1,12 +1,11 @@
-// `portolan read`: one resource.
+// `portolan read`: reads one resource.
 
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { ReadResourceResult } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { type ResolvedTarget, resolveUri } from "../target/resolve.ts";
 import { withTarget } from "../target/session.ts";
-import { renderResource } from "./render.ts";
-import { openSaver, type ResultOptions, showResult } from "./show-result.ts";
+import { openSaver, renderResource, type ResultOptions, showResult } from "./render.ts";
 
 export async function read(cli: Cli, words: Words, options: ResultOptions): Promise<number> {
   const missing = new PortolanError("USAGE", "No resource is given.", {
@@ -24,7 +23,7 @@ export async function read(cli: Cli, words: Words, options: ResultOptions): Prom
   return 0;
 }
 
-/** Of a workspace, first only the servers are started that are not known from before; then all of them. */
+/** In a workspace, first starts only the servers without stored lists, then all of them. */
 async function fetchResource(cli: Cli, target: ResolvedTarget, uri: string): Promise<ReadResourceResult> {
   const attempt = (start?: "eager" | "lazy"): Promise<ReadResourceResult> =>
     withTarget(
@@ -39,19 +38,19 @@ async function fetchResource(cli: Cli, target: ResolvedTarget, uri: string): Pro
   const isUnknown = (thrown: unknown): thrown is PortolanError =>
     isPortolanError(thrown) && thrown.code === "RESOURCE_NOT_FOUND" && thrown.data["uri"] === uri;
   try {
-    // Of other clients' servers nothing is known from before.
+    // Portolan stores no lists of other clients' servers.
     return await attempt(target.source.kind === "clients" ? "eager" : "lazy").catch((thrown: unknown) => {
       if (isUnknown(thrown) && target.source.kind === "workspace") return attempt("eager");
       throw thrown;
     });
   } catch (thrown) {
     if (!isUnknown(thrown)) throw thrown;
-    // What follows the path may be secret.
+    // The query and fragment of a URI may be secret.
     const shown = uri.replace(/[?#][^]*$/, "").slice(0, 200);
     throw new PortolanError("RESOURCE_NOT_FOUND", `No server here is known to have ${shown}.`, {
       hint: /^(?:https?|wss?):/i.test(uri)
         ? `To use it as a server: portolan read ${shown} <uri>`
-        : "portolan list shows the URIs; with portolan read <server> <uri> one server is asked, whatever it lists.",
+        : "portolan list shows the URIs; portolan read <server> <uri> asks one server, whatever it lists.",
     });
   }
 }

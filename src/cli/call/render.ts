@@ -1,4 +1,4 @@
-// Results as text for people: text as it is, bytes as files, links as lines.
+// Renders results as text: text unchanged, bytes as saved files, links as lines.
 
 import {
   type CallToolResult,
@@ -8,19 +8,20 @@ import {
   type ReadResourceResult,
   type ResourceContents,
 } from "../../model/index.ts";
+import type { Cli } from "../context.ts";
 import type { Colors } from "../terminal/colors.ts";
 import { formatBytes } from "../terminal/format.ts";
 import { plainLine, plainText, toJsonText } from "../terminal/safe-text.ts";
-import type { Saver } from "./save-file.ts";
+import { createSaver, type Saver } from "./save-file.ts";
 
 export interface RenderContext {
   readonly colors: Colors;
   readonly save: Saver["save"];
-  /** Text is saved too, not shown: the user asked for a file. */
+  /** Saves text as well, because the user named a file. */
   readonly saveText?: boolean;
 }
 
-/** The content of a tool result; structured content is shown when no text says the same already. */
+/** Renders a tool result; structured content is shown unless a text block holds the same. */
 export async function renderToolResult(result: CallToolResult, context: RenderContext): Promise<string> {
   const blocks = Array.isArray(result.content) ? result.content : [];
   const parts: string[] = [];
@@ -31,7 +32,7 @@ export async function renderToolResult(result: CallToolResult, context: RenderCo
   ) {
     parts.push(toJsonText(result.structuredContent, 2));
   }
-  // A result of another kind, such as a task, has no content; what it has instead is all there is to see.
+  // A result of another type, such as a task, has no content, so all of it is shown.
   if (parts.length === 0 && (result.resultType ?? "complete") !== "complete") return toJsonText(result, 2);
   return joinParts(parts) || context.colors.dim("(empty result)");
 }
@@ -156,4 +157,28 @@ function joinParts(parts: readonly string[], separator = "\n"): string {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
+}
+
+export interface ResultOptions {
+  out?: string;
+  force?: boolean;
+}
+
+/** Checks --out before the request is made, so that no result is lost to a wrong path. */
+export function openSaver({ io }: Cli, { out, force }: ResultOptions): Promise<Saver> {
+  return createSaver({ out, force, cwd: io.cwd });
+}
+
+export async function showResult<T>(
+  result: T,
+  render: (result: T, context: RenderContext) => Promise<string>,
+  { output }: Cli,
+  saver: Saver,
+  { out, saveText }: { readonly out: string | undefined; readonly saveText: boolean },
+): Promise<void> {
+  if (output.form === "json") output.json(result);
+  if (output.form === "json" && out === undefined) return;
+  const text = await render(result, { colors: output.colors, save: saver.save, saveText });
+  if (output.form === "text") output.print(text);
+  else for (const path of saver.saved) output.note(`saved ${path}`);
 }

@@ -1,4 +1,4 @@
-// Images, sounds and other bytes of a result as files: private in the temporary folder, or where the user said.
+// Saves images, sounds and other bytes of a result as files: private ones in the temporary folder, or at --out.
 
 import { randomBytes } from "node:crypto";
 import { mkdir, open, rename, rm, stat } from "node:fs/promises";
@@ -90,7 +90,7 @@ async function findPlace(out: string, options: SaverOptions): Promise<Place> {
   if (found?.isDirectory() === true) return { folder: path };
   if (/[/\\]$/.test(out)) {
     await mkdir(path, { recursive: true }).catch((cause: unknown) => {
-      throw new PortolanError("USAGE", `The folder ${out} of --out cannot be made.`, {
+      throw new PortolanError("USAGE", `The folder ${out} of --out cannot be created.`, {
         cause,
         hint: "Choose a folder that you may write to.",
       });
@@ -131,7 +131,7 @@ function writeAt(
   }, bytes);
 }
 
-/** Never follows or replaces what is there: a taken name means the next one. */
+/** Never follows or replaces an existing file: it tries the next name instead. */
 async function writeNew(
   pathOf: (attempt: number) => string,
   bytes: Uint8Array,

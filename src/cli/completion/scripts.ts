@@ -1,11 +1,11 @@
-// `portolan completion`: a small script that teaches a shell the commands and options.
+// Completion scripts for bash, zsh and fish, with all commands and options.
 
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 
 export interface CommandWords {
   readonly name: string;
   readonly description: string;
-  /** The names of its own sub-commands. */
+  /** The names of its subcommands. */
   readonly commands?: readonly string[];
   readonly options: readonly {
     readonly flag: string;

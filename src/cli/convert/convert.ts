@@ -1,4 +1,4 @@
-// `portolan convert`: a description of an HTTP API, or an older mcpfile, as an mcpfile of today.
+// `portolan convert`: converts an API description, or an older mcpfile, to an mcpfile of the current version.
 
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -14,7 +14,7 @@ import { hasScheme } from "../target/target.ts";
 import { plainText } from "../terminal/safe-text.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { fetchText } from "./fetch-text.ts";
-import { noteConverted, noteFindings, noteWritten } from "./notes.ts";
+import { noteConverted, noteDiagnostics, noteWritten } from "./notes.ts";
 
 export interface ConvertCommandOptions extends RawOptions {
   out?: string;
@@ -26,14 +26,14 @@ export interface ConvertCommandOptions extends RawOptions {
 
 interface Given {
   readonly text: string;
-  /** A path as people write it, or a URL. */
+  /** A shortened path, or a URL. */
   readonly file: string;
   readonly isUrl: boolean;
 }
 
 const MEBI = 1024 * 1024;
 const MAX_BYTES = 16 * MEBI;
-/** From here on it may take a second. */
+/** Above this size, the conversion may take a second. */
 const LARGE = MEBI;
 
 export async function convertApi(
@@ -42,7 +42,7 @@ export async function convertApi(
   options: ConvertCommandOptions,
 ): Promise<number> {
   const given = await readGiven(takeOne(words, "openapi"), cli);
-  // Nothing else happens while it works, so that no spinner could turn.
+  // The conversion blocks the event loop, so a spinner could not move.
   if (given.text.length > LARGE)
     cli.output.note(cli.output.noteColors.dim(`converting ${(given.text.length / MEBI).toFixed(1)} MiB`));
   const { baseUrl, only, name } = options;
@@ -68,17 +68,14 @@ export async function convertMcpfile(
   if (files.length === 0)
     throw errors.length > 0
       ? configError(errors, cli)
-      : new PortolanError(
-          "DECLARATION_INVALID",
-          `${file} has no servers, so that there is nothing to write.`,
-        );
+      : new PortolanError("DECLARATION_INVALID", `${file} has no servers.`);
   const written = await deliver(files, cli, options, { files, diagnostics });
-  noteFindings(diagnostics, cli);
+  noteDiagnostics(diagnostics, cli);
   noteWritten(written, cli);
   return 0;
 }
 
-/** To stdout, or into files, which are told. */
+/** Prints the result, or writes it into files; returns the paths of the files. */
 async function deliver(
   files: readonly MadeFile[],
   { io, output }: Cli,
@@ -86,7 +83,7 @@ async function deliver(
   whole: object,
 ): Promise<readonly string[]> {
   if (out === undefined) {
-    // YAML is what was asked for: it is what a pipe gets too.
+    // The output is YAML even in a pipe; only --json changes that.
     if (json === true) output.json(whole);
     else output.print(io.stdout.isTTY === true ? plainText(joined(files)) : joined(files));
     return [];
@@ -101,7 +98,7 @@ async function deliver(
   return placed.map(({ path }) => path);
 }
 
-/** Several files are several documents, each under its name. */
+/** Several files become several YAML documents, each under its name. */
 function joined(files: readonly MadeFile[]): string {
   if (files.length === 1) return files[0]?.text ?? "";
   return files.map(({ name, text }) => `---\n# ${name}\n${text}`).join("");

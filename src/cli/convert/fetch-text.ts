@@ -1,4 +1,4 @@
-// A text from the web, for a person who named its address: within limits of time and size, and from that host alone.
+// Fetches a text from a URL that the user named: with limits for time and size, and from that host only.
 
 import { isSecureUrl } from "../../base/net/urls.ts";
 import { PortolanError } from "../../errors/index.ts";
@@ -14,7 +14,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_REDIRECTS = 5;
 const ACCEPT = "application/json, application/yaml, text/yaml, */*;q=0.5";
 
-/** The text, and where it was found at last. */
+/** Returns the text and its final URL. */
 export async function fetchText(
   address: string,
   signal: AbortSignal,
@@ -58,7 +58,7 @@ export async function fetchText(
   }
 }
 
-/** A page of the same host; from HTTPS there is no way back. */
+/** Checks a redirect: only the same host, and never from HTTPS to HTTP. */
 function followed(from: URL, location: string): URL {
   if (!URL.canParse(location, from.href)) throw failed(from, "it leads to something that is no address");
   const to = parseAddress(new URL(location, from).href);
@@ -66,7 +66,7 @@ function followed(from: URL, location: string): URL {
   const sameName = to.hostname === from.hostname && to.protocol === "https:" && from.protocol === "http:";
   if (sameName) return to;
   throw new PortolanError("TARGET_INVALID", `${labelOf(from)} leads to another host: ${labelOf(to)}.`, {
-    hint: "If that is what you want, give that address.",
+    hint: "If you trust that host, give its URL.",
   });
 }
 
@@ -93,7 +93,7 @@ async function readBody(response: Response, maxBytes: number, url: URL): Promise
   let size = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    // Leaving the loop ends the connection.
+    // Leaving the loop closes the connection.
     if (size > maxBytes) throw failed(url, `it has more than ${maxBytes / 1024 / 1024} MiB`);
     chunks.push(chunk);
   }
@@ -111,7 +111,7 @@ function failed(url: URL, reason: string, cause?: unknown): PortolanError {
   });
 }
 
-/** Without what may be secret. */
+/** The URL without the parts that may be secret. */
 function labelOf({ origin, pathname }: URL): string {
   return plainLine(`${origin}${pathname}`, 300);
 }

@@ -1,4 +1,4 @@
-// `portolan init`: a declaration to begin with.
+// `portolan init`: writes a config file to start from.
 
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -11,7 +11,7 @@ import { pathLabeller } from "../workspace/folder.ts";
 
 const NAME = "mcpfile.yaml";
 
-/** Writes an mcpfile that works as it is, and says what to do with it. */
+/** Writes a working mcpfile, and prints the next commands. */
 export async function initMcpfile(cli: Cli, words: readonly string[]): Promise<number> {
   const { io, output } = cli;
   const [given = NAME, extra] = words;
@@ -41,7 +41,7 @@ export async function initMcpfile(cli: Cli, words: readonly string[]): Promise<n
   else
     output.print(
       [
-        `${label(file)} is written. Try it as it is, then put your own tools into it:`,
+        `${label(file)} was written. Try it, then add your own tools:`,
         ...next.map((line) => `  ${line}`),
       ].join("\n"),
     );

@@ -1,7 +1,7 @@
-// What a conversion has to say beside its result: on stderr, so that stdout is the file and nothing else.
+// Notes about a conversion on stderr, so that stdout holds only the file.
 
-import { shellWord } from "../../base/text/command-line.ts";
 import { isHttpUrl } from "../../base/net/urls.ts";
+import { shellWord } from "../../base/text/command-line.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { ConvertedApi } from "../../openapi/index.ts";
 import type { Cli } from "../context.ts";
@@ -12,7 +12,7 @@ import { pathLabeller } from "../workspace/folder.ts";
 
 const MOST_SHOWN = 20;
 
-/** Tools, what was skipped and why, warnings, and the secrets that are needed. */
+/** Notes the tools, the skipped operations, warnings, and the secrets that are needed. */
 export function noteConverted({ tools, skipped, needs, diagnostics }: ConvertedApi, cli: Cli): void {
   const { output } = cli;
   const { bold, dim } = output.noteColors;
@@ -22,8 +22,8 @@ export function noteConverted({ tools, skipped, needs, diagnostics }: ConvertedA
     output.note(`  ${plainLine(operation, 100)}: ${plainLine(reason, 300)} ${dim(`(${line}:${column})`)}`);
   if (skipped.length > MOST_SHOWN)
     output.note(dim(`  and ${skipped.length - MOST_SHOWN} more; --json has all`));
-  // Each operation that was skipped is told above.
-  noteFindings(
+  // The skipped operations are listed above.
+  noteDiagnostics(
     diagnostics.filter(({ message }) => !message.includes(" is skipped: ")),
     cli,
   );
@@ -34,16 +34,16 @@ export function noteConverted({ tools, skipped, needs, diagnostics }: ConvertedA
   for (const name of needs) output.note(`  portolan secrets set ${plainLine(name, 256)}`, true);
 }
 
-/** Small things only when they are asked for. */
-export function noteFindings(diagnostics: readonly Diagnostic[], { io, output, options }: Cli): void {
+/** Diagnostics of severity info are shown only with --verbose. */
+export function noteDiagnostics(diagnostics: readonly Diagnostic[], { io, output, options }: Cli): void {
   const labelFile = pathLabeller(io);
   const shown = diagnostics.filter(({ severity }) => options.verbose || severity !== "info");
   const most = options.verbose ? shown.length : MOST_SHOWN;
   const label = (file: string): string => (isHttpUrl(file) ? file : labelFile(file));
-  for (const finding of shown.slice(0, most))
-    output.note(describeDiagnostic(finding, { colors: output.noteColors, width: undefined, label }));
+  for (const diagnostic of shown.slice(0, most))
+    output.note(describeDiagnostic(diagnostic, { colors: output.noteColors, width: undefined, label }));
   if (shown.length > most)
-    output.note(output.noteColors.dim(`and ${shown.length - most} more findings; --verbose shows them`));
+    output.note(output.noteColors.dim(`and ${shown.length - most} more diagnostics; --verbose shows them`));
 }
 
 export function noteWritten(paths: readonly string[], { io, output }: Cli): void {

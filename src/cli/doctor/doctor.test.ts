@@ -1,4 +1,4 @@
-// What the doctor says.
+// The text of `portolan doctor`.
 
 import { expect, test } from "vitest";
 import type { Diagnosis } from "../../launch/index.ts";

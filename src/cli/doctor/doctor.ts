@@ -8,7 +8,7 @@ import type { Colors } from "../terminal/colors.ts";
 import { wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 
-/** As for a server that cannot be started. */
+/** The exit code of a server that cannot be started. */
 const NOT_ENFORCED = 3;
 
 export async function doctor(cli: Cli): Promise<number> {
@@ -31,10 +31,10 @@ export interface DoctorView {
 
 const USES: Readonly<Record<string, string>> = {
   docker: "for servers that are images",
-  srt: "for servers that ask for it with backend: srt",
+  srt: "for servers with backend: srt in their config",
 };
 
-/** Whether the default profile holds here: something can hold it, and it was seen to. */
+/** True when a backend works and the self-test of the default profile passed. */
 export function canEnforce({ backends, selfTest }: Diagnosis): boolean {
   const own = backends.filter(({ optional }) => !optional);
   return own.some(({ report }) => report.available) && selfTest.length > 0 && selfTest.every(({ ok }) => ok);
@@ -45,7 +45,7 @@ export function describeDiagnosis(diagnosis: Diagnosis, view: DoctorView): strin
   const { backends, selfTest, store } = diagnosis;
   const sections = backends.map(({ name, optional, report: { available, version, findings } }) => {
     const state = available ? colors.green("works here") : colors.yellow("does not work here");
-    const use = optional ? colors.dim(` (optional: ${USES[name] ?? "if a server asks for it"})`) : "";
+    const use = optional ? colors.dim(` (optional: ${USES[name] ?? "if a server config requires it"})`) : "";
     const head = `${colors.bold(name)}${version === undefined ? "" : ` ${plainLine(version, 60)}`} ${state}${use}`;
     return [head, ...findings.flatMap((finding) => lines(finding, view))].join("\n");
   });
@@ -53,7 +53,7 @@ export function describeDiagnosis(diagnosis: Diagnosis, view: DoctorView): strin
   if (store.length > 0) sections.push(part("Installed packages", store, view));
   const verdict = canEnforce(diagnosis)
     ? colors.green("The default profile is enforced here.")
-    : `${colors.red("The default profile cannot be enforced here")}, so servers that ask for nothing else do not start.`;
+    : `${colors.red("The default profile cannot be enforced here")}, so servers without other sandbox settings do not start.`;
   return [...sections, wrap([verdict, ...remedies(diagnosis)].join("\n"), width)].join("\n\n");
 }
 
@@ -65,13 +65,13 @@ function lines({ what, ok, detail, remedy }: Finding, { colors, width }: DoctorV
   const mark = ok ? colors.green("ok  ") : colors.red("no  ");
   const more = detail === undefined || detail === "" ? "" : colors.dim(`: ${plainLine(detail, 500)}`);
   const shown = [wrap(`  ${mark}${plainLine(what, 300)}${more}`, width, 6)];
-  // A command stands on its own line, to be copied.
+  // A command gets its own line, so that it can be copied.
   if (!ok && remedy !== undefined && remedy !== "")
     shown.push(`      ${colors.cyan("fix")} ${plainLine(remedy, 1_000)}`);
   return shown;
 }
 
-/** What would help first. */
+/** The first fix, when the default profile cannot be enforced. */
 function remedies(diagnosis: Diagnosis): string[] {
   if (canEnforce(diagnosis)) return [];
   const { backends, selfTest } = diagnosis;
@@ -79,6 +79,6 @@ function remedies(diagnosis: Diagnosis): string[] {
   const first = all.find(({ ok, remedy }) => !ok && remedy !== undefined && remedy !== "");
   return [
     ...(first?.remedy === undefined ? [] : [`Begin with: ${plainLine(first.remedy, 1_000)}`]),
-    "Where the machine is itself the box, such as in a container, PORTOLAN_SANDBOX=off says so.",
+    "If this machine is itself isolated, such as a container, set PORTOLAN_SANDBOX=off.",
   ];
 }

@@ -1,4 +1,4 @@
-// `portolan drivers accept`: a driver or contract that changed more than its version says is taken as it is, after somebody has looked.
+// `portolan drivers accept`: accepts a driver or contract whose version number is too low for its changes.
 
 import { diffContracts, diffDrivers } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
@@ -11,7 +11,7 @@ import {
 import type { Cli } from "../context.ts";
 import { wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { driverNamed, loadContracts } from "../workspace/contracts.ts";
+import { loadContracts, requireDriver } from "../workspace/contracts.ts";
 
 export async function acceptDrivers(cli: Cli, words: readonly string[]): Promise<number> {
   const { output } = cli;
@@ -22,7 +22,7 @@ export async function acceptDrivers(cli: Cli, words: readonly string[]): Promise
   const contracts = own.endpoint.contracts.filter(({ id }) => words.includes(id));
   const isContract = (id: string): boolean => contracts.some((contract) => contract.id === id);
   const ids = [...new Set(words)].filter((id) => !isContract(id));
-  const drivers = ids.map((id) => driverNamed(own, id).driver);
+  const drivers = ids.map((id) => requireDriver(own, id).driver);
   const known = await registeredDrivers(root);
   const accepted = drivers.map((driver) => {
     const before = known.get(driver.id);
@@ -43,7 +43,7 @@ export async function acceptDrivers(cli: Cli, words: readonly string[]): Promise
       const lines = changes.map(({ what, needs, why }) =>
         wrap(`  ${needs} ${plainLine(what, 200)}: ${plainLine(why, 300)}`, output.width, 4),
       );
-      const what = before !== undefined && changes.length === 0 ? "nothing has changed" : since;
+      const what = before !== undefined && changes.length === 0 ? "no changes" : since;
       output.print([`${output.colors.bold(`${id}@${version}`)} is accepted (${what}).`, ...lines].join("\n"));
     }
   return 0;

@@ -50,7 +50,7 @@ function addResolve({ program, explain, run }: CommandHost): void {
     .option("--policy <policy>", "a portolan.yaml, or allow=tag,deny=tag, in place of the workspace's own")
     .option("--input <names>", "names of the call's inputs: key,key (repeatable)", collect)
     .action((words: string[], raw: RawOptions & ResolveOptions) =>
-      run(raw, async (cli) => (await import("./resolve.ts")).resolve(cli, words, raw)),
+      run(raw, async (cli) => (await import("./resolve.ts")).resolveContract(cli, words, raw)),
     );
   explain(resolve, {
     examples: [

@@ -1,4 +1,4 @@
-// `portolan diff`: what changed between two versions of a driver or a contract, and which version that needs.
+// `portolan diff`: compares two versions of a driver or a contract, and shows which version step the changes need.
 
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -21,7 +21,7 @@ interface Given {
 
 type Read = { readonly driver: Driver } | { readonly contract: Contract };
 
-/** 1 when the version does not tell what has changed. */
+/** Returns 1 when the new version number is too low for the changes. */
 export async function diff(cli: Cli, words: readonly string[]): Promise<number> {
   const [before, after, extra] = words;
   if (before === undefined || after === undefined || extra !== undefined)
@@ -30,8 +30,9 @@ export async function diff(cli: Cli, words: readonly string[]): Promise<number> 
     });
   const [first, second] = [await read(before, cli), await read(after, cli)];
   const now = parse(second, second.file, cli);
-  // Said in the same place, so that relative paths mean the same.
-  const old = parse(first, parse(first, first.file, cli) && second.file, cli);
+  // The first parse reports errors at their place; the second one resolves relative paths as the new file does.
+  parse(first, first.file, cli);
+  const old = parse(first, second.file, cli);
   const { difference, problems, from, to } = compare(old, now, [before, after]);
   const lower = isLower(from.version, to.version);
   const enough = problems.length === 0 && !lower;
@@ -44,7 +45,7 @@ export async function diff(cli: Cli, words: readonly string[]): Promise<number> 
       needs: difference.needs,
       changes: difference.changes,
       enough,
-      ...(hint === undefined ? {} : { hint }),
+      hint,
     });
   else {
     const { colors, width } = cli.output;
@@ -104,7 +105,7 @@ async function read(word: string, cli: Cli): Promise<Given> {
   throw new PortolanError("FILE_FAILED", `${word} ${message}.`);
 }
 
-/** By what is in it: a driver implements something. */
+/** Recognises the kind by content: only a driver has `implements`. */
 function parse({ text, serverJson }: Given, file: string, cli: Cli): Read {
   const { root } = readFrontmatter(text, file);
   const isDriver =
@@ -116,7 +117,7 @@ function parse({ text, serverJson }: Given, file: string, cli: Cli): Read {
   if (driver !== undefined) return { driver };
   if (contract !== undefined) return { contract };
   const errors = diagnostics.filter(({ severity }) => severity === "error");
-  throw configError(errors, cli, "They cannot be compared as they are");
+  throw configError(errors, cli, "The files have errors and cannot be compared");
 }
 
 function isLower(before: string, after: string): boolean {
@@ -125,7 +126,7 @@ function isLower(before: string, after: string): boolean {
 }
 
 function needsLabel(needs: Step): string {
-  return needs === "none" ? "Nothing has changed." : `This is a ${needs} change.`;
+  return needs === "none" ? "There are no changes." : `This is a ${needs} change.`;
 }
 
 function changeLines({ changes }: Difference, colors: Colors, width: number | undefined): string[] {

@@ -1,4 +1,4 @@
-// `portolan test`: the examples of contracts, carried out by one driver. A driver that serves a contract keeps to its examples.
+// `portolan test`: runs the examples of contracts against one driver.
 
 import {
   type ContractCall,
@@ -11,18 +11,19 @@ import { PortolanError } from "../../errors/index.ts";
 import { type Contract, type ContractExample, isObject, type Json } from "../../model/index.ts";
 import { readContext } from "../arguments/call-context.ts";
 import type { Cli } from "../context.ts";
+import { takeOneWord } from "../options/usage-error.ts";
 import type { Session } from "../target/connect.ts";
 import type { Colors } from "../terminal/colors.ts";
 import { displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine, toJsonText } from "../terminal/safe-text.ts";
 import {
   type ContractsSource,
-  driverNamed,
   loadContracts,
   onlyDrivers,
+  requireDriver,
   withContracts,
 } from "../workspace/contracts.ts";
-import { findingsAbout, noteLeftOut } from "../workspace/left-out.ts";
+import { diagnosticsAbout, noteLeftOut } from "../workspace/left-out.ts";
 
 export interface TestOptions {
   allowMutations?: boolean;
@@ -39,22 +40,19 @@ export interface ExampleResult {
   readonly example: string;
   readonly state: "passed" | "failed" | "skipped";
   readonly ms?: number | undefined;
-  /** Why it was skipped or failed. */
+  /** Why the example was skipped or failed. */
   readonly reason?: string | undefined;
   readonly expected?: Json | undefined;
   readonly got?: unknown;
 }
 
 export async function test(cli: Cli, words: readonly string[], options: TestOptions): Promise<number> {
-  const [id, extra] = words;
-  if (id === undefined || extra !== undefined)
-    throw new PortolanError("USAGE", id === undefined ? "No driver is given." : "test takes one driver.", {
-      hint: "portolan test <driver>; portolan status shows them.",
-    });
+  const hint = "portolan test <driver>; portolan status shows them.";
+  const id = takeOneWord(words, { command: "test", noun: "driver", hint });
   const own = await loadContracts(cli);
-  const { driver } = driverNamed(own, id);
-  const about = new Set(findingsAbout(own.source, id, driver));
-  noteLeftOut(cli, own.source.ofDrivers, (finding) => about.has(finding));
+  const { driver } = requireDriver(own, id);
+  const about = new Set(diagnosticsAbout(own.source, id, driver));
+  noteLeftOut(cli, own.source.ofDrivers, (diagnostic) => about.has(diagnostic));
   const use: Parameters<typeof withContracts<number>>[2] = async (contracts, { request }) => {
     const report = usable(contracts, id);
     const results: ExampleResult[] = [];
@@ -71,7 +69,7 @@ export async function test(cli: Cli, words: readonly string[], options: TestOpti
   return withContracts(cli, own, use, (endpoint) => onlyDrivers(endpoint, [id]));
 }
 
-/** Throws when the driver cannot serve anything now. */
+/** The state of the driver. Throws when it cannot serve anything now. */
 function usable(contracts: Contracts, id: string): DriverReport {
   const report = contracts.status().find((one) => one.id === id);
   const hint = report?.problems.find(({ severity }) => severity === "error")?.hint ?? `portolan why ${id}`;
@@ -81,10 +79,14 @@ function usable(contracts: Contracts, id: string): DriverReport {
       hint: `portolan why ${id}`,
     });
   if (report.server === "refused")
-    throw new PortolanError("DECLARATION_INVALID", `${id} does not fit: ${report.reason ?? ""}`, {
-      server: id,
-      hint,
-    });
+    throw new PortolanError(
+      "DECLARATION_INVALID",
+      `${id} does not match its server: ${report.reason ?? ""}`,
+      {
+        server: id,
+        hint,
+      },
+    );
   if (report.server === "unreachable")
     throw new PortolanError("SERVER_UNAVAILABLE", `${id} cannot be used now: ${report.reason ?? ""}`, {
       server: id,
@@ -120,9 +122,9 @@ async function runExample(contract: Contract, example: ContractExample, run: Run
   let result: Dispatched["result"] | undefined;
   const values =
     contract.contextSchema === undefined ? undefined : await readContext(options.context, contract, cli);
-  const call = async (asked: ContractCall): Promise<Dispatched> => {
-    const context = values === undefined ? asked.context : { ...asked.context, values };
-    const dispatched = await contracts.call({ ...asked, context, ask: approving(contract) });
+  const call = async (request: ContractCall): Promise<Dispatched> => {
+    const context = values === undefined ? request.context : { ...request.context, values };
+    const dispatched = await contracts.call({ ...request, context, ask: approving(contract) });
     ({ result } = dispatched);
     return dispatched;
   };
@@ -134,14 +136,14 @@ async function runExample(contract: Contract, example: ContractExample, run: Run
   if (outcome?.outcome === "passed") return { ...about, state: "passed", ms };
   if (result?.ok !== true || example.output === undefined)
     return { ...about, state: "failed", ms, reason: outcome?.reason };
-  const reason = `the output is another: ${firstDifference(example.output, result.value)}`;
+  const reason = `the output differs: ${firstDifference(example.output, result.value)}`;
   return { ...about, state: "failed", ms, reason, expected: example.output, got: result.value };
 }
 
-/** Who gave the flag has approved it; what a server asks by itself is declined. */
+/** --allow-mutations approves the call itself; other server requests are declined. */
 function approving({ id }: Contract): NonNullable<ContractCall["ask"]> {
-  return async ({ id: asked }) =>
-    asked === `approve-${id}` ? { action: "accept", content: { allow: true } } : { action: "decline" };
+  return async ({ id: requested }) =>
+    requested === `approve-${id}` ? { action: "accept", content: { allow: true } } : { action: "decline" };
 }
 
 function describeExamples(

@@ -1,4 +1,4 @@
-// How a driver was chosen, for people: each phase with whom it kept, whom it turned away, and why.
+// Describes a route: the drivers that each phase keeps, those that it rejects, and why.
 
 import type { DriverReport, Phase, PhaseName, Resolution } from "../../contracts/index.ts";
 import type { Contract, ContractsEndpoint, CostOverride, Driver } from "../../model/index.ts";
@@ -23,12 +23,12 @@ interface View {
 }
 
 const PHASES: readonly (readonly [PhaseName, string])[] = [
-  ["candidates", "who serves this version, and takes these inputs"],
-  ["capability", "who fits, is signed in and healthy"],
-  ["policy", "whose tags and region are allowed"],
-  ["pin", "whom the call names"],
-  ["rank", "best first"],
-  ["bind", "who is called"],
+  ["candidates", "drivers that serve this version and accept these inputs"],
+  ["capability", "drivers that are verified, signed in and healthy"],
+  ["policy", "drivers whose tags and region the policy allows"],
+  ["pin", "the driver that the call names"],
+  ["rank", "best driver first"],
+  ["bind", "the driver that is called"],
 ];
 
 export function describeResolution(resolved: Resolved, { colors, width }: View): string {
@@ -48,7 +48,7 @@ export function describeResolution(resolved: Resolved, { colors, width }: View):
   const { selected, error } = resolution;
   if (selected === undefined)
     add(
-      `${colors.red("Nobody")} ${colors.dim(`[${error?.code ?? "no_route"}]`)} ${plainLine(error?.message ?? "", 1_000)}`,
+      `${colors.red("No driver")} ${colors.dim(`[${error?.code ?? "no_route"}]`)} ${plainLine(error?.message ?? "", 1_000)}`,
       2,
     );
   else add(`${colors.green("Chosen")} ${bindingLabel(selected, resolved)}`, 2);
@@ -56,16 +56,16 @@ export function describeResolution(resolved: Resolved, { colors, width }: View):
 }
 
 function keptLabel({ phase, kept }: Phase, { pin, region }: Resolved, colors: Colors): string {
-  const said =
+  const note =
     phase === "pin"
       ? pin === undefined
-        ? "nobody is pinned"
+        ? "no driver is pinned"
         : `pinned to ${plainLine(pin, 80)}`
       : phase === "policy" && region !== undefined
         ? `region ${plainLine(region, 80)}`
         : "";
-  const names = kept.length === 0 ? colors.red("nobody") : kept.join(", ");
-  return said === "" ? names : `${names} ${colors.dim(`(${said})`)}`;
+  const names = kept.length === 0 ? colors.red("none") : kept.join(", ");
+  return note === "" ? names : `${names} ${colors.dim(`(${note})`)}`;
 }
 
 /** `files-mcp@1.0.0: read_text_file(path), from $.content` */
@@ -83,7 +83,7 @@ function bindingLabel(selected: string, { contract, own }: Resolved): string {
   return `${driver.id}@${driver.version}: ${parts.join("; ")}`;
 }
 
-/** Why the first of several is before the second. */
+/** Explains why the first driver ranks before the second. */
 export function whyFirst(
   contract: Contract,
   { phases }: Resolution,

@@ -1,19 +1,23 @@
-// `portolan resolve`: which driver would serve a contract, phase by phase, and why the others would not. Nothing is called.
+// `portolan resolve`: shows which driver would serve a contract, phase by phase, and why the others would not. Calls no tool.
 
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { Resolution } from "../../contracts/index.ts";
 import { didYouMean, PortolanError } from "../../errors/index.ts";
-import { type Contract, idIn, isNamed } from "../../model/index.ts";
+import { parseWorkspace } from "../../formats/workspace/index.ts";
+import { type Contract, type ContractPolicy, idIn, isNamed } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
+import { takeOneWord } from "../options/usage-error.ts";
+import { configError } from "../output/diagnostic.ts";
 import {
-  contractNamed,
   type ContractsSource,
   driversFor,
+  findContract,
   loadContracts,
   onlyDrivers,
   withContracts,
 } from "../workspace/contracts.ts";
 import { noteLeftOut } from "../workspace/left-out.ts";
-import { readPolicy } from "./policy.ts";
 import { describeResolution, whyFirst } from "./resolution-view.ts";
 
 export interface ResolveOptions {
@@ -23,23 +27,21 @@ export interface ResolveOptions {
   input?: string[];
 }
 
-/** What a shell is told when nobody serves it. */
+/** Exit codes for contracts that no driver would serve. */
 const EXITS: Readonly<Record<string, number>> = { auth_required: 5, input_unsupported: 2 };
-const NOBODY = 3;
+const NO_DRIVER = 3;
+const POLICY_WORDS = "allow=<tag>, deny=<tag>, region=<region>, strict-region";
 
-export async function resolve(cli: Cli, words: readonly string[], options: ResolveOptions): Promise<number> {
-  const [word, extra] = words;
-  if (word === undefined || extra !== undefined)
-    throw new PortolanError(
-      "USAGE",
-      word === undefined ? "No contract is given." : "resolve takes one contract.",
-      {
-        hint: "portolan resolve <contract>; portolan list contracts shows them.",
-      },
-    );
+export async function resolveContract(
+  cli: Cli,
+  words: readonly string[],
+  options: ResolveOptions,
+): Promise<number> {
+  const hint = "portolan resolve <contract>; portolan list contracts shows them.";
+  const word = takeOneWord(words, { command: "resolve", noun: "contract", hint });
   const own = await loadContracts(cli);
-  const id = contractNamed(own.endpoint, idIn(word))?.id;
-  // One major of several is named as id@major.
+  const id = findContract(own.endpoint, idIn(word))?.id;
+  // A name may select a major version, as id@major.
   const tool = id === undefined ? word : `${id}${word.slice(idIn(word).length)}`;
   const policy = options.policy === undefined ? own.endpoint.policy : await readPolicy(options.policy, cli);
   const { pin, region } = options;
@@ -60,7 +62,7 @@ export async function resolve(cli: Cli, words: readonly string[], options: Resol
           version: contract.version,
           asked: { pin, region, inputs, policy },
           ...resolution,
-          ...(why === undefined ? {} : { why }),
+          why,
         });
       else
         cli.output.print(
@@ -69,17 +71,17 @@ export async function resolve(cli: Cli, words: readonly string[], options: Resol
       return exitOf(resolution);
     },
     (endpoint) => {
-      const asked = [...driversFor(endpoint, idIn(tool)), ...(pin === undefined ? [] : [pin])];
-      return { ...onlyDrivers(endpoint, asked), policy };
+      const ids = [...driversFor(endpoint, idIn(tool)), ...(pin === undefined ? [] : [pin])];
+      return { ...onlyDrivers(endpoint, ids), policy };
     },
   );
 }
 
 function exitOf({ selected, error }: Resolution): number {
-  return selected === undefined ? (EXITS[error?.code ?? ""] ?? NOBODY) : 0;
+  return selected === undefined ? (EXITS[error?.code ?? ""] ?? NO_DRIVER) : 0;
 }
 
-/** The newest, of several. */
+/** The newest version of the contract. */
 function contractOf({ endpoint }: ContractsSource, name: string): Contract | undefined {
   return endpoint.contracts
     .filter((contract) => isNamed(contract, name))
@@ -93,4 +95,51 @@ function unknown(tool: string, { endpoint, source }: ContractsSource): PortolanE
       didYouMean(tool, known) ??
       (known.length === 0 ? undefined : `There are: ${known.slice(0, 20).join(", ")}.`),
   });
+}
+
+/** The policy of --policy: the `contracts` section of a portolan.yaml, or words such as `allow=pii-safe,deny=beta`. */
+async function readPolicy(text: string, cli: Cli): Promise<ContractPolicy> {
+  const isFile = /\.ya?ml$/i.test(text) || /^[./~]/.test(text);
+  return isFile ? readPolicyFile(text, cli) : parsePolicy(text);
+}
+
+async function readPolicyFile(name: string, cli: Cli): Promise<ContractPolicy> {
+  const file = resolve(cli.io.cwd, name);
+  const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
+    throw new PortolanError("FILE_FAILED", `--policy ${name} cannot be read (${cause.code}).`, {
+      cause,
+      hint: `Name a portolan.yaml, or write it out: ${POLICY_WORDS}.`,
+    });
+  });
+  const { settings, diagnostics } = parseWorkspace(text, file);
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  if (errors.length > 0) throw configError(errors, cli);
+  if (settings?.contracts === undefined)
+    throw new PortolanError("USAGE", `--policy ${name} has no contracts section.`);
+  return settings.contracts;
+}
+
+/** A word without `name=` belongs to the name before it: `allow=a,b`. */
+function parsePolicy(text: string): ContractPolicy {
+  const lists: Record<"allow" | "deny", string[]> = { allow: [], deny: [] };
+  let region: string | undefined;
+  let strictRegion: true | undefined;
+  let current: "allow" | "deny" | undefined;
+  for (const word of text.split(",").map((one) => one.trim())) {
+    const [, name, value = ""] = /^(allow|deny|region)=(.+)$/.exec(word) ?? [];
+    if (name === "allow" || name === "deny") lists[(current = name)].push(value);
+    else if (name === "region") [region, current] = [value, undefined];
+    else if (word === "strict-region") [strictRegion, current] = [true, undefined];
+    else if (current !== undefined && /^[a-z0-9][a-z0-9-]*$/.test(word)) lists[current].push(word);
+    else
+      throw new PortolanError("USAGE", `--policy: ${JSON.stringify(word)} is not understood.`, {
+        hint: `Name a portolan.yaml, or write ${POLICY_WORDS}, with commas between them.`,
+      });
+  }
+  return {
+    ...(lists.allow.length === 0 ? {} : { allowTags: lists.allow }),
+    ...(lists.deny.length === 0 ? {} : { denyTags: lists.deny }),
+    ...(region === undefined ? {} : { region }),
+    ...(strictRegion === undefined ? {} : { strictRegion }),
+  };
 }

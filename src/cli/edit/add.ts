@@ -1,28 +1,19 @@
-// `portolan add`: one more server in the workspace's own file.
+// `portolan add`: adds a server to the workspace's portolan.yaml.
 
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import { parseClientFile } from "../../formats/clients/index.ts";
+import { definedOnly, filled } from "../../formats/manifest/index.ts";
 import { addServer, type ServerFields } from "../../formats/workspace/index.ts";
 import { isReferenceName } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { parseServerOptions, type RawOptions } from "../options/parse.ts";
-import {
-  givenSandboxFlags,
-  networkOf,
-  type RawSandboxOptions,
-  type SandboxOptions,
-} from "../options/sandbox.ts";
-import { throwUsageErrors } from "../options/usage-error.ts";
+import { givenSandboxFlags, networkOf, type SandboxOptions } from "../options/sandbox.ts";
+import { refuseBothSides, throwUsageErrors } from "../options/usage-error.ts";
 import { hasScheme, splitWords } from "../target/target.ts";
 import { loadSource } from "../workspace/source.ts";
-import { changeOwnFile } from "./workspace-file.ts";
+import { editWorkspaceFile } from "./workspace-file.ts";
 
-export interface AddOptions extends RawSandboxOptions {
-  env?: string[];
-  header?: string[];
-  transport?: string;
-  era?: string;
-  cwd?: string;
+export interface AddOptions extends RawOptions {
   start?: string;
   dryRun?: boolean;
 }
@@ -36,7 +27,7 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
     });
   const fields = toFields(alias, rest, words.server, options, cli);
   const before = options.dryRun === true ? undefined : await knownElsewhere(cli, alias);
-  const changed = await changeOwnFile(cli, options.dryRun === true, ({ text }) =>
+  const changed = await editWorkspaceFile(cli, options.dryRun === true, ({ text }) =>
     addServer(text, alias, fields),
   );
   const warnings = [...findSecrets(alias, fields), ...(before === undefined ? [] : [before])];
@@ -49,8 +40,8 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
   } else if (options.dryRun === true) output.print(after);
   else {
     const what =
-      text === undefined ? `Made ${label} with the server ${alias}.` : `Added ${alias} to ${label}.`;
-    output.print(`${what}\n${output.colors.dim(`See how it does: portolan status ${alias}`)}`);
+      text === undefined ? `Created ${label} with the server ${alias}.` : `Added ${alias} to ${label}.`;
+    output.print(`${what}\n${output.colors.dim(`See its state: portolan status ${alias}`)}`);
   }
   return 0;
 }
@@ -64,10 +55,7 @@ function toFields(
 ): ServerFields {
   const [place, extra] = rest;
   const example = `portolan add ${alias} -- <command...>, or portolan add ${alias} <url>`;
-  if (server !== undefined && place !== undefined)
-    throw new PortolanError("USAGE", "A server is given both before and after --.", {
-      hint: "Leave out one of them.",
-    });
+  refuseBothSides(rest, server, "server");
   if (extra !== undefined)
     throw new PortolanError("USAGE", `add takes a name and a server; ${JSON.stringify(extra)} is too much.`, {
       hint: `Write a command after --: ${example}`,
@@ -79,65 +67,46 @@ function toFields(
   if (!isUrl && (program === undefined || program === ""))
     throw new PortolanError("USAGE", "No command and no URL are given.", { hint: example });
   const problems: string[] = [];
-  // The value of a variable is not copied: the file refers to it by name.
-  const env = toEnv(options.env ?? [], problems);
-  const { headers, transport, era, sandbox } = parseServerOptions(pick(options), {});
+  const { env: variables = [], cwd, ...others } = options;
+  // The file refers to a variable by name; its value is not copied.
+  const env = toEnv(variables, problems);
+  const { headers, transport, era, sandbox } = parseServerOptions(others, {});
   if (options.start !== undefined && options.start !== "lazy" && options.start !== "eager")
     problems.push(`--start must be eager or lazy, got ${JSON.stringify(options.start)}`);
   if (isUrl && Object.keys(env).length > 0) problems.push("--env is for commands; a URL takes --header");
-  if (isUrl && options.cwd !== undefined) problems.push("--cwd is for commands");
+  if (isUrl && cwd !== undefined) problems.push("--cwd is for commands");
   if (!isUrl && Object.keys(headers).length > 0) problems.push("--header is for URLs; a command takes --env");
   if (!isUrl && transport !== undefined) problems.push("--transport is for URLs");
   if (isUrl)
     for (const flag of givenSandboxFlags(sandbox))
-      problems.push(`${flag} is for commands; what a URL reaches runs elsewhere`);
+      problems.push(`${flag} is for commands; a server behind a URL runs elsewhere`);
   for (const [name, mode] of Object.entries(sandbox.modes))
-    problems.push(`--sandbox ${name}=${mode} is for servers that are there; here it is --sandbox ${mode}`);
+    problems.push(`--sandbox ${name}=${mode} is for existing servers; here it is --sandbox ${mode}`);
   const network = networkOf(sandbox.network, problems);
   throwUsageErrors(problems);
-  const common = {
-    ...(era === undefined ? {} : { era }),
-    ...(options.start === undefined ? {} : { start: options.start as "eager" | "lazy" }),
-  };
+  const common = { era, start: options.start as "eager" | "lazy" | undefined };
   if (isUrl)
-    return {
-      ...(transport === undefined ? {} : { transport: transport === "http" ? "streamable-http" : transport }),
+    return definedOnly<ServerFields>({
+      transport: transport === "http" ? "streamable-http" : transport,
       url: place.trim(),
-      ...(Object.keys(headers).length === 0 ? {} : { headers }),
+      headers: filled(headers),
       ...common,
-    };
-  return {
+    });
+  return definedOnly<ServerFields>({
     command: program,
-    ...(args.length === 0 ? {} : { args }),
-    ...(Object.keys(env).length === 0 ? {} : { env }),
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    ...sandboxFields({ ...sandbox, network }),
+    args: filled(args),
+    env: filled(env),
+    cwd,
+    sandbox: sandboxField({ ...sandbox, network }),
     ...common,
-  };
+  });
 }
 
-/** As they are written: the file takes them from its own folder. */
-function sandboxFields({ mode, network, read, write }: SandboxOptions): Pick<ServerFields, "sandbox"> {
-  const fs = { ...(read.length === 0 ? {} : { read }), ...(write.length === 0 ? {} : { write }) };
-  const block = {
-    ...(mode === undefined ? {} : { mode }),
-    ...(network.length === 0 ? {} : { network }),
-    ...(Object.keys(fs).length === 0 ? {} : { fs }),
-  };
-  if (Object.keys(block).length === 0) return {};
-  return { sandbox: Object.keys(block).length === 1 && mode !== undefined ? mode : block };
-}
-
-function pick({ header, transport, era, sandbox, allowNet, allowRead, allowWrite }: AddOptions): RawOptions {
-  return {
-    ...(sandbox === undefined ? {} : { sandbox }),
-    ...(allowNet === undefined ? {} : { allowNet }),
-    ...(allowRead === undefined ? {} : { allowRead }),
-    ...(allowWrite === undefined ? {} : { allowWrite }),
-    ...(header === undefined ? {} : { header }),
-    ...(transport === undefined ? {} : { transport }),
-    ...(era === undefined ? {} : { era }),
-  };
+/** Paths stay as the user wrote them; the file resolves them from its own folder. */
+function sandboxField({ mode, network, read, write }: SandboxOptions): ServerFields["sandbox"] {
+  const fs = definedOnly<object>({ read: filled(read), write: filled(write) });
+  const rules = filled(definedOnly<object>({ network: filled(network), fs: filled(fs) }));
+  return rules === undefined || mode === undefined ? (rules ?? mode) : { mode, ...rules };
 }
 
 function toEnv(given: readonly string[], problems: string[]): Record<string, string> {
@@ -152,7 +121,7 @@ function toEnv(given: readonly string[], problems: string[]): Record<string, str
   return env;
 }
 
-/** What looks like a secret that is written out, by the same rules as in the files of other programs. */
+/** Finds literal secrets, by the same rules as in the config files of other clients. */
 function findSecrets(alias: string, { command, args, env, url, headers }: ServerFields): Diagnostic[] {
   const entry = { command, args, env, url, headers };
   const text = JSON.stringify({ mcpServers: { [alias]: entry } });
@@ -175,20 +144,20 @@ function findSecrets(alias: string, { command, args, env, url, headers }: Server
     });
 }
 
-/** What changes for the workspace beyond the new server. Diagnostics of other files are not this command's. */
+/** Warns when the new server changes which servers are used. Errors in other files are not reported here. */
 async function knownElsewhere(cli: Cli, alias: string): Promise<Diagnostic | undefined> {
   const source = await loadSource(cli).catch(() => undefined);
   const common = { code: "NAME_AMBIGUOUS" as const, severity: "warning" as const, server: alias };
   if (source?.kind === "clients" && source.config.servers.length > 0)
     return {
       ...common,
-      message: "From now on the servers declared here are used, and no longer those of other MCP clients",
+      message: "From now on the servers of this folder are used, and no longer those of other MCP clients",
       hint: "portolan import --write copies them here.",
     };
   const other = source?.config.servers.find((server) => server.alias === alias);
   if (other === undefined || other.origin.format === "workspace") return undefined;
   return {
     ...common,
-    message: `${alias} is also declared in ${other.origin.file}:${other.origin.line}; from now on this one is used`,
+    message: `${alias} is also in ${other.origin.file}:${other.origin.line}; from now on this one is used`,
   };
 }

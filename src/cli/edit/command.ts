@@ -4,6 +4,7 @@ import type { CommandHost } from "../context.ts";
 import { collect, defineCommand, outputOptions, sandboxOptions, workspaceOption } from "../options/groups.ts";
 import type { RawOptions } from "../options/parse.ts";
 import { WORKSPACE, WORKSPACE_EXIT_CODES } from "../output/help.ts";
+import type { AddOptions } from "./add.ts";
 
 export function addEditCommands({ program, explain, run, server }: CommandHost): void {
   const add = defineCommand(program, {
@@ -24,7 +25,7 @@ export function addEditCommands({ program, explain, run, server }: CommandHost):
     .option("--cwd <dir>", "working directory of the server (commands)")
     .option("--start <when>", "eager: with the workspace; lazy: with the first call")
     .option("--dry-run", "print the new file, and write nothing")
-    .action((words: string[], raw: RawOptions & { start?: string; dryRun?: boolean }) => {
+    .action((words: string[], raw: AddOptions) => {
       // The values of these options go into the file; `add` checks them itself.
       const { env: _env, header: _header, transport: _transport, era: _era, cwd: _cwd, ...rest } = raw;
       return run(rest, async (cli) => (await import("./add.ts")).add(cli, { words, server }, raw));

@@ -1,11 +1,12 @@
-// `portolan remove`: one server less in the workspace's own file.
+// `portolan remove`: removes a server from the workspace's portolan.yaml.
 
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import { parseWorkspace, removeServer } from "../../formats/workspace/index.ts";
 import type { Cli } from "../context.ts";
+import { takeOneWord } from "../options/usage-error.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { loadSource } from "../workspace/source.ts";
-import { changeOwnFile, type OwnFile } from "./workspace-file.ts";
+import { editWorkspaceFile, type WorkspaceFile } from "./workspace-file.ts";
 
 export async function remove(
   cli: Cli,
@@ -13,14 +14,11 @@ export async function remove(
   options: { dryRun?: boolean },
 ): Promise<number> {
   const { output } = cli;
-  const [alias, extra] = words;
-  if (alias === undefined || extra !== undefined)
-    throw new PortolanError("USAGE", alias === undefined ? "No name is given." : "remove takes one name.", {
-      hint: "portolan remove <name>; portolan status shows the names.",
-    });
+  const hint = "portolan remove <name>; portolan status shows the names.";
+  const alias = takeOneWord(words, { command: "remove", noun: "name", hint });
   const dryRun = options.dryRun === true;
   const elsewhere = await declaredElsewhere(cli, alias);
-  const { file, label, after } = await changeOwnFile(cli, dryRun, (own) => {
+  const { file, label, after } = await editWorkspaceFile(cli, dryRun, (own) => {
     if (own.text === undefined || !names(own).includes(alias)) throw notThere(alias, own, elsewhere);
     return removeServer(own.text, alias);
   });
@@ -30,24 +28,24 @@ export async function remove(
   return 0;
 }
 
-function names({ text = "", file }: OwnFile): string[] {
+function names({ text = "", file }: WorkspaceFile): string[] {
   return parseWorkspace(text, file).servers.map((server) => server.alias);
 }
 
-function notThere(alias: string, own: OwnFile, elsewhere: string | undefined): PortolanError {
+function notThere(alias: string, own: WorkspaceFile, elsewhere: string | undefined): PortolanError {
   const message =
     own.text === undefined
-      ? `There is no ${own.label}, so that nothing can be removed from it.`
-      : `${own.label} declares no server ${JSON.stringify(alias)}.`;
+      ? `There is no ${own.label}, so there is no server to remove.`
+      : `${own.label} has no server ${JSON.stringify(alias)}.`;
   return new PortolanError("SERVER_UNKNOWN", message, {
     hint:
       elsewhere === undefined
         ? didYouMean(alias, names(own))
-        : `It is declared in ${elsewhere}: remove it there, or switch it off.`,
+        : `It is in ${elsewhere}: remove or disable it there.`,
   });
 }
 
-/** Where else a server of that name is declared. Diagnostics of other files are not this command's. */
+/** The place of a server with this name in another config file. Errors in other files are not reported here. */
 async function declaredElsewhere(cli: Cli, alias: string): Promise<string | undefined> {
   const source = await loadSource(cli).catch(() => undefined);
   const found = source?.config.servers.find((server) => server.alias === alias);

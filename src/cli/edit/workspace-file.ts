@@ -1,9 +1,9 @@
-// The workspace's own portolan.yaml, changed in place: read, checked, written whole or not at all.
+// Edits the workspace's portolan.yaml in place: reads and checks it, and writes it whole or not at all.
 
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { withFileLock } from "../../base/files/file-lock.ts";
 import { writeAtomic } from "../../base/files/atomic-write.ts";
+import { withFileLock } from "../../base/files/file-lock.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { readText, toPlain } from "../../formats/document/index.ts";
 import { looksLikeWorkspace, parseWorkspace } from "../../formats/workspace/index.ts";
@@ -11,20 +11,20 @@ import type { Cli } from "../context.ts";
 import { configError } from "../output/diagnostic.ts";
 import { findWorkspace, pathLabeller } from "../workspace/folder.ts";
 
-export interface OwnFile {
+export interface WorkspaceFile {
   readonly file: string;
-  /** As people write it. */
+  /** The shortened path for the output. */
   readonly label: string;
-  /** Absent when there is no such file yet. */
+  /** Undefined when there is no such file yet. */
   readonly text: string | undefined;
 }
 
-/** Reads the file, changes it, and writes it back unless it is only a rehearsal. Returns the text before and after. */
-export async function changeOwnFile(
+/** Reads the file, changes it, and writes it back unless it is a dry run. Returns the text before and after. */
+export async function editWorkspaceFile(
   cli: Cli,
   dryRun: boolean,
-  change: (own: OwnFile) => string,
-): Promise<OwnFile & { readonly after: string }> {
+  change: (own: WorkspaceFile) => string,
+): Promise<WorkspaceFile & { readonly after: string }> {
   const file = await findOwnFile(cli);
   if (dryRun) {
     const own = await readOwnFile(file, cli);
@@ -59,8 +59,8 @@ async function findOwnFile({ io, options }: Cli): Promise<string> {
   return names[0] as string;
 }
 
-/** A file with problems is not changed: who knows what it was meant to say. */
-async function readOwnFile(file: string, cli: Cli): Promise<OwnFile> {
+/** A file with errors is not changed. */
+async function readOwnFile(file: string, cli: Cli): Promise<WorkspaceFile> {
   const label = pathLabeller(cli.io)(file);
   const text = await readFile(file, "utf8").catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === "ENOENT") return undefined;
@@ -74,7 +74,7 @@ async function readOwnFile(file: string, cli: Cli): Promise<OwnFile> {
       hint: "Only a workspace's own file is changed; name its folder with --workspace.",
     });
   const errors = parseWorkspace(text, file).diagnostics.filter(({ severity }) => severity === "error");
-  if (errors.length > 0) throw configError(errors, cli, `${label} has problems, so that it is left as it is`);
+  if (errors.length > 0) throw configError(errors, cli, `${label} has errors and was not changed`);
   return { file, label, text };
 }
 

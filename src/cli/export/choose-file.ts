@@ -1,4 +1,4 @@
-// The file of another program that servers are written to: the one that is named, or the one where it usually looks.
+// Chooses the config file of another client: the one that the user named, or the client's usual one.
 
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -12,12 +12,12 @@ import {
 } from "../../formats/clients/index.ts";
 
 export interface PlaceOptions {
-  /** A file, or true for the usual one. */
+  /** A path, or true for the usual file. */
   readonly write: string | boolean;
   readonly scope: string | undefined;
   readonly computer: Computer;
   readonly cwd: string;
-  /** Aliases of the workspace: one that stands where a file belongs is a slip. */
+  /** Aliases of the workspace, to detect an alias in the place of a file. */
   readonly known: ReadonlySet<string>;
 }
 
@@ -32,17 +32,13 @@ export async function chooseFile(client: ClientId, options: PlaceOptions): Promi
       hint: "Leave out one of them.",
     });
   if (known.has(write))
-    throw new PortolanError(
-      "USAGE",
-      `${JSON.stringify(write)} is a server, and stands where --write takes a file.`,
-      {
-        hint: `Put --write last: portolan export --for ${client} ${write} --write. For a file of that name: --write ./${write}`,
-      },
-    );
+    throw new PortolanError("USAGE", `${JSON.stringify(write)} is a server, but --write takes a file.`, {
+      hint: `Put --write last: portolan export --for ${client} ${write} --write. For a file of that name: --write ./${write}`,
+    });
   return resolve(cwd, write);
 }
 
-/** One that is there already, else the first place whose program has a folder, else the first. Never guesses what `*` stands for. */
+/** An existing file, else the first usual path whose folder exists, else the first path. Paths with `*` are never guessed. */
 async function usualFile(client: ClientId, wanted: Scope | undefined, computer: Computer): Promise<string> {
   const info = CLIENTS[client];
   const places = info.places(computer);

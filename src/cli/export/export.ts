@@ -1,4 +1,4 @@
-// `portolan export`: the workspace's servers in the words of another program, printed or merged into its file.
+// `portolan export`: prints the workspace's servers in the format of another client, or merges them into its config file.
 
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import { type ClientId, CLIENTS, type ExportNote, renderFor } from "../../formats/clients/index.ts";
@@ -12,7 +12,7 @@ import { describeMerge, mergeServers } from "./merge.ts";
 
 export interface ExportCommandOptions extends WorkspaceOptions {
   for?: string;
-  /** True: into the usual file. */
+  /** True means the client's usual file. */
   write?: string | boolean;
   scope?: string;
   json?: boolean;
@@ -36,11 +36,11 @@ export async function exportServers(
   const servers = chooseServers(catalog.servers, aliases, folder);
   if (options.write === undefined) {
     if (options.scope !== undefined)
-      throw new PortolanError("USAGE", "--scope says where to write, and --write is not given.", {
+      throw new PortolanError("USAGE", "--scope needs --write.", {
         hint: "Add --write, or leave --scope out.",
       });
     const { text, notes } = renderFor(client, servers);
-    // Redirected, the text is the file itself; JSON around it only when that is asked for.
+    // Redirected output is the config file itself; only --json wraps it in JSON.
     if (options.json === true) output.json({ client, format: CLIENTS[client].format, text, notes });
     else output.print(io.stdout.isTTY === true ? plainText(text) : text);
     noteLosses(notes, cli);

@@ -1,4 +1,4 @@
-// Servers merged into another program's file, with a summary of what that changes in it.
+// Merges servers into the config file of another client, and summarises the changes.
 
 import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -21,7 +21,7 @@ import { plainLine } from "../terminal/safe-text.ts";
 import { pathLabel } from "../workspace/folder.ts";
 import { toServerFields } from "../workspace/server-fields.ts";
 
-/** What `export --write --json` prints. */
+/** The output of `export --write --json`. */
 export interface Merged {
   readonly client: ClientId;
   readonly file: string;
@@ -35,7 +35,7 @@ export interface Merged {
 export interface MergedServer {
   readonly alias: string;
   readonly change: "added" | "changed" | "same" | "left out";
-  /** Which fields changed, by name; values are never shown. */
+  /** The names of changed fields; values are never shown. */
   readonly fields?: readonly string[];
   readonly runs: string;
 }
@@ -50,11 +50,11 @@ export async function mergeServers(
   const before = existing ?? "";
   const context = { home: computer.home, cwd: computer.cwd, platform: computer.platform };
   const { text, notes } = mergeInto(client, before, servers, { ...context, file });
-  const declared = (source: string): readonly ClientServer[] =>
+  const serversIn = (source: string): readonly ClientServer[] =>
     parseClientFile(source, file, client, context)?.servers ?? [];
-  const [old, fresh] = [declared(before), declared(text)];
+  const [old, fresh] = [serversIn(before), serversIn(text)];
   const summary = servers.map((server) => compare(server, old, fresh));
-  // A new file is not made for nothing.
+  // No new file is created without a server for it.
   const nothing = existing === undefined && fresh.length === 0;
   const written = nothing ? { file, changed: false } : await writeClientFile(file, text, { basis: before });
   const backup = "backup" in written ? written.backup : undefined;
@@ -91,8 +91,8 @@ export function describeMerge(
   const path = pathLabel(merged.file, computer);
   const title = clientTitle(merged.client);
   const outcome = merged.changed
-    ? `${merged.created ? "Created" : "Changed"} ${path} of ${title}; all else in it is as it was.`
-    : `${title} has these servers already; ${path} was not touched.`;
+    ? `${merged.created ? "Created" : "Changed"} ${path} of ${title}; its other content is unchanged.`
+    : `${title} has these servers already; ${path} is unchanged.`;
   lines.push(wrap(merged.created ? `Created ${path} for ${title}.` : outcome, width));
   if (merged.backup !== undefined) lines.push(`Backup: ${pathLabel(merged.backup, computer)}`);
   return lines.join("\n");

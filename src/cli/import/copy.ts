@@ -1,4 +1,4 @@
-// Servers of other programs copied into portolan.yaml. The programs' own files are only read.
+// Copies servers of other clients into portolan.yaml. The clients' own files are only read.
 
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -14,7 +14,7 @@ import { toServerFields } from "../workspace/server-fields.ts";
 export interface CopyResult {
   /** The workspace's own file. */
   readonly file: string;
-  /** The copy of what was there before; absent when nothing was written or there was no file. */
+  /** The backup of the file; absent when nothing was written or there was no file. */
   readonly backup?: string | undefined;
   readonly added: readonly CopiedServer[];
   readonly skipped: readonly SkippedServer[];
@@ -23,19 +23,19 @@ export interface CopyResult {
 export interface CopiedServer {
   readonly alias: string;
   readonly from: string;
-  /** What was left behind, and what was taken along that should not stay so. */
+  /** Warnings about settings that were not copied, and about secrets that were. */
   readonly notes: readonly string[];
 }
 
 export interface SkippedServer {
   readonly alias: string;
   readonly from: string;
-  /** `there`: the workspace has it already; `taken`: another server has its alias; `invalid`: it would not be a valid server. */
+  /** `there`: the workspace has the same server; `taken`: another server has this alias; `invalid`: its config is not valid. */
   readonly reason: "there" | "taken" | "invalid";
   readonly message: string;
 }
 
-/** How a finding about a secret in a file reads. */
+/** Part of the message of diagnostics about secrets in config files. */
 const WRITTEN_OUT = "looks like a secret that is written out";
 
 /** Adds every server that the workspace does not have yet. An existing file gets a backup. */
@@ -75,7 +75,7 @@ export async function copyServers(
   }
 }
 
-/** A broken file is refused whole: what the servers in it are called cannot be known. */
+/** Refuses a file with errors, because its servers' names are not known. */
 async function readOwn(folder: string): Promise<{ file: string; text: string | undefined }> {
   for (const name of ["portolan.yaml", "portolan.yml"]) {
     const file = join(folder, name);

@@ -1,4 +1,4 @@
-// `portolan import`: the servers that other programs on this computer declare, shown or copied into the workspace.
+// `portolan import`: shows the servers of other MCP clients on this computer, or copies them into the workspace.
 
 import type { Diagnostic } from "../../errors/index.ts";
 import type { ClientServer, ImportedFile } from "../../formats/clients/index.ts";
@@ -13,7 +13,7 @@ export interface ImportCommandOptions extends WorkspaceOptions {
   write?: boolean;
 }
 
-/** What `import --json` prints. */
+/** The output of `import --json`. */
 export interface ImportListing {
   readonly files: readonly ListedFile[];
 }
@@ -25,12 +25,12 @@ export interface ListedFile extends Pick<ImportedFile, "client" | "scope" | "fil
 
 export interface ListedServer {
   readonly alias: string;
-  /** Its name in the file. */
+  /** The server's name in the file. */
   readonly name: string;
   readonly transport: string;
-  /** The command line or the address, without what may be secret. */
+  /** The command line or the URL, without values that may be secret. */
   readonly runs: string;
-  /** Names only: values are never shown. */
+  /** Only names; values are never shown. */
   readonly env?: readonly string[];
   readonly headers?: readonly string[];
   readonly enabled: boolean;

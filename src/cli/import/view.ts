@@ -1,4 +1,4 @@
-// What `portolan import` found and did, as text for a terminal.
+// Describes the result of `portolan import` for a terminal.
 
 import type { Diagnostic } from "../../errors/index.ts";
 import { type ClientId, CLIENTS, type Computer } from "../../formats/clients/index.ts";
@@ -18,9 +18,9 @@ interface View {
 }
 
 interface ImportView extends View {
-  /** The clients that were asked for; undefined for all. */
+  /** The clients that the user named; undefined means all of them. */
   readonly only: readonly ClientId[] | undefined;
-  /** Say how the servers are copied. */
+  /** True when the output ends with the command that copies the servers. */
   readonly offer: boolean;
 }
 
@@ -58,7 +58,7 @@ export function describeCopy({ file, backup, added, skipped }: CopyResult, view:
   lines.push(
     wrap(
       added.length === 0
-        ? `Nothing to add; ${path} is as it was.`
+        ? `No server to add; ${path} is unchanged.`
         : `${count(added.length, "server")} added to ${path}.`,
       width,
     ),
@@ -79,7 +79,7 @@ interface Columns {
   readonly transport: number;
 }
 
-/** Every file has the same columns; a very long alias does not push those of the others away. */
+/** All files share the column widths; a very long alias does not widen its column. */
 function columnsOf(servers: readonly ListedServer[]): Columns {
   const widest = (texts: readonly string[], limit: number): number =>
     Math.max(0, ...texts.map((text) => displayWidth(text)).filter((width) => width <= limit));
@@ -100,12 +100,12 @@ function describeFile(file: ListedFile, columns: Columns, view: ImportView): str
   const head = `${colors.bold(clientTitle(file.client))} ${colors.dim(`(${file.scope})`)} ${pathLabel(file.file, view.computer)}`;
   const servers = file.servers.map((server) => `  ${describeServer(server, columns, view)}`);
   if (servers.length === 0) servers.push(colors.dim("  no servers"));
-  // Once copied, what is said about secrets is said there.
-  const told = file.diagnostics.filter(({ severity }) => view.offer || severity !== "info");
-  const findings = told.map((finding, index) =>
-    diagnosticText(finding, finding.hint !== told[index + 1]?.hint, view),
+  // After copying, the notes on the copied servers include the secrets.
+  const shown = file.diagnostics.filter(({ severity }) => view.offer || severity !== "info");
+  const diagnostics = shown.map((diagnostic, index) =>
+    diagnosticText(diagnostic, diagnostic.hint !== shown[index + 1]?.hint, view),
   );
-  return [wrap(head, width, 2), ...servers, ...findings].join("\n");
+  return [wrap(head, width, 2), ...servers, ...diagnostics].join("\n");
 }
 
 function describeServer(server: ListedServer, columns: Columns, { colors, width }: View): string {
@@ -119,9 +119,9 @@ function describeServer(server: ListedServer, columns: Columns, { colors, width 
   return `${colors.cyan(alias)}${gap}  ${colors.dim(transport)}  ${shown}${colors.yellow(note)}`;
 }
 
-/** The same advice for several findings is given with the last. */
-function diagnosticText(finding: Diagnostic, advise: boolean, { colors, width }: View): string {
-  const { severity, line, column, server, message, hint } = finding;
+/** When several diagnostics in a row have the same hint, only the last one shows it. */
+function diagnosticText(diagnostic: Diagnostic, advise: boolean, { colors, width }: View): string {
+  const { severity, line, column, server, message, hint } = diagnostic;
   const label = { error: colors.red("error"), warning: colors.yellow("warning"), info: colors.dim("note") }[
     severity
   ];
@@ -138,7 +138,7 @@ function describeNothing({ only, computer, width }: ImportView): string {
     CLIENTS[id].places(computer).map(({ file }) => `  ${clientTitle(id)}  ${pathLabel(file, computer)}`),
   );
   return [
-    wrap("No declaration of an MCP client was found. These places were looked at:", width),
+    wrap("No config file of an MCP client was found. Portolan looked in these places:", width),
     ...lines,
   ].join("\n");
 }

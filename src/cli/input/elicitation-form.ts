@@ -1,11 +1,11 @@
-// A server's form as questions: one per property of its schema, with what counts as a good answer.
+// Fields of an elicitation form: one per property of its schema, each with the check of its answer.
 
 import { isObject, type JsonObject, type JsonSchema } from "../../model/index.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 
 interface FieldBase {
   readonly key: string;
-  /** What is asked, safe to show. */
+  /** The text of the prompt, safe to show. */
   readonly label: string;
   readonly required: boolean;
 }
@@ -40,7 +40,7 @@ const MAX_FIELDS = 100;
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 
-/** The questions of a form, or undefined when it has more of them than anyone should be asked. */
+/** The fields of a form; undefined when it has more fields than a form should have. */
 export function toFields(schema: JsonSchema | undefined): Field[] | undefined {
   const properties = isObject(schema?.["properties"]) ? Object.entries(schema["properties"]) : [];
   if (properties.length > MAX_FIELDS) return undefined;

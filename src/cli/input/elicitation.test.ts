@@ -7,7 +7,7 @@ import { createElicit } from "./elicitation.ts";
 
 type Answer = string | string[] | undefined;
 
-/** Answers in turn; `undefined` stands for Escape, a missing answer for taking what is offered. */
+/** Gives these answers in order; `undefined` is Escape, and a missing answer accepts the default. */
 function harness(answers: (Answer | typeof OFFERED)[], terminal = true) {
   const asked: string[] = [];
   const said: string[] = [];
@@ -121,7 +121,7 @@ describe("forms", () => {
       action: "accept",
       content: { name: "Ann", age: 30, loud: true, size: "m", color: "#0f0", tags: ["b"], days: ["tu"] },
     });
-    expect(said).toEqual(["A question from the server: Who?"]);
+    expect(said).toEqual(["A request from the server: Who?"]);
     expect(asked[1]).toBe("Your name");
     expect(asked[2]).toBe("age (whole number, 0 to 150) (optional)");
   });
@@ -194,7 +194,7 @@ describe("forms", () => {
       message: "hi\u001b[2J\u202e",
       requestedSchema: { properties: { ["__proto__"]: { type: "string", title: "a\nb\u001b]0;x\u0007" } } },
     });
-    expect(said[0]).toBe("A question from the server: hi\ufffd");
+    expect(said[0]).toBe("A request from the server: hi\ufffd");
     expect(asked[1]).toBe("a b␛]0;x␇ (optional)");
     expect(JSON.stringify(result)).not.toContain("polluted");
   });
@@ -264,10 +264,10 @@ describe("pages", () => {
 test("without a terminal a question is declined, and said so", async () => {
   const { run, notes } = harness([], false);
   expect(await run(form({ a: { type: "string" } }))).toEqual({ action: "decline" });
-  expect(notes[0]).toBe("the server asked: Who?");
+  expect(notes[0]).toBe("the server requests input: Who?");
   expect(notes[1]).toMatch(/terminal/);
   await run({ message: "And now?" });
-  expect(notes.slice(2)).toEqual(["the server asked: And now?"]);
+  expect(notes.slice(2)).toEqual(["the server requests input: And now?"]);
 });
 
 test("questions are asked one after the other", async () => {

@@ -1,4 +1,4 @@
-// A server's question put to the person at the terminal: a form field by field, or a page to open with consent.
+// Elicitation at the terminal: asks for a form field by field, or opens a web page after consent.
 
 import { isHttpUrl, isSecureUrl, parseUrl } from "../../base/net/urls.ts";
 import type { ElicitRequest, ElicitResult, JsonObject } from "../../model/index.ts";
@@ -8,21 +8,21 @@ import { plainLine, plainText } from "../terminal/safe-text.ts";
 import { type Field, toFields } from "./elicitation-form.ts";
 
 export interface ElicitContext {
-  /** What the user called the server; never what it calls itself. */
+  /** The name that the user gave the server, never the one it gives itself. */
   readonly server: string;
-  /** Absent without a terminal: then every question is declined. */
+  /** Undefined without a terminal: then every request is declined. */
   readonly prompter: (() => Promise<Prompter>) | undefined;
   readonly note: (text: string) => void;
   readonly openBrowser: (url: string) => Promise<boolean>;
-  /** Gives the terminal to the questions. */
+  /** Pauses the spinner while a prompt uses the terminal. */
   readonly withTerminal: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 export type Elicit = (request: ElicitRequest, context: { signal: AbortSignal }) => Promise<ElicitResult>;
 
-class TurnedAway extends Error {}
+class Cancelled extends Error {}
 
-/** Answers one question after the other, also when a server asks several at once. */
+/** Answers one request after the other, even when a server sends several at once. */
 export function createElicit(context: ElicitContext): Elicit {
   let last: Promise<unknown> = Promise.resolve();
   const decline = createDecline(context);
@@ -38,14 +38,14 @@ export function createElicit(context: ElicitContext): Elicit {
   };
 }
 
-/** Without a terminal every question is shown and declined; why, is said once. */
+/** Without a terminal, shows and declines every request; the reason is shown once. */
 function createDecline({ server, note }: ElicitContext): (request: ElicitRequest) => ElicitResult {
   let isExplained = false;
   return (request) => {
-    note(`${plainLine(server, 100)} asked: ${plainLine(request.message, 300)}`);
+    note(`${plainLine(server, 100)} requests input: ${plainLine(request.message, 300)}`);
     if (!isExplained)
       note(
-        "It was declined, because nobody can be asked here. Run the command at a terminal, without --no-input, to answer.",
+        "The request was declined, because this is not a terminal. To answer it, run the command at a terminal, without --no-input.",
       );
     isExplained = true;
     return { action: "decline" };
@@ -63,7 +63,7 @@ async function elicit(
       ? await askForPage(request, signal, prompter, context)
       : await askForForm(request, signal, prompter, context);
   } catch (thrown) {
-    if (thrown instanceof TurnedAway) return { action: "cancel" };
+    if (thrown instanceof Cancelled) return { action: "cancel" };
     throw thrown;
   }
 }
@@ -76,10 +76,10 @@ async function askForForm(
 ): Promise<ElicitResult> {
   const fields = toFields(request.requestedSchema);
   if (fields === undefined) {
-    context.note(`${context.server} asked for more answers than a form should; it was declined.`);
+    context.note(`${context.server} sent a form with too many fields; it was declined.`);
     return { action: "decline" };
   }
-  prompter.say(plainText(request.message), `A question from ${plainLine(context.server, 100)}`);
+  prompter.say(plainText(request.message), `A request from ${plainLine(context.server, 100)}`);
   const choose = (message: string, options: [string, string][]): Promise<string> =>
     answered(
       prompter.select({
@@ -199,7 +199,7 @@ async function askForPage(
   const url = parsePage(request.url);
   if (url === undefined) {
     context.note(
-      `${context.server} asked to open something that is not a web page (${plainLine(request.url, 200)}); it was declined.`,
+      `${context.server} requested to open an address that is not a web page (${plainLine(request.url, 200)}); it was declined.`,
     );
     return { action: "decline" };
   }
@@ -226,7 +226,7 @@ async function askForPage(
   return { action: "accept" };
 }
 
-/** Only a web page is ever opened; the address is the parser's own spelling, not the server's. */
+/** Opens only web pages, by the URL as the parser spells it. */
 function parsePage(text: unknown): URL | undefined {
   const url = typeof text === "string" ? parseUrl(text) : undefined;
   return url !== undefined && isHttpUrl(url) ? url : undefined;
@@ -236,6 +236,6 @@ const SKIP = { value: "skip", label: "(no answer)" };
 
 async function answered<T>(answer: Promise<T | undefined>): Promise<T> {
   const value = await answer;
-  if (value === undefined) throw new TurnedAway();
+  if (value === undefined) throw new Cancelled();
   return value;
 }

@@ -1,4 +1,4 @@
-// Secrets on their way in: typed without being shown, or from a pipe. Never from the command line.
+// Input of secrets: typed without being shown, or piped in. Never taken from the command line.
 
 import { PortolanError } from "../../errors/index.ts";
 import type { PassphraseRequest, PromptPassphrase } from "../../secrets/index.ts";
@@ -9,37 +9,37 @@ import { isInteractive } from "./handlers.ts";
 const MAX_BYTES = 1024 * 1024;
 const MAX_ROUNDS = 3;
 
-/** The value for a secret: asked for on a terminal, otherwise all of stdin but its last line break. */
+/** The value of a secret: typed at the terminal, otherwise all of stdin without its last line break. */
 export async function readSecretValue(cli: Cli, name: string): Promise<string> {
   if (isInteractive(cli)) {
     const value = await (
       await prompter(cli)
     ).password({
       message: `Value of ${name}`,
-      check: (text) => (text === "" ? "A value is needed; Ctrl-C leaves all as it is." : undefined),
+      check: (text) => (text === "" ? "A value is needed; Ctrl-C cancels." : undefined),
       signal: cli.interrupt.signal,
     });
-    if (value === undefined) throw turnedAway();
+    if (value === undefined) throw cancelled();
     return value;
   }
   if (cli.io.stdin.isTTY === true)
-    throw new PortolanError("USAGE", "Nobody can be asked for the value: stderr is not a terminal.", {
+    throw new PortolanError("USAGE", "The value cannot be typed here: stderr is not a terminal.", {
       hint: `Pipe the value in: printf %s "$VALUE" | portolan secrets set ${name}`,
     });
   const text = await readPipe(cli);
   const value = text.replace(/\r?\n$/, "");
   if (value === "")
     throw new PortolanError("USAGE", `No value for ${name} came from stdin.`, {
-      hint: `Pipe it in: printf %s "$VALUE" | portolan secrets set ${name}. At a terminal you are asked for it.`,
+      hint: `Pipe it in: printf %s "$VALUE" | portolan secrets set ${name}. At a terminal, the command asks for it.`,
     });
   return value;
 }
 
 export interface PassphrasePrompt {
-  /** Asks for a vault's passphrase, twice for a new one. Absent where nobody can be asked. */
+  /** Asks for a vault's passphrase, twice for a new one. Undefined without a terminal. */
   readonly prompt: PromptPassphrase | undefined;
-  /** Throws when the person turned away: some work goes on without a vault, but not after Ctrl-C. */
-  throwIfTurnedAway(): void;
+  /** Throws when the user cancelled the prompt: some commands continue without a vault, but not after Ctrl-C. */
+  throwIfCancelled(): void;
 }
 
 export function createPassphrasePrompt(cli: Cli): PassphrasePrompt {
@@ -54,7 +54,7 @@ export function createPassphrasePrompt(cli: Cli): PassphrasePrompt {
   };
   return {
     prompt: isInteractive(cli) ? prompt : undefined,
-    throwIfTurnedAway() {
+    throwIfCancelled() {
       if (failure !== undefined) throw failure as Error;
     },
   };
@@ -65,32 +65,34 @@ async function askPassphrase(cli: Cli, { vault, reason }: PassphraseRequest): Pr
   const ask = (message: string): Promise<string | undefined> =>
     asker.password({
       message,
-      check: (text) => (text === "" ? "A passphrase is needed; Ctrl-C leaves all as it is." : undefined),
+      check: (text) => (text === "" ? "A passphrase is needed; Ctrl-C cancels." : undefined),
       signal: cli.interrupt.signal,
     });
   if (reason !== "create") {
-    const again = reason === "wrong" ? "That did not open it. " : "";
+    const again = reason === "wrong" ? "The passphrase is wrong. " : "";
     return (await ask(`${again}Passphrase of the vault ${vault}`)) ?? fail();
   }
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const first =
       (await ask(
         round === 0
-          ? `A passphrase for the new vault ${vault}; without it nobody can read the vault`
-          : "The two were not the same. Once more: a passphrase for the new vault",
+          ? `A passphrase for the new vault ${vault}; without it the vault cannot be read`
+          : "The two were different. Again: a passphrase for the new vault",
       )) ?? fail();
     const second = (await ask("The same passphrase again")) ?? fail();
     if (first === second) return first;
   }
-  throw new PortolanError("USAGE", "The passphrases were not the same; no vault was made.");
+  throw new PortolanError("USAGE", "The passphrases were different; no vault was created.");
 }
 
 function fail(): never {
-  throw turnedAway();
+  throw cancelled();
 }
 
-function turnedAway(): PortolanError {
-  return new PortolanError("CANCELLED", "Nothing was changed.", { hint: "Run the command again to answer." });
+function cancelled(): PortolanError {
+  return new PortolanError("CANCELLED", "Cancelled; nothing was changed.", {
+    hint: "Run the command again to answer.",
+  });
 }
 
 async function prompter({ io, output }: Cli): Promise<Prompter> {
@@ -112,7 +114,7 @@ async function readPipe({ io }: Cli): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
   } catch {
-    // The cause is left out: nothing about the bytes belongs into an error.
+    // The error has no cause, because the cause could reveal bytes of the secret.
     throw new PortolanError("USAGE", "The value is not UTF-8 text.", {
       hint: "Encode bytes first, for example with base64.",
     });

@@ -1,20 +1,21 @@
-// `portolan install`: what the servers of the workspace need is fetched now, and what was broken is mended.
+// `portolan install`: installs the programs of the servers now, and repairs broken ones.
 
 import { PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { InstallReport } from "../../launch/index.ts";
 import type { DeclaredServer, HttpProgram, StdioEndpoint } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
+import { refuseBothSides } from "../options/usage-error.ts";
 import { exitCodeOf } from "../output/output.ts";
 import { withSpinner } from "../output/progress.ts";
 import { takeTarget } from "../target/connect.ts";
 import { targetServer } from "../target/server-config.ts";
 import { formatDownload } from "../terminal/format.ts";
-import { renderRows } from "../terminal/rows.ts";
+import { renderRows } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import type { Spinner } from "../terminal/spinner.ts";
-import { driverNamed, driverServers, noProgram, programOf } from "../workspace/programs.ts";
+import { driverServers, findDriverServer, noProgram, programOf } from "../workspace/programs.ts";
 import { sourceNote } from "../workspace/source-note.ts";
-import { loadSource, serverNamed } from "../workspace/source.ts";
+import { loadSource, requireServer } from "../workspace/source.ts";
 
 interface Line {
   readonly server: string;
@@ -24,7 +25,7 @@ interface Line {
   readonly error?: PortolanError;
 }
 
-/** One after the other: each of them may take all of the network, and says how far it is. */
+/** Installs one server after the other, since each may use the whole network and shows its progress. */
 export async function installServers(
   cli: Cli,
   words: Words,
@@ -46,25 +47,21 @@ export async function installServers(
   });
   interrupt.signal.throwIfAborted();
   if (output.form === "json") output.json({ servers: lines.map(toJson) });
-  else if (lines.length === 0) output.print("No servers are declared here.");
+  else if (lines.length === 0) output.print("There are no servers here.");
   else output.print(describe(lines, cli, update));
   const failed = lines.find(({ error }) => error !== undefined)?.error;
   return failed === undefined ? 0 : exitCodeOf(failed);
 }
 
 async function chosen(cli: Cli, { words, server }: Words): Promise<DeclaredServer[]> {
-  if (server !== undefined) {
-    if (words.length > 0)
-      throw new PortolanError("USAGE", "A server is given both before and after --.", {
-        hint: "Leave out one of them.",
-      });
+  refuseBothSides(words, server, "server");
+  if (server !== undefined)
     return [targetServer(takeTarget({ words: [], server }, cli).target, cli.options, cli.io.cwd)];
-  }
   const source = await loadSource(cli);
   const note = sourceNote(source, cli.io);
   if (note !== undefined) cli.output.note(cli.output.noteColors.dim(note));
   if (words.length > 0)
-    return [...new Set(words)].map((name) => driverNamed(source, name) ?? serverNamed(source, name));
+    return [...new Set(words)].map((name) => findDriverServer(source, name) ?? requireServer(source, name));
   return [
     ...source.config.servers.filter(({ enabled, endpoint }) => enabled && endpoint.transport !== "contracts"),
     ...driverServers(source),
@@ -84,10 +81,10 @@ async function installOne(
     const report = await installNow(
       {
         ...{ server: alias, endpoint, settings, signal: interrupt.signal },
-        onLaunch: (news) => {
-          if (news.type !== "progress") return;
-          if (news.bytes !== undefined) spinner.update(formatDownload(news.bytes));
-          else spinner.start(`${alias}: ${plainLine(news.what, 200)}`);
+        onLaunch: (event) => {
+          if (event.type !== "progress") return;
+          if (event.bytes !== undefined) spinner.update(formatDownload(event.bytes));
+          else spinner.start(`${alias}: ${plainLine(event.what, 200)}`);
         },
       },
       { update },
@@ -127,13 +124,13 @@ function textOf({ report, none, error }: Line, update: boolean): string {
       return `is a program of this machine: ${source}`;
     case "there":
       return kind === "docker" && update
-        ? `${source} is there; images are updated by their engine: docker pull ${source}`
-        : `${source} is there`;
+        ? `${source} is installed; to update the image: docker pull ${source}`
+        : `${source} is installed`;
     case "installed":
-      return `${source} is installed now`;
+      return `${source} was installed`;
     case "mended":
-      return `${source} was broken and is installed again: ${plainLine(broken.join(", "), 300)}`;
+      return `${source} was broken and was installed again: ${plainLine(broken.join(", "), 300)}`;
     case "updated":
-      return `${source} is installed now; it was ${plainLine(before ?? "", 60)}`;
+      return `${source} was installed; before it was ${plainLine(before ?? "", 60)}`;
   }
 }

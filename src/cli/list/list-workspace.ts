@@ -1,4 +1,4 @@
-// Everything that the servers of a workspace offer, by full names, grouped by server.
+// `portolan list` for a workspace: the tools of all servers by full names, grouped by server.
 
 import type { Diagnostic } from "../../errors/index.ts";
 import type { OwnName, ServerHealth } from "../../hub/index.ts";
@@ -98,7 +98,7 @@ function count(number: number, word: string): string {
   return number === 0 ? "" : `${number} ${word}${number === 1 ? "" : "s"}`;
 }
 
-/** The full name, or `<server>.<name>` where the full name had no room for the server's own. */
+/** The full name, or `<server>.<name>` when the full name was too long to hold the server's own name. */
 function typedName(full: string, own: OwnName | undefined): string {
   return own === undefined || full.includes(own.name) ? full : `${own.server}.${own.name}`;
 }

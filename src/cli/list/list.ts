@@ -1,20 +1,18 @@
-// `portolan list`: everything that a server offers.
+// `portolan list`: lists the tools, resources and prompts of a server.
 
 import { type Diagnostic, isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { Cli, Words } from "../context.ts";
+import { refuseBothSides } from "../options/usage-error.ts";
 import { type ResolvedTarget, resolveServer } from "../target/resolve.ts";
 import { withTarget } from "../target/session.ts";
-import { contractNamed, contractsOf } from "../workspace/contracts.ts";
+import { contractsOf, findContract } from "../workspace/contracts.ts";
 import { listWorkspace } from "./list-workspace.ts";
 import { describeListing, type Listing, type ListOptions } from "./view.ts";
 
 const NOTHING = { resources: [], resourceTemplates: [], prompts: [] };
 
 export async function list(cli: Cli, words: Words, options: ListOptions): Promise<number> {
-  if (words.server !== undefined && words.words.length > 0)
-    throw new PortolanError("USAGE", "A target is given both before and after --.", {
-      hint: "Leave out one of them.",
-    });
+  refuseBothSides(words.words, words.server, "target");
   const target = await resolveServer(words, cli);
   if (target.kind === "workspace") return listWorkspace(cli, target.source, options);
   const contract = target.kind === "server" && target.rest.length === 1 ? contractOf(target) : undefined;
@@ -34,7 +32,7 @@ export async function list(cli: Cli, words: Words, options: ListOptions): Promis
       const started = performance.now();
       const failed: Diagnostic[] = [];
       const wanted = request("listing");
-      // A server that fails in one of the lesser lists still has tools to show.
+      // A server that fails to list its resources or prompts still has tools to show.
       const lesser = async <T>(what: string, items: Promise<T[]>): Promise<T[]> =>
         items.catch((thrown: unknown) => {
           if (!isPortolanError(thrown) || wanted.signal.aborted) throw thrown;
@@ -69,11 +67,11 @@ export async function list(cli: Cli, words: Words, options: ListOptions): Promis
   );
 }
 
-/** What the tool is called of the one contract that is wanted. */
+/** The tool name of the contract that the user named. */
 function contractOf({
   source,
   rest: [word = ""],
 }: Extract<ResolvedTarget, { kind: "server" }>): string | undefined {
   const own = contractsOf(source);
-  return own === undefined ? undefined : contractNamed(own.endpoint, word)?.name;
+  return own === undefined ? undefined : findContract(own.endpoint, word)?.name;
 }

@@ -1,4 +1,4 @@
-// Everything that a server offers, as text: readable at the width of the terminal, and in full when there is none.
+// Describes a server's tools, resources and prompts: fitted to the terminal, or in full without one.
 
 import type { ServerDescription } from "../../client/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
@@ -16,13 +16,13 @@ import { cut, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine, plainText, toJsonText } from "../terminal/safe-text.ts";
 
 export interface ListOptions {
-  /** Every parameter, every line of text. */
+  /** Shows every parameter and every line of text. */
   all?: boolean;
-  /** The tools' JSON Schemas in full. */
+  /** Shows the tools' JSON Schemas in full. */
   schema?: boolean;
 }
 
-/** What `list --json` prints. */
+/** The output of `list --json`. */
 export interface Listing {
   readonly server: ServerDescription;
   readonly tools: readonly ToolDefinition[];
@@ -33,7 +33,7 @@ export interface Listing {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** How things are shown; `room` is what the indentation leaves of the terminal's width. */
+/** How items are shown; `room` is the terminal's width minus the indentation. */
 interface View {
   readonly colors: Colors;
   readonly all: boolean;
@@ -41,7 +41,7 @@ interface View {
   readonly room: number | undefined;
 }
 
-/** A resource or a prompt: what the user types, and what there is to know about it. */
+/** A resource or a prompt: the text to type, and its description. */
 interface Row {
   readonly head: string;
   readonly tail: string;
@@ -107,7 +107,7 @@ export function describeListing(
   return sections.join("\n\n");
 }
 
-/** Tools alone, one after another. */
+/** Describes only tools, one after another. */
 export function describeTools(
   tools: readonly ToolDefinition[],
   colors: Colors,
@@ -174,7 +174,7 @@ function describeTool(tool: ToolDefinition, view: View): string {
   return lines.join("\n");
 }
 
-/** In one line where it fits, else with a line for each parameter; both can be pasted back. */
+/** Prints the signature in one line if it fits, else with a line for each parameter; both can be pasted back. */
 function describeSignature({ signature, name, parameters, result }: PrintedSignature, view: View): string {
   const { colors, room } = view;
   const fits = room === undefined || parameters.length === 0 || displayWidth(signature) <= room;
@@ -212,8 +212,8 @@ function resourceRow(
 }
 
 /**
- * Two columns, or the notes below when the first column would take most of the terminal or all of the notes are wanted.
- * What the user types is never cut; the notes are, at the edge of the terminal.
+ * Two columns, or the notes below when the first column is too wide or --all is given.
+ * The text to type is never truncated; the notes are.
  */
 function describeRows(rows: readonly Row[], { colors, all, room }: View): string[] {
   const widths = rows.map(({ head, tail }) => displayWidth(head) + displayWidth(tail));
@@ -232,12 +232,12 @@ function describeRows(rows: readonly Row[], { colors, all, room }: View): string
   });
 }
 
-/** The first paragraph in one line, or all of the text. */
+/** The first paragraph in one line, or the whole text with --all. */
 function describe(text: unknown, { all, room }: View): string {
   if (typeof text !== "string") return "";
   if (all) return plainText(text).trim();
   const line = plainLine(text.trim().split(/\n\s*\n/)[0] ?? "", MAX_DESCRIPTION);
-  // On a terminal that is nearly wide enough, a cut line reads better than a second one with one word.
+  // When the terminal is almost wide enough, a truncated line reads better than a second line with one word.
   const oneLine = room !== undefined && room >= 90 && room - 3 < MAX_DESCRIPTION;
   return oneLine ? cut(line, room - 3) : line;
 }

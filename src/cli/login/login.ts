@@ -1,4 +1,4 @@
-// `portolan login` and `portolan logout`: somebody signs in to a driver, on this terminal or in a browser, and out again.
+// `portolan login` and `portolan logout`: signs a user in to a driver, at the terminal or in a browser, and out again.
 
 import { stat } from "node:fs/promises";
 import { type AuthState, type Contracts, hasLogin, LOCAL_USER } from "../../contracts/index.ts";
@@ -9,9 +9,10 @@ import type { Cli } from "../context.ts";
 import { isInteractive } from "../input/handlers.ts";
 import { createPassphrasePrompt } from "../input/secret-input.ts";
 import { workspaceSandbox } from "../options/sandbox.ts";
+import { takeOneWord } from "../options/usage-error.ts";
 import { noteDiagnostic } from "../output/diagnostic.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
-import { type ContractsSource, driverNamed, loadContracts } from "../workspace/contracts.ts";
+import { type ContractsSource, loadContracts, requireDriver } from "../workspace/contracts.ts";
 
 export interface LoginOptions {
   user?: string;
@@ -19,7 +20,7 @@ export interface LoginOptions {
 
 export async function login(cli: Cli, words: readonly string[], { user }: LoginOptions): Promise<number> {
   const own = await loadContracts(cli);
-  const { driver } = driverNamed(own, theDriver(words, "login"));
+  const { driver } = requireDriver(own, theDriver(words, "login"));
   const { output, interrupt } = cli;
   return withDriver(cli, own, driver, async (contracts) => {
     if (stateOf(contracts, driver, user) === "authed" && hasLogin(driver)) return already(cli, driver, user);
@@ -36,7 +37,7 @@ export async function login(cli: Cli, words: readonly string[], { user }: LoginO
 
 export async function logout(cli: Cli, words: readonly string[], { user }: LoginOptions): Promise<number> {
   const own = await loadContracts(cli);
-  const { driver } = driverNamed(own, theDriver(words, "logout"));
+  const { driver } = requireDriver(own, theDriver(words, "logout"));
   const { output } = cli;
   return withDriver(cli, own, driver, async (contracts) => {
     const done = await contracts.logout(driver.id, contextOf(user));
@@ -52,7 +53,7 @@ export async function logout(cli: Cli, words: readonly string[], { user }: Login
     else output.print(`Logged out of ${plainLine(driver.name, 80)}.`);
     if (done && left.length > 0)
       output.note(
-        `What its programs keep is still there: ${left.map((path) => plainLine(path, 200)).join(", ")}`,
+        `These files of its programs remain: ${left.map((path) => plainLine(path, 200)).join(", ")}`,
       );
     return 0;
   });
@@ -66,12 +67,9 @@ function already({ output }: Cli, { id, name }: Driver, user: string | undefined
   return 0;
 }
 
-function theDriver([driver, ...extra]: readonly string[], command: string): string {
-  if (driver !== undefined && extra.length === 0) return driver;
-  const message = driver === undefined ? "No driver is given." : `${command} takes one driver.`;
-  throw new PortolanError("USAGE", message, {
-    hint: `portolan ${command} <driver>; portolan status shows them.`,
-  });
+function theDriver(words: readonly string[], command: string): string {
+  const hint = `portolan ${command} <driver>; portolan status shows them.`;
+  return takeOneWord(words, { command, noun: "driver", hint });
 }
 
 function contextOf(user: string | undefined): { readonly userId?: string } {
@@ -79,7 +77,7 @@ function contextOf(user: string | undefined): { readonly userId?: string } {
   return user === undefined ? {} : { userId: user };
 }
 
-/** The contracts with this one driver; its server is not started. */
+/** Opens the contracts with this one driver, without starting its server. */
 async function withDriver(
   cli: Cli,
   { source, alias }: ContractsSource,
@@ -100,7 +98,7 @@ async function withDriver(
     { ...source.config, servers },
     {
       watchFiles: false,
-      // The commands show by themselves which servers are down.
+      // The command shows failed servers itself.
       reportsFailures: false,
       driverCode: cli.options.driverCode,
       promptPassphrase: createPassphrasePrompt(cli).prompt,
@@ -146,7 +144,7 @@ function stateOf(contracts: Contracts, driver: Driver, user: string | undefined)
   return found?.auth ?? "unknown";
 }
 
-/** Only what is in the user's own home, as it is written. */
+/** Files of the login that still exist, with `~` as the user's home. */
 async function leftBehind({ auth }: Driver): Promise<string[]> {
   const { homedir } = await import("node:os");
   const found = (auth?.state?.paths ?? []).map(async (path) => {
@@ -166,7 +164,7 @@ function refused(
       ? `Or run it yourself: ${command}`
       : url !== undefined
         ? `The page is ${url}`
-        : `auth.login in ${driver.origin.file} says how to log in.`;
+        : `auth.login in ${driver.origin.file} defines the login.`;
   const own = code === "auth_failed" ? "FORBIDDEN" : "AUTH_REQUIRED";
   return new PortolanError(own, message, { server: driver.id, hint: how });
 }

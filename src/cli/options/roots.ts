@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import type { Root } from "../../model/index.ts";
 import { throwUsageErrors } from "./usage-error.ts";
 
-/** Throws when one of them is not a directory, unless `problems` collects what is wrong. */
+/** Throws when a folder is not a directory; with `problems`, adds a message to it instead. */
 export function rootsOf(folders: readonly string[], cwd: string, problems?: string[]): Root[] {
   const wrong = folders.filter((folder) => !isDirectory(resolve(cwd, folder)));
   const messages = wrong.map((folder) => `--root ${folder} is not a directory`);

@@ -1,4 +1,4 @@
-// The options about the sandbox: what they mean for a command, and what is refused for a workspace.
+// The sandbox options of a command, and those that a workspace refuses.
 
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -79,7 +79,7 @@ test("what does not fit a command or a URL is refused, all at once", () => {
   ]);
   const options = parseServerOptions({ sandbox: ["off"], allowNet: ["a.com"] }, {});
   expect(() => targetServer(URL_TARGET, options, folder)).toThrow(
-    "--sandbox is for commands; what a URL reaches runs elsewhere\n--allow-net is for commands",
+    "--sandbox is for commands; a server behind a URL runs elsewhere\n--allow-net is for commands",
   );
 });
 

@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { didYouMean } from "../../errors/index.ts";
 import { parseNetworkRule, type SandboxDeclaration, type SandboxMode } from "../../model/index.ts";
-import { serverNamed, type Source } from "../workspace/source.ts";
+import { requireServer, type Source } from "../workspace/source.ts";
 import { throwUsageErrors } from "./usage-error.ts";
 
 export interface RawSandboxOptions {
@@ -134,6 +134,6 @@ export function workspaceSandbox(
 ): Readonly<Record<string, SandboxMode>> | undefined {
   throwUsageErrors(workspaceSandboxProblems(options));
   const names = Object.keys(options.modes);
-  for (const name of names) serverNamed(source, name);
+  for (const name of names) requireServer(source, name);
   return names.length === 0 ? undefined : options.modes;
 }

@@ -1,4 +1,4 @@
-// Diagnostics as text: with the line of the file that they are about, in one line, or as one error.
+// Diagnostics as text: with an excerpt of the file, in one line, or as one error.
 
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -12,27 +12,27 @@ import { pathLabeller } from "../workspace/folder.ts";
 export interface DiagnosticView {
   readonly colors: Colors;
   readonly width: number | undefined;
-  /** A file as people write it. */
+  /** Shortens a path for the output. */
   readonly label: (file: string) => string;
-  /** The text of a file, to show the line; undefined shows none. */
+  /** Reads a file for the excerpt; undefined shows no excerpt. */
   readonly textOf?: ((file: string) => string | undefined) | undefined;
 }
 
-/** `file:line:column severity message`, the line itself with a mark, and what would be right. */
-export function describeDiagnostic(finding: Diagnostic, view: DiagnosticView): string {
+/** `file:line:column severity message`, the line itself with a mark, and the hint. */
+export function describeDiagnostic(diagnostic: Diagnostic, view: DiagnosticView): string {
   const { colors, width } = view;
-  const { severity, file, server } = finding;
-  const message = relabel(finding.message, finding, view.label);
-  const hint = finding.hint === undefined ? undefined : relabel(finding.hint, finding, view.label);
+  const { severity, file, server } = diagnostic;
+  const message = relabel(diagnostic.message, diagnostic, view.label);
+  const hint = diagnostic.hint === undefined ? undefined : relabel(diagnostic.hint, diagnostic, view.label);
   const word = severity === "info" ? "note" : severity;
   const where =
     file === undefined
       ? server === undefined
         ? ""
         : `${plainLine(server, 80)}: `
-      : `${placeOf(finding, view.label)} `;
-  const lines = [wrap(`${where}${paintOf(finding, colors)(word)} ${plainLine(message, 1_000)}`, width, 2)];
-  lines.push(...excerpt(finding, view));
+      : `${placeOf(diagnostic, view.label)} `;
+  const lines = [wrap(`${where}${paintOf(diagnostic, colors)(word)} ${plainLine(message, 1_000)}`, width, 2)];
+  lines.push(...excerpt(diagnostic, view));
   if (hint !== undefined && hint !== "")
     lines.push(wrap(`  ${colors.cyan("hint")} ${plainLine(hint, 1_000)}`, width, 2));
   return lines.join("\n");
@@ -68,18 +68,18 @@ export function diagnosticLine(
   paint: Paint,
 ): string {
   const position = [line, column].filter((part) => part !== undefined).join(":");
-  // The folder is known to whoever reads this; the line is what is looked for.
+  // The reader knows the folder; the line matters more.
   const where =
     file === undefined ? "" : `${plainLine(basename(file), 100)}${position === "" ? "" : `:${position}`} `;
   const place = tool === undefined ? "" : `${plainLine(tool, 80)}: `;
   return `${where}${paint(severity === "info" ? "note" : severity)} ${place}${plainLine(message, 500)} [${code}]`;
 }
 
-/** Every error with its place, in one. */
+/** Combines all errors, each with its place, into one error. */
 export function configError(
   errors: readonly Diagnostic[],
   { io }: Pick<Cli, "io">,
-  what = "The declarations cannot be used as they are",
+  what = "The config files have errors",
 ): PortolanError {
   const label = pathLabeller(io);
   const lines = errors.map((error) => {
@@ -98,7 +98,7 @@ export function configError(
   );
 }
 
-/** `file:line:column`, as far as it is known. */
+/** `file:line:column`, as far as they are known. */
 export function placeOf(
   { file = "", line, column }: Pick<Diagnostic, "file" | "line" | "column">,
   label: (file: string) => string,
@@ -107,14 +107,14 @@ export function placeOf(
   return `${label(file)}${position === "" ? "" : `:${position}`}`;
 }
 
-/** A text about a diagnostic's file spells it as the place before it does, so that one file has one name in an output. */
+/** Spells the diagnostic's file in its message as the output does, so that one file has one name in an output. */
 export function relabel(
   text: string,
   { file }: Pick<Diagnostic, "file">,
   label: (file: string) => string,
 ): string {
   if (file === undefined || !text.includes(file)) return text;
-  // Not where the path is only the beginning or the end of a longer one.
+  // A path that is only a part of a longer one stays.
   const whole = file.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
   return text.replaceAll(new RegExp(String.raw`(?<![\w~/\\.-])${whole}(?![\w/\\-]|\.\w)`, "g"), () =>
     label(file),

@@ -1,4 +1,4 @@
-// What a server runs or reaches, for people to recognise it: nothing in it that may be secret.
+// Labels for server endpoints: the command line or URL, with values that may be secret hidden.
 
 import type {
   ContractsEndpoint,
@@ -14,11 +14,11 @@ const HIDDEN = "…";
 const MOST_HOSTS = 3;
 const SECRET_NAME =
   /(?:^|[^a-z])(?:token|key|secret|passw(?:or)?d|passphrase|pwd|credentials?|authorization|auth|pat|cookie|bearer)(?:$|[^a-z])|(?:token|key|secret|password)$/;
-/** What well-known services put before their keys. */
+/** Prefixes of the API keys of well-known services. */
 const KEY_PREFIX =
   /^(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|npm|AKIA|ASIA|AIza|ya29|eyJ|hf|ntn|secret|lin_api)[-_.A-Za-z0-9]{12,}$/;
 
-/** The command line or the address. Values that may be secret are shown as `…`, references such as `${NAME}` stay. */
+/** The command line or URL. Values that may be secret are shown as `…`; references such as `${NAME}` stay. */
 export function endpointLabel(endpoint: DeclaredEndpoint): string {
   if (endpoint.transport === "invoke") return invokedLabel(endpoint.server);
   if (endpoint.transport === "contracts") return contractsLabel(endpoint);
@@ -47,7 +47,7 @@ function invokedLabel(server: InvokedServer): string {
   return `${info.name} ${info.version}: ${parts.length === 0 ? "nothing" : parts.join(", ")}`;
 }
 
-/** Scheme and host, which never hold a value of a call. Whatever stands before an @ is left out. */
+/** Scheme and host of an HTTP request, which never hold a value of a call. User names and passwords are left out. */
 function hostOf(invocation: Invocation): string[] {
   if (invocation.kind !== "http") return [];
   const text = textOf(invocation.url);
@@ -67,14 +67,14 @@ function programLabel({ command, args = [] }: Omit<StdioEndpoint, "transport">):
     .join(" ");
 }
 
-/** The words of a command line, each without what may be secret in it. */
+/** The words of a command line, with values that may be secret hidden. */
 export function maskedWords(words: readonly string[]): string[] {
   return words.map((word, index) =>
     words[index - 2] === "--setenv" ? HIDDEN : argumentLabel(word, words[index - 1]),
   );
 }
 
-/** The address without user, query and fragment, and without path segments that look like keys. */
+/** The URL without user, query and fragment, and without path segments that look like keys. */
 function urlLabel(url: string): string {
   const [, scheme = "", place = "", rest = ""] =
     /^([a-z][a-z0-9+.-]*:\/\/)?(?:[^/?#]*@)?([^?#]*)(.*)$/is.exec(withoutDefaults(url)) ?? [];
@@ -101,7 +101,7 @@ function wordLabel(word: string): string {
   return looksRandom(word) || /^(?:bearer|basic)\s/i.test(word) ? maskText(word) : withoutDefaults(word);
 }
 
-/** What is written out is hidden; references only say where a value comes from. */
+/** Hides literal values; references only name the place of a value. */
 function maskText(text: string): string {
   const references = withoutDefaults(text).match(/(?<!\$)\$\{[^{}]*\}/g) ?? [];
   const literal = text.replace(/(?<!\$)\$\{[^{}]*\}/g, "").replace(/^(?:bearer|basic|token)\s*/i, "");
@@ -116,14 +116,14 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase());
 }
 
-/** Long, of letters and digits both, and no words, path, version or package between them. */
+/** True for long text of letters and digits that does not consist of words, a path, a version or a package name. */
 export function looksRandom(text: string): boolean {
   if (text.includes("${")) return false;
   if (KEY_PREFIX.test(text)) return true;
   return /^[A-Za-z0-9_+=-]{20,}$/.test(text) && /\d/.test(text) && /[A-Za-z]/.test(text) && !isWords(text);
 }
 
-/** `server-everything-2025` and its like: words and numbers, each of one kind. */
+/** True for words and numbers such as `server-everything-2025`. */
 function isWords(text: string): boolean {
   return text.split(/[-_]/).every((part) => /^(?:[A-Za-z]{0,16}|v?\d{1,4}|[a-z]{2,12}\d{1,2})$/.test(part));
 }

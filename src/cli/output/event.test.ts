@@ -1,4 +1,4 @@
-// How what happens to a server's sandbox reads.
+// The text of sandbox events, and the event log of a gateway.
 
 import { expect, test } from "vitest";
 import type { HubEvent } from "../../hub/index.ts";
@@ -95,7 +95,7 @@ test("a gateway says at its start what is relaxed, and each denial once", () => 
     events.record(event);
   events.begin([]);
   expect(notes).toEqual([
-    "PORTOLAN_SANDBOX is warn: what cannot be held is only said for b.",
+    "PORTOLAN_SANDBOX is warn: rules that cannot be enforced are only reported for b.",
     "03:04:05 a sandbox relaxed to warn (declaration)",
   ]);
   for (const event of [denied("x.com"), denied("x.com"), denied("y.com"), relaxed("a", "declaration")])

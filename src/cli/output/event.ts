@@ -1,4 +1,4 @@
-// One line for something that happened to a server.
+// Events and log messages of servers, one line each.
 
 import type { ContractEvent, HubEvent } from "../../hub/index.ts";
 import type { LogMessage } from "../../model/index.ts";
@@ -11,7 +11,7 @@ export function describeEvent(event: HubEvent, colors: Colors): string {
   const at = new Date(time).toTimeString().slice(0, 8);
   const head = `${colors.dim(at)} ${colors.bold(plainLine(server, 40))}`;
   if (event.type === "mcp.server_installing") {
-    // Whether it begins or is done, the reason says.
+    // The reason says whether the installation starts or is done.
     const amount = event.bytes === undefined ? "" : `: ${formatDownload(event.bytes)}`;
     return `${head} ${colors.cyan(plainLine(event.reason ?? "", 500))}${amount}`;
   }
@@ -21,7 +21,7 @@ export function describeEvent(event: HubEvent, colors: Colors): string {
   return `${head} ${paintOf(type, colors)(what)}${detailOf(event)}`;
 }
 
-/** The files have errors, so that nothing of them was applied. */
+/** True when the config files have errors, so that the reload applied none of them. */
 function isKept(event: HubEvent): boolean {
   if (event.type !== "mcp.config_reloaded" || event.problems.length === 0) return false;
   return event.added.length + event.changed.length + event.removed.length === 0;
@@ -43,7 +43,7 @@ function detailOf(event: HubEvent): string {
     return `${changesOf(event)}${failed.join("")}${problems.slice(0, 3).join("")}`;
   }
   if (event.type === "mcp.sandbox_denied") {
-    // Without a port it was only looked up.
+    // Without a port, the server only looked up the host.
     const port = event.port === 0 ? "" : `:${event.port}`;
     return ` ${plainLine(event.host, 255)}${port} ${plainLine(event.reason, 500)}`;
   }
@@ -77,7 +77,7 @@ function contractDetail(event: ContractEvent): string {
     case "driver.resolved": {
       const rejected = event.rejected.map(({ provider_id, reason }) => `${provider_id}: ${reason}`);
       const why = rejected.length === 0 ? "" : ` (not ${plainLine(rejected.join("; "), 500)})`;
-      return ` for ${plainLine(event.tool, 80)}${event.selected === undefined ? ": nobody" : ""}${why}`;
+      return ` for ${plainLine(event.tool, 80)}${event.selected === undefined ? ": no driver" : ""}${why}`;
     }
     case "driver.invoked": {
       const { tool_id, mcp_tool_name, duration_ms, ok, code } = event;

@@ -48,14 +48,14 @@ export const DRIVERS: string = `Drivers:
 export const CLIENTS: string = `Clients:
   claude-code, claude-desktop, cursor, windsurf, vscode, codex, gemini, opencode, axle`;
 
-/** The codes of a command; every command also has 70 and 130. */
+/** The section of a command's exit codes; every command also has 70 and 130. */
 export function exitCodes(own: Readonly<Record<number, string>>): string {
   const codes = { ...own, 70: "a bug in Portolan", 130: own[130] ?? "interrupted (Ctrl-C)" };
   const lines = Object.entries(codes).map(([code, meaning]) => `  ${code.padEnd(5)}${meaning}`);
   return ["Exit codes:", ...lines].join("\n");
 }
 
-/** The codes of the commands that make a request to a server. */
+/** The exit codes of commands that make a request to a server. */
 export const REQUEST_EXIT_CODES: string = exitCodes({
   0: "done",
   1: "the tool reported an error, or the server refused the request",
@@ -67,7 +67,7 @@ export const REQUEST_EXIT_CODES: string = exitCodes({
   143: "terminated",
 });
 
-/** The codes of the commands about the servers of a workspace. */
+/** The exit codes of commands about the servers of a workspace. */
 export const WORKSPACE_EXIT_CODES: string = exitCodes({
   0: "done",
   1: "a config file has errors (validate)",

@@ -43,7 +43,7 @@ describe("errors", () => {
         "error it broke",
         "      twice [SERVER_START_FAILED]",
         "   at srv\ufffd › t",
-        "   the server's last words:",
+        "   the last lines of the server's stderr:",
         "   │ line 1",
         "   │ ␛]0;title␇line 2",
         " hint look",

@@ -1,4 +1,4 @@
-// What goes to stdout and what to stderr: results in one form on the one, everything else on the other.
+// Output of a command: the result goes to stdout in one form, and notes and errors go to stderr.
 
 import { inspect } from "node:util";
 import { ERROR_CODES, PortolanError } from "../../errors/index.ts";
@@ -12,28 +12,28 @@ export interface Output {
   /** "json" with --json or when stdout is not a terminal, else "text"; --text forces text. */
   readonly form: "text" | "json";
   readonly quiet: boolean;
-  /** Columns of the terminal that stdout is; undefined when it is none. */
+  /** The width of the terminal; undefined when stdout is not a terminal. */
   readonly width: number | undefined;
   /** Colours for stdout. */
   readonly colors: Colors;
   /** Colours for stderr. */
   readonly noteColors: Colors;
-  /** Lines on stdout. The text must be plain already, apart from our own colours. */
+  /** Prints lines on stdout. The text must be safe already, apart from our own colours. */
   print(text: string): void;
-  /** One JSON value on stdout. */
+  /** Prints one JSON value on stdout. */
   json(value: unknown): void;
-  /** A line on stderr, unless quiet. `whole`: to be copied, so that its lines are not broken. */
+  /** Prints a line on stderr, unless quiet. `whole`: lines are not wrapped, so that they can be copied. */
   note(text: string, whole?: boolean): void;
-  /** The error's face on stderr: one line of JSON, or readable text. */
+  /** Prints an error on stderr: one line of JSON, or readable text. */
   error(error: PortolanError, verbose?: boolean): void;
-  /** What is on the screen meanwhile, a spinner: hidden around a note, stopped by a result. */
+  /** Sets the spinner: hidden around a note, stopped by a result. */
   around(screen: Screen | undefined): void;
 }
 
 export interface Screen {
   hide(): void;
   show(): void;
-  /** The result is there; nothing is waited for any more. */
+  /** Removes it, because the result has arrived. */
   stop(): void;
 }
 
@@ -80,7 +80,7 @@ export function createOutput(io: Pick<CliIo, "stdout" | "stderr" | "env">, raw: 
   };
 }
 
-/** An error for people: what happened, where, what the server said last, what to do. */
+/** Describes an error for people: message, place, last lines of the server's stderr, and hint. */
 export function describeError(error: PortolanError, colors: Colors, verbose = false, width?: number): string {
   const labelled = (label: string, text: string): string =>
     `${label} ${wrap(text, width === undefined ? undefined : width - 6).replaceAll("\n", "\n      ")}`;
@@ -91,7 +91,7 @@ export function describeError(error: PortolanError, colors: Colors, verbose = fa
   if (place.length > 0 && !isTold) lines.push(colors.dim(labelled("   at", place.join(" › "))));
   if (error.stderr)
     lines.push(
-      colors.dim("   the server's last words:"),
+      colors.dim("   the last lines of the server's stderr:"),
       ...lastLines(error.stderr).map((line) => `   ${colors.dim("│")} ${line}`),
     );
   if (error.hint !== "") lines.push(labelled(colors.cyan(" hint"), plainText(error.hint)));
@@ -103,7 +103,7 @@ export function exitCodeOf(error: PortolanError): number {
   return ERROR_CODES[error.code]?.exit ?? 70;
 }
 
-/** A terminal that does not tell its width, or a silly one, is written to as if it had none. */
+/** The width of a terminal; undefined when it is unknown or too small to wrap for. */
 function widthOf({ isTTY, columns }: OutputStream): number | undefined {
   return isTTY === true && columns !== undefined && columns >= 20 ? columns : undefined;
 }

@@ -14,29 +14,30 @@ export function statePaint(state: ServerState, colors: Colors): Paint {
   return state === "failed" || state === "blocked" ? colors.red : colors.yellow;
 }
 
-/** `enforce (by default), held by bubblewrap` */
+/** `enforce (by default), enforced by bubblewrap` */
 export function sandboxLabel({ mode, by, backend }: { mode: string; by: string; backend: string }): string {
-  const who = by === "default" ? "by default" : `said by ${by === "PORTOLAN_SANDBOX" ? by : `the ${by}`}`;
-  return `${mode} (${who})${backend === "none" ? ", nothing is held" : `, held by ${backend}`}`;
+  const setter = by === "declaration" ? "its config" : by === SANDBOX_VARIABLE ? by : `the ${by}`;
+  const who = by === "default" ? "by default" : `set by ${setter}`;
+  return `${mode} (${who})${backend === "none" ? ", not enforced" : `, enforced by ${backend}`}`;
 }
 
 export function sandboxPaint(mode: string, colors: Colors): Paint {
   return mode === "enforce" ? (text) => text : colors.yellow;
 }
 
-export const OWNER = "PORTOLAN_SANDBOX";
+export const SANDBOX_VARIABLE = "PORTOLAN_SANDBOX";
 
-interface Boxed {
+interface SandboxedServer {
   readonly alias: string;
   readonly mode: string;
   readonly by: string;
 }
 
-/** Nothing where every server is boxed, or says for itself that it is not. */
-export function describeRelaxedByOwner(servers: readonly Boxed[]): string | undefined {
-  const relaxed = servers.filter(({ mode, by }) => mode !== "enforce" && by === OWNER);
+/** A note about servers that PORTOLAN_SANDBOX relaxes; undefined when there are none. */
+export function describeRelaxedByOwner(servers: readonly SandboxedServer[]): string | undefined {
+  const relaxed = servers.filter(({ mode, by }) => mode !== "enforce" && by === SANDBOX_VARIABLE);
   const mode = relaxed[0]?.mode;
   if (mode === undefined) return undefined;
   const which = relaxed.map(({ alias }) => plainLine(alias, 40)).join(", ");
-  return `${OWNER} is ${mode}: ${mode === "off" ? "no sandbox" : "what cannot be held is only said"} for ${which}.`;
+  return `${SANDBOX_VARIABLE} is ${mode}: ${mode === "off" ? "no sandbox" : "rules that cannot be enforced are only reported"} for ${which}.`;
 }

@@ -1,4 +1,4 @@
-// Files that a command makes: each whole, and never over one that is there unless that is wanted.
+// Writes new files: each one whole, and never over an existing file without --force.
 
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -6,18 +6,18 @@ import { writeAtomic } from "../../base/files/atomic-write.ts";
 import { PortolanError } from "../../errors/index.ts";
 
 export interface NewFile {
-  /** Absolute. */
+  /** An absolute path. */
   readonly path: string;
   readonly text: string;
 }
 
 export interface MadeFile {
-  /** What it is called in a folder. */
+  /** The file name within a folder. */
   readonly name: string;
   readonly text: string;
 }
 
-/** Where `--out` puts them: one may have a name of its own, several go into a folder. */
+/** Decides the paths for `--out`: one file may have its own name, several go into a folder. */
 export async function placeFiles(
   files: readonly MadeFile[],
   out: string,
@@ -28,26 +28,30 @@ export async function placeFiles(
   const inFolder = found?.isDirectory() === true || /[/\\]$/.test(out);
   if (inFolder) return files.map(({ name, text }) => ({ path: join(path, name), text }));
   if (files.length > 1)
-    throw new PortolanError("USAGE", `${files.length} files are made, and --out ${out} is one.`, {
-      hint: `Name a folder: --out ${out.replace(/\.ya?ml$/i, "")}/. They are ${files.map(({ name }) => name).join(", ")}.`,
-    });
+    throw new PortolanError(
+      "USAGE",
+      `${files.length} files would be written, and --out ${out} is a single file.`,
+      {
+        hint: `Name a folder: --out ${out.replace(/\.ya?ml$/i, "")}/. They are ${files.map(({ name }) => name).join(", ")}.`,
+      },
+    );
   return files.map(({ text }) => ({ path, text }));
 }
 
-/** What is in the way is found before anything is written. */
+/** Checks for existing files before it writes anything. */
 export async function writeFiles(
   files: readonly NewFile[],
   options: {
     readonly force: boolean;
     readonly label: (path: string) => string;
-    /** What to do when a name is taken. */
+    /** The hint of the error for an existing file. */
     readonly hint: string;
   },
 ): Promise<void> {
   const { force, label, hint } = options;
   const taken = (path: string): PortolanError =>
-    new PortolanError("USAGE", `${label(path)} is there already.`, {
-      hint: `It was left as it is. ${hint}`,
+    new PortolanError("USAGE", `${label(path)} exists already.`, {
+      hint: `It was not changed. ${hint}`,
     });
   for (const { path } of files) {
     const found = await stat(path).catch(() => undefined);
@@ -57,7 +61,7 @@ export async function writeFiles(
   for (const { path, text } of files) {
     try {
       await mkdir(dirname(path), { recursive: true });
-      // What came to be there since is not overwritten either.
+      // The flag wx also refuses a file that was created since the check.
       if (force) await writeAtomic(path, Buffer.from(text, "utf8"), { mode: 0o644 });
       else await writeFile(path, text, { flag: "wx", mode: 0o644 });
     } catch (cause) {

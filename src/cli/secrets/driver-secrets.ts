@@ -1,4 +1,4 @@
-// Which secrets the drivers of a workspace need, by which names their values are found, and for which contracts they may have them.
+// Secrets that the drivers of a workspace need: their names, and the contracts that they are granted for.
 
 import { checkAccess, LOCAL_USER, SecretGrants } from "../../contracts/index.ts";
 import { variablesOf } from "../../formats/driver/index.ts";
@@ -7,24 +7,24 @@ import { driversFor } from "../workspace/contracts.ts";
 
 export interface SecretGrantState {
   readonly driver: string;
-  /** Absent where no SECRETS.md speaks of the secret at all. */
+  /** Absent when no SECRETS.md has an entry for the secret. */
   readonly contract?: string | undefined;
   readonly granted: boolean;
-  /** Why not. */
+  /** Why it is not granted. */
   readonly reason?: string | undefined;
 }
 
 export interface DriverSecret {
   readonly driver: Driver;
   readonly name: string;
-  /** Where the server gets it. */
+  /** The field of the endpoint that refers to it. */
   readonly where: string;
-  /** Names under which its value is looked for, the likeliest first. */
+  /** The names of the secret, in the order of the lookup. */
   readonly names: readonly string[];
   readonly grants: readonly SecretGrantState[];
 }
 
-/** For whoever runs the command. */
+/** The secrets of all drivers, with the grants of the local user. */
 export function driverSecrets(endpoint: ContractsEndpoint): DriverSecret[] {
   const grants = new SecretGrants(endpoint.secrets, async () => undefined);
   const ids = [...new Set(endpoint.contracts.map(({ id }) => id))];
@@ -37,7 +37,7 @@ export function driverSecrets(endpoint: ContractsEndpoint): DriverSecret[] {
         driver,
         name,
         where: whereOf(driver, name),
-        // As the server's own start looks for it.
+        // The same names as at the start of the server.
         names: entry === undefined ? [name] : [...new Set([name, ...variablesOf(entry)])],
         grants:
           entry === undefined

@@ -1,4 +1,4 @@
-// Which names the servers of a workspace need, where, and whether each has a value. Values are looked up, never shown.
+// Secrets that the servers of a workspace need: where, and whether each has a value. Values are never shown.
 
 import { access, constants } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -16,19 +16,19 @@ import type { SecretGrantState } from "./driver-secrets.ts";
 
 export interface SecretNeed {
   readonly name: string;
-  /** `env`: only the environment counts; `file`: the name is a path. */
+  /** `env`: only the environment is searched; `file`: the name is a path. */
   readonly kind: "name" | "env" | "file";
   readonly state: "set" | "default" | "missing" | "unknown";
-  /** Which source has it. */
+  /** The source that has the value. */
   readonly source?: SourceName | undefined;
   /** Why the state is unknown. */
   readonly reason?: string | undefined;
   readonly neededBy: readonly { readonly server: string; readonly where: string }[];
-  /** Where drivers need it: for which of their contracts they may have it. */
+  /** For drivers: the contracts for which they may use the secret. */
   readonly grants?: readonly SecretGrantState[] | undefined;
 }
 
-/** Whether some driver needs it and may not have it for anything. */
+/** True when a driver needs the secret and no grant allows it. */
 export function isWithheld({ grants = [] }: SecretNeed): boolean {
   const drivers = new Set(grants.map(({ driver }) => driver));
   return [...drivers].some((id) => !grants.some(({ driver, granted }) => driver === id && granted));
@@ -36,16 +36,16 @@ export function isWithheld({ grants = [] }: SecretNeed): boolean {
 
 interface Found {
   readonly reference: Reference;
-  /** Who needs it, and what its paths are relative to. */
+  /** The server or driver that needs the secret. */
   readonly owner: string;
   readonly file: string;
   readonly where: string;
-  /** Other names under which the value may be found. */
+  /** Other names of the same secret. */
   readonly names?: readonly string[] | undefined;
   readonly grants?: readonly SecretGrantState[] | undefined;
 }
 
-/** Sorted by name. Servers that are switched off need nothing. */
+/** Sorted by name. Disabled servers need nothing. */
 export async function findNeeds(
   servers: readonly DeclaredServer[],
   store: Pick<SecretStore, "get">,
@@ -122,12 +122,12 @@ async function ofDrivers(servers: readonly DeclaredServer[]): Promise<Found[]> {
   }));
 }
 
-/** Where references count: a command and its folder are taken as they stand. */
+/** The texts in which references are replaced; a command and its folder are literal. */
 async function textsOf(endpoint: DeclaredEndpoint): Promise<PlacedText[]> {
   const named = (field: string, map: Readonly<Record<string, string>> = {}): PlacedText[] =>
     Object.entries(map).map(([name, text]) => ({ where: `${field}.${name}`, text }));
   if (endpoint.transport === "invoke") return invokedTexts(endpoint.server);
-  // Those of drivers are found by driver, with who may have them.
+  // `ofDrivers` finds the secrets of drivers, with their grants.
   if (endpoint.transport === "contracts") return [];
   const ofProgram = ({ args = [], env }: Omit<StdioEndpoint, "transport">): PlacedText[] => [
     ...args.map((text, index) => ({ where: `args[${index}]`, text })),
@@ -141,7 +141,7 @@ async function textsOf(endpoint: DeclaredEndpoint): Promise<PlacedText[]> {
   ];
 }
 
-/** Each name once for a server, with the first thing that needs it: a whole API may need one token. */
+/** Each name once per server, with the first operation that needs it: a whole API may need one token. */
 async function invokedTexts(server: InvokedServer): Promise<PlacedText[]> {
   const { envNames } = await import("../../invoke/index.ts");
   const users = new Map<string, string[]>();

@@ -1,4 +1,4 @@
-// The secrets commands with a store and a terminal that the test provides.
+// The secrets commands with a fake store and a fake terminal.
 
 import { describe, expect, test } from "vitest";
 import { PortolanError } from "../../errors/index.ts";
@@ -99,7 +99,7 @@ describe("set", () => {
     const { cli, open, asked, shown } = setup({ tty: true, answers: ["hidden"], store });
     expect(await setSecret(cli, ["A"], { to: "vault" }, open)).toBe(0);
     expect(asked).toEqual(["Value of A"]);
-    expect(shown()).toEqual({ out: "A is in the vault now.\n", err: "" });
+    expect(shown()).toEqual({ out: "A was stored in the vault.\n", err: "" });
     const away = setup({ tty: true, answers: [undefined], store });
     await expect(setSecret(away.cli, ["B"], {}, away.open)).rejects.toMatchObject({ code: "CANCELLED" });
     expect([...kept.keys()]).toEqual(["A"]);
@@ -119,7 +119,7 @@ describe("set", () => {
     let options: SecretStoreOptions | undefined;
     const opening = (given: SecretStoreOptions): SecretStore => open((options = given));
     await expect(setSecret(cli, ["A"], {}, opening)).rejects.toMatchObject({
-      message: "The passphrases were not the same; no vault was made.",
+      message: "The passphrases were different; no vault was created.",
     });
     expect(asked).toHaveLength(7);
   });
@@ -135,7 +135,7 @@ test("rm says where it was, and tells a name that is near", async () => {
   };
   const { cli, open, shown } = setup({ tty: true, store });
   expect(await removeSecret(cli, ["A_TOKEN"], {}, open)).toBe(0);
-  expect(shown().out).toBe("A_TOKEN is gone from the keyring and the vault.\n");
+  expect(shown().out).toBe("A_TOKEN was removed from the keyring and the vault.\n");
   await expect(removeSecret(cli, ["A_TOKEX"], {}, open)).rejects.toMatchObject({
     code: "SECRET_MISSING",
     hint: 'Did you mean "A_TOKEN"?',

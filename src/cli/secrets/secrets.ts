@@ -1,4 +1,4 @@
-// `portolan secrets`: values that declarations refer to by name. No value ever goes out again.
+// `portolan secrets`: stores the values that config files refer to by name. No command prints a value.
 
 import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
 import { isReferenceName } from "../../model/index.ts";
@@ -39,7 +39,7 @@ export async function setSecret(
   const source = await store.set(name, value, { to });
   noteAll(diagnostics, cli);
   if (cli.output.form === "json") cli.output.json({ name, source });
-  else cli.output.print(`${name} is in the ${source} now.`);
+  else cli.output.print(`${name} was stored in the ${source}.`);
   return 0;
 }
 
@@ -60,12 +60,12 @@ export async function removeSecret(
         didYouMean(
           name,
           known.map((one) => one.name),
-        ) ?? "See what there is: portolan secrets list",
+        ) ?? "List the secrets: portolan secrets list",
     });
   }
   noteAll(diagnostics, cli);
   if (cli.output.form === "json") cli.output.json({ name, removed });
-  else cli.output.print(`${name} is gone from the ${removed.join(" and the ")}.`);
+  else cli.output.print(`${name} was removed from the ${removed.join(" and the ")}.`);
   return 0;
 }
 
@@ -76,9 +76,9 @@ export async function listSecrets(
   openStore: OpenStore = createSecretStore,
 ): Promise<number> {
   refuseWords(words, "list");
-  const { store, diagnostics, throwIfTurnedAway } = await open(cli, options, openStore);
+  const { store, diagnostics, throwIfCancelled } = await open(cli, options, openStore);
   const secrets = await store.list();
-  throwIfTurnedAway();
+  throwIfCancelled();
   const { output } = cli;
   if (output.form === "json")
     output.json({ secrets, diagnostics: diagnostics.filter(({ severity }) => severity !== "info") });
@@ -97,9 +97,9 @@ export async function checkSecrets(
   openStore: OpenStore = createSecretStore,
 ): Promise<number> {
   refuseWords(words, "check");
-  const { store, diagnostics, servers, throwIfTurnedAway } = await open(cli, options, openStore);
+  const { store, diagnostics, servers, throwIfCancelled } = await open(cli, options, openStore);
   const sources = (await store.check()).map((status) => ({ ...status, ...adviceFor(status) }));
-  throwIfTurnedAway();
+  throwIfCancelled();
   const needs = await findNeeds(servers, store);
   const broken = sources.some(({ ok, source }) => !ok && source !== "keyring");
   const lacking = needs.some(
@@ -107,9 +107,9 @@ export async function checkSecrets(
   );
   const check: SecretsCheck = { ok: !broken && !lacking, sources, needs };
   const { output } = cli;
-  // What the check itself says is not said twice.
-  const said = new Set(sources.map(({ note }) => note));
-  const rest = diagnostics.filter(({ message, severity }) => severity !== "info" && !said.has(message));
+  // The list of sources shows these messages already.
+  const shown = new Set(sources.map(({ note }) => note));
+  const rest = diagnostics.filter(({ message, severity }) => severity !== "info" && !shown.has(message));
   if (output.form === "json") output.json({ ...check, diagnostics: rest });
   else {
     output.print(describeCheck(check, output.colors, output.width));
@@ -120,9 +120,9 @@ export async function checkSecrets(
 
 interface Opened {
   readonly store: SecretStore;
-  /** What the sources report, to be shown when no question stands on the screen. */
+  /** Diagnostics of the sources, shown when no prompt is on the screen. */
   readonly diagnostics: Diagnostic[];
-  readonly throwIfTurnedAway: () => void;
+  readonly throwIfCancelled: () => void;
   readonly servers: Awaited<ReturnType<Cli["io"]["loadCatalog"]>>["servers"];
 }
 
@@ -138,10 +138,10 @@ async function open(cli: Cli, options: SecretsOptions, openStore: OpenStore): Pr
     promptPassphrase: passphrase.prompt,
     report: (diagnostic) => void diagnostics.push(diagnostic),
   });
-  return { store, diagnostics, servers, throwIfTurnedAway: () => passphrase.throwIfTurnedAway() };
+  return { store, diagnostics, servers, throwIfCancelled: () => passphrase.throwIfCancelled() };
 }
 
-/** A word is never repeated in an error here: it may be a value in the wrong place. */
+/** Errors never repeat a word of the command line, since it may be a secret value in the wrong place. */
 function takeName(words: readonly string[], command: "set" | "rm"): string {
   const [name, ...more] = words;
   const option = words.find((word) => /^-{1,2}[a-z-]{1,20}$/.test(word));

@@ -1,4 +1,4 @@
-// Secrets as text for a terminal: names, sources and states, never a value.
+// Describes secrets for a terminal: names, sources and states, never a value.
 
 import type { SourceName, SourceStatus } from "../../secrets/index.ts";
 import type { Colors } from "../terminal/colors.ts";
@@ -8,28 +8,28 @@ import { isWithheld, type SecretNeed } from "./needs.ts";
 
 export interface SourceCheck extends SourceStatus {
   readonly source: SourceName;
-  /** What to do about it, when there is something. */
+  /** The next step for a source that does not work. */
   readonly hint?: string | undefined;
 }
 
-/** What `secrets check --json` prints. */
+/** The output of `secrets check --json`. */
 export interface SecretsCheck {
   readonly ok: boolean;
   readonly sources: readonly SourceCheck[];
   readonly needs: readonly SecretNeed[];
 }
 
-/** What can be done about a source that does not work. */
+/** The hint for a source that does not work. */
 export function adviceFor({ source, ok, note }: SourceStatus & { source: SourceName }): { hint?: string } {
   if (ok) return {};
   switch (source) {
     case "keyring":
-      return { hint: "Nothing has to be done: the vault is used instead." };
+      return { hint: "No action needed: Portolan uses the vault instead." };
     case "vault":
       if (/damaged/.test(note))
         return { hint: "Restore it from a backup, or move it away and set its secrets again." };
       if (/passphrase is wrong/.test(note))
-        return { hint: "Give the passphrase that the vault was made with." };
+        return { hint: "Give the passphrase that the vault was created with." };
       if (/newer portolan/.test(note)) return { hint: "Update portolan." };
       return {
         hint: "Run this at a terminal to be asked for the passphrase, or name a file that holds it in PORTOLAN_VAULT_PASSPHRASE_FILE.",
@@ -72,7 +72,7 @@ export function describeCheck(
       "\n",
       `\n${" ".repeat(indent)}`,
     );
-  const lines = [`${colors.bold("Sources")} ${colors.dim("(asked in this order)")}`];
+  const lines = [`${colors.bold("Sources")} ${colors.dim("(searched in this order)")}`];
   for (const { source, ok, note, hint } of sources) {
     const mark = ok ? colors.green("✓") : source === "keyring" ? colors.yellow("-") : colors.red("✗");
     lines.push(`${mark} ${source.padEnd(column)}  ${below(plainLine(note, 500))}`);
@@ -99,7 +99,7 @@ function describeNeed(need: SecretNeed, column: number, colors: Colors, width: n
     unknown: colors.yellow("?"),
   }[state];
   const why = {
-    set: kind === "file" ? "the file is there" : `in the ${source ?? "store"}`,
+    set: kind === "file" ? "the file exists" : `in the ${source ?? "store"}`,
     default: "not set; a default is used",
     missing: { name: "not set", env: "not set in the environment", file: "there is no such file" }[kind],
     unknown: "not known, because a source above does not work",
@@ -114,7 +114,7 @@ function describeNeed(need: SecretNeed, column: number, colors: Colors, width: n
   return `${mark} ${colors.cyan(pad(name, column))}  ${shown}`;
 }
 
-/** For which contracts a driver may not have it. */
+/** The contracts for which a driver may not use the secret. */
 function describeWithheld({ grants = [] }: SecretNeed): string[] {
   return grants.flatMap(({ driver, contract, granted, reason }) => {
     if (granted) return [];

@@ -1,34 +1,34 @@
-// What happens to the servers of a running gateway, in short lines: news once, and calls only when they are asked for.
+// Event log of a running gateway: each new state once, and calls only with --verbose.
 
 import type { HubEvent } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
 import { describeEvent } from "../output/event.ts";
-import { describeRelaxedByOwner, OWNER } from "../output/server-state.ts";
+import { describeRelaxedByOwner, SANDBOX_VARIABLE } from "../output/server-state.ts";
 import type { ServedServer } from "./greeting.ts";
 
-/** A server may try any number of hosts. */
+/** Limits the memory for servers that try many hosts. */
 const MAX_HOSTS = 50;
 
 export interface ServeEvents {
   record(event: HubEvent): void;
-  /** From now on; what was so far is told already. */
+  /** Starts the log, once the state of these servers has been shown. */
   begin(servers: readonly ServedServer[]): void;
-  /** That everything stops at the end is no news. */
+  /** Ends the log, since the stop events at the end are not shown. */
   end(): void;
 }
 
-/** `troubleOnly`: nothing but what went wrong. */
+/** `troubleOnly`: shows only failures. */
 export function createServeEvents(
   { output, options }: Pick<Cli, "output" | "options">,
   troubleOnly: boolean,
 ): ServeEvents {
-  /** Why a server is down, as far as it was said; one that is up is not in it. */
+  /** The last shown reason of each server that is down. */
   const down = new Map<string, string>();
   const known = new Set<string>();
-  /** What the servers' sandboxes are about, each said once. */
-  const said = new Set<string>();
+  /** Relaxed sandboxes that were shown already. */
+  const seen = new Set<string>();
   const relaxed: (HubEvent & { readonly type: "mcp.sandbox_relaxed" })[] = [];
-  /** By server. */
+  /** Denied hosts by server. */
   const hosts = new Map<string, Set<string>>();
   const isNewHost = ({ server, host, port }: HubEvent & { readonly type: "mcp.sandbox_denied" }): boolean => {
     const tried = hosts.get(server) ?? new Set();
@@ -44,18 +44,18 @@ export function createServeEvents(
         return true;
       case "mcp.server_failed": {
         const reason = event.reason ?? event.code ?? "";
-        // It is tried again and again, and fails for the same reason again and again.
+        // Each restart fails for the same reason; the log shows it once.
         if (down.get(event.server) === reason) return false;
         down.set(event.server, reason);
         return true;
       }
       case "mcp.server_started":
-        // A server that was declared just now: that it is ready is news.
+        // A server that was just added: its ready event is shown.
         if (!known.has(event.server)) down.set(event.server, "");
         known.add(event.server);
         return false;
       case "mcp.server_stopped":
-        // If it comes back, it is a new one.
+        // A server that comes back counts as new.
         down.delete(event.server);
         known.delete(event.server);
         return true;
@@ -63,7 +63,7 @@ export function createServeEvents(
       case "mcp.server_restarted":
         return down.delete(event.server);
       case "mcp.sandbox_relaxed":
-        return once(said, `${event.server} ${event.mode}`);
+        return once(seen, `${event.server} ${event.mode}`);
       case "mcp.sandbox_denied":
         return isNewHost(event);
       default:
@@ -73,7 +73,7 @@ export function createServeEvents(
   return {
     record(event) {
       if (!running && event.type === "mcp.sandbox_relaxed" && isNews(event)) relaxed.push(event);
-      // Also before it listens: most of what is fetched is fetched then, and takes long enough to be asked about.
+      // Installations are also shown before the gateway listens, because most happen then and take long.
       if (event.type === "mcp.server_installing" && event.bytes === undefined && !troubleOnly && !ended)
         return output.note(describeEvent(event, output.noteColors));
       if (!running || !(isNews(event) || options.verbose)) return;
@@ -87,13 +87,13 @@ export function createServeEvents(
       }
       running = true;
       if (troubleOnly) return;
-      // Of the whole machine it is one thing to say.
+      // One line covers all servers that PORTOLAN_SANDBOX relaxes.
       const owner = describeRelaxedByOwner(
         relaxed.map(({ server, ...rest }) => ({ alias: server, ...rest })),
       );
       if (owner !== undefined) output.note(output.noteColors.yellow(owner));
       for (const event of relaxed)
-        if (event.by !== OWNER) output.note(describeEvent(event, output.noteColors));
+        if (event.by !== SANDBOX_VARIABLE) output.note(describeEvent(event, output.noteColors));
     },
     end() {
       running = false;
@@ -102,8 +102,8 @@ export function createServeEvents(
   };
 }
 
-function once(said: Set<string>, what: string): boolean {
-  const isNew = !said.has(what);
-  said.add(what);
+function once(seen: Set<string>, what: string): boolean {
+  const isNew = !seen.has(what);
+  seen.add(what);
   return isNew;
 }

@@ -1,5 +1,6 @@
-// What there is to know once a gateway runs: where, what it serves, and what to tell clients.
+// Start message of a gateway: its address, its servers, and the lines to paste into clients.
 
+import { basename, isAbsolute, relative } from "node:path";
 import { isLoopbackHost } from "../../base/net/addresses.ts";
 import type { OpenedGateway } from "../../gateway/index.ts";
 import type { Hub } from "../../hub/index.ts";
@@ -9,24 +10,26 @@ import type { Colors } from "../terminal/colors.ts";
 import { count } from "../terminal/format.ts";
 import { displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { clientLines, TOKEN_PLACE } from "./client-lines.ts";
+
+/** Placeholder for a token that is not shown. */
+const TOKEN_PLACE = "<token>";
 
 export interface Greeting {
-  /** Without a path. */
+  /** The URL without a path. */
   readonly url: string;
   readonly settings: GatewaySettings;
   readonly servers: readonly ServedServer[];
   readonly tags: readonly string[];
-  /** Undefined when none is needed. */
+  /** Undefined when no token is needed. */
   readonly token:
     | {
         readonly value: string;
-        /** May be seen now. */
+        /** True when the token may be shown. */
         readonly shown: boolean;
         readonly created: boolean;
-        /** The user wants to see it. */
+        /** True when the user requested to see it. */
         readonly wanted: boolean;
-        /** Prints it. */
+        /** The command that prints it. */
         readonly command: string;
       }
     | undefined;
@@ -53,7 +56,7 @@ export function servedServers({ hub }: OpenedGateway["workspace"]): ServedServer
     .toSorted((a, b) => (a.alias < b.alias ? -1 : 1));
 }
 
-/** An address that can be gone to: one that means "everywhere" cannot. */
+/** A URL that clients can use: the addresses 0.0.0.0 and :: are replaced. */
 export function reachable(url: string, { allowedHosts = [] }: GatewaySettings): string {
   const { protocol, hostname, port } = new URL(url);
   if (hostname !== "0.0.0.0" && hostname !== "[::]") return url;
@@ -61,7 +64,7 @@ export function reachable(url: string, { allowedHosts = [] }: GatewaySettings): 
   return `${protocol}//${/:\d+$/.test(named) ? named : `${named}:${port}`}`;
 }
 
-/** For programs. The token is only there on a terminal; elsewhere a program runs `tokenCommand`. */
+/** The message as JSON. It holds the token only on a terminal; elsewhere a program runs `tokenCommand`. */
 export function greetingJson({ url, settings, servers, tags, token }: Greeting): object {
   const { sse, websocket } = settings.transports ?? {};
   const at = (group: string, names: readonly string[]): Record<string, string> =>
@@ -86,7 +89,7 @@ export function greetingJson({ url, settings, servers, tags, token }: Greeting):
   };
 }
 
-/** For people, in so many columns. What is to be copied is not broken into lines, whatever its length. */
+/** The message as text. Lines to copy are never wrapped. */
 export function greetingText(greeting: Greeting, colors: Colors, columns: number | undefined): string {
   const { url, servers, token } = greeting;
   const known = token?.shown === true ? { shown: token.value } : { command: token?.command ?? "" };
@@ -98,7 +101,7 @@ export function greetingText(greeting: Greeting, colors: Colors, columns: number
     ...servers.map((server) => serverLine(server, { width, colors, columns })),
     ...otherAddresses(greeting).map((line) => colors.dim(wrap(`  ${line}`, columns))),
     ...publicNotes(greeting).map((line) => colors.yellow(wrap(`  ${line}`, columns))),
-    ...(failed === undefined ? [] : [colors.dim(`  more about a server: portolan why ${failed.alias}`)]),
+    ...(failed === undefined ? [] : [colors.dim(`  details: portolan why ${failed.alias}`)]),
   ];
   const toCopy = clientLines(access).map(
     ({ client, file, text }) =>
@@ -107,7 +110,7 @@ export function greetingText(greeting: Greeting, colors: Colors, columns: number
   return [about.join("\n"), wrap(tokenText(token, colors), columns), ...toCopy].join("\n\n");
 }
 
-/** Whoever opens it to others should know that they did, and what that means. */
+/** Warnings for a gateway that other computers can reach. */
 function publicNotes({ settings, token }: Greeting): string[] {
   const { host = "127.0.0.1", tls } = settings;
   if (isLoopbackHost(host)) return [];
@@ -137,7 +140,7 @@ function serverLine(
   const line = `  ${colors.bold(name)}${space}  ${mark}  `;
   if (state === "disabled") return line.trimEnd();
   if (error === undefined)
-    return `${line}${state === "starting" && tools === 0 ? "it comes later" : count(tools, "tool")}`;
+    return `${line}${state === "starting" && tools === 0 ? "not ready yet" : count(tools, "tool")}`;
   const before = displayWidth(line);
   const room = columns === undefined ? undefined : Math.max(20, columns - before);
   const why = wrap(`${plainLine(error.message, 300)} ${colors.dim(`[${error.code}]`)}`, room);
@@ -156,12 +159,62 @@ function otherAddresses({ servers, tags, settings }: Greeting): string[] {
 }
 
 function tokenText(token: Greeting["token"], colors: Colors): string {
-  if (token === undefined) return colors.yellow("No token is needed: whoever can reach it may use it.");
+  if (token === undefined)
+    return colors.yellow("No token is needed: everyone who can reach the gateway may use it.");
   const command = colors.bold(token.command);
   if (token.shown)
     return `${colors.bold("Token")} ${colors.dim(`(${token.created ? "new; " : ""}${token.command} prints it again)`)}\n  ${token.value}`;
-  const place = colors.dim(`; below, ${TOKEN_PLACE} stands for it`);
+  const place = colors.dim(`; replace ${TOKEN_PLACE} below with it`);
   if (token.wanted) return `The token is printed to terminals only. ${command} prints it${place}.`;
   if (token.created) return `The gateway has a new token. ${command} prints it${place}.`;
   return `The token is the same as before. ${command} prints it${place}.`;
+}
+
+interface ClientLine {
+  readonly client: string;
+  /** The file of the snippet; without a file, the text is a command. */
+  readonly file?: string;
+  readonly text: string;
+}
+
+interface Access {
+  readonly url: string;
+  /** Undefined when no token is needed. */
+  readonly token: { readonly shown: string } | { readonly command: string } | undefined;
+}
+
+export function clientLines({ url, token }: Access): ClientLine[] {
+  const shown = token !== undefined && "shown" in token ? token.shown : undefined;
+  const inShell = shown ?? (token === undefined ? "" : `$(${(token as { command: string }).command})`);
+  const header = token === undefined ? "" : ` --header "Authorization: Bearer ${inShell}"`;
+  const entry = {
+    url,
+    ...(token === undefined ? {} : { headers: { Authorization: `Bearer ${shown ?? TOKEN_PLACE}` } }),
+  };
+  return [
+    { client: "Claude Code", text: `claude mcp add --transport http portolan ${url}${header}` },
+    {
+      client: "Cursor",
+      file: "~/.cursor/mcp.json",
+      text: JSON.stringify({ mcpServers: { portolan: entry } }),
+    },
+    {
+      client: "VS Code",
+      file: ".vscode/mcp.json",
+      text: JSON.stringify({ servers: { portolan: { type: "http", ...entry } } }),
+    },
+  ];
+}
+
+/** The command that prints the token, with the same program as this command, so that it works when pasted. */
+export function tokenCommand(script: string | undefined, cwd: string, folder: string): string {
+  const program =
+    script === undefined || basename(script) === "portolan" ? "portolan" : `node ${near(script, cwd)}`;
+  return `${program} token${folder === cwd ? "" : ` -w ${near(folder, cwd)}`}`;
+}
+
+function near(path: string, cwd: string): string {
+  const short = relative(cwd, path);
+  const shown = short === "" || short.startsWith("..") || isAbsolute(short) ? path : short;
+  return /^[\w./:@\\-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { isPortolanError } from "../../errors/index.ts";
 import { aliasOf } from "../target/server-config.ts";
-import { clientLines, tokenCommand } from "./client-lines.ts";
-import { reachable } from "./greeting.ts";
+import { clientLines, reachable, tokenCommand } from "./greeting.ts";
 import { overSettings, parseServeOptions, type RawServeOptions } from "./options.ts";
 
 const problems = (raw: RawServeOptions): unknown => {

@@ -1,4 +1,4 @@
-// The options of `portolan serve`: their values checked all at once, and put before what portolan.yaml says.
+// Options of `portolan serve`: checks all values at once, and merges them with the settings of portolan.yaml.
 
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
@@ -26,7 +26,7 @@ export interface RawServeOptions extends RawOptions {
 export interface ServeOptions {
   readonly stdio: boolean;
   readonly json: boolean;
-  /** Only what the command line says. */
+  /** Only the settings of the command line. */
   readonly settings: GatewaySettings;
   readonly only: readonly string[] | undefined;
   readonly newToken: boolean;
@@ -38,7 +38,7 @@ const ALLOWED_HOST = /^(?:\*\.)?(?:\[[0-9a-f:.]+\]|[^\s:/?#@[\]*]+)(?::\d{1,5})?
 const ORIGIN = /^https?:\/\/[^\s/?#@]+$/i;
 const MAX_PORT = 65_535;
 
-/** Throws one USAGE error that names everything that is wrong. */
+/** Throws one USAGE error that lists every wrong value. */
 export function parseServeOptions(raw: RawServeOptions, cwd: string): ServeOptions {
   const problems: string[] = [];
   if (raw.stdio === true) problems.push(...forHttpOnly(raw));
@@ -78,16 +78,19 @@ export function parseServeOptions(raw: RawServeOptions, cwd: string): ServeOptio
   };
 }
 
-/** What the command line says goes before what the file says; what is a list or has parts is added to it. */
-export function overSettings(declared: GatewaySettings | undefined, given: GatewaySettings): GatewaySettings {
+/** Options override the config file; lists of both are combined. */
+export function overSettings(
+  configured: GatewaySettings | undefined,
+  given: GatewaySettings,
+): GatewaySettings {
   const both = (key: "allowedHosts" | "allowedOrigins"): GatewaySettings =>
-    given[key] === undefined ? {} : { [key]: [...new Set([...(declared?.[key] ?? []), ...given[key]])] };
+    given[key] === undefined ? {} : { [key]: [...new Set([...(configured?.[key] ?? []), ...given[key]])] };
   return {
-    ...declared,
+    ...configured,
     ...given,
     ...(given.transports === undefined
       ? {}
-      : { transports: { ...declared?.transports, ...given.transports } }),
+      : { transports: { ...configured?.transports, ...given.transports } }),
     ...both("allowedHosts"),
     ...both("allowedOrigins"),
   };

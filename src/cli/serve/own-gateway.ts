@@ -1,4 +1,4 @@
-// Entries that lead back to this very gateway: clients have them in their files, but a gateway that served itself would never end.
+// Detects servers that are this gateway itself: clients list it in their config files, and serving it would loop forever.
 
 import { basename } from "node:path";
 import { bracketed, isLoopbackHost } from "../../base/net/addresses.ts";
@@ -7,14 +7,14 @@ import type { DeclaredServer } from "../../model/index.ts";
 
 export interface OwnPlace {
   readonly host: string;
-  /** 0 before it is known. */
+  /** 0 until the port is known. */
   port: number;
   readonly allowedHosts?: readonly string[] | undefined;
-  /** The file that runs now. */
+  /** The path of the running script. */
   readonly script?: string | undefined;
 }
 
-/** Why a server is not to be served; undefined for all others. */
+/** The reason not to serve a server; undefined for all others. */
 export function ownGateway({ endpoint }: DeclaredServer, own: OwnPlace): string | undefined {
   if (endpoint.transport === "stdio")
     return runsServe([endpoint.command, ...(endpoint.args ?? [])], own.script)
@@ -44,7 +44,7 @@ function isOwnUrl(url: string, { host, port, allowedHosts = [] }: OwnPlace): boo
   const usual = defaultPort(parsed.protocol);
   const theirs = parsed.hostname.toLowerCase();
   const theirPort = portOf(parsed);
-  // A proxy may stand before a gateway that has a public name, at the usual port.
+  // A gateway with a public name may be behind a proxy at the usual port.
   const names = [theirs, `${theirs}:${theirPort}`];
   if (allowedHosts.some((name) => names.includes(name.toLowerCase())) && [usual, port].includes(theirPort))
     return true;

@@ -1,4 +1,4 @@
-// `portolan serve`: the workspace as one MCP server, until it is told to stop.
+// `portolan serve`: serves the workspace as one MCP server until it is stopped.
 
 import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -21,9 +21,8 @@ import { formatDownload } from "../terminal/format.ts";
 import { aborted } from "../terminal/interrupt.ts";
 import { plainLine, toJsonText } from "../terminal/safe-text.ts";
 import { pathLabeller } from "../workspace/folder.ts";
-import { tokenCommand } from "./client-lines.ts";
 import { createServeEvents } from "./event-log.ts";
-import { greetingJson, greetingText, reachable, servedServers } from "./greeting.ts";
+import { greetingJson, greetingText, reachable, servedServers, tokenCommand } from "./greeting.ts";
 import { overSettings, parseServeOptions, type RawServeOptions, type ServeOptions } from "./options.ts";
 import { ownGateway, type OwnPlace } from "./own-gateway.ts";
 import { findServed } from "./served.ts";
@@ -38,7 +37,7 @@ export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promi
   const own: OwnPlace = { host, port, allowedHosts, script: process.argv[1] };
   if (!options.stdio) await checkPort(host, port);
   const report = (diagnostic: Diagnostic): void => noteProblem(diagnostic, options, cli);
-  // Without a token there is nothing to keep: states and task ids are then signed with a key of this process.
+  // Without a token nothing is stored: a key of this process signs states and task ids.
   const needsToken = !options.stdio && settings.auth !== "none";
   const access = needsToken
     ? await openAccess(served.folder, { renew: options.newToken, report })
@@ -92,7 +91,7 @@ export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promi
     }
     const { url } = await gateway.listen();
     if (port === 0) {
-      // Any free port was asked for: only now is it known which.
+      // With --port 0, the port is known only now.
       own.port = Number(new URL(url).port);
       const { hub } = gateway.workspace;
       for (const { alias, declared } of hub.members) if (isOwn(declared, own, say)) void hub.remove(alias);
@@ -133,7 +132,7 @@ function greet(cli: Cli, { workspace }: OpenedGateway, known: Known): void {
         ? undefined
         : {
             value: access.token,
-            // Anywhere else it would stay in a log, or in another program's memory.
+            // Outside of a terminal, the token would stay in a log or in another program's memory.
             shown: (access.created || known.showToken) && (known.json ? io.stdout : io.stderr).isTTY === true,
             created: access.created,
             wanted: known.showToken,
@@ -146,20 +145,22 @@ function greet(cli: Cli, { workspace }: OpenedGateway, known: Known): void {
   if (io.stderr.isTTY === true) output.note(output.noteColors.dim("\nCtrl-C stops it."));
 }
 
-/** A client shows what a server says on stderr as trouble, so there only trouble is said. */
+/** Clients show the stderr of a stdio server as errors, so it gets only failures. */
 function noteFailures({ workspace }: OpenedGateway, { output }: Cli): void {
   for (const { alias, error } of servedServers(workspace))
     if (error !== undefined)
-      output.note(`${plainLine(alias, 100)} is not there: ${plainLine(error.message, 500)} [${error.code}]`);
+      output.note(
+        `${plainLine(alias, 100)} is not running: ${plainLine(error.message, 500)} [${error.code}]`,
+      );
 }
 
-/** What runs for days tells of warnings too. */
+/** A gateway runs for days, so it shows warnings too. */
 function noteProblem(diagnostic: Diagnostic, { stdio }: ServeOptions, cli: Cli): void {
   const { io, output, options } = cli;
   const { severity, file, line } = diagnostic;
   if (severity !== "error" && !options.verbose && (stdio || severity === "info")) return;
   if (file !== undefined && line !== undefined) {
-    // A declaration that was saved with a mistake: where it is matters most.
+    // For an error in a saved config file, the place matters most.
     const label = pathLabeller(io);
     return output.note(
       describeDiagnostic(diagnostic, { colors: output.noteColors, width: undefined, label }),

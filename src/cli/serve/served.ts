@@ -1,4 +1,4 @@
-// What `portolan serve` is to serve: a workspace, the servers of other clients, or one server given on the command line.
+// Finds the servers that `portolan serve` serves: a workspace, other clients' servers, or one server of the command line.
 
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
@@ -14,25 +14,25 @@ import { hasScheme } from "../target/target.ts";
 import { findWorkspace } from "../workspace/folder.ts";
 import { refuseTargetOptions } from "../workspace/open.ts";
 import { sourceNote } from "../workspace/source-note.ts";
-import { loadSource, serverNamed, type Source } from "../workspace/source.ts";
+import { loadSource, requireServer, type Source } from "../workspace/source.ts";
 
 export interface Served {
-  /** A path is watched; declarations are taken as they are. */
+  /** Portolan watches a path for changes; a config is fixed. */
   readonly source: string | WorkspaceConfig;
   readonly config: WorkspaceConfig;
-  /** Whose token it is. */
+  /** The folder that the token belongs to. */
   readonly folder: string;
-  /** Nothing is kept about servers that others declare. */
+  /** True for servers of other clients' config files: Portolan stores nothing about them. */
   readonly keepsNothing: boolean;
-  /** One declaration that says nothing about names: a server that is alone in it is served as itself. */
+  /** True for a config file without a naming template: a server that is alone in it keeps its tool names. */
   readonly bare: boolean;
-  /** Where the servers come from, when that is worth a word. */
+  /** A note about the source of the servers. */
   readonly note: string | undefined;
-  /** How strictly servers are boxed, over what they declare. */
+  /** Sandbox modes that override those of the server configs. */
   readonly sandbox?: Readonly<Record<string, SandboxMode>> | undefined;
 }
 
-/** Throws when nothing can be served. */
+/** Throws when there is nothing to serve. */
 export async function findServed(
   cli: Cli,
   words: Words,
@@ -45,7 +45,7 @@ export async function findServed(
     throw new PortolanError("USAGE", "--era is for a URL or a command; the workspace's file has it for each");
   const at = { ...cli, options: { ...cli.options, workspace } };
   const source = await loadSource(at);
-  for (const alias of only ?? []) serverNamed(source, alias);
+  for (const alias of only ?? []) requireServer(source, alias);
   const sandbox = workspaceSandbox(cli.options.sandbox, source);
   const { folder } = await findWorkspace(cli.io, { workspace });
   return {
@@ -61,13 +61,9 @@ function toServed(source: Source): Pick<Served, "source" | "config" | "keepsNoth
   const { kind, path, config } = source;
   if (kind === "workspace") return { source: path, config, keepsNothing: false };
   if (config.servers.length > 0) return { source: config, config, keepsNothing: true };
-  throw new PortolanError(
-    "SERVER_UNKNOWN",
-    `There is nothing to serve: no servers are declared in ${path}.`,
-    {
-      hint: "Add one: portolan add <name> -- <command...>. Or serve one alone: portolan serve -- <command...>",
-    },
-  );
+  throw new PortolanError("SERVER_UNKNOWN", `There is nothing to serve: ${path} has no servers.`, {
+    hint: "Add one: portolan add <name> -- <command...>. Or serve one alone: portolan serve -- <command...>",
+  });
 }
 
 function fromTarget(cli: Cli, words: Words, only: readonly string[] | undefined): Served {
@@ -75,7 +71,7 @@ function fromTarget(cli: Cli, words: Words, only: readonly string[] | undefined)
     throw new PortolanError("USAGE", "--only chooses among the servers of a workspace; here there is one.");
   const { target } = takeTarget(words, cli);
   const { cwd } = cli.io;
-  // Alone, it needs no prefix: its tools keep their names.
+  // A single server needs no prefix: its tools keep their names.
   const config: WorkspaceConfig = {
     servers: [targetServer(target, cli.options, cwd)],
     naming: "{tool}",
@@ -84,13 +80,13 @@ function fromTarget(cli: Cli, words: Words, only: readonly string[] | undefined)
   return { source: config, config, folder: cwd, keepsNothing: true, bare: true, note: undefined };
 }
 
-/** A file other than a portolan.yaml, which is a workspace also when it is named by itself. */
+/** True for a single config file other than portolan.yaml, which is a workspace even when it is named directly. */
 function isDeclaration({ path, files, config }: Source): boolean {
   const [file] = files;
   return file?.file === path && file.format !== "workspace" && config.naming === undefined;
 }
 
-/** A folder or a declaration is a workspace, anything else is a server of its own. */
+/** A folder or a config file is a workspace; anything else is a server of its own. */
 function readWords(
   { words, server }: Words,
   cli: Cli,
@@ -103,8 +99,8 @@ function readWords(
     });
   const ways = [first, workspace, server].filter((way) => way !== undefined);
   if (ways.length > 1)
-    throw new PortolanError("USAGE", "It is said more than once what to serve.", {
-      hint: "Give a workspace, or -w, or a command after --, but one of them.",
+    throw new PortolanError("USAGE", "More than one thing to serve is given.", {
+      hint: "Give one of them: a workspace, -w, or a command after --.",
     });
   if (server !== undefined) return { given: { words: [], server } };
   if (first === undefined) return { workspace };
@@ -117,7 +113,7 @@ function readWords(
   } catch (thrown) {
     if (!isPortolanError(thrown) || found !== undefined) throw thrown;
     throw new PortolanError("USAGE", `There is no folder, file or command ${JSON.stringify(first)}.`, {
-      hint: "serve takes a folder, a declaration, a URL or a quoted command. Some servers of the workspace: --only <server>",
+      hint: "serve takes a folder, a config file, a URL or a quoted command. Some servers of the workspace: --only <server>",
       cause: thrown,
     });
   }

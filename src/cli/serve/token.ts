@@ -1,4 +1,4 @@
-// `portolan token`: the token of a workspace's gateway, for a command line that needs it.
+// `portolan token`: prints the token of a workspace's gateway.
 
 import { PortolanError } from "../../errors/index.ts";
 import { openAccess } from "../../gateway/index.ts";
@@ -22,13 +22,13 @@ export async function token(cli: Cli, words: readonly string[], options: RawToke
     renew: options.new === true,
     report: (diagnostic) => noteDiagnostic(diagnostic, cli),
   });
-  // For "$(portolan token)": the bare token also when stdout is no terminal.
+  // For "$(portolan token)", the output is the token alone, even when stdout is not a terminal.
   if (options.json === true) output.json({ token: access.token, file: access.file, created: access.created });
   else output.print(access.token);
   if (options.new === true) {
     const file = pathLabeller(io)(access.file);
     output.note(
-      `This is new, and kept in ${file}. A gateway that runs now takes the old one until it is started again.`,
+      `The new token is stored in ${file}. A running gateway accepts the old one until it is restarted.`,
     );
   }
   return 0;

@@ -1,4 +1,4 @@
-// `portolan events`: what happens to the servers of the workspace, as it happens.
+// `portolan events`: prints the events of the workspace's servers as they happen.
 
 import type { HubEvent } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
@@ -20,7 +20,7 @@ export async function events(
   const only = aliases.length === 0 ? undefined : [...new Set(aliases)];
   let closing = false;
   const onEvent = (event: HubEvent): void => {
-    // That everything stops at the end is no news.
+    // The stop events at the end are not printed.
     if (closing) return;
     output.print(
       output.form === "json" ? toJsonText(event) : wrap(describeEvent(event, output.colors), output.width, 2),

@@ -1,7 +1,7 @@
-// How the servers of a workspace are doing, as a table that fits the terminal; reasons stand below their rows.
+// Table of the servers of a workspace that fits the terminal; reasons are below their rows.
 
 import type { ServerHealth } from "../../hub/index.ts";
-import { OWNER, sandboxLabel, statePaint } from "../output/server-state.ts";
+import { SANDBOX_VARIABLE, sandboxLabel, statePaint } from "../output/server-state.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
 import { cut, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
@@ -10,7 +10,7 @@ export interface TableView {
   readonly colors: Colors;
   readonly width: number | undefined;
   readonly now: number;
-  /** A file as people write it. */
+  /** Shortens a path for the output. */
   readonly label: (file: string) => string;
 }
 
@@ -19,7 +19,7 @@ interface Cell {
   readonly paint?: Paint;
 }
 
-const HEAD = ["server", "state", "protocol", "tools", "latency", "since", "declared in"];
+const HEAD = ["server", "state", "protocol", "tools", "latency", "since", "config file"];
 const RIGHT: ReadonlySet<number> = new Set([3, 4]);
 const GAP = "  ";
 const MAX_ALIAS = 40;
@@ -31,7 +31,7 @@ export function describeStatus(servers: readonly ServerHealth[], view: TableView
     Math.max(head.length, ...rows.map((row) => displayWidth(row[index]?.text ?? ""))),
   );
   const total = widths.reduce((sum, column) => sum + column + GAP.length, -GAP.length);
-  // Where a server is declared moves below its row when the table would be too wide.
+  // When the table would be too wide, the config file of a server moves below its row.
   const columns = width !== undefined && total > width ? HEAD.length - 1 : HEAD.length;
   const line = (row: readonly Cell[]): string =>
     row
@@ -68,7 +68,7 @@ function cells(server: ServerHealth, { colors, now, label }: TableView): Cell[] 
   return [
     { text: plainLine(alias, MAX_ALIAS), paint: colors.bold },
     { text: state, paint: statePaint(state, colors) },
-    // Nothing is spoken to what is carried out here.
+    // Portolan itself runs the tools of an mcpfile, without a protocol.
     origin.format === "mcpfile"
       ? { text: "mcpfile" }
       : era === undefined
@@ -81,7 +81,11 @@ function cells(server: ServerHealth, { colors, now, label }: TableView): Cell[] 
   ];
 }
 
-function details(server: ServerHealth, declared: string | undefined, { colors, width }: TableView): string[] {
+function details(
+  server: ServerHealth,
+  configFile: string | undefined,
+  { colors, width }: TableView,
+): string[] {
   const { error, restarts, state, transport, lanes = 0, sandbox } = server;
   const room = width === undefined ? undefined : width - 4;
   const lines: string[] = [];
@@ -92,13 +96,13 @@ function details(server: ServerHealth, declared: string | undefined, { colors, w
         .map((line) => `    ${paint(line)}`),
     );
   };
-  if (declared !== undefined)
-    add(room === undefined ? declared : cut(`declared in ${declared}`, room), colors.dim);
+  if (configFile !== undefined)
+    add(room === undefined ? configFile : cut(`config file ${configFile}`, room), colors.dim);
   if (error !== undefined) {
     add(`${plainLine(error.message, 500)} [${error.code}]`, statePaint(state, colors));
     if (error.hint !== "") add(`hint ${plainLine(error.hint, 500)}`);
   } else if (state === "starting") add("It is not ready yet.");
-  if (sandbox !== undefined && sandbox.mode !== "enforce" && sandbox.by !== OWNER)
+  if (sandbox !== undefined && sandbox.mode !== "enforce" && sandbox.by !== SANDBOX_VARIABLE)
     add(`sandbox ${sandboxLabel(sandbox)}`, colors.yellow);
   if (lanes > 0) {
     const what = transport === "http" ? ["session", "sessions"] : ["process", "processes"];

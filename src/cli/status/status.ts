@@ -1,4 +1,4 @@
-// `portolan status`: how every server of the workspace is doing.
+// `portolan status`: shows the state of every server and driver of the workspace.
 
 import type { DriverReport } from "../../contracts/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
@@ -8,12 +8,18 @@ import { describeRelaxedByOwner } from "../output/server-state.ts";
 import { wrap } from "../terminal/layout.ts";
 import { contractsOf } from "../workspace/contracts.ts";
 import { pathLabeller } from "../workspace/folder.ts";
-import { brokenDrivers, findingsAbout } from "../workspace/left-out.ts";
+import { brokenDrivers, diagnosticsAbout } from "../workspace/left-out.ts";
 import { withWorkspace } from "../workspace/open.ts";
 import { sourceNote } from "../workspace/source-note.ts";
 import { loadSource, type Source } from "../workspace/source.ts";
-import { DOWN, LOGIN_NEEDED, standingOf } from "./driver-state.ts";
-import { describeDrivers, type DriverRow, summarizeDrivers } from "./driver-table.ts";
+import {
+  describeDrivers,
+  DOWN,
+  type DriverRow,
+  driverStateOf,
+  LOGIN_NEEDED,
+  summarizeDrivers,
+} from "./drivers.ts";
 import { describeStatus, summarize } from "./server-table.ts";
 
 const WAIT_MS = 60_000;
@@ -29,18 +35,18 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
     const alive = await workspace.healthCheck();
     const servers = workspace.health();
     const own = contractsOf(source)?.alias;
-    // What is not there yet is not waited for any longer.
+    // Contracts that are not ready by now are not waited for any longer.
     const isOpen = servers.some(({ alias, state }) => alias === own && state === "ready");
     const contracts = isOpen ? await workspace.contracts() : undefined;
-    // Drivers whose servers start slowly are looked at in the background, within the same time.
+    // Portolan verifies drivers with slow servers in the background, within the same time limit.
     await Promise.race([contracts?.settled(), new Promise((resolve) => setTimeout(resolve, waitMs).unref())]);
     const registered = contracts === undefined ? [] : withLeftOut(contracts.status(), source);
     const reports = only === undefined || contracts !== undefined ? withBroken(registered, source) : [];
     const drivers = reports.map((report) => toRow(report, source, diagnostics()));
-    const idle = drivers.filter(({ standing }) => !standing.serves);
+    const idle = drivers.filter(({ state }) => !state.serves);
     const healthy = alive && idle.length === 0;
-    // Where logins are all that is missing, that is what is told.
-    const exit = healthy ? 0 : alive && idle.every(({ standing }) => standing.login) ? LOGIN_NEEDED : DOWN;
+    // When only logins are missing, the exit code says so.
+    const exit = healthy ? 0 : alive && idle.every(({ state }) => state.login) ? LOGIN_NEEDED : DOWN;
     if (output.form === "json") {
       const { kind, path, files } = source;
       output.json({
@@ -49,7 +55,7 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
         servers,
         ...(drivers.length === 0
           ? {}
-          : { drivers: drivers.map(({ report, standing }) => ({ ...report, ...standing })) }),
+          : { drivers: drivers.map(({ report, state }) => ({ ...report, ...state })) }),
         diagnostics: diagnostics(),
       });
       return exit;
@@ -64,13 +70,16 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
     const shown = diagnostics().filter(
       (one) => options.verbose || one.severity !== "info" || skipped.has(one),
     );
-    const told = new Set([...shown.map(({ server }) => server), ...brokenDrivers(source, undefined).keys()]);
+    const explained = new Set([
+      ...shown.map(({ server }) => server),
+      ...brokenDrivers(source, undefined).keys(),
+    ]);
     const isAll = alive && servers.every(({ alias }) => alias === own) && idle.length > 0;
     const summary = [isAll ? "" : summarize(servers), summarizeDrivers(drivers)].filter((one) => one !== "");
     const parts = [
       ...(note === undefined ? [] : [colors.dim(wrap(note, width))]),
       ...(servers.length === 0 ? [] : [describeStatus(servers, { colors, width, now: Date.now(), label })]),
-      ...(drivers.length === 0 ? [] : [describeDrivers(drivers, told, { colors, width })]),
+      ...(drivers.length === 0 ? [] : [describeDrivers(drivers, explained, { colors, width })]),
       ...(relaxed === undefined ? [] : [colors.yellow(wrap(relaxed, width))]),
       ...(shown.length === 0
         ? []
@@ -82,14 +91,14 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
   });
 }
 
-/** Also drivers that did not even come to be registered, for a reason that is among the diagnostics. */
+/** Adds drivers that were not registered; the reason is among the diagnostics. */
 function withLeftOut(registered: readonly DriverReport[], source: Source): readonly DriverReport[] {
-  const declared = contractsOf(source)?.endpoint.drivers ?? [];
-  const missing = declared.filter(({ driver }) => !registered.some(({ id }) => id === driver.id));
+  const drivers = contractsOf(source)?.endpoint.drivers ?? [];
+  const missing = drivers.filter(({ driver }) => !registered.some(({ id }) => id === driver.id));
   return [...registered, ...missing.map(({ driver: { id, version } }) => refused(id, version, []))];
 }
 
-/** And those whose files cannot be used, by the names of their folders. */
+/** Adds drivers whose files have errors, by the names of their folders. */
 function withBroken(reports: readonly DriverReport[], source: Source): readonly DriverReport[] {
   const broken = brokenDrivers(source, contractsOf(source)?.endpoint);
   const more = [...broken].filter(([id]) => !reports.some((report) => report.id === id));
@@ -97,17 +106,17 @@ function withBroken(reports: readonly DriverReport[], source: Source): readonly 
 }
 
 function refused(id: string, version: string, problems: readonly Diagnostic[]): DriverReport {
-  const standing = { server: "refused", auth: "unknown", health: "unknown" } as const;
-  return { id, version, ...standing, contracts: [], problems };
+  const state = { server: "refused", auth: "unknown", health: "unknown" } as const;
+  return { id, version, ...state, contracts: [], problems };
 }
 
 function toRow(report: DriverReport, source: Source, diagnostics: readonly Diagnostic[]): DriverRow {
   const { id, problems } = report;
   const driver = contractsOf(source)?.endpoint.drivers.find((one) => one.driver.id === id)?.driver;
-  const told = [
+  const about = [
     ...problems,
-    ...findingsAbout(source, id, driver),
+    ...diagnosticsAbout(source, id, driver),
     ...diagnostics.filter(({ server }) => server === id),
   ];
-  return { report, standing: standingOf(report, told, driver) };
+  return { report, state: driverStateOf(report, about, driver) };
 }

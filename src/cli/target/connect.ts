@@ -1,4 +1,4 @@
-// From a target and options to a live connection, and back to nothing left running.
+// Connects to a server given on the command line, and closes the connection at the end.
 
 import { resolve } from "node:path";
 import type { McpConnection, McpStdioConfig } from "../../client/index.ts";
@@ -7,7 +7,7 @@ import type { Cli, Words } from "../context.ts";
 import { createHandlers } from "../input/handlers.ts";
 import { noteDiagnostic } from "../output/diagnostic.ts";
 import { describeLog } from "../output/event.ts";
-import { type RequestProgress, requestProgress, withSpinner } from "../output/progress.ts";
+import { requestProgress, type RequestProgress, withSpinner } from "../output/progress.ts";
 import { formatDownload } from "../terminal/format.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
 import type { OtherNames } from "./find-named.ts";
@@ -15,7 +15,7 @@ import { probeCommand } from "./probe-command.ts";
 import { toConfig } from "./server-config.ts";
 import { commandTarget, parseTarget, type Target, type TargetContext } from "./target.ts";
 
-/** What commands use of a connection: to a server given on the command line, or to one of the workspace. */
+/** The methods of a connection that commands use; a server of the workspace offers the same ones. */
 export type UsedConnection = Pick<
   McpConnection,
   | "server"
@@ -31,22 +31,22 @@ export type UsedConnection = Pick<
 
 export interface Session {
   readonly connection: UsedConnection;
-  /** What the user calls the server. */
+  /** The name that the user typed for the server. */
   readonly label: string;
   readonly connectMs: number;
-  /** The names of a listed tool or prompt beside the listed one. */
+  /** The other names of a listed tool or prompt. */
   readonly otherNames?: ((kind: "tool" | "prompt", listed: string) => OtherNames) | undefined;
   readonly request: RequestProgress;
 }
 
 export interface SessionOptions {
-  /** stdin was read already, so that nobody can answer a question on it. */
+  /** True when stdin was read already, so that no server request can be answered on it. */
   readonly stdinTaken?: boolean;
-  /** The command shows the diagnostics itself. */
+  /** True when the command shows the diagnostics itself. */
   readonly showsDiagnostics?: boolean;
 }
 
-/** Takes the target out of the words: what stands after `--`, or else the first word. */
+/** Takes the target out of the words: the command after `--`, or else the first word. */
 export function takeTarget({ words, server }: Words, cli: Cli): { target: Target; rest: readonly string[] } {
   const windows = cli.io.platform === "win32";
   const context: TargetContext = {

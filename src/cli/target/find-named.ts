@@ -1,16 +1,16 @@
-// Finds a tool or a prompt by any of its names: the listed one, `<server>.<name>`, the workspace's full name, or the server's own.
+// Finds a tool or a prompt by any of its names: listed name, `<server>.<name>`, full name, or the server's own name.
 
 import { PortolanError } from "../../errors/index.ts";
 import type { OwnName } from "../../hub/index.ts";
 
 export interface OtherNames {
-  /** Names that no other item can have. */
+  /** Names that are unique to the item. */
   readonly also?: readonly string[] | undefined;
   /** The server's own name, which another server may use as well. */
   readonly own?: OwnName | undefined;
 }
 
-/** The item that `word` means; undefined when none has that name. */
+/** The item with this name; undefined when there is none. */
 export function findNamed<T extends { name: string }>(
   word: string,
   kind: "tool" | "prompt",

@@ -1,4 +1,4 @@
-// Looks whether a command's first word can be started, before anything is.
+// Checks whether the program of a command exists and can be executed.
 
 import { accessSync, constants, statSync } from "node:fs";
 import { extname, isAbsolute, join, resolve } from "node:path";
@@ -9,7 +9,7 @@ export interface ProbeContext {
   readonly cwd: string;
   readonly path: string | undefined;
   readonly windows: boolean;
-  /** Windows only: the endings that make a file a program. */
+  /** Windows only: the file extensions of programs. */
   readonly pathExtensions?: string | undefined;
 }
 

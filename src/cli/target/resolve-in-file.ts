@@ -1,17 +1,17 @@
-// A declaration as the first word of a command: its servers, in place of those of the workspace.
+// Target resolution in a config file that is the first word of a command.
 
 import { statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import type { DeclaredServer } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
-import { fileName, loadSource, serverCalled, serverNamed, type Source } from "../workspace/source.ts";
+import { findServer, loadSource, namesInFile, requireServer, type Source } from "../workspace/source.ts";
 import type { ResolvedTarget } from "./resolve.ts";
 import { hasScheme } from "./target.ts";
 
 const DECLARATION = /\.(?:ya?ml|jsonc?|toml)$/i;
 
-/** The servers of the file that the first word names, and the words after it; nothing when it names none. */
+/** The servers of the config file that the first word names, and the other words; undefined when it names none. */
 export async function takeFile(
   { words, server }: Words,
   cli: Cli,
@@ -19,27 +19,27 @@ export async function takeFile(
   const [first, ...rest] = words;
   if (first === undefined || server !== undefined || !isDeclaration(first, cli)) return undefined;
   if (cli.options.workspace !== undefined)
-    throw new PortolanError("USAGE", "It is said twice which servers are meant: by a file and by -w.", {
+    throw new PortolanError("USAGE", "The servers are given twice: by a file and by -w.", {
       hint: "Leave out one of them.",
     });
   const source = await loadSource({ ...cli, options: { ...cli.options, workspace: first } });
   if (source.config.servers.length > 0) return { source, rest };
-  throw new PortolanError("SERVER_UNKNOWN", `${first} declares no servers.`, {
+  throw new PortolanError("SERVER_UNKNOWN", `${first} has no servers.`, {
     hint: /mcpserver\.ya?ml$/i.test(first)
-      ? "It says how an mcpfile is served. Name the mcpfile beside it."
-      : "See what it says: portolan validate " + first,
+      ? "This file only sets how an mcpfile is served. Name the mcpfile beside it."
+      : "Check the file: portolan validate " + first,
   });
 }
 
 function isDeclaration(word: string, { io }: Cli): boolean {
   if (!isFileName(word)) return false;
   if (statSync(resolve(io.cwd, word), { throwIfNoEntry: false })?.isFile() === true) return true;
-  // What is no path may still be a name of something.
+  // Without a path, the word may be the name of a server.
   if (/\s/.test(word) || !/^[.~]|[/\\]/.test(word)) return false;
   throw noSuchFile(word);
 }
 
-/** Whether a word ends as declarations do. */
+/** True for a word with the file extension of a config file. */
 export function isFileName(word: string): boolean {
   return DECLARATION.test(word) && !hasScheme(word);
 }
@@ -50,7 +50,7 @@ export function noSuchFile(word: string): PortolanError {
   });
 }
 
-/** For `list`: the file alone, or one server of it. */
+/** For `list`: the file alone, or one of its servers. */
 export function resolveServerInFile(source: Source, rest: readonly string[]): ResolvedTarget {
   const [alias, extra] = rest;
   const only = onlyServer(source);
@@ -60,7 +60,7 @@ export function resolveServerInFile(source: Source, rest: readonly string[]): Re
     return {
       kind: "server",
       source,
-      alias: (serverCalled(source, alias) ?? serverNamed(source, alias)).alias,
+      alias: (findServer(source, alias) ?? requireServer(source, alias)).alias,
       rest: [],
     };
   return only === undefined
@@ -71,7 +71,7 @@ export function resolveServerInFile(source: Source, rest: readonly string[]): Re
 /** For `read`: a URI alone, or a server and a URI. */
 export function resolveUriInFile(source: Source, rest: readonly string[]): ResolvedTarget {
   const [first, second] = rest;
-  const found = first === undefined ? undefined : serverCalled(source, first);
+  const found = first === undefined ? undefined : findServer(source, first);
   if (found !== undefined && second !== undefined)
     return { kind: "server", source, alias: found.alias, rest: rest.slice(1) };
   const only = onlyServer(source);
@@ -80,25 +80,25 @@ export function resolveUriInFile(source: Source, rest: readonly string[]): Resol
     : { kind: "server", source, alias: only.alias, rest };
 }
 
-/** For `call` and `prompt`, where the file has one server: its own name for something, or the server and such a name. */
+/** For `call` and `prompt` with a file of one server: the name of a tool, with or without the server before it. */
 export function findOnly(source: Source, name: string, words: readonly string[]): ResolvedTarget | undefined {
   const only = onlyServer(source);
   if (only === undefined) return undefined;
   const [, second] = words;
-  const isServer = serverCalled(source, name) === only && ownNames(only)?.includes(name) !== true;
+  const isServer = findServer(source, name) === only && ownNames(only)?.includes(name) !== true;
   const rest = isServer && second !== undefined && !isAssignment(second) ? words.slice(1) : words;
   return { kind: "server", source, alias: only.alias, rest };
 }
 
-/** `key=value` or `key:=json`, which no name of a tool is. */
+/** True for `key=value` and `key:=json`; no tool has such a name. */
 export function isAssignment(word: string | undefined): boolean {
   return word !== undefined && /^[^\s=]+=/.test(word);
 }
 
-/** The server of `<server>.<name>`; undefined when no server is called that, or the file says that it has no such name. */
+/** The server in `<server>.<name>`; undefined when there is none. */
 export function serverBefore({ config: { servers } }: Source, word: string): DeclaredServer | undefined {
   const names = (server: DeclaredServer): string[] =>
-    [server.alias, ...fileName(server)].filter((name) => word.startsWith(`${name}.`));
+    [server.alias, ...namesInFile(server)].filter((name) => word.startsWith(`${name}.`));
   return (
     servers.find((server) =>
       names(server).some((name) => ownNames(server)?.includes(word.slice(name.length + 1)) === true),
@@ -106,7 +106,7 @@ export function serverBefore({ config: { servers } }: Source, word: string): Dec
   );
 }
 
-/** What to say about a name that no server of a file with several has. */
+/** The error for a name that no server of a file with several servers has. */
 export function unknownOf(source: Source, name: string, reason: string | undefined): PortolanError {
   const { servers } = source.config;
   const names = servers.flatMap((server) =>
@@ -129,7 +129,7 @@ function onlyServer({ config: { servers } }: Source): DeclaredServer | undefined
   return servers.length === 1 ? servers[0] : undefined;
 }
 
-/** The names of its tools and prompts; undefined where only a running server can list them. */
+/** The names of a server's tools and prompts; undefined when only a running server can list them. */
 export function ownNames({ endpoint }: DeclaredServer): readonly string[] | undefined {
   if (endpoint.transport === "contracts") return [];
   if (endpoint.transport !== "invoke") return undefined;

@@ -1,10 +1,10 @@
-// What the words of a command mean: a server given on the command line, or something of the workspace.
+// Target resolution: finds the server, or the servers, that the words of a command line name.
 
 import { didYouMean, isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { Cli, Words } from "../context.ts";
-import { contractNamed, contractsOf } from "../workspace/contracts.ts";
-import { leftOutOf, noteLeftOut, whyLeftOut } from "../workspace/left-out.ts";
-import { loadSource, serverCalled, type Source } from "../workspace/source.ts";
+import { contractsOf, findContract } from "../workspace/contracts.ts";
+import { explainLeftOut, leftOutOf, noteLeftOut } from "../workspace/left-out.ts";
+import { findServer, loadSource, type Source } from "../workspace/source.ts";
 import { takeTarget } from "./connect.ts";
 import {
   findOnly,
@@ -22,14 +22,14 @@ import { hasScheme, type Target } from "./target.ts";
 
 export type ResolvedTarget =
   | { readonly kind: "direct"; readonly direct: Target; readonly rest: readonly string[] }
-  /** One server, whose tools are listed by its own names. */
+  /** One server of the workspace; its tools are listed by their own names. */
   | {
       readonly kind: "server";
       readonly source: Source;
       readonly alias: string;
       readonly rest: readonly string[];
     }
-  /** Several servers, or all of them, whose tools are listed by full names. */
+  /** Several servers of the workspace, or all of them; their tools are listed by full names. */
   | {
       readonly kind: "workspace";
       readonly source: Source;
@@ -38,13 +38,13 @@ export type ResolvedTarget =
     };
 
 const DEFAULT_NAMING = "mcp_{alias}_{tool}";
-/** `alias.name`, whose name may have a path: a prompt of a skill. */
+/** `alias.name`, where the name may have a path, as prompts of a skill do. */
 const DOTTED = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_.-]+)+$/;
-/** How a name ends that the naming template made too long. */
+/** The end of a full name that was too long for the naming template. */
 const CUT_NAME = /^(.+)_[0-9a-f]{8}$/;
 const CALL_HEAD = /^\s*(?:function\s+)?["']?([A-Za-z0-9_][A-Za-z0-9_./-]*)["']?\s*\(/;
 
-/** For `list`: nothing, an alias, a contract, a target, or a declaration. */
+/** For `list`: no word, an alias, a contract, a target, or a config file. */
 export async function resolveServer(words: Words, cli: Cli): Promise<ResolvedTarget> {
   if (words.server !== undefined) return asDirect(words, cli);
   const file = await takeFile(words, cli);
@@ -54,13 +54,13 @@ export async function resolveServer(words: Words, cli: Cli): Promise<ResolvedTar
     return { kind: "workspace", source: await loadSource(cli), only: undefined, rest: [] };
   if (isTargetOnly(first)) return asDirect(words, cli);
   return lookUp(first, words, cli, (source) => {
-    const server = serverCalled(source, first);
+    const server = findServer(source, first);
     if (server !== undefined) return { kind: "server", source, alias: server.alias, rest };
     return contractIn(source, first, words.words);
   });
 }
 
-/** For `call` and `prompt`: `alias.name`, a full name, an alias and a name, a unique name, or a target or a declaration and a name. */
+/** For `call` and `prompt`: `alias.name`, a full name, a unique name, or an alias, target or config file and a name. */
 export async function resolveName(words: Words, cli: Cli, missing: PortolanError): Promise<ResolvedTarget> {
   if (words.server !== undefined) return asDirect(words, cli);
   const file = await takeFile(words, cli);
@@ -76,7 +76,7 @@ export async function resolveName(words: Words, cli: Cli, missing: PortolanError
   return lookUp(name, words, cli, (source) => findName(source, name, words.words));
 }
 
-/** For `read`: a URI alone, an alias and a URI, or a target or a declaration and a URI. */
+/** For `read`: a URI alone, or an alias, target or config file and a URI. */
 export async function resolveUri(words: Words, cli: Cli, missing: PortolanError): Promise<ResolvedTarget> {
   if (words.server !== undefined) return asDirect(words, cli);
   const file = await takeFile(words, cli);
@@ -86,7 +86,7 @@ export async function resolveUri(words: Words, cli: Cli, missing: PortolanError)
   if (rest.length > 0) {
     if (isTargetOnly(first)) return asDirect(words, cli);
     return lookUp(first, words, cli, (source) => {
-      const server = serverCalled(source, first);
+      const server = findServer(source, first);
       return server === undefined ? undefined : { kind: "server", source, alias: server.alias, rest };
     });
   }
@@ -102,7 +102,7 @@ function asDirect(words: Words, cli: Cli): ResolvedTarget {
   return { kind: "direct", direct: target, rest };
 }
 
-/** A URL, a quoted command, or a path: never a name of the workspace. */
+/** True for a URL, a quoted command or a path, which are never names of the workspace. */
 function isTargetOnly(word: string): boolean {
   return hasScheme(word) || /\s/.test(word.trim()) || /^[.~]|[/\\]/.test(word);
 }
@@ -120,7 +120,7 @@ async function lookUp(
     return asDirect(words, cli);
   } catch (thrown) {
     if (isFileName(name)) throw noSuchFile(name);
-    // What is meant may be what is left out.
+    // The user may mean a part that is left out.
     noteLeftOut(cli, leftOutOf(source));
     const { servers, naming = DEFAULT_NAMING } = source.config;
     const aliases = servers.map(({ alias }) => alias);
@@ -129,12 +129,12 @@ async function lookUp(
 }
 
 /**
- * The servers that can have a tool or a prompt of this name. The session finds it in their lists, by any of its names.
- * `name` is what the first word calls; the word itself may have arguments as well.
+ * Finds the servers that can have a tool or a prompt of this name; the session then looks it up in their lists.
+ * `name` is the name in the first word, which may hold arguments as well.
  */
 function findName(source: Source, name: string, words: readonly string[]): ResolvedTarget | undefined {
   const { servers, naming = DEFAULT_NAMING } = source.config;
-  const server = serverCalled(source, name);
+  const server = findServer(source, name);
   if (server !== undefined && !isAssignment(words[1]))
     return { kind: "server", source, alias: server.alias, rest: words.slice(1) };
   const contract = contractIn(source, name, words);
@@ -167,27 +167,27 @@ function inServers(
     : { kind: "workspace", source, only, rest };
 }
 
-/** A name that servers of a file may have, which only their lists can tell. */
+/** Uses the servers of a file that list their tools only while they run. */
 function inAnyServer(source: Source, name: string, words: readonly string[], cli: Cli): ResolvedTarget {
   const { servers } = source.config;
   const unlisted = servers.some((one) => ownNames(one) === undefined && one.enabled);
-  if (!unlisted) throw unknownOf(source, name, whyLeftOut(source, name, cli));
+  if (!unlisted) throw unknownOf(source, name, explainLeftOut(source, name, cli));
   return inServers(source, servers, words);
 }
 
-/** A contract has its name by itself, whichever server it is of. */
+/** Contracts are called by their name alone, whatever server they belong to. */
 function contractIn(source: Source, name: string, rest: readonly string[]): ResolvedTarget | undefined {
   const own = contractsOf(source);
-  if (own === undefined || contractNamed(own.endpoint, name) === undefined) return undefined;
+  if (own === undefined || findContract(own.endpoint, name) === undefined) return undefined;
   return { kind: "server", source, alias: own.alias, rest };
 }
 
-/** Whether a full name could be that of a tool of this server, by the naming template alone. */
+/** True when the naming template could make this full name for a tool of the server. */
 function couldBeOf(name: string, alias: string, naming: string): boolean {
   const expand = (text: string): string => text.replaceAll("{alias}", alias);
   const pattern = naming.split("{tool}").map((part) => escapePattern(expand(part)));
   if (new RegExp(`^${pattern.join("[^]+")}$`).test(name)) return true;
-  // A name that was too long is cut anywhere, and ends in a hash.
+  // A name that was too long is cut at any place, and ends in a hash.
   const cut = CUT_NAME.exec(name)?.[1];
   const start = expand(naming.split("{tool}")[0] ?? "");
   return cut !== undefined && (start.startsWith(cut) || cut.startsWith(start));
@@ -197,7 +197,7 @@ function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 }
 
-/** The target's error, with the names of the workspace among what may have been meant. */
+/** The error of the target, with the nearest name of the workspace as its hint. */
 function unknown(thrown: unknown, name: string, aliases: readonly string[], naming: string): unknown {
   if (!isPortolanError(thrown) || thrown.code !== "TARGET_INVALID" || aliases.length === 0) return thrown;
   if (!thrown.message.includes("neither")) return thrown;
@@ -222,7 +222,7 @@ function unknown(thrown: unknown, name: string, aliases: readonly string[], nami
   );
 }
 
-/** The typed name with another alias in place of the one that is not known. */
+/** The typed name with each known alias in place of the unknown one. */
 function fullNames(name: string, aliases: readonly string[], naming: string): string[] {
   const [before = "", between = ""] = naming.split(/\{alias\}|\{tool\}/);
   if (!naming.startsWith(`${before}{alias}`) || between === "" || !name.startsWith(before)) return [];

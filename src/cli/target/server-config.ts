@@ -1,4 +1,4 @@
-// A target and the options that go with it, as the library wants to be asked.
+// Converts a target and its options to the config of a connection, and to a server config.
 
 import { basename, resolve } from "node:path";
 import type { McpConfig, McpOptions } from "../../client/index.ts";
@@ -13,7 +13,7 @@ import type { Target } from "./target.ts";
 
 const RUNNERS = /^(?:node|npx|bunx?|deno|python3?|uvx?|pipx|ruby|java|docker|podman|sh|bash|run|exec|tool)$/i;
 
-/** Throws one USAGE error for all options that do not fit the target. */
+/** Throws one USAGE error that lists all options that do not fit the target. */
 export function toConfig(
   target: Target,
   options: ServerOptions,
@@ -39,7 +39,7 @@ export function toConfig(
   return config;
 }
 
-/** The command line without what may be secret in it: it is in every error. */
+/** The command line without secrets, since every error shows it. */
 function nameOf(target: Target): string {
   return target.kind === "url" ? target.label : maskedWords([target.command, ...target.args]).join(" ");
 }
@@ -76,7 +76,7 @@ function urlConfig(target: Target & { kind: "url" }, options: ServerOptions, pro
   if (Object.keys(options.env).length > 0) problems.push("--env is for commands; a URL takes --header");
   if (options.cwd !== undefined) problems.push("--cwd is for commands");
   for (const flag of givenSandboxFlags(options.sandbox))
-    problems.push(`${flag} is for commands; what a URL reaches runs elsewhere`);
+    problems.push(`${flag} is for commands; a server behind a URL runs elsewhere`);
   const transport = options.transport ?? target.transport;
   if ((transport === "websocket") !== (target.transport === "websocket")) {
     const scheme = `${new URL(target.url).protocol}//`;
@@ -87,7 +87,7 @@ function urlConfig(target: Target & { kind: "url" }, options: ServerOptions, pro
   return { transport, url: target.url, headers: { ...options.headers } };
 }
 
-/** Throws one USAGE error for all options that do not fit the target. */
+/** Throws one USAGE error that lists all options that do not fit the target. */
 export function targetServer(target: Target, options: ServerOptions, cwd: string): DeclaredServer {
   const { signal } = new AbortController();
   const config = toConfig(target, options, cwd, { handlers: {}, signal, onDiagnostic: () => {} });
@@ -112,7 +112,7 @@ export function targetServer(target: Target, options: ServerOptions, cwd: string
   };
 }
 
-/** A folder that nobody named is not granted. */
+/** The sandbox grants the working directory only if the user named it. */
 function launchOf({ cwd, sandbox }: McpConfig & { transport: "stdio" }): LaunchSettings {
   return {
     ...(cwd === undefined ? { cwdImplied: true } : {}),
@@ -120,14 +120,14 @@ function launchOf({ cwd, sandbox }: McpConfig & { transport: "stdio" }): LaunchS
   };
 }
 
-/** A shell has put in what was to be put in: what is left of `${…}` is meant as it stands. */
+/** The shell has expanded variables already, so any `${…}` that is left is literal text. */
 function literally(endpoint: Endpoint): Endpoint {
   return JSON.parse(JSON.stringify(endpoint), (_key, value: unknown) =>
     typeof value === "string" ? value.replaceAll("${", "$${") : value,
   ) as Endpoint;
 }
 
-/** A short name for it, as in `/servers/<name>/mcp`. */
+/** A short name for the server, as in `/servers/<name>/mcp`. */
 export function aliasOf(target: Target): string {
   const named =
     target.kind === "url"

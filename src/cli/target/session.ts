@@ -1,17 +1,17 @@
-// A server of the workspace, or the whole of it, as the connection that commands work with.
+// Session with a resolved target: a direct connection, one server of the workspace, or the whole workspace.
 
 import type { OwnName, ServerHealth, Workspace } from "../../hub/index.ts";
 import type { DeclaredServer } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { healthError, type OpenOptions, refuseTargetOptions, withWorkspace } from "../workspace/open.ts";
-import { fileName, type Source } from "../workspace/source.ts";
+import { namesInFile, type Source } from "../workspace/source.ts";
 import { type Session, type SessionOptions, type UsedConnection, withServer } from "./connect.ts";
 import type { OtherNames } from "./find-named.ts";
 import type { ResolvedTarget } from "./resolve.ts";
 
 export interface TargetSessionOptions extends SessionOptions, Pick<OpenOptions, "start" | "concerns"> {}
 
-/** Connects to whatever the words meant, lets `use` work, and closes again. */
+/** Connects to a resolved target, runs `use`, and closes the connection in any case. */
 export function withTarget<T>(
   cli: Cli,
   target: ResolvedTarget,
@@ -22,11 +22,11 @@ export function withTarget<T>(
   refuseTargetOptions(cli);
   const started = performance.now();
   const alias = target.kind === "server" ? target.alias : undefined;
-  const declared = target.source.config.servers.find((server) => server.alias === alias);
+  const config = target.source.config.servers.find((server) => server.alias === alias);
   const only = target.kind === "server" ? [target.alias] : target.only;
   const open: OpenOptions = {
     only,
-    // What was named is wanted now.
+    // The user named these servers, so they start now.
     start: only === undefined ? options.start : "eager",
     stdinTaken: options.stdinTaken,
     showsSource: options.showsDiagnostics,
@@ -36,14 +36,14 @@ export function withTarget<T>(
     const health = workspace.health();
     const problems = health.map(healthError).filter((problem) => problem !== undefined);
     const [first] = problems;
-    // Nothing of what was asked for can be there.
+    // None of the named servers can be used.
     if (first !== undefined && only !== undefined && problems.length === health.length) throw first;
     const connectMs = Math.round(performance.now() - started);
-    const tells = cli.options.verbose || cli.output.form === "json";
-    const names = namesIn(workspace, target.source, declared);
+    const showsInfo = cli.options.verbose || cli.output.form === "json";
+    const names = namesIn(workspace, target.source, config);
     const connection = {
-      ...toConnection(workspace, declared, health, names),
-      diagnostics: diagnostics().filter(({ severity }) => tells || severity !== "info"),
+      ...toConnection(workspace, config, health, names),
+      diagnostics: diagnostics().filter(({ severity }) => showsInfo || severity !== "info"),
     };
     return use({
       connection,
@@ -57,6 +57,7 @@ export function withTarget<T>(
 
 type Kind = "tool" | "prompt";
 
+/** Converts between the names of tools and prompts. */
 interface Names {
   /** The listed name for a full name: the server's own name for one server, the full name for several. */
   readonly listed: (kind: Kind, full: string) => string;
@@ -66,7 +67,7 @@ interface Names {
 
 interface Table {
   readonly byFull: ReadonlyMap<string, OwnName>;
-  /** The full name for each server's own; of one server they are unique. */
+  /** The full name for each server's own name; of a single server they are unique. */
   readonly byOwn: ReadonlyMap<string, string>;
 }
 
@@ -74,10 +75,10 @@ function toTable(byFull: ReadonlyMap<string, OwnName>): Table {
   return { byFull, byOwn: new Map(Array.from(byFull, ([full, { name }]) => [name, full])) };
 }
 
-/** Contracts are listed by their full names, which have no part of a server in them. */
-function namesIn(workspace: Workspace, source: Source, declared: DeclaredServer | undefined): Names {
-  const isAlone = declared !== undefined && declared.endpoint.transport !== "contracts";
-  // Read after the first list arrived; a command lists once.
+/** Contracts are always listed by their full names, which do not contain a server. */
+function namesIn(workspace: Workspace, source: Source, config: DeclaredServer | undefined): Names {
+  const isOneServer = config !== undefined && config.endpoint.transport !== "contracts";
+  // The tables are read after the first list has arrived; a command lists once.
   const tables = new Map<Kind, Table>();
   const table = (kind: Kind): Table => {
     const read =
@@ -86,17 +87,17 @@ function namesIn(workspace: Workspace, source: Source, declared: DeclaredServer 
     return read;
   };
   const full = (kind: Kind, listed: string): string =>
-    (isAlone ? table(kind).byOwn.get(listed) : undefined) ?? listed;
+    (isOneServer ? table(kind).byOwn.get(listed) : undefined) ?? listed;
   return {
     full,
-    listed: (kind, name) => (isAlone ? (table(kind).byFull.get(name)?.name ?? name) : name),
+    listed: (kind, name) => (isOneServer ? (table(kind).byFull.get(name)?.name ?? name) : name),
     others(kind, listed) {
       const name = full(kind, listed);
       const own = table(kind).byFull.get(name);
       if (own === undefined) return {};
       const server = source.config.servers.find(({ alias }) => alias === own.server);
-      const servers = [own.server, ...(server === undefined ? [] : fileName(server))];
-      // Contracts are listed by a name that is not always the one in their file.
+      const servers = [own.server, ...(server === undefined ? [] : namesInFile(server))];
+      // The listed name of a contract may differ from the name in its file.
       return { also: [name, ...servers.flatMap((one) => [`${one}.${own.name}`, `${one}.${listed}`])], own };
     },
   };
@@ -104,13 +105,13 @@ function namesIn(workspace: Workspace, source: Source, declared: DeclaredServer 
 
 function toConnection(
   workspace: Workspace,
-  declared: DeclaredServer | undefined,
+  config: DeclaredServer | undefined,
   health: readonly ServerHealth[],
   { listed, full }: Names,
 ): UsedConnection {
-  const alias = declared?.alias;
-  // What is carried out here is known from its declaration.
-  const known = declared?.endpoint.transport === "invoke" ? declared.endpoint.server : undefined;
+  const alias = config?.alias;
+  // Portolan itself runs an mcpfile's tools, so their description comes from the file.
+  const known = config?.endpoint.transport === "invoke" ? config.endpoint.server : undefined;
   const named = <T extends { name: string }>(kind: Kind, item: T): T => ({
     ...item,
     name: listed(kind, item.name),

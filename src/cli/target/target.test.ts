@@ -101,7 +101,7 @@ describe("parseTarget", () => {
 
   test.each<[string, CommandState, RegExp, RegExp]>([
     ["linear", "missing", /"linear" is neither a URL nor a command on PATH/, /quoted command/],
-    ["npx", "found", /alone is no server/, /quotes/],
+    ["npx", "found", /alone is not a server/, /quotes/],
     ["./nope", "missing", /no file "\.\/nope"/, /target is/],
     ["./dir", "directory", /is a directory/, /server\.js/],
     ["./server.py --x", "not-executable", /not executable/, /Try "python3 \.\/server\.py --x"\./],

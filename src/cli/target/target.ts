@@ -1,4 +1,4 @@
-// What the user wants to talk to: a URL, a quoted command, or the words after `--`.
+// Direct targets: a URL, a quoted command, or the words after `--`.
 
 import { splitCommandLine } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
@@ -7,7 +7,7 @@ export interface UrlTarget {
   readonly kind: "url";
   readonly transport: "http" | "websocket";
   readonly url: string;
-  /** The address without what may be secret in it. */
+  /** The URL without the parts that may be secret. */
   readonly label: string;
 }
 
@@ -20,7 +20,7 @@ export interface CommandTarget {
 
 export type Target = UrlTarget | CommandTarget;
 
-/** What stands behind a command's first word. */
+/** The state of a command's program. */
 export type CommandState = "found" | "missing" | "directory" | "not-executable";
 
 export interface TargetContext {
@@ -43,7 +43,7 @@ const INTERPRETERS: Readonly<Record<string, string>> = {
   jar: "java -jar",
 };
 
-/** Where those come from that servers are often run by. */
+/** Download pages of programs that often run servers. */
 const HOMES: Readonly<Record<string, string>> = {
   uv: "https://docs.astral.sh/uv",
   uvx: "https://docs.astral.sh/uv",
@@ -55,42 +55,42 @@ const HOMES: Readonly<Record<string, string>> = {
   podman: "https://podman.io",
 };
 
-/** Programs that run others: alone they are no server, but the first word of a command that lost its quotes. */
+/** Programs that run others. Alone they are not a server, but the start of a command without quotes. */
 const RUNNERS: ReadonlySet<string> = new Set(
   "node npx bun bunx deno python python3 uv uvx pipx ruby java docker podman sh bash".split(" "),
 );
 
-/** True for a word that begins as a URL does. */
+/** True for a word that begins like a URL. */
 export function hasScheme(word: string): boolean {
   return SCHEME.test(word.trim());
 }
 
-/** The target that one word of the command line names. */
+/** Parses one word of the command line as a target. */
 export function parseTarget(text: string, context: TargetContext): Target {
   const scheme = SCHEME.exec(text.trim())?.[1]?.toLowerCase();
   if (scheme !== undefined) return parseUrl(text.trim(), scheme);
   const words = splitWords(text, context.windows);
   if (words.length === 0) throw new PortolanError("TARGET_INVALID", "The target is empty.");
   if (words.length === 1 && RUNNERS.has(words[0] as string)) {
-    throw new PortolanError("TARGET_INVALID", `"${words[0]}" alone is no server.`, {
+    throw new PortolanError("TARGET_INVALID", `"${words[0]}" alone is not a server.`, {
       hint: `Put quotes around the whole command, such as "${words[0]} some-server", or write it after --.`,
     });
   }
   return toCommand(words, context, words.length > 1);
 }
 
-/** A command given word by word, after `--`: nothing is split or unquoted again. */
+/** A command given word by word after `--`, which is not split again. */
 export function commandTarget(words: readonly string[], context: TargetContext): CommandTarget {
   const [command] = words;
   if (command === undefined || command === "") {
-    throw new PortolanError("TARGET_INVALID", "No command stands after --.", {
+    throw new PortolanError("TARGET_INVALID", "No command is given after --.", {
       hint: "Write the server's command after it: portolan list -- node server.js",
     });
   }
   return toCommand(words, context, true);
 }
 
-/** `isMeant`: it can be nothing but a command. */
+/** `isMeant`: true when the words can only be a command. */
 function toCommand(words: readonly string[], context: TargetContext, isMeant: boolean): CommandTarget {
   const [command = "", ...args] = words;
   const state = context.probe(command);

@@ -1,4 +1,4 @@
-// The few colours that Portolan itself uses. Servers never colour anything.
+// Colours of Portolan's own output. Text from servers is never coloured.
 
 export type Paint = (text: string) => string;
 
@@ -27,7 +27,7 @@ export function createColors(enabled: boolean): Colors {
   };
 }
 
-/** Whether this stream gets colour: `--no-color` first, then FORCE_COLOR, NO_COLOR, and whether it is a terminal. */
+/** True when a stream gets colour: `--no-color` decides first, then FORCE_COLOR, NO_COLOR, and whether it is a terminal. */
 export function wantsColor(
   isTTY: boolean,
   env: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-// Numbers in words: counts, sizes, and the progress of a download.
+// Formats counts, sizes, and the progress of a download.
 
 const MEGABYTE = 1_000_000;
 

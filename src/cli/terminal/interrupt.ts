@@ -1,4 +1,4 @@
-// Ctrl-C and its relatives: the first one cancels the work and lets it close, the second one ends the program at once.
+// Signals such as Ctrl-C: the first one cancels the work and lets it close, the second one ends the program at once.
 
 import { PortolanError } from "../../errors/index.ts";
 
@@ -11,7 +11,7 @@ export interface SignalSource {
 export interface Interrupt {
   /** Aborts at the first signal. */
   readonly signal: AbortSignal;
-  /** Once there was a signal: 128 and its number, unless told otherwise. */
+  /** Set by the first signal: 128 plus its number, unless the command has other codes. */
   readonly exitCode: number | undefined;
   dispose(): void;
 }
@@ -19,7 +19,7 @@ export interface Interrupt {
 export type ExitCodes = Readonly<Partial<Record<NodeJS.Signals, number>>>;
 
 const EXIT_CODES: ExitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
-/** How long closing may take after a signal. */
+/** How long a command may take to close after a signal. */
 const GRACE_MS = 5_000;
 
 export function createInterrupt(
@@ -42,7 +42,7 @@ export function createInterrupt(
       onFirst(signal);
       controller.abort(
         new PortolanError("CANCELLED", `Interrupted by ${signal}.`, {
-          hint: "Nothing more is done; a call may have run already.",
+          hint: "The command has stopped; a call may have run already.",
         }),
       );
     };

@@ -1,12 +1,13 @@
-// Text on a terminal: how wide it is on the screen, cut to one line, or broken between words.
+// Layout of text on a terminal: its width in columns, truncation, and line wrapping.
 
+import type { Colors, Paint } from "./colors.ts";
 const STYLE = /\u001b\[\d+m/g;
 const ZERO = /^[\p{Mn}\p{Me}\u200b-\u200f]$/u;
 const DOUBLE =
   /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$/u;
 const LIST_MARK = /^\s*(?:[-*•]\s+|\d{1,3}[.)]\s+)?/;
 
-/** How many columns a text takes, our own colours aside. Where terminals differ it is rather too much than too little. */
+/** The width of a text in columns, without our own colours. Where terminals differ, the larger width counts. */
 export function displayWidth(text: string): number {
   const shown = text.replace(STYLE, "");
   if (/^[ -~]*$/.test(shown)) return shown.length;
@@ -15,7 +16,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** The text in at most `width` columns, with an ellipsis where it was cut. It must hold no colours. */
+/** Truncates a text to `width` columns, with an ellipsis. The text must not hold colours. */
 export function cut(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let kept = "";
@@ -29,8 +30,8 @@ export function cut(text: string, width: number): string {
 }
 
 /**
- * Breaks lines between words, so that a terminal never breaks one inside. A word that is too long stays whole: it can still be copied.
- * Later lines stand under the first, after a list mark, and `hang` columns further in. Without a width nothing changes.
+ * Wraps lines between words. A word that is too long stays whole, so that it can be copied.
+ * Later lines are indented to the text after a list mark, plus `hang` columns. Without a width nothing changes.
  */
 export function wrap(text: string, width: number | undefined, hang = 0): string {
   if (width === undefined) return text;
@@ -61,4 +62,26 @@ function wrapLine(line: string, width: number, hang: number): string {
 function widthOf(character: string): number {
   if (character === "\t") return 8;
   return ZERO.test(character) ? 0 : DOUBLE.test(character) ? 2 : 1;
+}
+
+export interface Row {
+  readonly name: string;
+  /** A row with an empty value is not shown. */
+  readonly value: string;
+  readonly paint?: Paint | undefined;
+}
+
+export function renderRows(
+  rows: readonly Row[],
+  { colors, width }: { readonly colors: Colors; readonly width: number | undefined },
+): string {
+  const shown = rows.filter(({ value }) => value !== "");
+  const column = Math.max(...shown.map(({ name }) => displayWidth(name))) + 2;
+  return shown
+    .map(({ name, value, paint = (same) => same }) => {
+      const wrapped = wrap(value, width === undefined ? undefined : width - column);
+      const text = wrapped.replaceAll("\n", `\n${" ".repeat(column)}`);
+      return `${colors.dim(name.padEnd(column))}${paint(text)}`;
+    })
+    .join("\n");
 }

@@ -1,9 +1,9 @@
-// Opens a web page in the user's browser: an argument list, never a shell, and only http and https.
+// Opens a web page in the user's browser: with an argument list, never a shell, and only http and https.
 
 import { spawn } from "node:child_process";
 import { isHttpUrl, parseUrl } from "../../base/net/urls.ts";
 
-/** False when the browser cannot be started; the caller then shows the address. */
+/** Returns false when no browser can be started; the caller then shows the URL. */
 export async function openBrowser(
   url: string,
   platform: NodeJS.Platform = process.platform,

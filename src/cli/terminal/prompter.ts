@@ -1,10 +1,10 @@
-// The prompter for a real terminal. Questions go to stderr, so that stdout stays for the result.
+// Prompts at the terminal. They go to stderr, so that stdout holds only the result.
 
 import type { Readable, Writable } from "node:stream";
 import { isCancel, multiselect, note, password, S_BAR, select, text } from "@clack/prompts";
 import { cut, wrap } from "./layout.ts";
 
-/** The few ways to ask. Undefined always means that the person turned away. */
+/** The kinds of prompts. An answer of undefined means that the user cancelled. */
 export interface Prompter {
   say(message: string, title: string): void;
   text(question: {
@@ -13,7 +13,7 @@ export interface Prompter {
     check: (text: string) => string | undefined;
     signal: AbortSignal;
   }): Promise<string | undefined>;
-  /** Like `text`, but what is typed is not shown. */
+  /** Like `text`, but without showing the typed characters. */
   password(question: {
     message: string;
     check: (text: string) => string | undefined;
@@ -34,7 +34,7 @@ export interface Prompter {
   }): Promise<string[] | undefined>;
 }
 
-/** A prompt never takes its listener off again, so each gets a signal of its own. */
+/** A prompt never removes its abort listener, so each one gets its own signal. */
 const own = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal]);
 
 export function createClackPrompter(input: Readable, terminal: Terminal, color: boolean): Prompter {
@@ -42,12 +42,12 @@ export function createClackPrompter(input: Readable, terminal: Terminal, color: 
   const streams = { input, output };
   return {
     say: (message, title) =>
-      // A title that is too long would break the box; 8 columns are its frame.
+      // A longer title would break the frame of the note, which takes 8 columns.
       note(message, cut(title, (terminal.columns || 80) - 8), { output, format: (line) => line }),
     text: async ({ message, initial, check, signal }) =>
       chosen(
         await text({
-          // The other prompts wrap a long question by themselves.
+          // Unlike the other prompts, this one does not wrap a long message itself.
           message: wrap(message, (terminal.columns || 80) - 4).replaceAll("\n", `\n${S_BAR}  `),
           initialValue: initial,
           validate: (value) => check(value ?? ""),
@@ -92,7 +92,7 @@ export function createClackPrompter(input: Readable, terminal: Terminal, color: 
 
 type Terminal = Writable & { readonly columns?: number | undefined };
 
-/** The same stream, with all that is written to it in one colour. Not every Node minds NO_COLOR by itself. */
+/** The same stream without colours: some versions of Node ignore NO_COLOR. */
 function withoutColor(terminal: Terminal): Terminal {
   const write = (text: unknown, ...rest: unknown[]): boolean =>
     (terminal.write as (...args: unknown[]) => boolean).call(

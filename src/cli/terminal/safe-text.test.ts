@@ -31,7 +31,7 @@ const text = fc
   .array(fc.oneof(hostile, fc.string({ unit: "binary" }), fc.string()))
   .map((parts) => parts.join(""));
 
-/** Said apart from the implementation on purpose: code points that must never reach a terminal. */
+/** Code points that must never reach a terminal, deliberately listed apart from the implementation. */
 function isForbidden(point: number): boolean {
   return (
     (point < 0x20 && point !== 0x0a && point !== 0x09) ||

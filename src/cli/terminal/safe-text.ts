@@ -1,13 +1,13 @@
-// Text from strangers made safe to show: nothing in it can move a cursor, set a clipboard, hide or reorder what is read.
+// Untrusted text made safe to show: it cannot move the cursor, set the clipboard, or hide or reorder other text.
 
-/** Colour and cursor sequences carry no content, so they go without a trace; every other escape stays visible. */
+/** Colour and cursor sequences carry no content, so they are removed; every other escape stays visible. */
 const CSI = /(?:\u001b\[|\u009b)[0-?]{0,64}[ -/]{0,8}[@-~]/g;
 const EMOJI_JOINER =
   /(?<=\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}\ufe0f]?)\u200d(?=\p{Extended_Pictographic})/gu;
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 const C1 = /[\u0080-\u009f]/g;
 
-/** Characters that show nothing or change the order of reading: zero-width, bidirectional controls, tags, smuggled selectors. */
+/** Invisible characters and those that change the reading order: zero-width, bidirectional controls, tags, stacked selectors. */
 const HIDDEN_CLASS =
   "\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb" +
   "\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}";
@@ -16,7 +16,7 @@ const ESCAPED_IN_JSON = new RegExp(`[\\u007f-\\u009f\\u2028\\u2029${HIDDEN_CLASS
 
 const REPLACEMENT = "\ufffd";
 
-/** The text without anything that a terminal would obey; newlines and tabs stay. What was removed leaves a visible mark. */
+/** Removes everything that a terminal would interpret, except newlines and tabs. Each removed character leaves a visible mark. */
 export function plainText(text: unknown): string {
   return asString(text)
     .replace(CSI, "")
@@ -29,7 +29,7 @@ export function plainText(text: unknown): string {
     .replace(HIDDEN, REPLACEMENT);
 }
 
-/** The text as one line of at most `max` characters. */
+/** The safe text as one line of at most `max` characters. */
 export function plainLine(text: unknown, max = 200): string {
   const line = plainText(asString(text).slice(0, max * 8))
     .replace(/\s+/g, " ")
@@ -47,13 +47,13 @@ function stringify(value: unknown, indent?: number): string {
   try {
     return JSON.stringify(value, null, indent) ?? "null";
   } catch (thrown) {
-    // What a server sent can be nested deeper than the stack of JSON.stringify reaches.
+    // A server may send JSON that is nested too deeply for the recursion of JSON.stringify.
     if (thrown instanceof RangeError) return stringifyDeep(value);
     throw thrown;
   }
 }
 
-/** JSON without recursion; indented it would grow with the square of the depth. */
+/** Writes JSON without recursion, and without indentation, which would grow with the square of the depth. */
 function stringifyDeep(root: unknown): string {
   const parts: string[] = [];
   const todo: ({ text: string } | { value: unknown })[] = [{ value: root }];
@@ -75,7 +75,7 @@ function stringifyDeep(root: unknown): string {
   return parts.join("");
 }
 
-/** A server may send anything where a text belongs. */
+/** A server may send any value where the protocol requires text. */
 function asString(text: unknown): string {
   return typeof text === "string" ? text : text === undefined ? "" : JSON.stringify(text);
 }

@@ -1,4 +1,4 @@
-// One line on stderr that says what is being waited for and for how long. Silent for anything quick.
+// Spinner: one line on stderr with the current work and its duration. Quick work shows nothing.
 
 import type { OutputStream } from "../context.ts";
 import type { Screen } from "../output/output.ts";
@@ -7,11 +7,11 @@ import { cut } from "./layout.ts";
 import { plainLine } from "./safe-text.ts";
 
 export interface Spinner extends Screen {
-  /** Begins to wait for something; the clock starts again. */
+  /** Starts a new piece of work, and its clock. */
   start(label: string): void;
-  /** News about what is being waited for. */
+  /** Sets the details of the current work. */
   update(detail: string): void;
-  /** Nothing is drawn while `work` has the terminal. */
+  /** Draws nothing while `work` uses the terminal. */
   pausedFor<T>(work: () => Promise<T>): Promise<T>;
 }
 

@@ -1,4 +1,4 @@
-// `portolan validate`: declarations of any format, checked.
+// `portolan validate`: checks config files of any format.
 
 import { resolve } from "node:path";
 import { type CatalogFile, validateFiles, type Validation } from "../../catalog/index.ts";
@@ -33,7 +33,9 @@ export async function validate(cli: Cli, paths: readonly string[]): Promise<numb
   const label = (file: string): string => (file === io.cwd ? "." : pathLabel(file, computer));
   const { colors, width } = output;
   const textOf = readTexts();
-  const parts = diagnostics.map((finding) => describeDiagnostic(finding, { colors, width, label, textOf }));
+  const parts = diagnostics.map((diagnostic) =>
+    describeDiagnostic(diagnostic, { colors, width, label, textOf }),
+  );
   const summary = files.map((file) => {
     const mark = file.valid ? colors.green("valid") : colors.red("not valid");
     return `${label(file.file)} ${colors.dim(`(${plainLine(fileLabel(file, textOf(file.file)), 200)})`)} ${mark}`;
@@ -42,7 +44,7 @@ export async function validate(cli: Cli, paths: readonly string[]): Promise<numb
   return valid ? 0 : 1;
 }
 
-/** What can be told of drivers and their contracts without any server. */
+/** Diagnostics about drivers and their contracts that need no running server. */
 async function bindingProblems({ bind }: Validation): Promise<readonly Diagnostic[]> {
   if (bind.every(({ drivers, contracts }) => drivers.length + contracts.length === 0)) return [];
   const { checkDriver, checkWorkspace } = await import("../../contracts/index.ts");
@@ -50,7 +52,7 @@ async function bindingProblems({ bind }: Validation): Promise<readonly Diagnosti
     const bindings = drivers.flatMap(
       ({ driver }) => checkDriver(driver, contracts, undefined, { root, partial: !isWhole }).diagnostics,
     );
-    // Without a workspace around, names may have their owners elsewhere.
+    // Outside of a workspace, the owners of names may be in other folders.
     if (!isWhole) return bindings;
     const all = around.drivers.map(({ driver }) => driver);
     const names = checkWorkspace({ ...around, drivers: all, contracts, root });
@@ -58,7 +60,7 @@ async function bindingProblems({ bind }: Validation): Promise<readonly Diagnosti
   });
 }
 
-/** Reports problems that a start would meet, as far as the files show them. It starts no server. */
+/** Diagnostics that a start would report, as far as the files show them. Starts no server. */
 async function startProblems({ workspaces }: Validation): Promise<readonly Diagnostic[]> {
   const all = workspaces.filter(({ servers, settings }) => servers.length > 0 || settings !== undefined);
   if (all.length === 0) return [];
@@ -79,7 +81,7 @@ async function startProblems({ workspaces }: Validation): Promise<readonly Diagn
   return found.flat(2);
 }
 
-/** `2 servers`, `filesystem-mcp@1.0.0, serves fs-read, fs-write` */
+/** `manifest, 2 servers`, `driver filesystem-mcp@1.0.0, for fs-read` */
 function fileLabel({ file, format, aliases }: CatalogFile, text: string | undefined): string {
   switch (format) {
     case "driver": {

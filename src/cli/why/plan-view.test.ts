@@ -1,4 +1,4 @@
-// How a plan reads.
+// The text of a launch plan.
 
 import { expect, test } from "vitest";
 import type { LaunchPlan } from "../../launch/index.ts";
@@ -52,7 +52,7 @@ test("what a grant leaves out", () => {
     view,
   );
   expect(text).toContain(`
-  write   /data  declared
+  write   /data  from its config
   read    /data/portolan.yaml  decides about sandboxes
   hidden  /data/store  Portolan's own data
 `);
@@ -65,7 +65,7 @@ runs      /usr/bin/node /store/files/index.js --token … \${NAME}
 from      npm: @scope/files@1.2.3 sha512-abc
 in        /project
 env       API_KEY, PATH
-sandbox   warn (said by the declaration), held by bubblewrap
+sandbox   warn (set by its config), enforced by bubblewrap
 network   api.example.com, *.example.com
 home      /home/box, empty, forgotten when it stops
 programs  itself, git
@@ -73,11 +73,11 @@ limits    2 GiB of memory, 64 processes, 60 s of processor time
 
 May touch
   read    /store/files  its own program
-  write   /data  declared
-  hidden  /data/private  declared
+  write   /data  from its config
+  hidden  /data/private  from its config
   read    /usr /etc/ssl  the system
 
-Not held
+Not enforced
   limits.processes: 64 cannot be counted
     hint apt install x
 
@@ -97,9 +97,9 @@ test("without a box there is little to say", () => {
     view,
   );
   expect(text).toContain(
-    "sandbox  off (said by PORTOLAN_SANDBOX), nothing is held\nmay      touch all that you may",
+    "sandbox  off (set by PORTOLAN_SANDBOX), not enforced\nmay      touch all that you may",
   );
-  expect(text).not.toMatch(/May touch|network|Not held|npm:/);
+  expect(text).not.toMatch(/May touch|network|Not enforced|npm:/);
 });
 
 test("nothing at all is said as well", () => {
@@ -116,7 +116,7 @@ test("what cannot be enforced would not start", () => {
   expect(wouldStart(PLAN)).toBe(true);
   expect(wouldStart(plan)).toBe(false);
   expect(describePlan(plan, view)).toContain(
-    "enforce, and not all of it can be held here: it would not start",
+    "enforce, and not all rules can be enforced here: it would not start",
   );
 });
 

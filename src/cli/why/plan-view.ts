@@ -1,4 +1,4 @@
-// How a server would be started, for people: what runs, what it may touch, and what of that is not held.
+// Describes a launch plan: the program, its rights, and the sandbox rules that are not enforced.
 
 import type { PlannedCommand } from "../../invoke/index.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
@@ -6,14 +6,13 @@ import { pathGrant, type ResourceLimits } from "../../model/index.ts";
 import { maskedWords, quoteWord } from "../output/endpoint-label.ts";
 import { sandboxLabel, sandboxPaint } from "../output/server-state.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
-import { wrap } from "../terminal/layout.ts";
-import { renderRows, type Row } from "../terminal/rows.ts";
+import { renderRows, type Row, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 
 export interface PlanView {
   readonly colors: Colors;
   readonly width: number | undefined;
-  /** A path as people write it. */
+  /** Shortens a path for the output. */
   readonly label: (path: string) => string;
 }
 
@@ -25,7 +24,7 @@ const REASONS: Readonly<Record<Mount["reason"], string>> = {
   system: "the system",
   own: "its own program",
   cwd: "where it runs",
-  declared: "declared",
+  declared: "from its config",
   root: "granted as a root",
   "kept home": "its kept home",
   certificates: "certificates that it trusts",
@@ -34,12 +33,12 @@ const REASONS: Readonly<Record<Mount["reason"], string>> = {
   portolan: "Portolan's own data",
 };
 
-/** The plan without anything that may be secret: words of the command line that look like it are hidden. */
+/** The plan without secrets: words of the command line that look like one are hidden. */
 export function maskedPlan(plan: LaunchPlan): LaunchPlan {
   return { ...plan, args: maskedWords(plan.args), spawn: maskedWords(plan.spawn) };
 }
 
-/** What `--json` prints: sets as lists. */
+/** The plan as `--json` prints it, with sets as lists. */
 export function planJson(plan: LaunchPlan): object {
   const { sandbox, ...rest } = maskedPlan(plan);
   const { policy } = sandbox;
@@ -68,7 +67,7 @@ export function describePlan(plan: LaunchPlan, view: PlanView): string {
       colors,
     ),
     section(
-      "Not held",
+      "Not enforced",
       [...sandbox.missing, ...sandbox.unenforcedDefaults.map(asDefault)].flatMap((rule) =>
         ruleLines(rule, view),
       ),
@@ -79,7 +78,7 @@ export function describePlan(plan: LaunchPlan, view: PlanView): string {
   return sections.filter((text) => text !== "").join("\n\n");
 }
 
-/** Whether it would be started: what is to be enforced is held, or nothing is. */
+/** True when the server would start: its rules are enforced, or its mode does not require it. */
 export function wouldStart({ sandbox: { mode, missing } }: LaunchPlan): boolean {
   return mode !== "enforce" || missing.length === 0;
 }
@@ -100,7 +99,7 @@ function rowsOf(plan: LaunchPlan, { colors, label }: PlanView): Row[] {
       ? { name: "sandbox", value: sandboxLabel(sandbox), paint: sandboxPaint(mode, colors) }
       : {
           name: "sandbox",
-          value: `${mode}, and not all of it can be held here: it would not start`,
+          value: `${mode}, and not all rules can be enforced here: it would not start`,
           paint: colors.red,
         },
   ];
@@ -151,7 +150,7 @@ function sizeLabel(bytes: number): string {
   return `${Number.isInteger(size) ? size : size.toFixed(1)} ${units[unit]}`;
 }
 
-/** Of the system only where it begins: that it is there is what matters. */
+/** Read-only system folders share one line. */
 function mountLines(mounts: readonly Mount[], { colors, label }: PlanView): string[] {
   const system = mounts.filter(({ reason, access }) => reason === "system" && access === "read");
   const others = mounts.filter((mount) => !system.includes(mount));
@@ -168,7 +167,7 @@ function mountLines(mounts: readonly Mount[], { colors, label }: PlanView): stri
   ];
 }
 
-/** It was not asked for, and does not keep anything from starting. */
+/** A default rule that is not enforced does not prevent the start. */
 function asDefault(rule: RuleProblem): RuleProblem {
   return { ...rule, rule: `${rule.rule} (a default)` };
 }
@@ -184,7 +183,7 @@ function section(title: string, lines: readonly string[], colors: Colors): strin
   return lines.length === 0 ? "" : `${colors.bold(title)}\n${lines.join("\n")}`;
 }
 
-/** Broken between words, so that a part of it can be found again. */
+/** Wraps between words, so that each word can be searched for. */
 function wrapWords(words: readonly string[], { width }: PlanView): string {
   const text = words.map((word) => plainLine(word, 2_000)).join(" ");
   return width === undefined ? text : wrap(text, width - 2).replaceAll("\n", "\n  ");
@@ -208,7 +207,7 @@ function describeCommand(
   const { colors } = view;
   const fate =
     problem === undefined
-      ? { name: "sandbox", value: "none is declared: it runs with all your rights", paint: colors.yellow }
+      ? { name: "sandbox", value: "none in its config: it runs with all your rights", paint: colors.yellow }
       : { name: "error", value: `${plainLine(problem.message, 500)} [${problem.code}]`, paint: colors.red };
   const shown = maskedWords(words).map((word) => quoteWord(plainLine(word, 500)));
   return `${colors.bold(title)}\n${renderRows([{ name: "runs", value: shown.join(" ") }, fate], view)}`;

@@ -1,7 +1,7 @@
-// `portolan why --plan`: how a server would be started, without starting it.
+// `portolan why --plan`: shows the launch plan of a server without starting it.
 
 import { fileURLToPath } from "node:url";
-import { type Diagnostic, PortolanError } from "../../errors/index.ts";
+import type { Diagnostic } from "../../errors/index.ts";
 import type { WorkspaceConfig } from "../../hub/index.ts";
 import type { PlannedCommand } from "../../invoke/index.ts";
 import type { LaunchContext } from "../../launch/index.ts";
@@ -9,13 +9,14 @@ import type { DeclaredServer } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { rootsOf } from "../options/roots.ts";
 import { workspaceSandbox } from "../options/sandbox.ts";
+import { refuseBothSides, takeOneWord } from "../options/usage-error.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
 import { takeTarget } from "../target/connect.ts";
 import { targetServer } from "../target/server-config.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { pathLabeller } from "../workspace/folder.ts";
-import { driverNamed, noProgram, programOf } from "../workspace/programs.ts";
-import { loadSource, serverNamed } from "../workspace/source.ts";
+import { findDriverServer, noProgram, programOf } from "../workspace/programs.ts";
+import { loadSource, requireServer } from "../workspace/source.ts";
 import {
   allWouldStart,
   commandsJson,
@@ -26,55 +27,53 @@ import {
   wouldStart,
 } from "./plan-view.ts";
 
-/** As for a server that cannot be started. */
-const NOT_HELD = 3;
+/** The exit code of a server that cannot be started. */
+const NOT_ENFORCED = 3;
 
 /** A server of the workspace by its name, or a command after `--`. */
 export async function plan(cli: Cli, { words, server }: Words): Promise<number> {
   const { io, output, options } = cli;
-  const { declared, servers, usedPaths } = await chosen(cli, { words, server });
+  const { config, servers, usedPaths } = await chosen(cli, { words, server });
   const roots = rootsOf(options.roots, io.cwd).map(({ uri }) => fileURLToPath(uri));
   const { createLaunchContext, planLaunch } = await import("../../launch/index.ts");
   const context = createLaunchContext();
   if (usedPaths !== undefined) context.configFiles.add(usedPaths);
   const { checkStart } = await import("../../sandbox/index.ts");
-  const findings = await checkStart(declared, { servers, roots });
-  const refused = findings.some(({ severity }) => severity === "error");
-  const program = programOf(declared);
+  const diagnostics = await checkStart(config, { servers, roots });
+  const refused = diagnostics.some(({ severity }) => severity === "error");
+  const program = programOf(config);
   const view = { colors: output.colors, width: output.width, label: pathLabeller(io) };
-  const commands = await commandsOf(declared, context);
+  const commands = await commandsOf(config, context);
   if (commands.length > 0) {
-    if (output.form === "json")
-      output.json({ ...commandsJson(declared.alias, commands), diagnostics: findings });
-    else output.print(withFindings(describeCommands(declared.alias, commands, view), findings, view));
-    return allWouldStart(commands) && !refused ? 0 : NOT_HELD;
+    if (output.form === "json") output.json({ ...commandsJson(config.alias, commands), diagnostics });
+    else output.print(withDiagnostics(describeCommands(config.alias, commands, view), diagnostics, view));
+    return allWouldStart(commands) && !refused ? 0 : NOT_ENFORCED;
   }
   if (program === undefined) {
-    const reason = noProgram(declared);
-    if (output.form === "json")
-      output.json({ server: declared.alias, kind: "none", reason, diagnostics: findings });
-    else output.print(withFindings(`${plainLine(declared.alias, 100)} ${reason}.`, findings, view));
-    return refused ? NOT_HELD : 0;
+    const reason = noProgram(config);
+    if (output.form === "json") output.json({ server: config.alias, kind: "none", reason, diagnostics });
+    else output.print(withDiagnostics(`${plainLine(config.alias, 100)} ${reason}.`, diagnostics, view));
+    return refused ? NOT_ENFORCED : 0;
   }
   const found = await planLaunch({
-    server: declared.alias,
+    server: config.alias,
     endpoint: program,
-    settings: declared.launch,
+    settings: config.launch,
     roots,
     context,
   });
-  if (output.form === "json") output.json({ ...planJson(found), diagnostics: findings });
-  else output.print(withFindings(describePlan(found, view), findings, view));
-  return wouldStart(found) && !refused ? 0 : NOT_HELD;
+  if (output.form === "json") output.json({ ...planJson(found), diagnostics });
+  else output.print(withDiagnostics(describePlan(found, view), diagnostics, view));
+  return wouldStart(found) && !refused ? 0 : NOT_ENFORCED;
 }
 
-function withFindings(text: string, findings: readonly Diagnostic[], view: PlanView): string {
-  if (findings.length === 0) return text;
-  const shown = findings.map((finding) => describeDiagnostic(finding, view));
+function withDiagnostics(text: string, diagnostics: readonly Diagnostic[], view: PlanView): string {
+  if (diagnostics.length === 0) return text;
+  const shown = diagnostics.map((diagnostic) => describeDiagnostic(diagnostic, view));
   return `${text}\n\n${view.colors.bold("Before it starts")}\n${shown.join("\n")}`;
 }
 
-/** Of a server that is carried out here: its commands are programs all the same. */
+/** The commands of an mcpfile: Portolan runs them as programs. */
 async function commandsOf(
   { alias, endpoint }: DeclaredServer,
   context: LaunchContext,
@@ -85,34 +84,28 @@ async function commandsOf(
 }
 
 interface Chosen {
-  readonly declared: DeclaredServer;
+  readonly config: DeclaredServer;
   /** All servers of its workspace. */
   readonly servers: readonly DeclaredServer[];
   readonly usedPaths?: WorkspaceConfig["usedPaths"];
 }
 
 async function chosen(cli: Cli, { words, server }: Words): Promise<Chosen> {
-  const [alias, extra] = words;
-  if (server !== undefined && alias !== undefined)
-    throw new PortolanError("USAGE", "A server is given both before and after --.", {
-      hint: "Leave out one of them.",
-    });
+  refuseBothSides(words, server, "server");
   if (server !== undefined) {
     const { target } = takeTarget({ words: [], server }, cli);
-    const declared = targetServer(target, cli.options, cli.io.cwd);
-    return { declared, servers: [declared] };
+    const config = targetServer(target, cli.options, cli.io.cwd);
+    return { config, servers: [config] };
   }
-  if (alias === undefined || extra !== undefined)
-    throw new PortolanError("USAGE", alias === undefined ? "No server is given." : "why takes one server.", {
-      hint: "portolan why --plan <server>, or portolan why --plan -- <command...>",
-    });
+  const hint = "portolan why --plan <server>, or portolan why --plan -- <command...>";
+  const alias = takeOneWord(words, { command: "why", noun: "server", hint });
   const source = await loadSource(cli);
-  const driver = driverNamed(source, alias);
+  const driver = findDriverServer(source, alias);
   const { servers, usedPaths } = source.config;
-  if (driver !== undefined) return { declared: driver, servers, usedPaths };
-  const declared = serverNamed(source, alias);
+  if (driver !== undefined) return { config: driver, servers, usedPaths };
+  const config = requireServer(source, alias);
   const modes = workspaceSandbox(cli.options.sandbox, source);
-  if (modes?.[alias] === undefined) return { declared, servers, usedPaths };
-  const launch = { ...declared.launch, sandboxOverride: modes[alias] };
-  return { declared: { ...declared, launch }, servers, usedPaths };
+  if (modes?.[alias] === undefined) return { config, servers, usedPaths };
+  const launch = { ...config.launch, sandboxOverride: modes[alias] };
+  return { config: { ...config, launch }, servers, usedPaths };
 }

@@ -1,4 +1,4 @@
-// `portolan why <driver>`: whether a driver fits its server, and if not, what to change.
+// `portolan why <driver>`: explains the verification of a driver, and what to change if it failed.
 
 import { type DriverReport, hasLogin, SecretGrants } from "../../contracts/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
@@ -6,27 +6,25 @@ import type { Driver } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { describeDiagnostic, readTexts } from "../output/diagnostic.ts";
 import { endpointLabel } from "../output/endpoint-label.ts";
-import { DOWN, LOGIN_NEEDED, type Standing, standingOf } from "../status/driver-state.ts";
-import { standingLabel } from "../status/driver-table.ts";
-import { wrap } from "../terminal/layout.ts";
-import { renderRows, type Row } from "../terminal/rows.ts";
+import { DOWN, type DriverState, driverStateLabel, driverStateOf, LOGIN_NEEDED } from "../status/drivers.ts";
+import { renderRows, type Row, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { type ContractsSource, driverNamed, onlyDrivers, withContracts } from "../workspace/contracts.ts";
+import { type ContractsSource, onlyDrivers, requireDriver, withContracts } from "../workspace/contracts.ts";
 import { pathLabeller } from "../workspace/folder.ts";
-import { findingsAbout } from "../workspace/left-out.ts";
+import { diagnosticsAbout } from "../workspace/left-out.ts";
 
 export async function whyDriver(cli: Cli, own: ContractsSource, id: string): Promise<number> {
-  const { driver, entry } = driverNamed(own, id);
+  const { driver, entry } = requireDriver(own, id);
   const use: Parameters<typeof withContracts<number>>[2] = async (contracts, { diagnostics }) => {
     const report = contracts.status().find((one) => one.id === id);
-    const told = [
+    const all = [
       ...(report?.problems ?? []),
-      ...findingsAbout(own.source, id, driver),
+      ...diagnosticsAbout(own.source, id, driver),
       ...diagnostics().filter(({ server }) => server === id),
     ];
-    const problems = [...new Map(told.map((one) => [`${one.message}${one.line ?? ""}`, one])).values()];
-    const standing = standingOf(report, problems, driver);
-    const advice = adviceOn(driver, report, problems, standing);
+    const problems = [...new Map(all.map((one) => [`${one.message}${one.line ?? ""}`, one])).values()];
+    const state = driverStateOf(report, problems, driver);
+    const advice = adviceOn(driver, report, problems, state);
     const runs = endpointLabel(driver.endpoint);
     if (cli.output.form === "json")
       cli.output.json({
@@ -35,24 +33,24 @@ export async function whyDriver(cli: Cli, own: ContractsSource, id: string): Pro
         runs,
         entry,
         report,
-        ...standing,
+        ...state,
         diagnostics: problems,
         advice,
       });
-    else cli.output.print(describe({ driver, report, standing, problems, advice, runs }, cli));
-    return standing.serves ? 0 : standing.login ? LOGIN_NEEDED : DOWN;
+    else cli.output.print(describe({ driver, report, state, problems, advice, runs }, cli));
+    return state.serves ? 0 : state.login ? LOGIN_NEEDED : DOWN;
   };
   return withContracts(cli, own, use, (endpoint) => onlyDrivers(endpoint, [id]));
 }
 
-/** A driver whose own file cannot be used: what is wrong with it is all there is to know. */
-export function whyBroken({ io, output }: Cli, id: string, findings: readonly Diagnostic[]): number {
-  const isWrong = findings.some(({ severity }) => severity === "error");
+/** Explains a driver whose own file has errors. */
+export function whyBroken({ io, output }: Cli, id: string, diagnostics: readonly Diagnostic[]): number {
+  const isWrong = diagnostics.some(({ severity }) => severity === "error");
   const advice = isWrong
     ? `Correct what is wrong, then: portolan why ${id}`
-    : "Nothing: it is not for this program.";
+    : "No action needed: it is for another program.";
   if (output.form === "json") {
-    output.json({ driver: id, serves: false, login: false, diagnostics: findings, advice: [advice] });
+    output.json({ driver: id, serves: false, login: false, diagnostics, advice: [advice] });
     return DOWN;
   }
   const { colors, width } = output;
@@ -62,7 +60,7 @@ export function whyBroken({ io, output }: Cli, id: string, findings: readonly Di
   output.print(
     [
       `${colors.bold(plainLine(id, 100))}\n${renderRows([{ name: "state", value: state }], output)}`,
-      `${colors.bold("Diagnostics")}\n${findings.map((one) => describeDiagnostic(one, view)).join("\n")}`,
+      `${colors.bold("Diagnostics")}\n${diagnostics.map((one) => describeDiagnostic(one, view)).join("\n")}`,
       `${colors.bold("What to do")}\n${wrap(`  ${advice}`, width)}`,
     ].join("\n\n"),
   );
@@ -73,7 +71,7 @@ function adviceOn(
   driver: Driver,
   report: DriverReport | undefined,
   problems: readonly Diagnostic[],
-  { serves, verified, login }: Standing,
+  { serves, verified, login }: DriverState,
 ): string[] {
   const {
     id,
@@ -83,28 +81,25 @@ function adviceOn(
   const isWrong = problems.some(({ severity }) => severity === "error");
   if (serves && !verified)
     return [
-      `Nothing is known against it, but its server was not verified. Verify it with a call: portolan call ${report?.contracts[0] ?? "<contract>"}`,
+      `It has no known errors, but its server was not verified. Verify it with a call: portolan call ${report?.contracts[0] ?? "<contract>"}`,
     ];
-  if (serves && isWrong) return ["It serves, but what is told above should be corrected."];
+  if (serves && isWrong) return ["It serves, but the diagnostics above should be corrected."];
   if (serves) {
     const [first] = report?.contracts ?? [];
     return [
-      `Nothing: it works. Run the examples of its contracts: portolan test ${id}`,
-      ...(first === undefined ? [] : [`See who serves one of them: portolan resolve ${first}`]),
+      `No action needed: it works. Run the examples of its contracts: portolan test ${id}`,
+      ...(first === undefined ? [] : [`See which driver serves one of them: portolan resolve ${first}`]),
     ];
   }
   const hints = problems.flatMap(({ hint }) => (hint === undefined || hint === "" ? [] : [hint]));
   if (versionCheck !== undefined && problems.some(({ message }) => message.includes("(version_mismatch)")))
     return [
-      `version_check runs "${versionCheck.command}" and looks for ${versionCheck.parse} in what it prints. Run it by hand: a program that cannot be asked for its version needs another command, or no version_check.`,
+      `version_check runs "${versionCheck.command}" and looks for ${versionCheck.parse} in its output. Run it by hand: a program that does not print its version needs another command, or no version_check.`,
       ...hints,
     ];
   const [secret] = new SecretGrants([], async () => undefined).namesOf(driver);
   if (secret !== undefined && report?.server === "unverified")
-    return [
-      ...new Set(hints),
-      "See which of its secrets have a value, and who may have them: portolan secrets check",
-    ];
+    return [...new Set(hints), "See which of its secrets have a value and a grant: portolan secrets check"];
   if (report?.server === "unreachable" || (report?.server === "unverified" && hints.length === 0))
     return [...hints, `See how its server is started: portolan why --plan ${id}`];
   return hints.length === 0 ? [`Correct its file, then: portolan why ${id}`] : [...new Set(hints)];
@@ -112,19 +107,19 @@ function adviceOn(
 
 function loginLabel(driver: Driver, report: DriverReport | undefined): string {
   if (!hasLogin(driver) || report === undefined) return "";
-  return report.auth === "unknown" ? "nobody, as far as is known" : report.auth;
+  return report.auth === "unknown" ? "unknown" : report.auth;
 }
 
 interface Found {
   readonly driver: Driver;
   readonly report: DriverReport | undefined;
-  readonly standing: Standing;
+  readonly state: DriverState;
   readonly problems: readonly Diagnostic[];
   readonly advice: readonly string[];
   readonly runs: string;
 }
 
-function describe({ driver, report, standing, problems, advice, runs }: Found, { io, output }: Cli): string {
+function describe({ driver, report, state, problems, advice, runs }: Found, { io, output }: Cli): string {
   const { colors, width } = output;
   const label = pathLabeller(io);
   const { origin, policyTags, region } = driver;
@@ -132,7 +127,7 @@ function describe({ driver, report, standing, problems, advice, runs }: Found, {
     {
       name: "state",
       value:
-        report === undefined ? colors.red("not registered") : standingLabel({ report, standing }, colors),
+        report === undefined ? colors.red("not registered") : driverStateLabel({ report, state }, colors),
     },
     { name: driver.server.kind === "remote" ? "reaches" : "runs", value: plainLine(runs, 2_000) },
     { name: "by", value: driver.transport },
@@ -142,8 +137,8 @@ function describe({ driver, report, standing, problems, advice, runs }: Found, {
     { name: "tags", value: policyTags.join(", ") },
     { name: "login", value: loginLabel(driver, report) },
     { name: "health", value: report === undefined || report.health === "unknown" ? "" : report.health },
-    { name: "declared", value: label(origin.file) },
-    { name: "reason", value: plainLine(standing.reason ?? "", 1_000), paint: colors.red },
+    { name: "config", value: label(origin.file) },
+    { name: "reason", value: plainLine(state.reason ?? "", 1_000), paint: colors.red },
   ];
   const sections = [`${colors.bold(`${driver.id}@${driver.version}`)}\n${renderRows(rows, output)}`];
   if (problems.length > 0) {

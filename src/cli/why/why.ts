@@ -1,34 +1,34 @@
-// `portolan why`: everything there is to know about one server, and what to do about it.
+// `portolan why`: explains the state of one server, and what to do about it.
 
 import { type Diagnostic, ERROR_CODES, PortolanError } from "../../errors/index.ts";
 import type { ServerHealth } from "../../hub/index.ts";
 import type { DeclaredEndpoint, DeclaredServer } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
+import { takeOneWord } from "../options/usage-error.ts";
 import { describeDiagnostic } from "../output/diagnostic.ts";
 import { endpointLabel } from "../output/endpoint-label.ts";
 import { sandboxLabel, sandboxPaint, stateLabel } from "../output/server-state.ts";
 import type { Paint } from "../terminal/colors.ts";
-import { wrap } from "../terminal/layout.ts";
-import { renderRows, type Row } from "../terminal/rows.ts";
+import { renderRows, type Row, wrap } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
 import { contractsOf } from "../workspace/contracts.ts";
 import { pathLabeller } from "../workspace/folder.ts";
-import { findingsAbout } from "../workspace/left-out.ts";
+import { diagnosticsAbout } from "../workspace/left-out.ts";
 import { withWorkspace } from "../workspace/open.ts";
 import { sourceNote } from "../workspace/source-note.ts";
-import { loadSource, serverNamed, type Source } from "../workspace/source.ts";
+import { loadSource, requireServer, type Source } from "../workspace/source.ts";
 
 const STDERR_LINES = 20;
 
-/** What `why --json` prints. */
-interface Findings {
+/** The output of `why --json`. */
+interface WhyReport {
   readonly server: string;
   readonly runs: {
     readonly transport: string;
-    /** As declared: references such as `${NAME}` stay, what may be secret is left out. */
+    /** As in the config file: references such as `${NAME}` stay, values that may be secret are hidden. */
     readonly command: string;
     readonly cwd?: string | undefined;
-    /** Names only. */
+    /** Only names. */
     readonly env: readonly string[];
     readonly headers: readonly string[];
   };
@@ -38,23 +38,20 @@ interface Findings {
 }
 
 export async function why(cli: Cli, { words, server }: Words): Promise<number> {
-  const [alias, extra] = words;
   if (server !== undefined)
     throw new PortolanError("USAGE", "why is about a server of the workspace.", {
       hint: "How a command would be started: portolan why --plan -- <command...>",
     });
-  if (alias === undefined || extra !== undefined)
-    throw new PortolanError("USAGE", alias === undefined ? "No server is given." : "why takes one server.", {
-      hint: "portolan why <server>; portolan status shows their names.",
-    });
+  const hint = "portolan why <server>; portolan status shows their names.";
+  const alias = takeOneWord(words, { command: "why", noun: "server", hint });
   const source = await loadSource(cli);
   const own = contractsOf(source);
   const isServer = source.config.servers.some((server) => server.alias === alias);
   if (own !== undefined && !isServer && own.endpoint.drivers.some(({ driver }) => driver.id === alias))
     return (await import("./why-driver.ts")).whyDriver(cli, own, alias);
-  const left = isServer ? [] : findingsAbout(source, alias);
+  const left = isServer ? [] : diagnosticsAbout(source, alias);
   if (left.length > 0) return (await import("./why-driver.ts")).whyBroken(cli, alias, left);
-  const declared = serverNamed(source, alias);
+  const config = requireServer(source, alias);
   const open = { only: [alias], start: "eager", showsSource: true } as const;
   return withWorkspace(cli, source, open, async ({ workspace, diagnostics, request }) => {
     request(`asking ${alias} for a sign of life`);
@@ -62,20 +59,20 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
     const [health] = workspace.health();
     if (health === undefined) throw new PortolanError("INTERNAL", `${alias} was not opened.`);
     const about = diagnostics().filter(({ server }) => server === alias);
-    const findings: Findings = {
+    const report: WhyReport = {
       server: alias,
-      runs: await toRuns(declared),
+      runs: await toRuns(config),
       health,
       diagnostics: about,
-      advice: adviceOn(declared, health, { healthy, refused: about.some(isRefusal) }, cli),
+      advice: adviceOn(config, health, { healthy, refused: about.some(isRefusal) }, cli),
     };
-    if (cli.output.form === "json") cli.output.json(findings);
-    else cli.output.print(describe(findings, source, cli));
+    if (cli.output.form === "json") cli.output.json(report);
+    else cli.output.print(describe(report, source, cli));
     return healthy ? 0 : 3;
   });
 }
 
-async function toRuns({ endpoint }: DeclaredServer): Promise<Findings["runs"]> {
+async function toRuns({ endpoint }: DeclaredServer): Promise<WhyReport["runs"]> {
   const program =
     endpoint.transport === "stdio" ? endpoint : "program" in endpoint ? endpoint.program : undefined;
   return {
@@ -87,7 +84,7 @@ async function toRuns({ endpoint }: DeclaredServer): Promise<Findings["runs"]> {
   };
 }
 
-/** The secrets and variables that an mcpfile's server mentions. */
+/** The names of the secrets and variables that an mcpfile's server refers to. */
 async function neededBy(endpoint: DeclaredEndpoint): Promise<string[]> {
   if (endpoint.transport !== "invoke") return [];
   const { envNames } = await import("../../invoke/index.ts");
@@ -99,32 +96,30 @@ function isRefusal({ code }: Diagnostic): boolean {
 }
 
 function adviceOn(
-  declared: DeclaredServer,
+  config: DeclaredServer,
   health: ServerHealth,
   { healthy, refused }: { healthy: boolean; refused: boolean },
   { io }: Cli,
 ): string[] {
   const { alias, state, error, origin } = health;
   const place = `${pathLabeller(io)(origin.file)}:${origin.line}`;
-  if (state === "disabled") return [`It is switched off in ${place}; enable it there.`];
+  if (state === "disabled") return [`It is disabled in ${place}; enable it there.`];
   if (healthy && refused)
-    return [
-      "It works, but was refused something: if it should have it, the hint above says how to grant it.",
-    ];
-  if (healthy) return [`Nothing: it works. See what it offers: portolan list ${alias}`];
+    return ["It works, but its sandbox denied it something. The hint above shows how to grant it."];
+  if (healthy) return [`No action needed: it works. See its tools: portolan list ${alias}`];
   const advice: string[] = [];
   const byHand =
-    error?.hint === ERROR_CODES.SERVER_START_FAILED.hint && declared.endpoint.transport === "stdio";
+    error?.hint === ERROR_CODES.SERVER_START_FAILED.hint && config.endpoint.transport === "stdio";
   if (byHand)
-    advice.push(`Run its command by hand to see why it does not start: ${endpointLabel(declared.endpoint)}`);
+    advice.push(`Run its command by hand to see why it does not start: ${endpointLabel(config.endpoint)}`);
   else if (error !== undefined && error.hint !== "") advice.push(error.hint);
   if (state === "starting") advice.push("It is not ready yet: give it more time with --wait.");
-  advice.push(`Its declaration is in ${place}.`);
+  advice.push(`Its config is in ${place}.`);
   return advice;
 }
 
 function describe(
-  { server, runs, health, diagnostics, advice }: Findings,
+  { server, runs, health, diagnostics, advice }: WhyReport,
   source: Source,
   { io, output }: Cli,
 ): string {
@@ -145,7 +140,7 @@ function describe(
   add(own ? "needs" : "env", runs.env.map((name) => plainLine(name, 100)).join(", "));
   add("headers", runs.headers.map((name) => plainLine(name, 100)).join(", "));
   if (sandbox !== undefined) add("sandbox", sandboxLabel(sandbox), sandboxPaint(sandbox.mode, colors));
-  add("declared", `${label(origin.file)}:${origin.line}:${origin.column} (${origin.format})`);
+  add("config", `${label(origin.file)}:${origin.line}:${origin.column} (${origin.format})`);
   add("protocol", era === undefined || own ? "" : `${plainLine(revision ?? "", 40)} (${era})`);
   add("tools", era === undefined && tools === 0 ? "" : String(tools));
   add("latency", latencyMs === undefined ? "" : `${latencyMs} ms`);

@@ -1,4 +1,4 @@
-// The contracts of a workspace for the commands about them: found among its servers, and opened alone.
+// Contracts of a workspace: finds them among its servers, and opens them alone for the commands about contracts.
 
 import { dirname, resolve } from "node:path";
 import { exposedNames } from "../../client/index.ts";
@@ -13,19 +13,19 @@ import { loadSource, type Source } from "./source.ts";
 
 export interface ContractsSource {
   readonly source: Source;
-  /** Under which name they are a server of the workspace. */
+  /** The name of the server that serves the contracts. */
   readonly alias: string;
   readonly endpoint: ContractsEndpoint;
 }
 
-/** Undefined when the workspace has no drivers. */
+/** The contracts of a workspace; undefined when it has no drivers. */
 export function contractsOf(source: Source): ContractsSource | undefined {
   for (const { alias, endpoint } of source.config.servers)
     if (endpoint.transport === "contracts") return { source, alias, endpoint };
   return undefined;
 }
 
-/** Throws when there are none. */
+/** Loads the contracts of the workspace. Throws when it has none. */
 export async function loadContracts(cli: Cli): Promise<ContractsSource> {
   const source = await loadSource(cli);
   const found = contractsOf(source);
@@ -37,7 +37,7 @@ export async function loadContracts(cli: Cli): Promise<ContractsSource> {
   });
 }
 
-export function driverNamed({ endpoint }: Pick<ContractsSource, "endpoint">, id: string): DeclaredDriver {
+export function requireDriver({ endpoint }: Pick<ContractsSource, "endpoint">, id: string): DeclaredDriver {
   const found = endpoint.drivers.find(({ driver }) => driver.id === id);
   if (found !== undefined) return found;
   const known = endpoint.drivers.map(({ driver }) => driver.id);
@@ -46,8 +46,8 @@ export function driverNamed({ endpoint }: Pick<ContractsSource, "endpoint">, id:
   });
 }
 
-/** Which contract is meant, by its id or by the name under which agents see it; undefined when none is. */
-export function contractNamed(
+/** Finds a contract by its id, or by the tool name that agents see. */
+export function findContract(
   { contracts }: ContractsEndpoint,
   word: string,
 ): { readonly id: string; readonly name: string } | undefined {
@@ -58,7 +58,7 @@ export function contractNamed(
   return undefined;
 }
 
-/** The drivers that were written for a contract, whether they work or not. */
+/** The ids of the drivers that bind a contract, working or not. */
 export function driversFor({ contracts, drivers, root }: ContractsEndpoint, id: string): readonly string[] {
   const files = contracts
     .filter((contract) => contract.id === id)
@@ -76,20 +76,20 @@ export function driversFor({ contracts, drivers, root }: ContractsEndpoint, id: 
     .map((driver) => driver.id);
 }
 
-/** As if there were no other drivers: a server of theirs that never answers is not waited for. */
+/** Removes all other drivers, so that the command does not wait for their servers. */
 export function onlyDrivers(endpoint: ContractsEndpoint, ids: readonly string[]): ContractsEndpoint {
   const kinds = ({ driver }: DeclaredDriver): readonly string[] =>
     driver.resources.flatMap((one) => (one.integrateAs === "ref_kind" ? [one.refKindId] : []));
   const wanted = endpoint.drivers.filter(({ driver }) => ids.includes(driver.id));
   const claimed = new Set(wanted.flatMap(kinds));
-  // Of those that claim the same kind of reference only one can have it, so that they decide about each other.
+  // Only one driver can own a kind of reference, so drivers that claim the same kind stay in: they affect each other's state.
   const drivers = endpoint.drivers.filter(
     (one) => wanted.includes(one) || kinds(one).some((kind) => claimed.has(kind)),
   );
   return { ...endpoint, drivers };
 }
 
-/** Opens the contracts and nothing else of the workspace; `change` may say other things than the files. */
+/** Opens only the contracts of the workspace; `change` may replace what the config files say. */
 export function withContracts<T>(
   cli: Cli,
   { source, alias }: ContractsSource,
@@ -103,7 +103,7 @@ export function withContracts<T>(
   return withWorkspace(cli, { ...source, config }, open, async (opened) => {
     const contracts = await opened.workspace.contracts();
     if (contracts === undefined) throw new PortolanError("INTERNAL", "The contracts were not opened.");
-    // Servers that start slowly are looked at in the background; what is told here is told of all of them.
+    // Portolan verifies slow servers in the background; the command reports the state of all of them.
     await Promise.race([contracts.settled(), aborted(cli.interrupt.signal)]);
     cli.interrupt.signal.throwIfAborted();
     return use(contracts, opened);

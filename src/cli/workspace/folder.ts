@@ -1,4 +1,4 @@
-// The workspace that a command is about, and the computer it runs on.
+// Workspace folder of a command, and paths as the output shows them.
 
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -15,7 +15,7 @@ export function workspaceFolder(io: Pick<CliIo, "cwd">, { workspace }: Workspace
   return resolve(io.cwd, workspace ?? ".");
 }
 
-/** What `--workspace` names, and the folder that it stands for: a file speaks for the one it is in. */
+/** The path that `--workspace` names, and its folder: the folder of a file is the one it is in. */
 export async function findWorkspace(
   io: Pick<CliIo, "cwd">,
   options: WorkspaceOptions,

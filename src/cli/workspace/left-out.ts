@@ -1,4 +1,4 @@
-// Drivers, contracts and tools of mcpfiles that are left out because of an error: reported in short, and found again by name.
+// Parts of a workspace that are left out because of an error: drivers, contracts, and tools of mcpfiles.
 
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import type { Diagnostic } from "../../errors/index.ts";
@@ -11,13 +11,13 @@ import type { Source } from "./source.ts";
 
 const SHOWN = 5;
 
-/** Whether contracts are among what a command opens, or would be if their files were right. */
+/** True when a command opens the contracts, or would open them if their files had no errors. */
 function opensContracts({ config }: Source, only: readonly string[] | undefined): boolean {
   const own = config.servers.find(({ endpoint }) => endpoint.transport === "contracts");
   return only === undefined || (own !== undefined && only.includes(own.alias));
 }
 
-/** The errors that leave out something of these servers: contracts and drivers, and tools of mcpfiles. */
+/** The errors that leave out a part of these servers. */
 export function leftOutOf(source: Source, only?: readonly string[]): readonly Diagnostic[] {
   const { config, ofDrivers, leftOut } = source;
   const opened = config.servers.filter(({ alias }) => only?.includes(alias) !== false);
@@ -28,23 +28,28 @@ export function leftOutOf(source: Source, only?: readonly string[]): readonly Di
   ];
 }
 
-/** Why an mcpfile's tool, prompt or resource of this name is not there; undefined when the file has none. */
-export function whyLeftOut({ leftOut }: Source, name: string, { io }: Pick<Cli, "io">): string | undefined {
+/** Explains why a tool, prompt or resource of an mcpfile is missing; undefined when the file does not define it. */
+export function explainLeftOut(
+  { leftOut }: Source,
+  name: string,
+  { io }: Pick<Cli, "io">,
+): string | undefined {
   const found = leftOut.find(({ tool }) => tool === name);
   if (found === undefined) return undefined;
   return `It is left out because of an error: ${placeOf(found, pathLabeller(io))} ${found.message}. See all: portolan validate`;
 }
 
-/** Says what is wrong, a line for each file, where it concerns what is done. */
+/** Notes the errors that concern the command, one line for each file. */
 export function noteLeftOut(
   { io, output }: Pick<Cli, "io" | "output">,
-  findings: readonly Diagnostic[],
+  diagnostics: readonly Diagnostic[],
   concerns: (diagnostic: Diagnostic) => boolean = () => true,
 ): void {
   const files = new Map<string, Diagnostic[]>();
-  for (const finding of findings) {
-    const { severity, file = "" } = finding;
-    if (severity === "error" && concerns(finding)) files.set(file, [...(files.get(file) ?? []), finding]);
+  for (const diagnostic of diagnostics) {
+    const { severity, file = "" } = diagnostic;
+    if (severity === "error" && concerns(diagnostic))
+      files.set(file, [...(files.get(file) ?? []), diagnostic]);
   }
   if (files.size === 0) return;
   const label = pathLabeller(io);
@@ -54,12 +59,12 @@ export function noteLeftOut(
     return `  ${place} ${plainLine(first?.message ?? "", 300)}${more}`;
   });
   if (files.size > SHOWN) lines.push(`  and ${files.size - SHOWN} more files`);
-  const head = `${output.noteColors.yellow("left out")} because it is wrong; the rest works (see portolan validate):`;
+  const head = `${output.noteColors.yellow("left out")} because of errors; the rest works (see portolan validate):`;
   output.note([head, ...lines].join("\n"));
 }
 
-/** About a driver by its id, whether its file can be used or not: of its folder, of the contracts that it names, and of its name. */
-export function findingsAbout(
+/** The diagnostics about a driver: about files of its folder, about the contracts that it binds, and about its name. */
+export function diagnosticsAbout(
   { ofDrivers, config: { folder = "." } }: Source,
   id: string,
   driver?: Driver,
@@ -74,20 +79,20 @@ export function findingsAbout(
   );
 }
 
-/** Drivers that are not there because their own files are wrong, by the names of their folders. */
+/** Drivers that are missing because of errors in their own files, by the names of their folders. */
 export function brokenDrivers(
   { ofDrivers, config: { folder = "." } }: Source,
   endpoint: ContractsEndpoint | undefined,
 ): ReadonlyMap<string, readonly Diagnostic[]> {
   const used = new Set(endpoint?.drivers.map(({ driver }) => driver.origin.file));
   const broken = new Map<string, Diagnostic[]>();
-  for (const finding of ofDrivers) {
-    const { severity, file = "" } = finding;
+  for (const diagnostic of ofDrivers) {
+    const { severity, file = "" } = diagnostic;
     const home = dirname(file);
     const isOwn = ["DRIVER.md", "server.json"].includes(basename(file));
     if (severity !== "error" || !isOwn || !isBelow(file, join(folder, ".drivers"))) continue;
     if (used.has(join(home, "DRIVER.md"))) continue;
-    broken.set(basename(home), [...(broken.get(basename(home)) ?? []), finding]);
+    broken.set(basename(home), [...(broken.get(basename(home)) ?? []), diagnostic]);
   }
   return broken;
 }

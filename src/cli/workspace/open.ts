@@ -1,4 +1,4 @@
-// The workspace opened for a command: servers waited for with a spinner, everything closed at the end.
+// Opens the workspace for a command: waits for its servers with a spinner, and closes everything at the end.
 
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import type { HubEvent, ServerHealth, Workspace } from "../../hub/index.ts";
@@ -11,36 +11,36 @@ import { workspaceSandbox, workspaceSandboxProblems } from "../options/sandbox.t
 import { throwUsageErrors } from "../options/usage-error.ts";
 import { noteDiagnostic } from "../output/diagnostic.ts";
 import { describeLog } from "../output/event.ts";
-import { type RequestProgress, requestProgress, withSpinner } from "../output/progress.ts";
+import { requestProgress, type RequestProgress, withSpinner } from "../output/progress.ts";
 import { formatDownload } from "../terminal/format.ts";
 import { aborted } from "../terminal/interrupt.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
 import type { Spinner } from "../terminal/spinner.ts";
 import { leftOutOf, noteLeftOut } from "./left-out.ts";
 import { sourceNote } from "./source-note.ts";
-import { serverNamed, type Source } from "./source.ts";
+import { requireServer, type Source } from "./source.ts";
 
 export interface OpenOptions {
-  /** Only these servers; all of them unless told. */
+  /** The servers to open; undefined means all of them. */
   readonly only?: readonly string[] | undefined;
-  /** Whether servers start with the workspace, whatever their declarations say. */
+  /** Overrides when the servers start. */
   readonly start?: "eager" | "lazy" | undefined;
-  /** How long servers are waited for; their own start timeouts hold in any case. */
+  /** How long to wait for servers; their own start timeouts apply as well. */
   readonly waitMs?: number | undefined;
   readonly stdinTaken?: boolean | undefined;
-  /** The command shows where the servers come from, and the diagnostics, itself. */
+  /** True when the command itself shows the source of the servers and the diagnostics. */
   readonly showsSource?: boolean | undefined;
-  /** Whether the command is about what a diagnostic is of; about everything unless told. */
+  /** False for diagnostics that the command does not concern; undefined means it concerns all of them. */
   readonly concerns?: ((diagnostic: Diagnostic) => boolean) | undefined;
   readonly onEvent?: ((event: HubEvent) => void) | undefined;
-  /** Changes of the declarations are applied as they are saved. */
+  /** Applies changes of the config files as they are saved. */
   readonly watch?: boolean | undefined;
 }
 
 export interface Opened {
   readonly workspace: Workspace;
   readonly request: RequestProgress;
-  /** Of the declarations and of the servers so far. */
+  /** The diagnostics of the config files and of the servers so far. */
   readonly diagnostics: () => Diagnostic[];
 }
 
@@ -52,7 +52,7 @@ export async function withWorkspace<T>(
   use: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const { io, output, interrupt } = cli;
-  for (const alias of options.only ?? []) serverNamed(source, alias);
+  for (const alias of options.only ?? []) requireServer(source, alias);
   const sandbox = workspaceSandbox(cli.options.sandbox, source);
   const config = {
     ...source.config,
@@ -114,7 +114,7 @@ export async function withWorkspace<T>(
   });
 }
 
-/** Until every server is ready or has failed, the time is over, or the user has had enough. */
+/** Waits until every server is ready or has failed, the time is over, or the user interrupts. */
 async function waitFor(
   workspace: Workspace,
   ms: number | undefined,
@@ -143,7 +143,7 @@ async function waitFor(
   signal.throwIfAborted();
 }
 
-/** What the command line says goes before what the declaration says. */
+/** Options of the command line override the server config. */
 function adjust(server: DeclaredServer, { options }: Cli, { start }: OpenOptions): DeclaredServer {
   const limits = { ...server.limits, ...options.limits };
   return {
@@ -154,7 +154,7 @@ function adjust(server: DeclaredServer, { options }: Cli, { start }: OpenOptions
   };
 }
 
-/** Refuses options that belong to a server given on the command line. */
+/** Refuses options that only fit a server given on the command line. */
 export function refuseTargetOptions({ options }: Cli): void {
   const given = [
     ["--header", Object.keys(options.headers).length > 0],
@@ -164,19 +164,19 @@ export function refuseTargetOptions({ options }: Cli): void {
   ] as const;
   const problems = given
     .filter(([, isGiven]) => isGiven)
-    .map(([flag]) => `${flag} is for a URL or a command; a server of the workspace has it in its declaration`)
+    .map(([flag]) => `${flag} is for a URL or a command; set it in the config of a server of the workspace`)
     .concat(workspaceSandboxProblems(options.sandbox));
   throwUsageErrors(problems);
 }
 
-/** Why a server cannot be used now; undefined when it can. */
+/** The error of a server that cannot be used now; undefined when it can. */
 export function healthError(health: ServerHealth): PortolanError | undefined {
   const { alias, state, error, stderr, origin } = health;
   if (state === "ready" || state === "idle") return undefined;
   if (state === "disabled")
     return new PortolanError("SERVER_UNAVAILABLE", `${alias} is disabled.`, {
       server: alias,
-      hint: `It is declared in ${origin.file}:${origin.line}; enable it there.`,
+      hint: `Its config is in ${origin.file}:${origin.line}; enable it there.`,
     });
   if (error !== undefined)
     return new PortolanError(error.code, error.message, { server: alias, hint: error.hint, stderr });

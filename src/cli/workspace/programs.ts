@@ -1,4 +1,4 @@
-// The programs behind the servers and drivers of a workspace.
+// Programs that run the servers and drivers of a workspace.
 
 import {
   type DeclaredServer,
@@ -10,27 +10,27 @@ import {
 import { contractsOf, type ContractsSource } from "./contracts.ts";
 import type { Source } from "./source.ts";
 
-/** Undefined when nothing is started for it. */
+/** The program that Portolan starts for a server; undefined when it starts none. */
 export function programOf({ endpoint }: DeclaredServer): StdioEndpoint | HttpProgram | undefined {
   if (endpoint.transport === "stdio") return endpoint;
   return endpoint.transport === "invoke" || endpoint.transport === "contracts" ? undefined : endpoint.program;
 }
 
-/** Why nothing is started for it. */
+/** Explains why Portolan starts no program for a server. */
 export function noProgram({ endpoint }: DeclaredServer): string {
   return endpoint.transport === "invoke"
-    ? "is carried out by portolan itself: there is no program to start"
-    : "is reached at an address: nothing is started here";
+    ? "is run by Portolan itself: there is no program to start"
+    : "is reached by its URL: there is no program to start";
 }
 
-/** The servers behind the drivers of a workspace, each as if it were declared by itself under the driver's name. */
+/** The servers of a workspace's drivers, each as a server config under the driver's id. */
 export function driverServers(source: Source): DeclaredServer[] {
   const own = contractsOf(source);
   return own?.endpoint.drivers.map(({ driver }) => serverOf(driver, own)) ?? [];
 }
 
-/** Undefined when there is none, or when a server has that name. */
-export function driverNamed(source: Source, name: string): DeclaredServer | undefined {
+/** The server of a driver; undefined when no driver has this id, or when a server has this name. */
+export function findDriverServer(source: Source, name: string): DeclaredServer | undefined {
   if (source.config.servers.some(({ alias }) => alias === name)) return undefined;
   return driverServers(source).find(({ alias }) => alias === name);
 }

@@ -1,4 +1,4 @@
-// A server of any declaration in the words of portolan.yaml.
+// Converts a server config of any format to the fields of portolan.yaml.
 
 import { dirname, resolve } from "node:path";
 import { isWebSocketUrl } from "../../base/net/urls.ts";
@@ -35,7 +35,7 @@ export function toServerFields(server: DeclaredServer): ServerFields {
 }
 
 function endpointFields(endpoint: DeclaredEndpoint, file: string): ServerFields {
-  // portolan.yaml has no words for it: the mcpfile itself is among its sources, and drivers are found by their folder.
+  // portolan.yaml has no fields for these: it lists the mcpfile itself, and drivers are found by their folder.
   if (endpoint.transport === "invoke" || endpoint.transport === "contracts") return {};
   if (endpoint.transport !== "stdio") {
     const { transport, url, headers, program } = endpoint;
@@ -58,7 +58,7 @@ function endpointFields(endpoint: DeclaredEndpoint, file: string): ServerFields 
   };
 }
 
-/** `.cursor/mcp.json` and its like speak for the folder above them. */
+/** Files such as `.cursor/mcp.json` configure the folder above theirs. */
 function projectOf(file: string): string {
   const folder = dirname(file);
   return /[\\/]\.[^\\/]+$/.test(folder) ? dirname(folder) : folder;

@@ -1,4 +1,4 @@
-// Which servers a command is about: those of the workspace, or, where nothing is declared, those of other MCP clients on this computer.
+// Source of the servers: the workspace, or, without a config file, the other MCP clients on this computer.
 
 import { stat } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -12,16 +12,16 @@ import { configError } from "../output/diagnostic.ts";
 import { computerOf, pathLabeller, workspaceFolder } from "./folder.ts";
 
 export interface Source {
-  /** `clients`: read from the files of other programs, so that nothing is kept about it either. */
+  /** `clients`: read from the config files of other programs; Portolan stores nothing about these servers. */
   readonly kind: "workspace" | "clients";
-  /** What was asked for: a folder, or one declaration. */
+  /** The folder or config file that the user named. */
   readonly path: string;
   readonly config: WorkspaceConfig;
   readonly files: readonly SourceFile[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Those among them that are about drivers, contracts and their secrets: what is wrong there is left out, and the rest works. */
+  /** Diagnostics about drivers, contracts and their secrets. Portolan leaves the broken parts out and uses the rest. */
   readonly ofDrivers: readonly Diagnostic[];
-  /** Diagnostics among them because of which single tools, prompts and resources of mcpfiles are left out. */
+  /** Diagnostics about tools, prompts and resources of mcpfiles that are left out. */
   readonly leftOut: readonly Diagnostic[];
 }
 
@@ -32,14 +32,14 @@ export interface SourceFile {
   readonly servers: readonly string[];
 }
 
-/** Throws when a config file has errors. A broken driver, and a broken tool of an mcpfile, is left out by itself. */
+/** Throws when a config file has errors. A broken driver, or a broken tool of an mcpfile, is only left out. */
 export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Source> {
   const path = workspaceFolder(cli.io, cli.options);
   const catalog = await cli.io.loadCatalog(path, { home: computerOf(cli.io, path).home });
   const { ofDrivers = [], leftOut = [] } = catalog;
   const { fatalErrors, isUndeclared } = await import("../../catalog/index.ts");
   const fatal = fatalErrors(catalog);
-  // Where nothing is left to work with, what is wrong is the answer.
+  // Without any server, every error is fatal.
   const errors = catalog.servers.length === 0 ? catalog.diagnostics.filter(isError) : fatal;
   if (errors.length > 0) throw configError(errors, cli);
   if (isUndeclared(catalog) && (await isFolder(path))) {
@@ -68,24 +68,24 @@ export async function loadSource(cli: Pick<Cli, "io" | "options">): Promise<Sour
 }
 
 /** The server with this alias, or else with this name in its mcpfile. */
-export function serverCalled({ config: { servers } }: Source, word: string): DeclaredServer | undefined {
-  const named = servers.filter((server) => fileName(server).includes(word));
+export function findServer({ config: { servers } }: Source, word: string): DeclaredServer | undefined {
+  const named = servers.filter((server) => namesInFile(server).includes(word));
   return servers.find(({ alias }) => alias === word) ?? (named.length === 1 ? named[0] : undefined);
 }
 
-/** The name that an mcpfile gives a server, of which the alias may be only a part. */
-export function fileName({ endpoint }: DeclaredServer): readonly string[] {
+/** The name that an mcpfile gives its server; the alias may be only a part of it. */
+export function namesInFile({ endpoint }: DeclaredServer): readonly string[] {
   return endpoint.transport === "invoke" ? [endpoint.server.info.name] : [];
 }
 
-/** The server with this alias; an unknown one is an error that names the nearest. */
-export function serverNamed(source: Source, alias: string): DeclaredServer {
+/** The server with this alias. Throws an error with the nearest alias when there is none. */
+export function requireServer(source: Source, alias: string): DeclaredServer {
   const found = source.config.servers.find((server) => server.alias === alias);
   if (found !== undefined) return found;
   const known = source.config.servers.map((server) => server.alias);
   const all =
     known.length === 0
-      ? "No servers are declared here; see portolan add --help."
+      ? "There are no servers here; see portolan add --help."
       : `There are: ${known.slice(0, 20).join(", ")}${known.length > 20 ? ", …" : ""}.`;
   throw new PortolanError("SERVER_UNKNOWN", `There is no server ${JSON.stringify(alias)} here.`, {
     hint: didYouMean(alias, known) ?? all,
@@ -96,26 +96,28 @@ function isError({ severity }: Diagnostic): boolean {
   return severity === "error";
 }
 
-/** The config files of other MCP clients that commands use in a folder without config files, for a check of them all. */
+/** The config files of other MCP clients that commands use in a folder without a config file, for `validate`. */
 export async function clientFiles({ io }: Pick<Cli, "io">, folder: string): Promise<ClientFiles> {
   const found = await io.importClients(computerOf(io, folder));
   const { config, diagnostics } = mergeClients({ io }, folder, found);
   const used = found.filter((one) => one.servers.length > 0 || one.diagnostics.some(isError));
-  const files = used.map(({ file, client, servers, diagnostics: findings }) => ({
-    ...{ file, format: client, aliases: servers.map(({ alias }) => alias) },
-    valid: !findings.some(isError),
+  const files = used.map(({ file, client, servers, diagnostics: own }) => ({
+    file,
+    format: client,
+    aliases: servers.map(({ alias }) => alias),
+    valid: !own.some(isError),
   }));
   return { files, servers: config.servers, diagnostics };
 }
 
 function mergeClients({ io }: Pick<Cli, "io">, folder: string, found: readonly ImportedFile[]): Source {
-  // What a project says goes before what the user says for all projects.
+  // The config files of a project override those of the user.
   const files = found.toSorted((a, b) => Number(a.scope === "user") - Number(b.scope === "user"));
   const servers = new Map<string, DeclaredServer>();
   const diagnostics: Diagnostic[] = [];
-  for (const { file, servers: declared, diagnostics: findings } of files) {
-    diagnostics.push(...findings.map((finding) => ({ ...finding, file: finding.file ?? file })));
-    for (const server of declared) {
+  for (const { file, servers: configs, diagnostics: own } of files) {
+    diagnostics.push(...own.map((diagnostic) => ({ ...diagnostic, file: diagnostic.file ?? file })));
+    for (const server of configs) {
       const first = servers.get(server.alias);
       if (first === undefined) servers.set(server.alias, runIn(server, folder));
       else if (!isDeepStrictEqual(first.endpoint, runIn(server, folder).endpoint))
@@ -143,14 +145,14 @@ function shadowed(second: DeclaredServer, used: string): Diagnostic {
     code: "NAME_AMBIGUOUS",
     severity: "warning",
     server: second.alias,
-    message: `${second.alias} is declared differently in ${used}, which is used`,
+    message: `${second.alias} has another config in ${used}, which is used`,
     file,
     line,
     column,
   };
 }
 
-/** A server that says nothing else runs in the folder that it was declared for, wherever the command runs. */
+/** A server without a working directory runs in the folder of its config file, wherever the command runs. */
 function runIn(server: DeclaredServer, folder: string): DeclaredServer {
   const { endpoint } = server;
   if (endpoint.transport !== "stdio" || endpoint.cwd !== undefined) return server;

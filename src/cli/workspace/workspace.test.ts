@@ -1,4 +1,4 @@
-// Commands on a workspace with everything outside of them handed in.
+// Commands on a workspace, with everything outside of them replaced by the test.
 
 import { EventEmitter } from "node:events";
 import { tmpdir } from "node:os";
@@ -130,7 +130,7 @@ describe("what is opened", () => {
   test.each<[string[], string[] | undefined, [string, JsonObject | undefined][]]>([
     [["call", "a.echo"], ["a"], [["mcp_a_echo", {}]]],
     [["call", "a", "echo"], ["a"], [["mcp_a_echo", {}]]],
-    // Either server could have it, so both are asked.
+    // Either server could have the tool, so both are started.
     [["call", "mcp_a_b_echo"], ["a", "a_b"], [["mcp_a_b_echo", {}]]],
     [["call", "mcp_a_echo()"], ["a"], [["mcp_a_echo", {}]]],
     [["list", "a_b"], ["a_b"], []],

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { type ErrorCode, PortolanError } from "../../errors/index.ts";
-import { withShellHint } from "./hints.ts";
+import { type ErrorCode, PortolanError } from "../errors/index.ts";
+import { withShellHint } from "./run-command.ts";
 
 test.each<[ErrorCode, Record<string, unknown>, RegExp]>([
   ["AUTH_REQUIRED", {}, /--header/],

@@ -1,4 +1,4 @@
-// What the command says of drivers that cannot serve, whom it waits for, and how a call of a contract is steered.
+// Drivers that cannot serve, the servers that a command waits for, and options that select the driver of a call.
 
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openWorkspace } from "../src/hub/index.ts";
@@ -7,7 +7,7 @@ import { secretsFile, smallPlace, type SmallPlace } from "./small-drivers.ts";
 
 const KEY = { env: { API_KEY: "${secrets.API_KEY}" } };
 
-/** With one good driver, and another that cannot serve. */
+/** A workspace with one working driver, and another that cannot serve. */
 function withOther(lines: string, server: Record<string, unknown> = {}): SmallPlace {
   const here = smallPlace();
   here.driver("good-mcp");
@@ -47,10 +47,10 @@ describe("a driver that cannot serve", () => {
     expect(status.code).toBe(3);
     expect(status.out).toContain("1 of 2 drivers cannot serve. More about one: portolan why other-mcp");
     expect(status.out).not.toContain("is up");
-    expect((await here.run("why", "good-mcp", "--text")).out).toContain("Nothing: it works.");
+    expect((await here.run("why", "good-mcp", "--text")).out).toContain("No action needed: it works.");
   });
 
-  it("because nobody is logged in says how to log in, and ends with 5", async () => {
+  it("because of a missing login shows how to log in, and ends with 5", async () => {
     const here = withOther('auth: { login: { cmd: "true", interactive: false } }');
     const why = await here.run("why", "other-mcp", "--text");
     expect(why.code).toBe(5);
@@ -65,7 +65,7 @@ describe("a driver that cannot serve", () => {
     expect((await here.run("why", "other-mcp")).code).toBe(0);
   });
 
-  it("is not refused for nothing", async () => {
+  it("is not refused without a reason", async () => {
     const here = withOther("");
     here.change(".drivers/other-mcp/DRIVER.md", (text) => text.replace("tools/t1/", "tools/t9/"));
     const status = await here.run("status", "--text");
@@ -74,7 +74,7 @@ describe("a driver that cannot serve", () => {
 });
 
 describe("secrets check", () => {
-  it("names what drivers need, who needs it, and whether it is there and granted", async () => {
+  it("shows the secrets of drivers, and whether each is set and granted", async () => {
     const here = withOther("", KEY);
     here.write(".secrets/SECRETS.md", secretsFile("t1"));
     const need = {
@@ -101,7 +101,7 @@ describe("secrets check", () => {
   });
 });
 
-it("waits for no server but those that are asked about", { timeout: 30_000 }, async () => {
+it("waits only for the named servers", { timeout: 30_000 }, async () => {
   const here = smallPlace();
   here.contract("t1", "examples: [{ name: any, input: {} }]");
   here.contract("t2");
@@ -112,11 +112,11 @@ it("waits for no server but those that are asked about", { timeout: 30_000 }, as
   expect((await here.run("why", "good-mcp")).code).toBe(0);
   expect((await here.run("test", "good-mcp")).code).toBe(0);
   expect((await here.run("resolve", "t1")).code).toBe(0);
-  // One server that never answers would take a minute each time.
+  // A server that never answers would take a minute each time.
   expect(performance.now() - begun).toBeLessThan(25_000);
 });
 
-describe("a call that needs approval, where nobody can be asked", () => {
+describe("a call that needs approval, without a terminal", () => {
   const MUTATES = 'mutates: ["workspace:files"]\napproval: on-mutate';
 
   it.each([[[]], [["--no-input"]]])("is made when the policy says so %j", async (flags) => {
@@ -126,7 +126,7 @@ describe("a call that needs approval, where nobody can be asked", () => {
     expect(await here.run("call", "t1", ...flags)).toMatchObject({ code: 0, err: "" });
   });
 
-  it("is refused otherwise, and nobody is said to have declined", async () => {
+  it("is refused otherwise, without claiming that a person declined", async () => {
     const here = smallPlace();
     here.contract("t1", MUTATES);
     here.driver("good-mcp");
@@ -176,7 +176,7 @@ it("a prompt that is a block of a skill is reached by its name", async () => {
   const workspace = await openWorkspace(here.cwd, { watchFiles: false, snapshots: false });
   onTestFinished(() => workspace.close());
   expect((await workspace.contracts())?.status()).toMatchObject([{ id: "good-mcp" }]);
-  // Prompts of a driver are known once its server was looked at.
+  // The prompts of a driver are known once its server was verified.
   const filled = await vi.waitFor(() => workspace.getPrompt("contracts.summarize/sum", { doc: "y" }), {
     timeout: 10_000,
   });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { DriverReport } from "../../contracts/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { Driver } from "../../model/index.ts";
-import { standingOf } from "./driver-state.ts";
+import { driverStateOf } from "./drivers.ts";
 
 const report = (more: Partial<DriverReport> = {}): DriverReport => ({
   id: "a-mcp",
@@ -44,17 +44,17 @@ test.each<[string, DriverReport | undefined, Diagnostic[], Driver | undefined, s
     "its health check failed: status 503",
   ],
   ["restarting", report({ server: "unverified", reason: "it crashed" }), [], undefined, "it crashed"],
-  ["nobody", report({ auth: "unauthed" }), [], undefined, "login: nobody is logged in: portolan login a-mcp"],
-  ["unknown", report({ auth: "unknown" }), [], undefined, "login: nobody is logged in: portolan login a-mcp"],
+  ["nobody", report({ auth: "unauthed" }), [], undefined, "login: there is no login: portolan login a-mcp"],
+  ["unknown", report({ auth: "unknown" }), [], undefined, "login: there is no login: portolan login a-mcp"],
   ["over", report({ auth: "expired" }), [], undefined, "login: its login has expired: portolan login a-mcp"],
   ["over, but renewed", report({ auth: "expired" }), [], refreshing, "serves"],
   ["not registered", undefined, [told({ severity: "error", message: "code" })], undefined, "code"],
 ])("%s", (_, one, findings, driver, wanted) => {
-  const { serves, login, reason } = standingOf(one, findings, driver);
+  const { serves, login, reason } = driverStateOf(one, findings, driver);
   expect(serves ? "serves" : `${login ? "login: " : ""}${reason}`).toBe(wanted);
 });
 
 test("only a driver whose server was verified is known to work", () => {
-  expect(standingOf(report(), []).verified).toBe(true);
-  expect(standingOf(report({ server: "unverified" }), []).verified).toBe(false);
+  expect(driverStateOf(report(), []).verified).toBe(true);
+  expect(driverStateOf(report({ server: "unverified" }), []).verified).toBe(false);
 });

@@ -1,7 +1,7 @@
-// What a shell is told of a contract's call.
+// Exit codes of contract calls.
 
 import { expect, test } from "vitest";
-import { exitOfResult } from "./contract-exit.ts";
+import { exitOfResult } from "./contract-call.ts";
 
 test.each([
   ["auth_required", 5],
@@ -28,6 +28,6 @@ test("a success is 0, and a failure of any other server 1", () => {
   expect(exitOfResult({ content: [] })).toBe(0);
   expect(exitOfResult({ content: [], isError: true })).toBe(1);
   expect(exitOfResult({ content: [], isError: true, _meta: { "portolan/error": null } })).toBe(1);
-  // What was no failure is none.
+  // A successful call has the exit code 0.
   expect(exitOfResult({ content: [], _meta: { "portolan/error": { code: "timeout" } } })).toBe(0);
 });

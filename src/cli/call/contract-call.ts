@@ -1,0 +1,115 @@
+// Calls of contracts: the `_meta` that selects a driver, hints for unserved contracts, and exit codes of failures.
+
+import { type Diagnostic, PortolanError } from "../../errors/index.ts";
+import {
+  type CallToolResult,
+  type Contract,
+  type DriverErrorCode,
+  isObject,
+  type JsonObject,
+} from "../../model/index.ts";
+import { readContext } from "../arguments/call-context.ts";
+import type { Cli } from "../context.ts";
+import { withoutServer } from "../target/find-named.ts";
+import type { ResolvedTarget } from "../target/resolve.ts";
+import { driversFor, findContract } from "../workspace/contracts.ts";
+
+/** Options of `portolan call` that only contracts accept. */
+export interface ContractCallOptions {
+  /** The driver that must serve the call. */
+  pin?: string;
+  /** The region that the driver must be in. */
+  region?: string;
+  /** Values for the contextSchema, as key=value. */
+  context?: string[];
+}
+
+/** The `_meta` of a contract call, from --pin, --region and --context. */
+export async function metaOf(
+  { pin, region, context }: ContractCallOptions,
+  own: CalledContract | undefined,
+  cli: Cli,
+): Promise<JsonObject | undefined> {
+  const flags = { "--pin": pin, "--region": region, "--context": context };
+  const given = Object.entries(flags).flatMap(([flag, value]) => (value === undefined ? [] : [flag]));
+  if (given.length === 0) return undefined;
+  if (own === undefined) {
+    throw new PortolanError(
+      "USAGE",
+      `${given.join(" and ")} ${given.length === 1 ? "is" : "are"} for calls of contracts, which drivers serve.`,
+      { hint: "portolan call <contract> key=value --pin <driver>; portolan list contracts shows them." },
+    );
+  }
+  const { CONTEXT_META } = await import("../../contracts/index.ts");
+  // For an unknown contract, the call itself reports the error, with a hint.
+  const values = own.contract === undefined ? undefined : await readContext(context, own.contract, cli);
+  return {
+    ...(values === undefined ? {} : { [CONTEXT_META.values]: values }),
+    ...(pin === undefined ? {} : { [CONTEXT_META.pin]: pin }),
+    ...(region === undefined ? {} : { [CONTEXT_META.region]: region }),
+  };
+}
+
+export interface CalledContract {
+  /** Undefined when no file defines the contract. */
+  readonly contract: Contract | undefined;
+  /** False for diagnostics about drivers of other contracts. */
+  readonly concerns: (diagnostic: Diagnostic) => boolean;
+  /** Explains why an existing contract is not served. */
+  readonly hint: (diagnostics: readonly Diagnostic[]) => string | undefined;
+}
+
+/** The contract that is called; undefined when the target is not a contract. */
+export function contractOf(target: ResolvedTarget, wanted: string): CalledContract | undefined {
+  if (target.kind !== "server") return undefined;
+  const endpoint = target.source.config.servers.find(({ alias }) => alias === target.alias)?.endpoint;
+  if (endpoint?.transport !== "contracts") return undefined;
+  const written = /^\s*(?:function\s+)?["']?([\w./-]+)/.exec(wanted)?.[1] ?? wanted;
+  const word = withoutServer(written, target.alias);
+  const id = findContract(endpoint, word)?.id ?? word;
+  const serving = driversFor(endpoint, id);
+  const others = new Set(
+    endpoint.drivers.map(({ driver }) => driver.id).filter((one) => !serving.includes(one)),
+  );
+  return {
+    contract: endpoint.contracts.find((contract) => contract.id === id),
+    concerns: ({ server }) => server === undefined || !others.has(server),
+    hint(diagnostics) {
+      if (!endpoint.contracts.some((contract) => contract.id === id)) return undefined;
+      const [first] = serving;
+      if (first === undefined) return `The contract ${id} exists, but no driver serves it.`;
+      const refused = serving.filter((driver) =>
+        diagnostics.some(({ server, severity }) => server === driver && severity === "error"),
+      );
+      const named = refused.length === 0 ? serving : refused;
+      const what = refused.length === 0 ? "not usable" : "refused";
+      return `The contract ${id} exists, but is not served (${what}: ${named.join(", ")}). See why: portolan why ${named[0] ?? first}`;
+    },
+  };
+}
+
+const EXITS: Readonly<Partial<Record<DriverErrorCode, number>>> = {
+  input_invalid: 2,
+  input_unsupported: 2,
+  no_route: 3,
+  tool_unavailable: 3,
+  execute_binding_mismatch: 3,
+  install_failed: 3,
+  pinned_provider_unavailable: 3,
+  policy_violation: 3,
+  rate_limited: 3,
+  region_mismatch: 3,
+  version_mismatch: 3,
+  auth_required: 5,
+  auth_failed: 5,
+  timeout: 124,
+  cancelled: 130,
+};
+
+/** Returns 1 for an error of the tool itself, and for unknown codes. */
+export function exitOfResult({ isError, _meta }: CallToolResult): number {
+  if (isError !== true) return 0;
+  const error = isObject(_meta) ? _meta["portolan/error"] : undefined;
+  const code = isObject(error) ? String(error.code) : "";
+  return Object.hasOwn(EXITS, code) ? (EXITS[code as DriverErrorCode] ?? 1) : 1;
+}
