@@ -356,13 +356,13 @@ describe("convert", () => {
     }
     const wrong = async (url: string): Promise<string> =>
       envelope(await run("convert", "openapi", url)).message;
-    expect(await wrong(`${origin}/away`)).toContain("leads to another host");
-    expect(await wrong(`${origin}/loop`)).toContain("leads on and on");
+    expect(await wrong(`${origin}/away`)).toContain("redirects to another host");
+    expect(await wrong(`${origin}/loop`)).toContain("too many redirects");
     expect(await wrong(`${origin}/large`)).toContain("more than 16 MiB");
-    expect(await wrong(`${origin}/none?token=abc`)).toMatch(/none cannot be fetched: the answer was 404/);
-    expect(await wrong("http://example.com/api.json")).toContain("only https");
+    expect(await wrong(`${origin}/none?token=abc`)).toMatch(/none cannot be fetched: the response was 404/);
+    expect(await wrong("http://example.com/api.json")).toContain("must be https");
     expect(await wrong("https://user:pass@example.com/api.json")).not.toContain("pass@");
-    expect(await wrong("ftp://example.com/api.json")).toContain("only https");
+    expect(await wrong("ftp://example.com/api.json")).toContain("must be https");
   });
 
   it("mcpfile: an older file as new ones that mean the same", async () => {

@@ -32,13 +32,16 @@ export async function fetchText(
       const next = response.headers.get("location");
       if (response.status >= 300 && response.status < 400 && next !== null) {
         await response.body?.cancel();
-        if (hops === MAX_REDIRECTS) throw failed(url, "it leads on and on");
+        if (hops === MAX_REDIRECTS) throw failed(url, "it has too many redirects");
         url = followed(url, next);
         continue;
       }
       if (!response.ok) {
         await response.body?.cancel();
-        throw failed(url, `the answer was ${response.status} ${plainLine(response.statusText, 100)}`.trim());
+        throw failed(
+          url,
+          `the response was ${response.status} ${plainLine(response.statusText, 100)}`.trim(),
+        );
       }
       return { text: await readBody(response, maxBytes, url), url: url.href };
     }
@@ -50,7 +53,7 @@ export async function fetchText(
         "TIMEOUT",
         `${labelOf(url)} did not answer within ${timeoutMs / 1_000} seconds.`,
         {
-          hint: "Fetch it yourself, and give the file.",
+          hint: "Download it yourself, and pass the file.",
           cause: thrown,
         },
       );
@@ -60,12 +63,12 @@ export async function fetchText(
 
 /** Checks a redirect: only the same host, and never from HTTPS to HTTP. */
 function followed(from: URL, location: string): URL {
-  if (!URL.canParse(location, from.href)) throw failed(from, "it leads to something that is no address");
+  if (!URL.canParse(location, from.href)) throw failed(from, "it redirects to something that is not a URL");
   const to = parseAddress(new URL(location, from).href);
   if (to.host === from.host && to.protocol === from.protocol) return to;
   const sameName = to.hostname === from.hostname && to.protocol === "https:" && from.protocol === "http:";
   if (sameName) return to;
-  throw new PortolanError("TARGET_INVALID", `${labelOf(from)} leads to another host: ${labelOf(to)}.`, {
+  throw new PortolanError("TARGET_INVALID", `${labelOf(from)} redirects to another host: ${labelOf(to)}.`, {
     hint: "If you trust that host, give its URL.",
   });
 }
@@ -76,14 +79,14 @@ function parseAddress(address: string): URL {
   const url = new URL(address);
   if (url.username !== "" || url.password !== "")
     throw new PortolanError("TARGET_INVALID", `The URL of ${url.host} holds a user name or password.`, {
-      hint: "Fetch it yourself, and give the file.",
+      hint: "Download it yourself, and pass the file.",
     });
   if (isSecureUrl(url)) return url;
   throw new PortolanError(
     "TARGET_INVALID",
-    `${labelOf(url)} is not fetched: only https is, and http from this computer.`,
+    `${labelOf(url)} is not fetched: the URL must be https, or http on this computer.`,
     {
-      hint: "Anybody on the way could change what is sent without https. Fetch it yourself, and give the file.",
+      hint: "Without https, others on the network could change the content. Download it yourself, and pass the file.",
     },
   );
 }
@@ -107,7 +110,7 @@ async function readBody(response: Response, maxBytes: number, url: URL): Promise
 function failed(url: URL, reason: string, cause?: unknown): PortolanError {
   return new PortolanError("HTTP_ERROR", `${labelOf(url)} cannot be fetched: ${reason}.`, {
     cause,
-    hint: "Look at the address, or fetch it yourself and give the file.",
+    hint: "Check the URL, or download it yourself and pass the file.",
   });
 }
 

@@ -1,6 +1,6 @@
 // `portolan install`: installs the programs of the servers now, and repairs broken ones.
 
-import { PortolanError, toPortolanError } from "../../errors/index.ts";
+import { type PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { InstallReport } from "../../launch/index.ts";
 import type { DeclaredServer, HttpProgram, StdioEndpoint } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";

@@ -31,7 +31,7 @@ export async function status(cli: Cli, aliases: readonly string[]): Promise<numb
   const waitMs = options.waitMs ?? options.limits.requestTimeoutMs ?? WAIT_MS;
   const open = { only, waitMs, showsSource: true };
   return withWorkspace(cli, source, open, async ({ workspace, diagnostics, request }) => {
-    request("asking for a sign of life");
+    request("checking the health of the servers");
     const alive = await workspace.healthCheck();
     const servers = workspace.health();
     const own = contractsOf(source)?.alias;

@@ -54,7 +54,7 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
   const config = requireServer(source, alias);
   const open = { only: [alias], start: "eager", showsSource: true } as const;
   return withWorkspace(cli, source, open, async ({ workspace, diagnostics, request }) => {
-    request(`asking ${alias} for a sign of life`);
+    request(`checking the health of ${alias}`);
     const healthy = await workspace.healthCheck();
     const [health] = workspace.health();
     if (health === undefined) throw new PortolanError("INTERNAL", `${alias} was not opened.`);
