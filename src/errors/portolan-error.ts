@@ -55,17 +55,20 @@ export class PortolanError extends Error {
   /** Returns the same error with server and tool filled in where they were unknown. */
   at(place: Pick<ErrorPlace, "server" | "tool">): PortolanError {
     if ((this.server ?? place.server) === this.server && (this.tool ?? place.tool) === this.tool) return this;
-    const placed = new PortolanError(this.code, this.message, {
-      server: this.server ?? place.server,
-      tool: this.tool ?? place.tool,
-      hint: this.hint,
-      stderr: this.stderr,
-      data: this.data,
-      cause: this.cause,
-    });
-    if (this.stack !== undefined) placed.stack = this.stack;
-    return placed;
+    return changedError(this, { server: this.server ?? place.server, tool: this.tool ?? place.tool });
   }
+}
+
+/** Returns a copy of the error with some fields changed. */
+export function changedError(
+  error: PortolanError,
+  changes: ErrorPlace & { readonly message?: string },
+): PortolanError {
+  const { code, server, tool, hint, stderr, data, cause, stack } = error;
+  const { message = error.message, ...others } = changes;
+  const changed = new PortolanError(code, message, { server, tool, hint, stderr, data, cause, ...others });
+  if (stack !== undefined) changed.stack = stack;
+  return changed;
 }
 
 /**

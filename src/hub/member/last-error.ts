@@ -1,6 +1,6 @@
 // Last error and stderr output of one server, redacted.
 
-import { PortolanError, toPortolanError } from "../../errors/index.ts";
+import { changedError, type PortolanError, toPortolanError } from "../../errors/index.ts";
 import { type Redactor, withRedactedError } from "../../secrets/index.ts";
 
 const STDERR_CHARS = 4_096;
@@ -68,14 +68,11 @@ export class LastError {
     const { server } = error;
     const [alias, other] = [this.#alias, this.sessionName];
     if (other === undefined || other === alias || server !== other) return error;
-    const { code, tool, hint, stderr, data, cause, stack } = error;
     const message = error.message.replace(
       new RegExp(`(^|[\\s"'])${escapeRegExp(other)}(?=[\\s:"',.]|$)`, "g"),
       `$1${alias}`,
     );
-    const named = new PortolanError(code, message, { server: alias, tool, hint, stderr, data, cause });
-    if (stack !== undefined) named.stack = stack;
-    return named;
+    return changedError(error, { message, server: alias });
   }
 }
 

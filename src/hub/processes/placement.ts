@@ -1,7 +1,7 @@
 // Placement: chooses the connection for each call to one server. It follows the caller's era where the server supports both,
 // and uses a separate process or session where a server request would not show which caller it is for.
 
-import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import { changedError, isPortolanError, type PortolanError } from "../../errors/index.ts";
 import { type DeclaredServer, type JsonObject, type LogLevel, RPC } from "../../model/index.ts";
 import {
   type Call,
@@ -219,10 +219,10 @@ export class Placement {
     this.#modernOnly.set(target, verdict);
   }
 
-  #explain({ code, message, data, server, tool, cause }: PortolanError): PortolanError {
+  #explain(error: PortolanError): PortolanError {
     const { alias } = this.#options;
-    const note = `${alias} speaks both protocol eras and was called in the legacy era of this client. The next call of this tool uses the modern era; "era: modern" in the config of ${alias} makes every call do so.`;
-    return new PortolanError(code, `${message} (${note})`, { data, server, tool, cause, hint: note });
+    const note = `${alias} supports both protocol eras and was called in the legacy era of this client. The next call of this tool uses the modern era; "era: modern" in the config of ${alias} makes every call do so.`;
+    return changedError(error, { message: `${error.message} (${note})`, hint: note });
   }
 
   #sessionsOptions(): LegacySessionsOptions {

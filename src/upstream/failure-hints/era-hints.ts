@@ -1,7 +1,7 @@
 // Explains failures caused by the protocol era of the connection: server requests that a modern server cannot send,
 // and `input_required` results that a legacy session cannot carry.
 
-import { PortolanError } from "../../errors/index.ts";
+import { changedError, PortolanError } from "../../errors/index.ts";
 import { type Era, isObject, type JsonObject, RPC, type ServerDefinition } from "../../model/index.ts";
 
 /** The names that SDKs use for server requests, and the words with which they refuse them. */
@@ -29,9 +29,9 @@ export function explainEraError(
   era: Era,
   { name, era: pinned }: ServerDefinition,
 ): PortolanError {
-  const { code, message, data, server, tool, stderr, cause } = error;
+  const { code, message, data } = error;
   const explained = (note: string): PortolanError =>
-    new PortolanError(code, `${message} (${note})`, { data, server, tool, stderr, cause, hint: note });
+    changedError(error, { message: `${message} (${note})`, hint: note });
   if (code !== "RPC_ERROR") return error;
   if (era === "modern") return isRefusal(message) ? explained(needsLegacy(name)) : error;
   if (pinned !== "legacy" || data.rpcCode !== RPC.INTERNAL) return error;

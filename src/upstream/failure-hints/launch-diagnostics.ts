@@ -1,6 +1,6 @@
 // Launch diagnostics: reports sandbox rules that are not enforced and connections that were refused, each once.
 
-import { ERROR_CODES, PortolanError, type Report } from "../../errors/index.ts";
+import { changedError, ERROR_CODES, type PortolanError, type Report } from "../../errors/index.ts";
 import type { LaunchNews, LaunchPlan } from "../../launch/index.ts";
 import {
   createDeniedReport,
@@ -169,10 +169,8 @@ function isGranted(granted: readonly string[], host: string, port: number): bool
 
 /** Keeps the hint that a call may have run, and hints that other code has added. */
 function withHint(error: PortolanError, denied: string): PortolanError {
-  const { code, message, server, tool, stderr, data, cause, stack } = error;
+  const { code } = error;
   const isSpecial = code === "RPC_ERROR" && error.hint !== ERROR_CODES.RPC_ERROR.hint;
   const hint = code === "SERVER_CRASHED" || isSpecial ? `${error.hint} ${denied}` : denied;
-  const explained = new PortolanError(code, message, { server, tool, stderr, data, cause, hint });
-  if (stack !== undefined) explained.stack = stack;
-  return explained;
+  return changedError(error, { hint });
 }

@@ -1,6 +1,6 @@
 // Transport: carries JSON-RPC messages to one server and back. It knows bytes and connections, not the meaning of messages.
 
-import { PortolanError, type Report } from "../../errors/index.ts";
+import { changedError, type PortolanError, type Report } from "../../errors/index.ts";
 import type { LaunchContext, LaunchNews } from "../../launch/index.ts";
 import type { Era, LaunchSettings, RequestId, RpcMessage } from "../../model/index.ts";
 import type { OutgoingMessage } from "./outgoing-message.ts";
@@ -63,12 +63,5 @@ export interface Transport {
 
 /** Marks the error of a request that cannot have reached its server, so that the request may be repeated. */
 export function neverRan(error: PortolanError): PortolanError {
-  const { server, hint, stderr, cause } = error;
-  return new PortolanError(error.code, error.message, {
-    server,
-    hint,
-    stderr,
-    cause,
-    data: { ...error.data, neverRan: true },
-  });
+  return changedError(error, { data: { ...error.data, neverRan: true } });
 }

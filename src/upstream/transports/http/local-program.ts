@@ -1,7 +1,7 @@
 // Local program that serves HTTP: started before the connection is opened, and stopped with it.
 
 import { connect as dial } from "node:net";
-import { isPortolanError, PortolanError } from "../../../errors/index.ts";
+import { changedError, isPortolanError, PortolanError } from "../../../errors/index.ts";
 import { launchHttp } from "../../../launch/index.ts";
 import type { HttpProgram, UrlEndpoint } from "../../../model/index.ts";
 import type { ChildGroup } from "../../../process/index.ts";
@@ -42,8 +42,7 @@ export async function withProgram(
     const stderr = child.stderrTail();
     await child.stop();
     if (!isPortolanError(error) || error.stderr !== undefined || stderr === "") throw error;
-    const { code, message, hint, data } = error;
-    throw new PortolanError(code, message, { hint, data, server, stderr, cause: error });
+    throw changedError(error, { server, stderr, cause: error });
   }
 }
 
