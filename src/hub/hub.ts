@@ -122,13 +122,13 @@ export class Hub implements Upstream, ViewSource {
 
   /** The full name of a tool that may be given as `alias.tool`, or as the id of a contract. */
   toolName(name: string): string {
-    const contracts = this.members.find(({ declared }) => hasContract(declared, name));
+    const contracts = this.members.find(({ config }) => hasContract(config, name));
     if (contracts !== undefined && !this.#whole.table.promptRoutes.has(name)) {
       const [alias = ""] = name.split(".", 1);
       // A name that begins with the alias of a server is a tool of that server.
-      if (!this.#members.has(alias)) return hubName(this.settings.naming, contracts.declared, name);
+      if (!this.#members.has(alias)) return hubName(this.settings.naming, contracts.config, name);
     }
-    return this.#whole.fullName(name, (alias) => this.member(alias).declared);
+    return this.#whole.fullName(name, (alias) => this.member(alias).config);
   }
 
   /** The error of a server that is down, if a tool of this name would belong to it and is not known. */
@@ -141,8 +141,8 @@ export class Hub implements Upstream, ViewSource {
   promptName(name: string): string {
     const dot = typeof name === "string" ? name.indexOf(".") : -1;
     if (dot === -1 || this.#whole.table.promptRoutes.has(name)) return name;
-    const { declared } = this.member(name.slice(0, dot));
-    return promptName(this.settings.naming, declared, name.slice(dot + 1));
+    const { config } = this.member(name.slice(0, dot));
+    return promptName(this.settings.naming, config, name.slice(dot + 1));
   }
 
   /** The contracts of all drivers, started if necessary. The same object for as long as the hub is open. */
@@ -156,7 +156,7 @@ export class Hub implements Upstream, ViewSource {
 
   /** The name of a server's tool in the whole hub. */
   fullToolName(alias: string, own: string): string {
-    return hubName(this.settings.naming, this.member(alias).declared, own);
+    return hubName(this.settings.naming, this.member(alias).config, own);
   }
 
   /** All tools by their full names. */
@@ -230,6 +230,6 @@ export class Hub implements Upstream, ViewSource {
   }
 }
 
-function isContracts({ declared }: Member): boolean {
-  return declared.endpoint.transport === "contracts";
+function isContracts({ config }: Member): boolean {
+  return config.endpoint.transport === "contracts";
 }

@@ -59,7 +59,7 @@ export interface OpenedHub {
   readonly events: EventBus;
   readonly redactor: Redactor;
   /** Creates a member from a server config; it is not started yet. `before` gives the contracts that it takes over from. */
-  readonly member: (declared: DeclaredServer, before?: ServerContext["before"]) => Member;
+  readonly member: (config: DeclaredServer, before?: ServerContext["before"]) => Member;
 }
 
 export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
@@ -106,13 +106,13 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     resourceUpdated: (alias: string, uri: string) => hub.resourceUpdated(alias, uri),
     log: (alias: string, message: JsonObject) => hub.logged(alias, message),
   };
-  const withSandboxMode = (declared: DeclaredServer): DeclaredServer => {
+  const withSandboxMode = (config: DeclaredServer): DeclaredServer => {
     const { sandbox = {} } = options;
-    if (!Object.hasOwn(sandbox, declared.alias)) return declared;
-    return { ...declared, launch: { ...declared.launch, sandboxOverride: sandbox[declared.alias] } };
+    if (!Object.hasOwn(sandbox, config.alias)) return config;
+    return { ...config, launch: { ...config.launch, sandboxOverride: sandbox[config.alias] } };
   };
-  const member: OpenedHub["member"] = (declared, before) =>
-    new Member({ ...shared, declared: withSandboxMode(declared), before });
+  const member: OpenedHub["member"] = (config, before) =>
+    new Member({ ...shared, config: withSandboxMode(config), before });
   return { hub, events, redactor, member };
 }
 

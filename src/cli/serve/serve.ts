@@ -94,7 +94,7 @@ export async function serve(cli: Cli, words: Words, raw: RawServeOptions): Promi
       // With --port 0, the port is known only now.
       own.port = Number(new URL(url).port);
       const { hub } = gateway.workspace;
-      for (const { alias, declared } of hub.members) if (isOwn(declared, own, say)) void hub.remove(alias);
+      for (const { alias, config } of hub.members) if (isOwn(config, own, say)) void hub.remove(alias);
     }
     greet(cli, gateway, { ...options, access, settings, url, folder: served.folder });
     events.begin(servedServers(gateway.workspace));
@@ -126,7 +126,7 @@ function greet(cli: Cli, { workspace }: OpenedGateway, known: Known): void {
     url: reachable(known.url, settings),
     settings,
     servers: servedServers(workspace),
-    tags: [...new Set(workspace.hub.members.flatMap(({ declared }) => declared.tags ?? []))].toSorted(),
+    tags: [...new Set(workspace.hub.members.flatMap(({ config }) => config.tags ?? []))].toSorted(),
     token:
       settings.auth === "none"
         ? undefined

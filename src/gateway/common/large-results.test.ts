@@ -11,7 +11,7 @@ interface Tool {
 
 /** A context as far as results look at it. */
 function visitor(name = "alice", key = "*", tool: Tool = {}): RequestContext {
-  const route = { member: { declared: { maxResultBytes: tool.maxResultBytes } } };
+  const route = { member: { config: { maxResultBytes: tool.maxResultBytes } } };
   const table = {
     toolRoutes: new Map([["t", route]]),
     tools: [{ name: "t", outputSchema: tool.outputSchema }],

@@ -82,7 +82,7 @@ export class LargeResults {
 
   #limitFor({ view }: RequestContext, tool: string, { structuredContent }: JsonObject): number {
     const { toolRoutes, tools } = view.hubView.table;
-    const own = toolRoutes.get(tool)?.member.declared.maxResultBytes;
+    const own = toolRoutes.get(tool)?.member.config.maxResultBytes;
     if (own !== undefined) return own;
     // The output schema describes the whole result, so a shortened one would not match it.
     const described =

@@ -47,9 +47,7 @@ export class GatewayView {
 
   /** True if a server of the view is an mcpfile, whose templates may use headers of the client's request. */
   get usesHeaders(): boolean {
-    this.#usesHeaders ??= this.hubView.members.some(
-      ({ declared }) => declared.endpoint.transport === "invoke",
-    );
+    this.#usesHeaders ??= this.hubView.members.some(({ config }) => config.endpoint.transport === "invoke");
     return this.#usesHeaders;
   }
 
@@ -96,7 +94,7 @@ export class GatewayViews {
       scope.kind === "all" ||
       (scope.kind === "server"
         ? member.alias === scope.alias
-        : member.declared.tags?.includes(scope.tag) === true);
+        : member.config.tags?.includes(scope.tag) === true);
     const visible = (member: Hub["members"][number]): boolean =>
       filter === undefined || this.#isVisible(filter, member);
     const onlyServerOf = (): string | undefined =>
@@ -127,7 +125,7 @@ export class GatewayViews {
 
   #onlyServer(): string | undefined {
     if (!this.#bare) return undefined;
-    const [first, second] = this.#hub.members.filter(({ declared }) => declared.enabled);
+    const [first, second] = this.#hub.members.filter(({ config }) => config.enabled);
     return second === undefined ? first?.alias : undefined;
   }
 
@@ -139,14 +137,12 @@ export class GatewayViews {
         : // The tools of a server that has never started are unknown, so only the rules about servers apply.
           members.filter((member) =>
             member.inventory.tools.length === 0
-              ? filter.admitsServer({ alias: member.alias, tags: member.declared.tags ?? [] })
+              ? filter.admitsServer({ alias: member.alias, tags: member.config.tags ?? [] })
               : this.#isVisible(filter, member),
           );
     const isServer = scope.kind === "server";
     const name = isServer ? scope.alias : scope.tag;
-    const names = new Set(
-      visible.flatMap(({ alias, declared }) => (isServer ? [alias] : (declared.tags ?? []))),
-    );
+    const names = new Set(visible.flatMap(({ alias, config }) => (isServer ? [alias] : (config.tags ?? []))));
     if (names.has(name)) return;
     const message = isServer ? `there is no server "${name}"` : `no server has the tag "${name}"`;
     throw new PortolanError("SERVER_UNKNOWN", message, { hint: didYouMean(name, names) });
@@ -154,10 +150,10 @@ export class GatewayViews {
 
   /** Prompts and resources have no rules of their own: a caller sees those of a server if it sees one of its tools. */
   #isVisible(filter: ToolFilter, member: Hub["members"][number]): boolean {
-    const { alias, declared, inventory } = member;
+    const { alias, config, inventory } = member;
     // Each contract has tags of its own.
-    const isPerTool = declared.endpoint.transport === "contracts" && inventory.tools.length > 0;
-    if (!isPerTool && !filter.admitsServer({ alias, tags: declared.tags ?? [] })) return false;
+    const isPerTool = config.endpoint.transport === "contracts" && inventory.tools.length > 0;
+    if (!isPerTool && !filter.admitsServer({ alias, tags: config.tags ?? [] })) return false;
     if (!isPerTool && !filter.limitsTools) return true;
     return inventory.tools.some(({ name: own, annotations }) =>
       filter.admits({

@@ -126,7 +126,7 @@ const NO_WEBSOCKET = {
 
 /** Ready unless every enabled server has failed. */
 function readinessOf({ hub }: OpenedWorkspace): { ready: boolean; servers: object } {
-  const enabled = hub.members.filter(({ declared }) => declared.enabled);
+  const enabled = hub.members.filter(({ config }) => config.enabled);
   const down = enabled.filter((member) => member.isDown);
   return {
     ready: enabled.length === 0 || down.length < enabled.length,

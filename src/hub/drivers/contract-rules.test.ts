@@ -64,15 +64,15 @@ test("a contract has its own tags, those that all its drivers have, and perhaps 
     tags: ["other"],
     implements: [binding({ tool: "fs-list" })],
   });
-  const declared: DeclaredServer = {
+  const config: DeclaredServer = {
     alias: "contracts",
     origin,
     enabled: true,
     tags: ["all"],
     endpoint: endpoint(one, two, other),
   };
-  const { tags, possibleTags } = tagsOfTool(declared, "fs-read");
+  const { tags, possibleTags } = tagsOfTool(config, "fs-read");
   expect(tags).toEqual(["all", "files", "safe"]);
   expect(new Set(possibleTags)).toEqual(new Set(["files", "safe", "one", "eu"]));
-  expect(tagsOfTool(declared, "nothing")).toEqual({ tags: ["all"] });
+  expect(tagsOfTool(config, "nothing")).toEqual({ tags: ["all"] });
 });

@@ -44,7 +44,7 @@ async function runForDriver(
   { driver, context, interactive, signal }: RunOptions,
   { context: server, endpoint: { root, policy }, listener }: DriverAuthOptions,
 ): Promise<{ readonly exitCode: number | null }> {
-  const { person, redactor, declared } = server;
+  const { person, redactor, config } = server;
   if (interactive && person?.terminal !== true)
     throw new PortolanError("AUTH_REQUIRED", `${command} is interactive, and stdin is not a terminal`, {
       server: driver.id,
@@ -56,8 +56,8 @@ async function runForDriver(
   const [program = "", ...args] = splitCommand(command);
   const home = await homeFor(driver, context, root);
   const settings = withDriverMode(settingsFor(driver, program, home), driver.id, {
-    override: declared.launch?.sandboxOverride,
-    alias: declared.alias,
+    override: config.launch?.sandboxOverride,
+    alias: config.alias,
     byDriver: policy.sandbox,
   });
   const { login, refresh } = driver.auth ?? {};

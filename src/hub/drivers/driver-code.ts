@@ -14,11 +14,11 @@ const LOAD_MS = 5_000;
 
 /** The driver with its code; undefined when its code may not run or cannot be loaded. */
 export async function withEntry(
-  declared: DeclaredDriver,
+  declaredDriver: DeclaredDriver,
   { report, driverCode }: Pick<ServerContext, "report" | "driverCode">,
   loadMs: number = LOAD_MS,
 ): Promise<DriverEntry | undefined> {
-  const { driver, entry } = declared;
+  const { driver, entry } = declaredDriver;
   if (entry === undefined) return { driver };
   const refuse = (message: string, hint: string): undefined => {
     report({ code: "DECLARATION_INVALID", severity: "error", server: driver.id, message, hint, file: entry });
@@ -30,7 +30,7 @@ export async function withEntry(
     );
   try {
     const handle = await load(entry, driver.id, loadMs);
-    const { driver: merged, hooks, warnings } = mergeEntry(declared, handle);
+    const { driver: merged, hooks, warnings } = mergeEntry(declaredDriver, handle);
     for (const warning of warnings) report(warning);
     return { driver: merged, hooks };
   } catch (error) {

@@ -205,10 +205,10 @@ export class DriverServers {
   /** The sandbox settings of the driver, overridden by those of the hub, with access to the caller's login state. */
   async #launch(driver: Driver, { context }: Acquirer): Promise<LaunchSettings> {
     const { endpoint, context: server } = this.#options;
-    const declared = withPaths(driver, endpoint, this.#options.hooks?.get(driver.id));
-    const launch = withDriverMode(declared, driver.id, {
-      override: server.declared.launch?.sandboxOverride,
-      alias: server.declared.alias,
+    const withPathArguments = withPaths(driver, endpoint, this.#options.hooks?.get(driver.id));
+    const launch = withDriverMode(withPathArguments, driver.id, {
+      override: server.config.launch?.sandboxOverride,
+      alias: server.config.alias,
       byDriver: endpoint.policy.sandbox,
     });
     // A container image has its own file system.

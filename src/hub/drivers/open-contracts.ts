@@ -23,19 +23,19 @@ import { registeredDrivers, rememberContracts, rememberDrivers, unbrokenContract
 
 export async function openContractsSession(
   options: ServerContext,
-  declared: ContractsEndpoint,
+  written: ContractsEndpoint,
   limits: Limits,
   leave: AbortSignal,
   listener: ProcessListener,
 ): Promise<SessionHandle & { readonly upstream: Contracts }> {
-  const entries = await Promise.all(declared.drivers.map((driver) => withEntry(driver, options)));
+  const entries = await Promise.all(written.drivers.map((driver) => withEntry(driver, options)));
   const drivers = entries.flatMap((entry) => entry ?? []);
   // The drivers as their code changed them, which everything below uses.
-  const contracts = [...declared.contracts];
+  const contracts = [...written.contracts];
   const endpoint: ContractsEndpoint = {
-    ...declared,
+    ...written,
     contracts,
-    drivers: declared.drivers.map((one, index) => ({ ...one, driver: entries[index]?.driver ?? one.driver })),
+    drivers: written.drivers.map((one, index) => ({ ...one, driver: entries[index]?.driver ?? one.driver })),
   };
   const grants = new SecretGrants(
     endpoint.secrets,
@@ -45,7 +45,7 @@ export async function openContractsSession(
   );
   const hooks = new Map(drivers.map((one) => [one.driver.id, one.hooks ?? {}]));
   // The contracts have no process that could be idle; the drivers' servers have.
-  const idleMs = options.declared.idleStopMs;
+  const idleMs = options.config.idleStopMs;
   const servers = new DriverServers({
     context: options,
     endpoint,
@@ -88,7 +88,7 @@ export async function openContractsSession(
   }
 }
 
-function stopped({ declared: { alias } }: ServerContext): PortolanError {
+function stopped({ config: { alias } }: ServerContext): PortolanError {
   return new PortolanError("CONNECTION_CLOSED", `${alias} was stopped`, { server: alias });
 }
 
@@ -120,7 +120,7 @@ async function open({
   };
   const contracts = await unbrokenContracts(endpoint.root, endpoint.contracts, report);
   const opening: OpenContractsOptions = {
-    name: options.declared.alias,
+    name: options.config.alias,
     contracts,
     contractAdded,
     drivers,

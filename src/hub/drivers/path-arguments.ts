@@ -27,8 +27,8 @@ export function withPaths(
     if (found.length === 0) continue;
     // The driver's own list is extended, not replaced.
     const { toolName } = binding;
-    const declared = Object.hasOwn(pathArguments, toolName) ? (pathArguments[toolName] ?? []) : [];
-    pathArguments[toolName] = [...new Set([...declared, ...found])];
+    const own = Object.hasOwn(pathArguments, toolName) ? (pathArguments[toolName] ?? []) : [];
+    pathArguments[toolName] = [...new Set([...own, ...found])];
   }
   return { ...driver.launch, cwdImplied: true, sandbox: { ...sandbox, pathArguments } };
 }

@@ -30,7 +30,7 @@ export interface ServerHealth {
 }
 
 export function healthOf(member: Member): ServerHealth {
-  const { alias, state, since, declared, inventory } = member;
+  const { alias, state, since, config, inventory } = member;
   const { description, plan, restarts, dedicatedCount: lanes } = member.processes;
   const { error: lastError, stderr } = member.lastError;
   const { latencyMs } = member;
@@ -39,11 +39,11 @@ export function healthOf(member: Member): ServerHealth {
     alias,
     state,
     since: since.toISOString(),
-    origin: declared.origin,
-    transport: description?.transport ?? declared.endpoint.transport,
+    origin: config.origin,
+    transport: description?.transport ?? config.endpoint.transport,
     era: description?.era,
     revision: description?.revision,
-    tools: inventory.tools.filter(({ name }) => isAllowedTool(declared, name)).length,
+    tools: inventory.tools.filter(({ name }) => isAllowedTool(config, name)).length,
     latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs * 10) / 10,
     restarts,
     sandbox: plan && {

@@ -21,7 +21,7 @@ const LIST_TIMEOUT_MS = 30_000;
 export const ALL_LISTS: ReadonlySet<ListName> = new Set(["tools", "prompts", "resources"]);
 
 export interface InventoryCacheOptions {
-  readonly declared: DeclaredServer;
+  readonly config: DeclaredServer;
   readonly caller: Caller;
   readonly limits: Limits;
   readonly inventoryStore: InventoryStore;
@@ -89,7 +89,7 @@ export class InventoryCache {
 
   async #refresh(lists: ReadonlySet<ListName>): Promise<void> {
     const { limits, report, redactor, events, changed } = this.#options;
-    const { alias } = this.#options.declared;
+    const { alias } = this.#options.config;
     const upstream = this.#options.upstream();
     if (upstream === undefined) return;
     const session = this.#options.session();
@@ -138,7 +138,7 @@ export class InventoryCache {
 }
 
 /** The config as written, with references instead of secret values, so that no secret reaches the disk. */
-function keyOf({ declared: { alias, endpoint, era = "auto" }, caller }: InventoryCacheOptions): string {
+function keyOf({ config: { alias, endpoint, era = "auto" }, caller }: InventoryCacheOptions): string {
   // A server may show more tools to a client that answers server requests.
   return JSON.stringify([alias, endpoint, era, Object.keys(caller.capabilities).toSorted()]);
 }

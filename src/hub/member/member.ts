@@ -56,7 +56,7 @@ export class Member {
   readonly inventoryCache: InventoryCache;
   readonly lastError: LastError;
   readonly processes: Processes;
-  declared: DeclaredServer;
+  config: DeclaredServer;
   since: Date = new Date();
   /** Moving average of response times. */
   latencyMs: number | undefined;
@@ -76,10 +76,10 @@ export class Member {
 
   constructor(options: MemberOptions) {
     this.#options = options;
-    this.declared = options.declared;
-    this.alias = options.declared.alias;
-    this.#policy = policyOf(options.declared);
-    const limits = { ...DEFAULT_LIMITS, ...options.declared.limits };
+    this.config = options.config;
+    this.alias = options.config.alias;
+    this.#policy = policyOf(options.config);
+    const limits = { ...DEFAULT_LIMITS, ...options.config.limits };
     this.#callRedactor = new CallRedactor(options.redactor, this.alias);
     this.lastError = new LastError(this.alias, options.redactor);
     this.processes = new Processes({
@@ -112,7 +112,7 @@ export class Member {
   }
 
   get state(): ServerState {
-    if (!this.declared.enabled) return "disabled";
+    if (!this.config.enabled) return "disabled";
     const { state } = this.processes.main;
     switch (state.kind) {
       case "starting":
@@ -135,12 +135,12 @@ export class Member {
 
   /** The tags of a tool, by the server's own name for it. */
   tagsOf(tool: string): ToolTags {
-    return tagsOfTool(this.declared, tool);
+    return tagsOfTool(this.config, tool);
   }
 
   /** Why it cannot be used now; undefined when it can be used, or is starting. */
   get unavailable(): PortolanError | undefined {
-    return this.declared.enabled ? this.processes.main.unavailable : undefined;
+    return this.config.enabled ? this.processes.main.unavailable : undefined;
   }
 
   /** True when its last start failed, also during the next attempt. */
@@ -157,7 +157,7 @@ export class Member {
   async begin(): Promise<void> {
     if (this.state === "disabled") return;
     // A lazy server without a known inventory is started once, to learn its tools.
-    if (!(await this.load()) || this.declared.start !== "lazy") await this.start().catch(() => {});
+    if (!(await this.load()) || this.config.start !== "lazy") await this.start().catch(() => {});
     // A lazy server reports now if a secret is missing.
     else if (this.state === "idle")
       await checkSecrets(this.#options).catch((thrown: unknown) =>
@@ -190,10 +190,10 @@ export class Member {
   }
 
   /** Applies other settings to the same processes: calls and sessions continue. */
-  configure(declared: DeclaredServer): void {
-    this.declared = declared;
-    this.#policy = policyOf(declared);
-    this.processes.configure(declared);
+  configure(config: DeclaredServer): void {
+    this.config = config;
+    this.#policy = policyOf(config);
+    this.processes.configure(config);
   }
 
   /** Takes over from an older generation, which finishes its calls. Resolves when that one has stopped. */
@@ -301,7 +301,7 @@ export class Member {
   }
 
   #notRunning(): PortolanError {
-    if (this.declared.enabled) return neverSentError(this.alias);
+    if (this.config.enabled) return neverSentError(this.alias);
     return new PortolanError("CONNECTION_CLOSED", `${this.alias} is disabled`, { server: this.alias });
   }
 

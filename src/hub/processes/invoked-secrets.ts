@@ -5,7 +5,7 @@ import type { Endpoint, InvokedServer } from "../../model/index.ts";
 import { resolveEndpoint, toSecretError, type UnresolvedEndpoint } from "../../secrets/index.ts";
 import type { ServerContext } from "./open-session.ts";
 
-type SecretOptions = Pick<ServerContext, "declared" | "secrets" | "redactor" | "report">;
+type SecretOptions = Pick<ServerContext, "config" | "secrets" | "redactor" | "report">;
 
 export interface InvokedSecrets {
   readonly env: ReadonlyMap<string, string>;
@@ -18,7 +18,7 @@ const SHOWN_OPERATIONS = 10;
 /** Throws when all operations need a missing secret. */
 export async function resolveInvoked(options: SecretOptions, server: InvokedServer): Promise<InvokedSecrets> {
   const { blockedBy, envNames } = await import("../../invoke/index.ts");
-  const { alias } = options.declared;
+  const { alias } = options.config;
   const names = [...envNames(server)];
   const resolved = await resolveNames(options, names);
   if (resolved.ok) return resolved;
@@ -55,13 +55,13 @@ export async function resolveLater(
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const resolved = await resolveNames(options, names);
-  if (!resolved.ok) throw toSecretError(resolved, options.declared.alias);
+  if (!resolved.ok) throw toSecretError(resolved, options.config.alias);
   return resolved.env;
 }
 
 /** Resolves the names like environment variables of a program. */
 async function resolveNames(
-  { declared, secrets, redactor, report }: SecretOptions,
+  { config, secrets, redactor, report }: SecretOptions,
   names: readonly string[],
 ): Promise<{ readonly ok: true; readonly env: ReadonlyMap<string, string> } | UnresolvedEndpoint> {
   const wanted = Object.fromEntries(names.map((name) => [name, `\${${name}}`]));
@@ -70,7 +70,7 @@ async function resolveNames(
   const resolved = await resolveEndpoint(endpoint, secrets, { baseDir: "." });
   if (!resolved.ok) return resolved;
   for (const secret of resolved.secrets) redactor.add(secret);
-  for (const warning of resolved.warnings) report({ ...warning, server: declared.alias });
+  for (const warning of resolved.warnings) report({ ...warning, server: config.alias });
   const { endpoint: filled } = resolved;
   const values = filled.transport === "stdio" ? filled.env : undefined;
   return { ok: true, env: new Map(Object.entries(values ?? {})) };

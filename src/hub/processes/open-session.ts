@@ -26,7 +26,7 @@ import { resolveInvoked, resolveLater } from "./invoked-secrets.ts";
 import type { ProcessListener, ProcessPool } from "./process-pool.ts";
 
 export interface ServerContext {
-  readonly declared: DeclaredServer;
+  readonly config: DeclaredServer;
   readonly pool: ProcessPool;
   readonly secrets: SecretStore;
   readonly redactor: Redactor;
@@ -65,20 +65,20 @@ export interface OpenTerms {
 
 /** Opens or shares a session, which ends with its connection. */
 export async function openServerSession(options: ServerContext, terms: OpenTerms): Promise<SessionHandle> {
-  const { declared, redactor, pool, caller, onServerRequest, eras, report, launchContext } = options;
+  const { config, redactor, pool, caller, onServerRequest, eras, report, launchContext } = options;
   const { limits, leave, listener, launches, knownLegacy, dedicated } = terms;
-  if (declared.endpoint.transport === "invoke")
-    return openInvokedServer(options, declared.endpoint, limits, leave, listener);
-  if (declared.endpoint.transport === "contracts") {
+  if (config.endpoint.transport === "invoke")
+    return openInvokedServer(options, config.endpoint, limits, leave, listener);
+  if (config.endpoint.transport === "contracts") {
     const { openContractsSession } = await import("../drivers/open-contracts.ts");
-    return openContractsSession(options, declared.endpoint, limits, leave, listener);
+    return openContractsSession(options, config.endpoint, limits, leave, listener);
   }
   const definition: ServerDefinition = {
-    name: declared.alias,
-    endpoint: await resolveEndpointOf(options, declared.endpoint),
-    era: dedicated === undefined ? (declared.era ?? "auto") : "legacy",
+    name: config.alias,
+    endpoint: await resolveEndpointOf(options, config.endpoint),
+    era: dedicated === undefined ? (config.era ?? "auto") : "legacy",
     limits,
-    launch: declared.launch,
+    launch: config.launch,
     roots: options.roots,
   };
   const common = {
@@ -97,14 +97,14 @@ export async function openServerSession(options: ServerContext, terms: OpenTerms
       ...common,
       signal: leave,
       caller: { ...caller, clientInfo, capabilities },
-      eraIsChosen: declared.era !== "legacy",
+      eraIsChosen: config.era !== "legacy",
       onStderr: listener.stderr,
       onLaunch: listener.launch,
     });
     return { upstream, release: () => upstream.close() };
   }
   // Servers with a kept HOME do not share a process.
-  const own = declared.launch?.sandbox?.home === "kept" ? declared.alias : "";
+  const own = config.launch?.sandbox?.home === "kept" ? config.alias : "";
   const { endpoint, era, launch } = definition;
   return pool.acquire(
     JSON.stringify([endpoint, era, definition.limits, launch, own]),
@@ -123,7 +123,7 @@ async function openInvokedServer(
   leave: AbortSignal,
   listener: ProcessListener,
 ): Promise<SessionHandle> {
-  const { declared, pool, report, launchContext } = options;
+  const { config, pool, report, launchContext } = options;
   const { env, lacks } = await resolveInvoked(options, server);
   if (lacks !== undefined) report(lacks);
   await checkCertificates(options, server);
@@ -132,7 +132,7 @@ async function openInvokedServer(
     JSON.stringify([server, [...env], limits]),
     () =>
       openInvoked(server, {
-        ...{ name: declared.alias, limits, report, launchContext, resolveEnv: (name) => env.get(name) },
+        ...{ name: config.alias, limits, report, launchContext, resolveEnv: (name) => env.get(name) },
         resolveLater: (names) => resolveLater(options, names),
       }),
     leave,
@@ -142,7 +142,7 @@ async function openInvokedServer(
 
 /** The sandbox must not be able to change the certificates that requests trust. */
 async function checkCertificates(
-  { declared, secrets }: ServerContext,
+  { config, secrets }: ServerContext,
   { clientTls }: InvokedServer,
 ): Promise<void> {
   const { caCertFiles = [], caCertDir } = clientTls ?? {};
@@ -150,22 +150,22 @@ async function checkCertificates(
     const refused = await secrets.checkFile?.(path);
     if (refused === undefined) continue;
     const message = `The certificates in ${path} cannot be used: ${refused.reason}.`;
-    throw new PortolanError("SANDBOX_DENIED", message, { server: declared.alias, hint: refused.hint });
+    throw new PortolanError("SANDBOX_DENIED", message, { server: config.alias, hint: refused.hint });
   }
 }
 
 /** Looks up every secret that a server config mentions. Throws when the server cannot work without those that are missing. */
 export async function checkSecrets(options: ServerContext): Promise<void> {
-  const { endpoint } = options.declared;
+  const { endpoint } = options.config;
   if (endpoint.transport === "invoke") await resolveInvoked(options, endpoint.server);
   else if (endpoint.transport !== "contracts") await resolveEndpointOf(options, endpoint);
 }
 
 async function resolveEndpointOf(
-  { declared, secrets, redactor, report }: ServerContext,
+  { config, secrets, redactor, report }: ServerContext,
   endpoint: Endpoint,
 ): Promise<Endpoint> {
-  const { alias, origin } = declared;
+  const { alias, origin } = config;
   const resolved = await resolveEndpoint(endpoint, secrets, { baseDir: folderOf(origin.file) });
   if (!resolved.ok) throw toSecretError(resolved, alias);
   for (const secret of resolved.secrets) redactor.add(secret);

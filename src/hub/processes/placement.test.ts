@@ -38,7 +38,7 @@ function setUp(way: Way, era: Era, more: { pinned?: Era; fails?: () => PortolanE
   const endpoint = way === "http" ? { transport: "http", url: "http://x" } : { transport: way, command: "x" };
   const placement = new Placement({
     alias: "server",
-    declared: { endpoint, era: more.pinned } as DeclaredServer,
+    config: { endpoint, era: more.pinned } as DeclaredServer,
     timeoutMs: 60_000,
     report: () => {},
     main: () => main,

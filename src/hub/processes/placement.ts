@@ -20,7 +20,7 @@ const COMMON = { owner: "" } as const;
 const MAX_LEARNED = 2_000;
 
 export interface PlacementOptions extends Omit<CallIsolationOptions, "open" | "maxDedicated"> {
-  readonly declared: Pick<DeclaredServer, "endpoint" | "era" | "lanes">;
+  readonly config: Pick<DeclaredServer, "endpoint" | "era" | "lanes">;
   readonly open: LegacySessionsOptions["open"];
   /** A legacy session was opened beside the main connection; its notifications concern the server too. */
   readonly sessionOpened?: ((upstream: Upstream) => void) | undefined;
@@ -73,7 +73,7 @@ export class Placement {
 
   /** A new main connection was opened. */
   describe({ era, transport }: Description): void {
-    const { endpoint, era: pinned = "auto" } = this.#options.declared;
+    const { endpoint, era: pinned = "auto" } = this.#options.config;
     this.#cheapSessions = transport === "http" && !("program" in endpoint && endpoint.program !== undefined);
     // Contracts and mcpfiles run in this program and serve callers of both eras.
     if (endpoint.transport === "contracts" || endpoint.transport === "invoke") this.#policy = "shared";
@@ -226,10 +226,10 @@ export class Placement {
   }
 
   #sessionsOptions(): LegacySessionsOptions {
-    const { declared, opened, sessionOpened, ...others } = this.#options;
+    const { config, opened, sessionOpened, ...others } = this.#options;
     return {
       ...others,
-      max: declared.endpoint.transport === "http" ? declared.lanes : undefined,
+      max: config.endpoint.transport === "http" ? config.lanes : undefined,
       opened: (upstream, owner) => {
         opened?.(upstream);
         sessionOpened?.(upstream);
@@ -256,6 +256,6 @@ function isolationOptions(
   options: PlacementOptions,
   main: CallIsolationOptions["main"],
 ): CallIsolationOptions {
-  const { declared, open, sessionOpened: _sessions, ...others } = options;
-  return { ...others, main, maxDedicated: declared.lanes, open: (signal) => open(signal, undefined) };
+  const { config, open, sessionOpened: _sessions, ...others } = options;
+  return { ...others, main, maxDedicated: config.lanes, open: (signal) => open(signal, undefined) };
 }

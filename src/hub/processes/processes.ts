@@ -55,14 +55,14 @@ export class Processes {
   #after: Promise<void> | undefined;
 
   constructor(options: ProcessesOptions) {
-    const { declared, limits, lastError } = options;
+    const { config, limits, lastError } = options;
     this.#options = options;
-    this.#alias = declared.alias;
-    this.#launches = createLaunchDiagnostics(declared.alias, options.report, undefined);
-    this.#placement = new Placement(this.#placementOptions(declared));
+    this.#alias = config.alias;
+    this.#launches = createLaunchDiagnostics(config.alias, options.report, undefined);
+    this.#placement = new Placement(this.#placementOptions(config));
     this.main = new SupervisedUpstream({
       ...options,
-      name: declared.alias,
+      name: config.alias,
       requestTimeoutMs: limits.requestTimeoutMs,
       open: async (signal, before) => {
         try {
@@ -144,8 +144,8 @@ export class Processes {
   }
 
   /** Applies changed settings to the dedicated processes. */
-  configure(declared: DeclaredServer): void {
-    this.#placement.configure(this.#placementOptions(declared));
+  configure(config: DeclaredServer): void {
+    this.#placement.configure(this.#placementOptions(config));
   }
 
   /** Calls that wait for a dedicated process are rejected with the reason. */
@@ -170,11 +170,11 @@ export class Processes {
     });
   }
 
-  #placementOptions(declared: DeclaredServer): PlacementOptions {
+  #placementOptions(config: DeclaredServer): PlacementOptions {
     const { limits, report } = this.#options;
     return {
       alias: this.#alias,
-      declared,
+      config,
       timeoutMs: limits.requestTimeoutMs,
       report,
       main: () => this.main,

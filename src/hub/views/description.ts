@@ -21,7 +21,7 @@ export function describeAlone({ alias, inventory }: Member): Description {
 
 export function describeTogether(name: string, members: readonly Member[]): Description {
   // A server that was disabled while it ran still has lists, which are not shown.
-  const enabled = members.filter(({ declared }) => declared.enabled);
+  const enabled = members.filter(({ config }) => config.enabled);
   const said = enabled.flatMap(({ alias, inventory: { instructions } }) =>
     instructions === undefined ? [] : [`## ${alias}\n\n${instructions}`],
   );

@@ -17,20 +17,20 @@ export interface ShownSurfaces extends Surfaces {
 }
 
 export function shownSurfaces(
-  { alias, declared, inventory }: Member,
+  { alias, config, inventory }: Member,
   naming: Naming,
   admits: ((tool: ViewTool) => boolean) | undefined,
 ): ShownSurfaces {
   const { prompts, resources, templates } = inventory;
-  if (admits === undefined || declared.endpoint.transport !== "contracts")
+  if (admits === undefined || config.endpoint.transport !== "contracts")
     return { prompts, resources, templates, hides: undefined };
   const known = new Map<string, boolean>();
   const admitsDriver = (driver: string): boolean => {
     let admitted = known.get(driver);
     if (admitted === undefined) {
-      admitted = contractsOfDriver(declared, driver).some(({ id, tags }) =>
+      admitted = contractsOfDriver(config, driver).some(({ id, tags }) =>
         admits({
-          name: hubName(naming, declared, id),
+          name: hubName(naming, config, id),
           own: id,
           alias,
           tags,

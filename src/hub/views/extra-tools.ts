@@ -20,11 +20,11 @@ export type ToolAction =
   | { readonly kind: "list_resources" }
   | { readonly kind: "get_prompt"; readonly name: string };
 
-export function extraTools({ declared, inventory }: Member): { tool: ToolDefinition; action: ToolAction }[] {
+export function extraTools({ config, inventory }: Member): { tool: ToolDefinition; action: ToolAction }[] {
   const { resources, prompts } = inventory.capabilities;
   return [
-    ...(declared.resourceTools === true && resources !== undefined ? [LIST_RESOURCES, READ_RESOURCE] : []),
-    ...(declared.promptTools === true && prompts !== undefined ? inventory.prompts.map(promptTool) : []),
+    ...(config.resourceTools === true && resources !== undefined ? [LIST_RESOURCES, READ_RESOURCE] : []),
+    ...(config.promptTools === true && prompts !== undefined ? inventory.prompts.map(promptTool) : []),
   ];
 }
 

@@ -79,7 +79,7 @@ export function merge(
   { admits, cutsResults = false }: MergeView = {},
 ): Merged {
   const enabled = [...members]
-    .filter((member) => member.declared.enabled)
+    .filter((member) => member.config.enabled)
     .toSorted((a, b) => compare(a.alias, b.alias));
   const shown = enabled.map((member) => ({ member, ...shownSurfaces(member, settings.naming, admits) }));
   const diagnostics: Diagnostic[] = [];
@@ -134,17 +134,17 @@ function toolsOf(
   settings: MergeSettings,
   { admits, cutsResults }: MergeView,
 ): Named<ToolDefinition, ToolRoute>[] {
-  const { alias, declared, inventory } = member;
-  const isCut = cutsResults === true && (declared.maxResultBytes ?? 0) > 0;
+  const { alias, config, inventory } = member;
+  const isCut = cutsResults === true && (config.maxResultBytes ?? 0) > 0;
   const allowed = inventory.tools
-    .filter(({ name }) => isAllowedTool(declared, name))
+    .filter(({ name }) => isAllowedTool(config, name))
     .map((tool) => (isCut ? withoutOutputSchema(tool) : tool));
   const own = allowed.map((tool) => ({ tool, action: { kind: "call", name: tool.name } as const }));
-  const prefix = descriptionPrefix(declared.descriptionPrefix ?? settings.descriptionPrefix, alias);
+  const prefix = descriptionPrefix(config.descriptionPrefix ?? settings.descriptionPrefix, alias);
   const named = [...own, ...extraTools(member)].map(({ tool, action }) => ({
     tool,
     action,
-    name: hubName(settings.naming, declared, tool.name),
+    name: hubName(settings.naming, config, tool.name),
   }));
   const admitted =
     admits === undefined
@@ -175,7 +175,7 @@ function promptsOf(
   { naming }: MergeSettings,
 ): Named<PromptDefinition, PromptRoute>[] {
   return prompts.map((prompt) => ({
-    definition: { ...prompt, name: promptName(naming, member.declared, prompt.name) },
+    definition: { ...prompt, name: promptName(naming, member.config, prompt.name) },
     route: { member, name: prompt.name },
     from: `${member.alias}.${prompt.name}`,
   }));

@@ -20,8 +20,8 @@ export function hubName(template: Naming, { alias, endpoint }: DeclaredServer, n
 }
 
 /** Prompts of contracts keep their path, because model providers do not limit the names of prompts. */
-export function promptName(template: Naming, declared: DeclaredServer, name: string): string {
-  return declared.endpoint.transport === "contracts" ? name : hubName(template, declared, name);
+export function promptName(template: Naming, config: DeclaredServer, name: string): string {
+  return config.endpoint.transport === "contracts" ? name : hubName(template, config, name);
 }
 
 const known = new WeakMap<ContractsEndpoint, ReadonlyMap<string, string>>();

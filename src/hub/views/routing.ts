@@ -42,8 +42,8 @@ export function ownerOf(view: Routed, uri: string): Member {
   const routes = covering.length > 0 ? covering : shown.filter(({ uris }) => uris.mayCover(uri));
   if (routes.length > 0) return onlyOne(membersOf(narrowest(routes)), uri);
   const having = view.members.filter(
-    ({ declared, inventory }) =>
-      declared.enabled && (inventory.capabilities.resources !== undefined || inventory === EMPTY),
+    ({ config, inventory }) =>
+      config.enabled && (inventory.capabilities.resources !== undefined || inventory === EMPTY),
   );
   // A server whose lists are unknown may have the resource too.
   if (!onlyListed && having.length === 1 && having[0]?.inventory !== EMPTY) return having[0] as Member;

@@ -108,7 +108,7 @@ export class Members {
     const current = this.#hub.members.find(({ alias }) => alias === server.alias);
     if (current === undefined) return this.#join(server);
     const next = this.#next.get(server.alias);
-    if (next === undefined && isSameProcess(current.declared, server)) {
+    if (next === undefined && isSameProcess(current.config, server)) {
       current.configure(server);
       this.#hub.changed(new Set(["tools", "prompts", "resources"]));
       return;
@@ -128,7 +128,7 @@ export class Members {
     try {
       // A newer config replaces the one that is still starting.
       const stopped = before?.stop({ isSilent: true });
-      if (isExclusive(current.declared) || isExclusive(server)) {
+      if (isExclusive(current.config) || isExclusive(server)) {
         await stopped;
         return await this.#replaceAfter(member, current);
       }
